@@ -43,7 +43,7 @@ defmodule Mote.Dashboard.Connection do
   @doc "Options of the socket that listens."
   @spec options(:inet.ip_address()) :: [:gen_tcp.listen_option()]
   def options(ip) do
-    # A line longer than the buffer is refused.
+    # On a longer line the connection is closed.
     [:binary, ip: ip, active: false, packet: :http_bin, packet_size: 4_096, reuseaddr: true, nodelay: true] ++
       [backlog: 64, send_timeout: @arrives, send_timeout_close: true] ++
       if(tuple_size(ip) == 8, do: [:inet6], else: [])
@@ -99,9 +99,8 @@ defmodule Mote.Dashboard.Connection do
       {:ok, %{method: to_string(method), token: token, path: path, params: params, keep: keep}}
     else
       {:refused, status, text} -> {:refused, status, text}
-      {:error, :emsgsize} -> {:refused, 431, "A line of this request is too long."}
       {:ok, _no_request} -> {:refused, 400, "This is not a request of HTTP."}
-      {:error, _gone} -> :closed
+      {:error, _gone_or_too_long} -> :closed
     end
   end
 
@@ -139,29 +138,21 @@ defmodule Mote.Dashboard.Connection do
   end
 
   defp target({:abs_path, target}) do
-    {path, query} =
-      case :binary.split(target, "?") do
-        [path, query] -> {path, query}
-        [path] -> {path, ""}
-      end
-
-    with "/" <> path <- path,
-         {:ok, params} <- params(query) do
-      case :binary.split(path, "/") do
-        [token, rest] -> {:ok, token, rest, params}
-        [token] -> {:ok, token, nil, params}
-      end
-    else
-      _ -> {:refused, 400, "The address of this request cannot be read."}
-    end
+    {path, query} = split(target, "?", "")
+    # A target of this kind begins with a slash.
+    [_, path] = :binary.split(path, "/")
+    {token, rest} = split(path, "/", nil)
+    {:ok, token, rest, URI.decode_query(query)}
   end
 
   defp target(_other), do: {:refused, 400, "The address of this request cannot be read."}
 
-  defp params(query) do
-    {:ok, URI.decode_query(query)}
-  rescue
-    ArgumentError -> :error
+  # Both sides of the first separator; without one, the second is as given.
+  defp split(text, separator, without) do
+    case :binary.split(text, separator) do
+      [left, right] -> {left, right}
+      [left] -> {left, without}
+    end
   end
 
   # -- what is answered ----------------------------------------------------------------------------------------
