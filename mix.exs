@@ -123,6 +123,7 @@ defmodule Mote.MixProject do
       extras:
         ["README.md", "CHANGELOG.md", "LICENSE"] ++
           guides() ++ linked(),
+      assets: %{"guides/assets" => "assets"},
       groups_for_modules: groups_for_modules(),
       groups_for_extras: [
         Internals: ~r"^guides/internals/",

@@ -44,7 +44,7 @@ async function actor(id) {
 
 // In columns by the number of steps from the first actor.
 function draw(graph) {
-  const WIDTH = 190, HEIGHT = 34, ACROSS = 260, DOWN = 48, steps = new Map([[0, 0]]), columns = [];
+  const WIDTH = 155, HEIGHT = 32, ACROSS = 202, DOWN = 44, steps = new Map([[0, 0]]), columns = [];
   for (const node of graph.nodes) for (const edge of graph.edges)
     if (edge.from === node.number && !steps.has(edge.to)) steps.set(edge.to, (steps.get(node.number) || 0) + 1);
   const place = new Map();
@@ -59,9 +59,9 @@ function draw(graph) {
       svg("text", { class: "capture", x: from[0] + 5, y: from[1] - 4 }, edge.capture)];
   });
   const nodes = graph.nodes.map((node) => {
-    const [x, y] = place.get(node.number), name = node.behaviour.replace(/^.*\.(?=[^.]*\.[^.]*$)/, ""), text = name.length > 26 ? name.slice(0, 25) + "…" : name;
+    const [x, y] = place.get(node.number), name = node.behaviour.replace(/^.*\.(?=[^.]*\.[^.]*$)/, ""), text = name.length > 22 ? name.slice(0, 21) + "…" : name;
     const box = svg("g", { class: node.number === 0 ? "root" : "", transform: "translate(" + x + " " + y + ")" },
-      svg("title", {}, node.behaviour + " " + node.address), svg("rect", { width: WIDTH, height: HEIGHT }), svg("text", { x: 10, y: 21 }, text));
+      svg("title", {}, node.behaviour + " " + node.address), svg("rect", { width: WIDTH, height: HEIGHT }), svg("text", { x: 9, y: 20 }, text));
     if (node.number > 0) {
       const go = () => attempt(() => actor(node.id));
       box.setAttribute("tabindex", "0");

@@ -34,6 +34,8 @@ function show(now) {
   }
   // Another machine under the same name.
   if (last && last.now.pid !== now.pid) history.length = 0;
+  // Rows of many threads are there for who wants them.
+  if (history.length === 0) $("threads").checked = now.sponsors.reduce((sum, sponsor) => sum + sponsor.threads.length, 0) <= 6;
   const before = history.length > 0 ? history[history.length - 1].now : null;
   const sample = measured(now, before);
   history.push(sample);
@@ -98,7 +100,7 @@ function tiles(now, sample) {
     ["aborted turns", count(now.counters.aborts)], ["live actors *", now.gc.collections ? count(now.gc.live_actors) : "–"],
     ["last pause", now.gc.collections ? time(now.gc.last_pause) : "–"],
     ["longest pause", now.gc.longest_pause ? time(now.gc.longest_pause) : "–"], ["timers", count(now.counters.timers)],
-    ["open questions", count(now.questions.open)], ["held by Elixir", count(now.references)],
+    ["questions", count(now.questions.open)], ["held by Elixir", count(now.references)],
   ];
   $("tiles").replaceChildren(...all.map(([name, value]) => el("div", { class: "tile" }, el("span", {}, name), el("strong", {}, value))));
   $("tiles").title = "* as the last of " + now.gc.collections + " collections found them";
