@@ -42,8 +42,9 @@ defmodule Dashboard.Cost do
   end
 
   defp watch(url) do
-    loop = "for i in $(seq #{@seconds}); do curl -sf -o /dev/null #{url} || exit 1; sleep 1; done"
-    {_, 0} = System.cmd("sh", ["-c", loop])
+    # One connection for all, as a browser has it.
+    times = "?[1-#{@seconds}]"
+    {_, 0} = System.cmd("curl", ["-sf", "--rate", "60/m", "-o", "/dev/null", url <> times])
   end
 
   # The time of this node's threads, in percent of the time that has passed.

@@ -87,8 +87,8 @@ defmodule Mote.Dashboard do
 
   Takes `:machine`, the options of `start_link/2`, and `:id`, `:restart` and `:shutdown` as in `Supervisor`.
 
-      iex> start_supervised!({Mote, name: Doc.Watched})
-      iex> start_supervised!({Mote.Dashboard, machine: Doc.Watched, name: Doc.Dashboard})
+      iex> children = [{Mote, name: Doc.Watched}, {Mote.Dashboard, machine: Doc.Watched, name: Doc.Dashboard}]
+      iex> {:ok, _} = Supervisor.start_link(children, strategy: :one_for_one)
       iex> Mote.Dashboard.url(Doc.Dashboard) =~ "http://127.0.0.1:"
       true
   """
@@ -124,6 +124,11 @@ defmodule Mote.Dashboard do
   The address of a dashboard, with its token.
 
   Calls the dashboard, and exits as `GenServer.call/2` does if there is none.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> {:ok, dashboard} = Mote.Dashboard.start_link(machine, token: "a-secret-of-my-own")
+      iex> Mote.Dashboard.url(dashboard) =~ ~r"^http://127.0.0.1:[0-9]+/a-secret-of-my-own/$"
+      true
   """
   @spec url(GenServer.server()) :: String.t()
   defdelegate url(dashboard), to: Server

@@ -265,11 +265,7 @@ defmodule Mote.DashboardTest do
   end
 
   test "a process that serves and is killed is replaced", %{dashboard: dashboard, url: url} do
-    {:links, links} = Process.info(dashboard, :links)
-
-    for pid <- links,
-        is_pid(pid),
-        {:current_function, {:prim_inet, _, _}} <- [Process.info(pid, :current_function)] do
+    for pid <- :sys.get_state(dashboard).serving do
       monitor = Process.monitor(pid)
       Process.exit(pid, :kill)
       assert_receive {:DOWN, ^monitor, _, _, :killed}

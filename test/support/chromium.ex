@@ -1,6 +1,6 @@
 defmodule Mote.Chromium do
   @moduledoc """
-  Chromium without a window, for tests of a page: it opens an address, runs JavaScript in it, and takes a picture.
+  Chromium without a window, for tests of a page: it opens an address and runs JavaScript in it.
 
   It is spoken to through a pipe (`--remote-debugging-pipe`): messages of JSON, each followed by a zero byte. What is read of them is
   little, and found without taking JSON apart: what JavaScript returns comes in Base64.
@@ -13,15 +13,12 @@ defmodule Mote.Chromium do
   def executable, do: System.find_executable("chromium") || System.find_executable("chromium-browser")
 
   @doc "Starts it with a folder of its own, and opens an address. It ends with the calling process."
-  @spec open(String.t(), Path.t(), keyword) :: map
-  def open(url, folder, opts \\ []) do
-    {width, height} = Keyword.get(opts, :size, {1280, 900})
-
+  @spec open(String.t(), Path.t()) :: map
+  def open(url, folder) do
     # Two pipes, which the program expects behind the three that every program has. Nothing else may be written to them.
     command = """
-    exec #{executable()} --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --hide-scrollbars \
-      --window-size=#{width},#{height} --user-data-dir='#{folder}' #{opts[:arguments]} \
-      --remote-debugging-pipe about:blank 3<&0 4>&1 >/dev/null 2>&1 </dev/null
+    exec #{executable()} --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
+      --user-data-dir='#{folder}' --remote-debugging-pipe about:blank 3<&0 4>&1 >/dev/null 2>&1 </dev/null
     """
 
     port = Port.open({:spawn_executable, "/bin/sh"}, [:binary, :exit_status, args: ["-c", command]])
@@ -49,15 +46,6 @@ defmodule Mote.Chromium do
     params = ~s|{"expression":"eval(atob('#{code}'))","awaitPromise":true,"returnByValue":true}|
     [_, value] = call(browser, "Runtime.evaluate", params, ~r/"value":"([^"]*)"/)
     Base.decode64!(value)
-  end
-
-  @doc "What the page looks like, as PNG; all of it, if it is longer than the window."
-  @spec picture(map) :: binary
-  def picture(browser) do
-    [_, data] =
-      call(browser, "Page.captureScreenshot", ~s({"captureBeyondViewport":true}), ~r/"data":"([^"]*)"/)
-
-    Base.decode64!(data)
   end
 
   @doc "Ends it."
