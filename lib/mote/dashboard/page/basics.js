@@ -55,7 +55,8 @@ function fill(element, attributes, children) {
 }
 
 const link = (text, onclick) => el("button", { class: "link", type: "button", onclick }, text);
-const cells = (...contents) => contents.map((content) => (content instanceof Element && content.tagName === "TD" ? content : el("td", {}, content)));
+const isCell = (content) => content instanceof Element && content.tagName === "TD";
+const cells = (...contents) => contents.map((content) => (isCell(content) ? content : el("td", {}, content)));
 
 function scaled(n, units, base) {
   let unit = 0;
@@ -74,5 +75,6 @@ function duration(ms) {
   const s = Math.floor(ms / 1000), parts = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
   const first = Math.max(parts.findIndex(([unit]) => s >= unit), 0);
   if (s === 0) return "0 s";
-  return parts.slice(first, first + 2).map(([unit, name], i) => Math.floor((i === 0 ? s : s % parts[first][0]) / unit) + " " + name).join(" ");
+  const part = ([unit, name], i) => Math.floor((i === 0 ? s : s % parts[first][0]) / unit) + " " + name;
+  return parts.slice(first, first + 2).map(part).join(" ");
 }

@@ -1,13 +1,15 @@
 // -- behaviours, actors, graphs -------------------------------------------------------------------------------
 
 function rowsOf(table, rows, columns, none) {
-  $(table).tBodies[0].replaceChildren(...(rows.length > 0 ? rows : [el("tr", {}, el("td", { colspan: columns, class: "muted" }, none))]));
+  const nothing = () => el("tr", {}, el("td", { colspan: columns, class: "muted" }, none));
+  $(table).tBodies[0].replaceChildren(...(rows.length > 0 ? rows : [nothing()]));
 }
 
 async function survey() {
   const found = await ask("behaviours");
   const rows = found.behaviours.map((row) => el("tr", {}, ...cells(
-    link(row.name, () => attempt(() => { shown.behaviour = row; return top(); })), count(row.actors), bytes(row.bytes), rate(row.turns * 1000 / found.for))));
+    link(row.name, () => attempt(() => { shown.behaviour = row; return top(); })), count(row.actors), bytes(row.bytes),
+    rate(row.turns * 1000 / found.for))));
   if (found.omitted > 0) rows.push(el("tr", {}, el("td", { colspan: 4, class: "muted" }, "and " + found.omitted + " more")));
   rowsOf("behaviours", rows, 4, "no actor is alive");
 }
@@ -21,8 +23,9 @@ async function top() {
   const found = await ask("top", of ? { by, behaviour: of.id } : { by });
   const figure = { turns: (n) => count(n), queued: count, bytes, running: duration }[by];
   $("figure").textContent = by === "turns" ? "turns in " + found.for + " ms" : $("by").selectedOptions[0].textContent;
-  rowsOf("actors", found.actors.map((row) => el("tr", {}, ...cells(actorLink(row.id, row.address), row.behaviour, figure(row.figure)))), 3,
-    { turns: "none has run meanwhile", queued: "none waits", bytes: "none", running: "no turn of a beam sponsor runs" }[by]);
+  const row = (one) => el("tr", {}, ...cells(actorLink(one.id, one.address), one.behaviour, figure(one.figure)));
+  const none = { turns: "none has run meanwhile", queued: "none waits", bytes: "none", running: "no turn of a beam sponsor runs" };
+  rowsOf("actors", found.actors.map(row), 3, none[by]);
   $("partial").hidden = !found.partial;
   $("partial").textContent = "Looked for among the first 4,096 of all actors.";
 }
@@ -34,47 +37,65 @@ async function actor(id) {
   $("actor").hidden = $("look").hidden = $("trace-actor").hidden = false;
   $("actor-address").textContent = found.address;
   $("actor-behaviour").textContent = found.behaviour;
-  const facts = [["sponsor", found.sponsor], ["pinned", found.pinned || "no"], ["waiting", count(found.queued)],
-    ["holds", (found.complete ? "" : "at least ") + bytes(found.bytes)]];
+  const least = found.complete ? "" : "at least ";
+  const facts = [["sponsor", found.sponsor], ["pinned", found.pinned || "no"], ["waiting", least + count(found.queued)],
+    ["holds", least + bytes(found.bytes)]];
   $("actor-facts").replaceChildren(...facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value))));
-  $("captures").replaceChildren(...(found.captures.length > 0 ? found.captures.map((text) => el("li", {}, el("pre", {}, text))) : []));
-  draw(await ask("graph", { id, depth: $("depth").value }));
+  $("captures").replaceChildren(...found.captures.map((text) => el("li", {}, el("pre", {}, text))));
+  picture(await ask("graph", { id, depth: $("depth").value }));
   $("actor-panel").scrollIntoView({ block: "nearest" });
 }
 
-// In columns by the number of steps from the first actor.
-function draw(graph) {
-  const WIDTH = 155, HEIGHT = 32, ACROSS = 202, DOWN = 44, steps = new Map([[0, 0]]), columns = [];
+const BOX = { width: 155, height: 32, across: 202, down: 44 };
+
+// Where each actor stands: in columns by the number of steps from the first one.
+function places(graph) {
+  const steps = new Map([[0, 0]]), columns = [], place = new Map();
   for (const node of graph.nodes) for (const edge of graph.edges)
     if (edge.from === node.number && !steps.has(edge.to)) steps.set(edge.to, (steps.get(node.number) || 0) + 1);
-  const place = new Map();
   for (const node of graph.nodes) {
-    const column = steps.get(node.number) || 0, row = (columns[column] = (columns[column] || 0) + 1) - 1;
-    place.set(node.number, [10 + column * ACROSS, 10 + row * DOWN]);
+    const column = steps.get(node.number) || 0;
+    columns[column] = (columns[column] || 0) + 1;
+    place.set(node.number, [10 + column * BOX.across, 10 + (columns[column] - 1) * BOX.down]);
   }
-  const edges = graph.edges.filter((edge) => place.has(edge.from) && place.has(edge.to)).map((edge) => {
-    const [x1, y1] = place.get(edge.from), [x2, y2] = place.get(edge.to), from = [x1 + WIDTH, y1 + HEIGHT / 2], to = [x2, y2 + HEIGHT / 2];
-    const bend = edge.from === edge.to ? 60 : Math.max(30, Math.abs(to[0] - from[0]) / 2);
-    return [svg("path", { "marker-end": "url(#arrow)", d: "M" + from + " C" + [from[0] + bend, from[1] - (edge.from === edge.to ? 30 : 0)] + " " + [to[0] - bend, to[1]] + " " + to }),
-      svg("text", { class: "capture", x: from[0] + 5, y: from[1] - 4 }, edge.capture)];
+  return place;
+}
+
+function arrow(edge, place) {
+  const [x1, y1] = place.get(edge.from), [x2, y2] = place.get(edge.to), self = edge.from === edge.to;
+  const from = [x1 + BOX.width, y1 + BOX.height / 2], to = [x2, y2 + BOX.height / 2];
+  const bend = self ? 60 : Math.max(30, Math.abs(to[0] - from[0]) / 2);
+  const d = "M" + from + " C" + [from[0] + bend, from[1] - (self ? 30 : 0)] + " " + [to[0] - bend, to[1]] + " " + to;
+  return [svg("path", { "marker-end": "url(#arrow)", d }), svg("text", { class: "capture", x: from[0] + 5, y: from[1] - 4 }, edge.capture)];
+}
+
+function box(node, [x, y]) {
+  const title = node.behaviour + " " + node.address;
+  // The last part of the module's name, and what behind it.
+  const name = node.behaviour.replace(/^.*\.(?=[^.]*\.[^.]*$)/, ""), text = name.length > 22 ? name.slice(0, 21) + "…" : name;
+  const group = svg("g", { class: node.number === 0 ? "root" : "", transform: "translate(" + x + " " + y + ")" },
+    svg("title", {}, title), svg("rect", { width: BOX.width, height: BOX.height }), svg("text", { x: 9, y: 20 }, text));
+  if (node.number === 0) return group;
+  const go = () => attempt(() => actor(node.id));
+  for (const [key, value] of [["tabindex", "0"], ["role", "button"], ["aria-label", title]]) group.setAttribute(key, value);
+  group.addEventListener("click", go);
+  group.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    go();
   });
-  const nodes = graph.nodes.map((node) => {
-    const [x, y] = place.get(node.number), name = node.behaviour.replace(/^.*\.(?=[^.]*\.[^.]*$)/, ""), text = name.length > 22 ? name.slice(0, 21) + "…" : name;
-    const box = svg("g", { class: node.number === 0 ? "root" : "", transform: "translate(" + x + " " + y + ")" },
-      svg("title", {}, node.behaviour + " " + node.address), svg("rect", { width: WIDTH, height: HEIGHT }), svg("text", { x: 9, y: 20 }, text));
-    if (node.number > 0) {
-      const go = () => attempt(() => actor(node.id));
-      box.setAttribute("tabindex", "0");
-      box.setAttribute("role", "button");
-      box.setAttribute("aria-label", node.behaviour + " " + node.address);
-      box.addEventListener("click", go);
-      box.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); go(); } });
-    }
-    return box;
-  });
-  const arrow = svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" }, svg("path", { d: "M0 0L8 4L0 8z" })));
-  const picture = svg("svg", { width: 20 + columns.length * ACROSS, height: 16 + Math.max(...columns.map((n) => n || 0)) * DOWN, "aria-label": graph.nodes.length + " actors" }, arrow, ...edges.flat(), ...nodes);
-  $("graph").replaceChildren(picture, ...(graph.truncated ? [el("p", { class: "muted" }, "There are more.")] : []));
+  return group;
+}
+
+function picture(graph) {
+  const place = places(graph), [right, bottom] = [0, 1].map((axis) => Math.max(...[...place.values()].map((xy) => xy[axis])));
+  const edges = graph.edges.filter((edge) => place.has(edge.from) && place.has(edge.to));
+  const tip = svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+    svg("path", { d: "M0 0L8 4L0 8z" }));
+  const size = { width: right + BOX.width + 50, height: bottom + BOX.height + 10 };
+  const drawn = svg("svg", { ...size, "aria-label": graph.nodes.length + " actors" }, svg("defs", {}, tip));
+  drawn.append(...edges.flatMap((edge) => arrow(edge, place)), ...graph.nodes.map((node) => box(node, place.get(node.number))));
+  $("graph").replaceChildren(drawn, ...(graph.truncated ? [el("p", { class: "muted" }, "There are more.")] : []));
 }
 
 // -- traces and steps -----------------------------------------------------------------------------------------
