@@ -10,7 +10,7 @@ defmodule Mote.Chromium do
 
   @doc "The program, if this computer has it."
   @spec executable() :: Path.t() | nil
-  def executable, do: System.find_executable("chromium") || System.find_executable("chromium-browser")
+  def executable, do: System.find_executable("chromium")
 
   @doc "Starts it with a folder of its own, and opens an address. It ends with the calling process."
   @spec open(String.t(), Path.t()) :: map
