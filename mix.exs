@@ -26,7 +26,7 @@ defmodule Mote.MixProject do
 
   def application do
     [
-      extra_applications: [:logger | of_examples(Mix.env())],
+      extra_applications: [:logger, crypto(Mix.env())],
       mod: {Mote.Application, []}
     ]
   end
@@ -43,7 +43,8 @@ defmodule Mote.MixProject do
   defp elixirc_paths(:dev), do: ["lib" | @examples]
   defp elixirc_paths(_env), do: ["lib"]
 
-  defp of_examples(env), do: if(env in [:dev, :test], do: [:crypto], else: [])
+  # The examples need it; of the library only the dashboard does.
+  defp crypto(env), do: if(env in [:dev, :test], do: :crypto, else: {:crypto, :optional})
 
   # A Hex dependency stops Mix at once where Hex is not installed, even one that the current environment
   # does not use. So the choice is made when this file runs, and never by the environment alone.
@@ -124,6 +125,7 @@ defmodule Mote.MixProject do
       extras:
         ["README.md", "CHANGELOG.md", "LICENSE"] ++
           guides() ++ linked(),
+      assets: %{"guides/assets" => "assets", "examples/epidemic/assets" => "assets"},
       groups_for_modules: groups_for_modules(),
       groups_for_extras: [
         Internals: ~r"^guides/internals/",
@@ -155,6 +157,7 @@ defmodule Mote.MixProject do
       "Looking inside": [
         ~r/^Mote.Trace/,
         Mote.Counters,
+        Mote.Dashboard,
         Mote.Graph,
         Mote.IEx,
         Mote.Inspection,

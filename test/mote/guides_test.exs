@@ -7,7 +7,7 @@ defmodule Mote.GuidesTest do
   @moduletag :capture_log
 
   @pages ~w(README.md guides/tour.livemd guides/thinking.md guides/from-genserver.md guides/cheatsheet.cheatmd) ++
-           ~w(guides/machines.md guides/language.md guides/testing.md guides/gatekeepers.md)
+           ~w(guides/machines.md guides/language.md guides/testing.md guides/gatekeepers.md guides/dashboard.md)
 
   # Two million actors, with a collection after each turn.
   @too_many ~w(README.md)

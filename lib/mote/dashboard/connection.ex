@@ -1,0 +1,202 @@
+defmodule Mote.Dashboard.Connection do
+  # One of a fixed number of processes that take connections, one after the other, and answer what is asked on them.
+  #
+  # 1. Nothing that a client sends ends the process, and all of it is bounded: lines, headers, bodies, and time.
+  # 2. Without the token, every answer is the same.
+  #
+  # HTTP is taken apart by the BEAM itself (`packet: :http_bin`), which makes atoms of the words that it knows only.
+  @moduledoc false
+
+  require Logger
+
+  import Bitwise
+
+  alias Mote.Dashboard.Router
+
+  # Milliseconds that a connection may be silent between two requests, and that one request may take to arrive.
+  @idle 15_000
+  @arrives 5_000
+  @headers 64
+  @body 4_096
+
+  @statuses %{
+    200 => "OK",
+    308 => "Permanent Redirect",
+    400 => "Bad Request",
+    404 => "Not Found",
+    405 => "Method Not Allowed",
+    409 => "Conflict",
+    413 => "Content Too Large",
+    431 => "Request Header Fields Too Large",
+    500 => "Internal Server Error",
+    501 => "Not Implemented"
+  }
+
+  # Of every answer. The page adds what it may load itself.
+  @headers_of_all [
+    {"cache-control", "no-store"},
+    {"x-content-type-options", "nosniff"},
+    {"referrer-policy", "no-referrer"},
+    {"cross-origin-resource-policy", "same-origin"}
+  ]
+
+  @doc "Options of the socket that listens."
+  @spec options(:inet.ip_address()) :: [:gen_tcp.listen_option()]
+  def options(ip) do
+    # On a longer line the connection is closed.
+    [:binary, ip: ip, active: false, packet: :http_bin, packet_size: 4_096, reuseaddr: true, nodelay: true] ++
+      [backlog: 64, send_timeout: @arrives, send_timeout_close: true] ++
+      if(tuple_size(ip) == 8, do: [:inet6], else: [])
+  end
+
+  @doc "Takes connections, until the socket is closed."
+  @spec accept(:gen_tcp.socket(), Router.context()) :: :ok | {:error, term}
+  def accept(listening, context) do
+    case :gen_tcp.accept(listening) do
+      {:ok, socket} ->
+        serve(socket, context)
+        :gen_tcp.close(socket)
+        __MODULE__.accept(listening, context)
+
+      # The client has gone, or the node has too many files open: another one may be served.
+      {:error, reason} when reason in [:econnaborted, :emfile, :enfile, :system_limit] ->
+        Process.sleep(100)
+        __MODULE__.accept(listening, context)
+
+      {:error, reason} ->
+        {:error, reason}
+    end
+  end
+
+  defp serve(socket, context) do
+    case request(socket) do
+      {:ok, request} ->
+        answer = answer(request, context)
+
+        if reply(socket, answer, request.keep) == :ok and request.keep do
+          # What was asked by hand may have been about many actors, and these live until this process has let go of them.
+          if request.path != "data", do: :erlang.garbage_collect()
+          serve(socket, context)
+        end
+
+      {:refused, status, text} ->
+        reply(socket, Router.text(status, text), false)
+
+      :closed ->
+        :ok
+    end
+  end
+
+  # -- what is asked -------------------------------------------------------------------------------------------
+
+  defp request(socket) do
+    with {:ok, {:http_request, method, target, version}} <- :gen_tcp.recv(socket, 0, @idle),
+         deadline = now() + @arrives,
+         {:ok, headers} <- headers(socket, deadline, %{}, 0),
+         :ok <- body(socket, deadline, headers),
+         {:ok, token, path, params} <- target(target) do
+      keep = version == {1, 1} and String.downcase(headers["connection"] || "") != "close"
+      {:ok, %{method: to_string(method), token: token, path: path, params: params, keep: keep}}
+    else
+      {:refused, status, text} -> {:refused, status, text}
+      {:ok, _no_request} -> {:refused, 400, "This is not a request of HTTP."}
+      {:error, _gone_or_too_long} -> :closed
+    end
+  end
+
+  defp headers(_socket, _deadline, _headers, n) when n > @headers,
+    do: {:refused, 431, "This request has too many headers."}
+
+  defp headers(socket, deadline, headers, n) do
+    case :gen_tcp.recv(socket, 0, max(deadline - now(), 0)) do
+      {:ok, {:http_header, _, name, _, value}} ->
+        headers(socket, deadline, Map.put(headers, String.downcase(to_string(name)), value), n + 1)
+
+      {:ok, :http_eoh} ->
+        {:ok, headers}
+
+      other ->
+        other
+    end
+  end
+
+  # Nothing is asked in a body; what is sent is read, since the next request stands behind it.
+  defp body(socket, deadline, headers) do
+    case {headers["transfer-encoding"], Integer.parse(headers["content-length"] || "0")} do
+      {nil, {0, ""}} -> :ok
+      {nil, {n, ""}} when n in 1..@body -> skip(socket, deadline, n)
+      {nil, {n, ""}} when n > @body -> {:refused, 413, "No request needs a body, and this one is too long."}
+      {nil, _} -> {:refused, 400, "The length of this request is not a number."}
+      _ -> {:refused, 501, "No request needs a body."}
+    end
+  end
+
+  defp skip(socket, deadline, n) do
+    with :ok <- :inet.setopts(socket, packet: :raw),
+         {:ok, _} <- :gen_tcp.recv(socket, n, max(deadline - now(), 0)),
+         do: :inet.setopts(socket, packet: :http_bin)
+  end
+
+  defp target({:abs_path, target}) do
+    {path, query} = split(target, "?", "")
+    # A target of this kind begins with a slash.
+    [_, path] = :binary.split(path, "/")
+    {token, rest} = split(path, "/", nil)
+    {:ok, token, rest, URI.decode_query(query)}
+  end
+
+  defp target(_other), do: {:refused, 400, "The address of this request cannot be read."}
+
+  # Both sides of the first separator; without one, the second is as given.
+  defp split(text, separator, without) do
+    case :binary.split(text, separator) do
+      [left, right] -> {left, right}
+      [left] -> {left, without}
+    end
+  end
+
+  # -- what is answered ----------------------------------------------------------------------------------------
+
+  defp answer(%{token: token} = request, context) do
+    cond do
+      not same?(token, context.token) ->
+        Router.text(404, "Not found. The address of a dashboard is what Mote.Dashboard.url/1 returns.")
+
+      # The page's own addresses are relative to a folder.
+      request.path == nil ->
+        {308, [{"location", ["/", context.token, "/"]}], ""}
+
+      true ->
+        Router.answer(request.method, request.path, request.params, context)
+    end
+  catch
+    kind, reason ->
+      Logger.error(fn ->
+        "a dashboard could not answer #{request.path}: #{Exception.format(kind, reason, __STACKTRACE__)}"
+      end)
+
+      Router.text(500, "This could not be answered: the log says why.")
+  end
+
+  # In a time that does not tell how much of the token was right.
+  defp same?(given, token) when byte_size(given) == byte_size(token) do
+    [:binary.bin_to_list(given), :binary.bin_to_list(token)]
+    |> Enum.zip_reduce(0, fn [a, b], different -> bor(different, bxor(a, b)) end) == 0
+  end
+
+  defp same?(_given, _token), do: false
+
+  defp reply(socket, {status, headers, body}, keep) do
+    body = IO.iodata_to_binary(body)
+    length = {"content-length", Integer.to_string(byte_size(body))}
+    connection = {"connection", if(keep, do: "keep-alive", else: "close")}
+
+    lines =
+      for {name, value} <- [length, connection] ++ headers ++ @headers_of_all, do: [name, ": ", value, "\r\n"]
+
+    head = ["HTTP/1.1 ", Integer.to_string(status), " ", Map.fetch!(@statuses, status), "\r\n"]
+    :gen_tcp.send(socket, [head, lines, "\r\n", body])
+  end
+
+  defp now, do: System.monotonic_time(:millisecond)
+end

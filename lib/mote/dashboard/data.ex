@@ -1,0 +1,191 @@
+defmodule Mote.Dashboard.Data do
+  # What a dashboard shows, as plain maps of numbers and texts: they go to a page as they are.
+  #
+  # 1. `snapshot/1`, which is asked once a second, reads counters only: it stops nothing and looks at no actor.
+  # 2. Everything else is asked by somebody, and costs what `Mote.Inspection` says.
+  # 3. Actors and behaviours go out as ids, which `keep` hands out for terms.
+  #
+  # Counters are as they are since the start of the machine: what happens in a second is the difference of two snapshots.
+  @moduledoc false
+
+  alias Mote.{Address, Behaviour, Error, Graph, Machine}
+  alias Mote.Machine.Table
+
+  @typedoc "Returns an id for each of a list of terms."
+  @type keep :: ([term] -> [String.t()])
+
+  # Behaviours and actors that are shown at most.
+  @behaviours 200
+  @actors 25
+  # Among so many actors those of one behaviour are looked for.
+  @among 4_096
+  @nodes 60
+  # Enough to recognise a state by.
+  @inspect [limit: 50, printable_limit: 500, pretty: true, width: 60]
+  @unbounded 0xFFFFFFFFFFFFFFFF
+
+  # -- once a second -------------------------------------------------------------------------------------------
+
+  @doc "The machine as it is now; of one that is not running only that."
+  @spec snapshot(Machine.t()) :: map
+  def snapshot(machine) do
+    info = Mote.info(machine)
+    %{pid: pid} = Mote.machine(machine)
+
+    %{
+      at: System.monotonic_time(:millisecond),
+      state: if(info.paused, do: :paused, else: :running),
+      name: Machine.label(%Machine{pid: pid, name: info.name}),
+      pid: inspect(pid),
+      node: node(),
+      clock: clock(pid),
+      uptime: info.uptime,
+      sponsors:
+        for(name <- Mote.sponsors(machine), sponsor = info.sponsors[name], do: sponsor(name, sponsor)),
+      counters: counters(info.counters),
+      memory: Map.put(info.memory, :limit, limit(pid)),
+      gc: info.gc,
+      native: Map.take(info.native, [:tier, :compiled, :refused, :pending]),
+      questions: info.questions,
+      references: info.references,
+      inbox: info.inbox,
+      mail: info.mail
+    }
+  rescue
+    error in Error -> stopped(error, __STACKTRACE__)
+  end
+
+  defp stopped(%Error{reason: :machine_down} = error, _stack),
+    do: %{at: System.monotonic_time(:millisecond), state: :stopped, why: Exception.message(error)}
+
+  defp stopped(error, stack), do: reraise(error, stack)
+
+  defp sponsor(name, sponsor) do
+    sponsor
+    |> Map.take(
+      ~w(started asleep inbox queued queue_bytes waiting high_water overloaded beam timeout running)a
+    )
+    |> Map.merge(%{
+      name: name,
+      label: inspect(name),
+      # Turns of others have no order: see `Mote.step/2`.
+      steps: not sponsor.beam and length(sponsor.threads) == 1,
+      longest: longest(sponsor.longest),
+      threads: for(thread <- sponsor.threads, do: counters(thread))
+    })
+  end
+
+  defp longest(nil), do: nil
+
+  defp longest(%{behaviour: {module, name}, age: age}),
+    do: %{behaviour: "#{inspect(module)}.#{name}", age: age}
+
+  defp counters(all) do
+    aborts =
+      for {counter, n} <- all, "aborts_" <> _ <- [Atom.to_string(counter)], reduce: 0, do: (sum -> sum + n)
+
+    all
+    |> Map.take(~w(turns sends creates becomes ignored timers foreign_in foreign_out undelivered)a)
+    |> Map.merge(Map.take(all, ~w(parks stand_ins busy_ns queue_high_water)a))
+    |> Map.put(:aborts, aborts)
+  end
+
+  defp clock(pid) do
+    case Table.clock(pid) do
+      {:ok, clock} -> clock
+      :error -> :system
+    end
+  end
+
+  defp limit(pid) do
+    case Table.memory(pid) do
+      {:ok, bytes} when bytes < @unbounded -> bytes
+      _ -> nil
+    end
+  end
+
+  # -- when somebody asks --------------------------------------------------------------------------------------
+
+  @doc "The behaviours that are alive, and what they ran in `ms` milliseconds: a walk over the heap."
+  @spec behaviours(Machine.t(), non_neg_integer, keep) :: map
+  def behaviours(machine, ms, keep) do
+    all = Mote.behaviours(machine, for: ms)
+    shown = Enum.take(all, @behaviours)
+
+    %{
+      for: ms,
+      omitted: length(all) - length(shown),
+      behaviours:
+        for {row, id} <- Enum.zip(shown, keep.(Enum.map(shown, & &1.behaviour))) do
+          %{id: id, name: label(row.behaviour), actors: row.actors, bytes: row.bytes, turns: row.turns}
+        end
+    }
+  end
+
+  @doc "The first actors by `:turns` of `ms` milliseconds, `:queued`, `:bytes` or `:running`; of one behaviour, or `nil` for all."
+  @spec top(Machine.t(), atom, non_neg_integer, Mote.Inspection.behaviour() | nil, keep) :: map
+  def top(machine, by, ms, behaviour, keep) do
+    n = if behaviour, do: @among, else: @actors
+    all = Mote.top(machine, by: by, n: n, for: ms)
+    found = if behaviour, do: Enum.filter(all, &(&1.behaviour == behaviour)), else: all
+    shown = Enum.take(found, @actors)
+
+    %{
+      by: by,
+      for: ms,
+      behaviour: behaviour && label(behaviour),
+      # Whether there may be others that this did not look at.
+      partial: behaviour != nil and length(all) == @among and length(shown) < @actors,
+      actors:
+        for {row, id} <- Enum.zip(shown, keep.(Enum.map(shown, & &1.address))) do
+          %{id: id, address: inspect(row.address), behaviour: label(row.behaviour), figure: row[by]}
+        end
+    }
+  end
+
+  @doc "One actor, with its state."
+  @spec actor(Address.t(), keep) :: map
+  def actor(%Address{} = address, keep) do
+    info = Mote.info(address)
+    [id] = keep.([address])
+
+    info
+    |> Map.take([:busy, :queued, :bytes, :complete])
+    |> Map.merge(%{
+      id: id,
+      sponsor: inspect(info.sponsor),
+      pinned: info.pinned && inspect(info.pinned),
+      address: inspect(address),
+      behaviour: label(info.behaviour),
+      captures: captures(info.behaviour)
+    })
+  end
+
+  defp captures(:sink), do: []
+
+  defp captures(%Behaviour{captures: captures}),
+    do: for(one <- Tuple.to_list(captures), do: inspect(one, @inspect))
+
+  @doc "Which actors can be reached from one, so many steps away."
+  @spec graph(Address.t(), non_neg_integer, keep) :: map
+  def graph(%Address{} = address, depth, keep) do
+    %Graph{} = graph = Mote.graph(address, depth: depth, limit: @nodes)
+
+    %{
+      truncated: graph.truncated,
+      edges: graph.edges,
+      nodes:
+        for {node, id} <- Enum.zip(graph.nodes, keep.(Enum.map(graph.nodes, & &1.address))) do
+          %{number: node.id, id: id, address: inspect(node.address), behaviour: label(node.behaviour)}
+        end
+    }
+  end
+
+  @doc "A behaviour as it is called."
+  @spec label(Mote.Inspection.behaviour() | Behaviour.t()) :: String.t()
+  def label(:sink), do: "sink"
+  def label({module, name, captures}), do: "#{inspect(module)}.#{name}/#{captures}"
+
+  def label(%Behaviour{module: module, name: name, captures: captures}),
+    do: label({module, name, tuple_size(captures)})
+end
