@@ -45,7 +45,7 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Ask, Behaviour, Customer, Error, Machine, Native, Outbox, Timer}
+  alias Mote.{Address, Ask, Behaviour, Customer, Error, Far, Machine, Native, Outbox, Timer}
   alias Mote.Machine.{Batch, Creator, Loader, Options, Question, Reporter, Sending, SponsorOptions, Table}
 
   @timeout 5_000
@@ -232,10 +232,10 @@ defmodule Mote do
     # A customer that has an answer, or has given up, takes no other: the sender cannot do anything about it.
     answered = with :big <- Native.answer(ref, message), do: Native.answer_big(ref, message)
 
-    if answered == :unknown do
+    if answered == :unknown and Far.answer(customer, message) == :unknown do
       raise ArgumentError,
-            "#{inspect(customer)} is not a customer of this node: a customer is of use on the node where Mote.ask/3 or a " <>
-              "future has made it, as long as its term is kept whole (not copied through term_to_binary or another node)"
+            "#{inspect(customer)} is not a customer: one is made by Mote.ask/3 or a future, and is of use as long as its term " <>
+              "is kept whole (not copied through term_to_binary)"
     end
 
     :ok

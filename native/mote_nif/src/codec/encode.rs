@@ -17,6 +17,7 @@
 //!    binary is copied. What is shared in a term is written as often as it is there, so no size of the term says it before.
 use crate::codec::budget::{place, spent, Kept, Means, Unwritten, LOOK, MOST_KEPT, NORMAL};
 use crate::codec::made::Made;
+use crate::held::far::Far;
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
@@ -360,6 +361,11 @@ impl<'m, 'a> Writer<'m, 'a> {
                 } else {
                     self.opaque(term, Class::Map)?;
                 }
+            }
+            Some(Struct::Far(kind)) => {
+                self.spend(OPAQUE)?;
+                let term = OwnTerm::copy(term);
+                self.builder.foreign(Arc::new(Far { term, kind }));
             }
             Some(Struct::Outbox(outbox)) => {
                 self.spend(FEW)?;

@@ -1,0 +1,21 @@
+defmodule Mote.Far.Call do
+  # Calls of Mote's functions on another node, for what nobody does a million times.
+  @moduledoc false
+
+  alias Mote.Error
+
+  # Milliseconds for the way there and back.
+  @way 1_000
+
+  @doc "What the function returns there; raises what it raises there, or `Mote.Error` if there is no connection."
+  @spec run!(node, module, atom, [term], timeout) :: term
+  def run!(node, module, function, args, timeout) do
+    :erpc.call(node, module, function, args, if(timeout == :infinity, do: timeout, else: timeout + @way))
+  rescue
+    error in ErlangError -> raise failed(error.original, node)
+  end
+
+  defp failed({:exception, %{__exception__: true} = exception, _stacktrace}, _node), do: exception
+  defp failed({:exception, reason, stacktrace}, _node), do: Exception.normalize(:error, reason, stacktrace)
+  defp failed(_erpc, node), do: Error.from(:noconnection, node: node)
+end
