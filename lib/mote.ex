@@ -665,6 +665,26 @@ defmodule Mote do
   end
 
   @doc """
+  The nodes that this one has sent to, or that have sent to it, by way of addresses: see the guide *Nodes*.
+
+  Of each:
+
+    * `waiting` - bytes of messages that wait to be sent there, about;
+    * `sent` - messages and answers that were sent there;
+    * `refused` - messages of processes that were not accepted, because as much waited as may;
+    * `lost` - messages of actors that were lost for that reason, and all that waited when a connection ended;
+    * `undelivered` - messages that came from there and found no actor, or no memory;
+    * `listed` - addresses and customers of this node that are held for that node.
+
+  Figures are those since the start of this node, `waiting` and `listed` of now.
+
+      iex> Mote.nodes()
+      %{}
+  """
+  @spec nodes() :: %{node => %{atom => non_neg_integer}}
+  def nodes, do: Far.Table.all()
+
+  @doc """
   The actors with most turns, most events that wait for them, or most bytes: see `Mote.Inspection.top/2`.
   """
   @spec top(Machine.t(), keyword) :: [map]

@@ -89,7 +89,8 @@ defmodule Mote.Far do
 
     Error.new(
       :overloaded,
-      "as much waits to be sent to #{node} as may (:waiting_for_node of the application :mote): the message was not accepted" <> waited,
+      "as much waits to be sent to #{node} as may (:waiting_for_node of the application :mote): the message was not accepted" <>
+        waited,
       address: address,
       node: node
     )
@@ -112,7 +113,7 @@ defmodule Mote.Far do
     if home == nil or home == node() do
       :unknown
     else
-      put(home, {:answer, Luggage.key(customer), answer}, :erlang.external_size(answer), :any)
+      put(home, {:answer, customer, answer}, :erlang.external_size(answer), :any)
       :ok
     end
   end

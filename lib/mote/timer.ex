@@ -82,7 +82,8 @@ defmodule Mote.Timer do
   @doc false
   @spec cancel(t) :: non_neg_integer | false
   # It was armed by this node for an actor of another one.
-  def cancel(%__MODULE__{key: key}) when is_reference(key) and node(key) == node(), do: Process.cancel_timer(key)
+  def cancel(%__MODULE__{key: key}) when is_reference(key) and node(key) == node(),
+    do: Process.cancel_timer(key)
 
   def cancel(%__MODULE__{machine: machine, key: key} = timer) do
     with :unknown <- Native.cancel_timer(machine, key), do: no_timer(timer)

@@ -43,7 +43,10 @@ defmodule Mote.FarTest do
 
   test "it is asked, by a process and through an actor, whose customer it answers", context do
     echo = at(context.home, :create, [Home, Actors.echo()])
-    assert at(context.away, :ask, [echo, {:what, [1.5, "text", %{a: 1}]}]) == {:ok, {:what, [1.5, "text", %{a: 1}]}}
+
+    assert at(context.away, :ask, [echo, {:what, [1.5, "text", %{a: 1}]}]) ==
+             {:ok, {:what, [1.5, "text", %{a: 1}]}}
+
     large = Enum.to_list(1..50_000)
     assert at(context.away, :ask, [echo, large]) == {:ok, large}
     long = String.duplicate("long", 50_000)
@@ -72,7 +75,9 @@ defmodule Mote.FarTest do
              at(context.away, :ask, [failing, 1])
 
     assert {:error, %Error{reason: :broken_promise}} = at(context.away, :ask, [silent, :unheard_of])
-    assert {:error, %Error{reason: :broken_promise}} = at(context.away, :ask_through, [Away, silent, :unheard_of])
+
+    assert {:error, %Error{reason: :broken_promise}} =
+             at(context.away, :ask_through, [Away, silent, :unheard_of])
   end
 
   test "an answer can be an address, which is of use at once and comes home again", context do
@@ -93,7 +98,9 @@ defmodule Mote.FarTest do
 
   test "info tells of it", context do
     address = at(context.home, :create, [Home, Actors.counter(3)])
-    assert %{queued: 0, sponsor: :main, behaviour: %{name: :counter, captures: {3}}} = at(context.away, :info, [address])
+
+    assert %{queued: 0, sponsor: :main, behaviour: %{name: :counter, captures: {3}}} =
+             at(context.away, :info, [address])
   end
 
   test "what a node has from another one keeps its actors, and no longer", context do

@@ -41,10 +41,13 @@ defmodule Mote.FarRig do
 
     # Keeps what it gets; adds it up.
     defactor keeping(kept) do
-      {customer, :count} -> send customer, length(kept)
+      {customer, :count} ->
+        send customer, length(kept)
+
       {customer, :forget} ->
         send customer, :ok
         become keeping([])
+
       {customer, {:keep, what}} ->
         send customer, :ok
         become keeping([what | kept])
@@ -130,6 +133,19 @@ defmodule Mote.FarRig do
     do: Mote.ask(Mote.create(machine, Actors.forward(address)), request, 60_000)
 
   def ask_all(addresses, request), do: Mote.ask_all(addresses, request, 60_000)
+
+  @doc "Sends texts of 64 KB until they are refused: how many were accepted, and the error."
+  def flood(address, most, accepted \\ 0)
+  def flood(_address, most, most), do: {most, nil}
+
+  def flood(address, most, accepted) do
+    case Mote.send(address, String.duplicate("x", 65_536)) do
+      :ok -> flood(address, most, accepted + 1)
+      {:error, error} -> {accepted, error}
+    end
+  end
+
+  def nodes, do: Mote.nodes()
 
   @doc "Questions that do not wait: awaited, yielded, given up."
   def asyncs(echo, late) do
@@ -226,7 +242,5 @@ defmodule Mote.FarRig do
     Mote.info(machine).gc.live_actors
   end
 
-  @doc "Whether the nodes are connected, after that many milliseconds at most."
-  def connected?(node), do: eventually(fn -> node in Node.list(:connected) end)
   def disconnected?(node), do: eventually(fn -> node not in Node.list(:connected) end)
 end

@@ -29,7 +29,7 @@ defmodule Mote.Far.Courier do
 
   @impl GenServer
   def handle_info({:mote_put, entry, bytes}, state) when is_tuple(entry) do
-    settle(%{state | line: Line.put(state.line, entry, bytes, Luggage.references(entry))})
+    settle(%{state | line: Line.put(state.line, entry, bytes, Luggage.references(entry), target(entry))})
   end
 
   def handle_info(:timeout, state), do: state |> flush() |> settle()
@@ -57,7 +57,13 @@ defmodule Mote.Far.Courier do
 
   def handle_info({:DOWN, gate, :process, _, _}, %{gate: gate} = state), do: {:stop, :normal, state}
 
-  def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
+  def handle_info(:mote_rest, %{porter: porter} = state) do
+    state = %{state | resting: false}
+
+    if porter != nil and Line.on_way?(state.line),
+      do: state |> deliver(true) |> settle(),
+      else: {:noreply, state, :hibernate}
+  end
 
   use Mote.Internal.Stray
 
@@ -87,6 +93,11 @@ defmodule Mote.Far.Courier do
     Table.add(counts, :lost, count)
   end
 
+  # The key by which this node has the actor.
+  defp target({kind, _machine, key, _sponsor, _what}) when kind in [:send, :many], do: key
+  defp target({:ask, _machine, key, _sponsor, _request, _tag}), do: key
+  defp target(_other), do: nil
+
   # What waits leaves once nothing comes any more.
   defp settle(%{porter: nil} = state), do: {:noreply, state}
 
@@ -99,8 +110,8 @@ defmodule Mote.Far.Courier do
     if Line.ready?(state.line), do: state |> deliver() |> flush(), else: state
   end
 
-  defp deliver(%{counts: counts} = state) do
-    {{number, ask?, announced, entries}, bytes, line} = Line.parcel(state.line, state.node)
+  defp deliver(%{counts: counts} = state, ask? \\ false) do
+    {{number, ask?, announced, entries}, bytes, line} = Line.parcel(state.line, state.node, ask?)
     send(state.porter, {:mote_parcel, number, ask?, announced, entries})
     Table.add(counts, :waiting, -bytes)
     Table.add(counts, :sent, length(entries))

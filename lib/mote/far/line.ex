@@ -7,6 +7,8 @@ defmodule Mote.Far.Line do
   # 2. While `@window` bytes are on their way, nothing leaves. Before that much is, the other side was asked to say what it has.
   # 3. A reference is listed from before its parcel leaves until the other side says that it has dropped its number. Every
   #    announcement has a number of its own: what is said of one says nothing of another that is on its way.
+  # 4. What a parcel is for, and references in it that go home, are kept until it was taken in: or what is said of their end might
+  #    come there before it, by way of a third node.
   @moduledoc false
 
   alias Mote.Far.Luggage
@@ -29,10 +31,10 @@ defmodule Mote.Far.Line do
   @typedoc "A number, whether to say when it was taken in, what it announces, and its entries."
   @type parcel :: {pos_integer, boolean, [{non_neg_integer, term}], [term]}
 
-  @doc "Puts in an entry of that many bytes with the references in it."
-  @spec put(t, term, non_neg_integer, [term]) :: t
-  def put(line, entry, bytes, references) do
-    %{line | waiting: :queue.in({entry, bytes, references}, line.waiting), bytes: line.bytes + bytes}
+  @doc "Puts in an entry of that many bytes with the references in it; `target` is what it is for."
+  @spec put(t, term, non_neg_integer, [term], term) :: t
+  def put(line, entry, bytes, references, target) do
+    %{line | waiting: :queue.in({entry, bytes, references, target}, line.waiting), bytes: line.bytes + bytes}
   end
 
   @doc "Whether a whole parcel waits."
@@ -47,19 +49,28 @@ defmodule Mote.Far.Line do
   @spec waiting(t) :: non_neg_integer
   def waiting(line), do: :queue.len(line.waiting)
 
-  @doc "The next parcel for `node`, with the bytes in it."
-  @spec parcel(t, node) :: {parcel, non_neg_integer, t}
-  def parcel(line, node) do
-    {entries, references, bytes, waiting} = take(line.waiting, [], [], 0)
-    {announced, number, listed} = announce(references, node, line.number, line.listed)
-    ask? = line.unasked + bytes >= @parcel
+  @doc "Whether it is not known of everything that it was taken in."
+  @spec on_way?(t) :: boolean
+  def on_way?(line), do: not :queue.is_empty(line.on_way)
+
+  @doc "The next parcel for `node`, with the bytes in it. With `ask?` the other side is to say that it has taken it in."
+  @spec parcel(t, node, boolean) :: {parcel, non_neg_integer, t}
+  def parcel(line, node, ask? \\ false) do
+    {entries, references, kept, bytes, waiting} = take(line.waiting, [], [], [], 0)
+
+    {returning, others} =
+      references |> Enum.uniq_by(&Luggage.key/1) |> Enum.split_with(&(Luggage.home(&1) == node))
+
+    {announced, number, listed} = announce(others, line.number, line.listed)
+    announced = for(reference <- returning, do: {0, reference}) ++ announced
+    ask? = ask? or line.unasked + bytes >= @parcel
 
     line = %{
       line
       | waiting: waiting,
         bytes: line.bytes - bytes,
         parcel: line.parcel + 1,
-        on_way: :queue.in({line.parcel, bytes}, line.on_way),
+        on_way: :queue.in({line.parcel, bytes, returning ++ kept}, line.on_way),
         on_way_bytes: line.on_way_bytes + bytes,
         unasked: if(ask?, do: 0, else: line.unasked + bytes),
         number: number,
@@ -69,24 +80,18 @@ defmodule Mote.Far.Line do
     {{line.parcel - 1, ask?, announced, entries}, bytes, line}
   end
 
-  defp take(waiting, entries, references, bytes) do
+  defp take(waiting, entries, references, kept, bytes) do
     with true <- bytes < @parcel,
-         {{:value, {entry, size, its}}, rest} <- :queue.out(waiting) do
-      take(rest, [entry | entries], its ++ references, bytes + size)
+         {{:value, {entry, size, its, target}}, rest} <- :queue.out(waiting) do
+      take(rest, [entry | entries], its ++ references, [target | kept], bytes + size)
     else
-      _ -> {Enum.reverse(entries), references, bytes, waiting}
+      _ -> {Enum.reverse(entries), references, kept, bytes, waiting}
     end
   end
 
-  # What goes home needs no number: the end of what is held of it here is said behind it.
-  defp announce(references, node, number, listed) do
-    references
-    |> Enum.uniq_by(&Luggage.key/1)
-    |> Enum.reduce({[], number, listed}, fn reference, {announced, number, listed} ->
-      case Luggage.home(reference) do
-        ^node -> {[{0, reference} | announced], number, listed}
-        _ -> {[{number, reference} | announced], number + 1, Map.put(listed, number, reference)}
-      end
+  defp announce(references, number, listed) do
+    Enum.reduce(references, {[], number, listed}, fn reference, {announced, number, listed} ->
+      {[{number, reference} | announced], number + 1, Map.put(listed, number, reference)}
     end)
   end
 
@@ -94,7 +99,7 @@ defmodule Mote.Far.Line do
   @spec taken(t, pos_integer) :: t
   def taken(line, number) do
     case :queue.peek(line.on_way) do
-      {:value, {first, bytes}} when first <= number ->
+      {:value, {first, bytes, _kept}} when first <= number ->
         line = %{line | on_way: :queue.drop(line.on_way), on_way_bytes: line.on_way_bytes - bytes}
         taken(line, number)
 

@@ -53,7 +53,9 @@ defmodule Mote.Far.Luggage do
   def replace(term, taken) when taken == %{}, do: term
 
   def replace(%Address{} = address, taken) do
-    with {:ok, %{key: key}} <- Map.fetch(taken, key(address)), do: %{address | key: key}, else: (:error -> address)
+    with {:ok, %{key: key}} <- Map.fetch(taken, key(address)),
+         do: %{address | key: key},
+         else: (:error -> address)
   end
 
   def replace(%Customer{} = customer, taken), do: Map.get(taken, key(customer), customer)

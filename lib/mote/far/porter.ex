@@ -7,7 +7,7 @@ defmodule Mote.Far.Porter do
 
   use GenServer, restart: :temporary
 
-  alias Mote.{Address, Error, Far, Native}
+  alias Mote.{Address, Customer, Error, Far, Native}
   alias Mote.Far.{Intake, Luggage, Table}
   alias Mote.Machine.{Batch, Long, Sending}
   require Long
@@ -92,7 +92,7 @@ defmodule Mote.Far.Porter do
     state
   end
 
-  defp entry({:answer, ref, answer}, state) do
+  defp entry({:answer, %Customer{ref: ref}, answer}, state) do
     answered = with :big <- Native.answer(ref, answer), do: Native.answer_big(ref, answer)
     if answered == :unknown, do: Table.add(state.counts, :undelivered, 1)
     state

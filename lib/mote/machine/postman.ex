@@ -17,6 +17,9 @@ defmodule Mote.Machine.Postman do
   alias Mote.{Far, Native}
   alias Mote.Internal.Stray
 
+  # Milliseconds after which it lets go of addresses and customers that it has passed on.
+  @rest 100
+
   @doc "Starts the postman of the calling machine."
   @spec start_link(reference) :: GenServer.on_start()
   def start_link(native), do: GenServer.start(__MODULE__, {self(), native})
@@ -27,7 +30,7 @@ defmodule Mote.Machine.Postman do
     Process.flag(:trap_exit, true)
     Process.link(machine)
     :ok = Native.machine_postman(native)
-    {:ok, %{machine: machine, native: native, carriers: %{}}}
+    {:ok, %{machine: machine, native: native, carriers: %{}, resting: false}}
   end
 
   @impl GenServer
@@ -42,8 +45,11 @@ defmodule Mote.Machine.Postman do
 
   def handle_info({:mote_abroad, far, message}, state) when is_map(far) do
     Far.from_actor(far, message)
-    {:noreply, state}
+    unless state.resting, do: Process.send_after(self(), :mote_rest, @rest)
+    {:noreply, %{state | resting: true}}
   end
+
+  def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
 
   def handle_info({:EXIT, machine, _reason}, %{machine: machine} = state), do: {:stop, :normal, state}
 

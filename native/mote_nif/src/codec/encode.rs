@@ -17,12 +17,13 @@
 //!    binary is copied. What is shared in a term is written as often as it is there, so no size of the term says it before.
 use crate::codec::budget::{place, spent, Kept, Means, Unwritten, LOOK, MOST_KEPT, NORMAL};
 use crate::codec::made::Made;
-use crate::held::far::Far;
+use crate::held::far::{Far, Kind};
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
 use crate::held::machine::MachineResource;
 use crate::held::outbox::Writable;
+use crate::held::question::FarQuestion;
 use crate::held::structs::{is_ours, known_struct, Struct};
 use crate::term::atoms::{self, AtomCache};
 use crate::term::own_term::OwnTerm;
@@ -365,7 +366,9 @@ impl<'m, 'a> Writer<'m, 'a> {
             Some(Struct::Far(kind)) => {
                 self.spend(OPAQUE)?;
                 let term = OwnTerm::copy(term);
-                self.builder.foreign(Arc::new(Far { term, kind }));
+                let question = matches!(kind, Kind::Customer)
+                    .then(|| FarQuestion::new(&self.resource.questions));
+                self.builder.foreign(Arc::new(Far { term, question }));
             }
             Some(Struct::Outbox(outbox)) => {
                 self.spend(FEW)?;

@@ -1,7 +1,7 @@
 //! What becomes of messages to foreign values, and what they are to the machine besides.
 use crate::codec::repack::repack;
 use crate::deliver::mail;
-use crate::held::far::{Far, Kind};
+use crate::held::far::Far;
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
@@ -88,7 +88,7 @@ impl Foreign for Far {
         mail::send_abroad(machine, &self.term, message)
     }
     fn on(&self, sponsor: VmAtom) -> Option<ForeignRef> {
-        if self.kind == Kind::Customer {
+        if self.question.is_some() {
             return None;
         }
         let term = OwnTerm::make(|env| {
@@ -97,7 +97,7 @@ impl Foreign for Far {
         })?;
         Some(Arc::new(Far {
             term,
-            kind: self.kind,
+            question: None,
         }))
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {

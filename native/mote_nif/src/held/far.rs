@@ -7,12 +7,13 @@
 //! Invariants:
 //! 1. A far key has the bytes of the key that it stands for: so two terms of one address are equal, wherever they came from.
 use crate::held::handle::KEY_BYTES;
+use crate::held::question::FarQuestion;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
 
-/// What it is that takes messages there.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What it is that takes messages there, as its term says.
+#[derive(Clone, Copy)]
 pub enum Kind {
     /// An actor: the term is its `%Mote.Address{}`.
     Actor,
@@ -23,7 +24,8 @@ pub enum Kind {
 /// An actor or a customer of another node: its term.
 pub struct Far {
     pub term: OwnTerm,
-    pub kind: Kind,
+    /// Of a customer.
+    pub question: Option<FarQuestion>,
 }
 
 /// The announcement of an address or a customer by another node, held by the key binary that is made of it.

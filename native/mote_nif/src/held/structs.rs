@@ -54,7 +54,9 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
             let reference = read::get(map, names::reference())?;
             match reference.decode() {
                 Ok(customer) => Some(Struct::Customer(customer)),
-                Err(_) => is_of_another_node(bare(reference)).then_some(Struct::Far(Kind::Customer)),
+                Err(_) => {
+                    is_of_another_node(bare(reference)).then_some(Struct::Far(Kind::Customer))
+                }
             }
         }
         _ => None,
