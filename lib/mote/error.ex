@@ -93,9 +93,8 @@ defmodule Mote.Error do
   def from(:unknown, context) do
     new(
       :unknown_address,
-      "the address belongs to no running machine of this node: an address is valid on the node that it came " <>
-        "from, while its machine runs, and as long as its term is kept whole (not copied through " <>
-        "term_to_binary or another node)",
+      "the address belongs to no running machine: an address is valid while its machine runs, and as long as its " <>
+        "term is kept whole (not copied through term_to_binary)",
       context
     )
   end

@@ -5,6 +5,7 @@ defmodule Mote.Far do
 
   alias Mote.{Address, Customer, Error}
   alias Mote.Far.{Gate, Luggage, Table}
+  alias Mote.Machine.Question
 
   @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
   @type asker :: {pid, :atomics.atomics_ref()}
@@ -36,7 +37,7 @@ defmodule Mote.Far do
 
     case {put(node, entry, bytes, :refuse), on_full} do
       {:full, :wait} -> wait(address, entry, bytes, timeout)
-      {:full, _} -> {:error, overloaded(address, nil)}
+      {:full, _} -> {:error, overloaded(node, [address: address], nil)}
       _ -> :ok
     end
   end
@@ -51,7 +52,7 @@ defmodule Mote.Far do
         if left > 0, do: go(address, entry, bytes, :wait, left), else: go(address, entry, bytes, :error, 0)
 
       :timeout ->
-        {:error, overloaded(address, timeout)}
+        {:error, overloaded(node, [address: address], timeout)}
     end
   end
 
@@ -83,16 +84,14 @@ defmodule Mote.Far do
     end
   end
 
-  defp overloaded(address, timeout) do
+  defp overloaded(node, context, timeout) do
     waited = if timeout, do: "; there was no room within #{timeout} ms", else: ""
-    node = node(address.machine)
 
     Error.new(
       :overloaded,
       "as much waits to be sent to #{node} as may (:waiting_for_node of the application :mote): the message was not accepted" <>
         waited,
-      address: address,
-      node: node
+      Keyword.put(context, :node, node)
     )
   end
 
@@ -122,17 +121,37 @@ defmodule Mote.Far do
 
   @doc "Puts a question; what comes is as `Mote.Machine.Question` takes it."
   @spec open(Address.t(), atom, term, keyword) :: {:ok, {reference, asker}} | {:error, Error.t()}
-  def open(%Address{machine: machine, key: key} = address, sponsor, request, context) do
-    with {courier, counts, bound} <- courier(node(machine)),
+  def open(%Address{machine: machine, key: key}, sponsor, request, context) do
+    bytes = :erlang.external_size(request)
+    question(node(machine), &{:ask, machine, key, sponsor, request, &1}, bytes, context)
+  end
+
+  defp question(node, entry, bytes, context) do
+    with {courier, counts, bound} <- courier(node),
          true <- Table.get(counts, :waiting) <= bound do
-      bytes = :erlang.external_size(request)
       tag = :erlang.monitor(:process, courier, alias: :explicit_unalias)
       Table.add(counts, :waiting, bytes)
-      Kernel.send(courier, {:mote_put, {:ask, machine, key, sponsor, request, tag}, bytes})
+      Kernel.send(courier, {:mote_put, entry.(tag), bytes})
       {:ok, {tag, {courier, :atomics.new(1, [])}}}
     else
       nil -> {:error, Error.from(:noconnection, context)}
-      false -> {:error, overloaded(address, nil)}
+      false -> {:error, overloaded(node, context, nil)}
+    end
+  end
+
+  # -- creating ------------------------------------------------------------------------------------------------
+
+  @doc "Creates on another node, by that function of Mote; raises what it raises there."
+  @spec create!(node, :create | :create_many, [term]) :: term
+  def create!(node, function, args) do
+    context = [node: node]
+
+    with {:ok, open} <- question(node, &{:create, function, args, &1}, :erlang.external_size(args), context),
+         {:ok, {:ok, created}} <- Question.finish(open, context, :infinity) do
+      created
+    else
+      {:ok, {:error, exception}} -> raise exception
+      {:error, error} -> raise error
     end
   end
 

@@ -44,7 +44,7 @@ defmodule Mote.Inspection do
   @spec info(Address.t()) :: map
   def info(%Address{} = address) do
     if Far.far?(address),
-      do: Far.Call.run!(node(address.machine), __MODULE__, :info, [address], @timeout),
+      do: Far.Call.run!(node(address.machine), __MODULE__, :info, [address]),
       else: near(address)
   end
 

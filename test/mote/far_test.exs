@@ -2,7 +2,7 @@ defmodule Mote.FarTest do
   # Actors of another node are sent to and asked as any other.
   use ExUnit.Case, async: true
 
-  import Mote.FarRig, only: [at: 2, at: 3]
+  import Mote.FarRig, only: [at: 3]
 
   alias Mote.{Actors, Error, TwoNodes}
   alias Mote.FarRig.Behaviours
@@ -118,5 +118,45 @@ defmodule Mote.FarTest do
       at(context.away, :collect, [Away])
       at(context.home, :count_references, [Home]) <= before
     end)
+  end
+
+  describe "a machine of another node" do
+    test "is given by its name and its node", context do
+      there = {Home, :"home@127.0.0.1"}
+      {listener, here} = at(context.away, :listening, [Away])
+      assert at(context.away, :create_there, [there, Actors.forward(here)]) == :ok
+      assert heard(context.away, listener, 1) == [:forwarded]
+      assert [ok: :pong, ok: :pong, ok: :pong] = at(context.away, :create_many_there, [there])
+      assert at(context.away, :look_there, [there]) == {[:main, :other], Home, :ok, :ok, true, true}
+    end
+
+    test "that runs another version of a module says so, with both", context do
+      stale = %{Actors.echo() | version: 0xABC}
+      there = {Home, :"home@127.0.0.1"}
+
+      assert {:error, %Error{reason: :stale_behaviour, message: text}} =
+               at(context.away, :try_create, [there, stale])
+
+      version = Actors.echo().version |> Integer.to_string(16) |> String.downcase()
+
+      assert text =~
+               "Mote.Actors is of version abc on away@127.0.0.1, and of version #{version} on home@127.0.0.1"
+
+      gone = %{Actors.echo() | module: NoSuchModule}
+
+      assert {:error, %Error{reason: :undefined_behaviour, message: "on home@127.0.0.1: " <> _}} =
+               at(context.away, :try_create, [there, gone])
+    end
+
+    test "that is not there, or whose node is not, is an error", context do
+      nobody = {Nobody, :"home@127.0.0.1"}
+      nowhere = {Home, :"nowhere@127.0.0.1"}
+      echo = Actors.echo()
+      assert {:error, %Error{reason: :machine_down}} = at(context.away, :try_create, [nobody, echo])
+      assert {:error, %Error{reason: :noconnection}} = at(context.away, :try_create, [nowhere, echo])
+      assert {:error, %Error{reason: :noconnection}} = at(context.away, :drain, [nowhere])
+      # The own node's machines, too.
+      assert at(context.away, :drain, [{Away, :"away@127.0.0.1"}]) == :ok
+    end
   end
 end

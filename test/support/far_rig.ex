@@ -134,6 +134,34 @@ defmodule Mote.FarRig do
 
   def ask_all(addresses, request), do: Mote.ask_all(addresses, request, 60_000)
 
+  # A machine of another node.
+  def create_there(machine, behaviour), do: Mote.send(Mote.create(machine, behaviour), :forwarded)
+
+  def create_many_there(machine) do
+    some = Mote.create_many(machine, [Behaviours.idle(), Behaviours.idle()], sponsor: :other)
+    [one] = Mote.create_many(machine, Behaviours.idle(), 1)
+    Mote.ask_all([one | some], :ping, 60_000)
+  end
+
+  def look_there(machine) do
+    {
+      Mote.sponsors(machine),
+      Mote.info(machine).name,
+      Mote.drain(machine, 60_000),
+      Mote.gc(machine),
+      is_list(Mote.top(machine, for: 1)),
+      is_list(Mote.behaviours(machine, for: 1))
+    }
+  end
+
+  def try_create(machine, behaviour) do
+    {:ok, Mote.create(machine, behaviour)}
+  rescue
+    error -> {:error, error}
+  end
+
+  def drain(machine), do: Mote.drain(machine, 60_000)
+
   @doc "Sends texts of 64 KB until they are refused: how many were accepted, and the error."
   def flood(address, most, accepted \\ 0)
   def flood(_address, most, most), do: {most, nil}

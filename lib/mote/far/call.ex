@@ -4,13 +4,10 @@ defmodule Mote.Far.Call do
 
   alias Mote.Error
 
-  # Milliseconds for the way there and back.
-  @way 1_000
-
   @doc "What the function returns there; raises what it raises there, or `Mote.Error` if there is no connection."
-  @spec run!(node, module, atom, [term], timeout) :: term
-  def run!(node, module, function, args, timeout) do
-    :erpc.call(node, module, function, args, if(timeout == :infinity, do: timeout, else: timeout + @way))
+  @spec run!(node, module, atom, [term]) :: term
+  def run!(node, module, function, args) do
+    :erpc.call(node, module, function, args)
   rescue
     error in ErlangError -> raise failed(error.original, node)
   end

@@ -20,7 +20,11 @@ defmodule Mote.Far.Luggage do
   @doc "The node that it belongs to; `nil` of what only looks like one."
   @spec home(reference_in) :: node | nil
   def home(%Address{machine: machine}), do: if(is_reference(machine), do: node(machine))
-  def home(%Customer{} = customer), do: with(ref when is_reference(ref) <- key(customer), do: node(ref))
+
+  def home(%Customer{} = customer) do
+    ref = key(customer)
+    if is_reference(ref), do: node(ref)
+  end
 
   @doc "What stands here for what a parcel announces, by what tells it apart. `porter` hears of its end."
   @spec take_in([{non_neg_integer, reference_in}], pid) :: %{term => reference_in}

@@ -8,7 +8,7 @@ defmodule Mote.Far.Porter do
   use GenServer, restart: :temporary
 
   alias Mote.{Address, Customer, Error, Far, Native}
-  alias Mote.Far.{Intake, Luggage, Table}
+  alias Mote.Far.{Home, Intake, Luggage, Table}
   alias Mote.Machine.{Batch, Long, Sending}
   require Long
 
@@ -125,6 +125,12 @@ defmodule Mote.Far.Porter do
     else
       _ -> state
     end
+  end
+
+  # Loading code may take a while, and nobody else is to wait for that.
+  defp entry({:create, function, args, there}, state) do
+    spawn(fn -> reply(state, there, {there, Home.create(function, args, node(state.courier))}) end)
+    state
   end
 
   defp entry({:let_go, courier, numbers}, state) do
