@@ -55,7 +55,7 @@ defmodule Mote.Machine do
 
   require Logger
 
-  alias Mote.{Address, Error, Native}
+  alias Mote.{Address, Error, Far, Native}
   alias Mote.Machine.{Janitor, MemoryOptions, Options, Postman, Reporter, Table, Workers}
 
   @enforce_keys [:pid, :name]
@@ -159,8 +159,8 @@ defmodule Mote.Machine do
   @doc false
   # Tells the calling process when the machine goes down: see `Mote.monitor/1`.
   @spec monitor(t | Address.t()) :: reference
-  def monitor(%Address{machine: native}) do
-    case Native.machine_owner(native) do
+  def monitor(%Address{} = address) do
+    case owner(address) do
       pid when is_pid(pid) -> Process.monitor(pid)
       :unknown -> down_already(:unknown)
     end
@@ -171,6 +171,15 @@ defmodule Mote.Machine do
       nil -> down_already(machine)
       pid_or_remote -> Process.monitor(pid_or_remote)
     end
+  end
+
+  # Of an address of another node that one knows it.
+  defp owner(%Address{machine: native} = address) do
+    if Far.far?(address),
+      do: Far.Call.run!(node(native), Native, :machine_owner, [native]),
+      else: Native.machine_owner(native)
+  rescue
+    Error -> :unknown
   end
 
   # As if there had been somebody to monitor.

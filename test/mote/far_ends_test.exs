@@ -58,6 +58,7 @@ defmodule Mote.FarEndsTest do
     :ok = at(context.away, :ask_open, [late, 100_000, :asks])
     assert at(context.away, :ask, [echo, 1]) == {:ok, 1}
     TwoNodes.kill(context.home)
+    assert {:down, _} = at(context.away, :monitor, [echo])
     assert {:error, %Error{reason: :noconnection}} = at(context.away, :result_of, [:asks])
     no_connection(context, echo)
 

@@ -99,6 +99,8 @@ defmodule Mote.FarTest do
   test "info tells of it", context do
     address = at(context.home, :create, [Home, Actors.counter(3)])
 
+    assert at(context.away, :monitor, [address]) == :up
+
     assert %{queued: 0, sponsor: :main, behaviour: %{name: :counter, captures: {3}}} =
              at(context.away, :info, [address])
   end

@@ -235,6 +235,17 @@ defmodule Mote.FarRig do
 
   def info(address), do: Mote.info(address)
 
+  @doc "What is said of the machine of an address within some milliseconds, if it is monitored."
+  def monitor(address) do
+    ref = Mote.monitor(address)
+
+    receive do
+      {:DOWN, ^ref, :process, _, reason} -> {:down, reason}
+    after
+      100 -> :up
+    end
+  end
+
   @doc "Many actors of the other node: asked for, kept here by an actor, forgotten, in steps; what the function says after each."
   def forget(machine, making, count) do
     keeping = Mote.create(machine, Behaviours.keeping([]))
