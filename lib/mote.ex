@@ -33,7 +33,8 @@ defmodule Mote do
 
   Addresses, pids and customers go both ways inside messages. An actor that sends to a pid sends a plain message.
   If the process is gone, the message is lost and counted as `undelivered` (see `Mote.Counters`). Pids of other nodes work
-  too: a local process relays the message, in order, but cannot tell whether it arrived. A part that a message has in several
+  too: a local process relays the message, in order, but cannot tell whether it arrived. Addresses and customers of other nodes work
+  as those of this node do: see the guide *Nodes*. A part that a message has in several
   places is written out several times on its way to a process. A message that would then be larger than all that the machine
   holds is lost and counted as `overflowed`.
 
@@ -45,10 +46,15 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Ask, Behaviour, Customer, Error, Machine, Native, Outbox, Timer}
+  alias Mote.{Address, Ask, Behaviour, Customer, Error, Far, Machine, Native, Outbox, Timer}
   alias Mote.Machine.{Batch, Creator, Loader, Options, Question, Reporter, Sending, SponsorOptions, Table}
 
   @timeout 5_000
+
+  # `{name, node}`, a machine of another node.
+  defguardp is_far(machine)
+            when is_tuple(machine) and tuple_size(machine) == 2 and is_atom(elem(machine, 0)) and
+                   elem(machine, 0) != :global and is_atom(elem(machine, 1)) and elem(machine, 1) != node()
 
   @typedoc "Options of `send/3`, `send_many/3` and `cast_stream/3`: see there which of them each takes."
   @type send_options :: [sponsor: atom, on_full: :error | :wait, timeout: timeout]
@@ -117,11 +123,16 @@ defmodule Mote do
 
     * `:sponsor` - pins the actor to a sponsor: its events always run there.
 
+  A machine of another node is given as `{name, node}`; both nodes need the same code of the behaviour's module.
+
   Raises `Mote.Error` when the machine is not running or has no memory left, and when the code of the behaviour is gone
   or of another version. Raises `ArgumentError` if the behaviour or the machine is something else.
   """
   @spec create(Machine.t(), Behaviour.t(), keyword) :: Address.t()
   def create(machine, behaviour, opts \\ [])
+
+  def create({name, node} = machine, %Behaviour{} = behaviour, opts) when is_far(machine),
+    do: Far.create!(node, :create, [name, behaviour, opts])
 
   def create(machine, %Behaviour{captures: captures} = behaviour, opts) when is_tuple(captures) do
     sponsor = sponsor!(opts, "create/3")
@@ -161,6 +172,9 @@ defmodule Mote do
   @spec create_many(Machine.t(), Behaviour.t(), non_neg_integer) :: [Address.t()]
   def create_many(machine, behaviours, opts_or_count \\ [])
 
+  def create_many({name, node} = machine, behaviours, opts_or_count) when is_far(machine),
+    do: Far.create!(node, :create_many, [name, behaviours, opts_or_count])
+
   def create_many(machine, behaviours, opts) when is_list(behaviours) do
     sponsor = sponsor!(opts, "create_many/3")
     created!(machine, &Creator.create_many(&1, behaviours, sponsor))
@@ -183,6 +197,9 @@ defmodule Mote do
   """
   @spec create_many(Machine.t(), Behaviour.t(), non_neg_integer, keyword) :: [Address.t()]
   def create_many(machine, behaviour, count, opts)
+
+  def create_many({name, node} = machine, behaviour, count, opts) when is_far(machine),
+    do: Far.create!(node, :create_many, [name, behaviour, count, opts])
 
   def create_many(machine, %Behaviour{captures: captures} = behaviour, count, opts)
       when is_tuple(captures) and is_integer(count) and count >= 0 do
@@ -220,6 +237,9 @@ defmodule Mote do
 
   Raises `Mote.Error` if the address's machine is not running or has no sponsor of that name, and `ArgumentError` if the
   target is something else.
+
+  An actor of another node is sent to in the same way. Then `:ok` says that the message is on its way, and `:overloaded` that too
+  much waits for that node: see the guide *Nodes*.
   """
   @spec send(Address.t() | Customer.t() | pid, term, send_options()) :: :ok | {:error, Error.t()}
   def send(target, message, opts \\ [])
@@ -232,10 +252,10 @@ defmodule Mote do
     # A customer that has an answer, or has given up, takes no other: the sender cannot do anything about it.
     answered = with :big <- Native.answer(ref, message), do: Native.answer_big(ref, message)
 
-    if answered == :unknown do
+    if answered == :unknown and Far.answer(customer, message) == :unknown do
       raise ArgumentError,
-            "#{inspect(customer)} is not a customer of this node: a customer is of use on the node where Mote.ask/3 or a " <>
-              "future has made it, as long as its term is kept whole (not copied through term_to_binary or another node)"
+            "#{inspect(customer)} is not a customer: one is made by Mote.ask/3 or a future, and is of use as long as its term " <>
+              "is kept whole (not copied through term_to_binary)"
     end
 
     :ok
@@ -335,7 +355,7 @@ defmodule Mote do
   Errors are `:timeout`, `:machine_down`, `:aborted` (the turn that took the question was aborted; the message says why),
   `:broken_promise` (nothing refers to the customer any more; the message says which behaviour aborted last, if one did),
   `:answer_too_large`, `:unknown_sponsor`, `:unknown_address`, `:overloaded` (the
-  sponsor is full) and `:no_memory`. A late answer is discarded and never reaches the mailbox.
+  sponsor is full), `:no_memory`, and of an actor of another node `:noconnection`. A late answer is discarded and never reaches the mailbox.
 
       iex> defmodule Doc.Adder do
       ...>   use Mote.Behaviour
@@ -551,7 +571,8 @@ defmodule Mote do
   The names of a machine's sponsors, the first one first. Raises `Mote.Error` when the machine is not running.
   """
   @spec sponsors(Machine.t()) :: [atom]
-  defdelegate sponsors(machine), to: Machine
+  def sponsors(machine) when is_far(machine), do: there!(machine, :sponsors, [])
+  def sponsors(machine), do: Machine.sponsors(machine)
 
   @doc """
   Waits until the machine is quiet, at most `timeout` milliseconds (or `:infinity`).
@@ -568,7 +589,16 @@ defmodule Mote do
       :ok
   """
   @spec drain(Machine.t(), timeout) :: :ok | {:error, Error.t()}
-  def drain(machine, timeout \\ @timeout) do
+  def drain(machine, timeout \\ @timeout)
+
+  def drain(machine, timeout) when is_far(machine) do
+    Question.timeout!(timeout)
+    there!(machine, :drain, [timeout])
+  rescue
+    error in Error -> {:error, error}
+  end
+
+  def drain(machine, timeout) do
     Question.timeout!(timeout)
     with {:ok, native} <- Machine.fetch(machine), do: Question.drain(native, timeout, machine: machine)
   end
@@ -590,7 +620,10 @@ defmodule Mote do
       true
   """
   @spec gc(Machine.t(), timeout) :: :ok
-  def gc(machine, timeout \\ :infinity) do
+  def gc(machine, timeout \\ :infinity)
+  def gc(machine, timeout) when is_far(machine), do: there!(machine, :gc, [timeout])
+
+  def gc(machine, timeout) do
     with {:ok, native} <- Machine.fetch(machine),
          {:ok, :ok} <-
            Question.put(
@@ -653,6 +686,7 @@ defmodule Mote do
   def info(machine_or_address)
 
   def info(%Address{} = address), do: Mote.Inspection.info(address)
+  def info(machine) when is_far(machine), do: there!(machine, :info, [])
 
   def info(machine) do
     with {:ok, native} <- Machine.fetch(machine),
@@ -665,16 +699,40 @@ defmodule Mote do
   end
 
   @doc """
+  The nodes that this one has sent to, or that have sent to it, by way of addresses: see the guide *Nodes*.
+
+  Of each:
+
+    * `waiting` - bytes of messages that wait to be sent there, about;
+    * `sent` - messages and answers that were sent there;
+    * `refused` - messages of processes that were not accepted, because as much waited as may;
+    * `lost` - messages of actors that were lost for that reason, and all that waited when a connection ended;
+    * `undelivered` - messages that came from there and found no actor, or no memory;
+    * `listed` - addresses and customers of this node that are held for that node.
+
+  Figures are those since the start of this node, `waiting` and `listed` of now.
+
+      iex> Mote.nodes()
+      %{}
+  """
+  @spec nodes() :: %{node => %{atom => non_neg_integer}}
+  def nodes, do: Far.Table.all()
+
+  @doc """
   The actors with most turns, most events that wait for them, or most bytes: see `Mote.Inspection.top/2`.
   """
   @spec top(Machine.t(), keyword) :: [map]
-  defdelegate top(machine, opts \\ []), to: Mote.Inspection
+  def top(machine, opts \\ [])
+  def top(machine, opts) when is_far(machine), do: there!(machine, :top, [opts])
+  def top(machine, opts), do: Mote.Inspection.top(machine, opts)
 
   @doc """
   The behaviours in a machine, how many actors have them, and how often they run: see `Mote.Inspection.behaviours/2`.
   """
   @spec behaviours(Machine.t(), keyword) :: [map]
-  defdelegate behaviours(machine, opts \\ []), to: Mote.Inspection
+  def behaviours(machine, opts \\ [])
+  def behaviours(machine, opts) when is_far(machine), do: there!(machine, :behaviours, [opts])
+  def behaviours(machine, opts), do: Mote.Inspection.behaviours(machine, opts)
 
   @doc """
   Which actors can be reached from one: see `Mote.Inspection.graph/2`.
@@ -798,6 +856,10 @@ defmodule Mote do
   """
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)
+
+  # How long that may take, the function there knows.
+  defp there!({name, node}, function, args),
+    do: Far.Call.run!(node, __MODULE__, function, [name | args])
 
   defp sponsor!(opts, function), do: SponsorOptions.option!(opts, function)
 end

@@ -3,7 +3,8 @@ defmodule Mote.Address do
   The address of an actor: a capability to send to it.
 
   An address is handed out by `Mote.create/3` and in messages from actors, and cannot be made up: a key that no
-  machine gave leads nowhere. While a term with an address exists, its actor exists. Two addresses of one actor are
+  machine gave leads nowhere. While a term with an address exists, its actor exists; what holds for those that went to another node
+  is in the guide *Nodes*. Two addresses of one actor are
   equal (`==`), so addresses serve as keys of maps. A reference made with `on(sponsor, address)`, where `sponsor` is set,
   is another term than the address.
 

@@ -1,6 +1,6 @@
 defmodule Mote.Application do
-  # Starts what all machines of a node share: the table of running machines, and the janitor. The table belongs to the
-  # supervisor, so that it outlives the processes that use it.
+  # Starts what all machines of a node share: the table of running machines, the janitor, and what goes to other nodes. The
+  # tables belong to the supervisor, so that they outlive the processes that use them.
   @moduledoc false
 
   use Application
@@ -12,6 +12,8 @@ defmodule Mote.Application do
   @impl Supervisor
   def init(_arg) do
     Mote.Machine.Table.new()
-    Supervisor.init([Mote.Machine.Janitor], strategy: :one_for_one)
+    Mote.Far.Table.new()
+    couriers = {DynamicSupervisor, name: Mote.Far.Supervisor}
+    Supervisor.init([Mote.Machine.Janitor, couriers, Mote.Far.Gate], strategy: :one_for_one)
   end
 end

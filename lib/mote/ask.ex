@@ -65,7 +65,7 @@ defmodule Mote.Ask do
     * `owner` - the process that asked.
   """
 
-  alias Mote.{Address, Error, Native}
+  alias Mote.{Address, Error, Far, Native}
   alias Mote.Machine.{Long, Question, SponsorOptions, Worker}
   require Long
 
@@ -74,7 +74,7 @@ defmodule Mote.Ask do
   @enforce_keys [:ref, :address, :owner, :asker]
   defstruct [:ref, :address, :owner, :asker]
 
-  @type t :: %__MODULE__{ref: reference, address: Address.t(), owner: pid, asker: reference}
+  @type t :: %__MODULE__{ref: reference, address: Address.t(), owner: pid, asker: Question.asker()}
 
   @type result :: {:ok, term} | {:error, Error.t()}
 
@@ -93,11 +93,24 @@ defmodule Mote.Ask do
 
     case Native.ask(machine, key, sponsor, request) do
       {:ok, _answer} = answered -> answered
+      :unknown -> far(address, sponsor, request, timeout)
       open -> wait(open, {address, sponsor, request}, timeout)
     end
   end
 
   def ask(other, _request, _timeout_or_opts), do: not_an_address!(other)
+
+  defp far(address, sponsor, request, timeout) do
+    context = [address: address, sponsor: sponsor]
+
+    with true <- Far.far?(address),
+         {:ok, open} <- Far.open(address, sponsor, request, context) do
+      Question.finish(open, context, timeout)
+    else
+      false -> {:error, Error.from(:unknown, context)}
+      error -> error
+    end
+  end
 
   # The call has not answered itself: it has left the question open, or has not put it.
   defp wait(open, {%{machine: machine} = address, sponsor, request}, timeout) do
@@ -133,6 +146,25 @@ defmodule Mote.Ask do
     Question.list!(addresses, "addresses")
     Enum.each(addresses, &(is_struct(&1, Address) || not_an_address!(&1)))
 
+    if Enum.any?(addresses, &Far.far?/1),
+      do: ask_each(addresses, request, timeout, sponsor),
+      else: ask_near(addresses, request, timeout, sponsor)
+  end
+
+  # Each watches for itself whom it was put to, a machine or a node.
+  defp ask_each(addresses, request, timeout, sponsor) do
+    deadline = Question.deadline(timeout)
+    opened = for address <- addresses, do: {address, open(address, request, sponsor)}
+
+    for {address, opened} <- opened do
+      with {:ok, ask} <- opened do
+        look(ask, Question.left(deadline)) || Question.ignore(open_of(ask), context(ask)) ||
+          {:error, Error.from(:timeout, timeout: timeout, address: address)}
+      end
+    end
+  end
+
+  defp ask_near(addresses, request, timeout, sponsor) do
     context = &[address: &1, sponsor: &1.sponsor || sponsor]
     ask = &send(&1, &1.sponsor || sponsor, request, &2)
     Question.put_all(addresses, timeout, context, ask)
@@ -225,10 +257,12 @@ defmodule Mote.Ask do
     sponsor = address.sponsor || named
     context = [address: address, sponsor: sponsor]
 
-    with {:ok, {ref, asker}} <-
-           Question.open(address.machine, context, fn tag ->
-             send(address, sponsor, request, tag)
-           end) do
+    opened =
+      if Far.far?(address),
+        do: Far.open(address, sponsor, request, context),
+        else: Question.open(address.machine, context, &send(address, sponsor, request, &1))
+
+    with {:ok, {ref, asker}} <- opened do
       {:ok, %__MODULE__{ref: ref, address: address, owner: self(), asker: asker}}
     end
   end
@@ -251,10 +285,10 @@ defmodule Mote.Ask do
   end
 
   # The message may be there although the question was ended: not another time.
-  defp poll(%{asker: asker} = ask, timeout) do
+  defp poll(ask, timeout) do
     cond do
       result = Question.look(open_of(ask), context(ask), 0) -> result
-      Native.cancelled(asker) -> :ended
+      Question.ended?(open_of(ask)) -> :ended
       true -> Question.look(open_of(ask), context(ask), timeout)
     end
   end

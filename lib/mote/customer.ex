@@ -12,7 +12,8 @@ defmodule Mote.Customer do
   @enforce_keys [:ref]
   defstruct [:ref]
 
-  @type t :: %__MODULE__{ref: reference}
+  # One of another node has beside its reference what tells that node when nobody here has it any more.
+  @type t :: %__MODULE__{ref: reference | {reference, binary}}
 
   defimpl Inspect do
     # As it is shown in a report, which nobody can answer.

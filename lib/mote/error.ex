@@ -5,7 +5,8 @@ defmodule Mote.Error do
   `reason` is for programs, `message` for people, `context` holds what it was about. The reasons:
 
     * `:machine_down` - the machine is not running, or ended meanwhile;
-    * `:unknown_address` - the address belongs to no running machine of this node, or its key was not kept whole;
+    * `:unknown_address` - the address belongs to no running machine, or its key was not kept whole;
+    * `:noconnection` - there is no connection to the node that the address belongs to, or it has ended meanwhile;
     * `:unknown_sponsor` - the machine has no sponsor of that name;
     * `:sponsor_exists` - the machine has a sponsor of that name already;
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
@@ -37,6 +38,7 @@ defmodule Mote.Error do
   @type reason ::
           :machine_down
           | :unknown_address
+          | :noconnection
           | :unknown_sponsor
           | :sponsor_exists
           | :first_sponsor
@@ -91,9 +93,18 @@ defmodule Mote.Error do
   def from(:unknown, context) do
     new(
       :unknown_address,
-      "the address belongs to no running machine of this node: an address is valid on the node that it came " <>
-        "from, while its machine runs, and as long as its term is kept whole (not copied through " <>
-        "term_to_binary or another node)",
+      "the address belongs to no running machine: an address is valid while its machine runs, and as long as its " <>
+        "term is kept whole (not copied through term_to_binary)",
+      context
+    )
+  end
+
+  def from(:noconnection, context) do
+    node = context[:node] || node(context[:address].machine)
+
+    new(
+      :noconnection,
+      "there is no connection to #{node}, or Mote is not running there: what was on its way is lost",
       context
     )
   end

@@ -26,7 +26,7 @@ defmodule Mote.Inspection do
       the sum is the total.
   """
 
-  alias Mote.{Address, Error, Graph, Machine, Native}
+  alias Mote.{Address, Error, Far, Graph, Machine, Native}
   alias Mote.Machine.Question
 
   @timeout 5_000
@@ -42,7 +42,13 @@ defmodule Mote.Inspection do
   What one actor is: see `Mote.info/1`.
   """
   @spec info(Address.t()) :: map
-  def info(%Address{machine: machine, key: key} = address) do
+  def info(%Address{} = address) do
+    if Far.far?(address),
+      do: Far.Call.run!(node(address.machine), __MODULE__, :info, [address]),
+      else: near(address)
+  end
+
+  defp near(%{machine: machine, key: key} = address) do
     case Question.put(machine, @timeout, [address: address], &Native.actor_info(machine, key, &1)) do
       {:ok, {behaviour, sponsor, pinned, {queued, bytes, complete}}} ->
         %{

@@ -55,14 +55,20 @@ defmodule Mote.Machine do
 
   require Logger
 
-  alias Mote.{Address, Error, Native}
+  alias Mote.{Address, Error, Far, Native}
   alias Mote.Machine.{Janitor, MemoryOptions, Options, Postman, Reporter, Table, Workers}
 
   @enforce_keys [:pid, :name]
   defstruct [:pid, :name]
 
   @typedoc "A machine: its process, the name that it was given, or what `Mote.machine/1` gives."
-  @type t :: pid | atom | {:global, term} | {:via, module, term} | %__MODULE__{pid: pid, name: term}
+  @type t ::
+          pid
+          | atom
+          | {atom, node}
+          | {:global, term}
+          | {:via, module, term}
+          | %__MODULE__{pid: pid, name: term}
 
   @doc false
   @spec start_link(keyword) :: GenServer.on_start()
@@ -153,8 +159,8 @@ defmodule Mote.Machine do
   @doc false
   # Tells the calling process when the machine goes down: see `Mote.monitor/1`.
   @spec monitor(t | Address.t()) :: reference
-  def monitor(%Address{machine: native}) do
-    case Native.machine_owner(native) do
+  def monitor(%Address{} = address) do
+    case owner(address) do
       pid when is_pid(pid) -> Process.monitor(pid)
       :unknown -> down_already(:unknown)
     end
@@ -165,6 +171,15 @@ defmodule Mote.Machine do
       nil -> down_already(machine)
       pid_or_remote -> Process.monitor(pid_or_remote)
     end
+  end
+
+  # Of an address of another node that one knows it.
+  defp owner(%Address{machine: native} = address) do
+    if Far.far?(address),
+      do: Far.Call.run!(node(native), Native, :machine_owner, [native]),
+      else: Native.machine_owner(native)
+  rescue
+    Error -> :unknown
   end
 
   # As if there had been somebody to monitor.
@@ -226,16 +241,23 @@ defmodule Mote.Machine do
 
   defp whereis(name) when is_atom(name) and name != nil, do: GenServer.whereis(name)
   defp whereis({:global, _} = name), do: GenServer.whereis(name)
+  defp whereis({name, node}) when is_atom(name) and node == node(), do: whereis(name)
+  defp whereis({name, node} = machine) when is_atom(name) and is_atom(node), do: machine
   defp whereis({:via, module, _} = name) when is_atom(module), do: GenServer.whereis(name)
 
   defp whereis(other) do
     raise ArgumentError,
-          "expected a machine: its pid or its name (an atom, {:global, term} or {:via, module, term}), or what " <>
+          "expected a machine: its pid or its name (an atom, {name, node}, {:global, term} or {:via, module, term}), or what " <>
             "Mote.machine/1 gives, also for an address; got: #{inspect(other)}"
   end
 
   defp down(pid) when is_pid(pid) do
     Error.new(:machine_down, "#{inspect(pid)} is not a running machine of this node", machine: pid)
+  end
+
+  # What takes a machine of another node has asked that one.
+  defp down({name, node}) when is_atom(name) and name != :global and node != node() do
+    Error.new(:machine_down, "this is done on the node of the machine only, #{node}", machine: {name, node})
   end
 
   defp down(name) do

@@ -114,6 +114,11 @@ defmodule Mote.Native do
   def turn_aborted(_desk, _number, _reason, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def turn_aborted_big(_desk, _number, _reason, _kept), do: :erlang.nif_error(:nif_not_loaded)
 
+  def references_in(_term), do: :erlang.nif_error(:nif_not_loaded)
+  def references_in_big(_term), do: :erlang.nif_error(:nif_not_loaded)
+  def far_key(_key, _porter, _number), do: :erlang.nif_error(:nif_not_loaded)
+  def own_key(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
+
   def machine_trace(_machine, _filter, _to, _limit), do: :erlang.nif_error(:nif_not_loaded)
   def machine_trace_end(_machine, _number), do: :erlang.nif_error(:nif_not_loaded)
   def machine_pause(_machine, _paused), do: :erlang.nif_error(:nif_not_loaded)

@@ -18,6 +18,8 @@ defmodule Mote.Timer do
     * A timer keeps its target and its message alive, and both count against the machine's `:memory`. At its end a turn
       that arms one is aborted, and `Mote.send_after/4` raises `Mote.Error` with the reason `:no_memory`. What is armed
       fires. When its sponsor is removed it goes to the first one.
+    * A timer of `Mote.send_after/4` for an actor of another node runs on the node that has armed it, by that node's time. Its
+      message leaves when it is due; so no machine's clock and no `:memory` has a part in it.
     * A message that is due goes the way of any other that is sent in the sponsor where it was armed: `:inbox` refuses it
       no more than what actors send. It is not counted as waiting before: `Mote.drain/2` does not wait for timers that are
       not due.
@@ -45,14 +47,14 @@ defmodule Mote.Timer do
       60_000
   """
 
-  alias Mote.{Address, Error, Machine, Native}
+  alias Mote.{Address, Error, Far, Machine, Native}
   alias Mote.Machine.{Long, Question, Table}
   require Long
 
   @enforce_keys [:machine, :key]
   defstruct [:machine, :key]
 
-  @type t :: %__MODULE__{machine: reference, key: binary}
+  @type t :: %__MODULE__{machine: reference, key: binary | reference}
 
   # Milliseconds that the machine can count.
   @most 0xFFFFFFFFFFFF
@@ -66,7 +68,9 @@ defmodule Mote.Timer do
     answer = Long.call(message, Native.send_after(machine, key, sponsor, message, milliseconds))
 
     with word when is_atom(word) <- answer do
-      raise Error.from(word, address: address, sponsor: sponsor)
+      if word == :unknown and Far.far?(address),
+        do: %__MODULE__{machine: machine, key: Far.send_after(address, message, milliseconds, sponsor)},
+        else: raise(Error.from(word, address: address, sponsor: sponsor))
     end
   end
 
@@ -77,6 +81,10 @@ defmodule Mote.Timer do
 
   @doc false
   @spec cancel(t) :: non_neg_integer | false
+  # It was armed by this node for an actor of another one.
+  def cancel(%__MODULE__{key: key}) when is_reference(key) and node(key) == node(),
+    do: Process.cancel_timer(key)
+
   def cancel(%__MODULE__{machine: machine, key: key} = timer) do
     with :unknown <- Native.cancel_timer(machine, key), do: no_timer(timer)
   end

@@ -64,7 +64,6 @@ defmodule Mote.AbroadTest do
        [future]},
       {"is not an environment of this node", [&Future.future(answer, [], environment: &1)], ours.environment},
       {"a trace of a machine of this node", [&Mote.Trace.stop/1], ours.trace},
-      {"is not a customer of this node", [&Mote.send(&1, 1)], ours.customer},
       {"the process that asked", [&Mote.await/1, &Mote.yield/1, &Mote.ignore/1], ours.ask},
       {"is not a timer of this node", [&Mote.cancel_timer/1], ours.timer}
     ]

@@ -266,7 +266,7 @@ defmodule Mote.BadInputTest do
         error = assert_raise ArgumentError, fn -> Mote.send(customer, 1) end
 
         assert error.message =~
-                 "#{inspect(customer)} is not a customer of this node: a customer is of use on the node"
+                 "#{inspect(customer)} is not a customer: one is made by Mote.ask/3 or a future"
       end
     end
 

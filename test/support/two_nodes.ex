@@ -53,21 +53,40 @@ defmodule Mote.TwoNodes do
   @patience 60_000
 
   @doc "Starts them, linked to the calling process."
-  @spec start() :: {:ok, %{home: pid, away: pid, node: node}} | {:error, term}
+  @spec start() :: {:ok, %{home: pid, away: pid, node: node, port: pos_integer}} | {:error, term}
   def start do
     port = free_port()
 
     with {:ok, away, node} <- peer(port, ["-name", "away@127.0.0.1"]),
-         {:ok, home, _} <- peer(port, ["-name", "home@127.0.0.1", "-dist_listen", "false"]) do
+         do: start_home(%{away: away, node: node, port: port})
+  catch
+    :exit, reason -> {:error, reason}
+  end
+
+  @doc "Starts `home` (again) and connects it."
+  def start_home(%{port: port} = nodes) do
+    with {:ok, home, _} <- peer(port, ["-name", "home@127.0.0.1", "-dist_listen", "false"]) do
       {:ok, _} = :peer.call(home, Application, :ensure_all_started, [:mote], @patience)
 
-      case :peer.call(home, Node, :connect, [node], @patience) do
-        true -> {:ok, %{home: home, away: away, node: node}}
+      case connect(Map.put(nodes, :home, home)) do
+        true -> {:ok, Map.put(nodes, :home, home)}
         answer -> {:error, {:connect, answer}}
       end
     end
-  catch
-    :exit, reason -> {:error, reason}
+  end
+
+  @doc "Connects `home` to `away` (again)."
+  def connect(%{home: home, node: node}), do: :peer.call(home, Node, :connect, [node], @patience)
+
+  @doc "Ends a node as a power failure does."
+  def kill(peer) do
+    ref = Process.monitor(peer)
+    pid = :peer.call(peer, System, :pid, [], @patience)
+    {_, 0} = System.cmd("kill", ["-9", pid])
+
+    receive do
+      {:DOWN, ^ref, _, _, _} -> :ok
+    end
   end
 
   @doc "Ends both."

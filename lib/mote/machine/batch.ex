@@ -2,19 +2,20 @@ defmodule Mote.Machine.Batch do
   # Sending many messages: in one call of the NIF as many as are good for a scheduler, which enter together.
   @moduledoc false
 
-  alias Mote.{Address, Error, Native}
+  alias Mote.{Address, Error, Far, Native}
   alias Mote.Machine.Sending
 
   @chunk 500
 
   @doc "See `Mote.send_many/3`."
   @spec send_many(Address.t(), [term], Mote.send_options()) :: :ok | {:error, Error.t()}
-  def send_many(%Address{machine: machine, key: key} = address, messages, opts) when is_list(messages) do
-    {named, _, _} = Sending.options!(opts, "send_many/3")
+  def send_many(%Address{} = address, messages, opts) when is_list(messages) do
+    {named, on_full, timeout} = Sending.options!(opts, "send_many/3")
     sponsor = address.sponsor || named
-    native = &Native.send_many(machine, key, sponsor, &1)
-    one = &Sending.send(address, &1, &2)
-    go(messages, 0, opts, native, one, address: address, sponsor: sponsor)
+
+    if Far.far?(address) and not List.improper?(messages),
+      do: far(address, sponsor, messages, on_full, timeout),
+      else: near(address, sponsor, messages, opts)
   end
 
   def send_many(%Address{}, other, _opts) do
@@ -23,6 +24,23 @@ defmodule Mote.Machine.Batch do
 
   def send_many(other, _messages, _opts) do
     raise ArgumentError, "expected the address of an actor to send to, got: #{inspect(other)}"
+  end
+
+  defp near(%{machine: machine, key: key} = address, sponsor, messages, opts) do
+    native = &Native.send_many(machine, key, sponsor, &1)
+    one = &Sending.send(address, &1, &2)
+    go(messages, 0, opts, native, one, address: address, sponsor: sponsor)
+  end
+
+  # Some at a time: so what waits stays near its bound, however many there are.
+  defp far(address, sponsor, messages, on_full, timeout, accepted \\ 0) do
+    {some, rest} = Enum.split(messages, @chunk)
+
+    case Far.send_many(address, sponsor, some, on_full, timeout) do
+      :ok when rest == [] -> :ok
+      :ok -> far(address, sponsor, rest, on_full, timeout, accepted + @chunk)
+      {:error, error} -> {:error, accepted(error, accepted)}
+    end
   end
 
   @doc "See `Mote.send_many/2`. `send` is `Mote.send/3`, for pairs that a batch cannot take."

@@ -5,7 +5,8 @@ defmodule Mote.Machine.Postman do
   # sends what is left of a rush.
   #
   # A process that sends to another node may have to wait for it. So each node has a carrier, a process that sends to it, in
-  # the order in which it came, and ends when all is sent that the postman had for it.
+  # the order in which it came, and ends when all is sent that the postman had for it. What is for an actor or a customer of
+  # another node goes by that node's courier (lib/mote/far.ex).
   #
   # 1. Neither rush holds up the other: after each round of what is for this node comes what is for others and was there
   #    by then. Messages for one process go one way, so their order stays.
@@ -13,8 +14,11 @@ defmodule Mote.Machine.Postman do
 
   use GenServer
 
+  alias Mote.{Far, Native}
   alias Mote.Internal.Stray
-  alias Mote.Native
+
+  # Milliseconds after which it lets go of addresses and customers that it has passed on.
+  @rest 100
 
   @doc "Starts the postman of the calling machine."
   @spec start_link(reference) :: GenServer.on_start()
@@ -26,7 +30,7 @@ defmodule Mote.Machine.Postman do
     Process.flag(:trap_exit, true)
     Process.link(machine)
     :ok = Native.machine_postman(native)
-    {:ok, %{machine: machine, native: native, carriers: %{}}}
+    {:ok, %{machine: machine, native: native, carriers: %{}, resting: false}}
   end
 
   @impl GenServer
@@ -38,6 +42,14 @@ defmodule Mote.Machine.Postman do
 
   def handle_info({:mote_abroad, pid, message}, state) when is_pid(pid),
     do: {:noreply, abroad(state, pid, message)}
+
+  def handle_info({:mote_abroad, far, message}, state) when is_map(far) do
+    Far.from_actor(far, message)
+    unless state.resting, do: Process.send_after(self(), :mote_rest, @rest)
+    {:noreply, %{state | resting: true}}
+  end
+
+  def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
 
   def handle_info({:EXIT, machine, _reason}, %{machine: machine} = state), do: {:stop, :normal, state}
 
@@ -61,7 +73,12 @@ defmodule Mote.Machine.Postman do
 
   defp rest(state) do
     receive do
-      {:mote_abroad, pid, message} when is_pid(pid) -> state |> abroad(pid, message) |> rest()
+      {:mote_abroad, pid, message} when is_pid(pid) ->
+        state |> abroad(pid, message) |> rest()
+
+      {:mote_abroad, far, message} when is_map(far) ->
+        Far.from_actor(far, message)
+        rest(state)
     after
       0 -> :ok
     end

@@ -6,10 +6,13 @@ defmodule Mote.Machine.Question do
   #    its deadline even if the claimed message never comes.
   @moduledoc false
 
-  alias Mote.{Address, Error, Native}
+  alias Mote.{Address, Error, Far, Native}
 
   @typedoc "The tag of the message and the asker's side."
-  @type open :: {reference, reference}
+  @type open :: {reference, asker}
+
+  @typedoc "What can cancel a question: of the machine, or of another node."
+  @type asker :: reference | Far.asker()
 
   @typedoc "How a question has ended before it was waited for."
   @type ended :: {:ok, term} | {:mote_failed, term}
@@ -170,7 +173,7 @@ defmodule Mote.Machine.Question do
     receive do
       {^tag, answer} -> done(tag, asker, {:ok, answer})
       {^tag, :mote_failed, reason} -> done(tag, asker, {:error, Error.from(reason, context)})
-      {:DOWN, ^tag, _, _, _} -> done(tag, asker, give_up(tag, asker, context, :machine_down))
+      {:DOWN, ^tag, _, _, _} -> done(tag, asker, give_up(tag, asker, context, gone(asker)))
     after
       timeout -> nil
     end
@@ -211,13 +214,13 @@ defmodule Mote.Machine.Question do
 
   @doc "Gives up at once; returns what has come all the same."
   @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
-  def ignore({_tag, asker} = open, context), do: cancelled(open, context, Native.cancel(asker))
+  def ignore({tag, asker} = open, context), do: cancelled(open, context, cancel(tag, asker))
 
   @doc "Gives up on several, given with a value each; `context` returns what goes into a value's errors."
   @spec ignore_all([{open, value}], (value -> keyword)) :: :ok when value: term
   def ignore_all(opens, context) do
     # All of them before anything is waited for: then no more messages come than are on their way.
-    cancelled = for {{_tag, asker} = open, value} <- opens, do: {open, value, Native.cancel(asker)}
+    cancelled = for {{tag, asker} = open, value} <- opens, do: {open, value, cancel(tag, asker)}
     Enum.each(cancelled, fn {open, value, answer} -> cancelled(open, context.(value), answer) end)
   end
 
@@ -228,7 +231,27 @@ defmodule Mote.Machine.Question do
   defp cancelled({tag, asker} = open, context, _open_or_closed),
     do: done(tag, asker, look(open, context, 0))
 
+  @doc "Waits for the answer to a question that was put to another node, and gives up after the timeout."
+  @spec finish(open, keyword, timeout) :: {:ok, term} | {:error, Error.t()}
+  def finish({tag, asker}, context, timeout), do: done(tag, asker, await(tag, asker, context, timeout))
+
+  @doc "Whether the question has ended."
+  @spec ended?(open) :: boolean
+  def ended?({_tag, asker}) when is_reference(asker), do: Native.cancelled(asker)
+  def ended?({_tag, asker}), do: Far.ended?(asker)
+
+  defp cancel(_tag, asker) when is_reference(asker), do: Native.cancel(asker)
+  defp cancel(tag, asker), do: Far.cancel(tag, asker)
+
+  # What it means that whom it was put to is down.
+  defp gone(asker), do: if(is_reference(asker), do: :machine_down, else: :noconnection)
+
   # So that nobody waits for it again.
+  defp done(tag, asker, result) when is_tuple(asker) do
+    Far.ended(tag, asker)
+    result
+  end
+
   defp done(tag, asker, result) do
     Process.demonitor(tag, [:flush])
     Native.cancel(asker)
@@ -283,9 +306,21 @@ defmodule Mote.Machine.Question do
     receive do
       {^tag, answer} -> {:ok, answer}
       {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
-      {:DOWN, ^tag, _, _, _} -> give_up(tag, asker, context, :machine_down)
+      {:DOWN, ^tag, _, _, _} -> give_up(tag, asker, context, gone(asker))
     after
       timeout -> give_up(tag, asker, [timeout: timeout] ++ context, :timeout)
+    end
+  end
+
+  # From another node nothing comes after this.
+  defp give_up(tag, asker, context, reason) when is_tuple(asker) do
+    Far.cancel(tag, asker)
+
+    receive do
+      {^tag, answer} -> {:ok, answer}
+      {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
+    after
+      0 -> {:error, Error.from(reason, context)}
     end
   end
 

@@ -2,7 +2,7 @@ defmodule Mote.Machine.Sending do
   # Sending from a process to an actor: accepted, refused, or waited for until the sponsor has room.
   @moduledoc false
 
-  alias Mote.{Address, Error, Native}
+  alias Mote.{Address, Error, Far, Native}
   alias Mote.Machine.{Long, Question, SponsorOptions}
   require Long
 
@@ -17,8 +17,15 @@ defmodule Mote.Machine.Sending do
     case Long.call(message, Native.send(machine, key, sponsor, message)) do
       :ok -> :ok
       full when full in [:full, :full_wait] -> full({address, sponsor, message}, on_full || full, timeout)
+      :unknown -> far(address, sponsor, message, on_full, timeout)
       word -> refused(word, address: address, sponsor: sponsor)
     end
+  end
+
+  defp far(address, sponsor, message, on_full, timeout) do
+    if Far.far?(address),
+      do: Far.send(address, sponsor, message, on_full, timeout),
+      else: refused(:unknown, address: address, sponsor: sponsor)
   end
 
   defp refused(:no_memory, context), do: {:error, Error.from(:no_memory, context)}

@@ -1,4 +1,5 @@
 //! The terms of foreign values.
+use crate::held::far::Far;
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
@@ -15,6 +16,8 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
         pid.encode(env)
     } else if let Some(Abroad(pid)) = any.downcast_ref() {
         pid.to(env)
+    } else if let Some(Far { term, .. }) = any.downcast_ref() {
+        term.to(env)
     } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
         opaque.term.to(env)
     } else if let Some(waiting) = any.downcast_ref::<Awaiting>() {

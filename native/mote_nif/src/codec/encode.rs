@@ -17,11 +17,13 @@
 //!    binary is copied. What is shared in a term is written as often as it is there, so no size of the term says it before.
 use crate::codec::budget::{place, spent, Kept, Means, Unwritten, LOOK, MOST_KEPT, NORMAL};
 use crate::codec::made::Made;
+use crate::held::far::{Far, Kind};
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
 use crate::held::machine::MachineResource;
 use crate::held::outbox::Writable;
+use crate::held::question::FarQuestion;
 use crate::held::structs::{is_ours, known_struct, Struct};
 use crate::term::atoms::{self, AtomCache};
 use crate::term::own_term::OwnTerm;
@@ -360,6 +362,13 @@ impl<'m, 'a> Writer<'m, 'a> {
                 } else {
                     self.opaque(term, Class::Map)?;
                 }
+            }
+            Some(Struct::Far(kind)) => {
+                self.spend(OPAQUE)?;
+                let term = OwnTerm::copy(term);
+                let question = matches!(kind, Kind::Customer)
+                    .then(|| FarQuestion::new(&self.resource.questions));
+                self.builder.foreign(Arc::new(Far { term, question }));
             }
             Some(Struct::Outbox(outbox)) => {
                 self.spend(FEW)?;

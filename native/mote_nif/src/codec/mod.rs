@@ -4,4 +4,5 @@ pub mod decode;
 pub mod encode;
 pub mod letters;
 pub mod made;
+pub mod references;
 pub mod repack;

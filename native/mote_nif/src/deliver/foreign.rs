@@ -1,6 +1,7 @@
 //! What becomes of messages to foreign values, and what they are to the machine besides.
 use crate::codec::repack::repack;
 use crate::deliver::mail;
+use crate::held::far::Far;
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
@@ -64,6 +65,40 @@ impl Foreign for Abroad {
     }
     fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
         mail::send_abroad(machine, &self.0, message)
+    }
+    fn compare(&self, other: &dyn Foreign) -> Ordering {
+        compare(self, other)
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl Foreign for Far {
+    fn class(&self) -> Class {
+        Class::Address
+    }
+    fn is_address(&self) -> bool {
+        true
+    }
+    fn external_bytes(&self) -> usize {
+        CARRIED + ENVIRONMENT + ADDRESS
+    }
+    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
+        mail::send_abroad(machine, &self.term, message)
+    }
+    fn on(&self, sponsor: VmAtom) -> Option<ForeignRef> {
+        if self.question.is_some() {
+            return None;
+        }
+        let term = OwnTerm::make(|env| {
+            let sponsor = atoms::to_term(env, sponsor);
+            self.term.to(env).map_put(names::sponsor(), sponsor).ok()
+        })?;
+        Some(Arc::new(Far {
+            term,
+            question: None,
+        }))
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)

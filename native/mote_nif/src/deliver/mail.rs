@@ -5,7 +5,8 @@
 //! sends occasional messages itself, and leaves what comes in a rush here, in one row of words that the postman sends from.
 //!
 //! The BEAM lets native code send to processes of its own node only. A message for another node goes to the postman as a
-//! message, `{:mote_abroad, pid, message}`, in the order in which it was sent; the postman passes it on.
+//! message, `{:mote_abroad, target, message}`, in the order in which it was sent; the postman passes it on. The target is a pid,
+//! an address or a customer.
 //!
 //! Invariants:
 //! 1. Messages of one thread to one process arrive in the order in which they were sent: while any wait for a process,
@@ -117,13 +118,13 @@ pub fn is_waited_for_by(machine: &dyn Carrier, pid: &LocalPid) -> bool {
     of(machine).is_some_and(|mail| mail.is_waited_for_by(pid))
 }
 
-/// Has the postman send a message to a process of another node, of which nothing is known.
-pub fn send_abroad(machine: &dyn Carrier, pid: &OwnTerm, message: VmTerm<'_>) -> Delivery {
+/// Has the postman send a message to a target of another node, of which nothing is known.
+pub fn send_abroad(machine: &dyn Carrier, target: &OwnTerm, message: VmTerm<'_>) -> Delivery {
     let postman = of(machine).and_then(|mail| mail.postman.get());
     outcome(postman.is_some_and(|postman| {
         post(postman, |env, decoder| {
             let message = decoder.term(env, machine, message);
-            (names::abroad(), pid.to(env), message).encode(env)
+            (names::abroad(), target.to(env), message).encode(env)
         })
     }))
 }

@@ -2,6 +2,7 @@ pub mod aside;
 pub mod bridge;
 pub mod call;
 pub mod desk;
+pub mod far;
 pub mod foreign;
 pub mod future_value;
 pub mod handle;

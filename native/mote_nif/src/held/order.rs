@@ -1,4 +1,5 @@
 //! The order of foreign values of one class.
+use crate::held::far::Far;
 use crate::held::foreign::{Abroad, Awaiting, Elsewhere, Opaque, Process, TimerElsewhere};
 use crate::held::outbox::Writable;
 use crate::term::own_term::OwnTerm;
@@ -29,6 +30,8 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
         Ok(unsafe { enif_make_pid(std::ptr::null_mut(), *pid.as_c_arg()) })
     } else if let Some(Abroad(pid)) = any.downcast_ref() {
         Ok(pid.raw())
+    } else if let Some(Far { term, .. }) = any.downcast_ref() {
+        Ok(term.raw())
     } else if let Some(opaque) = any.downcast_ref::<Opaque>() {
         Ok(opaque.raw())
     } else if let Some(waiting) = any.downcast_ref::<Awaiting>() {

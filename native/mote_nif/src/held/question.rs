@@ -60,6 +60,24 @@ impl Questions {
     }
 }
 
+/// A question to another node, counted as open while actors here could answer or forget it: so a machine that has nothing to do
+/// looks whether they have.
+pub struct FarQuestion(Arc<Questions>);
+
+impl FarQuestion {
+    /// One more.
+    pub fn new(questions: &Arc<Questions>) -> FarQuestion {
+        questions.asked();
+        FarQuestion(questions.clone())
+    }
+}
+
+impl Drop for FarQuestion {
+    fn drop(&mut self) {
+        self.0.closed();
+    }
+}
+
 const OPEN: u8 = 0;
 
 const ANSWERED: u8 = 1;

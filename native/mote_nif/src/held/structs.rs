@@ -1,11 +1,12 @@
 //! The structs of Elixir that stand for what is held, both ways: made, and recognised.
+use crate::held::far::Kind;
 use crate::held::handle::{parse_key, parse_timer, timer_key};
 use crate::held::machine::MachineResource;
 use crate::held::outbox::OutboxResource;
 use crate::held::question::Customer;
 use crate::term::atoms::{self, names};
 use crate::term::make::{bytes, map};
-use crate::term::read::{self, map_size};
+use crate::term::read::{self, is_of_another_node, map_size, tuple_elements};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::{BehaviourName, TimerId};
 use mote_vm::values::foreign::Carrier;
@@ -22,6 +23,8 @@ pub enum Struct {
     Outbox(ResourceArc<OutboxResource>),
     /// A timer of a machine.
     Timer(ResourceArc<MachineResource>, TimerId),
+    /// What takes messages on another node.
+    Far(Kind),
 }
 
 /// Looks only at maps that have the size of our structs.
@@ -33,7 +36,10 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
                 key,
                 sponsor,
             } = address_fields(map)?;
-            Some(Struct::Address(machine.decode().ok()?, key, sponsor))
+            match machine.decode() {
+                Ok(machine) => Some(Struct::Address(machine, key, sponsor)),
+                Err(_) => is_of_another_node(machine).then_some(Struct::Far(Kind::Actor)),
+            }
         }
         3 if read::is_struct(map, names::timer()) => {
             let machine = read::get(map, names::machine())?.decode().ok()?;
@@ -45,10 +51,24 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
             Some(Struct::Outbox(outbox))
         }
         2 if read::is_struct(map, names::customer()) => {
-            let customer = read::get(map, names::reference())?.decode().ok()?;
-            Some(Struct::Customer(customer))
+            let reference = read::get(map, names::reference())?;
+            match reference.decode() {
+                Ok(customer) => Some(Struct::Customer(customer)),
+                Err(_) => {
+                    is_of_another_node(bare(reference)).then_some(Struct::Far(Kind::Customer))
+                }
+            }
         }
         _ => None,
+    }
+}
+
+/// The reference of a customer, which of another node may stand beside what holds that one's (held/far.rs).
+fn bare(reference: Term<'_>) -> Term<'_> {
+    match *tuple_elements(reference) {
+        // SAFETY: elements belong to the environment of their tuple.
+        [first, _] => unsafe { Term::new(reference.get_env(), first) },
+        _ => reference,
     }
 }
 

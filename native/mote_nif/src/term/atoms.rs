@@ -52,6 +52,7 @@ pub mod names {
         misplaced = "beam_only",
         mail = "mote_mail",
         abroad = "mote_abroad",
+        dropped = "mote_dropped",
         enough,
         empty,
         machine,

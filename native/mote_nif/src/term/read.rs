@@ -1,5 +1,6 @@
 //! Looking into terms, one level at a time.
 use crate::term::atoms::names;
+use crate::term::own_term::OwnTerm;
 use mote_vm::values::big::MOST_LIMBS;
 use rustler::sys::{
     enif_get_int64, enif_get_list_cell, enif_get_map_size, enif_get_map_value, enif_get_tuple,
@@ -124,4 +125,23 @@ pub fn small_integer(term: Term<'_>) -> Option<i64> {
 pub fn is_struct(map: Term<'_>, name: Atom) -> bool {
     let found = get(map, names::__struct__());
     found.is_some_and(|found| found.as_c_arg() == name.as_c_arg())
+}
+
+/// Whether a reference was made by another node. This node before it was restarted is another one.
+pub fn is_of_another_node(reference: Term<'_>) -> bool {
+    let own = OwnTerm::make(|env| Some(env.make_ref().encode(env)));
+    let own = own.and_then(|own| own.with(maker));
+    reference.is_ref() && maker(reference) != own
+}
+
+/// The node that has made a reference, with its creation, as the external format has both: behind the number of words that
+/// tell its references apart, and before these words.
+fn maker(reference: Term<'_>) -> Option<Vec<u8>> {
+    let written = reference.to_binary();
+    let [131, 90, high, low, rest @ ..] = written.as_slice() else {
+        return None;
+    };
+    let words = usize::from(u16::from_be_bytes([*high, *low])) * size_of::<u32>();
+    rest.get(..rest.len().checked_sub(words)?)
+        .map(<[u8]>::to_vec)
 }

@@ -280,7 +280,7 @@ impl Held {
     }
 
     /// The key; whoever takes it releases it.
-    fn into_key(mut self) -> Key {
+    pub fn into_key(mut self) -> Key {
         self.handles = None;
         self.key
     }

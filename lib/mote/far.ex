@@ -1,0 +1,246 @@
+defmodule Mote.Far do
+  # Actors and customers of other nodes: what the processes of this node, and its actors by their postman, do with them. All of
+  # it goes by the courier of that node, in the order in which it came: see guides/internals/nodes.md.
+  @moduledoc false
+
+  alias Mote.{Address, Customer, Error}
+  alias Mote.Far.{Gate, Luggage, Table}
+  alias Mote.Machine.Question
+
+  @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
+  @type asker :: {pid, :atomics.atomics_ref()}
+
+  @doc "Whether an address is one of another node."
+  @spec far?(Address.t()) :: boolean
+  def far?(%Address{machine: machine}), do: is_reference(machine) and node(machine) != node()
+
+  # -- sending -------------------------------------------------------------------------------------------------
+
+  @doc "Sends a message; `on_full` and `timeout` as in `Mote.send/3`."
+  @spec send(Address.t(), atom, term, :error | :wait | nil, timeout) :: :ok | {:error, Error.t()}
+  def send(%Address{machine: machine, key: key} = address, sponsor, message, on_full, timeout) do
+    entry = {:send, machine, key, sponsor, message}
+    go(address, entry, :erlang.external_size(message), on_full, timeout)
+  end
+
+  @doc "Sends many, which are accepted together."
+  @spec send_many(Address.t(), atom, [term], :error | :wait | nil, timeout) :: :ok | {:error, Error.t()}
+  def send_many(_address, _sponsor, [], _on_full, _timeout), do: :ok
+
+  def send_many(%Address{machine: machine, key: key} = address, sponsor, messages, on_full, timeout) do
+    entry = {:many, machine, key, sponsor, messages}
+    go(address, entry, :erlang.external_size(messages), on_full, timeout)
+  end
+
+  defp go(address, entry, bytes, on_full, timeout) do
+    node = node(address.machine)
+
+    case {put(node, entry, bytes, :refuse), on_full} do
+      {:full, :wait} -> wait(address, entry, bytes, timeout)
+      {:full, _} -> {:error, overloaded(node, [address: address], nil)}
+      _ -> :ok
+    end
+  end
+
+  defp wait(address, entry, bytes, timeout) do
+    started = System.monotonic_time(:millisecond)
+    node = node(address.machine)
+
+    case room(node, timeout) do
+      :room ->
+        left = if timeout == :infinity, do: timeout, else: started + timeout - now()
+        if left > 0, do: go(address, entry, bytes, :wait, left), else: go(address, entry, bytes, :error, 0)
+
+      :timeout ->
+        {:error, overloaded(node, [address: address], timeout)}
+    end
+  end
+
+  defp now, do: System.monotonic_time(:millisecond)
+
+  # One that has ended has room, too.
+  defp room(node, timeout) do
+    with {courier, _, _} <- courier(node), do: room_at(courier, timeout), else: (nil -> :room)
+  end
+
+  defp room_at(courier, timeout) do
+    tag = :erlang.monitor(:process, courier, alias: :explicit_unalias)
+    Kernel.send(courier, {:mote_room, tag})
+
+    result =
+      receive do
+        {^tag, :room} -> :room
+        {:DOWN, ^tag, :process, _, _} -> :room
+      after
+        timeout -> :timeout
+      end
+
+    close(tag)
+
+    receive do
+      {^tag, :room} -> :room
+    after
+      0 -> result
+    end
+  end
+
+  defp overloaded(node, context, timeout) do
+    waited = if timeout, do: "; there was no room within #{timeout} ms", else: ""
+
+    Error.new(
+      :overloaded,
+      "as much waits to be sent to #{node} as may (:waiting_for_node of the application :mote): the message was not accepted" <>
+        waited,
+      Keyword.put(context, :node, node)
+    )
+  end
+
+  @doc "Sends what an actor has sent to an actor or a customer of another node; lost and counted if too much waits."
+  @spec from_actor(Address.t() | Customer.t(), term) :: :ok
+  def from_actor(%Address{machine: machine, key: key, sponsor: sponsor}, message) do
+    put(node(machine), {:send, machine, key, sponsor, message}, :erlang.external_size(message), :lose)
+    :ok
+  end
+
+  def from_actor(%Customer{} = customer, message), do: answer(customer, message)
+
+  @doc "Answers a customer of another node; `:unknown` if it is none."
+  @spec answer(Customer.t(), term) :: :ok | :unknown
+  def answer(%Customer{} = customer, answer) do
+    home = Luggage.home(customer)
+
+    if home == nil or home == node() do
+      :unknown
+    else
+      put(home, {:answer, customer, answer}, :erlang.external_size(answer), :any)
+      :ok
+    end
+  end
+
+  # -- asking --------------------------------------------------------------------------------------------------
+
+  @doc "Puts a question; what comes is as `Mote.Machine.Question` takes it."
+  @spec open(Address.t(), atom, term, keyword) :: {:ok, {reference, asker}} | {:error, Error.t()}
+  def open(%Address{machine: machine, key: key}, sponsor, request, context) do
+    bytes = :erlang.external_size(request)
+    question(node(machine), &{:ask, machine, key, sponsor, request, &1}, bytes, context)
+  end
+
+  defp question(node, entry, bytes, context) do
+    with {courier, counts, bound} <- courier(node),
+         true <- Table.get(counts, :waiting) <= bound do
+      tag = :erlang.monitor(:process, courier, alias: :explicit_unalias)
+      Table.add(counts, :waiting, bytes)
+      Kernel.send(courier, {:mote_put, entry.(tag), bytes})
+      {:ok, {tag, {courier, :atomics.new(1, [])}}}
+    else
+      nil -> {:error, Error.from(:noconnection, context)}
+      false -> {:error, overloaded(node, context, nil)}
+    end
+  end
+
+  # -- creating ------------------------------------------------------------------------------------------------
+
+  @doc "Creates on another node, by that function of Mote; raises what it raises there."
+  @spec create!(node, :create | :create_many, [term]) :: term
+  def create!(node, function, args) do
+    context = [node: node]
+
+    with {:ok, open} <- question(node, &{:create, function, args, &1}, :erlang.external_size(args), context),
+         {:ok, {:ok, created}} <- Question.finish(open, context, :infinity) do
+      created
+    else
+      {:ok, {:error, exception}} -> raise exception
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc "Gives up a question: `true` if no message comes any more, `:closed` if it had ended before."
+  @spec cancel(reference, asker) :: true | :closed
+  def cancel(tag, {courier, ended}) do
+    case :atomics.exchange(ended, 1, 1) do
+      0 ->
+        :erlang.unalias(tag)
+        Kernel.send(courier, {:mote_put, {:cancel, tag}, 0})
+        true
+
+      1 ->
+        :closed
+    end
+  end
+
+  @doc "It has its answer, or none."
+  @spec ended(reference, asker) :: true
+  def ended(tag, {_courier, ended}) do
+    :atomics.put(ended, 1, 1)
+    close(tag)
+  end
+
+  @doc "Whether a question has ended."
+  @spec ended?(asker) :: boolean
+  def ended?({_courier, ended}), do: :atomics.get(ended, 1) == 1
+
+  defp close(tag) do
+    :erlang.unalias(tag)
+    Process.demonitor(tag, [:flush])
+  end
+
+  # -- timers --------------------------------------------------------------------------------------------------
+
+  @doc "Sends a message later, by the time of this node."
+  @spec send_after(Address.t(), term, non_neg_integer, atom) :: reference
+  def send_after(%Address{machine: machine, key: key}, message, milliseconds, sponsor) do
+    entry = {:send, machine, key, sponsor, message}
+    due = {:mote_due, node(machine), entry, :erlang.external_size(message)}
+    Process.send_after(Gate, due, milliseconds)
+  end
+
+  # -- by the courier ------------------------------------------------------------------------------------------
+
+  @doc """
+  Gives an entry to the courier of a node. If too much waits already, `:refuse` returns `:full`, `:lose` loses it, and `:any`
+  puts it in nonetheless. Where there is no courier, everything is lost.
+  """
+  @spec put(node, tuple, non_neg_integer, :refuse | :lose | :any) :: :ok | :full
+  def put(node, entry, bytes, when_full) do
+    with {courier, counts, bound} <- courier(node) do
+      if when_full == :any or Table.get(counts, :waiting) <= bound do
+        Table.add(counts, :waiting, bytes)
+        Kernel.send(courier, {:mote_put, entry, bytes})
+        :ok
+      else
+        full(when_full, counts)
+      end
+    else
+      nil -> :ok
+    end
+  end
+
+  defp full(:refuse, counts) do
+    Table.add(counts, :refused, 1)
+    :full
+  end
+
+  defp full(:lose, counts) do
+    Table.add(counts, :lost, 1)
+    :ok
+  end
+
+  defp courier(node) do
+    case Table.fetch(node) do
+      {courier, _, _} = entry when courier != nil -> entry
+      _ -> start(node)
+    end
+  end
+
+  # A node that has no name reaches no other.
+  defp start(node) do
+    with true <- Node.alive?(),
+         courier when courier != nil <- Gate.courier(node) do
+      {_, counts, bound} = Table.ensure(node)
+      {courier, counts, bound}
+    else
+      _ -> nil
+    end
+  end
+end

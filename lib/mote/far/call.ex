@@ -1,0 +1,18 @@
+defmodule Mote.Far.Call do
+  # Calls of Mote's functions on another node, for what nobody does a million times.
+  @moduledoc false
+
+  alias Mote.Error
+
+  @doc "What the function returns there; raises what it raises there, or `Mote.Error` if there is no connection."
+  @spec run!(node, module, atom, [term]) :: term
+  def run!(node, module, function, args) do
+    :erpc.call(node, module, function, args)
+  rescue
+    error in ErlangError -> raise failed(error.original, node)
+  end
+
+  defp failed({:exception, %{__exception__: true} = exception, _stacktrace}, _node), do: exception
+  defp failed({:exception, reason, stacktrace}, _node), do: Exception.normalize(:error, reason, stacktrace)
+  defp failed(_erpc, node), do: Error.from(:noconnection, node: node)
+end

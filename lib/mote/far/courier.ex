@@ -1,0 +1,143 @@
+defmodule Mote.Far.Courier do
+  # Sends what goes to one node, in parcels, to a porter there: as soon as nothing else comes, or a whole parcel waits. It lives
+  # as long as that connection: so whoever waits for an answer watches the courier.
+  #
+  # Senders never wait for a connection. A courier may: meanwhile what comes stays in its mailbox, and counts as waiting.
+  @moduledoc false
+
+  use GenServer, restart: :temporary
+
+  require Logger
+
+  alias Mote.Far.{Gate, Line, Luggage, Table}
+
+  # Milliseconds without work after which it lets go of what it has sent.
+  @rest 100
+
+  @spec start_link(node) :: GenServer.on_start()
+  def start_link(node), do: GenServer.start_link(__MODULE__, node)
+
+  @impl GenServer
+  def init(node) do
+    {_, counts, _} = Table.ensure(node)
+    state = %{node: node, counts: counts, line: %Line{}, gate: nil, porter: nil, waiters: [], resting: false}
+    {:ok, state, {:continue, :hello}}
+  end
+
+  @impl GenServer
+  def handle_continue(:hello, state), do: {:noreply, %{state | gate: Gate.hello(state.node)}}
+
+  @impl GenServer
+  def handle_info({:mote_put, entry, bytes}, state) when is_tuple(entry) do
+    settle(%{state | line: Line.put(state.line, entry, bytes, Luggage.references(entry), target(entry))})
+  end
+
+  def handle_info(:timeout, state), do: state |> flush() |> settle()
+
+  def handle_info({:mote_taken, number}, state) when is_integer(number),
+    do: settle(%{state | line: Line.taken(state.line, number)})
+
+  def handle_info({:mote_let_go, numbers}, state) when is_list(numbers),
+    do: settle(%{state | line: Line.let_go(state.line, numbers)})
+
+  def handle_info({:mote_room, tag}, state) when is_reference(tag),
+    do: settle(%{state | waiters: [tag | state.waiters]})
+
+  def handle_info({:mote_welcome, porter}, %{porter: nil} = state) when is_pid(porter) do
+    # The porter lives as long as the connection to it does, and as Mote runs there.
+    gate = Process.monitor(porter)
+    Process.demonitor(state.gate, [:flush])
+    settle(%{state | gate: gate, porter: porter})
+  end
+
+  def handle_info({:mote_refused, protocol}, state) do
+    Logger.warning("Mote on #{state.node} speaks version #{protocol} of the protocol between nodes, not ours")
+    {:stop, :normal, state}
+  end
+
+  def handle_info({:DOWN, gate, :process, _, _}, %{gate: gate} = state), do: {:stop, :normal, state}
+
+  def handle_info(:mote_rest, %{porter: porter} = state) do
+    state = %{state | resting: false}
+
+    if porter != nil and Line.on_way?(state.line),
+      do: state |> deliver(true) |> settle(),
+      else: {:noreply, state, :hibernate}
+  end
+
+  use Mote.Internal.Stray
+
+  defp who(state), do: "courier #{inspect(self())} to #{state.node}"
+
+  # Nobody finds it from here on; what was sent to it before is lost with what waits.
+  @impl GenServer
+  def terminate(_reason, state) do
+    Table.delete(self())
+    lost(state.line.bytes, Line.waiting(state.line), state.counts)
+    Table.set(state.counts, :listed, 0)
+    mailbox(state.counts)
+  end
+
+  defp mailbox(counts) do
+    receive do
+      {:mote_put, _entry, bytes} ->
+        lost(bytes, 1, counts)
+        mailbox(counts)
+    after
+      0 -> :ok
+    end
+  end
+
+  defp lost(bytes, count, counts) do
+    Table.add(counts, :waiting, -bytes)
+    Table.add(counts, :lost, count)
+  end
+
+  # The key by which this node has the actor.
+  defp target({kind, _machine, key, _sponsor, _what}) when kind in [:send, :many], do: key
+  defp target({:ask, _machine, key, _sponsor, _request, _tag}), do: key
+  defp target(_other), do: nil
+
+  # What waits leaves once nothing comes any more.
+  defp settle(%{porter: nil} = state), do: {:noreply, state}
+
+  defp settle(state) do
+    state = if Line.parcel?(state.line) and Line.ready?(state.line), do: flush(state), else: state
+    if Line.ready?(state.line), do: {:noreply, state, 0}, else: {:noreply, state |> room() |> rest()}
+  end
+
+  defp flush(state) do
+    if Line.ready?(state.line), do: state |> deliver() |> flush(), else: state
+  end
+
+  defp deliver(%{counts: counts} = state, ask? \\ false) do
+    {{number, ask?, announced, entries}, bytes, line} = Line.parcel(state.line, state.node, ask?)
+    send(state.porter, {:mote_parcel, number, ask?, announced, entries})
+    Table.add(counts, :waiting, -bytes)
+    Table.add(counts, :sent, length(entries))
+    Table.set(counts, :listed, map_size(line.listed))
+    %{state | line: line}
+  end
+
+  defp room(%{waiters: []} = state), do: state
+
+  defp room(state) do
+    {_, counts, bound} = Table.fetch(state.node)
+
+    if Table.get(counts, :waiting) <= bound do
+      for tag <- state.waiters, do: send(tag, {tag, :room})
+      %{state | waiters: []}
+    else
+      state
+    end
+  end
+
+  # Addresses that it has sent, or that were dropped, are gone from its heap after a while without work.
+  defp rest(%{resting: true} = state), do: state
+
+  defp rest(state) do
+    Table.set(state.counts, :listed, map_size(state.line.listed))
+    Process.send_after(self(), :mote_rest, @rest)
+    %{state | resting: true}
+  end
+end

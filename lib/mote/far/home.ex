@@ -1,0 +1,37 @@
+defmodule Mote.Far.Home do
+  # What a porter does for a process of another node that gives a machine of this one: creating actors.
+  @moduledoc false
+
+  alias Mote.{Behaviour, Error}
+  alias Mote.Machine.Loader
+
+  @typedoc "What it has come to, or why not."
+  @type created :: {:ok, term} | {:error, Exception.t()}
+
+  @doc "Runs `Mote.create` or `Mote.create_many` for a process of the node `from`."
+  @spec create(:create | :create_many, [term], node) :: created
+  def create(function, args, from) when function in [:create, :create_many] do
+    {:ok, apply(Mote, function, args)}
+  rescue
+    error in Error -> {:error, named(error, from)}
+    error in ArgumentError -> {:error, error}
+  end
+
+  defp named(%{reason: :stale_behaviour, context: %{behaviour: %Behaviour{} = behaviour}} = error, from) do
+    %{module: module, version: version} = behaviour
+    {:ok, [here]} = Loader.about(module, [:hash])
+
+    message =
+      "#{inspect(module)} is of version #{hex(version)} on #{from}, and of version #{hex(here)} on #{node()}, where the actor " <>
+        "was to be created: both nodes need the same code"
+
+    %{error | message: message}
+  end
+
+  defp named(%{reason: reason} = error, _from) when reason in [:undefined_behaviour, :machine_down],
+    do: %{error | message: "on #{node()}: #{error.message}"}
+
+  defp named(error, _from), do: error
+
+  defp hex(version), do: version |> Integer.to_string(16) |> String.downcase()
+end

@@ -1,0 +1,114 @@
+defmodule Mote.Far.Line do
+  # What goes to one node, without processes and clocks: entries that wait, parcels on their way, and the references that
+  # the other side has from here. `Mote.Far.Intake` is the other side of it.
+  #
+  # Invariants:
+  # 1. Entries leave in the order in which they were put in, each in one parcel.
+  # 2. While `@window` bytes are on their way, nothing leaves. Before that much is, the other side was asked to say what it has.
+  # 3. A reference is listed from before its parcel leaves until the other side says that it has dropped its number. Every
+  #    announcement has a number of its own: what is said of one says nothing of another that is on its way.
+  # 4. What a parcel is for, and references in it that go home, are kept until it was taken in: or what is said of their end might
+  #    come there before it, by way of a third node.
+  @moduledoc false
+
+  alias Mote.Far.Luggage
+
+  # Parcels of this many bytes go fastest over a connection.
+  @parcel 64 * 1024
+  @window 8 * @parcel
+
+  defstruct waiting: :queue.new(),
+            bytes: 0,
+            parcel: 1,
+            on_way: :queue.new(),
+            on_way_bytes: 0,
+            unasked: 0,
+            number: 1,
+            listed: %{}
+
+  @type t :: %__MODULE__{}
+
+  @typedoc "A number, whether to say when it was taken in, what it announces, and its entries."
+  @type parcel :: {pos_integer, boolean, [{non_neg_integer, term}], [term]}
+
+  @doc "Puts in an entry of that many bytes with the references in it; `target` is what it is for."
+  @spec put(t, term, non_neg_integer, [term], term) :: t
+  def put(line, entry, bytes, references, target) do
+    %{line | waiting: :queue.in({entry, bytes, references, target}, line.waiting), bytes: line.bytes + bytes}
+  end
+
+  @doc "Whether a whole parcel waits."
+  @spec parcel?(t) :: boolean
+  def parcel?(line), do: line.bytes >= @parcel
+
+  @doc "Whether something can leave."
+  @spec ready?(t) :: boolean
+  def ready?(line), do: line.on_way_bytes < @window and not :queue.is_empty(line.waiting)
+
+  @doc "How many entries wait."
+  @spec waiting(t) :: non_neg_integer
+  def waiting(line), do: :queue.len(line.waiting)
+
+  @doc "Whether it is not known of everything that it was taken in."
+  @spec on_way?(t) :: boolean
+  def on_way?(line), do: not :queue.is_empty(line.on_way)
+
+  @doc "The next parcel for `node`, with the bytes in it. With `ask?` the other side is to say that it has taken it in."
+  @spec parcel(t, node, boolean) :: {parcel, non_neg_integer, t}
+  def parcel(line, node, ask? \\ false) do
+    {entries, references, kept, bytes, waiting} = take(line.waiting, [], [], [], 0)
+
+    {returning, others} =
+      references |> Enum.uniq_by(&Luggage.key/1) |> Enum.split_with(&(Luggage.home(&1) == node))
+
+    {announced, number, listed} = announce(others, line.number, line.listed)
+    announced = for(reference <- returning, do: {0, reference}) ++ announced
+    ask? = ask? or line.unasked + bytes >= @parcel
+
+    line = %{
+      line
+      | waiting: waiting,
+        bytes: line.bytes - bytes,
+        parcel: line.parcel + 1,
+        on_way: :queue.in({line.parcel, bytes, returning ++ kept}, line.on_way),
+        on_way_bytes: line.on_way_bytes + bytes,
+        unasked: if(ask?, do: 0, else: line.unasked + bytes),
+        number: number,
+        listed: listed
+    }
+
+    {{line.parcel - 1, ask?, announced, entries}, bytes, line}
+  end
+
+  defp take(waiting, entries, references, kept, bytes) do
+    with true <- bytes < @parcel,
+         {{:value, {entry, size, its, target}}, rest} <- :queue.out(waiting) do
+      take(rest, [entry | entries], its ++ references, [target | kept], bytes + size)
+    else
+      _ -> {Enum.reverse(entries), references, kept, bytes, waiting}
+    end
+  end
+
+  defp announce(references, number, listed) do
+    Enum.reduce(references, {[], number, listed}, fn reference, {announced, number, listed} ->
+      {[{number, reference} | announced], number + 1, Map.put(listed, number, reference)}
+    end)
+  end
+
+  @doc "The other side has taken in all parcels up to that number."
+  @spec taken(t, pos_integer) :: t
+  def taken(line, number) do
+    case :queue.peek(line.on_way) do
+      {:value, {first, bytes, _kept}} when first <= number ->
+        line = %{line | on_way: :queue.drop(line.on_way), on_way_bytes: line.on_way_bytes - bytes}
+        taken(line, number)
+
+      _ ->
+        line
+    end
+  end
+
+  @doc "Nobody on the other side has what was announced by these numbers."
+  @spec let_go(t, [pos_integer]) :: t
+  def let_go(line, numbers), do: %{line | listed: Map.drop(line.listed, numbers)}
+end

@@ -1,0 +1,75 @@
+defmodule Mote.Far.Luggage do
+  # The addresses and customers in what goes from node to node. A key that the BEAM takes to another node holds nothing there:
+  # so whoever sends says which there are, and whoever takes them in puts keys of this node in their place.
+  @moduledoc false
+
+  alias Mote.{Address, Customer, Native}
+
+  @type reference_in :: Address.t() | Customer.t()
+
+  @doc "Those in a term."
+  @spec references(term) :: [reference_in]
+  def references(term), do: with(:big <- Native.references_in(term), do: Native.references_in_big(term))
+
+  @doc "What tells them apart."
+  @spec key(reference_in) :: term
+  def key(%Address{machine: machine, key: key}), do: {machine, key}
+  def key(%Customer{ref: {ref, _key}}), do: ref
+  def key(%Customer{ref: ref}), do: ref
+
+  @doc "The node that it belongs to; `nil` of what only looks like one."
+  @spec home(reference_in) :: node | nil
+  def home(%Address{machine: machine}), do: if(is_reference(machine), do: node(machine))
+
+  def home(%Customer{} = customer) do
+    ref = key(customer)
+    if is_reference(ref), do: node(ref)
+  end
+
+  @doc "What stands here for what a parcel announces, by what tells it apart. `porter` hears of its end."
+  @spec take_in([{non_neg_integer, reference_in}], pid) :: %{term => reference_in}
+  def take_in(announced, porter) do
+    for {number, reference} <- announced, into: %{} do
+      {key(reference), taken_in(reference, home(reference) == node(), number, porter)}
+    end
+  end
+
+  # At home it holds again what it had held; one of this node before it was restarted holds nothing.
+  defp taken_in(%Address{machine: machine, key: key} = address, true, _number, _porter) do
+    case Native.own_key(machine, key) do
+      :unknown -> address
+      own -> %{address | key: own}
+    end
+  end
+
+  defp taken_in(%Address{} = address, false, number, porter) when number > 0,
+    do: %{address | key: Native.far_key(address.key, porter, number)}
+
+  defp taken_in(%Customer{} = customer, true, _number, _porter), do: %Customer{ref: key(customer)}
+
+  defp taken_in(%Customer{} = customer, false, number, porter) when number > 0,
+    do: %Customer{ref: {key(customer), Native.far_key(<<>>, porter, number)}}
+
+  defp taken_in(reference, _home?, _number, _porter), do: reference
+
+  @doc "A term with what stands here for them."
+  @spec replace(term, %{term => reference_in}) :: term
+  def replace(term, taken) when taken == %{}, do: term
+
+  def replace(%Address{} = address, taken) do
+    with {:ok, %{key: key}} <- Map.fetch(taken, key(address)),
+         do: %{address | key: key},
+         else: (:error -> address)
+  end
+
+  def replace(%Customer{} = customer, taken), do: Map.get(taken, key(customer), customer)
+  def replace([head | tail], taken), do: [replace(head, taken) | replace(tail, taken)]
+
+  def replace(tuple, taken) when is_tuple(tuple),
+    do: tuple |> Tuple.to_list() |> replace(taken) |> List.to_tuple()
+
+  def replace(map, taken) when is_map(map),
+    do: for({key, value} <- :maps.to_list(map), into: %{}, do: {replace(key, taken), replace(value, taken)})
+
+  def replace(other, _taken), do: other
+end

@@ -1,0 +1,237 @@
+defmodule Mote.Far.Porter do
+  # Takes in what one courier of another node sends, and does with it here what its sender would have done: so the order in
+  # which it was sent stays. Ends with the courier.
+  #
+  # A sponsor that is full has it wait: then what comes from that node waits there, and is refused there when it is too much.
+  @moduledoc false
+
+  use GenServer, restart: :temporary
+
+  alias Mote.{Address, Customer, Error, Far, Native}
+  alias Mote.Far.{Home, Intake, Luggage, Table}
+  alias Mote.Machine.{Batch, Long, Sending}
+  require Long
+
+  # Milliseconds without work after which it lets go of what it has taken in.
+  @rest 100
+
+  @patient [on_full: :wait, timeout: :infinity]
+
+  @spec start_link(pid) :: GenServer.on_start()
+  def start_link(courier), do: GenServer.start_link(__MODULE__, courier)
+
+  # `asks` has by the tag of each open question its asker and the tag on the other node; `tags` these the other way round.
+  @impl GenServer
+  def init(courier) do
+    Process.monitor(courier)
+    send(courier, {:mote_welcome, self()})
+    {_, counts, _} = Table.ensure(node(courier))
+
+    {:ok, %{courier: courier, counts: counts, intake: %Intake{}, asks: %{}, tags: %{}, resting: false}}
+  end
+
+  @impl GenServer
+  def handle_info({:mote_parcel, number, ask?, announced, entries}, state) do
+    case Intake.take(state.intake, number) do
+      {:ok, intake} ->
+        taken = Luggage.take_in(announced, self())
+        state = Enum.reduce(entries, %{state | intake: intake}, &entry(Luggage.replace(&1, taken), &2))
+        if ask?, do: send(state.courier, {:mote_taken, number})
+        settle(state)
+
+      :repeated ->
+        settle(state)
+
+      # Something is lost: both begin anew.
+      :gap ->
+        {:stop, :normal, state}
+    end
+  end
+
+  def handle_info({:mote_dropped, number}, state) when is_integer(number),
+    do: settle(%{state | intake: Intake.dropped(state.intake, number)})
+
+  def handle_info(:timeout, state), do: state |> report() |> settle()
+
+  def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
+
+  def handle_info({:DOWN, _, :process, courier, _}, %{courier: courier} = state), do: {:stop, :normal, state}
+
+  # The one message of a question.
+  def handle_info({tag, answer}, %{asks: asks} = state) when is_map_key(asks, tag),
+    do: settle(answered(state, tag, &{&1, answer}))
+
+  def handle_info({tag, :mote_failed, reason}, %{asks: asks} = state) when is_map_key(asks, tag),
+    do: settle(answered(state, tag, &{&1, :mote_failed, reason}))
+
+  def handle_info({:DOWN, tag, :process, _, _}, %{asks: asks} = state) when is_map_key(asks, tag) do
+    {asker, _} = asks[tag]
+    Native.cancel(asker)
+    settle(answered(state, tag, &{&1, :mote_failed, :machine_down}))
+  end
+
+  use Mote.Internal.Stray
+
+  defp who(state), do: "porter #{inspect(self())} for #{node(state.courier)}"
+
+  # Nobody waits there any more.
+  @impl GenServer
+  def terminate(_reason, state), do: for({_, {asker, _}} <- state.asks, do: Native.cancel(asker))
+
+  # -- entries -------------------------------------------------------------------------------------------------
+
+  defp entry({:send, machine, key, sponsor, message}, state) do
+    with word when word != :ok <- Native.send(machine, key, sponsor, message),
+         do: again(machine, key, sponsor, state, &Sending.send(&1, message, @patient))
+
+    state
+  end
+
+  defp entry({:many, machine, key, sponsor, messages}, state) do
+    again(machine, key, sponsor, state, &Batch.send_many(&1, messages, @patient))
+    state
+  end
+
+  defp entry({:answer, %Customer{ref: ref}, answer}, state) do
+    answered = with :big <- Native.answer(ref, answer), do: Native.answer_big(ref, answer)
+    if answered == :unknown, do: Table.add(state.counts, :undelivered, 1)
+    state
+  end
+
+  defp entry({:reply, tag, message}, state) do
+    send(tag, message)
+    state
+  end
+
+  defp entry({:ask, machine, key, sponsor, request, there}, state) do
+    case ask(machine, key, sponsor, request) do
+      {:ok, answer} ->
+        reply(state, there, {there, answer})
+
+      {:mote_failed, reason} ->
+        reply(state, there, {there, :mote_failed, reason})
+
+      {:open, tag, asker} ->
+        %{state | asks: Map.put(state.asks, tag, {asker, there}), tags: Map.put(state.tags, there, tag)}
+    end
+  end
+
+  defp entry({:cancel, there}, state) do
+    with {tag, tags} when tag != nil <- Map.pop(state.tags, there) do
+      {{asker, _}, asks} = Map.pop!(state.asks, tag)
+      Native.cancel(asker)
+      Process.demonitor(tag, [:flush])
+      %{state | asks: asks, tags: tags}
+    else
+      _ -> state
+    end
+  end
+
+  # Loading code may take a while, and nobody else is to wait for that.
+  defp entry({:create, function, args, there}, state) do
+    spawn(fn -> reply(state, there, {there, Home.create(function, args, node(state.courier))}) end)
+    state
+  end
+
+  defp entry({:let_go, courier, numbers}, state) do
+    send(courier, {:mote_let_go, numbers})
+    state
+  end
+
+  # With all that a process does that sends: it waits for room, and shares long binaries.
+  defp again(machine, key, sponsor, state, send) do
+    sponsor = if sponsor in sponsors(machine), do: sponsor
+    with {:error, _} <- send.(%Address{machine: machine, key: key, sponsor: sponsor}), do: undelivered(state)
+  rescue
+    Error -> undelivered(state)
+  end
+
+  defp undelivered(state), do: Table.add(state.counts, :undelivered, 1)
+
+  # A sponsor that the machine does not have (any more): its first one stands in.
+  defp sponsors(machine) do
+    with :stopped <- Native.machine_sponsors(machine), do: []
+  rescue
+    ArgumentError -> []
+  end
+
+  # -- questions -----------------------------------------------------------------------------------------------
+
+  defp ask(machine, key, sponsor, request) do
+    case Native.ask(machine, key, sponsor, request) do
+      {_, _} = ended -> ended
+      asker when is_reference(asker) -> wait(machine, asker)
+      :no_sponsor when sponsor != nil -> ask(machine, key, nil, request)
+      word when word in [:big, :long] -> ask_long(machine, key, sponsor, request)
+      # An address of this node before it was restarted.
+      :unknown -> {:mote_failed, :stopped}
+      word -> {:mote_failed, word}
+    end
+  end
+
+  defp wait(machine, asker) do
+    tag = Process.monitor(Native.machine_owner(machine))
+
+    case Native.ask_wait(machine, asker, tag) do
+      asker when is_reference(asker) ->
+        {:open, tag, asker}
+
+      ended ->
+        Process.demonitor(tag, [:flush])
+        ended
+    end
+  end
+
+  defp ask_long(machine, key, sponsor, request) do
+    tag = Process.monitor(Native.machine_owner(machine))
+
+    case Long.call(request, Native.ask_async(machine, key, sponsor, request, tag)) do
+      asker when is_reference(asker) ->
+        {:open, tag, asker}
+
+      word ->
+        Process.demonitor(tag, [:flush])
+        {:mote_failed, word}
+    end
+  end
+
+  defp answered(state, tag, message) do
+    {{_asker, there}, asks} = Map.pop!(state.asks, tag)
+    Process.demonitor(tag, [:flush])
+    reply(%{state | asks: asks, tags: Map.delete(state.tags, there)}, there, message.(there))
+  end
+
+  # What holds nothing needs no courier: whoever does not wait any more does not get it.
+  defp reply(state, there, message) do
+    case Luggage.references(message) do
+      [] -> send(there, message)
+      _ -> Far.put(node(state.courier), {:reply, there, message}, :erlang.external_size(message), :any)
+    end
+
+    state
+  end
+
+  # -- what is not held any more -------------------------------------------------------------------------------
+
+  defp settle(state) do
+    case Intake.report?(state.intake) do
+      :now -> state |> report() |> settle()
+      true -> {:noreply, state, 0}
+      false -> {:noreply, rest(state)}
+    end
+  end
+
+  # By this node's courier: so it comes behind everything that was sent to what is dropped.
+  defp report(state) do
+    {numbers, intake} = Intake.report(state.intake)
+    if numbers != [], do: Far.put(node(state.courier), {:let_go, state.courier, numbers}, 0, :any)
+    %{state | intake: intake}
+  end
+
+  defp rest(%{resting: true} = state), do: state
+
+  defp rest(state) do
+    Process.send_after(self(), :mote_rest, @rest)
+    %{state | resting: true}
+  end
+end

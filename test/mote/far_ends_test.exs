@@ -1,0 +1,103 @@
+defmodule Mote.FarEndsTest do
+  # What becomes of it when connections and nodes end.
+  use ExUnit.Case, async: true
+
+  import Mote.FarRig, only: [at: 2, at: 3]
+  import Mote.Eventually
+
+  alias Mote.{Actors, Error, TwoNodes}
+  alias Mote.FarRig.Behaviours
+
+  @moduletag skip: TwoNodes.missing()
+
+  setup do
+    Process.flag(:trap_exit, true)
+    {:ok, nodes} = TwoNodes.start()
+    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
+    :ok = at(nodes.home, :machine, [Home])
+    :ok = at(nodes.away, :machine, [Away])
+    nodes
+  end
+
+  defp heard(peer, listener, count), do: :peer.call(peer, TwoNodes, :heard, [listener, count], 90_000)
+
+  defp no_connection(context, address) do
+    assert {:error, %Error{reason: :noconnection, message: text}} =
+             at(context.away, :ask, [address, :anything])
+
+    assert text =~ "home@127.0.0.1"
+  end
+
+  test "a connection that ends ends its questions; what is sent later arrives when there is another",
+       context do
+    {listener, address} = at(context.home, :listening, [Home])
+    echo = at(context.home, :create, [Home, Actors.echo()])
+    late = at(context.home, :create, [Home, Actors.late()])
+    :ok = at(context.away, :numbers, [address, 500])
+    :ok = at(context.away, :ask_open, [late, 100_000, :asks])
+    assert at(context.away, :ask, [echo, 1]) == {:ok, 1}
+
+    true = :peer.call(context.away, :erlang, :disconnect_node, [:"home@127.0.0.1"], 30_000)
+    assert {:error, %Error{reason: :noconnection}} = at(context.away, :result_of, [:asks])
+    assert at(context.away, :disconnected?, [:"home@127.0.0.1"])
+    # Nobody can connect from there: home does not listen.
+    no_connection(context, echo)
+    :ok = at(context.away, :numbers, [address, 10])
+    assert heard(context.home, listener, 500) == Enum.to_list(1..500)
+
+    assert eventually(fn -> TwoNodes.connect(context) end)
+    eventually(fn -> at(context.away, :ask, [echo, 2]) == {:ok, 2} end)
+    {listener, address} = at(context.home, :listening, [Home])
+    :ok = at(context.away, :numbers, [address, 500])
+    assert heard(context.home, listener, 500) == Enum.to_list(1..500)
+  end
+
+  test "a node that is killed and started again is another one", context do
+    echo = at(context.home, :create, [Home, Actors.echo()])
+    late = at(context.home, :create, [Home, Actors.late()])
+    :ok = at(context.away, :ask_open, [late, 100_000, :asks])
+    assert at(context.away, :ask, [echo, 1]) == {:ok, 1}
+    TwoNodes.kill(context.home)
+    assert {:down, _} = at(context.away, :monitor, [echo])
+    assert {:error, %Error{reason: :noconnection}} = at(context.away, :result_of, [:asks])
+    no_connection(context, echo)
+
+    {:ok, context} = TwoNodes.start_home(context)
+    :ok = at(context.home, :machine, [Home])
+    eventually(fn -> match?({:error, %Error{reason: :machine_down}}, at(context.away, :ask, [echo, 2])) end)
+    :ok = at(context.away, :numbers, [echo, 10])
+    new = at(context.home, :create, [Home, Actors.echo()])
+    assert at(context.away, :ask, [new, 3]) == {:ok, 3}
+    # Home's own address of before is one of a machine that is down.
+    assert {:error, %Error{reason: :unknown_address}} = at(context.home, :ask, [echo, 4])
+  end
+
+  test "what a node held that is killed is let go", context do
+    making = at(context.home, :create, [Home, Behaviours.making()])
+    at(context.home, :collect, [Home])
+    before = at(context.home, :count_references, [Home])
+    at(context.away, :forget, [Away, making, 300])
+    at(context.home, :collect, [Home])
+    assert at(context.home, :count_references, [Home]) >= before + 300
+    TwoNodes.kill(context.away)
+    eventually(fn -> at(context.home, :count_references, [Home]) <= before end)
+  end
+
+  test "what waits for a node that is stopped is bounded, refused and counted; its customers of actors go on",
+       context do
+    {listener, address} = at(context.home, :listening, [Home])
+    pid = :peer.call(context.home, System, :pid, [], 30_000)
+    :ok = at(context.away, :numbers, [address, 3])
+    {_, 0} = System.cmd("kill", ["-STOP", pid])
+
+    try do
+      assert {accepted, %Error{reason: :overloaded}} = at(context.away, :flood, [address, 1_000])
+      assert %{waiting: waiting, refused: 1} = at(context.away, :nodes)[:"home@127.0.0.1"]
+      assert waiting in 15_000_000..40_000_000
+      {_, 0} = System.cmd("kill", ["-CONT", pid])
+      assert length(heard(context.home, listener, accepted + 3)) == accepted + 3
+    after
+      System.cmd("kill", ["-CONT", pid])
+    end
+  end
+end

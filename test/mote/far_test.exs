@@ -1,0 +1,164 @@
+defmodule Mote.FarTest do
+  # Actors of another node are sent to and asked as any other.
+  use ExUnit.Case, async: true
+
+  import Mote.FarRig, only: [at: 3]
+
+  alias Mote.{Actors, Error, TwoNodes}
+  alias Mote.FarRig.Behaviours
+
+  @moduletag skip: TwoNodes.missing()
+
+  setup_all do
+    {:ok, nodes} = TwoNodes.start()
+    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
+    :ok = at(nodes.home, :machine, [Home])
+    :ok = at(nodes.away, :machine, [Away])
+    nodes
+  end
+
+  defp heard(peer, listener, count), do: :peer.call(peer, TwoNodes, :heard, [listener, count], 90_000)
+
+  test "what a process sends arrives in order, whichever way it is sent", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    :ok = at(context.away, :numbers, [address, 3_000])
+    assert heard(context.home, listener, 3_000) == Enum.to_list(1..3_000)
+    assert {:ok, 2_000} = at(context.away, :cast, [address, 3_001..5_000])
+    assert heard(context.home, listener, 5_000) == Enum.to_list(1..5_000)
+  end
+
+  test "what an actor sends arrives in order", context do
+    for {in_one, last} <- [{1, 1}, {1, 300}, {20_000, 20_000}, {500, 2_000}] do
+      {listener, address} = at(context.home, :listening, [Home])
+      :ok = at(context.away, :numbers_of_actor, [Away, address, in_one, last])
+      assert heard(context.home, listener, last) == Enum.to_list(1..last)
+    end
+  end
+
+  test "an actor sees an address, by which it sends in all ways; it is a key of maps", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    assert at(context.away, :ways, [Away, address]) == {true, false, false, :found}
+    assert Enum.sort(heard(context.home, listener, 4)) == [:later, :on, :sendx, :sent]
+  end
+
+  test "it is asked, by a process and through an actor, whose customer it answers", context do
+    echo = at(context.home, :create, [Home, Actors.echo()])
+
+    assert at(context.away, :ask, [echo, {:what, [1.5, "text", %{a: 1}]}]) ==
+             {:ok, {:what, [1.5, "text", %{a: 1}]}}
+
+    large = Enum.to_list(1..50_000)
+    assert at(context.away, :ask, [echo, large]) == {:ok, large}
+    long = String.duplicate("long", 50_000)
+    assert at(context.away, :ask, [echo, long]) == {:ok, long}
+    assert at(context.away, :ask_through, [Away, echo, :through]) == {:ok, :through}
+
+    here = at(context.away, :create, [Away, Actors.echo()])
+    assert at(context.away, :ask_all, [[echo, here, echo], 7]) == [ok: 7, ok: 7, ok: 7]
+  end
+
+  test "questions wait, are given up, and have no late answers", context do
+    echo = at(context.home, :create, [Home, Actors.echo()])
+    late = at(context.home, :create, [Home, Actors.late()])
+
+    assert at(context.away, :asyncs, [echo, late]) ==
+             {[1, 2, 3, 4, 5], {:ok, :one}, nil, nil, nil, [nil, nil], {:messages, []}}
+
+    assert {{:error, %Error{reason: :timeout}}, {:messages, []}} = at(context.away, :late, [late, echo])
+  end
+
+  test "why there is no answer is said", context do
+    failing = at(context.home, :create, [Home, Actors.failing(:because)])
+    silent = at(context.home, :create, [Home, Actors.counter(0)])
+
+    assert {:error, %Error{reason: :aborted, context: %{behaviour: {Actors, :failing}}}} =
+             at(context.away, :ask, [failing, 1])
+
+    assert {:error, %Error{reason: :broken_promise}} = at(context.away, :ask, [silent, :unheard_of])
+
+    assert {:error, %Error{reason: :broken_promise}} =
+             at(context.away, :ask_through, [Away, silent, :unheard_of])
+  end
+
+  test "an answer can be an address, which is of use at once and comes home again", context do
+    maker = at(context.home, :create, [Home, Actors.maker()])
+    assert {:ok, made} = at(context.away, :ask, [maker, :make])
+    keeper = at(context.away, :create, [Away, Actors.keeper(maker)])
+    assert {:ok, same} = at(context.home, :ask, [keeper, :get])
+    assert same == maker
+    assert at(context.home, :ask, [same, :self]) == {:ok, maker}
+    assert %Mote.Address{} = made
+  end
+
+  test "timers run where they are armed", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    assert at(context.away, :timers, [address]) == {true, true, false}
+    assert heard(context.home, listener, 1) == [:later]
+  end
+
+  test "info tells of it", context do
+    address = at(context.home, :create, [Home, Actors.counter(3)])
+
+    assert at(context.away, :monitor, [address]) == :up
+
+    assert %{queued: 0, sponsor: :main, behaviour: %{name: :counter, captures: {3}}} =
+             at(context.away, :info, [address])
+  end
+
+  test "what a node has from another one keeps its actors, and no longer", context do
+    making = at(context.home, :create, [Home, Behaviours.making()])
+    at(context.home, :collect, [Home])
+    before = at(context.home, :count_references, [Home])
+    keeping = at(context.away, :forget, [Away, making, 500])
+    at(context.away, :collect, [Away])
+    at(context.home, :collect, [Home])
+    assert at(context.home, :count_references, [Home]) >= before + 500
+    assert at(context.away, :ask, [keeping, :count]) == {:ok, 500}
+    assert at(context.away, :ask, [keeping, :forget]) == {:ok, :ok}
+
+    Mote.Eventually.eventually(fn ->
+      at(context.away, :collect, [Away])
+      at(context.home, :count_references, [Home]) <= before
+    end)
+  end
+
+  describe "a machine of another node" do
+    test "is given by its name and its node", context do
+      there = {Home, :"home@127.0.0.1"}
+      {listener, here} = at(context.away, :listening, [Away])
+      assert at(context.away, :create_there, [there, Actors.forward(here)]) == :ok
+      assert heard(context.away, listener, 1) == [:forwarded]
+      assert [ok: :pong, ok: :pong, ok: :pong] = at(context.away, :create_many_there, [there])
+      assert at(context.away, :look_there, [there]) == {[:main, :other], Home, :ok, :ok, true, true}
+    end
+
+    test "that runs another version of a module says so, with both", context do
+      stale = %{Actors.echo() | version: 0xABC}
+      there = {Home, :"home@127.0.0.1"}
+
+      assert {:error, %Error{reason: :stale_behaviour, message: text}} =
+               at(context.away, :try_create, [there, stale])
+
+      version = Actors.echo().version |> Integer.to_string(16) |> String.downcase()
+
+      assert text =~
+               "Mote.Actors is of version abc on away@127.0.0.1, and of version #{version} on home@127.0.0.1"
+
+      gone = %{Actors.echo() | module: NoSuchModule}
+
+      assert {:error, %Error{reason: :undefined_behaviour, message: "on home@127.0.0.1: " <> _}} =
+               at(context.away, :try_create, [there, gone])
+    end
+
+    test "that is not there, or whose node is not, is an error", context do
+      nobody = {Nobody, :"home@127.0.0.1"}
+      nowhere = {Home, :"nowhere@127.0.0.1"}
+      echo = Actors.echo()
+      assert {:error, %Error{reason: :machine_down}} = at(context.away, :try_create, [nobody, echo])
+      assert {:error, %Error{reason: :noconnection}} = at(context.away, :try_create, [nowhere, echo])
+      assert {:error, %Error{reason: :noconnection}} = at(context.away, :drain, [nowhere])
+      # The own node's machines, too.
+      assert at(context.away, :drain, [{Away, :"away@127.0.0.1"}]) == :ok
+    end
+  end
+end

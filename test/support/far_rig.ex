@@ -1,0 +1,285 @@
+defmodule Mote.FarRig do
+  @moduledoc """
+  What tests of actors of other nodes do on each node (`Mote.TwoNodes`).
+  """
+
+  import Mote.Eventually
+
+  alias Mote.{Actors, TwoNodes}
+
+  defmodule Behaviours do
+    @moduledoc false
+    use Mote.Behaviour, errors: :undefined
+
+    # Sends so many numbers in one turn, and then one in each.
+    defactor counting(to) do
+      {from, upto, last} ->
+        for n <- from..upto, do: send(to, n)
+        if upto < last, do: send(self(), {upto + 1, upto + 1, last})
+    end
+
+    # By all ways.
+    defactor ways(to) do
+      {customer, :look} ->
+        send customer, {is_address(to), is_pid(to), is_map(to), %{to => :found}[to]}
+
+      :go ->
+        send to, :sent
+        sendx :main, to, :sendx
+        send on(:other, to), :on
+        send_after(1, to, :later)
+    end
+
+    # Answers with new actors, which it forgets.
+    defactor making() do
+      {customer, n} -> send customer, for(_ <- 1..n, do: create(idle()))
+    end
+
+    defactor idle() do
+      {customer, :ping} -> send customer, :pong
+    end
+
+    # Keeps what it gets; adds it up.
+    defactor keeping(kept) do
+      {customer, :count} ->
+        send customer, length(kept)
+
+      {customer, :forget} ->
+        send customer, :ok
+        become keeping([])
+
+      {customer, {:keep, what}} ->
+        send customer, :ok
+        become keeping([what | kept])
+    end
+
+    defactor adding(sum) do
+      {customer, :sum} -> send customer, sum
+      n -> become adding(sum + n)
+    end
+  end
+
+  @doc "Runs a function of this module on a node."
+  def at(peer, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
+
+  @doc "A machine of that name, which stays."
+  def machine(name, opts \\ [sponsors: [main: [threads: 1], other: [threads: 1]]]) do
+    caller = self()
+
+    spawn(fn ->
+      {:ok, _} = Mote.start_link([name: name] ++ opts)
+      send(caller, {name, :started})
+      Process.sleep(:infinity)
+    end)
+
+    receive do
+      {^name, :started} -> :ok
+    end
+  end
+
+  @doc "An actor that is kept by a process of this node."
+  def create(machine, behaviour) do
+    address = Mote.create(machine, behaviour)
+    spawn(fn -> hold(address) end)
+    address
+  end
+
+  defp hold(address) do
+    receive do
+      {:held, from} -> send(from, address)
+    end
+  end
+
+  def create_many(machine, behaviour, count), do: Mote.create_many(machine, behaviour, count)
+
+  @doc "A listener of this node, and an actor that passes everything on to it."
+  def listening(machine) do
+    listener = TwoNodes.listener()
+    {listener, create(machine, Actors.forward(listener))}
+  end
+
+  @doc "Sends numbers to an actor by all ways that a process has, in order."
+  def numbers(address, count) do
+    for n <- 1..count do
+      case rem(n, 3) do
+        0 -> :ok = Mote.send(address, n)
+        1 -> :ok = Mote.send_many(address, [n])
+        2 -> :ok = Mote.send_many([{address, n}])
+      end
+    end
+
+    :ok
+  end
+
+  @doc "Sends numbers to an actor from an actor of this node."
+  def numbers_of_actor(machine, address, in_one, last) do
+    Mote.send(Mote.create(machine, Behaviours.counting(address)), {1, in_one, last})
+    Mote.drain(machine, 60_000)
+  end
+
+  @doc "What an actor here sees of an address of another node, and what it sends there."
+  def ways(machine, address) do
+    ways = Mote.create(machine, Behaviours.ways(address))
+    Mote.send(ways, :go)
+    Mote.ask!(ways, :look, 60_000)
+  end
+
+  def cast(address, messages), do: Mote.cast_stream(address, Stream.map(messages, & &1))
+
+  def ask(address, request, timeout \\ 60_000), do: Mote.ask(address, request, timeout)
+
+  @doc "The same, by an actor of this node, whose customer is answered by that of the other one."
+  def ask_through(machine, address, request),
+    do: Mote.ask(Mote.create(machine, Actors.forward(address)), request, 60_000)
+
+  def ask_all(addresses, request), do: Mote.ask_all(addresses, request, 60_000)
+
+  # A machine of another node.
+  def create_there(machine, behaviour), do: Mote.send(Mote.create(machine, behaviour), :forwarded)
+
+  def create_many_there(machine) do
+    some = Mote.create_many(machine, [Behaviours.idle(), Behaviours.idle()], sponsor: :other)
+    [one] = Mote.create_many(machine, Behaviours.idle(), 1)
+    Mote.ask_all([one | some], :ping, 60_000)
+  end
+
+  def look_there(machine) do
+    {
+      Mote.sponsors(machine),
+      Mote.info(machine).name,
+      Mote.drain(machine, 60_000),
+      Mote.gc(machine),
+      is_list(Mote.top(machine, for: 1)),
+      is_list(Mote.behaviours(machine, for: 1))
+    }
+  end
+
+  def try_create(machine, behaviour) do
+    {:ok, Mote.create(machine, behaviour)}
+  rescue
+    error -> {:error, error}
+  end
+
+  def drain(machine), do: Mote.drain(machine, 60_000)
+
+  @doc "Sends texts of 64 KB until they are refused: how many were accepted, and the error."
+  def flood(address, most, accepted \\ 0)
+  def flood(_address, most, most), do: {most, nil}
+
+  def flood(address, most, accepted) do
+    case Mote.send(address, String.duplicate("x", 65_536)) do
+      :ok -> flood(address, most, accepted + 1)
+      {:error, error} -> {accepted, error}
+    end
+  end
+
+  def nodes, do: Mote.nodes()
+
+  @doc "Questions that do not wait: awaited, yielded, given up."
+  def asyncs(echo, late) do
+    awaited = for n <- 1..5, do: Mote.async(echo, n)
+    [one, two, given_up] = [Mote.async(echo, :one), Mote.async(late, 100_000), Mote.async(late, 100_000)]
+
+    {
+      Mote.await_many(awaited, 60_000),
+      Mote.yield(one, 60_000),
+      Mote.yield(two, 1),
+      Mote.ignore(two),
+      Mote.ignore(given_up),
+      Mote.yield_many([one, two], 0) |> Enum.map(&elem(&1, 1)),
+      Process.info(self(), :messages)
+    }
+  end
+
+  @doc "A question that is given up, and whether something comes late."
+  def late(late, echo) do
+    given_up = Mote.ask(late, 50, 1)
+    Process.sleep(200)
+    {:ok, :after} = Mote.ask(echo, :after, 60_000)
+    {given_up, Process.info(self(), :messages)}
+  end
+
+  @doc "Asks, and says so to a process that may then do something to the connection."
+  def ask_open(address, request, name) do
+    caller = self()
+
+    spawn(fn ->
+      ask = Mote.async(address, request)
+      Process.register(self(), name)
+      send(caller, :open)
+      result = Mote.yield(ask, 60_000)
+
+      receive do
+        {:result, from} -> send(from, {name, result})
+      end
+    end)
+
+    receive do
+      :open -> :ok
+    end
+  end
+
+  def result_of(name) do
+    send(name, {:result, self()})
+
+    receive do
+      {^name, result} -> result
+    end
+  end
+
+  def timers(address) do
+    _ = Mote.send_after(address, :later, 1)
+    timer = Mote.send_after(address, :never, 100_000)
+    {is_binary(inspect(timer)), Mote.cancel_timer(timer) in 1..100_000, Mote.cancel_timer(timer)}
+  end
+
+  def info(address), do: Mote.info(address)
+
+  @doc "What is said of the machine of an address within some milliseconds, if it is monitored."
+  def monitor(address) do
+    ref = Mote.monitor(address)
+
+    receive do
+      {:DOWN, ^ref, :process, _, reason} -> {:down, reason}
+    after
+      100 -> :up
+    end
+  end
+
+  @doc "Many actors of the other node: asked for, kept here by an actor, forgotten, in steps; what the function says after each."
+  def forget(machine, making, count) do
+    keeping = Mote.create(machine, Behaviours.keeping([]))
+    made = Mote.ask!(making, count, 60_000)
+    for address <- made, do: :ok = Mote.ask!(keeping, {:keep, address}, 60_000)
+    Process.put(:keeping, keeping)
+    [{:ok, :pong}] = made |> Enum.take(1) |> Mote.ask_all(:ping, 60_000)
+    spawn(fn -> hold(keeping) end)
+    keeping
+  end
+
+  @doc "Waits until so many actors of the machine are referred to, while all processes of this node collect."
+  def references(machine, count) do
+    eventually(fn ->
+      Enum.each(Process.list(), &:erlang.garbage_collect/1)
+      Mote.gc(machine)
+      Mote.info(machine).references == count or nil
+    end)
+  end
+
+  def count_references(machine) do
+    Enum.each(Process.list(), &:erlang.garbage_collect/1)
+    Mote.info(machine).references
+  end
+
+  def collect(machine) do
+    Enum.each(Process.list(), &:erlang.garbage_collect/1)
+    Mote.gc(machine)
+  end
+
+  def live(machine) do
+    Mote.gc(machine)
+    Mote.info(machine).gc.live_actors
+  end
+
+  def disconnected?(node), do: eventually(fn -> node not in Node.list(:connected) end)
+end
