@@ -9,7 +9,14 @@ defmodule Mote.Prelude do
 
   @called Table.entries()
           |> Map.new(fn {{module, name, _}, {_, place, own}} -> {{place, own}, {module, name}} end)
-          |> Map.put({Mote.Prelude.Inline.Enum, :with_index_by}, {Enum, :with_index})
+          |> Map.merge(%{
+            {Mote.Prelude.Inline.Enum, :with_index_by} => {Enum, :with_index},
+            # What functions in line ask of a source: it fails as these do.
+            {Mote.Prelude.Enum, :some} => {Enum, :to_list},
+            {Mote.Prelude.Enum, :beside} => {Enum, :zip},
+            {Mote.Prelude.Enum, :rows} => {Enum, :zip},
+            {Mote.Prelude.Range, :sum} => {Enum, :sum}
+          })
 
   # For functions that only the prelude calls: the module that they are attributed to.
   @places Table.entries()

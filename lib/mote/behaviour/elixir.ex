@@ -43,7 +43,7 @@ defmodule Mote.Behaviour.Elixir do
       unquote_splicing(Delegate.functions(delegates))
       unquote_splicing(unit |> Direct.codes(env) |> Enum.map(&direct(&1, mode)))
       unquote_splicing(for code <- effects, code.public, do: effect(code))
-      unquote_splicing(Enum.map(functions, &function/1))
+      unquote_splicing(functions |> staged(actors) |> Enum.map(&function/1))
       unquote_splicing(for code <- effects, not code.public, name(code) in unit.named, do: named(code))
 
       @doc false
@@ -149,16 +149,21 @@ defmodule Mote.Behaviour.Elixir do
   end
 
   # A function as plain Elixir calls it.
-  defp direct({staged, %Code{} = code}, mode) do
-    head = {code.name, [line: code.line, generated: true], Enum.map(code.params, &Forms.variable/1)}
+  defp direct(%Code{} = code, mode) do
+    careful = :"mote careful #{code.name}"
+    {body, other} = Direct.body(code, careful, mode)
     default = "The function `#{code.name}/#{code.arity}`, for behaviours and for Elixir."
-    definer = if code.public, do: :def, else: :defp
 
     quote generated: true, line: code.line do
       unquote(if code.public, do: quote(do: @doc(unquote(doc(code, default)))))
-
-      unquote({definer, [context: __MODULE__, import: Kernel], [head, [do: Direct.body(code, staged, mode)]]})
+      unquote(defined(if(code.public, do: :def, else: :defp), code.name, code, body))
+      unquote(if other, do: defined(:defp, careful, code, other))
     end
+  end
+
+  defp defined(definer, name, code, body) do
+    head = {name, [line: code.line, generated: true], Enum.map(code.params, &Forms.variable/1)}
+    {definer, [context: __MODULE__, import: Kernel, line: code.line], [head, [do: body]]}
   end
 
   # One with effects has them only in a turn.
@@ -180,18 +185,28 @@ defmodule Mote.Behaviour.Elixir do
 
   defp terms(n), do: List.duplicate(quote(do: term), n)
 
+  # A function as turns call it.
   defp function(%Code{} = code) do
-    params = Enum.map(code.params, &Forms.variable/1)
-    definer = if code.public, do: :def, else: :defp
-    head = {Code.hidden(code.name), [line: code.line, generated: true], params}
-
     quote generated: true, line: code.line do
       unquote(if code.public, do: quote(do: @doc(false)))
 
       unquote(
-        {definer, [context: __MODULE__, import: Kernel], [head, [do: Expressions.expr(code.body, :staged)]]}
+        defined(
+          if(code.public, do: :def, else: :defp),
+          Code.hidden(code.name),
+          code,
+          Expressions.expr(code.body, :staged)
+        )
       )
     end
+  end
+
+  # Those that turns may call: turns of this module, functions with effects, and other modules.
+  defp staged(functions, actors) do
+    by_name = Map.new(functions, &{name(&1), &1})
+    first = for code <- functions, code.public or code.kind == :effect, do: name(code)
+    called = Direct.reached(Enum.flat_map(actors, &Direct.own_calls(&1.body)) ++ first, by_name)
+    Enum.filter(functions, &(name(&1) in called))
   end
 
   # What is not public, by the name that it was written under, for behaviours that call it as any Elixir.

@@ -1,6 +1,7 @@
 defmodule Mote.Total.Direct do
   # The primitives as plain Elixir functions that raise where there is no answer, and that nobody pays for: for `defpure`
-  # functions that plain Elixir calls. First comes where in the source that is.
+  # functions that plain Elixir calls. First come where in the source that is, and in
+  # which function.
   @moduledoc false
   import Kernel, only: [def: 2, @: 1]
 
@@ -11,9 +12,9 @@ defmodule Mote.Total.Direct do
   for {_, name, arity, :partial, _} <- Primitives.all() do
     arguments = Macro.generate_arguments(arity, __MODULE__)
 
-    def unquote(name)(where, unquote_splicing(arguments)) do
+    def unquote(name)(where, function, unquote_splicing(arguments)) do
       case unquote(Mote.Total.core(name, arity)).unquote(name)(unquote_splicing(arguments)) do
-        @none -> Mote.Turn.Direct.abort({:raised, where, {unquote_splicing(arguments)}})
+        @none -> Mote.Turn.Direct.abort({:raised, where, {unquote_splicing(arguments)}}, function)
         value -> value
       end
     end

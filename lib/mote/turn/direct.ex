@@ -3,29 +3,42 @@ defmodule Mote.Turn.Direct do
   #
   # A stacktrace names the functions as they are written, and none of Mote's own.
   @moduledoc false
+  import Mote.Raised, only: [is_raised: 1]
+
+  alias Mote.Turn.Stage
+
+  @type function_name :: {name :: atom, arity}
 
   @doc "Calls a function of the library: what failed in it is told of the call."
-  @spec told({module, non_neg_integer, Mote.Raised.operation()}, tuple, (() -> value)) :: value
+  @spec told({module, non_neg_integer, Mote.Raised.operation()}, function_name, tuple, (() -> value)) :: value
         when value: term
-  def told(where, arguments, fun) do
+  def told(where, function, arguments, fun) do
     fun.()
   rescue
-    _ -> failed({:raised, where, arguments}, __STACKTRACE__)
+    _ -> failed({:raised, where, arguments}, __STACKTRACE__, function)
   end
 
-  @doc "Raises what the reason of an abort stands for."
-  @spec abort(term) :: no_return
-  def abort(reason) do
-    {:current_stacktrace, stacktrace} = Process.info(self(), :current_stacktrace)
-    failed(reason, stacktrace)
+  @doc """
+  Raises what the reason of an abort stands for. An abort that somebody has written ends a turn that runs, as anywhere else.
+  """
+  @spec abort(term, function_name) :: no_return
+  def abort(reason, function) do
+    if not is_raised(reason) and Stage.captured() != nil do
+      Stage.abort(reason)
+    else
+      {:current_stacktrace, stacktrace} = Process.info(self(), :current_stacktrace)
+      failed(reason, stacktrace, function)
+    end
   end
 
-  @doc "The same, with the stacktrace of what failed."
-  @spec failed(term, Exception.stacktrace()) :: no_return
-  def failed({:raised, {module, line, _operation}, _arguments} = reason, stacktrace),
-    do: reraise(Mote.Raised.exception(reason), frames(stacktrace) |> from_line(module, line))
+  @doc "The same, with the stacktrace of what failed, in a function if that is known."
+  @spec failed(term, Exception.stacktrace(), function_name | nil) :: no_return
+  def failed(reason, stacktrace, function \\ nil)
 
-  def failed(reason, stacktrace), do: reraise(Mote.Abort, [reason: reason], frames(stacktrace))
+  def failed({:raised, {module, line, _operation}, _arguments} = reason, stacktrace, function),
+    do: reraise(Mote.Raised.exception(reason), frames(stacktrace) |> from_line(module, line, function))
+
+  def failed(reason, stacktrace, _function), do: reraise(Mote.Abort, [reason: reason], frames(stacktrace))
 
   # Without those of Mote where it failed and where it was called.
   defp frames(stacktrace) do
@@ -34,16 +47,18 @@ defmodule Mote.Turn.Direct do
         do: {module, written(name), arity, place}
   end
 
-  # A function whose last operation fails has no frame any more. Its line is known, but not its name.
-  defp from_line([{module, _, _, place} | _] = stacktrace, module, line) do
-    if place[:line] == line, do: stacktrace, else: [line(module, line) | stacktrace]
+  # A function whose last operation fails has no frame any more.
+  defp from_line([{module, _, _, place} | _] = stacktrace, module, line, function) do
+    if place[:line] == line, do: stacktrace, else: [frame(module, line, function) | stacktrace]
   end
 
-  defp from_line(stacktrace, module, line), do: [line(module, line) | stacktrace]
+  defp from_line(stacktrace, module, line, function), do: [frame(module, line, function) | stacktrace]
 
-  defp line(module, line) do
+  defp frame(module, line, function) do
+    {name, arity} = function || {:__MODULE__, 0}
     source = if Code.ensure_loaded?(module), do: module.module_info(:compile)[:source]
-    {module, :__MODULE__, 0, [file: Path.relative_to_cwd(source || "nofile") |> to_charlist(), line: line]}
+    file = Path.relative_to_cwd(source || "nofile") |> to_charlist()
+    {module, written(name), arity, [file: file, line: line]}
   end
 
   defp own?(module) do
@@ -59,6 +74,7 @@ defmodule Mote.Turn.Direct do
   defp written(name) do
     case Atom.to_string(name) do
       "mote direct " <> name -> String.to_atom(name)
+      "mote careful " <> name -> String.to_atom(name)
       "mote " <> name -> String.to_atom(name)
       _ -> name
     end

@@ -20,11 +20,10 @@ defmodule Mote.Behaviour.Elixir.Direct do
   The functions of a unit that plain Elixir may call, as they are called there: the public ones under their names, and those
   that they or plain Elixir call. One that is private has another name where its own means something else.
   """
-  @spec codes(map, Macro.Env.t()) :: [{staged :: atom, Code.t()}]
+  @spec codes(map, Macro.Env.t()) :: [Code.t()]
   def codes(unit, env) do
     functions = for %Code{kind: :pure} = code <- unit.codes, into: %{}, do: {{code.name, code.arity}, code}
-    called = for {key, code} <- functions, code.public or key in unit.named, do: key
-    called = reached(called, functions, MapSet.new())
+    called = reached(for({key, code} <- functions, code.public or key in unit.named, do: key), functions)
     taken = for {_, names} <- env.functions ++ env.macros, name <- names, into: MapSet.new(), do: name
 
     names =
@@ -38,7 +37,7 @@ defmodule Mote.Behaviour.Elixir.Direct do
     for key <- Enum.sort(called) do
       code = functions[key]
       {_, name, _} = names[key]
-      {Code.hidden(code.name), %{code | name: name, body: renamed(code.body, names)}}
+      %{code | name: name, body: renamed(code.body, names)}
     end
   end
 
@@ -46,15 +45,20 @@ defmodule Mote.Behaviour.Elixir.Direct do
     if key in taken or Module.defines?(env.module, key), do: :"mote direct #{name}", else: name
   end
 
-  defp reached([], _functions, called), do: called
+  @doc "The functions that are called by some, themselves included: of a map of them by name and arity."
+  @spec reached([{atom, arity}], %{{atom, arity} => Code.t()}, MapSet.t()) :: MapSet.t()
+  def reached(keys, functions, called \\ MapSet.new())
+  def reached([], _functions, called), do: called
 
-  defp reached([key | rest], functions, called) do
+  def reached([key | rest], functions, called) do
     if key in called,
       do: reached(rest, functions, called),
       else: reached(own_calls(functions[key].body) ++ rest, functions, MapSet.put(called, key))
   end
 
-  defp own_calls(node) do
+  @doc "The functions of the own module that an expression calls."
+  @spec own_calls(AST.expr()) :: [{atom, arity}]
+  def own_calls(node) do
     inside = node |> AST.children() |> Enum.flat_map(&own_calls/1)
 
     case node do
@@ -68,23 +72,22 @@ defmodule Mote.Behaviour.Elixir.Direct do
 
   defp renamed(node, names), do: AST.map_children(node, &renamed(&1, names))
 
-  @doc "The body of a function, which is in its other form under that name."
-  @spec body(Code.t(), atom, Mote.Behaviour.Failures.mode()) :: Macro.t()
-  def body(%Code{body: {:case, l, e, clauses, fail}} = code, staged, :abort) do
+  @doc """
+  The body of a function; and that of another one, of this name, which is called where the BEAM may order two terms in another way
+  than a machine, or nil.
+  """
+  @spec body(Code.t(), atom, Mote.Behaviour.Failures.mode()) :: {Macro.t(), Macro.t() | nil}
+  def body(%Code{body: {:case, l, e, clauses, fail}} = code, careful, :abort) do
     params = Enum.map(code.params, &Forms.variable/1)
+    form = {:direct, {careful, Forms.generated(l), params}}
 
-    otherwise =
-      quote generated: true, line: l do
-        Mote.Turn.pure(fn -> unquote(staged)(unquote_splicing(params)) end)
-      end
-
-    clauses
-    |> Enum.map(&Expressions.clause(&1, :direct))
-    |> Match.clauses(Expressions.expr(e, :direct), {{:direct, otherwise}, fail}, l)
+    bodies = Enum.map(clauses, &Expressions.clause(&1, :direct))
+    body = Match.clauses(bodies, Expressions.expr(e, :direct), {form, fail}, l)
+    {body, if(Match.doubts?(clauses, form), do: Expressions.expr(code.body, :direct))}
   end
 
-  def body(code, _staged, :abort), do: Expressions.expr(code.body, :direct)
-  def body(code, _staged, :undefined), do: Expressions.expr(code.body, :undefined)
+  def body(code, _careful, :abort), do: {Expressions.expr(code.body, :direct), nil}
+  def body(code, _careful, :undefined), do: {Expressions.expr(code.body, :undefined), nil}
 
   @doc "A call of a function."
   @spec call({module | nil, atom, arity}, [Macro.t()], non_neg_integer) :: Macro.t()
@@ -112,7 +115,7 @@ defmodule Mote.Behaviour.Elixir.Direct do
   defp fits?(_primitive, _), do: true
 
   defp checked(where, primitive, args, l),
-    do: Forms.remote(Mote.Total.Direct, primitive, [Macro.escape(where) | args], l)
+    do: Forms.remote(Mote.Total.Direct, primitive, [Macro.escape(where), Forms.function(l) | args], l)
 
   @doc "A primitive that always has an answer: with its operands, and with their code."
   @spec op(atom, [AST.expr()], [Macro.t()], non_neg_integer) :: Macro.t()

@@ -138,7 +138,7 @@ defmodule Mote.Behaviour.Elixir.Expressions do
 
   def expr({:placed, l, where, [{:call, _, function, es}]}, :staged) do
     {before, args} = arguments(es, :staged, l)
-    call = told(Mote.Turn.Stage, where, args, call(function, args, l), l)
+    call = told(Mote.Turn.Stage, [Macro.escape(where)], args, call(function, args, l), l)
     {:__block__, Forms.generated(l), before ++ called(call, l)}
   end
 
@@ -152,7 +152,16 @@ defmodule Mote.Behaviour.Elixir.Expressions do
 
   def expr({:placed, l, where, [{:call, _, function, es}]}, form) do
     {before, args} = arguments(es, form, l)
-    called = told(Mote.Turn.Direct, where, args, Direct.call(function, args, l), l)
+
+    called =
+      told(
+        Mote.Turn.Direct,
+        [Macro.escape(where), Forms.function(l)],
+        args,
+        Direct.call(function, args, l),
+        l
+      )
+
     {:__block__, Forms.generated(l), before ++ [called]}
   end
 
@@ -189,7 +198,7 @@ defmodule Mote.Behaviour.Elixir.Expressions do
   # What fails in a function of the library is told of its call.
   defp told(module, where, args, call, l) do
     fun = {:fn, Forms.generated(l), [{:->, Forms.generated(l), [[], call]}]}
-    Forms.remote(module, :told, [Macro.escape(where), {:{}, Forms.generated(l), args}, fun], l)
+    Forms.remote(module, :told, where ++ [{:{}, Forms.generated(l), args}, fun], l)
   end
 
   # Arguments are calculated before the call goes one deeper.

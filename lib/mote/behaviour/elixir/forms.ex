@@ -19,7 +19,13 @@ defmodule Mote.Behaviour.Elixir.Forms do
   @doc "The code that ends a turn, or a function that is called directly."
   @spec abort(Mote.Behaviour.Elixir.Expressions.form(), Macro.t(), non_neg_integer) :: Macro.t()
   def abort(:staged, reason, l), do: remote(Mote.Turn.Stage, :abort, [reason], l)
-  def abort(_direct, reason, l), do: remote(Mote.Turn.Direct, :abort, [reason], l)
+  def abort(_direct, reason, l), do: remote(Mote.Turn.Direct, :abort, [reason, function(l)], l)
+
+  @doc "The name and arity of the function that the code is in, which has no frame any more where it ends by a call."
+  @spec function(non_neg_integer) :: Macro.t()
+  def function(l),
+    do:
+      {{:., generated(l), [{:__ENV__, generated(l), nil}, :function]}, [no_parens: true] ++ generated(l), []}
 
   @doc "The variable of a name and number."
   def variable({name, n}), do: {name, [generated: true, counter: n], __MODULE__}

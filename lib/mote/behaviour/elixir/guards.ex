@@ -32,14 +32,14 @@ defmodule Mote.Behaviour.Elixir.Guards do
   defp elixir?(primitive, :direct), do: primitive in @calculated or primitive in @equal
   defp elixir?(primitive, {:direct, _}), do: elixir?(primitive, :direct) or primitive in @ordered
 
-  @doc "Guards that hold where the order of two operands is in doubt: both have parts, in which there may be addresses."
+  @doc "Guards that hold where the order of two operands is in doubt, as that of addresses is, and of what may contain them."
   @spec doubts(AST.expr(), Match.form()) :: [Macro.t()]
   def doubts({tag, _, a, b}, form) when tag in [:and, :or], do: doubts(a, form) ++ doubts(b, form)
 
   def doubts({tag, _, primitive, [a, b]}, {:direct, _})
       when tag in [:op, :ordered] and primitive in @ordered do
     if Forms.native(primitive, [a, b]) == nil and not number?(a) and not number?(b),
-      do: [all([has_parts(code(a)), has_parts(code(b))], :andalso)],
+      do: [all([in_doubt(code(a)), in_doubt(code(b))], :andalso)],
       else: []
   end
 
@@ -48,8 +48,10 @@ defmodule Mote.Behaviour.Elixir.Guards do
   defp number?({:op, _, primitive, _}), do: Primitives.number?(primitive)
   defp number?(_), do: false
 
-  defp has_parts(value) do
-    all(for(test <- [:is_tuple, :is_list, :is_map], do: Forms.remote(:erlang, test, [value], 0)), :orelse)
+  # Numbers and atoms come before all that is in doubt, and binaries behind it.
+  defp in_doubt(value) do
+    sure = for test <- [:is_number, :is_atom, :is_bitstring], do: Forms.remote(:erlang, test, [value], 0)
+    Forms.remote(:erlang, :not, [all(sure, :orelse)], 0)
   end
 
   defp all(tests, operator), do: Enum.reduce(tests, &Forms.remote(:erlang, operator, [&2, &1], 0))

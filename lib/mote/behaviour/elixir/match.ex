@@ -32,6 +32,14 @@ defmodule Mote.Behaviour.Elixir.Match do
     {:__block__, Forms.generated(l), [found, whole]}
   end
 
+  @doc "Whether the order of two terms may be in doubt in the guards of some clauses."
+  @spec doubts?([AST.clause()], form) :: boolean
+  def doubts?(clauses, form) do
+    Enum.any?(clauses, fn {:clause, _, _, guards, _} ->
+      Enum.all?(guards, &Guards.native?(&1, form)) and Enum.any?(guards, &(Guards.doubts(&1, form) != []))
+    end)
+  end
+
   @doc "A case over clauses, whose bodies are code; `fail` says what happens when none fits."
   # What is in a tuple that nobody has made yet is matched without it.
   def clauses(clauses, {:{}, _, parts} = tuple, fail, l) do
@@ -59,14 +67,17 @@ defmodule Mote.Behaviour.Elixir.Match do
 
     case Enum.split_while(clauses, &(&1.tests == [] and &1.guard == nil)) do
       {native, []} ->
-        all = Enum.flat_map(native, &arrows(&1, fail)) ++ [otherwise(failure(fail, subject, l), l)]
+        all = Enum.flat_map(native, &arrows(&1, &1.body, fail)) ++ [otherwise(failure(fail, subject, l), l)]
         {:case, Forms.generated(l), [subject, [do: all]]}
 
       {native, [loose | rest]} ->
         next = {:next, [generated: true, counter: Forms.unique()], __MODULE__}
         go_on = {{:., Forms.generated(l), [next]}, Forms.generated(l), []}
         body = tested(loose.tests, Guards.tested(loose.guard, loose.body, go_on), go_on)
-        all = Enum.flat_map(native, &arrows(&1, fail)) ++ [arrow(loose, body), otherwise(go_on, l)]
+
+        all =
+          Enum.flat_map(native, &arrows(&1, &1.body, fail)) ++
+            arrows(loose, body, fail) ++ [otherwise(go_on, l)]
 
         quote generated: true, line: l do
           unquote(next) = fn -> unquote(chain_rest(rest, subject, fail, l)) end
@@ -95,11 +106,11 @@ defmodule Mote.Behaviour.Elixir.Match do
     }
   end
 
-  # Where the order of two terms may not be Elixir's, the function is called in its other form.
-  defp arrows(%{doubts: []} = c, _fail), do: [arrow(c, c.body)]
+  # Where the order of two terms may not be Elixir's.
+  defp arrows(%{doubts: []} = c, body, _fail), do: [arrow(c, body)]
 
-  defp arrows(c, {{:direct, otherwise}, _}),
-    do: [arrow(%{c | when: c.doubts}, otherwise), arrow(c, c.body)]
+  defp arrows(c, body, {{:direct, otherwise}, _}),
+    do: [arrow(%{c | when: c.doubts}, otherwise), arrow(c, body)]
 
   defp arrow(%{when: []} = c, body), do: {:->, Forms.generated(c.line), [[c.pattern], body]}
 

@@ -24,6 +24,7 @@ defmodule Mote.Behaviour.Loops.Gather do
     s = %{s | count: s.count + 1}
 
     {[customer, missing, sum], s} = Enum.map_reduce([:customer, :missing, :sum], s, &Loops.fresh/2)
+    {[report, acc], s} = Enum.map_reduce([report, acc], s, &named/2)
     again = [{:var, l, customer}, less(l, missing), {:var, l, sum} | reads(l, free)]
 
     body =
@@ -46,6 +47,10 @@ defmodule Mote.Behaviour.Loops.Gather do
 
     start(l, verb, values, {{nil, name, arity}, reads(l, free)}, sponsor, %{s | lifted: [code | s.lifted]})
   end
+
+  # A parameter that nobody looks at is handed on all the same.
+  defp named({:_, _}, s), do: Loops.fresh(:unused, s)
+  defp named(variable, s), do: {variable, s}
 
   defp less(l, missing), do: {:sure, l, :sub, [{:var, l, missing}, {:lit, l, 1}]}
   defp reads(l, variables), do: Enum.map(variables, &{:var, l, &1})
