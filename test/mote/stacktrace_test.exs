@@ -10,6 +10,7 @@ defmodule Mote.StacktraceTest do
     defpure halves(list, n), do: {for(n <- list, do: half(n)), half(n)}
     defpure read(text), do: {String.to_integer(text)}
     defpure refused(n), do: {abort(n)}
+    defpure area({:square, a}), do: a * a
   end
 
   # Of the line that failed first, and none of Mote's own.
@@ -18,7 +19,8 @@ defmodule Mote.StacktraceTest do
           {fn -> Halves.half(:a) end, 3, :half, ArithmeticError},
           {fn -> Halves.halves([], :end) end, 3, :half, ArithmeticError},
           {fn -> Halves.read("x") end, 5, :read, ArgumentError},
-          {fn -> Halves.refused(1) end, 6, :refused, Mote.Abort}
+          {fn -> Halves.refused(1) end, 6, :refused, Mote.Abort},
+          {fn -> Halves.area(:round) end, 7, :area, FunctionClauseError}
         ] do
       {error, stacktrace} =
         try do

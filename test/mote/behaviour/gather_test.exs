@@ -19,6 +19,12 @@ defmodule Mote.Behaviour.GatherTest do
           _, acc -> acc
         end)
         Enum.each(list, &send(total, &1))
+      {customer, {:count, list}} ->
+        total = create gather(customer, length(list), 0, fn _, n -> n + 1 end)
+        Enum.each(list, &send(total, &1))
+      {customer, {:last, list}} ->
+        total = create gather(customer, length(list), nil, fn x, _ -> x end)
+        Enum.each(list, &send(total, &1))
       {customer, {:become, n}} -> become gather(customer, n, {0, 1}, fn x, {sum, product} -> {sum + x, product * x} end)
     end
     """
@@ -32,6 +38,8 @@ defmodule Mote.Behaviour.GatherTest do
       assert ask.({:sum, [1, 2], 3}) == []
       assert ask.({:sum, [], 0}) == [0]
       assert ask.({:scaled, [1, -1, 2], 10}) == [[20, 100]]
+      assert ask.({:count, [:a, :b]}) == [2]
+      assert ask.({:last, [:a, :b]}) == [:b]
       assert heard(module.sums(), [{me, {:become, 2}}, 3, 4, 5]) == [{7, 12}]
       assert heard(module.sums(), [{me, {:become, 0}}, 3]) == [{0, 1}]
       assert turn(module.sums(), {me, {:become, 0}}).become == :sink

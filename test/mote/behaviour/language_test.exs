@@ -369,11 +369,47 @@ defmodule Mote.Behaviour.LanguageTest do
       assert turn.({self(), :deep, 99_999}).sends == [{self(), 99_999}]
       assert turn.({self(), :deep, 100_000}).outcome == {:abort, :stack}
       assert turn.({self(), :ever}).outcome == {:abort, :fuel}
-      # A function that Elixir calls is one of Elixir.
+
+      # A function that Elixir calls is one of Elixir, also where terms are compared in which there may be addresses.
       assert module.deep(100_001) == 100_001
+
+      below =
+        module(
+          "defpure below(a, b, n) when a < b and n > 0, do: 1 + below(a, b, n - 1)\ndefpure below(_, _, 0), do: 0"
+        )
+
+      assert below.below({1}, {2}, 100_001) == 100_001
       task = Task.async(fn -> module.ever(1) end)
       assert Task.yield(task, 50) == nil
       Task.shutdown(task, :brutal_kill)
+    end
+
+    test "order addresses as in a turn, whoever calls them" do
+      module =
+        Mote.Compile.module("defpure first(a, b) when a < b, do: a\ndefpure first(_, b), do: b", "", :abort)
+
+      address = %Mote.Reference.Address{id: 1}
+
+      terms = [
+        self(),
+        make_ref(),
+        address,
+        {address},
+        [address],
+        %{a: address},
+        {1},
+        %{},
+        [],
+        "a",
+        :a,
+        1,
+        fn -> 1 end
+      ]
+
+      for a <- terms, b <- terms do
+        staged = Mote.Turn.pure(fn -> apply(module, :"mote first", [a, b]) end)
+        assert {a, b, module.first(a, b)} == {a, b, staged}
+      end
     end
 
     test "of other modules" do

@@ -394,6 +394,12 @@ defmodule Mote.Behaviour.WarningsTest do
 
   # Elixir 1.14 takes no columns, neither into the code that it compiles here nor in warnings.
   if Version.match?(System.version(), ">= 1.16.0") do
+    test "a private function that only plain Elixir calls is used" do
+      assert warnings(
+               "defpurep half(n), do: div(n, 2)\ndefactor a(c), beam: true do\nn -> send c, half(n)\nend"
+             ) == []
+    end
+
     test "a warning names the column, where there is one" do
       source = """
       defmodule Mote.Compiled.Columns do
