@@ -51,8 +51,10 @@ defmodule Mote.Behaviour.Check do
     Error.map(definition.clauses, &Stash.alone!(&1, s))
     {clauses, s} = clauses(definition.clauses, s)
 
-    unless definition.beam or definition.generated,
-      do: Nowhere.tell(definition.clauses, definition, names.effects, names.env)
+    unless definition.beam or definition.generated do
+      Nowhere.tell(definition.clauses, definition, names.effects, names.env)
+      Stash.tell(definition.clauses, definition, names.effects, names.env)
+    end
 
     clauses = Stash.clauses(clauses, s.kept)
     body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}

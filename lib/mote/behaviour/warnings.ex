@@ -85,6 +85,18 @@ defmodule Mote.Behaviour.Warnings do
     )
   end
 
+  @doc "Tells of a behaviour that stashes, at that line, and never becomes another one."
+  @spec kept(AST.line(), map, Macro.Env.t()) :: :ok
+  def kept(line, %{name: name} = definition, env) do
+    warn(
+      "what #{name} stashes is never taken up again: that happens when the actor becomes another behaviour, and #{name} only " <>
+        "becomes itself. Write the state in which it waits as a behaviour of its own",
+      line,
+      %{env | function: {name, length(definition.captures)}},
+      nil
+    )
+  end
+
   @doc """
   Tells of clauses that can never match, as one before them without a guard matches all that they do.
 

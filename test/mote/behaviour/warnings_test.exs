@@ -394,6 +394,19 @@ defmodule Mote.Behaviour.WarningsTest do
 
   # Elixir 1.14 takes no columns, neither into the code that it compiles here nor in warnings.
   if Version.match?(System.version(), ">= 1.16.0") do
+    test "what is stashed by a behaviour that never becomes another one" do
+      gate = fn opened ->
+        "defactor gate(open) do\n{_, :enter} when not open -> stash()\n:open -> #{opened}\nend\n"
+      end
+
+      assert ["3: what gate stashes is never taken up again" <> _] = warnings(gate.("become open: true"))
+      assert ["3: what gate stashes is never taken up again" <> _] = warnings(gate.("become gate(true)"))
+      open = "defactor open() do\n{c, :enter} -> send c, :entered\nend\n"
+      assert warnings(gate.("become open()") <> open) == []
+      assert warnings(gate.("become sink()")) == []
+      assert warnings(gate.("unlock()") <> open <> "defeffect unlock(), do: become(open())") == []
+    end
+
     test "a private function that only plain Elixir calls is used" do
       assert warnings(
                "defpurep half(n), do: div(n, 2)\ndefactor a(c), beam: true do\nn -> send c, half(n)\nend"

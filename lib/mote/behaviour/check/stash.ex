@@ -14,7 +14,7 @@ defmodule Mote.Behaviour.Check.Stash do
   #    same behaviour again, which then keeps it anew.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error}
+  alias Mote.Behaviour.{AST, Error, Warnings}
   alias Mote.Behaviour.Check.Change
 
   # No name that can be written.
@@ -69,6 +69,37 @@ defmodule Mote.Behaviour.Check.Stash do
     last(body, [nil], s)
     :ok
   end
+
+  @doc """
+  Tells of a behaviour that stashes and never becomes another one: nothing of it is ever taken up again. `effects` are the
+  functions with effects, any of which may become.
+  """
+  @spec tell([AST.clause()], map, MapSet.t(), Macro.Env.t()) :: :ok
+  def tell(clauses, %{name: name} = definition, effects, env) do
+    with line when line != nil <- stashes(clauses),
+         false <- leaves?(clauses, name, effects) do
+      Warnings.kept(line, definition, env)
+    end
+
+    :ok
+  end
+
+  # The line of the first one.
+  defp stashes({:stash, l, _, _}), do: l
+  defp stashes(node) when is_tuple(node), do: node |> Tuple.to_list() |> stashes()
+  defp stashes(nodes) when is_list(nodes), do: Enum.find_value(nodes, &stashes/1)
+  defp stashes(_), do: nil
+
+  defp leaves?({:become, _, {nil, name, _}, _}, name, _), do: false
+  defp leaves?({:become, _, _, _}, _, _), do: true
+  defp leaves?({:gather, _, :become, _, _, _}, _, _), do: true
+
+  defp leaves?({:call, _, {nil, called, arity}, es}, name, effects),
+    do: MapSet.member?(effects, {called, arity}) or leaves?(es, name, effects)
+
+  defp leaves?(node, name, effects) when is_tuple(node), do: node |> Tuple.to_list() |> leaves?(name, effects)
+  defp leaves?(nodes, name, effects) when is_list(nodes), do: Enum.any?(nodes, &leaves?(&1, name, effects))
+  defp leaves?(_, _, _), do: false
 
   # Which of the two may have come last, before an expression and behind it: `:stash`, `:become` or nil.
   defp last({:stash, l, _, values}, before, s), do: values |> last(before, s) |> one(:stash, l, s)
