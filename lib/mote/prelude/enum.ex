@@ -145,7 +145,8 @@ defmodule Mote.Prelude.Enum do
 
     if amount > 0 and first < size do
       last = min(first + amount, size) - 1
-      Enum.to_list((from + first * by)..(from + last * by)//by * step)
+      apart = by * step
+      Enum.to_list((from + first * by)..(from + last * by)//apart)
     else
       []
     end
@@ -214,8 +215,10 @@ defmodule Mote.Prelude.Enum do
 
   defpure take_every(_, 0), do: []
 
-  defpure take_every(first..last//step, nth) when is_integer(nth) and nth > 0,
-    do: Enum.to_list(first..last//step * nth)
+  defpure take_every(first..last//step, nth) when is_integer(nth) and nth > 0 do
+    apart = step * nth
+    Enum.to_list(first..last//apart)
+  end
 
   defpure take_every(source, nth) when is_integer(nth) and nth > 0,
     do: every(Enum.to_list(source), nth, 0, [])

@@ -10,7 +10,8 @@ defmodule Mote.Turn.Direct do
   @type function_name :: {name :: atom, arity}
 
   @doc "Calls a function of the library: what failed in it is told of the call."
-  @spec told({module, non_neg_integer, Mote.Raised.operation()}, function_name, tuple, (() -> value)) :: value
+  @spec told({module, non_neg_integer, Mote.Raised.operation()}, function_name, tuple, (... -> value)) ::
+          value
         when value: term
   def told(where, function, arguments, fun) do
     fun.()

@@ -55,7 +55,10 @@ defmodule World.Walker do
       iex> for {x, y} <- [{0, 0}, {1_024, 0}, {0, 32_767}], do: World.Walker.zone(World.Walker.place(x, y))
       [0, 1, 992]
   """
-  defpure zone(place), do: (place >>> (@above + 10) <<< 5) + ((place &&& 0x7FFF) >>> 10)
+  defpure zone(place) do
+    row = place >>> (@above + 10)
+    row * 32 + ((place &&& 0x7FFF) >>> 10)
+  end
 
   @doc "Sends the beat to its walkers."
   defactor drummer(walkers, zones) do
