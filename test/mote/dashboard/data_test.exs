@@ -44,6 +44,8 @@ defmodule Mote.Dashboard.DataTest do
 
     assert %{turns: 10, becomes: 10, aborts: 0} = counters
     assert data.references == 1
+    # Held until here.
+    assert Mote.info(counter).sponsor == :a
     :ok = Mote.pause(machine)
     assert %{state: :paused} = Data.snapshot(machine)
     :ok = Mote.stop(machine)
@@ -72,6 +74,8 @@ defmodule Mote.Dashboard.DataTest do
     before = size.()
     # Not a word about these, nor a pause for them.
     _actors = Mote.create_many(machine, Actors.counter(0), 20_000)
+    # Nothing is left that the machine would collect by itself.
+    Mote.gc(machine)
     pauses = Enum.sum(Map.values(Mote.info(machine).gc.pauses))
     assert_in_delta size.(), before, 100
     for _ <- 1..10, do: Data.snapshot(machine)
