@@ -17,7 +17,7 @@
 //!    binary is copied. What is shared in a term is written as often as it is there, so no size of the term says it before.
 use crate::codec::budget::{place, spent, Kept, Means, Unwritten, LOOK, MOST_KEPT, NORMAL};
 use crate::codec::made::Made;
-use crate::held::far::{Far, Kind};
+use crate::held::far::{Far, FarKind};
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
@@ -366,7 +366,7 @@ impl<'m, 'a> Writer<'m, 'a> {
             Some(Struct::Far(kind)) => {
                 self.spend(OPAQUE)?;
                 let term = OwnTerm::copy(term);
-                let question = matches!(kind, Kind::Customer)
+                let question = matches!(kind, FarKind::Customer)
                     .then(|| FarQuestion::new(&self.resource.questions));
                 self.builder.foreign(Arc::new(Far { term, question }));
             }

@@ -14,7 +14,7 @@ use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
 
 /// What it is that takes messages there, as its term says.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum FarKind {
     /// An actor: the term is its `%Mote.Address{}`.
     Actor,
     /// A caller that waits: the term is its `%Mote.Customer{}`.

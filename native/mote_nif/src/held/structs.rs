@@ -1,5 +1,5 @@
 //! The structs of Elixir that stand for what is held, both ways: made, and recognised.
-use crate::held::far::Kind;
+use crate::held::far::FarKind;
 use crate::held::handle::{parse_key, parse_timer, timer_key};
 use crate::held::machine::MachineResource;
 use crate::held::outbox::OutboxResource;
@@ -24,7 +24,7 @@ pub enum Struct {
     /// A timer of a machine.
     Timer(ResourceArc<MachineResource>, TimerId),
     /// What takes messages on another node.
-    Far(Kind),
+    Far(FarKind),
 }
 
 /// Looks only at maps that have the size of our structs.
@@ -38,7 +38,7 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
             } = address_fields(map)?;
             match machine.decode() {
                 Ok(machine) => Some(Struct::Address(machine, key, sponsor)),
-                Err(_) => is_of_another_node(machine).then_some(Struct::Far(Kind::Actor)),
+                Err(_) => is_of_another_node(machine).then_some(Struct::Far(FarKind::Actor)),
             }
         }
         3 if read::is_struct(map, names::timer()) => {
@@ -55,7 +55,7 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct> {
             match reference.decode() {
                 Ok(customer) => Some(Struct::Customer(customer)),
                 Err(_) => {
-                    is_of_another_node(bare(reference)).then_some(Struct::Far(Kind::Customer))
+                    is_of_another_node(bare(reference)).then_some(Struct::Far(FarKind::Customer))
                 }
             }
         }
