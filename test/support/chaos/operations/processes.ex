@@ -162,8 +162,9 @@ defmodule Mote.Chaos.Operations.Processes do
          else: (_ -> [])
   end
 
+  # Mote's own processes: a supervisor of OTP ends where it is called with what it does not know.
   defp strangers(:supervised, _machine),
-    do: for({_, pid, _, _} <- Supervisor.which_children(Mote.Supervisor), is_pid(pid), do: pid)
+    do: for({_, pid, :worker, _} <- Supervisor.which_children(Mote.Supervisor), is_pid(pid), do: pid)
 
   defp stray(:call, pid) do
     GenServer.call(pid, {:stray, self()}, 100)
