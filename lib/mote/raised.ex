@@ -51,6 +51,15 @@ defmodule Mote.Raised do
   def exception({:raised, {_module, _line, {Kernel, :struct!}}, {struct, [_ | _] = fields}}),
     do: told({Kernel, :struct!}, [struct, fields])
 
+  # A slice by a range that is none: Elixir does not get as far as the slice, which could take for ever.
+  def exception({:raised, {_module, _line, {_library, :slice_range}}, {_source, first, last}})
+      when not (is_integer(first) and is_integer(last)),
+      do: told(:range, [first, last])
+
+  def exception({:raised, {_module, _line, {_library, :slice_range}}, {_source, first, last, step}})
+      when not (is_integer(first) and is_integer(last) and is_integer(step)),
+      do: told(:range, [first, last, step])
+
   def exception({:raised, {_module, _line, {module, name}}, arguments}) when is_atom(module) do
     {name, arguments} = Call.library(name, Tuple.to_list(arguments))
     arity = length(arguments)

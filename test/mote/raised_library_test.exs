@@ -109,4 +109,15 @@ defmodule Mote.RaisedLibraryTest do
     assert %ArgumentError{message: "String.upcase(\"ä\") has no answer in a machine"} =
              Raised.exception({:raised, {Reader, 7, {String, :upcase}}, {"ä"}})
   end
+
+  # Elixir would go through such a range for ever.
+  test "a slice by a range whose bounds are no integers" do
+    for {library, source} <- [{Enum, 1..100}, {Enum, [1]}, {String, "text"}],
+        bounds <- [{0, 1.5}, {:a, 1}, {0, 1.5, 1}] do
+      arguments = Tuple.insert_at(bounds, 0, source)
+      reason = {:raised, {__MODULE__, 1, {library, :slice_range}}, arguments}
+      assert %ArgumentError{message: message} = Mote.Raised.exception(reason)
+      assert message =~ "ranges"
+    end
+  end
 end

@@ -70,7 +70,10 @@ defmodule Mote.Raised.Attempt do
   defp left(value, n) when is_integer(value), do: if(value in -@small..@small, do: n - 1, else: -1)
   defp left(value, n) when is_binary(value), do: if(byte_size(value) <= @small, do: n - 1, else: -1)
   defp left(%MapSet{} = set, n), do: set |> MapSet.to_list() |> left(n)
-  defp left(%Range{first: first, last: last}, n), do: left(last, left(first, n))
+
+  defp left(%Range{first: first, last: last}, n) when is_integer(first) and is_integer(last),
+    do: left(last, left(first, n))
+
   defp left(value, _n) when is_struct(value) or is_function(value), do: -1
   defp left([head | tail], n), do: left(tail, left(head, n - 1))
   defp left(value, n) when is_tuple(value) and tuple_size(value) <= n, do: value |> Tuple.to_list() |> left(n)
