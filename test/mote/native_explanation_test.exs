@@ -62,7 +62,7 @@ defmodule Mote.Native.ExplanationTest do
   end
 
   test "a parameter of a loop that is taken for a float, as nobody says what it is" do
-    assert notes(:scaled) == [{line("defpure scaled(0"), {:parameter, :arg2}, :takes_for_float}]
+    assert notes(:scaled) == [{line("defpure scaled(0"), {:parameter, :by}, :takes_for_float}]
   end
 
   test "what is asked of a helper, at its own line" do

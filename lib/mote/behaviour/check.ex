@@ -65,7 +65,7 @@ defmodule Mote.Behaviour.Check do
   defp code([%{kind: kind} = first | _] = definitions, names) do
     columns = columns(definitions)
     s = state(kind, columns, names)
-    args = if first.arity == 0, do: [], else: Enum.map(1..first.arity, &{:"arg#{&1}", {:fresh, &1}})
+    args = for {name, n} <- Enum.with_index(names_of_arguments(definitions)), do: {name, {:fresh, n}}
     {params, s} = Enum.map_reduce(args, s, &bind(&1, first.line, &2))
     visible(definitions, names)
     unreachable(definitions, names)
@@ -73,8 +73,29 @@ defmodule Mote.Behaviour.Check do
     subject = {:tuple, first.line, Enum.map(params, &{:var, first.line, &1})}
     body = {:case, first.line, subject, clauses, :function_clause}
     doc = definitions |> Enum.map(& &1.doc) |> Enum.find(&(&1 != nil))
-    finish(%{first | doc: doc, columns: columns}, params, body, s)
+    marks = Enum.find_value(definitions, [], &(&1.marks != [] && &1.marks))
+    finish(%{first | doc: doc, marks: marks, columns: columns}, params, body, s)
   end
+
+  # As documentation shows them: the name that a clause gives to an argument, if one does.
+  defp names_of_arguments([%{arity: arity} | _] = definitions) do
+    written =
+      for n <- 0..(arity - 1)//1 do
+        Enum.find_value(definitions, fn %{clause: {:clause, _, {:tuple, _, patterns}, _, _}} ->
+          named(Enum.at(patterns, n))
+        end)
+      end
+
+    for {name, n} <- Enum.with_index(written, 1),
+        do: if(name == nil or Enum.count(written, &(&1 == name)) > 1, do: :"arg#{n}", else: name)
+  end
+
+  defp named({:bind, _, {name, _}}), do: name |> Atom.to_string() |> String.trim_leading("_") |> plain()
+  defp named({:all, _, patterns}), do: Enum.find_value(patterns, &named/1)
+  defp named(_), do: nil
+
+  defp plain(""), do: nil
+  defp plain(name), do: String.to_atom(name)
 
   defp columns(definitions), do: definitions |> Enum.map(& &1.columns) |> Enum.reduce(%{}, &Map.merge/2)
 
@@ -100,7 +121,7 @@ defmodule Mote.Behaviour.Check do
     env = %{s.names.env | function: {definition.name, definition.arity}}
     # What it is made of, its captures too, Elixir has seen.
     unless definition.beam, do: Warnings.unused(s.bound, body, definition.columns, env)
-    fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :args, :public, :beam])
+    fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :marks, :args, :public, :beam])
     struct!(Code, Map.merge(fields, %{params: params, body: body, next: s.next}))
   end
 

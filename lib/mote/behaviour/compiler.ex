@@ -85,15 +85,20 @@ defmodule Mote.Behaviour.Compiler do
     {full, shorter} = Defaults.split(if(kind == :beam, do: :actor, else: kind), name, args, body, env)
     # The doc in front of a head without a body is that of the clauses.
     doc = if body != nil, do: take_doc(env.module)
+    marks = if body != nil, do: take_marks(env.module), else: []
     {shorter, doc} = if stash?, do: Stash.docs(shorter, doc), else: {shorter, doc}
-    for {head, body, doc} <- shorter, do: note(kind, head, head, [], body, {doc, {name, length(args)}}, env)
-    if body != nil, do: note(kind, {name, meta, full}, {name, meta, args}, guards, body, {doc, nil}, env)
+
+    for {head, body, doc} <- shorter,
+        do: note(kind, head, head, [], body, {doc, [], {name, length(args)}}, env)
+
+    if body != nil,
+      do: note(kind, {name, meta, full}, {name, meta, args}, guards, body, {doc, marks, nil}, env)
 
     :ok
   end
 
   # `written` is the head with its defaults; `full` what this is with fewer arguments, if it is.
-  defp note(kind, {name, meta, args}, written, guards, body, {doc, full}, env) do
+  defp note(kind, {name, meta, args}, written, guards, body, {doc, marks, full}, env) do
     beam? = kind == :beam and full == nil
     {kind, public} = {code_kind(kind), kind not in [:private, :effect]}
     # The function that there will be: so Elixir knows which macros are used.
@@ -121,6 +126,7 @@ defmodule Mote.Behaviour.Compiler do
         generated: Keyword.get(meta, :generated, false),
         columns: Error.columns([args, guards, body]),
         doc: doc,
+        marks: marks,
         full: full
       })
 
@@ -297,6 +303,14 @@ defmodule Mote.Behaviour.Compiler do
     case doc do
       {_line, doc} -> doc
       doc -> doc
+    end
+  end
+
+  # The same for other attributes that say something of the function that follows them.
+  defp take_marks(module) do
+    for name <- [:deprecated, :impl], value = Module.get_attribute(module, name) do
+      Module.delete_attribute(module, name)
+      {name, value}
     end
   end
 end

@@ -135,6 +135,7 @@ defmodule Mote.Behaviour.Elixir do
     default = "The behaviour `#{code.name}(#{code.args})`, to create actors with."
 
     quote generated: true, line: code.line do
+      unquote_splicing(marks(code))
       @doc unquote(doc(code, default))
       @spec unquote(code.name)(unquote_splicing(terms(code.arity))) :: Mote.Behaviour.t()
       def unquote(code.name)(unquote_splicing(captures)) do
@@ -155,6 +156,7 @@ defmodule Mote.Behaviour.Elixir do
     default = "The function `#{code.name}/#{code.arity}`, for behaviours and for Elixir."
 
     quote generated: true, line: code.line do
+      unquote_splicing(marks(code))
       unquote(if code.public, do: quote(do: @doc(unquote(doc(code, default)))))
       unquote(defined(if(code.public, do: :def, else: :defp), code.name, code, body))
       unquote(if other, do: defined(:defp, careful, code, other))
@@ -172,6 +174,7 @@ defmodule Mote.Behaviour.Elixir do
     default = "The function `#{code.name}/#{code.arity}`, for behaviours."
 
     quote generated: true, line: code.line do
+      unquote_splicing(marks(code))
       @doc unquote(doc(code, default))
       def unquote(code.name)(unquote_splicing(params)) do
         Mote.Turn.pure(fn -> unquote(Code.hidden(code.name))(unquote_splicing(params)) end)
@@ -182,6 +185,8 @@ defmodule Mote.Behaviour.Elixir do
   # `@doc false` and a doc of the user's stay what they are.
   defp doc(%{doc: nil}, default), do: default
   defp doc(%{doc: doc}, _), do: doc
+
+  defp marks(%{marks: marks}), do: for({name, value} <- marks, do: {:@, [], [{name, [], [value]}]})
 
   defp terms(n), do: List.duplicate(quote(do: term), n)
 

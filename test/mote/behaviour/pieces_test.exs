@@ -197,6 +197,50 @@ defmodule Mote.Behaviour.PiecesTest do
       assert error("defactor a(s \\\\ :rand.uniform()) do\n_ -> s\nend") =~ "must be a constant"
     end
 
+    test "attributes before a definition are its own, and documentation has the names of its clauses" do
+      [{adds, _}, {module, binary}] =
+        Code.compile_string("""
+        defmodule Mote.Behaviour.PiecesTest.Adds do
+          @callback added(tuple, tuple) :: integer
+        end
+
+        defmodule Mote.Behaviour.PiecesTest.Marked do
+          @behaviour Mote.Behaviour.PiecesTest.Adds
+          use Mote.Behaviour
+          @doc "Adds."
+          @deprecated "use +"
+          defpure add(0, _other), do: 0
+          defpure add(first, other), do: first + other
+          @impl true
+          defpure added({_, _}, {_, _}), do: 0
+          @deprecated "use another one"
+          defactor old(n) do
+            customer -> send customer, n
+          end
+          @doc "Not deprecated."
+          def plain(x), do: x
+        end
+        """)
+
+      Enum.each([adds, module], &Mote.Compile.purge/1)
+      {:ok, {_, [{_, chunk}]}} = :beam_lib.chunks(binary, [~c"Docs"])
+      {:docs_v1, _, :elixir, _, _, _, docs} = :erlang.binary_to_term(chunk)
+
+      assert %{
+               {:add, 2} => {["add(first, other)"], %{"en" => "Adds."}, %{deprecated: "use +"}},
+               {:added, 2} => {["added(arg1, arg2)"], _, _},
+               {:old, 1} => {["old(n)"], _, %{deprecated: "use another one"}},
+               {:plain, 1} => {["plain(x)"], %{"en" => "Not deprecated."}, plain}
+             } =
+               for(
+                 {{:function, name, arity}, _, head, doc, marks} <- docs,
+                 into: %{},
+                 do: {{name, arity}, {head, doc, marks}}
+               )
+
+      refute Map.has_key?(plain, :deprecated)
+    end
+
     test "a head without defaults, for what is said of all clauses" do
       module =
         module("""
