@@ -274,8 +274,9 @@ defmodule Mote.Ask do
     Long.call(request, Native.ask_async(machine, key, sponsor, request, tag))
   end
 
+  @doc false
   # A turn of a beam sponsor that asks its own actor would wait for itself.
-  defp not_own!(address) do
+  def not_own!(address) do
     if Worker.own?(address), do: raise(Error.from(:own_turn, address: address))
   end
 

@@ -123,7 +123,7 @@ defmodule Mote.Behaviour do
   #{Mote.Behaviour.Listing.text()}
   """
 
-  alias Mote.Behaviour.Compiler
+  alias Mote.Behaviour.{Compiler, Written}
 
   @enforce_keys [:module, :name, :version]
   defstruct [:module, :name, :version, captures: {}]
@@ -143,7 +143,8 @@ defmodule Mote.Behaviour do
     errors = errors!(opts)
 
     quote do
-      @mote_errors unquote(errors)
+      Compiler.begin(__MODULE__, unquote(errors))
+
       import Mote.Behaviour,
         only: [
           defactor: 2,
@@ -156,15 +157,6 @@ defmodule Mote.Behaviour do
           defpurep: 1,
           defpurep: 2
         ]
-
-      Module.register_attribute(__MODULE__, :mote_definitions, accumulate: true)
-      Module.register_attribute(__MODULE__, :mote_required, accumulate: true)
-      Module.register_attribute(__MODULE__, :mote_mistakes, accumulate: true)
-      Module.register_attribute(__MODULE__, :mote_defaults, accumulate: true)
-      Module.register_attribute(__MODULE__, :mote_heads, accumulate: true)
-      Module.register_attribute(__MODULE__, :mote_literals, accumulate: true)
-      Module.register_attribute(__MODULE__, :mote_beam, accumulate: true)
-      @before_compile Mote.Behaviour
     end
   end
 
@@ -192,7 +184,7 @@ defmodule Mote.Behaviour do
 
       defactor empty_cell(), to: Mote.Library.cell(nil)
   """
-  defmacro defactor(head, body), do: define(:actor, head, body)
+  defmacro defactor(head, body), do: define(:actor, head, body, __CALLER__)
 
   @doc """
   Defines a behaviour whose turns may call any Elixir, and block: `defactor name(capture, …), beam: true do … end`.
@@ -216,7 +208,7 @@ defmodule Mote.Behaviour do
   defmacro defactor(head, opts, body) do
     with [beam: true] <- opts, [do: [{:->, _, _} | _] = clauses] <- body do
       quote do
-        unquote(define(:beam, head, []))
+        unquote(define(:beam, head, [], __CALLER__))
         unquote(Mote.Behaviour.Beam.definition(head, clauses))
       end
     else
@@ -245,12 +237,12 @@ defmodule Mote.Behaviour do
       iex> {Doc.Price.gross(200), Doc.Price.gross(200, 7)}
       {238, 214}
   """
-  defmacro defpure(head, body), do: define(:pure, head, body)
+  defmacro defpure(head, body), do: define(:pure, head, body, __CALLER__)
 
   @doc """
   Defines a function as `defpure/2` does, for the behaviours and functions of this module alone.
   """
-  defmacro defpurep(head, body), do: define(:private, head, body)
+  defmacro defpurep(head, body), do: define(:private, head, body, __CALLER__)
 
   @doc """
   Defines a function with effects: code that several clauses, or several behaviours of the module, have in common.
@@ -281,16 +273,16 @@ defmodule Mote.Behaviour do
   `become capture: value` names captures of the behaviour that it stands in, and so has no meaning here: give the value
   back, and let the clause become.
   """
-  defmacro defeffect(head, body), do: define(:effect, head, body)
+  defmacro defeffect(head, body), do: define(:effect, head, body, __CALLER__)
 
   @doc "The head of a `defpure/2` of several clauses, with the defaults of its arguments: `defpure name(a, b \\\\ 1)`."
-  defmacro defpure(head), do: define(:pure, head, nil)
+  defmacro defpure(head), do: define(:pure, head, nil, __CALLER__)
 
   @doc "The head of a `defpurep/2` of several clauses, with the defaults of its arguments."
-  defmacro defpurep(head), do: define(:private, head, nil)
+  defmacro defpurep(head), do: define(:private, head, nil, __CALLER__)
 
   @doc "The head of a `defeffect/2` of several clauses, with the defaults of its arguments."
-  defmacro defeffect(head), do: define(:effect, head, nil)
+  defmacro defeffect(head), do: define(:effect, head, nil, __CALLER__)
 
   @doc """
   Defines a directory: which behaviour an actor starts with, by its key.
@@ -307,13 +299,15 @@ defmodule Mote.Behaviour do
   """
   defmacro defdirectory(head, body), do: Mote.Behaviour.Directory.definitions(head, body, __CALLER__)
 
-  defp define(kind, head, body) do
-    head = Macro.escape(head, unquote: true)
-    body = Macro.escape(body, unquote: true)
-
-    # Looked at when the module's body runs, so that attributes have the value they have at this line.
-    quote do
-      Compiler.define(unquote(kind), unquote(head), unquote(body), __ENV__)
+  # Looked at when the module's body runs, so that attributes have the value they have at this line.
+  defp define(kind, head, body, env) do
+    if Written.unquotes?([head | body]) do
+      [head, body] = Enum.map([head, body], &Macro.escape(&1, unquote: true))
+      number = Written.keep(env, env)
+      quote do: Compiler.define(__MODULE__, unquote(kind), unquote(head), unquote(body), unquote(number))
+    else
+      number = Written.keep({kind, head, body, env}, env)
+      quote do: Compiler.define(__MODULE__, unquote(number))
     end
   end
 
@@ -347,14 +341,15 @@ defmodule Mote.Behaviour do
   end
 
   defimpl Inspect do
-    def inspect(%{module: module, name: name, captures: captures}, _opts) do
-      "#Mote.Behaviour<#{Kernel.inspect(module)}.#{name}(#{count(captures)})>"
+    import Inspect.Algebra
+
+    # As it is written: in a test that fails, two behaviours that differ look different.
+    def inspect(%{module: module, name: name, captures: captures}, opts) when is_tuple(captures) do
+      call = "#{Kernel.inspect(module)}.#{name}("
+      concat(["#Mote.Behaviour<", container_doc(call, Tuple.to_list(captures), ")", opts, &to_doc/2), ">"])
     end
 
-    # Captures may be huge, or addresses of the user's business: only how many there are is shown.
-    defp count({}), do: ""
-    defp count({_}), do: "1 capture"
-    defp count(captures) when is_tuple(captures), do: "#{tuple_size(captures)} captures"
-    defp count(_), do: "?"
+    def inspect(%{module: module, name: name}, _opts),
+      do: "#Mote.Behaviour<#{Kernel.inspect(module)}.#{name}(?)>"
   end
 end

@@ -117,7 +117,7 @@ defmodule Mote.Directory do
   alias Mote.Behaviour.Directory, as: Definition
   alias Mote.Directory.{Entries, Keeper}
   alias Mote.Directory.Place.Plain
-  alias Mote.Machine.{Creator, Sending, SponsorOptions}
+  alias Mote.Machine.{Creator, Sending, SponsorOptions, Worker}
 
   @enforce_keys [:shards]
   defstruct [:shards]
@@ -232,6 +232,11 @@ defmodule Mote.Directory do
   """
   @spec ask(directory, term, term, Ask.options()) :: Ask.result()
   def ask(directory, key, request, timeout_or_opts \\ 5_000) do
+    # A turn of a beam sponsor that asked its own actor would wait for itself.
+    with true <- Worker.turn?(),
+         %Address{} = address <- whereis(directory, key, timeout_or_opts),
+         do: Ask.not_own!(address)
+
     case Ask.ask(shard(directory, key), {:ask, key, request}, timeout_or_opts) do
       {:ok, {__MODULE__, :unknown_key}} -> {:error, Error.from(:unknown_key, directory: directory, key: key)}
       result -> result

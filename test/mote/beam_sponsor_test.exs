@@ -314,10 +314,20 @@ defmodule Mote.BeamSponsorTest do
       actor = Mote.create(machine, Free.free(0), sponsor: :io)
       assert ask!(actor, {:run, fn -> Mote.ask!(counter, :read) end}) == 5
 
+      directory = Mote.Directory.start(machine)
+      :ok = Mote.Directory.put(directory, :counter, counter)
+      :ok = Mote.Directory.put(directory, :own, actor)
+      assert ask!(actor, {:run, fn -> Mote.Directory.ask!(directory, :counter, :read) end}) == 5
+
       capture_log(fn ->
-        assert {:error,
-                %Mote.Error{context: %{reason: {:crashed, :error, %Mote.Error{reason: :own_turn}, _}}}} =
-                 Mote.ask(actor, {:run, fn -> Mote.ask!(actor, :state) end}, 20_000)
+        for ask <- [
+              fn -> Mote.ask!(actor, :state) end,
+              fn -> Mote.Directory.ask!(directory, :own, :state) end
+            ] do
+          assert {:error,
+                  %Mote.Error{context: %{reason: {:crashed, :error, %Mote.Error{reason: :own_turn}, _}}}} =
+                   Mote.ask(actor, {:run, ask}, 20_000)
+        end
       end)
     end
 

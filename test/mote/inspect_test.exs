@@ -69,7 +69,7 @@ defmodule Mote.InspectTest do
   test "questions and behaviours", %{name: name, pid: pid} do
     ask = Mote.async(Mote.create(pid, Actors.echo()), 1)
     assert inspect(ask) =~ ~r"^#Mote.Ask<#Reference<[0-9.]+> to #Mote.Address<\w+ in #{inspect(name)}>>$"
-    assert inspect(Actors.pair(1, 2)) == "#Mote.Behaviour<Mote.Actors.pair(2 captures)>"
+    assert inspect(Actors.pair(1, 2)) == "#Mote.Behaviour<Mote.Actors.pair(1, 2)>"
   end
 
   test "what was made up is shown all the same" do

@@ -16,12 +16,26 @@ defmodule Mote.Behaviour.Compiler do
     Loops,
     Placement,
     Primitives,
-    Syntax
+    Syntax,
+    Written
   }
 
   alias Mote.Behaviour.Check.Stash
   alias Mote.Behaviour.Elixir, as: Plain
   alias Mote.Behaviour.Syntax.Maps
+
+  # What the definitions of a module note for its end.
+  @noted [
+    :mote_definitions,
+    :mote_required,
+    :mote_mistakes,
+    :mote_defaults,
+    :mote_heads,
+    :mote_literals,
+    :mote_beam
+  ]
+
+  @typep kind :: :actor | :beam | :pure | :private | :effect
 
   @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :stash, :sink, :abort] ++
               [
@@ -43,9 +57,26 @@ defmodule Mote.Behaviour.Compiler do
               ] ++
               [:__mote_turn__, :module_info, :behaviour_info]
 
+  @doc "Prepares a module, when its body gets to `use Mote.Behaviour`."
+  @spec begin(module, Failures.mode()) :: :ok
+  def begin(module, errors) do
+    for name <- @noted, do: Module.register_attribute(module, name, accumulate: true)
+    Module.put_attribute(module, :mote_errors, errors)
+    Module.put_attribute(module, :before_compile, Mote.Behaviour)
+  end
+
   @doc "Notes a definition for `compile/1`. Runs when the body of the user's module runs."
-  @spec define(:actor | :beam | :pure | :private | :effect, Macro.t(), Macro.t() | nil, Macro.Env.t()) :: :ok
-  def define(kind, head, body, env) do
+  @spec define(module, pos_integer) :: :ok
+  def define(module, number) do
+    {kind, head, body, env} = Written.fetch!(module, number)
+    define(kind, head, body, env)
+  end
+
+  @doc "The same for one that is complete only when the module's body gets there."
+  @spec define(module, kind, Macro.t(), Macro.t() | nil, pos_integer) :: :ok
+  def define(module, kind, head, body, number), do: define(kind, head, body, Written.fetch!(module, number))
+
+  defp define(kind, head, body, env) do
     noted(kind, head, body, env)
   rescue
     mistake in [Mote.CompileError, Error.Several] ->
@@ -142,6 +173,7 @@ defmodule Mote.Behaviour.Compiler do
     checked = checked(definitions, taken(env, :mote_mistakes), env)
     mode = Module.get_attribute(env.module, :mote_errors)
     Module.delete_attribute(env.module, :mote_errors)
+    Written.forget(env.module)
     unit = Loops.unit(checked)
     Placement.unit(unit, env)
     unit = unit |> Flow.unit() |> Failures.unit(mode)

@@ -36,6 +36,10 @@ defmodule Mote.Machine.Worker do
   # Every question asks this, so it costs as little as it can: a process has a number of calls until others have their turn.
   def own?(%{machine: machine, key: key}), do: match?(%{machine: ^machine, key: ^key}, :erlang.get(@self))
 
+  @doc "Whether the calling process runs a turn."
+  @spec turn?() :: boolean
+  def turn?, do: :erlang.get(@self) != :undefined
+
   @doc "Aborts a turn: `:ok`, or `:unknown` if it has ended already."
   @spec abort(reference, pos_integer, term) :: ended
   def abort(desk, number, reason) do

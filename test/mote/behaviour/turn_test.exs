@@ -234,8 +234,8 @@ defmodule Mote.Behaviour.TurnTest do
   end
 
   test "inspect", %{m: m} do
-    assert inspect(m.all(1, 2)) == "#Mote.Behaviour<#{inspect(m)}.all(2 captures)>"
-    assert inspect(m.other(1)) == "#Mote.Behaviour<#{inspect(m)}.other(1 capture)>"
+    assert inspect(m.all(1, 2)) == "#Mote.Behaviour<#{inspect(m)}.all(1, 2)>"
+    assert inspect(m.other(1)) == "#Mote.Behaviour<#{inspect(m)}.other(1)>"
     assert inspect(m.quiet()) == "#Mote.Behaviour<#{inspect(m)}.quiet()>"
     assert inspect(%{m.quiet() | captures: nil}) =~ "(?)"
   end
