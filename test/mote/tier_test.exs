@@ -55,6 +55,20 @@ defmodule Mote.TierTest do
     end
   end
 
+  test "what was compiled for one machine is there at once for the next" do
+    {machine, native} = start(:native)
+    :ok = Mote.stop(machine)
+
+    if native.tier == :native do
+      next = start_supervised!({Mote, id: make_ref()})
+      :ok = Mote.load(next, Sums)
+      assert %{pending: 0, refused: 0} = at_once = Mote.info(next).native
+      assert {at_once.compiled, at_once.bytes} == {native.compiled, native.bytes}
+      assert {:ok, 500_500} = Mote.ask(Mote.create(next, Sums.summer()), {:sum, 1_000})
+      assert %{turns: 1, interpreted: 0} = turns(next)
+    end
+  end
+
   test "calls of functions that take nothing are compiled" do
     machine = start_supervised!({Mote, id: make_ref()})
     {:ok, native} = Generators.load(machine, Clock)

@@ -1,4 +1,4 @@
-//! A verified unit becomes native code: each function and behaviour is built, compiled and placed.
+//! A verified unit becomes native code: each function and behaviour is built and compiled, and all are linked to an image.
 //!
 //! Code that cannot be compiled, because it or its frame is too large, is not an error. A behaviour then stays with the
 //! interpreter. A function stops the native code that calls it, and the caller's turns are the interpreter's from then
@@ -6,7 +6,7 @@
 use super::body::{Body, Calls, Role};
 use super::dataflow::Dataflow;
 use super::host;
-use super::link::{link, Piece};
+use super::link::{link, Image, Piece};
 use super::subject::{Subject, UnitFacts};
 use super::unit::{AnalysedCode, ResolvedUnit};
 use cranelift_codegen::control::ControlPlane;
@@ -21,8 +21,35 @@ use mote_vm::native::{compiler::Compiled, layout, Stop, LARGEST_BEHAVIOUR_FRAME,
 /// own.
 const BOXING_FRAME: usize = LARGEST_FRAME / 4;
 
-/// Compiles a unit; `None` where the host is not supported or has no memory.
-pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
+/// The code of a unit, not yet placed.
+pub(super) struct Made {
+    image: Image,
+    /// The pieces of its functions and behaviours.
+    functions: Vec<usize>,
+    behaviours: Vec<Option<usize>>,
+    refused: usize,
+}
+
+impl Made {
+    /// The code where a machine runs it; `None` when the system has no memory.
+    pub(super) fn place(&self, unit: &ResolvedUnit<'_>) -> Option<Compiled> {
+        let memory = self.image.place(|reference| unit.word(reference))?;
+        let start = |at: usize| memory.start(at);
+        Some(Compiled {
+            functions: self.functions.iter().map(|at| start(*at)).collect(),
+            behaviours: self.behaviours.iter().map(|at| at.map(start)).collect(),
+            refused: self.refused,
+            memory,
+        })
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.image.bytes()
+    }
+}
+
+/// Compiles a unit; `None` where the host is not supported.
+pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Made> {
     let verified = unit.verified;
     let facts = UnitFacts::of(verified, unit.constants);
     let functions: Vec<AnalysedCode<'_>> = (0..verified.functions.len())
@@ -61,15 +88,13 @@ pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
             pieces.len() - 1
         }));
     }
-    let memory = link(&pieces)?;
-    let start = |at: usize| memory.start(at);
-    Some(Compiled {
+    Some(Made {
+        image: link(&pieces)?,
         functions: (0..verified.functions.len())
-            .map(|index| start(facts.boxing[index].unwrap_or(index)))
+            .map(|index| facts.boxing[index].unwrap_or(index))
             .collect(),
-        behaviours: behaviours.into_iter().map(|at| at.map(start)).collect(),
+        behaviours,
         refused: compiler.refused,
-        memory,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Verified units become machine code, with Cranelift as the assembler: the compiler that a machine is given.
 //!
 //! What a machine and its compiler agree on, and the invariants of native code, are in [`mote_vm::native`]. This crate
-//! runs no actor and keeps nothing but the code of its stubs: it answers with code, and the machine does the rest. So the
+//! runs no actor and keeps nothing of a machine: it answers with code, and the machine does the rest. So the
 //! machine is built and tested without it, and without Cranelift.
 //!
 //! # From a unit to its code
@@ -11,7 +11,8 @@
 //! are passed (unit_facts.rs), by following the kinds of values (kinds.rs, range.rs) through each of its functions and behaviours (dataflow.rs,
 //! transfer.rs). Then each function and behaviour becomes a function of Cranelift's (body/), with the loops that it
 //! counts unrolled (counted_loops.rs, loop_nest.rs, intervals.rs, linear.rs). At last the compiled pieces are linked to
-//! an image (link.rs), and placed. compile.rs has all of these steps in order.
+//! an image (link.rs); compile.rs has all of these steps in order. The image is kept (images.rs), and placed for each machine
+//! that loads the unit.
 //!
 //! Invariants:
 //! 1. What is compiled has no larger frame than the machine has stack for ([`mote_vm::native::LARGEST_FRAME`]), and takes
@@ -63,6 +64,8 @@ mod body;
 
 mod compile;
 
+mod images;
+
 use mote_vm::native::compiler::{Compiled, Compiler, InstalledUnit};
 
 pub use remarks::{remarks, Remark, Topic, What};
@@ -78,6 +81,10 @@ struct Cranelift;
 // (tests/native/).
 unsafe impl Compiler for Cranelift {
     fn compile(&self, unit: &InstalledUnit<'_>) -> Option<Compiled> {
-        compile::compile(&unit::ResolvedUnit::new(unit)?)
+        images::compiled(&unit::ResolvedUnit::new(unit)?)
+    }
+
+    fn at_hand(&self, unit: &InstalledUnit<'_>) -> Option<Compiled> {
+        images::at_hand(&unit::ResolvedUnit::new(unit)?)
     }
 }

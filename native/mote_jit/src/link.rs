@@ -1,16 +1,63 @@
 //! Linking: compiled pieces become one image, in which they call each other.
+//!
+//! An image is of no machine. Where its code has the word of something that each machine has elsewhere, a slot or a constant in
+//! the heap, it says so ([`Reference`]), and that word is filled in when the image is placed for a machine.
 use cranelift_codegen::binemit::Reloc;
-use cranelift_codegen::ir::{ExternalName, Function};
+use cranelift_codegen::ir::{ExternalName, Function, UserExternalName};
 use cranelift_codegen::{CompiledCode, FinalizedRelocTarget};
 use mote_vm::native::CodeMemory;
 
 /// Alignment of each function: that of instruction fetch.
 const ALIGN: usize = 32;
 
+/// What code refers to by a name, until it is linked or placed: by index.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Reference {
+    /// A piece of the same image, which it calls.
+    Piece(usize),
+    /// The slot of a function that the unit uses.
+    Function(usize),
+    /// The slot of a behaviour that the unit uses.
+    Behaviour(usize),
+    /// The word of a constant.
+    Constant(usize),
+}
+
+impl Reference {
+    pub(super) fn name(self) -> UserExternalName {
+        let (namespace, index) = match self {
+            Reference::Piece(index) => (0, index),
+            Reference::Function(index) => (1, index),
+            Reference::Behaviour(index) => (2, index),
+            Reference::Constant(index) => (3, index),
+        };
+        UserExternalName::new(namespace, index as u32)
+    }
+
+    fn of(name: &UserExternalName) -> Reference {
+        let index = name.index as usize;
+        match name.namespace {
+            0 => Reference::Piece(index),
+            1 => Reference::Function(index),
+            2 => Reference::Behaviour(index),
+            _ => Reference::Constant(index),
+        }
+    }
+}
+
 /// One compiled function, not yet placed.
 pub(super) struct Piece {
     code: Vec<u8>,
     links: Vec<Link>,
+    words: Vec<Word>,
+}
+
+/// Eight bytes that are those of a reference.
+#[derive(Clone, Copy)]
+struct Word {
+    at: usize,
+    of: Reference,
+    addend: i64,
 }
 
 /// A direct call of another piece.
@@ -24,37 +71,75 @@ struct Link {
 impl Piece {
     /// `None` when the code refers to something that [`link`] does not know how to link.
     pub(super) fn of(compiled: &CompiledCode, function: &Function) -> Option<Piece> {
-        let mut links = Vec::new();
+        let (mut links, mut words) = (Vec::new(), Vec::new());
         for reloc in compiled.buffer.relocs() {
             let FinalizedRelocTarget::ExternalName(ExternalName::User(name)) = &reloc.target else {
                 return None;
             };
-            if !matches!(reloc.kind, Reloc::X86CallPCRel4 | Reloc::Arm64Call) {
-                return None;
+            let (at, addend) = (reloc.offset as usize, reloc.addend);
+            let to = Reference::of(&function.params.user_named_funcs()[*name]);
+            match (reloc.kind, to) {
+                (kind @ (Reloc::X86CallPCRel4 | Reloc::Arm64Call), Reference::Piece(target)) => {
+                    links.push(Link {
+                        at,
+                        kind,
+                        addend,
+                        target,
+                    });
+                }
+                (Reloc::Abs8, of) if !matches!(of, Reference::Piece(_)) => {
+                    words.push(Word { at, of, addend });
+                }
+                _ => return None,
             }
-            links.push(Link {
-                at: reloc.offset as usize,
-                kind: reloc.kind,
-                addend: reloc.addend,
-                target: function.params.user_named_funcs()[*name].index as usize,
-            });
         }
         Some(Piece {
             code: compiled.code_buffer().to_vec(),
             links,
+            words,
         })
     }
 }
 
-/// Places and links the pieces, which refer to each other by index. `None` when the system has no memory, or a
-/// call is out of reach.
-pub(super) fn link(pieces: &[Piece]) -> Option<CodeMemory> {
+/// Linked code, which can be placed any number of times.
+pub(super) struct Image {
+    code: Vec<u8>,
+    offsets: Vec<usize>,
+    words: Vec<Word>,
+}
+
+impl Image {
+    /// The code where it can run, with the words of its references. `None` when the system has no memory.
+    pub(super) fn place(&self, word: impl Fn(Reference) -> u64) -> Option<CodeMemory> {
+        let mut code = self.code.clone();
+        for Word { at, of, addend } in &self.words {
+            let word = word(*of).wrapping_add_signed(*addend);
+            code.get_mut(*at..at + 8)?
+                .copy_from_slice(&word.to_ne_bytes());
+        }
+        CodeMemory::of(&code, self.offsets.clone())
+    }
+
+    /// What it takes while it is kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.code.len() + size_of_val(&*self.offsets) + size_of_val(&*self.words)
+    }
+}
+
+/// Links the pieces, which refer to each other by index. `None` when a call is out of reach.
+pub(super) fn link(pieces: &[Piece]) -> Option<Image> {
     let mut image = Vec::new();
     let mut offsets = Vec::new();
+    let mut words = Vec::new();
     for piece in pieces {
         image.resize(image.len().next_multiple_of(ALIGN), 0);
-        offsets.push(image.len());
+        let offset = image.len();
+        offsets.push(offset);
         image.extend_from_slice(&piece.code);
+        words.extend(piece.words.iter().map(|word| Word {
+            at: offset + word.at,
+            ..*word
+        }));
     }
     for (piece, offset) in pieces.iter().zip(&offsets) {
         for link in &piece.links {
@@ -73,7 +158,11 @@ pub(super) fn link(pieces: &[Piece]) -> Option<CodeMemory> {
             word.copy_from_slice(&new.to_le_bytes());
         }
     }
-    CodeMemory::of(&image, offsets)
+    Some(Image {
+        code: image,
+        offsets,
+        words,
+    })
 }
 
 #[cfg(all(
@@ -101,6 +190,7 @@ mod tests {
         Piece {
             code,
             links: Vec::new(),
+            words: Vec::new(),
         }
     }
 
@@ -131,7 +221,8 @@ mod tests {
         let mut reused = 0;
         let mut last = std::ptr::null();
         for n in 0..1_000 {
-            let memory = link(&[returns(n)]).expect("memory");
+            let image = link(&[returns(n)]).expect("no calls");
+            let memory = image.place(|_| 0).expect("memory");
             let at = memory.start(0);
             reused += (at == last) as u32;
             last = at;

@@ -1,6 +1,7 @@
 //! What is compiled: a unit as this crate sees it.
 use super::dataflow::Dataflow;
 use super::host;
+use super::link::Reference;
 use super::stubs::Stubs;
 use super::subject::Subject;
 use cranelift_codegen::isa::CallConv;
@@ -13,8 +14,8 @@ use mote_vm::values::value::Value;
 pub(super) enum Callee {
     /// A function of the unit, by index.
     Own(usize),
-    /// Whatever stands in the slot.
-    Slot(*const FunctionSlot),
+    /// Whatever stands in the slot of that function among those that the unit uses.
+    Slot(usize),
 }
 
 impl Callee {
@@ -30,8 +31,12 @@ impl Callee {
 pub(super) struct ResolvedUnit<'a> {
     pub(super) verified: &'a Verified,
     pub(super) constants: &'a [Value],
-    pub(super) functions: &'a [*const FunctionSlot],
-    pub(super) behaviours: &'a [*const BehaviourSlot],
+    /// Its encoded form.
+    pub(super) bytes: &'a [u8],
+    functions: &'a [*const FunctionSlot],
+    behaviours: &'a [*const BehaviourSlot],
+    /// Which of the behaviours that it uses are loaded: these stay so.
+    pub(super) loaded: Vec<bool>,
     /// How Rust is called.
     pub(super) host: CallConv,
     pub(super) stubs: &'static Stubs,
@@ -40,20 +45,34 @@ pub(super) struct ResolvedUnit<'a> {
 impl<'a> ResolvedUnit<'a> {
     /// `None` where no native code can be made.
     pub(super) fn new(unit: &compiler::InstalledUnit<'a>) -> Option<ResolvedUnit<'a>> {
+        // SAFETY: slots live as long as the program, which whoever compiles for it holds.
+        let is_loaded = |slot: &*const BehaviourSlot| unsafe { &**slot }.id().is_some();
         Some(ResolvedUnit {
             verified: unit.verified,
             constants: unit.constants,
+            bytes: unit.bytes,
             functions: unit.functions,
             behaviours: unit.behaviours,
+            loaded: unit.behaviours.iter().map(is_loaded).collect(),
             host: host::isa()?.default_call_conv(),
             stubs: Stubs::get()?,
         })
     }
 
+    /// The word of what its code refers to, in its machine.
+    pub(super) fn word(&self, reference: Reference) -> u64 {
+        match reference {
+            Reference::Function(index) => self.functions[index].expose_provenance() as u64,
+            Reference::Behaviour(index) => self.behaviours[index].expose_provenance() as u64,
+            Reference::Constant(index) => self.constants[index].word(),
+            Reference::Piece(_) => unreachable!("pieces are called, and linked by their distance"),
+        }
+    }
+
     pub(super) fn callee(&self, import: u32) -> Callee {
         match self.verified.own_function(import) {
             Some(index) => Callee::Own(index),
-            None => Callee::Slot(self.functions[import as usize]),
+            None => Callee::Slot(import as usize),
         }
     }
 }

@@ -6,11 +6,12 @@ use super::truth::order;
 use super::{trusted, Body, Destination, Mode, Role};
 use crate::early_answer::{Called, EarlyAnswer, Source};
 use crate::kinds::Kinds;
+use crate::link::Reference;
 use crate::unit::Callee;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{
-    Block, ExtFuncData, ExternalName, FuncRef, InstBuilder, SigRef, UserExternalName, Value,
+    Block, ExtFuncData, ExternalName, FuncRef, InstBuilder, SigRef, Value,
 };
 use mote_vm::code::ir::{Operand, Register};
 use mote_vm::native::{layout, Stop};
@@ -344,7 +345,7 @@ impl Body<'_, '_> {
         let Callee::Slot(slot) = callee else {
             return None;
         };
-        let slot = self.b.ins().iconst(I64, slot as i64);
+        let slot = self.reference(Reference::Function(slot));
         let at = self
             .b
             .ins()
@@ -379,7 +380,7 @@ impl Body<'_, '_> {
     /// A function of the same unit, called directly: that piece.
     pub(super) fn own(&mut self, piece: usize, arity: usize, unboxed: bool) -> FuncRef {
         let signature = self.function_signature(arity, unboxed);
-        let name = UserExternalName::new(0, piece as u32);
+        let name = Reference::Piece(piece).name();
         let name = self.b.func.declare_imported_user_function(name);
         self.b.import_function(ExtFuncData {
             name: ExternalName::user(name),

@@ -2,6 +2,7 @@
 use super::positions::PositionIn;
 use super::{constant, trusted, Body};
 use crate::kinds::Kinds;
+use crate::link::Reference;
 use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
@@ -104,15 +105,11 @@ impl Body<'_, '_> {
         if let Some((_, id)) = self.current.iter().find(|(of, _)| *of == behaviour) {
             return *id;
         }
-        let slot: *const BehaviourSlot = self.unit.behaviours[behaviour as usize];
-        let at = self
-            .b
-            .ins()
-            .iconst(I64, slot as i64 + i64::from(layout::SLOT_ID));
+        let slot = self.reference(Reference::Behaviour(behaviour as usize));
+        let at = self.b.ins().iadd_imm_s(slot, i64::from(layout::SLOT_ID));
         // Pairs with the release that publishes it.
         let id = self.b.ins().atomic_load(I32, trusted(), at);
-        // SAFETY: slots live as long as the program.
-        if unsafe { &*slot }.id().is_none() {
+        if !self.unit.loaded[behaviour as usize] {
             let unknown = i64::from(BehaviourSlot::NOT_LOADED as i32);
             let unknown = self.b.ins().icmp_imm_s(IntCC::Equal, id, unknown);
             self.abort_if(unknown, Word::atom(Atom::UNDEFINED_FUNCTION));

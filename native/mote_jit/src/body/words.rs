@@ -1,9 +1,10 @@
 //! What registers hold: words, machine floats, tests.
 use super::{Body, Here, Mode};
 use crate::kinds::Kinds;
+use crate::link::Reference;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{ExternalName, GlobalValueData, InstBuilder, Value};
 use mote_vm::code::ir::{Operand, Register};
 use mote_vm::values::value::Value as Word;
 
@@ -98,9 +99,29 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn literal(&mut self, value: Word) -> Value {
-        self.b.ins().iconst(I64, value.word() as i64)
+        if value.is_immediate() || value.is_none() {
+            return self.b.ins().iconst(I64, value.word() as i64);
+        }
+        let index = self.unit.constants.iter().position(|c| *c == value);
+        let index = index.expect("what points anywhere is a constant of the unit");
+        self.reference(Reference::Constant(index))
     }
 
+    /// The word of what each machine has at a place of its own.
+    pub(super) fn reference(&mut self, to: Reference) -> Value {
+        let function = &mut self.b.func;
+        let name = function.declare_imported_user_function(to.name());
+        let value = function.create_global_value(GlobalValueData::Symbol {
+            name: ExternalName::user(name),
+            offset: 0.into(),
+            // A whole word, so that an image can be placed for any machine (link.rs).
+            colocated: false,
+            tls: false,
+        });
+        self.b.ins().symbol_value(I64, value)
+    }
+
+    /// Whether a word is one that refers to nothing.
     pub(super) fn is_word(&mut self, word: Value, value: Word) -> Value {
         self.b
             .ins()

@@ -7,6 +7,7 @@ use crate::values::value::Value;
 
 /// A unit to be compiled, with what the program installed for it.
 pub(crate) struct Job {
+    pub(crate) bytes: Box<[u8]>,
     pub(crate) verified: Verified,
     /// These live as long as the program.
     pub(crate) constants: *const [Value],

@@ -15,10 +15,15 @@ use crate::values::value::Value;
 pub unsafe trait Compiler: Sync {
     /// The native code of a unit; `None` where it cannot be made, and the interpreter runs all of the unit.
     fn compile(&self, unit: &InstalledUnit<'_>) -> Option<Compiled>;
+
+    /// The same, without compiling: `None` where it was not compiled before.
+    fn at_hand(&self, unit: &InstalledUnit<'_>) -> Option<Compiled>;
 }
 
 /// A unit, and what its indices refer to. The slots live as long as the program that the code belongs to.
 pub struct InstalledUnit<'a> {
+    /// Its encoded form.
+    pub bytes: &'a [u8],
     /// What its instructions are.
     pub verified: &'a Verified,
     /// The values of its constants.

@@ -1,7 +1,7 @@
 //! Which tier runs a behaviour, and the thread that compiles.
 //!
 //! A new behaviour is interpreted until its native code is ready: nobody waits for the compiler. The thread is there
-//! only while there is something to compile.
+//! only while there is something to compile. Code that was compiled before, for another machine, is ready at once.
 use super::compiler::{Compiler, InstalledUnit};
 use crate::code::job::{Compiled, Job};
 use crate::code::program::Program;
@@ -88,11 +88,17 @@ impl CompilerThread {
         let Some(compiler) = self.compiler else {
             return;
         };
+        let since = Instant::now();
+        if let Some(compiled) = compiler.at_hand(&installed(&job)) {
+            let outcome = install(program, &job, Some(compiled));
+            self.state.lock().info.count(outcome, since);
+            return;
+        }
         let mut state = self.state.lock();
         if state.closed {
             return;
         }
-        state.waiting.push_back((job, Instant::now()));
+        state.waiting.push_back((job, since));
         state.info.pending += 1;
         if state.running {
             return;
@@ -107,25 +113,11 @@ impl CompilerThread {
         let mut state = self.state.lock();
         while let Some((job, since)) = state.waiting.pop_front() {
             drop(state);
-            let compiled = catch_unwind(AssertUnwindSafe(|| native(compiler, &job)));
-            let compiled = compiled.ok().flatten();
-            let codes = job.own.len() + job.ids.len();
-            let (refused, bytes) = match &compiled {
-                Some(compiled) => (compiled.refused, compiled.memory.bytes()),
-                None => (codes, 0),
-            };
-            if let Some(compiled) = compiled {
-                program.install_native(&job, compiled);
-            }
-            let took = since.elapsed().as_nanos() as u64;
+            let compiled = catch_unwind(AssertUnwindSafe(|| compiler.compile(&installed(&job))));
+            let outcome = install(program, &job, compiled.ok().flatten());
             state = self.state.lock();
-            let info = &mut state.info;
-            info.pending -= 1;
-            info.compiled += codes - refused;
-            info.refused += refused;
-            info.code_bytes += bytes;
-            info.compile_ns += took;
-            info.longest_compile_ns = info.longest_compile_ns.max(took);
+            state.info.pending -= 1;
+            state.info.count(outcome, since);
         }
         state.running = false;
         drop(state);
@@ -148,12 +140,48 @@ impl CompilerThread {
     }
 }
 
-fn native(compiler: &dyn Compiler, job: &Job) -> Option<Compiled> {
-    compiler.compile(&InstalledUnit {
+/// What has become of a unit: how many functions and behaviours were compiled, how many refused, and the bytes of their code.
+struct Outcome {
+    compiled: usize,
+    refused: usize,
+    bytes: usize,
+}
+
+impl NativeInfo {
+    fn count(&mut self, outcome: Outcome, since: Instant) {
+        let took = since.elapsed().as_nanos() as u64;
+        self.compiled += outcome.compiled;
+        self.refused += outcome.refused;
+        self.code_bytes += outcome.bytes;
+        self.compile_ns += took;
+        self.longest_compile_ns = self.longest_compile_ns.max(took);
+    }
+}
+
+/// Puts native code in place, if there is any.
+fn install(program: &Program, job: &Job, compiled: Option<Compiled>) -> Outcome {
+    let codes = job.own.len() + job.ids.len();
+    let (refused, bytes) = match &compiled {
+        Some(compiled) => (compiled.refused, compiled.memory.bytes()),
+        None => (codes, 0),
+    };
+    if let Some(compiled) = compiled {
+        program.install_native(job, compiled);
+    }
+    Outcome {
+        compiled: codes - refused,
+        refused,
+        bytes,
+    }
+}
+
+fn installed(job: &Job) -> InstalledUnit<'_> {
+    InstalledUnit {
+        bytes: &job.bytes,
         verified: &job.verified,
         // SAFETY: the program, which the caller holds, keeps the constants.
         constants: unsafe { &*job.constants },
         functions: &job.functions,
         behaviours: &job.behaviours,
-    })
+    }
 }

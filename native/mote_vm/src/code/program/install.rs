@@ -37,7 +37,7 @@ impl Program {
             inner.heap.rewind(position);
             return Err(LoadError::TooManyBehaviours);
         }
-        let job = self.install(&mut inner, verified, module, &atoms, constants);
+        let job = self.install(&mut inner, (bytes, verified), module, &atoms, constants);
         Ok((module, job))
     }
 
@@ -71,7 +71,7 @@ impl Program {
     fn install(
         &self,
         inner: &mut Registry,
-        verified: Verified,
+        (bytes, verified): (&[u8], Verified),
         module: Atom,
         atoms: &[Atom],
         constants: Box<[Value]>,
@@ -125,6 +125,7 @@ impl Program {
         let ids = unit.behaviours.iter().map(install).collect();
         inner.modules.insert(module, unit.hash);
         Job {
+            bytes: bytes.into(),
             constants,
             functions,
             behaviours,
