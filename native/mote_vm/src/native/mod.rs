@@ -13,7 +13,8 @@
 //!    compiled, not yet or never, is the interpreter's, and the outcome of a turn does not depend on the tier.
 //! 4. No native frame is larger than [`LARGEST_FRAME`], or [`LARGEST_BEHAVIOUR_FRAME`]; what would have a larger one is
 //!    refused. Refused code is the interpreter's.
-//! 5. Code memory is written first and made executable afterwards, never both; it lives as long as the program.
+//! 5. Code memory is written first and made executable afterwards, never both; it lives as long as the program. Each machine
+//!    has its own, also where the same unit was compiled for another one before.
 pub mod compiler;
 pub mod helpers;
 #[allow(missing_docs)] // Its names are those of the fields.
