@@ -107,8 +107,9 @@ defmodule Mote.Compile do
 
   @doc "Forgets a module."
   def purge(module) do
-    :code.purge(module)
+    # In this order: what is deleted is kept as old code until it is purged.
     :code.delete(module)
+    :code.purge(module)
   end
 
   defp outcome(fun) do

@@ -243,8 +243,7 @@ defmodule Mote.Generators do
       Mote.Compile.quietly("defmodule #{inspect(name)} do\n#{use_line}\n#{source}\nend", "program.ex")
       fun.(name)
     after
-      :code.purge(name)
-      :code.delete(name)
+      Mote.Compile.purge(name)
       :persistent_term.erase({Mote.Interpret, name})
     end
   end
