@@ -28,9 +28,7 @@ defmodule Mote.Total.Enumerable do
   def elements(list) when is_list(list), do: list
   def elements(other), do: Maps.to_list(other)
 
-  # As far as it is searched, a list must be proper.
-  def member(value, [head | tail]), do: Term.same(head, value) or member(value, tail)
-  def member(_, []), do: false
+  def member(value, list) when is_list(list), do: listed(value, list)
 
   def member(value, %Range{first: first, last: last, step: step}) when is_range(first, last, step),
     do: if(numbers?([first, last, step]), do: held?(value, first..last//step), else: @none)
@@ -39,6 +37,11 @@ defmodule Mote.Total.Enumerable do
   def member(_, %{__struct__: _}), do: @none
   def member(value, map) when is_value_map(map), do: member(value, Maps.to_list(map))
   def member(_, _), do: @none
+
+  # As far as it is searched, a list must be proper, whatever it ends with otherwise.
+  defp listed(value, [head | tail]), do: Term.same(head, value) or listed(value, tail)
+  defp listed(_, []), do: false
+  defp listed(_, _), do: @none
 
   defp held?(value, range), do: is_integer(value) and Integers.number?(value) and value in range
 

@@ -148,6 +148,10 @@ defmodule Mote.Behaviour.LanguageTest do
       end
 
       assert eval("1 in x", x: 3) == :undefined
+      # What a list ends with is no collection of its own.
+      for last <- [2, %{1 => 2}, 1..3, MapSet.new([1])],
+          do: assert(eval("1 in x", x: [0 | last]) == :undefined)
+
       assert eval("1 in a..3", a: :a) == :undefined
       assert eval("(x + 1) in (1 + a)..3", x: 1, a: 0) == true
     end
