@@ -32,6 +32,7 @@ defmodule Mote.Error do
     * `:unknown_directory` - no directory of that name is started on this node;
     * `:unknown_key` - the directory has no actor for the key, and starts none;
     * `:key_taken` - the directory has an actor for the key already, `context.address`;
+    * `:not_movable` - the actor cannot move, or not now; `context.why` says why: see `Mote.move/3`;
     * `:start` - the system did not give what a machine or a sponsor needs, or the application `:mote` is not running.
   """
 
@@ -59,6 +60,7 @@ defmodule Mote.Error do
           | :unknown_directory
           | :unknown_key
           | :key_taken
+          | :not_movable
           | :start
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}

@@ -95,6 +95,7 @@ defmodule Mote.Far.Courier do
 
   # The key by which this node has the actor.
   defp target({kind, _machine, key, _sponsor, _what}) when kind in [:send, :many], do: key
+  defp target({:lend, _machine, key, _milliseconds}), do: key
   defp target({:ask, _machine, key, _sponsor, _request, _tag}), do: key
   defp target(_other), do: nil
 

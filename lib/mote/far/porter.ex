@@ -8,7 +8,7 @@ defmodule Mote.Far.Porter do
   use GenServer, restart: :temporary
 
   alias Mote.{Address, Customer, Error, Far, Native}
-  alias Mote.Far.{Home, Intake, Luggage, Table}
+  alias Mote.Far.{Home, Intake, Lease, Luggage, Table}
   alias Mote.Machine.{Batch, Long, Sending}
   require Long
 
@@ -35,6 +35,7 @@ defmodule Mote.Far.Porter do
     case Intake.take(state.intake, number) do
       {:ok, intake} ->
         taken = Luggage.take_in(announced, self())
+        if Lease.any?(), do: Enum.each(entries, &renew/1)
         state = Enum.reduce(entries, %{state | intake: intake}, &entry(Luggage.replace(&1, taken), &2))
         if ask?, do: send(state.courier, {:mote_taken, number})
         settle(state)
@@ -79,6 +80,12 @@ defmodule Mote.Far.Porter do
   def terminate(_reason, state), do: for({_, {asker, _}} <- state.asks, do: Native.cancel(asker))
 
   # -- entries -------------------------------------------------------------------------------------------------
+
+  # What an address that is lent is used for renews the lease.
+  defp renew({:send, machine, key, _sponsor, _message}), do: Lease.used(machine, key)
+  defp renew({:many, machine, key, _sponsor, _messages}), do: Lease.used(machine, key)
+  defp renew({:ask, machine, key, _sponsor, _request, _there}), do: Lease.used(machine, key)
+  defp renew(_entry), do: :ok
 
   defp entry({:send, machine, key, sponsor, message}, state) do
     with word when word != :ok <- Native.send(machine, key, sponsor, message),
@@ -135,6 +142,11 @@ defmodule Mote.Far.Porter do
 
   defp entry({:let_go, courier, numbers}, state) do
     send(courier, {:mote_let_go, numbers})
+    state
+  end
+
+  defp entry({:lend, machine, key, milliseconds}, state) do
+    Lease.lent(machine, key, milliseconds)
     state
   end
 
