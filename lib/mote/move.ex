@@ -60,7 +60,8 @@ defmodule Mote.Move do
     run(%{address | sponsor: nil}, machine, opts)
   rescue
     error in Error -> {:error, error}
-    error in ArgumentError -> {:raise, error}
+    # A mistake of the caller.
+    error -> {:raise, error}
   end
 
   defp run(address, machine, opts) do

@@ -14,7 +14,7 @@ defmodule Mote.Far.Home do
     {:ok, apply(Mote, function, args)}
   rescue
     error in Error -> {:error, named(error, from)}
-    error in ArgumentError -> {:error, error}
+    error -> {:error, error}
   end
 
   defp named(%{reason: :stale_behaviour, context: %{behaviour: %Behaviour{} = behaviour}} = error, from) do
