@@ -19,7 +19,7 @@ defmodule Mote.Shards.View do
             since: :never,
             settled?: false,
             handed?: false,
-            acks: [],
+            waits: %{},
             asked: %{}
 
   @typedoc "A member: its node, and what tells it from others that were or will be there."
@@ -61,7 +61,7 @@ defmodule Mote.Shards.View do
         round: view.round + 1,
         settled?: false,
         handed?: false,
-        acks: [],
+        waits: Map.new(members -- [view.me], &{&1, []}),
         asked: Map.take(view.asked, members)
     }
 
@@ -105,18 +105,17 @@ defmodule Mote.Shards.View do
   @doc "Another member has answered."
   @spec acked(t, member, integer, pos_integer) :: {t, [effect]}
   def acked(%{id: id, round: round, settled?: false} = view, from, id, round),
-    do: settle(%{view | acks: Enum.uniq([from | view.acks])})
+    do: settle(%{view | waits: Map.delete(view.waits, from)})
 
   def acked(view, _from, _id, _round), do: {view, []}
 
-  defp settle(view) do
-    if view.members -- [view.me | view.acks] == [],
-      do: {%{view | settled?: true, since: :settled}, [:settled]},
-      else: {view, []}
-  end
+  defp settle(%{waits: waits} = view) when waits == %{},
+    do: {%{view | settled?: true, since: :settled}, [:settled]}
+
+  defp settle(view), do: {view, []}
 
   @doc "Those that have not answered yet, to be asked again: a question may have been lost."
   @spec missing(t) :: [effect]
   def missing(view),
-    do: for(other <- view.members -- [view.me | view.acks], do: {:ask, other, view.id, view.round})
+    do: for({other, _} <- view.waits, do: {:ask, other, view.id, view.round})
 end
