@@ -23,6 +23,33 @@ defmodule Mote.Mesh do
     defp port(name), do: name |> to_string() |> String.split("_") |> List.last() |> String.to_integer()
   end
 
+  defmodule Shell do
+    @moduledoc "A session: it keeps what is bound."
+    def start do
+      # It has no name: what is typed may give it one.
+      :persistent_term.put(__MODULE__, spawn(fn -> loop([]) end))
+    end
+
+    defp loop(bindings) do
+      receive do
+        {:type, code, from} ->
+          {value, bindings} = Code.eval_string(code, bindings)
+          send(from, {:shown, inspect(value, limit: :infinity)})
+          loop(bindings)
+      end
+    end
+
+    def type(code) do
+      send(:persistent_term.get(__MODULE__), {:type, code, self()})
+
+      receive do
+        {:shown, shown} -> shown
+      after
+        60_000 -> exit({:nothing_shown, code})
+      end
+    end
+  end
+
   @doc "Starts nodes of these names, linked to the calling process, and connects them: `{peer, node}` of each."
   @spec start([String.t()]) :: {:ok, [{pid, node}]} | {:error, term}
   def start(names) do
