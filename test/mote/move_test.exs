@@ -226,6 +226,37 @@ defmodule Mote.MoveTest do
     Process.exit(collecting, :kill)
   end
 
+  test "nothing is lost or doubled in any order of turns, however often it moves", %{three: three} do
+    for seed <- 1..40 do
+      {:ok, seeded} = Mote.start_link(schedule: {:seeded, seed}, sponsors: [main: [threads: 2], other: []])
+      actor = Mote.create(seeded, Behaviours.numbering(self(), 0))
+      for n <- 1..30, do: Mote.send(actor, n, sponsor: Enum.at([:main, :other], rem(div(n, seed), 2)))
+      to = if rem(seed, 2) == 0, do: three, else: seeded
+      {:ok, second} = Mote.move(actor, to)
+      for n <- 31..40, do: Mote.send(second, n)
+      {:ok, third} = Mote.move(second, seeded, sponsor: :other)
+      for n <- 41..50, do: Mote.send(third, n)
+      assert eventually(fn -> Mote.ask!(actor, :count) == 50 end)
+      got = for index <- 0..49, do: assert_receive({^index, _}, 60_000)
+      assert Enum.sort(for {_, n} <- got, do: n) == Enum.to_list(1..50)
+      assert got |> Enum.drop(30) |> Enum.map(&elem(&1, 1)) == Enum.to_list(31..50)
+      Mote.stop(seeded)
+    end
+  end
+
+  test "an actor of a paused machine moves; what waits comes when it goes on", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.numbering(self(), 0))
+    :ok = Mote.pause(one)
+    Mote.send(actor, :waits)
+    move = Task.async(fn -> Mote.move(actor, two, timeout: 60_000) end)
+    refute Task.yield(move, 50)
+    :ok = Mote.resume(one)
+    assert {:ok, moved} = Task.await(move, 60_000)
+    Mote.send(moved, :later)
+    assert_receive {0, :waits}, 60_000
+    assert_receive {1, :later}, 60_000
+  end
+
   test "what is no address or option is a mistake of the caller", %{one: one} do
     assert_raise ArgumentError, ~r/address of an actor to move/, fn -> Mote.move(self(), one) end
     actor = Mote.create(one, Behaviours.nothing())

@@ -64,6 +64,8 @@ defmodule Mote.Mesh do
   @doc "Starts one more, which is connected to nobody."
   def start_one(name) do
     args = ["-setcookie", "mote", "-start_epmd", "false", "-epmd_module", "#{Ports}"]
+    # Whoever has lost one node would otherwise let go of others, too.
+    args = args ++ ["-kernel", "prevent_overlapping_partitions", "false"]
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
     # As in Mote.TwoNodes.
     leader = Process.group_leader()
