@@ -139,5 +139,37 @@ defmodule Mote.FarShardsTest do
     assert owned([one, two]) == length(keys)
   end
 
+  test "all leave at once, and wait for nobody", %{nodes: nodes} do
+    for node <- nodes, do: :ok = at(node, :start, [@name])
+    settled(nodes)
+    :ok = at(hd(nodes), :send_all, [@name, keys(), 1..3])
+    tasks = for node <- nodes, do: Task.async(fn -> at(node, :leave, [@name]) end)
+    started = System.monotonic_time(:millisecond)
+    for task <- tasks, do: assert(Task.await(task, 120_000) == :ok)
+    # Each of them waits for ten seconds at most.
+    assert System.monotonic_time(:millisecond) - started < 60_000
+
+    for node <- nodes,
+        do: assert({:error, %Mote.Error{reason: :unknown_shards}} = at(node, :seen, [@name, 1]))
+  end
+
+  test "nodes come and go, one after the other, and no state is lost", %{nodes: nodes} do
+    [first | others] = nodes
+    for node <- nodes, do: :ok = at(node, :start, [@name])
+    settled(nodes)
+    keys = keys()
+
+    for round <- 1..4 do
+      :ok = at(first, :send_all, [@name, keys, [round]])
+      node = Enum.at(others, rem(round, 2))
+      :ok = at(node, :leave, [@name])
+      settled(nodes -- [node])
+      :ok = at(node, :join_again, [@name])
+      settled(nodes)
+      for {_, seen} <- at(first, :all_seen, [@name, keys]), do: assert(seen == Enum.to_list(1..round))
+      assert owned(nodes) == length(keys)
+    end
+  end
+
   defp down?(event, node), do: match?({[:mote, :shards, :down], _, %{node: ^node, name: @name}}, event)
 end

@@ -55,6 +55,12 @@ defmodule Mote.ShardsRig do
     Supervisor.delete_child(ShardsRig.Supervisor, name)
   end
 
+  def join_again(name) do
+    shards = {Shards, name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8}
+    {:ok, _} = Supervisor.start_child(ShardsRig.Supervisor, shards)
+    :ok
+  end
+
   def settled?(name, count), do: length(Shards.nodes(name)) == count and Shards.settled?(name)
 
   def send_all(name, keys, numbers) do

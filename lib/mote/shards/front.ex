@@ -86,13 +86,19 @@ defmodule Mote.Shards.Front do
 
   @doc false
   defpure place(from, hash, view, me, members, since) do
-    if from == view and since == :settled do
-      :here
-    else
-      case Rule.owner(hash, members) do
-        {^me, _} -> if here?(hash, me, since), do: :here, else: :wait
-        {_, front} -> front
-      end
+    cond do
+      from == view and since == :settled ->
+        :here
+
+      # All leave.
+      members == [] ->
+        :wait
+
+      true ->
+        case Rule.owner(hash, members) do
+          {^me, _} -> if here?(hash, me, since), do: :here, else: :wait
+          {_, front} -> front
+        end
     end
   end
 

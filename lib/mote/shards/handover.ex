@@ -30,6 +30,8 @@ defmodule Mote.Shards.Handover do
 
   @doc "Runs to the end, and returns what it has done; or exits, if it was told that it is enough, or a member is gone."
   @spec run(map) :: figures
+  def run(%{members: []}), do: Map.new(@figures, &{&1, 0})
+
   def run(plan) do
     tell_fronts(plan)
     together(plan)

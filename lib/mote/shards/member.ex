@@ -7,6 +7,8 @@ defmodule Mote.Shards.Member do
 
   use GenServer
 
+  require Logger
+
   alias Mote.Directory
   alias Mote.Shards.{Front, Handover, View}
   alias Mote.Shards.Rule.Plain
@@ -111,8 +113,6 @@ defmodule Mote.Shards.Member do
     if tuple_size(about.fronts) == tuple_size(state.fronts) do
       {:noreply, state |> put_in([:others, pid, :about], about) |> changed()}
     else
-      require Logger
-
       Logger.error(
         "#{inspect(state.name)} on #{node(pid)} has #{tuple_size(about.fronts)} shards, and #{tuple_size(state.fronts)} " <>
           "on #{node()}: it is no member here"
@@ -305,6 +305,11 @@ defmodule Mote.Shards.Member do
 
       {:DOWN, ref, :process, _, _} when ref == elem(state.worker, 1) ->
         farewell(hand_over(%{state | worker: nil}), left, until)
+
+      {:mote_shards_leaving, pid} when is_map_key(state.others, pid) ->
+        state = changed(%{state | leaving: [pid | state.leaving]})
+        # Nobody is left to give anything to.
+        if View.owners(state.view) == [], do: :ok, else: farewell(state, left, until)
 
       {:DOWN, ref, :process, _, _} when ref == state.down ->
         :ok
