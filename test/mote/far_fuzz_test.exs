@@ -135,7 +135,7 @@ defmodule Mote.FarFuzzTest do
           Process.exit(porter, :kill)
         end)
 
-      refute log =~ "porter", log
+      refute log =~ "Mote.Far.", log
       assert Mote.ask!(echo, :still) == :still
       assert Process.alive?(machine)
     end
