@@ -300,7 +300,15 @@ defmodule Mote.Behaviour do
   defmacro defdirectory(head, body), do: Mote.Behaviour.Directory.definitions(head, body, __CALLER__)
 
   # Looked at when the module's body runs, so that attributes have the value they have at this line.
-  defp define(kind, head, body, env) do
+  defp define(kind, head, body, %{module: module, function: function} = env) do
+    if module == nil or function != nil do
+      Mote.Behaviour.Error.raise_at(
+        env,
+        env.line,
+        "behaviours and their functions are defined in the body of a module"
+      )
+    end
+
     if Written.unquotes?([head | body]) do
       [head, body] = Enum.map([head, body], &Macro.escape(&1, unquote: true))
       number = Written.keep(env, env)

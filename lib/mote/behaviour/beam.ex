@@ -130,7 +130,11 @@ defmodule Mote.Behaviour.Beam do
         Keyword.get(next, capture, quote(do: unquote(__MODULE__).captured(unquote(n))))
       end
 
-    quote do: unquote(__MODULE__).become_next(__MODULE__.unquote(name)(unquote_splicing(values)))
+    # Not as a remote call: of these the compiler tells where the behaviour is deprecated.
+    quote do:
+            unquote(__MODULE__).become_next(
+              :erlang.apply(__MODULE__, unquote(name), [unquote_splicing(values)])
+            )
   end
 
   defp mistake!(env, text), do: Mote.Behaviour.Error.raise_at(env, env.line, text)

@@ -94,7 +94,8 @@ defmodule Mote.Behaviour.Check do
   defp named({:all, _, patterns}), do: Enum.find_value(patterns, &named/1)
   defp named(_), do: nil
 
-  defp plain(""), do: nil
+  # No word of Elixir that is no variable.
+  defp plain(name) when name in ["", "fn"], do: nil
   defp plain(name), do: String.to_atom(name)
 
   defp columns(definitions), do: definitions |> Enum.map(& &1.columns) |> Enum.reduce(%{}, &Map.merge/2)

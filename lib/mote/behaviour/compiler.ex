@@ -14,6 +14,7 @@ defmodule Mote.Behaviour.Compiler do
     Flow,
     IR,
     Loops,
+    Marks,
     Placement,
     Primitives,
     Syntax,
@@ -69,12 +70,21 @@ defmodule Mote.Behaviour.Compiler do
   @spec define(module, pos_integer) :: :ok
   def define(module, number) do
     {kind, head, body, env} = Written.fetch!(module, number)
-    define(kind, head, body, env)
+    used(kind, head, body, env)
   end
 
   @doc "The same for one that is complete only when the module's body gets there."
   @spec define(module, kind, Macro.t(), Macro.t() | nil, pos_integer) :: :ok
-  def define(module, kind, head, body, number), do: define(kind, head, body, Written.fetch!(module, number))
+  def define(module, kind, head, body, number), do: used(kind, head, body, Written.fetch!(module, number))
+
+  # Nobody would look at it later.
+  defp used(kind, head, body, env) do
+    if Module.get_attribute(env.module, :mote_errors) == nil do
+      Error.raise_at(env, env.line, "#{word(kind)} stands after use Mote.Behaviour, in the body of a module")
+    end
+
+    define(kind, head, body, env)
+  end
 
   defp define(kind, head, body, env) do
     noted(kind, head, body, env)
@@ -116,11 +126,14 @@ defmodule Mote.Behaviour.Compiler do
     {full, shorter} = Defaults.split(if(kind == :beam, do: :actor, else: kind), name, args, body, env)
     # The doc in front of a head without a body is that of the clauses.
     doc = if body != nil, do: take_doc(env.module)
-    marks = if body != nil, do: take_marks(env.module), else: []
+    marks = Marks.take(env.module, body != nil)
     {shorter, doc} = if stash?, do: Stash.docs(shorter, doc), else: {shorter, doc}
 
     for {head, body, doc} <- shorter,
-        do: note(kind, head, head, [], body, {doc, [], {name, length(args)}}, env)
+        do: note(kind, head, head, [], body, {doc, marks, {name, length(args)}}, env)
+
+    # What is stashed makes one of its own, which nobody has written.
+    marks = if stash?, do: [], else: marks
 
     if body != nil,
       do: note(kind, {name, meta, full}, {name, meta, args}, guards, body, {doc, marks, nil}, env)
@@ -335,14 +348,6 @@ defmodule Mote.Behaviour.Compiler do
     case doc do
       {_line, doc} -> doc
       doc -> doc
-    end
-  end
-
-  # The same for other attributes that say something of the function that follows them.
-  defp take_marks(module) do
-    for name <- [:deprecated, :impl], value = Module.get_attribute(module, name) do
-      Module.delete_attribute(module, name)
-      {name, value}
     end
   end
 end

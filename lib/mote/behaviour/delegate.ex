@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Delegate do
   # once each and in their order, so that the arguments of a reference are computed as they are written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Primitives}
+  alias Mote.Behaviour.{AST, Error, Marks, Primitives}
   alias Mote.Behaviour.Syntax.Calls
   alias Mote.Prelude
 
@@ -105,6 +105,7 @@ defmodule Mote.Behaviour.Delegate do
     call = if module, do: {{:., [], [module, target]}, [], arguments}, else: {target, [], arguments}
 
     quote generated: true, line: definition.line do
+      unquote_splicing(Marks.code(definition.marks))
       @doc unquote(doc)
       @spec unquote(name)(unquote_splicing(List.duplicate(quote(do: term), arity))) :: Mote.Behaviour.t()
       def unquote(name)(unquote_splicing(variables)), do: unquote(call)

@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Elixir do
   # called for is looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Beam, Code, Delegate, Failures, Flow, IR}
+  alias Mote.Behaviour.{AST, Beam, Code, Delegate, Failures, Flow, IR, Marks}
   alias Mote.Behaviour.Elixir.{Direct, Expressions, Forms}
 
   @doc "The code to be put at the end of the module."
@@ -135,7 +135,7 @@ defmodule Mote.Behaviour.Elixir do
     default = "The behaviour `#{code.name}(#{code.args})`, to create actors with."
 
     quote generated: true, line: code.line do
-      unquote_splicing(marks(code))
+      unquote_splicing(Marks.code(code.marks))
       @doc unquote(doc(code, default))
       @spec unquote(code.name)(unquote_splicing(terms(code.arity))) :: Mote.Behaviour.t()
       def unquote(code.name)(unquote_splicing(captures)) do
@@ -156,7 +156,7 @@ defmodule Mote.Behaviour.Elixir do
     default = "The function `#{code.name}/#{code.arity}`, for behaviours and for Elixir."
 
     quote generated: true, line: code.line do
-      unquote_splicing(marks(code))
+      unquote_splicing(Marks.code(code.marks))
       unquote(if code.public, do: quote(do: @doc(unquote(doc(code, default)))))
       unquote(defined(if(code.public, do: :def, else: :defp), code.name, code, body))
       unquote(if other, do: defined(:defp, careful, code, other))
@@ -174,7 +174,7 @@ defmodule Mote.Behaviour.Elixir do
     default = "The function `#{code.name}/#{code.arity}`, for behaviours."
 
     quote generated: true, line: code.line do
-      unquote_splicing(marks(code))
+      unquote_splicing(Marks.code(code.marks))
       @doc unquote(doc(code, default))
       def unquote(code.name)(unquote_splicing(params)) do
         Mote.Turn.pure(fn -> unquote(Code.hidden(code.name))(unquote_splicing(params)) end)
@@ -185,8 +185,6 @@ defmodule Mote.Behaviour.Elixir do
   # `@doc false` and a doc of the user's stay what they are.
   defp doc(%{doc: nil}, default), do: default
   defp doc(%{doc: doc}, _), do: doc
-
-  defp marks(%{marks: marks}), do: for({name, value} <- marks, do: {:@, [], [{name, [], [value]}]})
 
   defp terms(n), do: List.duplicate(quote(do: term), n)
 

@@ -44,7 +44,7 @@ impl Made {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.image.bytes()
+        self.image.bytes() + size_of_val(&*self.functions) + size_of_val(&*self.behaviours)
     }
 }
 

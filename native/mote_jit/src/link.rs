@@ -158,6 +158,10 @@ pub(super) fn link(pieces: &[Piece]) -> Option<Image> {
             word.copy_from_slice(&new.to_le_bytes());
         }
     }
+    // It may be kept for long.
+    image.shrink_to_fit();
+    offsets.shrink_to_fit();
+    words.shrink_to_fit();
     Some(Image {
         code: image,
         offsets,

@@ -213,6 +213,8 @@ defmodule Mote.Behaviour.PiecesTest do
           defpure add(first, other), do: first + other
           @impl true
           defpure added({_, _}, {_, _}), do: 0
+          @deprecated "use it with both"
+          defpure both(_fn, n \\\\ 1), do: n
           @deprecated "use another one"
           defactor old(n) do
             customer -> send customer, n
@@ -230,6 +232,8 @@ defmodule Mote.Behaviour.PiecesTest do
                {:add, 2} => {["add(first, other)"], %{"en" => "Adds."}, %{deprecated: "use +"}},
                {:added, 2} => {["added(arg1, arg2)"], _, _},
                {:old, 1} => {["old(n)"], _, %{deprecated: "use another one"}},
+               {:both, 1} => {_, _, %{deprecated: "use it with both"}},
+               {:both, 2} => {["both(arg1, n)"], _, %{deprecated: "use it with both"}},
                {:plain, 1} => {["plain(x)"], %{"en" => "Not deprecated."}, plain}
              } =
                for(

@@ -223,8 +223,9 @@ defmodule Mote.Behaviour.Elixir.Expressions do
 
   defp behaviour(:sink, _, _), do: :sink
 
+  # Not as a remote call: of these the compiler tells where the behaviour is deprecated.
   defp behaviour({nil, name, _}, es, l),
-    do: Forms.remote({:__MODULE__, [], nil}, name, Enum.map(es, &expr(&1, :staged)), l)
+    do: Forms.remote(:erlang, :apply, [{:__MODULE__, [], nil}, name, Enum.map(es, &expr(&1, :staged))], l)
 
   defp behaviour({module, name, _}, es, l),
     do: Forms.remote(module, name, Enum.map(es, &expr(&1, :staged)), l)
