@@ -22,7 +22,7 @@ use mote_vm::native::{compiler::Compiled, layout, Stop, LARGEST_BEHAVIOUR_FRAME,
 const BOXING_FRAME: usize = LARGEST_FRAME / 4;
 
 /// The code of a unit, not yet placed.
-pub(super) struct Made {
+pub(super) struct LinkedUnit {
     image: Image,
     /// The pieces of its functions and behaviours.
     functions: Vec<usize>,
@@ -30,7 +30,7 @@ pub(super) struct Made {
     refused: usize,
 }
 
-impl Made {
+impl LinkedUnit {
     /// The code where a machine runs it; `None` when the system has no memory.
     pub(super) fn place(&self, unit: &ResolvedUnit<'_>) -> Option<Compiled> {
         let memory = self.image.place(|reference| unit.word(reference))?;
@@ -49,7 +49,7 @@ impl Made {
 }
 
 /// Compiles a unit; `None` where the host is not supported.
-pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Made> {
+pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<LinkedUnit> {
     let verified = unit.verified;
     let facts = UnitFacts::of(verified, unit.constants);
     let functions: Vec<AnalysedCode<'_>> = (0..verified.functions.len())
@@ -88,7 +88,7 @@ pub(super) fn compile(unit: &ResolvedUnit<'_>) -> Option<Made> {
             pieces.len() - 1
         }));
     }
-    Some(Made {
+    Some(LinkedUnit {
         image: link(&pieces)?,
         functions: (0..verified.functions.len())
             .map(|index| facts.boxing[index].unwrap_or(index))
@@ -137,7 +137,7 @@ impl<'a> PieceCompiler<'a> {
         };
         match build(Calls::InLine) {
             // Without them its frame may be small enough.
-            (None, true) => build(Calls::Made).0,
+            (None, true) => build(Calls::LinkedUnit).0,
             (piece, _) => piece,
         }
     }

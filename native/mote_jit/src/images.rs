@@ -5,7 +5,7 @@
 //!    loaded, and whether the two zeros are two terms. Whatever differs between machines is filled in when it is placed (link.rs).
 //! 2. Images are kept up to a limit, and those used last the longest. Code that runs is the machine's own copy, which ends with
 //!    its program.
-use super::compile::{compile, Made};
+use super::compile::{compile, LinkedUnit};
 use super::unit::ResolvedUnit;
 use mote_vm::native::compiler::Compiled;
 use mote_vm::native::two_zeros;
@@ -17,16 +17,16 @@ const LIMIT: usize = 16 << 20;
 
 /// See invariant 1.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Key {
+struct ImageKey {
     unit: Box<[u8]>,
     loaded: Box<[bool]>,
     two_zeros: bool,
 }
 
 /// What was made of a unit, once that is there; nothing where no code can be made.
-type Making = Arc<OnceLock<Option<Made>>>;
+type Making = Arc<OnceLock<Option<LinkedUnit>>>;
 
-struct Kept {
+struct KeptImage {
     making: Making,
     bytes: usize,
     used: u64,
@@ -34,7 +34,7 @@ struct Kept {
 
 #[derive(Default)]
 struct Images {
-    kept: HashMap<Key, Kept>,
+    kept: HashMap<ImageKey, KeptImage>,
     bytes: usize,
     /// Counts uses.
     clock: u64,
@@ -44,16 +44,16 @@ static IMAGES: Mutex<Option<Images>> = Mutex::new(None);
 
 /// The native code of a unit for its machine. Whoever wants a unit that is being compiled waits for that.
 pub(super) fn compiled(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
-    let key = Key::of(unit);
+    let key = ImageKey::of(unit);
     let making = with(|images| images.making(&key));
     let made = making.get_or_init(|| compile(unit)).as_ref();
-    with(|images| images.measure(&key, made.map_or(0, Made::bytes)));
+    with(|images| images.measure(&key, made.map_or(0, LinkedUnit::bytes)));
     made?.place(unit)
 }
 
 /// The same, only if there is an image.
 pub(super) fn at_hand(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
-    let making = with(|images| images.find(&Key::of(unit)))?;
+    let making = with(|images| images.find(&ImageKey::of(unit)))?;
     making.get()?.as_ref()?.place(unit)
 }
 
@@ -63,9 +63,9 @@ fn with<T>(then: impl FnOnce(&mut Images) -> T) -> T {
     then(images.get_or_insert_with(Images::default))
 }
 
-impl Key {
-    fn of(unit: &ResolvedUnit<'_>) -> Key {
-        Key {
+impl ImageKey {
+    fn of(unit: &ResolvedUnit<'_>) -> ImageKey {
+        ImageKey {
             unit: unit.bytes.into(),
             loaded: unit.loaded.as_slice().into(),
             two_zeros: two_zeros(),
@@ -73,24 +73,24 @@ impl Key {
     }
 
     fn bytes(&self) -> usize {
-        self.unit.len() + self.loaded.len() + size_of::<(Key, Kept)>()
+        self.unit.len() + self.loaded.len() + size_of::<(ImageKey, KeptImage)>()
     }
 }
 
 impl Images {
-    fn find(&mut self, key: &Key) -> Option<Making> {
+    fn find(&mut self, key: &ImageKey) -> Option<Making> {
         self.clock += 1;
         let kept = self.kept.get_mut(key)?;
         kept.used = self.clock;
         Some(kept.making.clone())
     }
 
-    fn making(&mut self, key: &Key) -> Making {
+    fn making(&mut self, key: &ImageKey) -> Making {
         if let Some(making) = self.find(key) {
             return making;
         }
         let making = Making::default();
-        let kept = Kept {
+        let kept = KeptImage {
             making: making.clone(),
             bytes: key.bytes(),
             used: self.clock,
@@ -101,7 +101,7 @@ impl Images {
     }
 
     /// Counts what was made, and lets go of what was not used for the longest time.
-    fn measure(&mut self, key: &Key, image: usize) {
+    fn measure(&mut self, key: &ImageKey, image: usize) {
         if let Some(kept) = self.kept.get_mut(key) {
             let bytes = key.bytes() + image;
             self.bytes += bytes - kept.bytes;
@@ -120,7 +120,7 @@ impl Images {
         }
     }
 
-    fn forget(&mut self, key: &Key) {
+    fn forget(&mut self, key: &ImageKey) {
         let kept = self.kept.remove(key);
         self.bytes -= kept.map_or(0, |kept| kept.bytes);
     }
@@ -130,8 +130,8 @@ impl Images {
 mod tests {
     use super::*;
 
-    fn key(n: u32) -> Key {
-        Key {
+    fn key(n: u32) -> ImageKey {
+        ImageKey {
             unit: n.to_le_bytes().into(),
             loaded: [true].into(),
             two_zeros: false,
@@ -160,7 +160,7 @@ mod tests {
     fn a_unit_is_another_one_while_what_it_names_is_not_loaded() {
         let mut images = Images::default();
         images.making(&key(1));
-        let other = Key {
+        let other = ImageKey {
             loaded: [false].into(),
             ..key(1)
         };

@@ -141,14 +141,14 @@ impl CompilerThread {
 }
 
 /// What has become of a unit: how many functions and behaviours were compiled, how many refused, and the bytes of their code.
-struct Outcome {
+struct CompileOutcome {
     compiled: usize,
     refused: usize,
     bytes: usize,
 }
 
 impl NativeInfo {
-    fn count(&mut self, outcome: Outcome, since: Instant) {
+    fn count(&mut self, outcome: CompileOutcome, since: Instant) {
         let took = since.elapsed().as_nanos() as u64;
         self.compiled += outcome.compiled;
         self.refused += outcome.refused;
@@ -159,7 +159,7 @@ impl NativeInfo {
 }
 
 /// Puts native code in place, if there is any.
-fn install(program: &Program, job: &Job, compiled: Option<Compiled>) -> Outcome {
+fn install(program: &Program, job: &Job, compiled: Option<Compiled>) -> CompileOutcome {
     let codes = job.own.len() + job.ids.len();
     let (refused, bytes) = match &compiled {
         Some(compiled) => (compiled.refused, compiled.memory.bytes()),
@@ -168,7 +168,7 @@ fn install(program: &Program, job: &Job, compiled: Option<Compiled>) -> Outcome 
     if let Some(compiled) = compiled {
         program.install_native(job, compiled);
     }
-    Outcome {
+    CompileOutcome {
         compiled: codes - refused,
         refused,
         bytes,
