@@ -137,7 +137,7 @@ impl<'a> PieceCompiler<'a> {
         };
         match build(Calls::InLine) {
             // Without them its frame may be small enough.
-            (None, true) => build(Calls::LinkedUnit).0,
+            (None, true) => build(Calls::Made).0,
             (piece, _) => piece,
         }
     }
