@@ -123,7 +123,7 @@ defmodule Mote.Behaviour do
   #{Mote.Behaviour.Listing.text()}
   """
 
-  alias Mote.Behaviour.{Compiler, Written}
+  alias Mote.Behaviour.{Compiler, Error, Written}
 
   @enforce_keys [:module, :name, :version]
   defstruct [:module, :name, :version, captures: {}]
@@ -213,7 +213,7 @@ defmodule Mote.Behaviour do
       end
     else
       _ ->
-        Mote.Behaviour.Error.raise_at(
+        Error.raise_at(
           __CALLER__,
           __CALLER__.line,
           "defactor takes the option beam: true, and clauses that match the message: " <>
@@ -302,11 +302,7 @@ defmodule Mote.Behaviour do
   # Looked at when the module's body runs, so that attributes have the value they have at this line.
   defp define(kind, head, body, %{module: module, function: function} = env) do
     if module == nil or function != nil do
-      Mote.Behaviour.Error.raise_at(
-        env,
-        env.line,
-        "behaviours and their functions are defined in the body of a module"
-      )
+      Error.raise_at(env, env.line, "behaviours and their functions are defined in the body of a module")
     end
 
     if Written.unquotes?([head | body]) do

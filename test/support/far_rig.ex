@@ -266,6 +266,9 @@ defmodule Mote.FarRig do
     end)
   end
 
+  @doc "How many actors of the machine are referred to for longer than a moment: what other tests drop meanwhile only adds."
+  def least_references(machine), do: Enum.min(for _ <- 1..10, do: count_references(machine))
+
   def count_references(machine) do
     Enum.each(Process.list(), &:erlang.garbage_collect/1)
     Mote.info(machine).references

@@ -131,10 +131,9 @@ defmodule Mote.Behaviour.Beam do
       end
 
     # Not as a remote call: of these the compiler tells where the behaviour is deprecated.
-    quote do:
-            unquote(__MODULE__).become_next(
-              :erlang.apply(__MODULE__, unquote(name), [unquote_splicing(values)])
-            )
+    quote do
+      unquote(__MODULE__).become_next(:erlang.apply(__MODULE__, unquote(name), [unquote_splicing(values)]))
+    end
   end
 
   defp mistake!(env, text), do: Mote.Behaviour.Error.raise_at(env, env.line, text)

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Check do
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Code, Error, Warnings}
-  alias Mote.Behaviour.Check.{Calls, Change, Guards, Names, Nowhere, Stash}
+  alias Mote.Behaviour.Check.{Arguments, Calls, Change, Guards, Names, Nowhere, Stash}
 
   @doc """
   All definitions of a module, checked. `others` are the kinds, names and arities of those that are not among them, as there
@@ -65,7 +65,7 @@ defmodule Mote.Behaviour.Check do
   defp code([%{kind: kind} = first | _] = definitions, names) do
     columns = columns(definitions)
     s = state(kind, columns, names)
-    args = for {name, n} <- Enum.with_index(names_of_arguments(definitions)), do: {name, {:fresh, n}}
+    args = for {name, n} <- Enum.with_index(Arguments.names(definitions)), do: {name, {:fresh, n}}
     {params, s} = Enum.map_reduce(args, s, &bind(&1, first.line, &2))
     visible(definitions, names)
     unreachable(definitions, names)
@@ -76,27 +76,6 @@ defmodule Mote.Behaviour.Check do
     marks = Enum.find_value(definitions, [], &(&1.marks != [] && &1.marks))
     finish(%{first | doc: doc, marks: marks, columns: columns}, params, body, s)
   end
-
-  # As documentation shows them: the name that a clause gives to an argument, if one does.
-  defp names_of_arguments([%{arity: arity} | _] = definitions) do
-    written =
-      for n <- 0..(arity - 1)//1 do
-        Enum.find_value(definitions, fn %{clause: {:clause, _, {:tuple, _, patterns}, _, _}} ->
-          named(Enum.at(patterns, n))
-        end)
-      end
-
-    for {name, n} <- Enum.with_index(written, 1),
-        do: if(name == nil or Enum.count(written, &(&1 == name)) > 1, do: :"arg#{n}", else: name)
-  end
-
-  defp named({:bind, _, {name, _}}), do: name |> Atom.to_string() |> String.trim_leading("_") |> plain()
-  defp named({:all, _, patterns}), do: Enum.find_value(patterns, &named/1)
-  defp named(_), do: nil
-
-  # No word of Elixir that is no variable.
-  defp plain(name) when name in ["", "fn"], do: nil
-  defp plain(name), do: String.to_atom(name)
 
   defp columns(definitions), do: definitions |> Enum.map(& &1.columns) |> Enum.reduce(%{}, &Map.merge/2)
 

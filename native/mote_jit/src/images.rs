@@ -53,7 +53,8 @@ pub(super) fn compiled(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
 
 /// The same, only if there is an image.
 pub(super) fn at_hand(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
-    let making = with(|images| images.find(&ImageKey::of(unit)))?;
+    let key = ImageKey::of(unit);
+    let making = with(|images| images.find(&key))?;
     making.get()?.as_ref()?.place(unit)
 }
 

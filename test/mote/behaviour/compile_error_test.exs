@@ -270,6 +270,12 @@ defmodule Mote.Behaviour.CompileErrorTest do
       @doc "Sums."
       defpure sum([]), do: 0
       defpure sum([h | t]), do: h + sum(t)
+      @deprecated "use +"
+      defpure add(0, _other), do: 0
+      defpure add(first, other), do: first + other
+      defpure pairs({_, _}, _fn, same, same), do: same
+      @doc "Plain."
+      def plain(x), do: x
     end
     """
 
@@ -281,6 +287,10 @@ defmodule Mote.Behaviour.CompileErrorTest do
     File.write!(path, binary)
     {:docs_v1, _, _, _, _, _, docs} = Code.fetch_docs(path)
     File.rm!(path)
+
+    heads =
+      for {{:function, name, arity}, _, head, _, marks} <- docs, into: %{}, do: {{name, arity}, {head, marks}}
+
     docs = for {{:function, name, arity}, _, _, doc, _} <- docs, do: {{name, arity}, doc}
     docs = Map.new(docs)
     assert docs[{:mine, 1}] == %{"en" => "Mine."}
@@ -288,6 +298,14 @@ defmodule Mote.Behaviour.CompileErrorTest do
     assert docs[{:hidden, 1}] == :hidden
     assert docs[{:sum, 1}] == %{"en" => "Sums."}
     assert docs[{:"mote sum", 1}] in [:hidden, nil]
+    assert docs[{:plain, 1}] == %{"en" => "Plain."}
+
+    # Arguments have the names that clauses give them, and attributes are those of the definition that they stand before.
+    assert heads[{:add, 2}] == {["add(first, other)"], %{deprecated: "use +"}}
+    assert {["pairs(arg1, arg2, arg3, arg4)"], _} = heads[{:pairs, 4}]
+    assert {["mine(a)"], mine} = heads[{:mine, 1}]
+    assert {["plain(x)"], plain} = heads[{:plain, 1}]
+    for marks <- [mine, plain], do: refute(Map.has_key?(marks, :deprecated))
   end
 
   test "no warnings of Elixir about what is generated, also for what would be odd in plain Elixir" do

@@ -197,8 +197,8 @@ defmodule Mote.Behaviour.PiecesTest do
       assert error("defactor a(s \\\\ :rand.uniform()) do\n_ -> s\nend") =~ "must be a constant"
     end
 
-    test "attributes before a definition are its own, and documentation has the names of its clauses" do
-      [{adds, _}, {module, binary}] =
+    test "attributes before a definition are its own" do
+      [{adds, _}, {module, _}] =
         Code.compile_string("""
         defmodule Mote.Behaviour.PiecesTest.Adds do
           @callback added(tuple, tuple) :: integer
@@ -207,7 +207,6 @@ defmodule Mote.Behaviour.PiecesTest do
         defmodule Mote.Behaviour.PiecesTest.Marked do
           @behaviour Mote.Behaviour.PiecesTest.Adds
           use Mote.Behaviour
-          @doc "Adds."
           @deprecated "use +"
           defpure add(0, _other), do: 0
           defpure add(first, other), do: first + other
@@ -219,7 +218,6 @@ defmodule Mote.Behaviour.PiecesTest do
           defactor old(n) do
             customer -> send customer, n
           end
-          @doc "Not deprecated."
           def plain(x), do: x
         end
         """)
@@ -227,14 +225,6 @@ defmodule Mote.Behaviour.PiecesTest do
       deprecated = [add: 2, both: 1, both: 2, old: 1]
       assert module.__info__(:deprecated) |> Enum.map(&elem(&1, 0)) |> Enum.sort() == deprecated
       Enum.each([adds, module], &Mote.Compile.purge/1)
-
-      # Other tests may compile without documentation meanwhile.
-      with {:ok, {_, [{_, chunk}]}} <- :beam_lib.chunks(binary, [~c"Docs"]) do
-        {:docs_v1, _, :elixir, _, _, _, docs} = :erlang.binary_to_term(chunk)
-        heads = for {{:function, name, arity}, _, head, _, _} <- docs, into: %{}, do: {{name, arity}, head}
-        assert %{{:add, 2} => ["add(first, other)"], {:added, 2} => ["added(arg1, arg2)"]} = heads
-        assert %{{:both, 2} => ["both(arg1, n)"], {:old, 1} => ["old(n)"]} = heads
-      end
     end
 
     test "a head without defaults, for what is said of all clauses" do
