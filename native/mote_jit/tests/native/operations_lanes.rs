@@ -1,7 +1,7 @@
 //! Loops whose rounds make other loops: native code makes several rounds beside each other (src/body/lanes.rs). Here
 //! they end in each of them: by their count, by fuel, by depth, by what only one of them computes, on both tiers.
 
-use crate::build::{branch, call, k, op, r, ret, says, tail, Build, MODULE};
+use crate::build::{branch, call, k, op, r, ret, says_each, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard_alike, Heard};
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -65,12 +65,12 @@ const ROUNDS: [Round; 13] = [
     Round::Reused,
 ];
 
-/// What is tried: so many rounds, of an inner loop of so many, something in the round whose counter is `at`; from a start,
-/// so deep.
+/// What is tried: one loop of each of so many rounds, of an inner loop of so many, something in the round whose counter is
+/// `at`; from a start, so deep.
 #[derive(Clone, Debug)]
 struct Case {
     round: Round,
-    rounds: i64,
+    rounds: Vec<i64>,
     parts: i64,
     at: i64,
     start: f64,
@@ -79,9 +79,13 @@ struct Case {
 
 impl Case {
     fn of(round: Round, rounds: i64, parts: i64) -> Case {
+        Case::each(round, [rounds], parts)
+    }
+
+    fn each(round: Round, rounds: impl IntoIterator<Item = i64>, parts: i64) -> Case {
         Case {
             round,
-            rounds,
+            rounds: rounds.into_iter().collect(),
             parts,
             at: 0,
             start: 0.0,
@@ -95,16 +99,15 @@ impl Case {
 
     fn unit(&self) -> Vec<u8> {
         let mut b = Build::new();
-        let [zero, one, two, four, parts, rounds, deep, at] =
-            [0, 1, 2, 4, self.parts, self.rounds, self.deep, self.at]
-                .map(|integer| k(b.constant(Constant::Integer(integer))));
+        let [zero, one, two, four, parts, deep, at] = [0, 1, 2, 4, self.parts, self.deep, self.at]
+            .map(|integer| k(b.constant(Constant::Integer(integer))));
         let [start, half, unit, begin, hot, steep] = [self.start, 0.5, 1.0, 2.25, 800.0, -200.0]
             .map(|float| k(b.constant(Constant::Float(float))));
         let far = k(b.constant(Constant::Integer(FIXNUM_MAX - 1)));
-        let uses = |b: &mut Build, name, arity| b.uses(MODULE, name, arity);
+        let uses = |b: &mut Build, name: &str, arity| b.uses(MODULE, name, arity);
         let [fraction, sum, up] = ["fraction", "sum", "up"].map(|name| uses(&mut b, name, 3));
         let stops = uses(&mut b, "stops", 3);
-        let [middle, down] = ["middle", "down"].map(|name| uses(&mut b, name, 1));
+        let middle = uses(&mut b, "middle", 1);
         let outer = uses(&mut b, "outer", 3);
 
         let part = vec![
@@ -263,31 +266,37 @@ impl Case {
             _ => vec![],
         };
         let around = [going, goes_on, computes, again, ends].concat();
-        let (first, handed, start) = match self.round {
-            Round::Rising => (zero, rounds, start),
-            Round::Fixed => (rounds, begin, start),
-            Round::Integers | Round::Far => (rounds, zero, at),
-            _ => (rounds, zero, start),
-        };
-        let goes_down = vec![
-            is(r(0), zero, 3),
-            call(1, outer, [first, handed, start]),
-            ret(r(1)),
-            op(1, P::Sub, [r(0), one]),
-            call(1, down, [r(1)]),
-            Instr::Move { dst: 2, src: r(1) },
-            ret(r(2)),
-        ];
-        let b = b
+        let mut b = b
             .function("fraction", 3, part)
             .function("sum", 3, adds)
             .function("up", 3, rises)
             .function("stops", 3, aborts)
             .function("middle", 1, in_the_middle)
-            .function("outer", 3, around)
-            .function("down", 1, goes_down);
-        let code = says(call(1, down, [deep]));
-        encode(&b.behaviour("all", 0, code).0)
+            .function("outer", 3, around);
+        let mut calls = vec![];
+        for rounds in &self.rounds {
+            let name = format!("down{rounds}");
+            let down = uses(&mut b, &name, 1);
+            let rounds = k(b.constant(Constant::Integer(*rounds)));
+            let (first, handed, start) = match self.round {
+                Round::Rising => (zero, rounds, start),
+                Round::Fixed => (rounds, begin, start),
+                Round::Integers | Round::Far => (rounds, zero, at),
+                _ => (rounds, zero, start),
+            };
+            let goes_down = vec![
+                is(r(0), zero, 3),
+                call(1, outer, [first, handed, start]),
+                ret(r(1)),
+                op(1, P::Sub, [r(0), one]),
+                call(1, down, [r(1)]),
+                Instr::Move { dst: 2, src: r(1) },
+                ret(r(2)),
+            ];
+            b = b.function(&name, 1, goes_down);
+            calls.push(call(1, down, [deep]));
+        }
+        encode(&b.behaviour("all", 0, says_each(calls)).0)
     }
 }
 
@@ -295,23 +304,26 @@ fn is(left: Operand, right: Operand, label: u32) -> Instr {
     Instr::Match { left, right, label }
 }
 
-/// What is said in one turn with plenty of fuel.
-fn said(case: &Case) -> String {
+/// What is said in one turn with plenty of fuel, of each number of rounds.
+fn said(case: &Case) -> Vec<String> {
     let heard = case.compare(PLENTY);
-    assert_eq!(heard.messages.len(), 1, "{case:?}: {heard:?}");
-    heard.messages[0].clone()
+    assert_eq!(
+        heard.messages.len(),
+        case.rounds.len(),
+        "{case:?}: {heard:?}"
+    );
+    heard.messages
 }
 
 #[test]
 fn the_count_ends_in_each_round() {
     for round in ROUNDS {
         for parts in [0, 1, 4] {
-            for rounds in 0..MANY {
-                let at = -1;
-                let answer = said(&Case {
-                    at,
-                    ..Case::of(round, rounds, parts)
-                });
+            let answers = said(&Case {
+                at: -1,
+                ..Case::each(round, 0..MANY, parts)
+            });
+            for (rounds, answer) in answers.iter().enumerate() {
                 assert_ne!(answer, ":undefined", "{round:?}, {rounds} of {parts}");
             }
         }
@@ -338,7 +350,7 @@ fn one_round_is_not_usual() {
                         ..Case::of(round, rounds, parts)
                     });
                     let fine = at == 0 || round == Round::Outside && parts == 0;
-                    let is = answer == ":undefined";
+                    let is = answer == [":undefined"];
                     // Fractions of what is negative may happen to divide by zero, too.
                     assert!(is != fine || round == Round::Outside, "{round:?}, {at}");
                     undefined += usize::from(is);
@@ -364,13 +376,11 @@ fn the_first_comparison_ends_a_loop() {
 fn what_is_handed_on_is_large_or_small() {
     for start in [f64::MAX, -f64::MAX, 1e300, -0.0, 5e-324, 1e-310] {
         for round in [Round::Erfc, Round::Constants, Round::Fixed, Round::Hidden] {
-            for rounds in [3, 4, 9] {
-                said(&Case {
-                    at: -1,
-                    start,
-                    ..Case::of(round, rounds, 3)
-                });
-            }
+            said(&Case {
+                at: -1,
+                start,
+                ..Case::each(round, [3, 4, 9], 3)
+            });
         }
     }
     for parts in [0, 1, 2] {
@@ -378,16 +388,15 @@ fn what_is_handed_on_is_large_or_small() {
             at: -(1 << 61),
             ..Case::of(Round::Far, 5, parts)
         });
-        assert_eq!(answer.starts_with("Big {"), parts > 1, "{answer}");
+        let big = answer[0].starts_with("Big {");
+        assert_eq!(big, parts > 1, "{answer:?}");
     }
     // Integers that do not fit in one of the rounds.
     for at in [1 << 60, (1 << 61) - 2, (1 << 62) - 30, (1 << 62) - 1] {
-        for rounds in [3, 4, 9] {
-            said(&Case {
-                at,
-                ..Case::of(Round::Integers, rounds, 2)
-            });
-        }
+        said(&Case {
+            at,
+            ..Case::each(Round::Integers, [3, 4, 9], 2)
+        });
     }
 }
 

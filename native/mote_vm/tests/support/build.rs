@@ -53,11 +53,17 @@ pub fn tail(function: u32, args: impl Into<Vec<Operand>>) -> Instr {
 
 /// The code of a behaviour without captures that sends whom its message names what a call leaves in register 1.
 pub fn says(call: Instr) -> Vec<Instr> {
+    says_each([call])
+}
+
+/// The same of several calls, one after the other.
+pub fn says_each(calls: impl IntoIterator<Item = Instr>) -> Vec<Instr> {
     let send = Instr::Send {
         target: r(0),
         message: r(1),
     };
-    vec![call, send, Instr::Done]
+    let said = calls.into_iter().flat_map(|call| [call, send.clone()]);
+    said.chain([Instr::Done]).collect()
 }
 
 /// The end of a function.
