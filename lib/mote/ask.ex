@@ -202,21 +202,40 @@ defmodule Mote.Ask do
   def await_many(asks, timeout \\ @timeout) do
     owned_all!(asks)
     Question.timeout!(timeout)
-    await_many(asks, Question.deadline(timeout), {asks, timeout}, [])
+    {came, failed} = collect(asks, Question.deadline(timeout), :first_failure)
+
+    case Enum.split_with(asks, &(&1.ref == failed)) do
+      {[], all} ->
+        answers(all, came, {asks, timeout}, [])
+
+      {[ask | _], others} ->
+        {result, came} = taken(came, ask)
+        fail(result, others, came, {asks, timeout})
+    end
   end
 
-  defp await_many([], _deadline, _call, answers), do: Enum.reverse(answers)
+  defp answers([], _came, _call, answers), do: Enum.reverse(answers)
 
-  defp await_many([ask | rest], deadline, {asks, timeout} = call, answers) do
-    case look(ask, Question.left(deadline)) || Question.ignore(open_of(ask), context(ask)) do
-      {:ok, answer} ->
-        await_many(rest, deadline, call, [answer | answers])
+  defp answers([ask | rest], came, call, answers) do
+    {result, came} = taken(came, ask)
 
-      failed ->
-        # A caller that catches the exit has no use for the others' answers.
-        rest |> Enum.map(&{open_of(&1), &1}) |> Question.ignore_all(&context/1)
-        exit({why(failed), {Mote, :await_many, [asks, timeout]}})
+    case result || given_up(ask) do
+      {:ok, answer} -> answers(rest, came, call, [answer | answers])
+      failed -> fail(failed, rest, came, call)
     end
+  end
+
+  defp given_up(ask) do
+    open = open_of(ask)
+    if Question.ended?(open), do: ended!(ask), else: Question.ignore(open, context(ask))
+  end
+
+  # A caller that catches the exit has no use for the others' answers.
+  defp fail(result, others, came, {asks, timeout}) do
+    {here, open} = Enum.split_with(others, &is_map_key(came, &1.ref))
+    Enum.each(here, &taken(came, &1))
+    open |> Enum.map(&{open_of(&1), &1}) |> Question.ignore_all(&context/1)
+    exit({why(result), {Mote, :await_many, [asks, timeout]}})
   end
 
   # The reason of an exit.
@@ -240,8 +259,15 @@ defmodule Mote.Ask do
   def yield_many(asks, timeout \\ @timeout) do
     owned_all!(asks)
     Question.timeout!(timeout)
-    deadline = Question.deadline(timeout)
-    Enum.map(asks, &{&1, with(:ended <- poll(&1, Question.left(deadline)), do: nil)})
+    {came, nil} = collect(asks, Question.deadline(timeout), :all)
+
+    {results, _came} =
+      Enum.map_reduce(asks, came, fn ask, came ->
+        {result, came} = taken(came, ask)
+        {{ask, result}, came}
+      end)
+
+    results
   end
 
   @doc "See `Mote.ignore/1`."
@@ -279,6 +305,9 @@ defmodule Mote.Ask do
   def not_own!(address) do
     if Worker.own?(address), do: raise(Error.from(:own_turn, address: address))
   end
+
+  defp collect(asks, deadline, until), do: asks |> Enum.map(&open_of/1) |> Question.collect(deadline, until)
+  defp taken(came, ask), do: Question.came(came, open_of(ask), context(ask))
 
   # The answer, if it comes in time.
   defp look(ask, timeout) do

@@ -155,6 +155,15 @@ defmodule Mote.AskTest do
       assert Task.await(asker, 60_000) == for(n <- 0..99, do: {:ok, n})
     end
 
+    test "knows who has failed before its turn", %{machine: machine, echo: echo, late: late} do
+      failing = Mote.create(machine, Actors.failing(1))
+
+      assert [{:ok, :late}, {:error, %Error{reason: :aborted, context: %{address: ^failing}}}, {:ok, 100}] =
+               Mote.ask_all([late, failing, echo], 100)
+
+      nothing_left(0)
+    end
+
     test "a machine that is killed answers nothing, and the others do", %{echo: echo, late: late} do
       {:ok, doomed} = Mote.start_link()
       Process.unlink(doomed)

@@ -300,6 +300,43 @@ defmodule Mote.AsyncTest do
       assert {{:aborted, _, _}, {Mote, :await_many, _}} = catch_exit(Mote.await_many(asks))
       nothing_left(80)
     end
+
+    test "fails as soon as any fails, and cancels all", %{machine: machine, echo: echo, late: late} do
+      failing = Mote.create(machine, Actors.failing(1))
+      asks = [Mote.async(late, 60_000), Mote.async(echo, 1), Mote.async(failing, 1), Mote.async(late, 60_000)]
+
+      assert {{:aborted, _, _}, {Mote, :await_many, [^asks, :infinity]}} =
+               catch_exit(Mote.await_many(asks, :infinity))
+
+      assert Mote.info(machine).questions.open == 0
+      nothing_left(0)
+    end
+
+    test "finds the answers in whatever order they come, among other messages", %{machine: machine} do
+      silent = Mote.create(machine, Actors.forward(self()))
+
+      for wait <- [
+            &Mote.await_many/1,
+            &(&1 |> Mote.yield_many() |> Enum.map(fn {_, {:ok, answer}} -> answer end))
+          ] do
+        asks = for _ <- 1..50, do: Mote.async(silent, :what)
+        customers = for _ <- asks, do: assert_receive({%Customer{}, :what}) |> elem(0)
+        strays = [{make_ref(), :stray}, {:DOWN, make_ref(), :process, self(), :stray}]
+        for stray <- strays, do: send(self(), stray)
+        for {customer, n} <- customers |> Enum.with_index() |> Enum.reverse(), do: Mote.send(customer, n)
+        assert wait.(asks) == Enum.to_list(0..49)
+        for stray <- strays, do: assert_received(^stray)
+        nothing_left(0)
+      end
+    end
+
+    test "returns the answer to a question once", %{echo: echo} do
+      ask = Mote.async(echo, 1)
+      assert Mote.yield_many([ask, ask]) == [{ask, {:ok, 1}}, {ask, nil}]
+      twice = Mote.async(echo, 2)
+      assert_raise ArgumentError, fn -> Mote.await_many([twice, twice]) end
+      nothing_left(0)
+    end
   end
 
   describe "yield" do

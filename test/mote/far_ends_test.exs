@@ -75,7 +75,8 @@ defmodule Mote.FarEndsTest do
   test "what a node held that is killed is let go", context do
     making = at(context.home, :create, [Home, Behaviours.making()])
     at(context.home, :collect, [Home])
-    before = at(context.home, :least_references, [Home])
+    at(context.away, :collect, [Away])
+    before = at(context.home, :settled_references, [Home])
     at(context.away, :forget, [Away, making, 300])
     at(context.home, :collect, [Home])
     assert at(context.home, :count_references, [Home]) >= before + 300

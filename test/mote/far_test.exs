@@ -108,7 +108,8 @@ defmodule Mote.FarTest do
   test "what a node has from another one keeps its actors, and no longer", context do
     making = at(context.home, :create, [Home, Behaviours.making()])
     at(context.home, :collect, [Home])
-    before = at(context.home, :least_references, [Home])
+    at(context.away, :collect, [Away])
+    before = at(context.home, :settled_references, [Home])
     keeping = at(context.away, :forget, [Away, making, 500])
     at(context.away, :collect, [Away])
     at(context.home, :collect, [Home])

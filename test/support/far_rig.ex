@@ -266,8 +266,17 @@ defmodule Mote.FarRig do
     end)
   end
 
-  @doc "How many actors of the machine are referred to for longer than a moment: what other tests drop meanwhile only adds."
-  def least_references(machine), do: Enum.min(for _ <- 1..10, do: count_references(machine))
+  @doc "How many actors of the machine are referred to once nothing changes any more: what earlier tests had is dropped."
+  def settled_references(machine, last \\ nil, same \\ 0) do
+    now = count_references(machine)
+
+    if same == 5 do
+      now
+    else
+      Process.sleep(50)
+      settled_references(machine, now, if(now == last, do: same + 1, else: 0))
+    end
+  end
 
   def count_references(machine) do
     Enum.each(Process.list(), &:erlang.garbage_collect/1)

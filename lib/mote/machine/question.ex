@@ -8,6 +8,9 @@ defmodule Mote.Machine.Question do
 
   alias Mote.{Address, Error, Far, Native}
 
+  @typedoc "What the message begins with."
+  @type tag :: reference | nonempty_improper_list(reference, non_neg_integer)
+
   @typedoc "The tag of the message and the asker's side."
   @type open :: {reference, asker}
 
@@ -112,15 +115,16 @@ defmodule Mote.Machine.Question do
           [Address.t()],
           timeout,
           (Address.t() -> keyword),
-          (Address.t(), reference -> reference | atom)
+          (Address.t(), tag -> reference | atom)
         ) ::
           [{:ok, term} | {:error, Error.t()}]
   def put_all(addresses, timeout, context, ask) do
-    until = {deadline(timeout), timeout, context}
+    # One reference for all and a number for each: so an answer that comes before its turn is known to be one of them.
+    all = make_ref()
 
     asked =
-      for address <- addresses do
-        tag = make_ref()
+      for {address, n} <- Enum.with_index(addresses) do
+        tag = [all | n]
         asker = ask.(address, tag)
 
         if is_reference(asker),
@@ -130,36 +134,54 @@ defmodule Mote.Machine.Question do
 
     machines = for({_, _, %{machine: native}} <- asked, do: native) |> Enum.uniq()
     watched = Map.new(machines, &{Process.monitor(Native.machine_owner(&1)), &1})
-    results = await_all(asked, watched, until)
+    results = await_all(asked, %{}, {all, watched, deadline(timeout), timeout, context})
     for {monitor, _} <- watched, do: Process.demonitor(monitor, [:flush])
     results
   end
 
-  # What is open has three elements, a result has two.
-  defp await_all([], _watched, _until), do: []
-  defp await_all([{_, _} = result | rest], watched, until), do: [result | await_all(rest, watched, until)]
+  # What is open has three elements, a result has two. `early` has what came before its turn, by number: so a mailbox in which
+  # many answers wait is gone through once, in whatever order they have come.
+  defp await_all([], _early, _until), do: []
+  defp await_all([{_, _} = result | rest], early, until), do: [result | await_all(rest, early, until)]
 
-  defp await_all([{tag, _, address} = open | rest] = all, watched, {deadline, _, context} = until) do
+  defp await_all([{[_ | n], _asker, address} | rest], early, until) when is_map_key(early, n),
+    do: [answered(early[n], address, until) | await_all(rest, early, until)]
+
+  defp await_all([{[_ | n], _asker, address} = open | rest] = opens, early, until) do
+    {all, watched, deadline, _timeout, _context} = until
+
     receive do
-      {^tag, answer} ->
-        [{:ok, answer} | await_all(rest, watched, until)]
+      {[^all | ^n], answer} ->
+        [{:ok, answer} | await_all(rest, early, until)]
 
-      {^tag, :mote_failed, reason} ->
-        [{:error, Error.from(reason, context.(address))} | await_all(rest, watched, until)]
+      {[^all | ^n], :mote_failed, reason} ->
+        [answered({:mote_failed, reason}, address, until) | await_all(rest, early, until)]
+
+      {[^all | other], answer} ->
+        await_all(opens, Map.put(early, other, {:ok, answer}), until)
+
+      {[^all | other], :mote_failed, reason} ->
+        await_all(opens, Map.put(early, other, {:mote_failed, reason}), until)
 
       {:DOWN, monitor, _, _, _} when is_map_key(watched, monitor) ->
-        all |> Enum.map(&lost(&1, watched[monitor], context)) |> await_all(watched, until)
+        opens |> Enum.map(&lost(&1, watched[monitor], early, until)) |> await_all(early, until)
     after
-      left(deadline) -> [late(open, until) | await_all(rest, watched, until)]
+      left(deadline) -> [late(open, until) | await_all(rest, early, until)]
     end
   end
 
-  defp lost({tag, asker, %{machine: native} = address}, native, context),
-    do: give_up(tag, asker, context.(address), :machine_down)
+  defp answered({:ok, _answer} = answered, _address, _until), do: answered
 
-  defp lost(other, _native, _context), do: other
+  defp answered({:mote_failed, reason}, address, {_, _, _, _, context}),
+    do: {:error, Error.from(reason, context.(address))}
 
-  defp late({tag, asker, %{machine: native} = address}, {_, timeout, context}) do
+  defp lost({[_ | n] = tag, asker, %{machine: native} = address}, native, early, {_, _, _, _, context})
+       when not is_map_key(early, n),
+       do: give_up(tag, asker, context.(address), :machine_down)
+
+  defp lost(other, _native, _early, _until), do: other
+
+  defp late({tag, asker, %{machine: native} = address}, {_, _, _, timeout, context}) do
     # What is on its way now never comes if the machine breaks down.
     monitor = :erlang.monitor(:process, Native.machine_owner(native), tag: tag)
     result = give_up(tag, asker, [timeout: timeout] ++ context.(address), :timeout)
@@ -177,6 +199,57 @@ defmodule Mote.Machine.Question do
     after
       timeout -> nil
     end
+  end
+
+  @doc """
+  Takes what comes for several in the order in which it comes, so that a mailbox in which many answers wait is gone through once:
+  until all has come, the deadline is over, or, if `until` says so, one has failed. What was ended before is not waited for.
+
+  Returns what `came/3` takes, and the tag of the first that has failed.
+  """
+  @spec collect([open], integer | :infinity, :all | :first_failure) :: {map, reference | nil}
+  def collect(opens, deadline, until) do
+    {ended, open} = Enum.split_with(opens, &ended?/1)
+
+    with {came, nil} <- collect(tags(ended), %{}, deadline(0), until),
+         do: collect(tags(open), came, deadline, until)
+  end
+
+  defp tags(opens), do: Map.new(opens, fn {tag, _asker} -> {tag, nil} end)
+
+  defp collect(tags, came, _deadline, _until) when tags == %{}, do: {came, nil}
+
+  defp collect(tags, came, deadline, until) do
+    {tag, what} =
+      receive do
+        {tag, answer} when is_map_key(tags, tag) -> {tag, {:ok, answer}}
+        {tag, :mote_failed, reason} when is_map_key(tags, tag) -> {tag, {:mote_failed, reason}}
+        {:DOWN, tag, _, _, _} when is_map_key(tags, tag) -> {tag, :down}
+      after
+        left(deadline) -> {nil, nil}
+      end
+
+    cond do
+      tag == nil -> {came, nil}
+      until == :first_failure and not match?({:ok, _}, what) -> {Map.put(came, tag, what), tag}
+      true -> collect(Map.delete(tags, tag), Map.put(came, tag, what), deadline, until)
+    end
+  end
+
+  @doc "What has come for one of those that were collected, once; `nil` if nothing has."
+  @spec came(map, open, keyword) :: {{:ok, term} | {:error, Error.t()} | nil, map}
+  def came(came, {tag, asker}, context) do
+    {what, came} = Map.pop(came, tag)
+
+    result =
+      case what do
+        nil -> nil
+        {:ok, answer} -> done(tag, asker, {:ok, answer})
+        {:mote_failed, reason} -> done(tag, asker, {:error, Error.from(reason, context)})
+        :down -> done(tag, asker, give_up(tag, asker, context, gone(asker)))
+      end
+
+    {result, came}
   end
 
   @doc """
