@@ -141,6 +141,8 @@ defmodule Mote.FarFuzzTest do
     end
 
     for process <- [Gate, Lease, Mote.Far.Supervisor], do: assert(Process.alive?(Process.whereis(process)))
+    # These porters are of no other node.
+    refute is_map_key(Mote.nodes(), node())
     # What it had asked for, and leases, are over.
     assert eventually(fn -> Mote.info(machine).questions.open == 0 end)
   end

@@ -3,6 +3,7 @@ defmodule Mote.MoveTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
+  import Mote.Processes
 
   alias Mote.{Actors, Error, Library}
 
@@ -133,6 +134,20 @@ defmodule Mote.MoveTest do
         assert for({_, {^who, n}} <- got, do: n) == Enum.to_list(1..count)
       end
     end
+  end
+
+  test "what it has sent to a process before comes before what it sends from there", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.numbering(self(), 0))
+    postman = postman(one)
+    :ok = :sys.suspend(postman)
+    for n <- 1..2_000, do: Mote.send(actor, n)
+    move = Task.async(fn -> Mote.move(actor, two) end)
+    for n <- 2_001..2_100, do: Mote.send(actor, n)
+    assert Task.yield(move, 100) == nil
+    :ok = :sys.resume(postman)
+    assert {:ok, _moved} = Task.await(move, 60_000)
+    got = for _ <- 1..2_100, do: assert_receive({n, _} when is_integer(n), 60_000)
+    assert got == for(n <- 1..2_100, do: {n - 1, n})
   end
 
   test "what it has stashed goes along", %{one: one, two: two} do

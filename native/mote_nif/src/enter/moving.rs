@@ -1,6 +1,6 @@
 //! Actors that leave for other machines: holding them between two turns, and letting them go on (mote_vm/src/machine/moving.rs).
 use crate::codec::budget::Means;
-use crate::deliver::mail::tell;
+use crate::deliver::mail::{tell, tell_last};
 use crate::enter::create::{behaviour, prepare, BehaviourParts};
 use crate::enter::question::inquiry;
 use crate::enter::target::Addressee;
@@ -35,7 +35,8 @@ pub fn hold<'a>(
                     return false;
                 }
                 let is_held = seen.is_ok();
-                tell(machine, customer.pid(), |env, decoder| {
+                // Only then it may run elsewhere: what it has sent to processes comes before what it sends from there.
+                tell_last(machine, customer.pid(), |env, decoder| {
                     let answer = match seen {
                         Err(why) => word(why).encode(env),
                         Ok(seen) => {
