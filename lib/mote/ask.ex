@@ -202,26 +202,21 @@ defmodule Mote.Ask do
   def await_many(asks, timeout \\ @timeout) do
     owned_all!(asks)
     Question.timeout!(timeout)
-    {came, failed} = collect(asks, Question.deadline(timeout), :first_failure)
+    {results, failed} = collect(asks, Question.deadline(timeout), :first_failure)
 
-    case Enum.split_with(asks, &(&1.ref == failed)) do
-      {[], all} ->
-        answers(all, came, {asks, timeout}, [])
-
-      {[ask | _], others} ->
-        {result, came} = taken(came, ask)
-        fail(result, others, came, {asks, timeout})
-    end
+    if failed,
+      do: fail(results[failed], asks, results, {asks, timeout}),
+      else: answers(asks, results, {asks, timeout}, [])
   end
 
-  defp answers([], _came, _call, answers), do: Enum.reverse(answers)
+  defp answers([], _results, _call, answers), do: Enum.reverse(answers)
 
-  defp answers([ask | rest], came, call, answers) do
-    {result, came} = taken(came, ask)
+  defp answers([ask | rest], results, call, answers) do
+    {result, results} = Map.pop(results, ask.ref)
 
     case result || given_up(ask) do
-      {:ok, answer} -> answers(rest, came, call, [answer | answers])
-      failed -> fail(failed, rest, came, call)
+      {:ok, answer} -> answers(rest, results, call, [answer | answers])
+      failed -> fail(failed, rest, results, call)
     end
   end
 
@@ -231,11 +226,10 @@ defmodule Mote.Ask do
   end
 
   # A caller that catches the exit has no use for the others' answers.
-  defp fail(result, others, came, {asks, timeout}) do
-    {here, open} = Enum.split_with(others, &is_map_key(came, &1.ref))
-    Enum.each(here, &taken(came, &1))
-    open |> Enum.map(&{open_of(&1), &1}) |> Question.ignore_all(&context/1)
-    exit({why(result), {Mote, :await_many, [asks, timeout]}})
+  defp fail(result, asks, results, {all, timeout}) do
+    open = for ask <- asks, not is_map_key(results, ask.ref), do: {open_of(ask), ask}
+    Question.ignore_all(open, &context/1)
+    exit({why(result), {Mote, :await_many, [all, timeout]}})
   end
 
   # The reason of an exit.
@@ -259,15 +253,15 @@ defmodule Mote.Ask do
   def yield_many(asks, timeout \\ @timeout) do
     owned_all!(asks)
     Question.timeout!(timeout)
-    {came, nil} = collect(asks, Question.deadline(timeout), :all)
+    {results, nil} = collect(asks, Question.deadline(timeout), :all)
 
-    {results, _came} =
-      Enum.map_reduce(asks, came, fn ask, came ->
-        {result, came} = taken(came, ask)
-        {{ask, result}, came}
+    {yielded, _} =
+      Enum.map_reduce(asks, results, fn ask, results ->
+        {result, results} = Map.pop(results, ask.ref)
+        {{ask, result}, results}
       end)
 
-    results
+    yielded
   end
 
   @doc "See `Mote.ignore/1`."
@@ -306,8 +300,8 @@ defmodule Mote.Ask do
     if Worker.own?(address), do: raise(Error.from(:own_turn, address: address))
   end
 
-  defp collect(asks, deadline, until), do: asks |> Enum.map(&open_of/1) |> Question.collect(deadline, until)
-  defp taken(came, ask), do: Question.came(came, open_of(ask), context(ask))
+  defp collect(asks, deadline, until),
+    do: asks |> Enum.map(&{open_of(&1), &1}) |> Question.collect(deadline, until, &context/1)
 
   # The answer, if it comes in time.
   defp look(ask, timeout) do

@@ -330,6 +330,17 @@ defmodule Mote.AsyncTest do
       end
     end
 
+    test "takes an answer that comes after its machine has gone", %{machine: machine} do
+      silent = Mote.create(machine, Actors.forward(self()))
+      asks = for _ <- 1..2, do: Mote.async(silent, :what)
+      customers = for _ <- asks, do: assert_receive({%Customer{}, :what}) |> elem(0)
+      # As when the machine ends at that moment.
+      for ask <- asks, do: send(self(), {:DOWN, ask.ref, :process, machine, :killed})
+      for {customer, n} <- Enum.with_index(customers), do: Mote.send(customer, n)
+      assert Mote.await_many(asks) == [0, 1]
+      nothing_left(0)
+    end
+
     test "returns the answer to a question once", %{echo: echo} do
       ask = Mote.async(echo, 1)
       assert Mote.yield_many([ask, ask]) == [{ask, {:ok, 1}}, {ask, nil}]

@@ -202,55 +202,55 @@ defmodule Mote.Machine.Question do
   end
 
   @doc """
-  Takes what comes for several in the order in which it comes, so that a mailbox in which many answers wait is gone through once:
-  until all has come, the deadline is over, or, if `until` says so, one has failed. What was ended before is not waited for.
+  Waits for several, given with a value each: until all have ended, the deadline is over, or, if `until` says so, one has failed. What
+  was ended before is not waited for. Takes what comes in the order in which it comes, so that a mailbox in which many answers wait
+  is gone through once. `context` returns what goes into a value's errors.
 
-  Returns what `came/3` takes, and the tag of the first that has failed.
+  Returns the results by tag, and the tag of the one that has failed.
   """
-  @spec collect([open], integer | :infinity, :all | :first_failure) :: {map, reference | nil}
-  def collect(opens, deadline, until) do
-    {ended, open} = Enum.split_with(opens, &ended?/1)
+  @spec collect([{open, value}], integer | :infinity, :all | :first_failure, (value -> keyword)) ::
+          {%{reference => {:ok, term} | {:error, Error.t()}}, reference | nil}
+        when value: term
+  def collect(opens, deadline, until, context) do
+    {ended, open} = Enum.split_with(opens, fn {open, _value} -> ended?(open) end)
 
-    with {came, nil} <- collect(tags(ended), %{}, deadline(0), until),
-         do: collect(tags(open), came, deadline, until)
+    with {results, nil} <- collect(by_tag(ended), %{}, deadline(0), until, context),
+         do: collect(by_tag(open), results, deadline, until, context)
   end
 
-  defp tags(opens), do: Map.new(opens, fn {tag, _asker} -> {tag, nil} end)
+  defp by_tag(opens), do: Map.new(opens, fn {{tag, asker}, value} -> {tag, {asker, value}} end)
 
-  defp collect(tags, came, _deadline, _until) when tags == %{}, do: {came, nil}
+  defp collect(open, results, _deadline, _until, _context) when open == %{}, do: {results, nil}
 
-  defp collect(tags, came, deadline, until) do
-    {tag, what} =
-      receive do
-        {tag, answer} when is_map_key(tags, tag) -> {tag, {:ok, answer}}
-        {tag, :mote_failed, reason} when is_map_key(tags, tag) -> {tag, {:mote_failed, reason}}
-        {:DOWN, tag, _, _, _} when is_map_key(tags, tag) -> {tag, :down}
-      after
-        left(deadline) -> {nil, nil}
-      end
+  defp collect(open, results, deadline, until, context) do
+    case arrival(open, left(deadline)) do
+      nil ->
+        {results, nil}
 
-    cond do
-      tag == nil -> {came, nil}
-      until == :first_failure and not match?({:ok, _}, what) -> {Map.put(came, tag, what), tag}
-      true -> collect(Map.delete(tags, tag), Map.put(came, tag, what), deadline, until)
+      {tag, what} ->
+        {{asker, value}, open} = Map.pop!(open, tag)
+        result = done(tag, asker, result(what, tag, asker, context.(value)))
+        results = Map.put(results, tag, result)
+
+        if until == :first_failure and elem(result, 0) == :error,
+          do: {results, tag},
+          else: collect(open, results, deadline, until, context)
     end
   end
 
-  @doc "What has come for one of those that were collected, once; `nil` if nothing has."
-  @spec came(map, open, keyword) :: {{:ok, term} | {:error, Error.t()} | nil, map}
-  def came(came, {tag, asker}, context) do
-    {what, came} = Map.pop(came, tag)
-
-    result =
-      case what do
-        nil -> nil
-        {:ok, answer} -> done(tag, asker, {:ok, answer})
-        {:mote_failed, reason} -> done(tag, asker, {:error, Error.from(reason, context)})
-        :down -> done(tag, asker, give_up(tag, asker, context, gone(asker)))
-      end
-
-    {result, came}
+  defp arrival(open, timeout) do
+    receive do
+      {tag, answer} when is_map_key(open, tag) -> {tag, {:ok, answer}}
+      {tag, :mote_failed, reason} when is_map_key(open, tag) -> {tag, {:mote_failed, reason}}
+      {:DOWN, tag, _, _, _} when is_map_key(open, tag) -> {tag, :down}
+    after
+      timeout -> nil
+    end
   end
+
+  defp result({:ok, answer}, _tag, _asker, _context), do: {:ok, answer}
+  defp result({:mote_failed, reason}, _tag, _asker, context), do: {:error, Error.from(reason, context)}
+  defp result(:down, tag, asker, context), do: give_up(tag, asker, context, gone(asker))
 
   @doc """
   Waits for any of several, given with a value each; gives up on all, and returns that one's value. `context` returns
