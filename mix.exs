@@ -143,7 +143,6 @@ defmodule Mote.MixProject do
       "Writing behaviours": [
         Mote.Behaviour,
         Mote.Directory,
-        Mote.Shards,
         ~r/^Mote.Library/,
         Mote.Total,
         Mote.Vector,

@@ -139,8 +139,6 @@ defmodule Mote.Telemetry do
     * `:interval` - milliseconds between two periodic events (default 1000). When the machine ends, the last ones come
       before their time.
 
-  What nodes tell of keys that move between them is in `Mote.Shards`.
-
   A handler runs in the process that tells. One that is slow delays what that machine tells, and its end, but no turn.
 
       Mote.start_link(name: MyApp.Mote, telemetry: [interval: 5_000])

@@ -1,5 +1,5 @@
 defmodule Mote.Far.Home do
-  # What a porter does for a process of another node: creating actors in a machine of this one, moving and keeping its actors.
+  # What a porter does for a process of another node that gives a machine of this one: creating actors.
   @moduledoc false
 
   alias Mote.{Behaviour, Error}
@@ -8,13 +8,13 @@ defmodule Mote.Far.Home do
   @typedoc "What it has come to, or why not."
   @type created :: {:ok, term} | {:error, Exception.t()}
 
-  @doc "Runs a function of Mote for a process of the node `from`."
-  @spec create(:create | :create_many | :move | :keep, [term], node) :: created
-  def create(function, args, from) when function in [:create, :create_many, :move, :keep] do
+  @doc "Runs `Mote.create` or `Mote.create_many` for a process of the node `from`."
+  @spec create(:create | :create_many, [term], node) :: created
+  def create(function, args, from) when function in [:create, :create_many] do
     {:ok, apply(Mote, function, args)}
   rescue
     error in Error -> {:error, named(error, from)}
-    error -> {:error, error}
+    error in ArgumentError -> {:error, error}
   end
 
   defp named(%{reason: :stale_behaviour, context: %{behaviour: %Behaviour{} = behaviour}} = error, from) do

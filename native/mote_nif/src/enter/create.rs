@@ -16,8 +16,7 @@ const BATCH: usize = 500;
 /// Parts that creating an actor counts as, beside those of its captures.
 const PARTS: usize = 2;
 
-/// Module, name and version.
-pub type BehaviourParts = (Name, Name, u64);
+type BehaviourParts = (Name, Name, u64);
 
 pub fn create_within<'a>(
     env: Env<'a>,
@@ -129,7 +128,7 @@ fn make_many<'a>(
 }
 
 /// The present version of a behaviour, if it is that one.
-pub fn behaviour(
+fn behaviour(
     machine: &Machine,
     (Name(module), Name(name), version): BehaviourParts,
     captures: usize,

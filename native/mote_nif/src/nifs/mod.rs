@@ -65,7 +65,6 @@ pub mod fault;
 pub mod futures;
 pub mod machines;
 pub mod mail;
-pub mod moves;
 pub mod nodes;
 pub mod outboxes;
 pub mod questions;
