@@ -105,11 +105,11 @@ defmodule Mote.Compile do
     %{turn | timers: [], cancelled: length(turn.cancelled), effects: effects}
   end
 
-  @doc "Forgets a module."
+  @doc "Forgets a module. What a process still has of it stays: that process would be killed otherwise."
   def purge(module) do
     # In this order: what is deleted is kept as old code until it is purged.
     :code.delete(module)
-    :code.purge(module)
+    :code.soft_purge(module)
   end
 
   defp outcome(fun) do
