@@ -117,8 +117,9 @@ defmodule Mote.RaisedLibraryTest do
       arguments = Tuple.insert_at(bounds, 0, source)
       raised = Mote.Raised.exception({:raised, {__MODULE__, 1, {library, :slice_range}}, arguments})
       # Which exception it is depends on the release.
-      assert raised.__struct__ == no_range(Tuple.to_list(bounds)).__struct__
-      assert Exception.message(raised) =~ ~r/ranges|Range.new/
+      expected = no_range(Tuple.to_list(bounds))
+      assert raised.__struct__ == expected.__struct__
+      assert Exception.message(raised) == Exception.message(expected)
     end
   end
 

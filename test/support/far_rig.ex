@@ -267,15 +267,16 @@ defmodule Mote.FarRig do
   end
 
   @doc "How many actors of the machine are referred to once nothing changes any more: what earlier tests had is dropped."
-  def settled_references(machine, last \\ nil, same \\ 0) do
-    now = count_references(machine)
+  def settled_references(machine) do
+    Mote.Eventually.eventually(fn ->
+      counts = for _ <- 1..6, do: counted_later(machine)
+      if Enum.uniq(counts) == [hd(counts)], do: hd(counts)
+    end)
+  end
 
-    if same == 5 do
-      now
-    else
-      Process.sleep(50)
-      settled_references(machine, now, if(now == last, do: same + 1, else: 0))
-    end
+  defp counted_later(machine) do
+    Process.sleep(50)
+    count_references(machine)
   end
 
   def count_references(machine) do

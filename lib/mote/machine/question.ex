@@ -139,23 +139,20 @@ defmodule Mote.Machine.Question do
     results
   end
 
-  # What is open has three elements, a result has two. `early` has what came before its turn, by number: so a mailbox in which
-  # many answers wait is gone through once, in whatever order they have come.
+  # What is open has three elements, a result has two. `early` has what came before its turn, and failures, by number: so a mailbox
+  # in which many answers wait is gone through once, in whatever order they have come.
   defp await_all([], _early, _until), do: []
   defp await_all([{_, _} = result | rest], early, until), do: [result | await_all(rest, early, until)]
 
   defp await_all([{[_ | n], _asker, address} | rest], early, until) when is_map_key(early, n),
     do: [answered(early[n], address, until) | await_all(rest, early, until)]
 
-  defp await_all([{[_ | n], _asker, address} = open | rest] = opens, early, until) do
+  defp await_all([{[_ | n], _asker, _address} = open | rest] = opens, early, until) do
     {all, watched, deadline, _timeout, _context} = until
 
     receive do
       {[^all | ^n], answer} ->
         [{:ok, answer} | await_all(rest, early, until)]
-
-      {[^all | ^n], :mote_failed, reason} ->
-        [answered({:mote_failed, reason}, address, until) | await_all(rest, early, until)]
 
       {[^all | other], answer} ->
         await_all(opens, Map.put(early, other, {:ok, answer}), until)
