@@ -98,6 +98,15 @@ defmodule Mote.RaisedTest do
 
     # The exception is made by the process of the machine and by whoever asked: neither may go through what has no end, nor
     # read a file.
+    # In a pipeline what it goes through stands lines above.
+    test "is told at the line of the call that would raise" do
+      for call <- ["Enum.map(& &1)", "Enum.sum()", "Enum.reverse()", "Enum.to_list()"] do
+        module = module("defpure f(x) do\nx\n|> #{call}\n|> length()\nend", "", :abort)
+        {:abort, reason} = Mote.Turn.run(fn -> apply(module, :"mote f", [:a]) end).outcome
+        assert {:raised, {^module, 4, _operation}, {:a}} = reason
+      end
+    end
+
     test "is told at once, whatever it was to go through", %{machine: machine} do
       endless = [
         1..0x3FFFFFFFFFFFFFFF,

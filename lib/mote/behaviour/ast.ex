@@ -78,9 +78,9 @@ defmodule Mote.Behaviour.AST do
 
   @doc """
   What a loop or a function of Enum goes through: the pairs of a map, the members of a set, the integers of a range; a list
-  as it is.
+  as it is. `line` is that of the loop or function, where Elixir would raise.
   """
-  def elements(source), do: if(list?(source), do: source, else: op(line(source), :elements, [source]))
+  def elements(line, source), do: if(list?(source), do: source, else: op(line, :elements, [source]))
 
   @doc "Whether an expression is known to be a list."
   def list?({:lit, _, list}), do: is_list(list)

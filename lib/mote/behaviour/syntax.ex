@@ -100,9 +100,13 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:_, _, context, env) when is_atom(context),
     do: Error.raise_at(env, env.line, "_ can only be used in a pattern")
 
+  # It holds the process that compiles.
+  defp node(:__ENV__, meta, context, env) when is_atom(context),
+    do: unexpanded({:__ENV__, meta, context}, env)
+
   # Special forms look like variables when written without arguments.
   defp node(form, meta, context, env)
-       when form in [:__MODULE__, :__ENV__, :__DIR__, :__CALLER__, :__STACKTRACE__] and
+       when form in [:__MODULE__, :__DIR__, :__CALLER__, :__STACKTRACE__] and
               is_atom(context),
        do: expand({form, meta, context}, env)
 

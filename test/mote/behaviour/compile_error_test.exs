@@ -108,6 +108,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"GenServer.reply(x, 1)", "write send customer, answer"},
             {"gather(x, 2, 0, fn y, z -> y + z end)",
              "write create gather(customer, count, initial, fun), or become gather"},
+            {"__ENV__", "__ENV__ is not available in a behaviour"},
+            {"__ENV__.line", "__ENV__ is not available in a behaviour"},
             {"Function.info(x)", "functions are not values here: write a defpure"},
             {"Map.get_and_update(x, 1, x)", "get_and_update wants a literal function here"},
             {"String.jaro_distance(x, x)", "write a defpure of your own, or use String.bag_distance/2"},
@@ -173,6 +175,11 @@ defmodule Mote.Behaviour.CompileErrorTest do
 
       assert error("defactor a(n) do\n_ -> become n + 1\nend") =~
                "undefined behaviour +/2: write a behaviour and its captures"
+
+      for verb <- ["create", "become"] do
+        assert actor("#{verb} gather(x, 1, 0, x)") ==
+                 "4: undefined behaviour gather/4: the function of gather is written where it is used, fn … end or &name/2"
+      end
 
       assert pure("Map.updat(x, 1, 2, & &1)") =~ "Did you mean Map.update/4 or Map.update!/3?"
       assert pure("if x do y = 1 end\ny") == "5: undefined variable \"y\""

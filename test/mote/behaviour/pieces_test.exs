@@ -61,6 +61,22 @@ defmodule Mote.Behaviour.PiecesTest do
       assert code(named) == code(long)
     end
 
+    test "takes a behaviour from a pipeline, as create does" do
+      module =
+        module("""
+        defactor a(b) do
+          {:become, x} -> x |> Kernel.+(1) |> a() |> become()
+          {:create, x} -> send b, x |> a() |> create()
+          {:gather, x} -> x |> gather(0, nil, fn _, acc -> acc end) |> become()
+        end
+        """)
+
+      assert turn(module.a(self()), {:become, 1}).become == module.a(2)
+      assert [{_, behaviour}] = turn(module.a(self()), {:create, 1}).creates
+      assert behaviour == module.a(1)
+      assert turn(module.a(self()), {:gather, self()}).sends == [{self(), nil}]
+    end
+
     test "in loops, and under other names of macros" do
       module =
         module("""

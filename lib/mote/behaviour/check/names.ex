@@ -201,16 +201,9 @@ defmodule Mote.Behaviour.Check.Names do
   defp unknown_behaviour(names, prefix, behaviours, name, arity, line) do
     case for({^name, captures} <- behaviours, do: captures) do
       [] ->
-        fail(
-          names,
-          line,
-          name,
-          "undefined behaviour #{prefix}#{name}/#{arity}" <>
-            if(Macro.operator?(name, arity),
-              do: ": write a behaviour and its captures, or become capture: value for a capture that changes",
-              else: Error.suggestion("#{name}/#{arity}", texts(behaviours))
-            )
-        )
+        text = "#{name}/#{arity}"
+        hint = no_behaviour(prefix, name, arity) || Error.suggestion(text, texts(behaviours))
+        fail(names, line, name, "undefined behaviour #{prefix}#{text}" <> hint)
 
       arities ->
         fail(
@@ -220,6 +213,14 @@ defmodule Mote.Behaviour.Check.Names do
           "the behaviour #{prefix}#{name} has #{Enum.map_join(arities, " or ", &captures/1)}, got #{arity}"
         )
     end
+  end
+
+  defp no_behaviour("", :gather, 4),
+    do: ": the function of gather is written where it is used, fn … end or &name/2"
+
+  defp no_behaviour(_, name, arity) do
+    if Macro.operator?(name, arity),
+      do: ": write a behaviour and its captures, or become capture: value for a capture that changes"
   end
 
   # A definition of plain Elixir, and what to write instead.

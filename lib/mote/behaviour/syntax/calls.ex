@@ -66,7 +66,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
     primitive = Primitives.remote(module, name, arity)
 
     cond do
-      primitive == :elements -> AST.elements(Loops.listed(hd(args), env))
+      primitive == :elements -> AST.elements(env.line, Loops.listed(hd(args), env))
       primitive == :to_string -> text(hd(args), env)
       primitive -> AST.op(env.line, primitive, Syntax.exprs(args, env))
       module == Kernel -> Syntax.expr({name, meta, args}, env)
@@ -198,7 +198,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   defp reverse([source], env),
-    do: AST.op(env.line, :reverse, [AST.elements(Syntax.expr(source, env))])
+    do: AST.op(env.line, :reverse, [AST.elements(env.line, Syntax.expr(source, env))])
 
   # What is left of `defguard` and Elixir's own macros after their expansion.
   defp erlang(:andalso, [a, b], meta, env), do: Syntax.expr({:and, meta, [a, b]}, env)
@@ -229,6 +229,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   @doc "`create behaviour` with its options."
+  def create({:|>, _, [_, _]} = piped, opts, env), do: create(Macro.expand_once(piped, env), opts, env)
+
   def create(behaviour, opts, env) do
     sponsor = sponsor(opts, env)
 
@@ -281,6 +283,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
     {:change, env.line, names, Syntax.exprs(values, env)}
   end
+
+  def become({:|>, _, [_, _]} = piped, env), do: become(Macro.expand_once(piped, env), env)
 
   def become({:gather, _, [_, _, _, {form, _, _}]} = gather, env) when form in [:fn, :&],
     do: gather(:become, gather, nil, env)

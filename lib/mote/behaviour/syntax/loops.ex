@@ -67,7 +67,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   defp added(source, env) do
     {x, acc} = {Syntax.fresh(:x), Syntax.fresh(:sum)}
     sum = {:op, env.line, :add, [{:var, env.line, acc}, {:var, env.line, x}]}
-    gen = {:gen, env.line, {:bind, env.line, x}, [], {:list, env.line, AST.elements(source)}}
+    gen = {:gen, env.line, {:bind, env.line, x}, [], {:list, env.line, AST.elements(env.line, source)}}
     {:loop, env.line, [gen], {:reduce, {:lit, env.line, 0}, acc, sum}}
   end
 
@@ -191,7 +191,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
         {:range, env.line, first, last, step}
 
       :error ->
-        {:list, env.line, AST.elements(Syntax.expr(ast, env))}
+        {:list, env.line, AST.elements(env.line, Syntax.expr(ast, env))}
     end
   end
 end
