@@ -96,8 +96,6 @@ defmodule Mote.RaisedTest do
                Mote.Behaviour.turn(Actors.clock(), {self(), :soon}).outcome
     end
 
-    # The exception is made by the process of the machine and by whoever asked: neither may go through what has no end, nor
-    # read a file.
     # In a pipeline what it goes through stands lines above.
     test "is told at the line of the call that would raise" do
       for call <- ["Enum.map(& &1)", "Enum.sum()", "Enum.reverse()", "Enum.to_list()"] do
@@ -107,6 +105,8 @@ defmodule Mote.RaisedTest do
       end
     end
 
+    # The exception is made by the process of the machine and by whoever asked: neither may go through what has no end, nor
+    # read a file.
     test "is told at once, whatever it was to go through", %{machine: machine} do
       endless = [
         1..0x3FFFFFFFFFFFFFFF,
