@@ -202,23 +202,18 @@ defmodule Mote.Ask do
   def await_many(asks, timeout \\ @timeout) do
     owned_all!(asks)
     Question.timeout!(timeout)
-    {results, failed} = collect(asks, Question.deadline(timeout), :first_failure)
 
-    if failed,
-      do: fail(results[failed], asks, results, {asks, timeout}),
-      else: answers(asks, results, {asks, timeout}, [])
-  end
+    case collect(asks, Question.deadline(timeout), :first_failure) do
+      {:ok, results} ->
+        for {ask, result} <- Enum.zip(asks, results), do: answer(result || given_up(ask), asks, timeout)
 
-  defp answers([], _results, _call, answers), do: Enum.reverse(answers)
-
-  defp answers([ask | rest], results, call, answers) do
-    {result, results} = Map.pop(results, ask.ref)
-
-    case result || given_up(ask) do
-      {:ok, answer} -> answers(rest, results, call, [answer | answers])
-      failed -> fail(failed, rest, results, call)
+      {:failed, failed} ->
+        fail(failed, asks, timeout)
     end
   end
+
+  defp answer({:ok, answer}, _asks, _timeout), do: answer
+  defp answer(failed, asks, timeout), do: fail(failed, asks, timeout)
 
   defp given_up(ask) do
     open = open_of(ask)
@@ -226,10 +221,10 @@ defmodule Mote.Ask do
   end
 
   # A caller that catches the exit has no use for the others' answers.
-  defp fail(result, asks, results, {all, timeout}) do
-    open = for ask <- asks, not is_map_key(results, ask.ref), do: {open_of(ask), ask}
+  defp fail(failed, asks, timeout) do
+    open = for ask <- asks, open = open_of(ask), not Question.ended?(open), do: {open, ask}
     Question.ignore_all(open, &context/1)
-    exit({why(result), {Mote, :await_many, [all, timeout]}})
+    exit({why(failed), {Mote, :await_many, [asks, timeout]}})
   end
 
   # The reason of an exit.
@@ -253,15 +248,8 @@ defmodule Mote.Ask do
   def yield_many(asks, timeout \\ @timeout) do
     owned_all!(asks)
     Question.timeout!(timeout)
-    {results, nil} = collect(asks, Question.deadline(timeout), :all)
-
-    {yielded, _} =
-      Enum.map_reduce(asks, results, fn ask, results ->
-        {result, results} = Map.pop(results, ask.ref)
-        {{ask, result}, results}
-      end)
-
-    yielded
+    {:ok, results} = collect(asks, Question.deadline(timeout), :all)
+    Enum.zip(asks, results)
   end
 
   @doc "See `Mote.ignore/1`."

@@ -200,49 +200,57 @@ defmodule Mote.Machine.Question do
 
   @doc """
   Waits for several, given with a value each: until all have ended, the deadline is over, or, if `until` says so, one has failed. What
-  was ended before is not waited for. Takes what comes in the order in which it comes, so that a mailbox in which many answers wait
-  is gone through once. `context` returns what goes into a value's errors.
+  was ended before is not waited for. `context` returns what goes into a value's errors.
 
-  Returns the results by tag, and the tag of the one that has failed.
+  Returns the results in the order of the list, with `nil` for what is open or was ended before; or the one that has failed.
   """
   @spec collect([{open, value}], integer | :infinity, :all | :first_failure, (value -> keyword)) ::
-          {%{reference => {:ok, term} | {:error, Error.t()}}, reference | nil}
+          {:ok, [{:ok, term} | {:error, Error.t()} | nil]} | {:failed, {:error, Error.t()}}
         when value: term
   def collect(opens, deadline, until, context) do
-    {ended, open} = Enum.split_with(opens, fn {open, _value} -> ended?(open) end)
-
-    with {results, nil} <- collect(by_tag(ended), %{}, deadline(0), until, context),
-         do: collect(by_tag(open), results, deadline, until, context)
+    by_tag = Map.new(opens, fn {{tag, _asker}, _value} = open -> {tag, open} end)
+    in_order(opens, %{}, [], {by_tag, deadline, until, context})
   end
 
-  defp by_tag(opens), do: Map.new(opens, fn {{tag, asker}, value} -> {tag, {asker, value}} end)
+  # `early` has the results of what came before its turn: so a mailbox in which many answers wait is gone through once, in whatever
+  # order they have come, and those that come in the order of the list need no map.
+  defp in_order([], _early, results, _all), do: {:ok, Enum.reverse(results)}
 
-  defp collect(open, results, _deadline, _until, _context) when open == %{}, do: {results, nil}
-
-  defp collect(open, results, deadline, until, context) do
-    case arrival(open, left(deadline)) do
-      nil ->
-        {results, nil}
-
-      {tag, what} ->
-        {{asker, value}, open} = Map.pop!(open, tag)
-        result = done(tag, asker, result(what, tag, asker, context.(value)))
-        results = Map.put(results, tag, result)
-
-        if until == :first_failure and elem(result, 0) == :error,
-          do: {results, tag},
-          else: collect(open, results, deadline, until, context)
-    end
+  defp in_order([{{tag, _asker}, _value} | rest], early, results, all) when is_map_key(early, tag) do
+    {result, early} = Map.pop!(early, tag)
+    in_order(rest, early, [result | results], all)
   end
 
-  defp arrival(open, timeout) do
+  defp in_order([{{tag, asker} = open, _} | rest] = opens, early, results, {by_tag, deadline, _, _} = all) do
+    ended = ended?(open)
+
     receive do
-      {tag, answer} when is_map_key(open, tag) -> {tag, {:ok, answer}}
-      {tag, :mote_failed, reason} when is_map_key(open, tag) -> {tag, {:mote_failed, reason}}
-      {:DOWN, tag, _, _, _} when is_map_key(open, tag) -> {tag, :down}
+      {^tag, answer} ->
+        in_order(rest, early, [done(tag, asker, {:ok, answer}) | results], all)
+
+      {other, answer} when is_map_key(by_tag, other) ->
+        came(other, {:ok, answer}, opens, early, results, all)
+
+      {other, :mote_failed, reason} when is_map_key(by_tag, other) ->
+        came(other, {:mote_failed, reason}, opens, early, results, all)
+
+      {:DOWN, other, _, _, _} when is_map_key(by_tag, other) ->
+        came(other, :down, opens, early, results, all)
     after
-      timeout -> nil
+      if(ended, do: 0, else: left(deadline)) ->
+        if ended,
+          do: in_order(rest, early, [nil | results], all),
+          else: {:ok, Enum.reverse(results, for({{tag, _asker}, _value} <- opens, do: early[tag]))}
     end
+  end
+
+  defp came(tag, what, opens, early, results, {by_tag, _, until, context} = all) do
+    {{^tag, asker}, value} = Map.fetch!(by_tag, tag)
+    result = done(tag, asker, result(what, tag, asker, context.(value)))
+
+    if until == :first_failure and elem(result, 0) == :error,
+      do: {:failed, result},
+      else: in_order(opens, Map.put(early, tag, result), results, all)
   end
 
   defp result({:ok, answer}, _tag, _asker, _context), do: {:ok, answer}
