@@ -72,8 +72,8 @@ defmodule Mote.Behaviour do
   nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
 
   Everything that is not in the language is a `Mote.CompileError` that says what to write instead. Variables that nobody reads,
-  captures too, and clauses that can never match are warned of, and so is a value in the last line of a clause (`count + n`,
-  `{:noreply, count}`), which goes nowhere: an actor is what it becomes.
+  captures too, clauses that can never match, and clauses of one function with something else between them are warned of. So is
+  a value in the last line of a clause (`count + n`, `{:noreply, count}`), which goes nowhere: an actor is what it becomes.
 
   Whether 0.0 and -0.0 are the same (`===`, patterns, keys of maps) is as in Elixir code on the same node: they are two
   terms from OTP 27 on, where a pattern says `+0.0` or `-0.0` and is warned of without a sign. They are `==` everywhere.

@@ -240,7 +240,11 @@ defmodule Mote.Generators do
     name = Module.concat(Mote.Generated, "P#{System.unique_integer([:positive])}")
 
     try do
-      Mote.Compile.quietly("defmodule #{inspect(name)} do\n#{use_line}\n#{source}\nend", "program.ex")
+      Mote.Compile.quietly(
+        "defmodule #{inspect(name)} do #{Mote.Compile.unoptimised()}\n#{use_line}\n#{source}\nend",
+        "program.ex"
+      )
+
       fun.(name)
     after
       Mote.Compile.purge(name)

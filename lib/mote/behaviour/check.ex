@@ -16,6 +16,7 @@ defmodule Mote.Behaviour.Check do
     names = Names.new(definitions, others, env)
     {delegates, coded} = Enum.split_with(definitions, &(&1.kind == :delegate))
     Enum.each(delegates, &Names.delegate!(%{names | columns: &1.columns}, &1))
+    grouped(definitions, names)
     groups = coded |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
     order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
     codes = Error.map(order, &code(groups[&1], names))
@@ -31,6 +32,18 @@ defmodule Mote.Behaviour.Check do
     end
 
     %{module: env.module, file: env.file, codes: codes, named: named, columns: columns(definitions)}
+  end
+
+  # As Elixir does; what a definition has with fewer arguments, and what macros have written, nobody has put anywhere.
+  defp grouped(definitions, names) do
+    written = Enum.filter(definitions, &(&1.full == nil and not &1.generated))
+
+    for [first | _] <- Enum.chunk_by(written, &{&1.kind, &1.name, &1.arity}), reduce: %{} do
+      seen ->
+        key = {first.kind, first.name, first.arity}
+        with %{^key => line} <- seen, do: Warnings.ungrouped(first, line, names.env)
+        Map.put_new(seen, key, first.line)
+    end
   end
 
   # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `bound` has all of them,

@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Defaults do
   # its captures have as defaults are constants.
   @moduledoc false
 
-  alias Mote.Behaviour.{Delegate, Error, Syntax}
+  alias Mote.Behaviour.{Delegate, Error, Syntax, Warnings}
 
   @doc """
   The arguments without their defaults; and the definitions with fewer arguments, `{head, body, doc}`.
@@ -20,8 +20,12 @@ defmodule Mote.Behaviour.Defaults do
     if count == 0 and body == nil,
       do: Module.put_attribute(env.module, :mote_heads, {{name, length(args)}, env.line})
 
-    if count > 0, do: once(name, length(args), text, env)
-    if kind == :actor, do: Enum.each(args, &constant!(&1, env))
+    cond do
+      kind == :actor -> Enum.each(args, &constant!(&1, env))
+      count > 0 -> once(name, length(args), body, text, env)
+      true -> later(name, length(args), text, env)
+    end
+
     shorter = for given <- 0..(count - 1)//1, do: shorter(kind, name, args, given, env)
     {Enum.map(args, &without/1), shorter}
   end
@@ -63,12 +67,28 @@ defmodule Mote.Behaviour.Defaults do
 
   defp constant!(_, _), do: :ok
 
-  defp once(name, arity, text, env) do
-    case List.keyfind(Module.get_attribute(env.module, :mote_defaults), {name, arity}, 0) do
-      nil ->
-        Module.put_attribute(env.module, :mote_defaults, {{name, arity}, env.line})
+  # A clause after one with defaults and a body: Elixir warns of it, once.
+  defp later(name, arity, text, env) do
+    with [{_, line, :body} | _] <- given(name, arity, env) do
+      Module.put_attribute(env.module, :mote_defaults, {{name, arity}, line, :head})
+      Warnings.defaults(env, line, text)
+    end
+  end
 
-      {_, line} ->
+  # The newest first.
+  defp given(name, arity, env),
+    do: for({{^name, ^arity}, _, _} = given <- Module.get_attribute(env.module, :mote_defaults), do: given)
+
+  defp once(name, arity, body, text, env) do
+    case given(name, arity, env) do
+      [] ->
+        Module.put_attribute(
+          env.module,
+          :mote_defaults,
+          {{name, arity}, env.line, if(body, do: :body, else: :head)}
+        )
+
+      [{_, line, _} | _] ->
         Error.raise_at(
           env,
           env.line,

@@ -22,6 +22,7 @@ defmodule Mote.Behaviour.Syntax do
 
   # As text, since formatters differ in how they write the atom.
   @stepped String.to_atom("..//")
+  @kernel Enum.uniq(Keyword.keys(Kernel.__info__(:functions) ++ Kernel.__info__(:macros)))
 
   @doc "An expression; `env` is the environment of the definition, its line that of the node around."
   @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
@@ -254,7 +255,7 @@ defmodule Mote.Behaviour.Syntax do
   defp call(name, meta, args, env) do
     arity = length(args)
 
-    with nil <- Hints.construct(name, arity),
+    with nil <- if(not own?(name, arity, env), do: Hints.construct(name)),
          nil <- Hints.effect_usage(name, args) do
       if of_kernel?(name, arity, env),
         do: Calls.kernel(name, args, env),
@@ -263,6 +264,9 @@ defmodule Mote.Behaviour.Syntax do
       hint -> Error.raise_at(env, env.line, hint)
     end
   end
+
+  # A function of the module's own may have a name of Kernel's that is not imported with so many arguments: `node(key, left, right)`.
+  defp own?(name, arity, env), do: name in @kernel and Macro.Env.lookup_import(env, {name, arity}) == []
 
   # A macro of Kernel that is not to be expanded: what it becomes is not in the language. Of those with paths one is newer than
   # some releases of Elixir.

@@ -55,6 +55,24 @@ defmodule Mote.Behaviour.Warnings do
     warn("#{word} #{name}/#{arity} is unused", line, %{env | function: {name, arity}}, column)
   end
 
+  @doc "Tells of clauses of a function between which and the first one, at that line, something else is defined."
+  @spec ungrouped(map, AST.line(), Macro.Env.t()) :: :ok
+  def ungrouped(%{name: name, arity: arity, line: line, column: column}, first, env) do
+    message =
+      "clauses of the same name and arity must be grouped together: #{name}/#{arity} was defined at line #{first}"
+
+    warn(message, line, %{env | function: {name, arity}}, column)
+  end
+
+  @doc "Tells of a function with several clauses whose first one, at that line, has defaults."
+  @spec defaults(Macro.Env.t(), AST.line(), String.t()) :: :ok
+  def defaults(env, line, name) do
+    message =
+      "#{name} has several clauses, and the one at line #{line} has defaults: write them in a head before all of them, without a body"
+
+    warn(message, env.line, env, nil)
+  end
+
   @doc "Tells of a become that keeps a capture whose name has become that of another variable."
   @spec kept(atom, AST.line(), Error.columns(), Macro.Env.t()) :: :ok
   def kept(name, line, columns, env) do

@@ -9,6 +9,21 @@ defmodule Mote.Behaviour.CompileErrorTest do
   defp actor(expression), do: error("defactor a(x) do\n_ ->\n#{expression}\nend")
 
   describe "constructs that do not exist" do
+    test "leave their names to functions of the module that have other arguments, or are not imported" do
+      module =
+        module("""
+        import Kernel, except: [inspect: 1]
+        defpure f(x), do: inspect(x)
+        defpurep inspect(x), do: node(x, 0, x)
+        defpure node(left, key, right), do: {left, key, right}
+        """)
+
+      assert module.f(1) == {1, 0, 1}
+
+      assert pure("node(x, x, x)") =~
+               "4: node is not available in a behaviour: an actor's address says where it is"
+    end
+
     test "are named with an alternative" do
       for {expression, text} <- [
             {"receive do x -> x end",
@@ -220,6 +235,11 @@ defmodule Mote.Behaviour.CompileErrorTest do
       assert actor("create x") =~
                "create wants a behaviour with its captures, such as create x(…); x is a variable"
 
+      for verb <- ["create", "become"] do
+        assert actor("Enum.each([x], &#{verb}/1)") ==
+                 "4: #{verb} wants a behaviour with its captures, and no value: write the behaviour in the function, &#{verb}(name(&1))"
+      end
+
       assert actor("create 7") =~ "create and become want a behaviour with its captures"
       assert actor("create {1, 2}") =~ "create and become want a behaviour"
       assert actor("create a(1), on: 2") =~ "create takes one option, sponsor: name"
@@ -321,24 +341,25 @@ defmodule Mote.Behaviour.CompileErrorTest do
   test "no warnings of Elixir about what is generated, also for what would be odd in plain Elixir" do
     import ExUnit.CaptureIO
 
-    output =
-      capture_io(:stderr, fn ->
-        module("""
-        defactor a(unused, n) do
-          {:x, y} -> case 1 do 1 -> :ok; 2 -> :never end
-          z when n == 1 and 1 == 2 -> if false do 1 else 2 end
-          _ -> 7; abort(:a); send n, 1
-          _ -> :never
-        end
-        defpure f(x) do
-          1 + 2
-          {x, y} = {1, :a}
-          1 + :a
-        end
-        """)
-      end)
+    source = """
+    defmodule Mote.Compiled.NothingTold do
+      use Mote.Behaviour, errors: :undefined
+      defactor a(unused, n) do
+        {:x, y} -> case 1 do 1 -> :ok; 2 -> :never end
+        z when n == 1 and 1 == 2 -> if false do 1 else 2 end
+        _ -> 7; abort(:a); send n, 1
+        _ -> :never
+      end
+      defpure f(x) do
+        1 + 2
+        {x, y} = {1, :a}
+        1 + :a
+      end
+    end
+    """
 
-    # Others may write at the same time, of files whose names end like that, too.
-    refute output =~ ~r/\btest\.ex\b/
+    output = capture_io(:stderr, fn -> Mote.Compile.quietly(source, "nothing_told.ex") end)
+    # Others may write at the same time.
+    refute output =~ "nothing_told.ex"
   end
 end

@@ -99,6 +99,16 @@ defmodule Mote.Behaviour.DefinitionErrorTest do
 
       assert error("defactor a(x) do\n_ -> x\nend\ndefpure a(y), do: y") == "5: a/1 is already defined"
       assert error("def a(x), do: x\ndefpure a(y), do: y") == "3: a/1 is already defined with def"
+
+      # What is stashed is a capture that nobody has written.
+      {stashing, other} = {"defactor a(x) do\n_ -> stash()\nend\n", "defactor a(x, y) do\n_ -> {x, y}\nend\n"}
+
+      for {source, line} <- [{stashing <> other, 5}, {other <> stashing, 5}] do
+        assert error(source) ==
+                 "#{line}: a/2 is already defined: a behaviour that stashes has one capture more than are written, for the messages"
+      end
+
+      assert error(stashing <> stashing) == "5: a/1 is already defined"
       assert error("defpure 7, do: 8") =~ "2: cannot define 7: write defpure name(argument) do"
     end
 

@@ -392,6 +392,30 @@ defmodule Mote.Behaviour.WarningsTest do
         " the actor becomes, become a(…), and an answer is sent, send customer, value. If nothing is to be done, write :ok"
   end
 
+  test "clauses that something else stands between" do
+    f = fn n -> "defpure f(#{n}), do: #{n}\n" end
+
+    assert warnings(f.(1) <> "defpure g(x), do: x\n" <> f.(2) <> f.(3)) == [
+             "4: clauses of the same name and arity must be grouped together: f/1 was defined at line 2"
+           ]
+
+    for other <- ["defactor a() do _ -> :ok end\n", "defpure f(x, y), do: {x, y}\n"],
+        do: assert(["4: clauses of the same name and arity" <> _] = warnings(f.(1) <> other <> f.(2)))
+
+    assert warnings(f.(1) <> f.(2)) == []
+    assert warnings("defpure g(x, y \\\\ 2), do: x + y\n" <> f.(1)) == []
+  end
+
+  test "defaults of the first of several clauses" do
+    assert warnings("defpure f(x, y \\\\ 1)\ndefpure f(1, y), do: y\ndefpure f(x, y), do: x + y") == []
+
+    assert warnings(
+             "defpure f(x, y \\\\ 1) when x > 1, do: y\ndefpure f(1, y), do: y\ndefpure f(x, y), do: x + y"
+           ) == [
+             "3: f/2 has several clauses, and the one at line 2 has defaults: write them in a head before all of them, without a body"
+           ]
+  end
+
   # Elixir 1.14 takes no columns, neither into the code that it compiles here nor in warnings.
   if Version.match?(System.version(), ">= 1.16.0") do
     test "what is stashed by a behaviour that never becomes another one" do

@@ -12,7 +12,7 @@ defmodule Mote.Behaviour.Check.Names do
     Enum.reduce(definitions, %{}, fn %{kind: kind, name: name, arity: arity, full: full} = definition, seen ->
       case seen do
         %{{^name, ^arity} => {^kind, nil}} when kind in [:pure, :effect] and full == nil -> seen
-        %{{^name, ^arity} => {_, other}} -> twice(definition, full || other, env)
+        %{{^name, ^arity} => {_, other}} -> twice(definition, full || other, stashing(definitions), env)
         _ -> Map.put(seen, {name, arity}, {kind, full})
       end
     end)
@@ -39,14 +39,34 @@ defmodule Mote.Behaviour.Check.Names do
       functions: MapSet.new(functions, &{&1.name, &1.arity}),
       effects: MapSet.new(effects, &{&1.name, &1.arity}),
       delegates: Delegate.table(delegates),
-      stashes: Enum.any?(definitions, &(&1.kind == :actor and Stash.capture?(&1.captures)))
+      stashes: stashing(definitions) != []
     }
   end
 
-  defp twice(%{name: name, arity: arity, line: line}, full, env) do
-    why = with {name, n} <- full, do: ": #{name}/#{n} with its defaults is #{name}/#{arity}, too"
+  defp twice(%{name: name, arity: arity, line: line}, full, stashing, env) do
+    why =
+      cond do
+        {name, arity} in stashing ->
+          ": a behaviour that stashes has one capture more than are written, for the messages"
+
+        full == nil or full in stashing ->
+          ""
+
+        true ->
+          ": #{elem(full, 0)}/#{elem(full, 1)} with its defaults is #{name}/#{arity}, too"
+      end
+
     Error.raise_at(env, line, "#{name}/#{arity} is already defined#{why}")
   end
+
+  # The behaviours that stash, with the capture that nobody has written.
+  defp stashing(definitions),
+    do:
+      for(
+        %{kind: :actor, captures: captures} = d <- definitions,
+        Stash.capture?(captures),
+        do: {d.name, d.arity}
+      )
 
   @doc """
   A function to be called, `{module | nil, name, arity}`, by code of the kind `caller`; raises when it is known not to
@@ -96,8 +116,9 @@ defmodule Mote.Behaviour.Check.Names do
           names,
           line,
           name,
-          "undefined function #{text}: #{Hints.functions()}#{other_arity(own, name)}" <>
-            Error.suggestion(text, known)
+          Hints.construct(name) ||
+            "undefined function #{text}: #{Hints.functions()}#{other_arity(own, name)}" <>
+              Error.suggestion(text, known)
         )
     end
   end

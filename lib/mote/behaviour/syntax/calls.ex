@@ -310,6 +310,14 @@ defmodule Mote.Behaviour.Syntax.Calls do
     {{module, name, length(args)}, Syntax.exprs(args, env)}
   end
 
+  defp behaviour({_argument, _, Functions}, verb, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{verb} wants a behaviour with its captures, and no value: write the behaviour in the function, &#{verb}(name(&1))"
+    )
+  end
+
   defp behaviour({name, _, context}, verb, env) when is_atom(name) and is_atom(context) do
     Error.raise_at(
       env,

@@ -62,8 +62,8 @@ defmodule Mote.Behaviour.Syntax.Hints do
   @hints Map.merge(@constructs, @definitions)
 
   @doc "Why a construct is not available, or nil."
-  @spec construct(atom, arity) :: String.t() | nil
-  def construct(name, _arity) do
+  @spec construct(atom) :: String.t() | nil
+  def construct(name) do
     case @hints do
       %{^name => hint} -> "#{spelling(name)} is not available in a behaviour: #{hint}"
       _ -> nil

@@ -16,7 +16,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   # What `@attribute` with a regex becomes.
   def literal([{:__struct__, Regex} | _], env),
-    do: Error.raise_at(env, env.line, Syntax.Hints.construct(:sigil_r, 2))
+    do: Error.raise_at(env, env.line, Syntax.Hints.construct(:sigil_r))
 
   def literal(pairs, env) do
     AST.map(env.line, for({key, value} <- pairs, do: {Syntax.expr(key, env), Syntax.expr(value, env)}))
