@@ -34,7 +34,7 @@ defmodule Mote.Compile do
     name = Module.concat(Mote.Compiled, "M#{System.unique_integer([:positive])}")
 
     {name,
-     "defmodule #{inspect(name)} do #{unoptimised()}; #{prelude}; use Mote.Behaviour, errors: #{inspect(errors)}\n#{body}\nend"}
+     "defmodule #{inspect(name)} do #{prelude}; #{unoptimised()}; use Mote.Behaviour, errors: #{inspect(errors)}\n#{body}\nend"}
   end
 
   @doc "What compiling `body` warns of, each as `line: text`, in order."
