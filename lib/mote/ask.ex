@@ -209,6 +209,9 @@ defmodule Mote.Ask do
 
       {:failed, failed} ->
         fail(failed, asks, timeout)
+
+      {:ended, ask} ->
+        ended!(ask)
     end
   end
 

@@ -343,9 +343,15 @@ defmodule Mote.AsyncTest do
       nothing_left(0)
     end
 
-    test "returns the answer to a question once", %{echo: echo} do
+    test "returns the answer to a question once", %{echo: echo, late: late} do
       ask = Mote.async(echo, 1)
       assert Mote.yield_many([ask, ask]) == [{ask, {:ok, 1}}, {ask, nil}]
+      {silent, again} = {Mote.async(late, 10_000_000), Mote.async(echo, 1)}
+      # At the deadline as well, where the first one has not come.
+      assert Mote.yield_many([silent, again, again], 100) == [{silent, nil}, {again, {:ok, 1}}, {again, nil}]
+      # One that was answered before is told of at once, whatever the others do.
+      assert_raise ArgumentError, fn -> Mote.await_many([silent, again], :infinity) end
+      assert Mote.ignore(silent) == nil
       twice = Mote.async(echo, 2)
       assert_raise ArgumentError, fn -> Mote.await_many([twice, twice]) end
       nothing_left(0)

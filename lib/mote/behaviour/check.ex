@@ -34,9 +34,12 @@ defmodule Mote.Behaviour.Check do
     %{module: env.module, file: env.file, codes: codes, named: named, columns: columns(definitions)}
   end
 
-  # As Elixir does; what a definition has with fewer arguments, and what macros have written, nobody has put anywhere.
+  # As Elixir does. Nobody has put anywhere what a definition has with fewer arguments, nor what a loop or a macro has written:
+  # what a macro writes stands on the line of its call.
   defp grouped(definitions, names) do
-    written = Enum.filter(definitions, &(&1.full == nil and not &1.generated))
+    written = Enum.filter(definitions, &(&1.full == nil and &1.by_hand))
+    on_line = Enum.frequencies_by(written, & &1.line)
+    written = Enum.filter(written, &(on_line[&1.line] == 1))
 
     for [first | _] <- Enum.chunk_by(written, &{&1.kind, &1.name, &1.arity}), reduce: %{} do
       seen ->

@@ -75,7 +75,12 @@ defmodule Mote.Behaviour.Compiler do
 
   @doc "The same for one that is complete only when the module's body gets there."
   @spec define(module, kind, Macro.t(), Macro.t() | nil, pos_integer) :: :ok
-  def define(module, kind, head, body, number), do: used(kind, head, body, Written.fetch!(module, number))
+  def define(module, kind, head, body, number),
+    do: used(kind, unquoted(head), body, Written.fetch!(module, number))
+
+  defp unquoted({:when, meta, [head | guards]}), do: {:when, meta, [unquoted(head) | guards]}
+  defp unquoted({name, meta, args}), do: {name, [{:unquoted, true} | meta], args}
+  defp unquoted(other), do: other
 
   # Nobody would look at it later.
   defp used(kind, head, body, env) do
@@ -168,6 +173,8 @@ defmodule Mote.Behaviour.Compiler do
         line: env.line,
         column: meta[:column],
         generated: Keyword.get(meta, :generated, false),
+        # As far as can be seen: not by a macro that says so, nor in a loop of the module's body.
+        by_hand: meta[:generated] != true and meta[:unquoted] != true,
         columns: Error.columns([args, guards, body]),
         doc: doc,
         marks: marks,
@@ -261,7 +268,7 @@ defmodule Mote.Behaviour.Compiler do
       name in @reserved ->
         Error.raise_at(env, env.line, "#{name} is a word of the language: choose another name")
 
-      kind in [:pure, :effect] and Primitives.local(name, arity) != nil ->
+      kind in [:pure, :effect] and (Primitives.local(name, arity) != nil or Syntax.of_language?(name, arity)) ->
         Error.raise_at(
           env,
           env.line,

@@ -22,7 +22,8 @@ defmodule Mote.Behaviour.Syntax do
 
   # As text, since formatters differ in how they write the atom.
   @stepped String.to_atom("..//")
-  @kernel Enum.uniq(Keyword.keys(Kernel.__info__(:functions) ++ Kernel.__info__(:macros)))
+  @kernel_functions Kernel.__info__(:functions) ++ Kernel.__info__(:macros)
+  @kernel Enum.uniq(Keyword.keys(@kernel_functions))
 
   @doc "An expression; `env` is the environment of the definition, its line that of the node around."
   @spec expr(Macro.t(), Macro.Env.t()) :: AST.expr()
@@ -188,7 +189,7 @@ defmodule Mote.Behaviour.Syntax do
   defp node(name, meta, [term, struct], %{context: nil} = env) when name in [:is_struct, :is_exception] do
     {variable, counter} = fresh(:term)
     term = {:=, [], [{variable, [counter: counter], nil}, term]}
-    test = {name, meta, [{variable, [counter: counter], nil}, struct]}
+    test = {{:., meta, [Kernel, name]}, meta, [{variable, [counter: counter], nil}, struct]}
     AST.block(env.line, [expr(term, env), expr(Macro.expand_once(test, %{env | context: :guard}), env)])
   end
 
@@ -255,18 +256,28 @@ defmodule Mote.Behaviour.Syntax do
   defp call(name, meta, args, env) do
     arity = length(args)
 
-    with nil <- if(not own?(name, arity, env), do: Hints.construct(name)),
+    with nil <- if(not own?(name, arity, meta, env), do: Hints.construct(name)),
          nil <- Hints.effect_usage(name, args) do
-      if of_kernel?(name, arity, env),
-        do: Calls.kernel(name, args, env),
-        else: expand({name, meta, args}, env)
+      cond do
+        of_kernel?(name, arity, env) -> Calls.kernel(name, args, env)
+        meta[:mote_kernel] -> expand({{:., meta, [Kernel, name]}, meta, args}, env)
+        true -> expand({name, meta, args}, env)
+      end
     else
       hint -> Error.raise_at(env, env.line, hint)
     end
   end
 
-  # A function of the module's own may have a name of Kernel's that is not imported with so many arguments: `node(key, left, right)`.
-  defp own?(name, arity, env), do: name in @kernel and Macro.Env.lookup_import(env, {name, arity}) == []
+  # A name of Kernel's that is the module's own, or another module's: Kernel's is not imported with so many arguments, as for
+  # `node(key, left, right)`, and neither `Kernel.` stands before it nor the import of a macro that has written it.
+  defp own?(name, arity, meta, env) do
+    name in @kernel and meta[:mote_kernel] == nil and {arity, Kernel} not in Keyword.get(meta, :imports, []) and
+      Enum.all?(Macro.Env.lookup_import(env, {name, arity}), fn {_, module} -> module != Kernel end)
+  end
+
+  @doc "Whether a function of Kernel's keeps its meaning here, whatever the module imports: its name cannot be defined anew."
+  @spec of_language?(atom, arity) :: boolean
+  def of_language?(name, arity), do: {name, arity} in @kernel_functions and Hints.construct(name) == nil
 
   # A macro of Kernel that is not to be expanded: what it becomes is not in the language. Of those with paths one is newer than
   # some releases of Elixir.
@@ -293,6 +304,8 @@ defmodule Mote.Behaviour.Syntax do
       _ -> Calls.function(nil, name, args, env)
     end
   end
+
+  defp unexpanded({{:., _, [Kernel, name]}, _, args}, env), do: Calls.kernel(name, args, env)
 
   defp unexpanded({{:., _, [module, name]}, _, args}, env) do
     with true <-

@@ -202,18 +202,41 @@ defmodule Mote.Machine.Question do
   Waits for several, given with a value each: until all have ended, the deadline is over, or, if `until` says so, one has failed. What
   was ended before is not waited for. `context` returns what goes into a value's errors.
 
-  Returns the results in the order of the list, with `nil` for what is open or was ended before; or the one that has failed.
+  Returns the results in the order of the list, with `nil` for what is open or was ended before. Until the first failure: the
+  one that has failed, or the value of one that was ended before and whose answer is not there.
   """
   @spec collect([{open, value}], integer | :infinity, :all | :first_failure, (value -> keyword)) ::
-          {:ok, [{:ok, term} | {:error, Error.t()} | nil]} | {:failed, {:error, Error.t()}}
+          {:ok, [{:ok, term} | {:error, Error.t()} | nil]} | {:failed, {:error, Error.t()}} | {:ended, value}
         when value: term
   def collect(opens, deadline, until, context) do
-    by_tag = Map.new(opens, fn {{tag, _asker}, _value} = open -> {tag, open} end)
-    in_order(opens, %{}, [], {by_tag, deadline, until, context})
+    {ended, open} = Enum.split_with(opens, fn {open, _value} -> ended?(open) end)
+
+    with {:ok, early} <- settle(by_tag(ended), %{}, until, context) do
+      missing = Enum.find(ended, fn {{tag, _asker}, _value} -> not is_map_key(early, tag) end)
+
+      if missing && until == :first_failure,
+        do: {:ended, elem(missing, 1)},
+        else: in_order(opens, early, [], {by_tag(open), deadline, until, context})
+    end
+  end
+
+  defp by_tag(opens), do: Map.new(opens, fn {{tag, _asker}, _value} = open -> {tag, open} end)
+
+  # What was ended before may have its message all the same. All are looked for at once: a mailbox may be long.
+  defp settle(by_tag, early, _until, _context) when by_tag == %{}, do: {:ok, early}
+
+  defp settle(by_tag, early, until, context) do
+    with {tag, what} <- arrival(by_tag, 0),
+         {:ok, early} <- came(tag, what, by_tag, early, until, context) do
+      settle(by_tag, early, until, context)
+    else
+      nil -> {:ok, early}
+      failed -> failed
+    end
   end
 
   # `early` has the results of what came before its turn: so a mailbox in which many answers wait is gone through once, in whatever
-  # order they have come, and those that come in the order of the list need no map.
+  # order they have come, and those that come in the order of the list need not be put away.
   defp in_order([], _early, results, _all), do: {:ok, Enum.reverse(results)}
 
   defp in_order([{{tag, _asker}, _value} | rest], early, results, all) when is_map_key(early, tag) do
@@ -221,36 +244,47 @@ defmodule Mote.Machine.Question do
     in_order(rest, early, [result | results], all)
   end
 
-  defp in_order([{{tag, asker} = open, _} | rest] = opens, early, results, {by_tag, deadline, _, _} = all) do
-    ended = ended?(open)
-
-    receive do
-      {^tag, answer} ->
+  defp in_order(
+         [{{tag, asker} = open, _} | rest] = opens,
+         early,
+         results,
+         {by_tag, deadline, until, context} = all
+       ) do
+    case not ended?(open) && arrival(by_tag, left(deadline)) do
+      {^tag, {:ok, answer}} ->
         in_order(rest, early, [done(tag, asker, {:ok, answer}) | results], all)
 
-      {other, answer} when is_map_key(by_tag, other) ->
-        came(other, {:ok, answer}, opens, early, results, all)
+      {other, what} ->
+        with {:ok, early} <- came(other, what, by_tag, early, until, context),
+             do: in_order(opens, early, results, all)
 
-      {other, :mote_failed, reason} when is_map_key(by_tag, other) ->
-        came(other, {:mote_failed, reason}, opens, early, results, all)
+      # Before, or by the same one earlier in the list.
+      false ->
+        in_order(rest, early, [nil | results], all)
 
-      {:DOWN, other, _, _, _} when is_map_key(by_tag, other) ->
-        came(other, :down, opens, early, results, all)
-    after
-      if(ended, do: 0, else: left(deadline)) ->
-        if ended,
-          do: in_order(rest, early, [nil | results], all),
-          else: {:ok, Enum.reverse(results, for({{tag, _asker}, _value} <- opens, do: early[tag]))}
+      nil ->
+        {left, _early} = Enum.map_reduce(opens, early, fn {{tag, _}, _}, early -> Map.pop(early, tag) end)
+        {:ok, Enum.reverse(results, left)}
     end
   end
 
-  defp came(tag, what, opens, early, results, {by_tag, _, until, context} = all) do
+  defp came(tag, what, by_tag, early, until, context) do
     {{^tag, asker}, value} = Map.fetch!(by_tag, tag)
     result = done(tag, asker, result(what, tag, asker, context.(value)))
 
     if until == :first_failure and elem(result, 0) == :error,
       do: {:failed, result},
-      else: in_order(opens, Map.put(early, tag, result), results, all)
+      else: {:ok, Map.put(early, tag, result)}
+  end
+
+  defp arrival(by_tag, timeout) do
+    receive do
+      {tag, answer} when is_map_key(by_tag, tag) -> {tag, {:ok, answer}}
+      {tag, :mote_failed, reason} when is_map_key(by_tag, tag) -> {tag, {:mote_failed, reason}}
+      {:DOWN, tag, _, _, _} when is_map_key(by_tag, tag) -> {tag, :down}
+    after
+      timeout -> nil
+    end
   end
 
   defp result({:ok, answer}, _tag, _asker, _context), do: {:ok, answer}

@@ -22,6 +22,48 @@ defmodule Mote.Behaviour.CompileErrorTest do
 
       assert pure("node(x, x, x)") =~
                "4: node is not available in a behaviour: an actor's address says where it is"
+
+      other = module("defpure node(left, key, right), do: [left, key, right]")
+      importing = module("import #{inspect(other)}, only: [node: 3]\ndefpure f(x), do: node(x, 0, x)")
+      assert importing.f(1) == [1, 0, 1]
+      wrong = error("defpure node(a, b, c), do: {a, b, c}\ndefpure f(x), do: node(x, x)")
+      assert wrong =~ "3: undefined function node/2: " and wrong =~ "; there is node/3"
+    end
+
+    test "are Kernel's where it is named, or where a macro has imported it" do
+      head = "import Kernel, except: [inspect: 1, node: 1]\ndefpure node(x), do: x\n"
+
+      for call <- [
+            "Kernel.inspect(x)",
+            "x |> Kernel.inspect()",
+            "Enum.map(x, &Kernel.inspect/1)",
+            "Kernel.node(x)"
+          ] do
+        assert error(head <> "defpure inspect(x), do: #{call}") =~
+                 ~r/^4: (inspect|node) is not available in a behaviour/
+      end
+
+      macros = "Mote.Compiled.Macros#{System.unique_integer([:positive])}"
+
+      Code.compile_string(
+        "defmodule #{macros} do\ndefmacro shown(x), do: quote(do: inspect(unquote(x)))\nend"
+      )
+
+      assert error(
+               head <>
+                 "require #{macros}\ndefpure inspect(x), do: {:own, x}\ndefpure f(x), do: #{macros}.shown(x)"
+             ) =~ "inspect is not available in a behaviour"
+    end
+
+    test "that the language has itself keep their meaning, so that no function has their names" do
+      for {name, args} <- [is_nil: "x", struct: "x, y", tap: "x, y", is_struct: "x, y"] do
+        arity = if name == :is_nil, do: 1, else: 2
+
+        assert error("import Kernel, except: [#{name}: #{arity}]\ndefpure #{name}(#{args}), do: x") ==
+                 "3: #{name}/#{arity} is a primitive of the language: choose another name"
+      end
+
+      assert module("import Kernel, except: [is_struct: 2]\ndefpure f(x), do: is_struct(x, Range)").f(1..2)
     end
 
     test "are named with an alternative" do
@@ -238,6 +280,11 @@ defmodule Mote.Behaviour.CompileErrorTest do
       for verb <- ["create", "become"] do
         assert actor("Enum.each([x], &#{verb}/1)") ==
                  "4: #{verb} wants a behaviour with its captures, and no value: write the behaviour in the function, &#{verb}(name(&1))"
+      end
+
+      for verb <- ["create", "become"] do
+        assert error("import Kernel, except: [|>: 2]\ndefactor a(x) do\n_ -> #{verb} x |> a()\nend") =~
+                 "4: undefined behaviour |>/2"
       end
 
       assert actor("create 7") =~ "create and become want a behaviour with its captures"

@@ -109,6 +109,10 @@ defmodule Mote.Behaviour.DefinitionErrorTest do
       end
 
       assert error(stashing <> stashing) == "5: a/1 is already defined"
+
+      assert error("defactor a(x, y \\\\ 1) do\n_ -> stash(y: x)\nend\ndefactor a(x) do\n_ -> x\nend") ==
+               "5: a/1 is already defined: a/2 with its defaults is a/1, too"
+
       assert error("defpure 7, do: 8") =~ "2: cannot define 7: write defpure name(argument) do"
     end
 

@@ -402,6 +402,19 @@ defmodule Mote.Behaviour.WarningsTest do
     for other <- ["defactor a() do _ -> :ok end\n", "defpure f(x, y), do: {x, y}\n"],
         do: assert(["4: clauses of the same name and arity" <> _] = warnings(f.(1) <> other <> f.(2)))
 
+    # As in Elixir, that of macros and of loops is their own business.
+    macros =
+      "defmacro three() do\nquote do\ndefpure f(7), do: 7\ndefpure g(7), do: 7\ndefpure f(8), do: 8\nend\nend"
+
+    Code.compile_string(
+      "defmodule Mote.Compiled.Ungrouped do\nrequire Mote.Behaviour\nimport Mote.Behaviour\n#{macros}\nend"
+    )
+
+    prelude = "require Mote.Compiled.Ungrouped"
+    assert warnings("Mote.Compiled.Ungrouped.three()\n" <> f.(1), prelude) == []
+    assert warnings(f.(1) <> "Mote.Compiled.Ungrouped.three()\n" <> f.(2), prelude) == []
+    both = "defpure(f(unquote(n)), do: unquote(n))\ndefpure(g(unquote(n)), do: 1)\n"
+    assert warnings("for n <- 1..3 do\n#{both}end") == []
     assert warnings(f.(1) <> f.(2)) == []
     assert warnings("defpure g(x, y \\\\ 2), do: x + y\n" <> f.(1)) == []
   end

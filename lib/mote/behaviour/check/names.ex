@@ -49,24 +49,22 @@ defmodule Mote.Behaviour.Check.Names do
         {name, arity} in stashing ->
           ": a behaviour that stashes has one capture more than are written, for the messages"
 
-        full == nil or full in stashing ->
+        full == nil ->
           ""
 
         true ->
-          ": #{elem(full, 0)}/#{elem(full, 1)} with its defaults is #{name}/#{arity}, too"
+          {_, most} = full
+          written = if full in stashing, do: most - 1, else: most
+          if written == arity, do: "", else: ": #{name}/#{written} with its defaults is #{name}/#{arity}, too"
       end
 
     Error.raise_at(env, line, "#{name}/#{arity} is already defined#{why}")
   end
 
   # The behaviours that stash, with the capture that nobody has written.
-  defp stashing(definitions),
-    do:
-      for(
-        %{kind: :actor, captures: captures} = d <- definitions,
-        Stash.capture?(captures),
-        do: {d.name, d.arity}
-      )
+  defp stashing(definitions) do
+    for %{kind: :actor} = d <- definitions, Stash.capture?(d.captures), do: {d.name, d.arity}
+  end
 
   @doc """
   A function to be called, `{module | nil, name, arity}`, by code of the kind `caller`; raises when it is known not to
@@ -116,7 +114,7 @@ defmodule Mote.Behaviour.Check.Names do
           names,
           line,
           name,
-          Hints.construct(name) ||
+          (other_arity(own, name) == "" && Hints.construct(name)) ||
             "undefined function #{text}: #{Hints.functions()}#{other_arity(own, name)}" <>
               Error.suggestion(text, known)
         )

@@ -69,7 +69,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
       primitive == :elements -> AST.elements(env.line, Loops.listed(hd(args), env))
       primitive == :to_string -> text(hd(args), env)
       primitive -> AST.op(env.line, primitive, Syntax.exprs(args, env))
-      module == Kernel -> Syntax.expr({name, meta, args}, env)
+      module == Kernel -> Syntax.expr({name, [{:mote_kernel, true} | meta], args}, env)
       module == :erlang -> erlang(name, args, meta, env)
       {module, name, args} == {:math, :pi, []} -> {:lit, env.line, :math.pi()}
       {module, name, arity} == {Enum, :member?, 2} -> member_call(args, env)
@@ -229,16 +229,14 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   @doc "`create behaviour` with its options."
-  def create({:|>, _, [_, _]} = piped, opts, env), do: create(Macro.expand_once(piped, env), opts, env)
-
   def create(behaviour, opts, env) do
     sponsor = sponsor(opts, env)
 
-    case behaviour do
-      {:gather, _, [_, _, _, {form, _, _}]} when form in [:fn, :&] ->
-        gather(:create, behaviour, sponsor, env)
+    case unpiped(behaviour, env) do
+      {:gather, _, [_, _, _, {form, _, _}]} = gather when form in [:fn, :&] ->
+        gather(:create, gather, sponsor, env)
 
-      _ ->
+      behaviour ->
         {ref, args} = behaviour(behaviour, :create, env)
         {:create, env.line, ref, args, sponsor}
     end
@@ -284,15 +282,20 @@ defmodule Mote.Behaviour.Syntax.Calls do
     {:change, env.line, names, Syntax.exprs(values, env)}
   end
 
-  def become({:|>, _, [_, _]} = piped, env), do: become(Macro.expand_once(piped, env), env)
-
-  def become({:gather, _, [_, _, _, {form, _, _}]} = gather, env) when form in [:fn, :&],
-    do: gather(:become, gather, nil, env)
-
   def become(behaviour, env) do
-    {ref, args} = behaviour(behaviour, :become, env)
-    {:become, env.line, ref, args}
+    case unpiped(behaviour, env) do
+      {:gather, _, [_, _, _, {form, _, _}]} = gather when form in [:fn, :&] ->
+        gather(:become, gather, nil, env)
+
+      behaviour ->
+        {ref, args} = behaviour(behaviour, :become, env)
+        {:become, env.line, ref, args}
+    end
   end
+
+  # A pipeline that ends in a behaviour.
+  defp unpiped({:|>, _, [_, _]} = piped, env), do: Macro.expand_once(piped, env)
+  defp unpiped(behaviour, _env), do: behaviour
 
   defp behaviour({:sink, _, args}, _, _) when args in [[], nil], do: {:sink, []}
 
