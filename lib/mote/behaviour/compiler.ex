@@ -268,7 +268,7 @@ defmodule Mote.Behaviour.Compiler do
       name in @reserved ->
         Error.raise_at(env, env.line, "#{name} is a word of the language: choose another name")
 
-      kind in [:pure, :effect] and (Primitives.local(name, arity) != nil or Syntax.of_language?(name, arity)) ->
+      kind in [:pure, :effect] and (Primitives.local(name, arity) != nil or Syntax.keeps?(name, arity, env)) ->
         Error.raise_at(
           env,
           env.line,

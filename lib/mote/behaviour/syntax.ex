@@ -275,9 +275,12 @@ defmodule Mote.Behaviour.Syntax do
       Enum.all?(Macro.Env.lookup_import(env, {name, arity}), fn {_, module} -> module != Kernel end)
   end
 
-  @doc "Whether a function of Kernel's keeps its meaning here, whatever the module imports: its name cannot be defined anew."
-  @spec of_language?(atom, arity) :: boolean
-  def of_language?(name, arity), do: {name, arity} in @kernel_functions and Hints.construct(name) == nil
+  @doc "Whether a call of that name means what it does in Kernel although the module does not import it."
+  @spec keeps?(atom, arity, Macro.Env.t()) :: boolean
+  def keeps?(name, arity, env) do
+    {name, arity} in @kernel_functions and Hints.construct(name) == nil and
+      Macro.Env.lookup_import(env, {name, arity}) == []
+  end
 
   # A macro of Kernel that is not to be expanded: what it becomes is not in the language. Of those with paths one is newer than
   # some releases of Elixir.
