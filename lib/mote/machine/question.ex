@@ -121,22 +121,26 @@ defmodule Mote.Machine.Question do
   def put_all(addresses, timeout, context, ask) do
     # One reference for all and a number for each: so an answer that comes before its turn is known to be one of them.
     all = make_ref()
-
-    asked =
-      for {address, n} <- Enum.with_index(addresses) do
-        tag = [all | n]
-        asker = ask.(address, tag)
-
-        if is_reference(asker),
-          do: {tag, asker, address},
-          else: {:error, Error.from(asker, context.(address))}
-      end
-
+    asked = ask_each(addresses, all, 0, context, ask)
     machines = for({_, _, %{machine: native}} <- asked, do: native) |> Enum.uniq()
     watched = Map.new(machines, &{Process.monitor(Native.machine_owner(&1)), &1})
     results = await_all(asked, %{}, {all, watched, deadline(timeout), timeout, context})
     for {monitor, _} <- watched, do: Process.demonitor(monitor, [:flush])
     results
+  end
+
+  defp ask_each([], _all, _n, _context, _ask), do: []
+
+  defp ask_each([address | rest], all, n, context, ask) do
+    tag = [all | n]
+
+    opened =
+      case ask.(address, tag) do
+        asker when is_reference(asker) -> {tag, asker, address}
+        word -> {:error, Error.from(word, context.(address))}
+      end
+
+    [opened | ask_each(rest, all, n + 1, context, ask)]
   end
 
   # What is open has three elements, a result has two. `early` has what came before its turn, and failures, by number: so a mailbox
@@ -209,14 +213,14 @@ defmodule Mote.Machine.Question do
           {:ok, [{:ok, term} | {:error, Error.t()} | nil]} | {:failed, {:error, Error.t()}} | {:ended, value}
         when value: term
   def collect(opens, deadline, until, context) do
-    {ended, open} = Enum.split_with(opens, fn {open, _value} -> ended?(open) end)
+    ended = Enum.filter(opens, fn {open, _value} -> ended?(open) end)
 
     with {:ok, early} <- settle(by_tag(ended), %{}, until, context) do
       missing = Enum.find(ended, fn {{tag, _asker}, _value} -> not is_map_key(early, tag) end)
 
       if missing && until == :first_failure,
         do: {:ended, elem(missing, 1)},
-        else: in_order(opens, early, [], {by_tag(open), deadline, until, context})
+        else: in_order(opens, early, [], {by_tag(opens), deadline, until, context})
     end
   end
 
