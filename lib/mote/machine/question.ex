@@ -213,14 +213,15 @@ defmodule Mote.Machine.Question do
           {:ok, [{:ok, term} | {:error, Error.t()} | nil]} | {:failed, {:error, Error.t()}} | {:ended, value}
         when value: term
   def collect(opens, deadline, until, context) do
-    ended = Enum.filter(opens, fn {open, _value} -> ended?(open) end)
+    {ended, open} = Enum.split_with(opens, fn {open, _value} -> ended?(open) end)
 
     with {:ok, early} <- settle(by_tag(ended), %{}, until, context) do
       missing = Enum.find(ended, fn {{tag, _asker}, _value} -> not is_map_key(early, tag) end)
+      by_tag = by_tag(open)
 
       if missing && until == :first_failure,
         do: {:ended, elem(missing, 1)},
-        else: in_order(opens, early, [], {by_tag(opens), deadline, until, context})
+        else: in_order(opens, early, [], {by_tag, map_size(by_tag) < length(open), deadline, until, context})
     end
   end
 
@@ -245,32 +246,35 @@ defmodule Mote.Machine.Question do
 
   defp in_order([{{tag, _asker}, _value} | rest], early, results, all) when is_map_key(early, tag) do
     {result, early} = Map.pop!(early, tag)
-    in_order(rest, early, [result | results], all)
+    in_order(rest, early, [result | results], taken(tag, all))
   end
 
-  defp in_order(
-         [{{tag, asker} = open, _} | rest] = opens,
-         early,
-         results,
-         {by_tag, deadline, until, context} = all
-       ) do
-    case not ended?(open) && arrival(by_tag, left(deadline)) do
+  defp in_order([{{tag, asker}, _} | rest] = opens, early, results, {by_tag, _, _, _, _} = all)
+       when is_map_key(by_tag, tag) do
+    {_, _, deadline, until, context} = all
+
+    case arrival(by_tag, left(deadline)) do
       {^tag, {:ok, answer}} ->
-        in_order(rest, early, [done(tag, asker, {:ok, answer}) | results], all)
+        in_order(rest, early, [done(tag, asker, {:ok, answer}) | results], taken(tag, all))
 
       {other, what} ->
         with {:ok, early} <- came(other, what, by_tag, early, until, context),
              do: in_order(opens, early, results, all)
-
-      # Before, or by the same one earlier in the list.
-      false ->
-        in_order(rest, early, [nil | results], all)
 
       nil ->
         {left, _early} = Enum.map_reduce(opens, early, fn {{tag, _}, _}, early -> Map.pop(early, tag) end)
         {:ok, Enum.reverse(results, left)}
     end
   end
+
+  # Ended before, or stands in the list twice.
+  defp in_order([_ | rest], early, results, all), do: in_order(rest, early, [nil | results], all)
+
+  # For what stands in the list twice there is one answer.
+  defp taken(_tag, {_by_tag, false, _, _, _} = all), do: all
+
+  defp taken(tag, {by_tag, true, deadline, until, context}),
+    do: {Map.delete(by_tag, tag), true, deadline, until, context}
 
   defp came(tag, what, by_tag, early, until, context) do
     {{^tag, asker}, value} = Map.fetch!(by_tag, tag)
