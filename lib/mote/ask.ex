@@ -66,7 +66,7 @@ defmodule Mote.Ask do
   """
 
   alias Mote.{Address, Error, Far, Native}
-  alias Mote.Machine.{Long, Question, SponsorOptions, Worker}
+  alias Mote.Machine.{Long, Question, Questions, SponsorOptions, Worker}
   require Long
 
   @timeout 5_000
@@ -167,7 +167,7 @@ defmodule Mote.Ask do
   defp ask_near(addresses, request, timeout, sponsor) do
     context = &[address: &1, sponsor: &1.sponsor || sponsor]
     ask = &send(&1, &1.sponsor || sponsor, request, &2)
-    Question.put_all(addresses, timeout, context, ask)
+    Questions.put_all(addresses, timeout, context, ask)
   end
 
   # -- questions on their way ----------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ defmodule Mote.Ask do
   end
 
   defp collect(asks, deadline, until),
-    do: asks |> Enum.map(&{open_of(&1), &1}) |> Question.collect(deadline, until, &context/1)
+    do: asks |> Enum.map(&{open_of(&1), &1}) |> Questions.collect(deadline, until, &context/1)
 
   # The answer, if it comes in time.
   defp look(ask, timeout) do

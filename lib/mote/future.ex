@@ -58,7 +58,7 @@ defmodule Mote.Future do
 
   alias Mote.{Behaviour, Error, Machine, Native}
   alias Mote.Future.Environment
-  alias Mote.Machine.{Creator, Long, Question, SponsorOptions}
+  alias Mote.Machine.{Creator, Long, Question, Questions, SponsorOptions}
   require Long
 
   @environment [:max_threads, :before_start, :after_finish, :pin, :inbox]
@@ -352,7 +352,7 @@ defmodule Mote.Future do
 
     case Enum.find(opened, &match?({_, {:error, _}}, &1)) do
       nil ->
-        Question.any(waits, timeout, &[future: &1]) ||
+        Questions.any(waits, timeout, &[future: &1]) ||
           {:error, Error.from(:timeout, timeout: timeout, future: hd(futures))}
 
       # Its machine is down: it is finished.

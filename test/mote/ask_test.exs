@@ -4,7 +4,7 @@ defmodule Mote.AskTest do
   import Mote.Eventually
 
   alias Mote.{Actors, Customer, Error, Native, Tally}
-  alias Mote.Machine.Question
+  alias Mote.Machine.Questions
 
   doctest Mote.Ask
 
@@ -202,7 +202,7 @@ defmodule Mote.AskTest do
         asker
       end
 
-      task = Task.async(fn -> Question.put_all([lost], :infinity, &[address: &1], ask) end)
+      task = Task.async(fn -> Questions.put_all([lost], :infinity, &[address: &1], ask) end)
       assert_receive :asked
       Process.exit(doomed, :kill)
       assert [error: %Error{reason: :machine_down}] = Task.await(task, 60_000)
@@ -218,7 +218,7 @@ defmodule Mote.AskTest do
         asker
       end
 
-      assert Question.put_all([echo], 0, &[address: &1], ask) == [ok: :hi]
+      assert Questions.put_all([echo], 0, &[address: &1], ask) == [ok: :hi]
     end
 
     test "sends nothing if one of them is no address", %{machine: machine, echo: echo} do

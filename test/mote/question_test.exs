@@ -3,7 +3,7 @@ defmodule Mote.QuestionTest do
   use ExUnit.Case, async: true
 
   alias Mote.{Future, Machine, Native, Sums}
-  alias Mote.Machine.Question
+  alias Mote.Machine.{Question, Questions}
 
   setup do
     machine = start_supervised!(Mote)
@@ -27,7 +27,7 @@ defmodule Mote.QuestionTest do
       fn -> assert {:error, %{reason: :machine_down}} = Question.put(native, 1, [], lost(native, future)) end,
       fn ->
         assert {:ok, open} = Question.open(native, [], lost(native, future))
-        assert Question.any([{open, 1}], 1, fn 1 -> [] end) == nil
+        assert Questions.any([{open, 1}], 1, fn 1 -> [] end) == nil
       end
     ]
 
