@@ -3,6 +3,9 @@ defmodule Mote.Far.Courier do
   # as long as that connection: so whoever waits for an answer watches the courier.
   #
   # Senders never wait for a connection. A courier may: meanwhile what comes stays in its mailbox, and counts as waiting.
+  #
+  # 1. While anything can leave, a message of its own is on its way that sees to it, behind what has come by then. A timeout of zero
+  #    would not do: whatever comes before it takes its place.
   @moduledoc false
 
   use GenServer, restart: :temporary
@@ -20,7 +23,18 @@ defmodule Mote.Far.Courier do
   @impl GenServer
   def init(node) do
     {_, counts, _} = Table.ensure(node)
-    state = %{node: node, counts: counts, line: %Line{}, gate: nil, porter: nil, waiters: [], resting: false}
+
+    state = %{
+      node: node,
+      counts: counts,
+      line: %Line{},
+      gate: nil,
+      porter: nil,
+      waiters: [],
+      leaving: false,
+      resting: false
+    }
+
     {:ok, state, {:continue, :hello}}
   end
 
@@ -32,7 +46,7 @@ defmodule Mote.Far.Courier do
     settle(%{state | line: Line.put(state.line, entry, bytes, Luggage.references(entry), target(entry))})
   end
 
-  def handle_info(:timeout, state), do: state |> flush() |> settle()
+  def handle_info(:mote_leave, state), do: %{state | leaving: false} |> flush() |> settle()
 
   def handle_info({:mote_taken, number}, state) when is_integer(number),
     do: settle(%{state | line: Line.taken(state.line, number)})
@@ -103,7 +117,14 @@ defmodule Mote.Far.Courier do
 
   defp settle(state) do
     state = if Line.parcel?(state.line) and Line.ready?(state.line), do: flush(state), else: state
-    if Line.ready?(state.line), do: {:noreply, state, 0}, else: {:noreply, state |> room() |> rest()}
+    {:noreply, if(Line.ready?(state.line), do: leave(state), else: state |> room() |> rest())}
+  end
+
+  defp leave(%{leaving: true} = state), do: state
+
+  defp leave(state) do
+    send(self(), :mote_leave)
+    %{state | leaving: true}
   end
 
   defp flush(state) do

@@ -27,7 +27,17 @@ defmodule Mote.Far.Porter do
     send(courier, {:mote_welcome, self()})
     {_, counts, _} = Table.ensure(node(courier))
 
-    {:ok, %{courier: courier, counts: counts, intake: %Intake{}, asks: %{}, tags: %{}, resting: false}}
+    state = %{
+      courier: courier,
+      counts: counts,
+      intake: %Intake{},
+      asks: %{},
+      tags: %{},
+      reporting: false,
+      resting: false
+    }
+
+    {:ok, state}
   end
 
   @impl GenServer
@@ -51,7 +61,7 @@ defmodule Mote.Far.Porter do
   def handle_info({:mote_dropped, number}, state) when is_integer(number),
     do: settle(%{state | intake: Intake.dropped(state.intake, number)})
 
-  def handle_info(:timeout, state), do: state |> report() |> settle()
+  def handle_info(:mote_report, state), do: settle(report(%{state | reporting: false}))
 
   def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
 
@@ -216,9 +226,17 @@ defmodule Mote.Far.Porter do
   defp settle(state) do
     case Intake.report?(state.intake) do
       :now -> state |> report() |> settle()
-      true -> {:noreply, state, 0}
+      true -> {:noreply, report_soon(state)}
       false -> {:noreply, rest(state)}
     end
+  end
+
+  # Behind what has come by then, as a courier leaves (lib/mote/far/courier.ex, invariant 1).
+  defp report_soon(%{reporting: true} = state), do: state
+
+  defp report_soon(state) do
+    send(self(), :mote_report)
+    %{state | reporting: true}
   end
 
   # By this node's courier: so it comes behind everything that was sent to what is dropped.

@@ -1,0 +1,51 @@
+defmodule Mote.FarCourierTest do
+  # Couriers and porters, with this node as the other one.
+  use ExUnit.Case, async: true
+
+  import ExUnit.CaptureLog
+  import Mote.Eventually
+
+  alias Mote.Far.{Courier, Porter}
+
+  defp courier do
+    {:ok, courier} = GenServer.start(Courier, node())
+    on_exit(fn -> Process.exit(courier, :kill) end)
+    eventually(fn -> :sys.get_state(courier).porter end)
+    courier
+  end
+
+  defp porter do
+    {:ok, porter} = GenServer.start(Porter, self())
+    assert_receive {:mote_welcome, ^porter}
+    porter
+  end
+
+  # What comes while a process may not run is there when it looks next, one behind the other.
+  defp at_once(pid, messages) do
+    :erlang.suspend_process(pid)
+    Enum.each(messages, &send(pid, &1))
+    :erlang.resume_process(pid)
+  end
+
+  defp entry(message), do: {:mote_put, {:reply, :erlang.alias(), message}, 0}
+
+  test "what comes to a courier just before it rests leaves" do
+    at_once(courier(), [entry(:arrived), :mote_rest])
+    assert_receive :arrived, 10_000
+  end
+
+  test "what comes to a courier just before a message that it does not know leaves" do
+    courier = courier()
+
+    assert capture_log(fn ->
+             at_once(courier, [entry(:arrived), :stray])
+             assert_receive :arrived, 10_000
+           end) =~ "unexpected message: :stray"
+  end
+
+  test "what a porter hears of just before it rests is reported" do
+    porter = porter()
+    at_once(porter, [{:mote_dropped, 1}, :mote_rest])
+    eventually(fn -> :sys.get_state(porter).intake.dropped == [] end)
+  end
+end
