@@ -141,7 +141,7 @@ defmodule Mote.Far do
 
   # -- creating ------------------------------------------------------------------------------------------------
 
-  @doc "Creates on another node, by that function of Mote; raises what it raises there."
+  @doc "Creates on another node, by that function of Mote; raises what it raises there, and exits as it does."
   @spec create!(node, :create | :create_many, [term]) :: term
   def create!(node, function, args) do
     context = [node: node]
@@ -151,6 +151,7 @@ defmodule Mote.Far do
       created
     else
       {:ok, {:error, exception}} -> raise exception
+      {:ok, {:exit, reason}} -> exit(reason)
       {:error, error} -> raise error
     end
   end

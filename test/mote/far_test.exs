@@ -151,6 +151,13 @@ defmodule Mote.FarTest do
                at(context.away, :try_create, [there, gone])
     end
 
+    test "where what creates ends, ends whoever waits for it as well", context do
+      there = {Home, :"home@127.0.0.1"}
+      ending = %{Actors.echo() | module: Mote.FarRig.Ending}
+      assert {:exit, reason} = at(context.away, :try_create, [there, ending])
+      assert reason in [:ended, :killed]
+    end
+
     test "that is not there, or whose node is not, is an error", context do
       nobody = {Nobody, :"home@127.0.0.1"}
       nowhere = {Home, :"nowhere@127.0.0.1"}

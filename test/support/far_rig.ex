@@ -158,6 +158,15 @@ defmodule Mote.FarRig do
     {:ok, Mote.create(machine, behaviour)}
   rescue
     error -> {:error, error}
+  catch
+    :exit, reason -> {:exit, reason}
+  end
+
+  defmodule Ending do
+    @moduledoc "A module whose code cannot be loaded into a machine: whoever asks for it ends."
+
+    def __mote__(:hash), do: exit(:ended)
+    def __mote__(_), do: Process.exit(self(), :kill)
   end
 
   def drain(machine), do: Mote.drain(machine, 60_000)

@@ -6,11 +6,23 @@ defmodule Mote.Far.Home do
   alias Mote.Machine.Loader
 
   @typedoc "What it has come to, or why not."
-  @type created :: {:ok, term} | {:error, Exception.t()}
+  @type created :: {:ok, term} | {:error, Exception.t()} | {:exit, term}
 
-  @doc "Runs `Mote.create` or `Mote.create_many` for a process of the node `from`."
+  @doc """
+  Runs `Mote.create` or `Mote.create_many` for a process of the node `from`: in a process of its own, since somebody waits for what
+  it comes to, whatever ends it.
+  """
   @spec create(:create | :create_many, [term], node) :: created
   def create(function, args, from) when function in [:create, :create_many] do
+    {_pid, monitor} = spawn_monitor(fn -> exit({:created, run(function, args, from)}) end)
+
+    receive do
+      {:DOWN, ^monitor, _, _, {:created, created}} -> created
+      {:DOWN, ^monitor, _, _, reason} -> {:exit, reason}
+    end
+  end
+
+  defp run(function, args, from) do
     {:ok, apply(Mote, function, args)}
   rescue
     error in Error -> {:error, named(error, from)}
