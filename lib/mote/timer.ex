@@ -60,6 +60,11 @@ defmodule Mote.Timer do
   @most 0xFFFFFFFFFFFF
 
   @doc false
+  # The longest delay, in milliseconds.
+  @spec most() :: pos_integer
+  def most, do: @most
+
+  @doc false
   @spec send_after(Address.t(), term, non_neg_integer, atom) :: t
   def send_after(%Address{machine: machine, key: key} = address, message, milliseconds, sponsor) do
     milliseconds!(milliseconds)
@@ -158,9 +163,12 @@ defmodule Mote.Timer do
          do: {:error, Error.from(:timeout, context)}
   end
 
-  defp milliseconds!(milliseconds) when is_integer(milliseconds) and milliseconds in 0..@most, do: :ok
+  @doc false
+  # Raises `ArgumentError` for what is no delay.
+  @spec milliseconds!(term) :: :ok
+  def milliseconds!(milliseconds) when is_integer(milliseconds) and milliseconds in 0..@most, do: :ok
 
-  defp milliseconds!(other) do
+  def milliseconds!(other) do
     raise ArgumentError, "expected milliseconds from 0 to #{@most}, got: #{inspect(other)}"
   end
 

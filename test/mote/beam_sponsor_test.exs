@@ -281,7 +281,9 @@ defmodule Mote.BeamSponsorTest do
             fn -> exit(:normal) end,
             fn -> exit(:bad) end,
             fn -> Process.exit(self(), :kill) end,
-            fn -> Process.exit(self(), :shutdown) end
+            fn -> Process.exit(self(), :shutdown) end,
+            fn -> Mote.Behaviour.Beam.send_after(-1, self(), :never) end,
+            fn -> Mote.Behaviour.Beam.send_after(2 ** 62, self(), :never) end
           ] do
         capture_log(fn ->
           actor = Mote.create(machine(), Free.free(:whole), sponsor: :io)

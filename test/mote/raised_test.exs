@@ -92,8 +92,13 @@ defmodule Mote.RaisedTest do
       for ms <- [-1, 1.0, :soon], do: assert({:error, %Error{reason: :aborted}} = Mote.ask(clock, ms))
       assert {:ok, %Mote.Timer{}} = Mote.ask(clock, 100_000)
 
-      assert {:abort, {:raised, {_, _, :send_after}, {:soon}}} =
-               Mote.Behaviour.turn(Actors.clock(), {self(), :soon}).outcome
+      # No longer than what Mote.send_after/3 takes.
+      for ms <- [:soon, -1, 2 ** 48, 2 ** 80] do
+        assert {:abort, {:raised, {_, _, :send_after}, {^ms}}} =
+                 Mote.Behaviour.turn(Actors.clock(), {self(), ms}).outcome
+      end
+
+      assert Mote.Behaviour.turn(Actors.clock(), {self(), 2 ** 48 - 1}).outcome == :commit
     end
 
     # In a pipeline what it goes through stands lines above.

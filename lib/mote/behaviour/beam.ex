@@ -19,7 +19,7 @@ defmodule Mote.Behaviour.Beam do
 
   import Kernel, except: [self: 0, send: 2]
 
-  alias Mote.{Behaviour, Total}
+  alias Mote.{Behaviour, Timer, Total}
   alias Mote.Turn.Stage
 
   @words [self: 0, send: 2, sendx: 3, send_after: 3, cancel_timer: 1, create: 1, create: 2, abort: 1] ++
@@ -43,8 +43,11 @@ defmodule Mote.Behaviour.Beam do
   def sendx(sponsor, target, message), do: Stage.sendx(sponsor, target, message)
 
   @doc "Sends a message some milliseconds after the turn has ended; returns a timer."
-  @spec send_after(non_neg_integer, term, term) :: reference | :undefined
-  def send_after(milliseconds, target, message), do: Stage.send_after(milliseconds, target, message)
+  @spec send_after(non_neg_integer, term, term) :: reference
+  def send_after(milliseconds, target, message) do
+    Timer.milliseconds!(milliseconds)
+    Stage.send_after(milliseconds, target, message)
+  end
 
   @doc "Cancels a timer."
   @spec cancel_timer(term) :: :ok | :undefined

@@ -20,7 +20,7 @@ defmodule Mote.Behaviour.Failures do
 
   alias Mote.Behaviour.{AST, Primitives}
   alias Mote.Behaviour.IR.Conditions
-  alias Mote.Prelude
+  alias Mote.{Prelude, Timer}
 
   @type mode :: :abort | :undefined
 
@@ -174,11 +174,19 @@ defmodule Mote.Behaviour.Failures do
     end)
   end
 
-  defp milliseconds({:lit, _, ms} = literal, _, _) when is_integer(ms) and ms >= 0, do: literal
-
   defp milliseconds(ms, l, s) do
+    most = Timer.most()
+    if match?({:lit, _, n} when n in 0..most, ms), do: ms, else: checked_milliseconds(ms, most, l, s)
+  end
+
+  defp checked_milliseconds(ms, most, l, s) do
     checked(l, ms, s, :send_after, fn value ->
-      guards = [{:op, l, :is_integer, [value]}, {:op, l, :ge, [value, {:lit, l, 0}]}]
+      guards = [
+        {:op, l, :is_integer, [value]},
+        {:op, l, :ge, [value, {:lit, l, 0}]},
+        {:op, l, :le, [value, {:lit, l, most}]}
+      ]
+
       guard = guards |> Enum.reverse() |> Enum.reduce(&{:and, l, &1, &2})
       [{:clause, l, {:bind, l, variable(0)}, [guard], value}]
     end)

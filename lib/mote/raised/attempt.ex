@@ -7,6 +7,7 @@ defmodule Mote.Raised.Attempt do
   @moduledoc false
 
   alias Mote.Behaviour.Primitives
+  alias Mote.Timer
   alias Mote.Raised.{Call, Segments}
 
   @doc "The exception that Elixir raises for an operation; nil if it raises none, or if finding out may take long."
@@ -120,7 +121,10 @@ defmodule Mote.Raised.Attempt do
   end
 
   defp elixir(:struct, [value]), do: raise(ArgumentError, "expected a struct, got: #{Call.show(value)}")
-  defp elixir(:send_after, _), do: raise(ArgumentError, "expected milliseconds, an integer of 0 or more")
+
+  defp elixir(:send_after, _),
+    do: raise(ArgumentError, "expected milliseconds, an integer from 0 to #{Timer.most()}")
+
   defp elixir(:range, [_, _ | _] = bounds), do: apply(Range, :new, bounds)
   defp elixir(:binary_generator, [_]), do: raise(ArgumentError, "expected a binary")
   defp elixir(:member, [value, list]), do: Enum.member?(list, value)

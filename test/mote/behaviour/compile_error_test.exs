@@ -28,6 +28,10 @@ defmodule Mote.Behaviour.CompileErrorTest do
       assert importing.f(1) == [1, 0, 1]
       wrong = error("defpure node(a, b, c), do: {a, b, c}\ndefpure f(x), do: node(x, x)")
       assert wrong =~ "3: undefined function node/2: " and wrong =~ "; there is node/3"
+      plain = module("def plain(x), do: x")
+
+      assert pure("#{inspect(plain)}.plain(x)") =~
+               "4: #{inspect(plain)}.plain/1 is defined with def: write defpure"
     end
 
     test "are Kernel's where it is named, or where a macro has imported it" do
@@ -215,6 +219,11 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"System.monotonic_time(:second) > 1", "System.monotonic_time cannot be used in a guard"},
             {"self() == y", "self() cannot be used in a guard"},
             {"(z = y)", "= cannot be used in a guard"},
+            {"String.length(y) > 3", "String.length cannot be used in a guard"},
+            {"y[:a]", "Access.get cannot be used in a guard"},
+            {"y ** 2 > x", "Kernel.** cannot be used in a guard"},
+            {"Enum.sum(y) > 1", "what is called here cannot be used in a guard"},
+            {"self() == x", "Decide it in the body, with if or case"},
             {"y in x", "in a guard the right side of in must be a literal list or range"},
             {"!y", "! cannot be used in a guard"}
           ] do

@@ -110,6 +110,14 @@ defmodule Mote.Behaviour.DefinitionErrorTest do
 
       assert error(stashing <> stashing) == "5: a/1 is already defined"
 
+      for verb <- ["create", "become"] do
+        given = "defactor b(x) do\n_ -> #{verb} a(x, 1)\nend"
+        assert error(stashing <> given) == "6: the behaviour a has 1 capture, got 2"
+      end
+
+      assert error("defactor a(x) do\n1 -> stash()\n_ -> become y: 1\nend") =~
+               ~r/^4: a has no capture y, it has x(\.|$)/
+
       assert error("defactor a(x, y \\\\ 1) do\n_ -> stash(y: x)\nend\ndefactor a(x) do\n_ -> x\nend") ==
                "5: a/1 is already defined: a/2 with its defaults is a/1, too"
 

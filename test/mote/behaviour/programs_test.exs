@@ -2,8 +2,8 @@ defmodule Mote.Behaviour.ProgramsTest do
   # Random programs: the plain Elixir version, the IR, the interpreter and native code must agree about everything that
   # can be seen.
   #
-  # `MOTE_LONG=1` for 20,000 of them. A program costs a tenth of a second of a core, nearly all of it in compilers: Elixir's
-  # once, native code's twice. So the long run is the usual one many times, with the seeds that follow; as many at once as
+  # `MOTE_LONG=1` for 20,000 of them. A program costs a tenth of a second of a core, nearly all of it in compilers, Elixir's
+  # and that of native code. So the long run is the usual one many times, with the seeds that follow; as many at once as
   # occupy the cores, each with machines of its own, for machines keep the code of all that they have run.
   use ExUnit.Case, async: true
   use ExUnitProperties

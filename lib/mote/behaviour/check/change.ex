@@ -8,6 +8,7 @@ defmodule Mote.Behaviour.Check.Change do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Warnings}
+  alias Mote.Behaviour.Check.Stash
 
   @doc "The become with these changes, `{name, checked expression}`, in the state of the check pass."
   @spec become(AST.line(), [{atom, AST.expr()}], map) :: {AST.expr(), map}
@@ -34,10 +35,11 @@ defmodule Mote.Behaviour.Check.Change do
   end
 
   defp capture!(changed, name, captures, l, s) do
-    names = for {{capture, _}, _} <- captures, do: capture
+    # That for what is stashed has no name that can be written.
+    names = for {{capture, _} = written, _} <- captures, not Stash.capture?([written]), do: capture
 
     cond do
-      changed in names ->
+      List.keymember?(Enum.map(captures, &elem(&1, 0)), changed, 0) ->
         :ok
 
       names == [] ->

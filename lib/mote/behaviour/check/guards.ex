@@ -3,6 +3,7 @@ defmodule Mote.Behaviour.Check.Guards do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives}
+  alias Mote.Prelude
 
   @doc "Raises a Mote.CompileError for what cannot be in a guard."
   @spec check!(AST.expr(), map) :: :ok
@@ -29,12 +30,22 @@ defmodule Mote.Behaviour.Check.Guards do
       s,
       l,
       "#{what} cannot be used in a guard: guards are made of variables, literals and primitives, " <>
-        "joined by and, or, not"
+        "joined by and, or, not. Decide it in the body, with if or case"
     )
   end
 
   defp name({:call, _, {nil, name, arity}, _}), do: "#{name}/#{arity}"
-  defp name({:call, _, {module, name, arity}, _}), do: "#{inspect(module)}.#{name}/#{arity}"
+
+  defp name({:call, _, {module, name, arity}, _}) do
+    # By the name that users know.
+    case Prelude.called(module, name) do
+      {module, name} -> "#{inspect(module)}.#{name}"
+      nil -> "#{inspect(module)}.#{name}/#{arity}"
+    end
+  end
+
+  # What is left of functions that are made where they are called.
+  defp name(node) when elem(node, 0) in [:case, :letrec], do: "what is called here"
   defp name({:both, _, _, _}), do: "&&"
   defp name({:either, _, _, _}), do: "||"
   defp name({:match, _, _, _}), do: "="

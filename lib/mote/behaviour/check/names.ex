@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.Check.Names do
       functions: MapSet.new(functions, &{&1.name, &1.arity}),
       effects: MapSet.new(effects, &{&1.name, &1.arity}),
       delegates: Delegate.table(delegates),
-      stashes: stashing(definitions) != []
+      stashing: stashing(definitions)
     }
   end
 
@@ -136,6 +136,15 @@ defmodule Mote.Behaviour.Check.Names do
           fail(names, line, name, "#{text} is a defeffect, which only its own module can call")
         end
 
+        if {name, arity} not in functions and function_exported?(module, name, arity) do
+          fail(
+            names,
+            line,
+            name,
+            "#{text} is defined with def: write defpure, which plain Elixir can call, too"
+          )
+        end
+
         unless {name, arity} in functions do
           fail(
             names,
@@ -157,12 +166,23 @@ defmodule Mote.Behaviour.Check.Names do
 
   def behaviour!(names, {module, name, arity} = behaviour, arguments, line) do
     arity!(names, :actor, arity, line)
+
+    # The capture for what is stashed is nothing that anybody can give.
+    if module == nil and {name, arity} in names.stashing,
+      do: fail(names, line, name, "the behaviour #{name} has #{captures(arity - 1)}, got #{arity}")
+
+    settled!(names, behaviour, arguments, line)
+  end
+
+  defp settled!(_, :sink, [], _), do: {:sink, []}
+
+  defp settled!(names, {module, name, arity} = behaviour, arguments, line) do
     known = behaviours(names, module)
 
     case known do
       %{delegates: %{{^name, ^arity} => delegate}} ->
         {behaviour, arguments} = Delegate.apply(delegate, module, arguments, line)
-        behaviour!(names, behaviour, arguments, line)
+        settled!(names, behaviour, arguments, line)
 
       _ ->
         exists!(names, known, behaviour, line)

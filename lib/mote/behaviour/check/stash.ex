@@ -188,8 +188,9 @@ defmodule Mote.Behaviour.Check.Stash do
       when kept != nil and length(captures) == arity,
       do: stays({:become, l, {nil, name, arity}, List.replace_at(es, -1, {:var, l, kept})})
 
-  def become(become, %{kept: nil, behaviour: b, names: %{stashes: stashes}}) when b != nil or not stashes,
-    do: become
+  def become(become, %{kept: nil, behaviour: b, names: %{stashing: stashing}})
+      when b != nil or stashing == [],
+      do: become
 
   def become(become, _), do: followed(become, true)
 

@@ -209,6 +209,12 @@ defmodule Mote.Behaviour.Syntax.Calls do
     AST.op(env.line, :elem, [Syntax.expr(tuple, env), index])
   end
 
+  # What records make of an update.
+  defp erlang(:setelement, [index, tuple, value], _, env) do
+    index = AST.op(env.line, :sub, [Syntax.expr(index, env), {:lit, env.line, 1}])
+    AST.op(env.line, :put_elem, [Syntax.expr(tuple, env), index, Syntax.expr(value, env)])
+  end
+
   defp erlang(:self, [], _, env), do: {:self, env.line}
 
   defp erlang(:is_map_key, [key, map], meta, env),
