@@ -185,6 +185,14 @@ defmodule Mote.Behaviour.LanguageTest do
   end
 
   describe "lists and tuples" do
+    test "are read and updated as records" do
+      head = "require Record\nRecord.defrecordp :pt, x: 0, y: 0\n"
+      assert module(head <> "defpure f(x), do: pt(pt(x: x), y: 7)").f(3) == {:pt, 3, 7}
+      assert eval(":erlang.setelement(2, x, 9)", x: {1, 2}) == {1, 9}
+      # As Elixir fails, and so without an answer.
+      assert eval(":erlang.setelement(0, x, 9)", x: {1, 2}) == :undefined
+    end
+
     test "have Elixir's functions" do
       for e <-
             ["l ++ [4]", "[0] ++ l", "l -- [2, 2]", "hd(l)", "tl(l)", "length(l)", "Enum.reverse(l)"] ++
