@@ -201,7 +201,8 @@ defmodule Mote.Prelude.Enum do
           when is_integer(start) and start >= 0 and is_integer(amount) and amount >= 0 do
     {before, rest} = split_at(Enum.to_list(source), start, [])
     {part, rest} = split_at(rest, amount, [])
-    before ++ Enum.reverse(part) ++ rest
+    # Elixir goes to the end of a list, which an improper one does not have.
+    if length(rest) >= 0, do: before ++ Enum.reverse(part) ++ rest
   end
 
   defpure count_until(_.._//_ = range, limit) when is_integer(limit) and limit > 0,

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.LanguageTest do
   use ExUnit.Case, async: true
 
   import ExUnit.CaptureIO, only: [with_io: 2]
-  import Mote.Compile, only: [eval: 1, eval: 2, module: 1, module: 2]
+  import Mote.Compile, only: [eval: 1, eval: 2, eval: 3, module: 1, module: 2]
 
   # Where Elixir itself can say what the value is, it does.
   defp elixir(expression, bindings), do: expression |> Code.eval_string(bindings) |> elem(0)
@@ -185,6 +185,16 @@ defmodule Mote.Behaviour.LanguageTest do
   end
 
   describe "lists and tuples" do
+    test "that are improper are refused to their end, as Elixir does" do
+      for call <- [
+            "Enum.reverse_slice(x, 0, 0)",
+            "Enum.reverse_slice(x, 1, 0)",
+            "Enum.reverse_slice(x, 0, 1)"
+          ] do
+        assert {:raised, _} = eval(call, [x: [1 | 2]], :abort), call
+      end
+    end
+
     test "are read and updated as records" do
       head = "require Record\nRecord.defrecordp :pt, x: 0, y: 0\n"
       assert module(head <> "defpure f(x), do: pt(pt(x: x), y: 7)").f(3) == {:pt, 3, 7}
