@@ -176,7 +176,10 @@ defmodule Mote.Behaviour.Failures do
 
   defp milliseconds(ms, l, s) do
     most = Timer.most()
-    if match?({:lit, _, n} when n in 0..most, ms), do: ms, else: checked_milliseconds(ms, most, l, s)
+
+    if match?({:lit, _, n} when is_integer(n) and n >= 0 and n <= most, ms),
+      do: ms,
+      else: checked_milliseconds(ms, most, l, s)
   end
 
   defp checked_milliseconds(ms, most, l, s) do
