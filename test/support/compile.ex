@@ -26,15 +26,12 @@ defmodule Mote.Compile do
   defp generated({name, meta, rest}), do: {name, [generated: true] ++ meta, rest}
   defp generated(other), do: other
 
-  @doc "What makes a module compile sooner: optimising takes Erlang's compiler a third of the time, for code that runs once."
-  def unoptimised, do: "@compile :no_ssa_opt"
-
   # The body starts at line 2.
   defp source(body, prelude, errors \\ :undefined) do
     name = Module.concat(Mote.Compiled, "M#{System.unique_integer([:positive])}")
 
     {name,
-     "defmodule #{inspect(name)} do #{prelude}; #{unoptimised()}; use Mote.Behaviour, errors: #{inspect(errors)}\n#{body}\nend"}
+     "defmodule #{inspect(name)} do #{prelude}; use Mote.Behaviour, errors: #{inspect(errors)}\n#{body}\nend"}
   end
 
   @doc "What compiling `body` warns of, each as `line: text`, in order."

@@ -241,7 +241,7 @@ defmodule Mote.Generators do
 
     try do
       Mote.Compile.quietly(
-        "defmodule #{inspect(name)} do #{Mote.Compile.unoptimised()}\n#{use_line}\n#{source}\nend",
+        "defmodule #{inspect(name)} do\n#{use_line}\n#{source}\nend",
         "program.ex"
       )
 
