@@ -5,17 +5,17 @@ defmodule Questions do
   use Mote.Behaviour
 
   defactor echo do
-    {customer, request} -> send(customer, request)
+    {customer, request} -> send customer, request
   end
 
   # Keeps the customers and, when it has so many, answers them, the last one first.
   defactor reversing(count, left, customers) do
     {customer, _} when left > 1 ->
-      become(left: left - 1, customers: [customer | customers])
+      become left: left - 1, customers: [customer | customers]
 
     {customer, _} ->
       for waiting <- [customer | customers], do: send(waiting, :answer)
-      become(left: count, customers: [])
+      become left: count, customers: []
   end
 
   @at_once 20_000

@@ -165,8 +165,7 @@ defmodule Mote.FarRig do
   defmodule Ending do
     @moduledoc "A module whose code cannot be loaded into a machine: whoever asks for it ends."
 
-    def __mote__(:hash), do: exit(:ended)
-    def __mote__(_), do: Process.exit(self(), :kill)
+    def __mote__(_), do: exit(:ended)
   end
 
   def drain(machine), do: Mote.drain(machine, 60_000)

@@ -240,11 +240,7 @@ defmodule Mote.Generators do
     name = Module.concat(Mote.Generated, "P#{System.unique_integer([:positive])}")
 
     try do
-      Mote.Compile.quietly(
-        "defmodule #{inspect(name)} do\n#{use_line}\n#{source}\nend",
-        "program.ex"
-      )
-
+      Mote.Compile.quietly("defmodule #{inspect(name)} do\n#{use_line}\n#{source}\nend", "program.ex")
       fun.(name)
     after
       Mote.Compile.purge(name)

@@ -122,9 +122,7 @@ defmodule Mote.Raised.Attempt do
 
   defp elixir(:struct, [value]), do: raise(ArgumentError, "expected a struct, got: #{Call.show(value)}")
 
-  defp elixir(:send_after, _),
-    do: raise(ArgumentError, "expected milliseconds, an integer from 0 to #{Timer.most()}")
-
+  defp elixir(:send_after, [milliseconds]), do: Timer.milliseconds!(milliseconds)
   defp elixir(:range, [_, _ | _] = bounds), do: apply(Range, :new, bounds)
   defp elixir(:binary_generator, [_]), do: raise(ArgumentError, "expected a binary")
   defp elixir(:member, [value, list]), do: Enum.member?(list, value)
