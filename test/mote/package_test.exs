@@ -9,6 +9,38 @@ defmodule Mote.PackageTest do
   # What a release writes before it is published.
   @made_later ["checksum-*.exs"]
 
+  @checksums "checksum-Elixir.Mote.Native.exs"
+
+  # Starts a machine, and draws.
+  @program """
+  {:ok, machine} = Mote.start_link()
+  IO.inspect(Mote.sponsors(machine), label: "sponsors")
+  Mote.Measure.plot(Mote.Measure.Table.new([:param, :value], [[1, 1]]), "x.svg")
+  """
+
+  # A copy of the package, and a project that depends on it. All of it is compiled once: what tests change afterwards of the copy
+  # lets `Mote.Native` be compiled anew, which fails.
+  setup_all do
+    dir = Path.expand("tmp/#{inspect(__MODULE__)}")
+    File.rm_rf!(dir)
+    copy = Path.join(dir, "mote")
+    for file <- files(), do: put(Path.join(copy, file), File.read!(file))
+    # Not of the package: where Hex would put the dependencies.
+    File.cp_r!("offline", Path.join(copy, "offline"))
+
+    put(Path.join(dir, "app/mix.exs"), """
+    defmodule App.MixProject do
+      use Mix.Project
+      def project, do: [app: :app, version: "0.1.0", deps: [{:mote, path: "../mote"}]]
+    end
+    """)
+
+    context = %{dir: dir, copy: copy, app: Path.join(dir, "app"), cache: Path.join(dir, "cache")}
+    sum = archive(context.cache)
+    put(Path.join(copy, @checksums), checksums(artifact(), sum))
+    {:ok, Map.merge(context, %{sum: sum, ran: mix(context, ["run", "-e", @program])})}
+  end
+
   defp config, do: Mix.Project.config()
 
   # As Hex expands them: a directory stands for all that is in it.
@@ -58,40 +90,18 @@ defmodule Mote.PackageTest do
   end
 
   describe "a copy of the package" do
-    @describetag :tmp_dir
     @describetag timeout: 600_000
 
-    setup %{tmp_dir: dir} do
-      copy = Path.join(dir, "mote")
-      for file <- files(), do: put(Path.join(copy, file), File.read!(file))
-      # Not of the package: where Hex would put the dependencies.
-      File.cp_r!("offline", Path.join(copy, "offline"))
-
-      put(Path.join(dir, "app/mix.exs"), """
-      defmodule App.MixProject do
-        use Mix.Project
-        def project, do: [app: :app, version: "0.1.0", deps: [{:mote, path: "../mote"}]]
-      end
-      """)
-
-      {:ok, copy: copy, app: Path.join(dir, "app"), cache: Path.join(dir, "cache")}
+    test "takes the precompiled library, and no cargo", %{ran: {output, status}} do
+      refute output =~ "Compiling crate"
+      assert output =~ "sponsors: [:main]"
+      assert status == 1 and output =~ "Mote was built without plots: say `config :mote, plots: true`"
     end
 
-    test "takes the precompiled library, and no cargo", %{copy: copy, app: app, cache: cache} do
-      sum = archive(cache)
-      list(copy, String.reverse(sum))
-      assert {output, 1} = mix(app, cache, ["compile"])
+    test "takes no library but the one that was published", %{sum: sum} = context do
+      replace(context, @checksums, checksums(artifact(), String.reverse(sum)))
+      assert {output, 1} = mix(context, ["compile"])
       assert output =~ "the integrity check failed because the checksum of"
-
-      list(copy, sum)
-      program = "{:ok, m} = Mote.start_link(); IO.inspect(Mote.sponsors(m), label: \"sponsors\")"
-      assert {output, 0} = mix(app, cache, ["run", "-e", program])
-      assert output =~ "sponsors: [:main]"
-      refute output =~ "Compiling crate"
-
-      plot = "Mote.Measure.plot(Mote.Measure.Table.new([:param, :value], [[1, 1]]), \"x.svg\")"
-      assert {output, 1} = mix(app, cache, ["run", "-e", plot])
-      assert output =~ "Mote was built without plots: say `config :mote, plots: true`"
     end
 
     test "is a whole cargo workspace", %{copy: copy} do
@@ -105,26 +115,27 @@ defmodule Mote.PackageTest do
       end
     end
 
-    test "says that nothing is precompiled for a computer, and builds", %{copy: copy, app: app, cache: cache} do
-      put(Path.join(copy, "checksum-Elixir.Mote.Native.exs"), "%{\"other\" => \"sha256:00\"}\n")
+    test "says that nothing is precompiled for a computer, and builds", context do
+      replace(context, @checksums, checksums("other", "00"))
       # No cargo may be needed to see it.
-      put(Path.join(copy, "native/mote_nif/Cargo.toml"), "no manifest")
-      assert {output, 1} = mix(app, cache, ["compile"])
+      replace(context, "native/mote_nif/Cargo.toml", "no manifest")
+      assert {output, 1} = mix(context, ["compile"])
       assert output =~ "Mote #{config()[:version]} has no precompiled #{artifact()}: building from source"
       assert output =~ "cargo could not build crate mote_nif"
     end
 
-    test "says that Rust is too old", %{tmp_dir: dir, app: app, cache: cache} do
+    test "says that Rust is too old", %{dir: dir} = context do
       put(Path.join(dir, "bin/rustc"), "#!/bin/sh\necho 'rustc 1.63.0 (4b91a6ea7 2022-08-08)'\n")
       File.chmod!(Path.join(dir, "bin/rustc"), 0o755)
       path = Path.join(dir, "bin") <> ":" <> System.get_env("PATH")
-      assert {output, 1} = mix(app, cache, ["compile"], [{"PATH", path}])
+      replace(context, @checksums, "%{}\n")
+      assert {output, 1} = mix(context, ["compile"], [{"PATH", path}])
 
       assert output =~
                ~r/Mote is built from source here, which needs Rust [\d.]+ or later, and this is 1\.63\.0: /
     end
 
-    test "brings its words along for the formatter", %{app: app, cache: cache} do
+    test "brings its words along for the formatter", %{app: app} = context do
       put(Path.join(app, ".formatter.exs"), ~s([inputs: ["lib/*.ex"], import_deps: [:mote]]\n))
 
       put(Path.join(app, "lib/echo.ex"), """
@@ -138,7 +149,7 @@ defmodule Mote.PackageTest do
       end
       """)
 
-      assert {_, 0} = mix(app, cache, ["format", "--check-formatted"])
+      assert {_, 0} = mix(context, ["format", "--check-formatted"])
     end
   end
 
@@ -152,8 +163,26 @@ defmodule Mote.PackageTest do
     :sha256 |> :crypto.hash(File.read!(path)) |> Base.encode16(case: :lower)
   end
 
-  defp list(copy, sum) do
-    put(Path.join(copy, "checksum-Elixir.Mote.Native.exs"), "%{\"#{artifact()}\" => \"sha256:#{sum}\"}\n")
+  defp checksums(artifact, sum), do: "%{\"#{artifact}\" => \"sha256:#{sum}\"}\n"
+
+  # Until the end of the test.
+  defp replace(%{copy: copy}, file, text) do
+    path = Path.join(copy, file)
+    was = File.read!(path)
+
+    on_exit(fn ->
+      put(path, was)
+      compile_anew(copy)
+    end)
+
+    put(path, text)
+    compile_anew(copy)
+  end
+
+  # Mix looks at what is in a file whose time is another.
+  defp compile_anew(copy) do
+    path = Path.join(copy, "lib/mote/native.ex")
+    put(path, File.read!(path) <> "# #{System.unique_integer([:positive])}\n")
   end
 
   defp artifact do
@@ -161,7 +190,7 @@ defmodule Mote.PackageTest do
     Library.artifact(:mote_nif, config()[:version], target |> String.split("-", parts: 2) |> List.last())
   end
 
-  defp mix(app, cache, args, more \\ []) do
+  defp mix(%{app: app, cache: cache}, args, more \\ []) do
     env = [
       {"MIX_ENV", "dev"},
       {"MIX_BUILD_PATH", nil},

@@ -65,8 +65,7 @@ defmodule Mote.Compile do
   What it comes to otherwise is `{:aborted, reason}` or `{:raised, exception}`.
   """
   def eval(expression, bindings \\ [], errors \\ :undefined) do
-    params = bindings |> Keyword.keys() |> Enum.join(", ")
-    module = module("defpure value(#{params}) do\n#{expression}\nend", "", errors)
+    {module, breaches} = evaluating(expression, Keyword.keys(bindings), errors)
     args = Keyword.values(bindings)
     direct = outcome(fn -> apply(module, :value, args) end)
 
@@ -74,8 +73,6 @@ defmodule Mote.Compile do
       outcome(fn -> Mote.Turn.pure(fn -> apply(module, Mote.Behaviour.Code.hidden(:value), args) end) end)
 
     code = outcome(fn -> Mote.Interpret.call(module, :value, args) end)
-    breaches = Mote.Disassemble.breaches(module)
-    purge(module)
 
     cond do
       breaches != [] -> {:breaches, breaches}
@@ -83,6 +80,19 @@ defmodule Mote.Compile do
       :erlang.term_to_binary(plain) != :erlang.term_to_binary(code) -> {:differ, plain, code}
       :erlang.term_to_binary(plain) != :erlang.term_to_binary(direct) -> {:differ, plain, direct}
       true -> plain
+    end
+  end
+
+  # The module with its breaches: compiled once in a test, whatever is bound.
+  defp evaluating(expression, names, errors) do
+    key = {__MODULE__, expression, names, errors}
+
+    with nil <- Process.get(key) do
+      module = module("defpure value(#{Enum.join(names, ", ")}) do\n#{expression}\nend", "", errors)
+      ExUnit.Callbacks.on_exit(fn -> purge(module) end)
+      evaluating = {module, Mote.Disassemble.breaches(module)}
+      Process.put(key, evaluating)
+      evaluating
     end
   end
 

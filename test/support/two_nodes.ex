@@ -36,9 +36,19 @@ defmodule Mote.TwoNodes do
     end
   end
 
-  @doc "Why there can be no two nodes here; `nil` if there can."
+  @doc "Why there can be no two nodes here; `nil` if there can. Tried once, whoever asks."
   @spec missing() :: String.t() | nil
   def missing do
+    :global.trans({__MODULE__, self()}, fn ->
+      with :untried <- :persistent_term.get(__MODULE__, :untried) do
+        missing = try_start()
+        :persistent_term.put(__MODULE__, missing)
+        missing
+      end
+    end)
+  end
+
+  defp try_start do
     case start() do
       {:ok, nodes} ->
         stop(nodes)

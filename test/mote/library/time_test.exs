@@ -7,6 +7,16 @@ defmodule Mote.Library.TimeTest do
 
   doctest Mote.Library.Time
 
+  defmodule Stamps do
+    @moduledoc false
+    use Mote.Behaviour
+
+    # Passes on what comes, and when it came.
+    defactor stamping(to) do
+      message -> send to, {message, System.monotonic_time(:millisecond)}
+    end
+  end
+
   @moduletag capture_log: true
 
   defp seed, do: integer(0..1_000_000)
@@ -136,36 +146,25 @@ defmodule Mote.Library.TimeTest do
               seed <- seed(),
               max_runs: 25 do
       window = 10
-      total = Enum.sum(gaps) + window * length(gaps) + 1
 
-      # One world for each moment that is looked at: what was heard by then.
       scenario = fn world ->
-        limiter = World.create(world, Library.rate_limiter(World.customer(world, :me), count, window))
-        clock = World.customer(world, :me)
+        stamping = World.create(world, Stamps.stamping(World.customer(world, :me)))
+        limiter = World.create(world, Library.rate_limiter(stamping, count, window))
+        World.send(world, stamping, :begins)
+        World.advance(world, 0)
 
-        Enum.reduce(0..total, gaps |> Enum.scan(&+/2) |> Enum.with_index(), fn now, coming ->
-          {due, later} = Enum.split_while(coming, fn {at, _} -> at <= now end)
-          for {_, n} <- due, do: World.send(world, limiter, n)
-          # All of this moment is done before the next begins.
-          World.advance(world, 0)
-          World.send(world, clock, {:now, now})
-          World.advance(world, 1)
-          later
-        end)
+        for {gap, n} <- Enum.with_index(gaps) do
+          # All of a moment is done before the next begins.
+          if gap > 0, do: World.advance(world, gap)
+          World.send(world, limiter, n)
+        end
+
+        World.advance(world, window * length(gaps))
       end
 
-      moments = fn heard ->
-        {sent, _} =
-          Enum.reduce(heard.me, {[], 0}, fn
-            {:now, now}, {sent, _} -> {sent, now + 1}
-            n, {sent, now} -> {[{n, now} | sent], now}
-          end)
-
-        Enum.reverse(sent)
-      end
-
-      check = fn sent ->
-        times = Enum.map(sent, &elem(&1, 1))
+      # When each was sent, from the beginning.
+      check = fn [{:begins, began} | sent] ->
+        times = for {_, at} <- sent, do: at - began
 
         for from <- times, do: assert(Enum.count(times, &(&1 in from..(from + window - 1))) <= count)
         # No later than it must be: the same as a limiter by the book.
@@ -180,16 +179,16 @@ defmodule Mote.Library.TimeTest do
         assert times == Enum.reverse(ideal)
       end
 
+      all = Enum.to_list(0..(length(gaps) - 1))
+
       World.in_order(scenario, fn heard ->
-        sent = moments.(heard)
-        assert Enum.map(sent, &elem(&1, 0)) == Enum.to_list(0..(length(gaps) - 1))
-        check.(sent)
+        assert Enum.map(tl(heard.me), &elem(&1, 0)) == all
+        check.(heard.me)
       end)
 
       World.everywhere(seed, scenario, fn heard ->
-        sent = moments.(heard)
-        assert Enum.sort(Enum.map(sent, &elem(&1, 0))) == Enum.to_list(0..(length(gaps) - 1))
-        check.(sent)
+        assert Enum.sort(Enum.map(tl(heard.me), &elem(&1, 0))) == all
+        check.(heard.me)
       end)
     end
   end
