@@ -6,8 +6,8 @@
 //! # The layers
 //!
 //! The folders below are listed in the order in which they are best read: each one uses those before it and none of
-//! those after it. `tests/layers.rs` checks this. No import is an exception; four files of `threads` call methods of the
-//! collector, and that test names them.
+//! those after it. `tests/layers.rs` checks this, by imports and by calls of methods. No import is an exception; four files of
+//! `threads` call methods of the collector, and that test names them.
 //!
 //! A **value** is one word; most of them are numbers or pointers to cells in a **heap**. The **terms** are what the
 //! language does with values: its primitives, its maps. The **code** of a behaviour arrives as a unit of untrusted

@@ -1,8 +1,9 @@
 //! Imports go downwards: from a folder to those that lib.rs names before it, and to none that it names after it.
 //!
 //! sources.rs says what an import is: tests are left out, and may use anything. A call of a method that a folder above adds
-//! to a type of a folder below counts as well, where no other function has its name. Files that import each other in a
-//! circle are few, and of one folder.
+//! to a type of a folder below counts as well, where no other function has its name, or where the type calls it itself. Files
+//! that import each other in a circle are few, and of one folder. Of circles only imports count: a type whose methods stand in
+//! several files calls them to and fro.
 #[path = "support/sources.rs"]
 mod sources;
 
@@ -228,14 +229,16 @@ fn circles(arrows: &Arrows) -> Vec<Vec<Module>> {
 }
 
 /// The parser sees what it is there for.
+fn has(arrows: &Arrows, from: &str, to: &str, what: &str) -> bool {
+    let split = |path: &str| path.split('/').map(str::to_string).collect::<Module>();
+    let names = arrows.get(&(split(from), split(to)));
+    names.is_some_and(|names| names.contains(what))
+}
+
 #[test]
 fn imports_are_found() {
     let arrows = sources().imports();
-    let has = |from: &str, to: &str, what: &str| {
-        let split = |path: &str| path.split('/').map(str::to_string).collect::<Module>();
-        let names = arrows.get(&(split(from), split(to)));
-        names.is_some_and(|names| names.contains(what))
-    };
+    let has = |from: &str, to: &str, what: &str| has(&arrows, from, to, what);
     // By a `use`, by a path in the text, from a parent, and by way of a re-export.
     assert!(has("threads/station", "base/quota", "Quota"));
     assert!(has("terms/prim/compare", "base/work", "Work"));
@@ -246,4 +249,13 @@ fn imports_are_found() {
     assert!(!has("threads/inbox", "threads/inbox/contents", "Done"));
     // By tests only.
     assert!(!has("base/quota", "boundary/timers", "Timers"));
+}
+
+#[test]
+fn calls_of_methods_are_found() {
+    let arrows = sources().calls_of_methods();
+    let has = |from: &str, to: &str, what: &str| has(&arrows, from, to, what);
+    // By a name that no other function has; of `self`, by one that others have as well.
+    assert!(has("threads/thread/idle", "gc", "collect_a_little"));
+    assert!(has("machine/time", "machine/outside", "hold"));
 }

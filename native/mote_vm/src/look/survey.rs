@@ -92,7 +92,7 @@ impl Survey<'_> {
     /// What can be reached from an actor within `depth` steps, at most `limit` actors; `None` when the handle is none of this
     /// machine's.
     pub fn graph(&self, from: Key, depth: usize, limit: usize) -> Option<Graph<'_>> {
-        let held = self.machine.hold(from)?;
+        let held = self.machine.handles().hold(from)?;
         Some(Graph::of(self, held.actor, depth, limit))
     }
 

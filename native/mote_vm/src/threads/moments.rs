@@ -18,7 +18,7 @@ impl Machine {
     pub(crate) fn move_clock(&self, limit: u64) -> Option<bool> {
         let stations = self.stations().all();
         let next = stations.iter().map(|station| station.timers.next()).min();
-        let next = next.unwrap_or(u64::MAX).max(self.now());
+        let next = next.unwrap_or(u64::MAX).max(self.clock().now());
         if !self.clock().set(next.min(limit)) {
             return None;
         }

@@ -3,8 +3,9 @@
 //! Counted are `use` trees and paths that begin with `crate`, `super` or `self`. A name that is re-exported is followed to
 //! the file that defines it. A folder's head that re-exports what is below it imports nothing, as little as by `mod`: it
 //! does not depend on what it lists. Any other re-export is an import.
-//! What only tests are built with (`#[cfg(test)]` and the like, `#[test]`) is left out: tests may use anything.
+//! What only tests are built with (`#[cfg(test)]`, `#[cfg(all(test, …))]`, `#[test]`) is left out: tests may use anything.
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::Path;
 
 /// A module, by its path within the crate: `["heap", "cell"]`.
@@ -116,9 +117,17 @@ impl Sources {
         arrows
     }
 
-    /// Calls of methods that a type of a lower layer has been given by a higher one, as far as the name tells: it must be
-    /// the only function of that name.
+    /// Calls of methods that a type of a lower layer has been given by a higher one, as far as it can be told: the name is
+    /// that of no other function, or a method of the type calls it of `self`.
     pub fn calls_of_methods(&self) -> Arrows {
+        let mut arrows = self.calls_by_name();
+        for (arrow, names) in self.calls_of_self() {
+            arrows.entry(arrow).or_default().extend(names);
+        }
+        arrows
+    }
+
+    fn calls_by_name(&self) -> Arrows {
         let mut functions: BTreeMap<&str, BTreeSet<&Module>> = BTreeMap::new();
         let mut types: BTreeMap<&str, BTreeSet<&Module>> = BTreeMap::new();
         for (module, tokens) in &self.tokens {
@@ -132,7 +141,7 @@ impl Sources {
         }
         let mut given = BTreeMap::new();
         for (module, tokens) in &self.tokens {
-            for (of, name) in inherent_methods(tokens) {
+            for (of, name, _) in inherent_methods(tokens) {
                 let is_elsewhere = |m: &&Module| m.first() != module.first();
                 let only = functions[name.as_str()].len() == 1;
                 if only
@@ -151,6 +160,34 @@ impl Sources {
                 if let (true, Some(target)) = (is_call, given.get(&three[1])) {
                     let arrow = (module.clone(), (*target).clone());
                     arrows.entry(arrow).or_default().insert(three[1].clone());
+                }
+            }
+        }
+        arrows
+    }
+
+    fn calls_of_self(&self) -> Arrows {
+        let mut given: BTreeMap<(String, String), Vec<&Module>> = BTreeMap::new();
+        for (module, tokens) in &self.tokens {
+            for (of, name, _) in inherent_methods(tokens) {
+                given.entry((of, name)).or_default().push(module);
+            }
+        }
+        let mut arrows = Arrows::new();
+        for (module, tokens) in &self.tokens {
+            for (of, _, body) in inherent_methods(tokens) {
+                for four in tokens[body].windows(4) {
+                    if four[0] != "self" || four[1] != "." || four[3] != "(" {
+                        continue;
+                    }
+                    let name = &four[2];
+                    // Of several, one is there on one platform and the others on others.
+                    for target in given.get(&(of.clone(), name.clone())).into_iter().flatten() {
+                        if *target != module {
+                            let arrow = (module.clone(), (*target).clone());
+                            arrows.entry(arrow).or_default().insert(name.clone());
+                        }
+                    }
                 }
             }
         }
@@ -309,8 +346,7 @@ fn without_tests(tokens: &[String]) -> Vec<String> {
 
 fn is_for_tests(attribute: &[String]) -> bool {
     let text = attribute.concat();
-    text == "test"
-        || text.starts_with("cfg(") && text.contains("test") && !text.contains("not(test)")
+    text == "test" || text == "cfg(test)" || text.starts_with("cfg(all(test,")
 }
 
 fn end_of_item(tokens: &[String], mut i: usize) -> usize {
@@ -424,8 +460,8 @@ fn after_parameters(tokens: &[String], at: usize) -> usize {
     at
 }
 
-/// The functions of `impl Type { … }` and of `impl<…> Type<…> { … }`, with the type.
-fn inherent_methods(tokens: &[String]) -> Vec<(String, String)> {
+/// The methods that types are given in `impl` blocks without a trait: the type, the name, and where the method's text is.
+fn inherent_methods(tokens: &[String]) -> Vec<(String, String, Range<usize>)> {
     let mut methods = Vec::new();
     for i in (0..tokens.len()).filter(|i| tokens[*i] == "impl") {
         let Some(open) = (i..tokens.len()).find(|at| tokens[*at] == "{" || tokens[*at] == ";")
@@ -438,9 +474,12 @@ fn inherent_methods(tokens: &[String]) -> Vec<(String, String)> {
             continue;
         }
         let end = closing(tokens, open);
-        let functions = tokens[open..end].windows(2).filter(|w| w[0] == "fn");
         let of = &tokens[after_parameters(tokens, i + 1)];
-        methods.extend(functions.map(|w| (of.clone(), w[1].clone())));
+        let begins: Vec<usize> = (open..end).filter(|at| tokens[*at] == "fn").collect();
+        let ends = begins.iter().skip(1).chain([&end]);
+        for (begin, end) in begins.iter().zip(ends) {
+            methods.push((of.clone(), tokens[begin + 1].clone(), *begin..*end));
+        }
     }
     methods
 }
