@@ -48,6 +48,7 @@ defmodule Mote do
 
   alias Mote.{Address, Ask, Behaviour, Customer, Error, Far, Machine, Native, Outbox, Timer}
   alias Mote.Machine.{Batch, Creator, Loader, Options, Question, Reporter, Sending, SponsorOptions, Table}
+  require Mote.Machine.Long, as: Long
 
   @timeout 5_000
 
@@ -250,7 +251,7 @@ defmodule Mote do
     Sending.options!(opts)
 
     # A customer that has an answer, or has given up, takes no other: the sender cannot do anything about it.
-    answered = with :big <- Native.answer(ref, message), do: Native.answer_big(ref, message)
+    answered = Long.dirty(Native.answer(ref, message))
 
     if answered == :unknown and Far.answer(customer, message) == :unknown do
       raise ArgumentError,

@@ -4,12 +4,14 @@ defmodule Mote.Far.Luggage do
   @moduledoc false
 
   alias Mote.{Address, Customer, Native}
+  alias Mote.Machine.Long
+  require Long
 
   @type reference_in :: Address.t() | Customer.t()
 
   @doc "Those in a term."
   @spec references(term) :: [reference_in]
-  def references(term), do: with(:big <- Native.references_in(term), do: Native.references_in_big(term))
+  def references(term), do: Long.dirty(Native.references_in(term))
 
   @doc "What tells them apart."
   @spec key(reference_in) :: term

@@ -103,7 +103,7 @@ defmodule Mote.Far.Porter do
   end
 
   defp entry({:answer, %Customer{ref: ref}, answer}, state) do
-    answered = with :big <- Native.answer(ref, answer), do: Native.answer_big(ref, answer)
+    answered = Long.dirty(Native.answer(ref, answer))
     if answered == :unknown, do: Table.add(state.counts, :undelivered, 1)
     state
   end

@@ -33,6 +33,14 @@ defmodule Mote.Machine.Long do
   end
 
   @doc """
+  Calls a function of the NIF, and if that would take too long for a normal scheduler, its form for dirty ones.
+  """
+  defmacro dirty({{:., dot, [module, name]}, meta, arguments} = normal) do
+    dirty = {{:., dot, [module, :"#{name}_big"]}, meta, arguments}
+    quote(do: with(:big <- unquote(normal), do: unquote(dirty)))
+  end
+
+  @doc """
   What comes of writing `term` after all, when the first answer was `word`: by `normal` for a normal scheduler, or by
   `dirty` for a dirty one.
   """
