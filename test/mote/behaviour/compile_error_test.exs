@@ -191,6 +191,59 @@ defmodule Mote.Behaviour.CompileErrorTest do
       end
     end
 
+    test "with the keys that Elixir refuses" do
+      for name <- ["if", "unless"],
+          {keys, shown} <- [
+            {"do: 1, esle: 2", ":do, :esle"},
+            {"else: 2", ":else"},
+            {"else: 2, do: 1", ":else, :do"},
+            {"do: 1, else: 2, else: 3", ":do, :else, :else"},
+            {"[]", "got "}
+          ] do
+        message = pure("#{name} x, #{keys}")
+
+        assert message =~
+                 "4: invalid or duplicate keys for #{name}, only \"do\" and an optional \"else\" are permitted"
+
+        assert message =~ shown
+      end
+
+      for {expression, text} <- [
+            {"for(i <- x, uniq: 3, do: i)", "uniq: of for is true or false, got: 3"},
+            {"for(i <- x, uniq: x, do: i)", "uniq: of for is true or false, got: x"},
+            {"for i <- x, uniq: true, reduce: 0 do a -> a + i end", "for takes uniq: or reduce:, not both"},
+            {"case x do 1 -> 2 else 3 -> 4 end",
+             "unexpected option :else in \"case\": a last clause _ -> … takes what no other one matches"},
+            {"case x, else: 2", "unexpected option :else in \"case\""},
+            {"case x, to: 2", "unexpected option :to in \"case\": it takes a do block, and nothing else"},
+            {"cond do x -> 2 else 3 -> 4 end",
+             "unexpected option :else in \"cond\": a last clause true -> … stands for all other cases"},
+            {"<<x::binary-signed>>",
+             "signed and unsigned are for integer and float segments, not for binary"},
+            {"<<x::bits-unsigned>>", "signed and unsigned are for integer and float segments, not for bits"},
+            {"<<\"a\"::signed>>", "signed and unsigned are for integer and float segments, not for binary"},
+            {"<<x::utf8-signed>>", "signed and unsigned are for integer and float segments, not for utf8"},
+            {"<<y::binary-signed>> = x", "signed and unsigned are for integer and float segments"},
+            {"<<x::integer-float>>", "float contradicts what this segment says before it"},
+            {"<<x::signed-unsigned>>", "unsigned contradicts what this segment says before it"},
+            {"<<x::little-big>>", "big contradicts what this segment says before it"},
+            {"<<x::8-size(16)>>", "size(16) contradicts what this segment says before it"},
+            {"<<x::unit(8)-unit(4)>>", "unit(4) contradicts what this segment says before it"}
+          ] do
+        assert "4: " <> message = pure(expression)
+        assert message =~ text, "#{expression}: #{message}"
+      end
+
+      module =
+        module("""
+        defpure f(x) do
+          for i <- [x, x], uniq: true, do: <<i::signed-integer-size(8)-integer-little-signed>>
+        end
+        """)
+
+      assert module.f(-1) == [<<255>>]
+    end
+
     test "in patterns" do
       for {pattern, text} <- [
             {"%{y => z}", "y cannot be a key in a pattern"},
