@@ -180,15 +180,44 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {":erlang.now()", ":erlang.now/0 is not available in a behaviour: a turn that runs again"},
             {":lists.merge(x, x)", ":lists.merge/2 is not available"},
             {"inspect(x)", "inspect is not available"},
+            {"x.Foo",
+             ~S[invalid alias: "x.Foo": an alias is an atom that is known when compiling; to call a] <>
+               ~S[ function or to read a field of that name write it in double quotes, x."Foo"]},
+            {"Enum.map(x, &(&2))", "this loop calls its function with 1 argument: & &2"},
+            {"Enum.map(x, &(&1 + &2))", "this loop calls its function with 1 argument: &(&1 + &2)"},
+            {"Enum.map(x, &f/2)", "this loop calls its function with 1 argument: &f/2"},
+            {"Enum.map(x, &(1))",
+             "&1 is an argument of a capture, and no function: the capture of an argument alone is &(&1), and a function " <>
+               "that returns 1 is fn … -> 1 end"},
+            {"Enum.max(x, &1)", "&1 is an argument of a capture, and no function"},
+            {"Enum.map(x, &Enum.map(&1, &(&1 + 1)))",
+             "captures cannot be nested, got &(&1 + 1) inside of &Enum.map(&1, &(&1 + 1)): write one of them as fn … end"},
+            {"reply(x, 1)", "undefined function reply/2: write send customer, answer"},
+            {"return 1", "undefined function return/1: nothing returns early: the last expression of a body"},
+            {"xor(x, true)",
+             "undefined function xor/2: write a != b for booleans, and bxor(a, b) of Bitwise"},
+            {"y = x\ny xor x", "there is no operator xor: write a != b for booleans"},
+            {"x ! {:ok, 1}", "there is no operator ! that sends: write send x, message"},
             {"_", "_ can only be used in a pattern"},
             {"^x", "a pinned variable belongs into a pattern"},
             {":binary.referenced_byte_size(x)",
              ":binary.referenced_byte_size/1 is not available in a behaviour; what there is of :binary"},
             {"send x", "send with 1 argument does not exist: write send target, message"}
           ] do
-        assert "4: " <> message = pure(expression)
+        assert <<line, ": ", message::binary>> = pure(expression)
+        assert line == if(expression =~ "\n", do: ?5, else: ?4)
         assert message =~ text, "#{expression}: #{message}"
       end
+
+      # They are names as any others.
+      module =
+        module("""
+        defpure reply(x, y), do: {x, y}
+        defpure g(x), do: x
+        defpure f(x), do: [reply(x, 1), Enum.map([[x]], &Enum.map(&1, &g/1))]
+        """)
+
+      assert module.f(2) == [{2, 1}, [[2]]]
     end
 
     test "with the keys that Elixir refuses" do
@@ -257,6 +286,10 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"%Range{start: y}", "%Range{} has no key :start"},
             {"^hd(y)", "only a variable can be pinned"},
             {"y + 1", "cannot use y + 1 in a pattern"},
+            {"%{y | a: 1}",
+             "cannot use map/struct update syntax in match, got: %{y | a: 1}; write %{key: value} = map"},
+            {"%Range{y | first: 1}", "cannot use map/struct update syntax in match"},
+            {"%^y{y | first: 1}", "cannot use map/struct update syntax in match"},
             {"f(y)", "cannot use f(y) in a pattern"}
           ] do
         assert "4: " <> message = pure("#{pattern} = x")
