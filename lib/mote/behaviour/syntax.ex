@@ -288,15 +288,14 @@ defmodule Mote.Behaviour.Syntax do
   defp otherwise(:case), do: "a last clause _ -> … takes what no other one matches"
   defp otherwise(:cond), do: "a last clause true -> … stands for all other cases"
 
-  defp no_alias(alias, env) do
-    {:__aliases__, _, parts} = alias
-    {field, [left | _]} = {List.last(parts), parts}
+  defp no_alias({:__aliases__, _, [left | names]} = alias, env) do
+    quoted = Enum.map_join(names, &".\"#{&1}\"")
 
     Error.raise_at(
       env,
       env.line,
       "invalid alias: \"#{Macro.to_string(alias)}\": an alias is an atom that is known when compiling; to call a function " <>
-        "or to read a field of that name write it in double quotes, #{Macro.to_string(left)}.\"#{field}\""
+        "or to read a field of that name write it in double quotes, #{Macro.to_string(left)}#{quoted}"
     )
   end
 

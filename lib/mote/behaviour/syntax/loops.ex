@@ -121,10 +121,12 @@ defmodule Mote.Behaviour.Syntax.Loops do
     if Keyword.has_key?(opts, :into) and Keyword.has_key?(opts, :reduce),
       do: Error.raise_at(env, env.line, "for takes into: or reduce:, not both")
 
-    unless is_boolean(uniq = Keyword.get(opts, :uniq, false)),
+    uniq = Keyword.get(opts, :uniq, false)
+
+    unless is_boolean(uniq),
       do: Error.raise_at(env, env.line, "uniq: of for is true or false, got: #{Macro.to_string(uniq)}")
 
-    if opts[:uniq] && Keyword.has_key?(opts, :reduce),
+    if uniq and Keyword.has_key?(opts, :reduce),
       do: Error.raise_at(env, env.line, "for takes uniq: or reduce:, not both: reduce over Enum.uniq(…)")
 
     unless Keyword.has_key?(opts, :do), do: Error.raise_at(env, env.line, "for needs a do block")
