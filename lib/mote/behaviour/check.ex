@@ -250,8 +250,7 @@ defmodule Mote.Behaviour.Check do
 
   defp expr({:become, l, behaviour, es}, s) do
     effect!(:become, l, s)
-    keys = Misread.captures(behaviour, es, s.names.definitions)
-    if keys, do: Warnings.listed(behaviour, keys, l, s)
+    Misread.become(behaviour, es, l, s)
     {behaviour, es} = Names.behaviour!(s.names, behaviour, es, l)
     {es, s} = args(es, s)
     {Stash.become({:become, l, behaviour, es}, s), s}

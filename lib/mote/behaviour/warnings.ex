@@ -83,22 +83,17 @@ defmodule Mote.Behaviour.Warnings do
     warn(message, line, env, columns[{line, {:call, :become}}])
   end
 
-  @doc "Tells of a become, in that state of the check pass, that gives a behaviour a list of its captures with their names as one capture."
-  @spec listed({nil, atom, arity}, [atom], AST.line(), map) :: :ok
-  def listed({nil, name, _}, keys, line, %{columns: columns, names: names, behaviour: behaviour}) do
-    changes = Enum.map_join(keys, ", ", &"#{&1}: …")
+  @doc "Tells, in that state of the check pass, of a become that gives a behaviour its captures with their names, as one list."
+  @spec listed(String.t(), AST.line(), map) :: :ok
+  def listed(message, line, %{columns: columns, names: names, behaviour: behaviour}) do
+    function = with {name, captures} <- behaviour, do: {name, length(captures)}
 
-    instead =
-      if match?({^name, _}, behaviour),
-        do: "write become #{changes}",
-        else: "write the values without the names, become #{name}(…)"
-
-    message =
-      "become #{name}(#{changes}) makes a keyword list the capture of #{name}: #{instead}, or bind the list to a variable " <>
-        "first if that is meant"
-
-    env = %{names.env | function: behaviour && {name, length(elem(behaviour, 1))}}
-    warn(message, line, env, columns[{line, {:call, :become}}])
+    warn(
+      "#{message}, or bind the list to a variable first if that is meant",
+      line,
+      %{names.env | function: function},
+      columns[{line, {:call, :become}}]
+    )
   end
 
   @doc "Tells of the last value of a clause of a behaviour: nobody looks at it. `kind` is what it looks like."

@@ -369,6 +369,15 @@ defmodule Mote.Behaviour.CompileErrorTest do
       assert actor("create b(1)") == "4: undefined behaviour b/1"
       assert actor("become a()") == "4: the behaviour a has 1 capture, got 0"
 
+      assert error("defactor a(x, y) do\n_ -> become a(y: x, x: y)\nend") ==
+               "3: become a(y: …, x: …) makes a keyword list the capture of a: write become y: …, x: …"
+
+      assert error("defactor b(z, x) do\n_ -> z\nend\ndefactor a(x) do\n_ -> become b(x: x)\nend") ==
+               "6: become b(x: …) makes a keyword list the capture of b: write the values without the names, become b(…)"
+
+      assert error("defactor a(x, y) do\n_ -> become a(y: x, z: y)\nend") ==
+               "3: the behaviour a has 2 captures, got 1"
+
       assert actor("create x") =~
                "create wants a behaviour with its captures, such as create x(…); x is a variable"
 

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Check.Misread do
   # the message, and in `become counter(count: 1)` a list is the capture. Part of the check pass; texts are for its errors.
   @moduledoc false
 
-  alias Mote.Behaviour.AST
+  alias Mote.Behaviour.{AST, Error, Warnings}
   alias Mote.Behaviour.Check.Stash
   alias Mote.Behaviour.Syntax.Hints
 
@@ -27,16 +27,32 @@ defmodule Mote.Behaviour.Check.Misread do
   defp variable?(name, scope), do: Enum.any?(scope, &match?({{^name, _}, _}, &1))
 
   @doc """
-  The keys of the keyword list that is the only capture of a become, where all of them are names of captures of that
-  behaviour, which the actor definitions among `definitions` have; nil of anything else.
+  Tells of a become, in that state of the check pass, whose only capture is a keyword list, where all keys of it are names of
+  captures of that behaviour. Raises where the behaviour has no such number of captures.
   """
-  @spec captures({module | nil, atom, arity}, [AST.expr()], [map]) :: [atom] | nil
-  def captures({nil, name, 1}, [argument], definitions) do
+  @spec become({module | nil, atom, arity} | :sink, [AST.expr()], AST.line(), map) :: :ok
+  def become({nil, name, 1}, [argument], l, %{names: names} = s) do
     keys = keys(argument)
-    if keys not in [nil, []] and keys -- captures(name, definitions) == [], do: keys
+
+    if keys not in [nil, []] and keys -- captures(name, names.definitions) == [],
+      do: listed(name, Enum.map_join(keys, ", ", &"#{&1}: …"), l, s),
+      else: :ok
   end
 
-  def captures(_, _, _), do: nil
+  def become(_, _, _, _), do: :ok
+
+  defp listed(name, changes, l, %{names: names} = s) do
+    same = match?({^name, _}, s.behaviour)
+
+    instead =
+      if same, do: "write become #{changes}", else: "write the values without the names, become #{name}(…)"
+
+    message = "become #{name}(#{changes}) makes a keyword list the capture of #{name}: #{instead}"
+
+    if {name, 1} in names.behaviours or is_map_key(names.delegates, {name, 1}),
+      do: Warnings.listed(message, l, s),
+      else: Error.raise_at(s, l, message, {:call, :become})
+  end
 
   # One with defaults may be given one of several.
   defp captures(name, definitions) do
