@@ -37,6 +37,13 @@ defmodule Mote.Raised do
   def exception({:raised, {_module, _line, {:function_clause, {Enum, _name}, _arity}}, {[]}}),
     do: %Enum.EmptyError{}
 
+  # It is a word of the language, and no function of that module.
+  def exception({:raised, {_module, _line, {:function_clause, {Mote.Behaviour, :gather}, _arity}}, {count}}) do
+    %ArgumentError{
+      message: "gather waits for a number of messages, which is an integer from 0, got: #{Call.show(count)}"
+    }
+  end
+
   def exception({:raised, {_module, _line, {:function_clause, {module, name}, arity}}, _arguments}),
     do: %FunctionClauseError{module: module, function: name, arity: arity}
 

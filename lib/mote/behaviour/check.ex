@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Check do
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Code, Error, Warnings}
-  alias Mote.Behaviour.Check.{Arguments, Calls, Change, Guards, Names, Nowhere, Stash}
+  alias Mote.Behaviour.Check.{Arguments, Calls, Change, Guards, Misread, Names, Nowhere, Stash}
 
   @doc """
   All definitions of a module, checked. `others` are the kinds, names and arities of those that are not among them, as there
@@ -191,7 +191,7 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp expr({:call, l, function, es}, s) do
-    Names.function!(s.names, function, s.kind, l)
+    Names.function!(s.names, function, s.kind, l, fn -> Misread.call(function, es, s.scope) end)
     {es, s} = args(es, s)
     {{:call, l, function, es}, s}
   end
@@ -250,6 +250,7 @@ defmodule Mote.Behaviour.Check do
 
   defp expr({:become, l, behaviour, es}, s) do
     effect!(:become, l, s)
+    Misread.become(behaviour, es, l, s)
     {behaviour, es} = Names.behaviour!(s.names, behaviour, es, l)
     {es, s} = args(es, s)
     {Stash.become({:become, l, behaviour, es}, s), s}

@@ -86,9 +86,6 @@ defmodule Mote.Behaviour.Syntax do
   @doc "A variable that the user cannot name."
   def fresh(name), do: {name, {:fresh, System.unique_integer()}}
 
-  @doc "`do:` … `else:` of an `if`."
-  def branch(opts, key, env), do: expr(Keyword.get(opts, key), env)
-
   # -- nodes ---------------------------------------------------------------------------------------------------
 
   defp node(:__block__, _, asts, env), do: AST.block(env.line, Error.map(asts, &expr(&1, env)))
@@ -115,7 +112,13 @@ defmodule Mote.Behaviour.Syntax do
   defp node(name, meta, context, env) when is_atom(name) and is_atom(context),
     do: {:var, env.line, {name, Keyword.get(meta, :counter, context)}}
 
-  defp node(:__aliases__, meta, parts, env), do: expand({:__aliases__, meta, parts}, env)
+  defp node(:__aliases__, meta, parts, env) do
+    alias = {:__aliases__, meta, parts}
+
+    if is_atom(hd(parts)) or is_atom(Macro.expand(alias, env)),
+      do: expand(alias, env),
+      else: no_alias(alias, env)
+  end
 
   defp node(:=, _, [pattern, value], env),
     do: {:match, env.line, Pattern.pattern(pattern, env), expr(value, env)}
@@ -126,6 +129,8 @@ defmodule Mote.Behaviour.Syntax do
     {:case, env.line, expr(value, env), clauses(clauses, env), fail}
   end
 
+  defp node(:case, _, [_value, [{key, _} | _] = opts], env) when is_atom(key), do: only_do(:case, opts, env)
+
   defp node(:cond, _, [[do: body]], env) do
     {:cond, env.line,
      Enum.map(arrows(body, "cond", "condition -> body", env), fn
@@ -134,11 +139,17 @@ defmodule Mote.Behaviour.Syntax do
      end)}
   end
 
-  defp node(:if, _, [test, opts], env) when is_list(opts),
-    do: {:if, env.line, expr(test, env), branch(opts, :do, env), branch(opts, :else, env)}
+  defp node(:cond, _, [[{key, _} | _] = opts], env) when is_atom(key), do: only_do(:cond, opts, env)
 
-  defp node(:unless, _, [test, opts], env) when is_list(opts),
-    do: {:if, env.line, expr(test, env), branch(opts, :else, env), branch(opts, :do, env)}
+  defp node(:if, _, [test, opts], env) when is_list(opts) do
+    {yes, no} = branches(:if, opts, env)
+    {:if, env.line, expr(test, env), expr(yes, env), expr(no, env)}
+  end
+
+  defp node(:unless, _, [test, opts], env) when is_list(opts) do
+    {no, yes} = branches(:unless, opts, env)
+    {:if, env.line, expr(test, env), expr(yes, env), expr(no, env)}
+  end
 
   defp node(:and, _, [a, b], env), do: {:and, env.line, expr(a, env), expr(b, env)}
   defp node(:or, _, [a, b], env), do: {:or, env.line, expr(a, env), expr(b, env)}
@@ -242,6 +253,50 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(form, _, args, env) do
     Error.raise_at(env, env.line, "cannot call #{Macro.to_string({form, [], args})} in a behaviour")
+  end
+
+  # As Elixir does, which has no other order of them, either.
+  defp branches(_, [do: yes], _), do: {yes, nil}
+  defp branches(_, [do: yes, else: no], _), do: {yes, no}
+
+  defp branches(name, opts, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "invalid or duplicate keys for #{name}, only \"do\" and an optional \"else\" are permitted, in this order: got " <>
+        keys(opts)
+    )
+  end
+
+  defp keys(opts) do
+    if Keyword.keyword?(opts),
+      do: opts |> Keyword.keys() |> Enum.map_join(", ", &inspect/1),
+      else: Macro.to_string(opts)
+  end
+
+  defp only_do(name, opts, env) do
+    text =
+      case Enum.find(opts, &(not match?({:do, _}, &1))) do
+        {:else, _} -> "unexpected option :else in \"#{name}\": #{otherwise(name)}"
+        {key, _} -> "unexpected option #{inspect(key)} in \"#{name}\": it takes a do block, and nothing else"
+        _ -> "#{name} takes one do block, and nothing else"
+      end
+
+    Error.raise_at(env, env.line, text)
+  end
+
+  defp otherwise(:case), do: "a last clause _ -> … takes what no other one matches"
+  defp otherwise(:cond), do: "a last clause true -> … stands for all other cases"
+
+  defp no_alias({:__aliases__, _, [left | names]} = alias, env) do
+    quoted = Enum.map_join(names, &".\"#{&1}\"")
+
+    Error.raise_at(
+      env,
+      env.line,
+      "invalid alias: \"#{Macro.to_string(alias)}\": an alias is an atom that is known when compiling; to call a function " <>
+        "or to read a field of that name write it in double quotes, #{Macro.to_string(left)}#{quoted}"
+    )
   end
 
   # Where a module other than Kernel has the primitive, Elixir is to know that its import is used.

@@ -83,6 +83,19 @@ defmodule Mote.Behaviour.Warnings do
     warn(message, line, env, columns[{line, {:call, :become}}])
   end
 
+  @doc "Tells, in that state of the check pass, of a become that gives a behaviour its captures with their names, as one list."
+  @spec listed(String.t(), AST.line(), map) :: :ok
+  def listed(message, line, %{columns: columns, names: names, behaviour: behaviour}) do
+    function = with {name, captures} <- behaviour, do: {name, length(captures)}
+
+    warn(
+      "#{message}, or bind the list to a variable first if that is meant",
+      line,
+      %{names.env | function: function},
+      columns[{line, {:call, :become}}]
+    )
+  end
+
   @doc "Tells of the last value of a clause of a behaviour: nobody looks at it. `kind` is what it looks like."
   @spec nowhere(:reply | :value, AST.line(), map, Macro.Env.t()) :: :ok
   def nowhere(kind, line, %{name: name, captures: captures}, env) do

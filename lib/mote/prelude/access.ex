@@ -20,11 +20,17 @@ defmodule Mote.Prelude.Access do
   defpure pop(list, key) when is_list(list), do: Pairs.pop(list, key)
   defpure pop(map, key) when not is_map_key(map, :__struct__), do: Mote.Prelude.Map.pop(map, key)
 
-  # The key's value is another one; of a keyword list the first, and the others go.
-  defpure put(list, key, value) when is_list(list) and is_atom(key) do
-    if Pairs.has_key?(list, key), do: Pairs.with_first(list, key, value), else: [{key, value} | list]
-  end
+  # The key's value is another one; of a keyword list the first, and the others go. What comes before it are pairs.
+  defpure put(list, key, value) when is_list(list) and is_atom(key), do: put(list, key, value, [], list)
 
   defpure put(map, key, value) when is_map(map) and not is_map_key(map, :__struct__),
     do: Map.put(map, key, value)
+
+  defpurep put([], key, value, _, list), do: [{key, value} | list]
+
+  defpurep put([{k, _} | rest], key, value, before, _) when k === key,
+    do: Enum.reverse(before) ++ [{key, value} | Pairs.delete(rest, key)]
+
+  defpurep put([{_, _} = pair | rest], key, value, before, list),
+    do: put(rest, key, value, [pair | before], list)
 end

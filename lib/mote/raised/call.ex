@@ -14,6 +14,7 @@ defmodule Mote.Raised.Call do
   def written(operation, {a, b}) when is_map_key(@infix, operation),
     do: "#{show(a)} #{@infix[operation]} #{show(b)}"
 
+  def written({:function_clause, {Mote.Behaviour, name}, _}, _), do: to_string(name)
   def written({:function_clause, {module, name}, arity}, _), do: "#{inspect(module)}.#{name}/#{arity}"
 
   def written({:function_clause, name, arity}, {arguments}) do

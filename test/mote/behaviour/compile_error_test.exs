@@ -180,15 +180,97 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {":erlang.now()", ":erlang.now/0 is not available in a behaviour: a turn that runs again"},
             {":lists.merge(x, x)", ":lists.merge/2 is not available"},
             {"inspect(x)", "inspect is not available"},
+            {"x.Foo",
+             ~S[invalid alias: "x.Foo": an alias is an atom that is known when compiling; to call a] <>
+               ~S[ function or to read a field of that name write it in double quotes, x."Foo"]},
+            {"Enum.map(x, &(&2))", "this loop calls its function with 1 argument: & &2"},
+            {"Enum.map(x, &(&1 + &2))", "this loop calls its function with 1 argument: &(&1 + &2)"},
+            {"Enum.map(x, &f/2)", "this loop calls its function with 1 argument: &f/2"},
+            {"Enum.map(x, &(1))",
+             "&1 is an argument of a capture, and no function: the capture of an argument alone is &(&1), and a function " <>
+               "that returns 1 is fn … -> 1 end"},
+            {"Enum.max(x, &1)", "&1 is an argument of a capture, and no function"},
+            {"Enum.map(x, &Enum.map(&1, &(&1 + 1)))",
+             "captures cannot be nested, got &(&1 + 1) inside of &Enum.map(&1, &(&1 + 1)): write one of them as fn … end"},
+            {"reply(x, 1)", "undefined function reply/2: write send customer, answer"},
+            {"return 1", "undefined function return/1: nothing returns early: the last expression of a body"},
+            {"xor(x, true)",
+             "undefined function xor/2: write a != b for booleans, and bxor(a, b) of Bitwise"},
+            {"y = x\ny xor x", "there is no operator xor: write a != b for booleans"},
+            {"x ! {:ok, 1}", "there is no operator ! that sends: write send x, message"},
             {"_", "_ can only be used in a pattern"},
             {"^x", "a pinned variable belongs into a pattern"},
             {":binary.referenced_byte_size(x)",
              ":binary.referenced_byte_size/1 is not available in a behaviour; what there is of :binary"},
             {"send x", "send with 1 argument does not exist: write send target, message"}
           ] do
+        assert <<line, ": ", message::binary>> = pure(expression)
+        assert line == if(expression =~ "\n", do: ?5, else: ?4)
+        assert message =~ text, "#{expression}: #{message}"
+      end
+
+      # They are names as any others.
+      module =
+        module("""
+        defpure reply(x, y), do: {x, y}
+        defpure g(x), do: x
+        defpure f(x), do: [reply(x, 1), Enum.map([[x]], &Enum.map(&1, &g/1))]
+        """)
+
+      assert module.f(2) == [{2, 1}, [[2]]]
+    end
+
+    test "with the keys that Elixir refuses" do
+      for name <- ["if", "unless"],
+          {keys, shown} <- [
+            {"do: 1, esle: 2", ":do, :esle"},
+            {"else: 2", ":else"},
+            {"else: 2, do: 1", ":else, :do"},
+            {"do: 1, else: 2, else: 3", ":do, :else, :else"},
+            {"[]", "got "}
+          ] do
+        message = pure("#{name} x, #{keys}")
+
+        assert message =~
+                 "4: invalid or duplicate keys for #{name}, only \"do\" and an optional \"else\" are permitted"
+
+        assert message =~ shown
+      end
+
+      for {expression, text} <- [
+            {"for(i <- x, uniq: 3, do: i)", "uniq: of for is true or false, got: 3"},
+            {"for(i <- x, uniq: x, do: i)", "uniq: of for is true or false, got: x"},
+            {"for i <- x, uniq: true, reduce: 0 do a -> a + i end", "for takes uniq: or reduce:, not both"},
+            {"case x do 1 -> 2 else 3 -> 4 end",
+             "unexpected option :else in \"case\": a last clause _ -> … takes what no other one matches"},
+            {"case x, else: 2", "unexpected option :else in \"case\""},
+            {"case x, to: 2", "unexpected option :to in \"case\": it takes a do block, and nothing else"},
+            {"cond do x -> 2 else 3 -> 4 end",
+             "unexpected option :else in \"cond\": a last clause true -> … stands for all other cases"},
+            {"<<x::binary-signed>>",
+             "signed and unsigned are for integer and float segments, not for binary"},
+            {"<<x::bits-unsigned>>", "signed and unsigned are for integer and float segments, not for bits"},
+            {"<<\"a\"::signed>>", "signed and unsigned are for integer and float segments, not for binary"},
+            {"<<x::utf8-signed>>", "signed and unsigned are for integer and float segments, not for utf8"},
+            {"<<y::binary-signed>> = x", "signed and unsigned are for integer and float segments"},
+            {"<<x::integer-float>>", "float contradicts what this segment says before it"},
+            {"<<x::signed-unsigned>>", "unsigned contradicts what this segment says before it"},
+            {"<<x::little-big>>", "big contradicts what this segment says before it"},
+            {"<<x::8-size(16)>>", "size(16) contradicts what this segment says before it"},
+            {"<<x::unit(8)-unit(4)>>", "unit(4) contradicts what this segment says before it"}
+          ] do
         assert "4: " <> message = pure(expression)
         assert message =~ text, "#{expression}: #{message}"
       end
+
+      module =
+        module("""
+        defpure f(x) do
+          for i <- [x, x], uniq: true, do: <<i::signed-integer-size(8)-integer-little-signed>>
+        end
+        """)
+
+      assert module.f(-1) == [<<255>>]
     end
 
     test "in patterns" do
@@ -204,6 +286,10 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"%Range{start: y}", "%Range{} has no key :start"},
             {"^hd(y)", "only a variable can be pinned"},
             {"y + 1", "cannot use y + 1 in a pattern"},
+            {"%{y | a: 1}",
+             "cannot use map/struct update syntax in match, got: %{y | a: 1}; write %{key: value} = map"},
+            {"%Range{y | first: 1}", "cannot use map/struct update syntax in match"},
+            {"%^y{y | first: 1}", "cannot use map/struct update syntax in match"},
             {"f(y)", "cannot use f(y) in a pattern"}
           ] do
         assert "4: " <> message = pure("#{pattern} = x")
@@ -282,6 +368,15 @@ defmodule Mote.Behaviour.CompileErrorTest do
     test "behaviours" do
       assert actor("create b(1)") == "4: undefined behaviour b/1"
       assert actor("become a()") == "4: the behaviour a has 1 capture, got 0"
+
+      assert error("defactor a(x, y) do\n_ -> become a(y: x, x: y)\nend") ==
+               "3: become a(y: …, x: …) makes a keyword list the capture of a: write become y: …, x: …"
+
+      assert error("defactor b(z, x) do\n_ -> z\nend\ndefactor a(x) do\n_ -> become b(x: x)\nend") ==
+               "6: become b(x: …) makes a keyword list the capture of b: write the values without the names, become b(…)"
+
+      assert error("defactor a(x, y) do\n_ -> become a(y: x, z: y)\nend") ==
+               "3: the behaviour a has 2 captures, got 1"
 
       assert actor("create x") =~
                "create wants a behaviour with its captures, such as create x(…); x is a variable"

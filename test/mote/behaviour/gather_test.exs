@@ -68,8 +68,19 @@ defmodule Mote.Behaviour.GatherTest do
       module = module(@sums, "", :abort)
 
       for n <- [:a, -1, 1.0] do
-        assert {:abort, {:raised, {_, 6, :case_clause}, {^n}}} =
+        assert {:abort, {:raised, {_, 6, {:function_clause, {Mote.Behaviour, :gather}, 4}}, {^n}} = reason} =
                  turn(module.sums(), {:me, {:sum, [], n}}).outcome
+
+        assert Mote.Raised.exception(reason) == %ArgumentError{
+                 message:
+                   "gather waits for a number of messages, which is an integer from 0, got: #{inspect(n)}"
+               }
+
+        assert Mote.Raised.format(reason) =~ ":6: gather waits for a number of messages"
+
+        assert error("defactor a(x) do\n_ -> create gather(x, #{inspect(n)}, 0, &+/2)\nend") ==
+                 "3: gather takes customer, count, initial, function: #{inspect(n)} is not a number of messages, which is an " <>
+                   "integer from 0"
       end
     end
 

@@ -195,6 +195,22 @@ defmodule Mote.Behaviour.LanguageTest do
       end
     end
 
+    test "of pairs have values put in, and no others" do
+      for {list, expected} <- [
+            {[a: 1, b: 2], [a: 5, b: 2]},
+            {[b: 2], [a: 5, b: 2]},
+            {[{1, 2}, {:a, 3}], [{1, 2}, {:a, 5}]},
+            # As later releases of Elixir do.
+            {[a: 1, a: 2, b: nil], [a: 5, b: nil]}
+          ],
+          call <- ["put_in(x[:a], 5)", "put_in(x, [:a], 5)", "update_in(x, [:a], fn _ -> 5 end)"],
+          do: assert(eval(call, x: list) == expected)
+
+      for list <- [[1, 2], [{1, 2}, 3], [{:b, 1} | 2]],
+          call <- ["put_in(x[:a], 5)", "put_in(x, [:a], 5)"],
+          do: assert({:raised, _} = eval(call, [x: list], :abort), call)
+    end
+
     test "are read and updated as records" do
       head = "require Record\nRecord.defrecordp :pt, x: 0, y: 0\n"
       assert module(head <> "defpure f(x), do: pt(pt(x: x), y: 7)").f(3) == {:pt, 3, 7}

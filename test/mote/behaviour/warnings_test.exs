@@ -56,6 +56,32 @@ defmodule Mote.Behaviour.WarningsTest do
     end
   end
 
+  test "a become that gives a behaviour a list of its captures and their names" do
+    assert warnings("""
+           defactor a(count) do
+             :one -> become a(count: count + 1)
+             :zero -> become a(count: 0)
+             :other -> become b(count: count)
+             :fine -> become a(other: count)
+             :list -> become a([count])
+             :named -> become count: [count: 1]
+             _ -> become b(1, count: 1)
+           end
+           defactor b(count, log \\\\ []) do
+             _ -> become b(log: log, count: count)
+           end
+           """) == [
+             "3: become a(count: …) makes a keyword list the capture of a: write become count: …, or bind the list to a variable " <>
+               "first if that is meant",
+             "4: become a(count: …) makes a keyword list the capture of a: write become count: …, or bind the list to a variable " <>
+               "first if that is meant",
+             "5: become b(count: …) makes a keyword list the capture of b: write the values without the names, become b(…), or " <>
+               "bind the list to a variable first if that is meant",
+             "12: become b(log: …, count: …) makes a keyword list the capture of b: write become log: …, count: …, or bind the " <>
+               "list to a variable first if that is meant"
+           ]
+  end
+
   describe "variables that nobody reads" do
     test "of patterns, with their line" do
       assert warnings("""

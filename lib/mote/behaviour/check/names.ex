@@ -39,6 +39,7 @@ defmodule Mote.Behaviour.Check.Names do
       functions: MapSet.new(functions, &{&1.name, &1.arity}),
       effects: MapSet.new(effects, &{&1.name, &1.arity}),
       delegates: Delegate.table(delegates),
+      definitions: definitions,
       stashing: stashing(definitions)
     }
   end
@@ -68,14 +69,14 @@ defmodule Mote.Behaviour.Check.Names do
 
   @doc """
   A function to be called, `{module | nil, name, arity}`, by code of the kind `caller`; raises when it is known not to
-  exist, and when it has effects and the caller may not have any.
+  exist, and when it has effects and the caller may not have any. `meant` tells what was meant by one that does not exist.
   """
-  def function!(names, {module, name, arity}, caller, line) do
+  def function!(names, {module, name, arity}, caller, line, meant) do
     arity!(names, :pure, arity, line)
 
     if module == nil and MapSet.member?(names.effects, {name, arity}),
       do: effect!(names, {name, arity}, caller, line),
-      else: known_function!(names, {module, name, arity}, line)
+      else: known_function!(names, {module, name, arity}, line, meant)
   end
 
   defp effect!(names, {name, arity}, :pure, line) do
@@ -93,7 +94,7 @@ defmodule Mote.Behaviour.Check.Names do
 
   defp effect!(_, _, _, _), do: :ok
 
-  defp known_function!(names, {nil, name, arity}, line) do
+  defp known_function!(names, {nil, name, arity}, line, meant) do
     text = "#{name}/#{arity}"
 
     cond do
@@ -114,14 +115,14 @@ defmodule Mote.Behaviour.Check.Names do
           names,
           line,
           name,
-          (other_arity(own, name) == "" && Hints.construct(name)) ||
+          (other_arity(own, name) == "" && (Hints.construct(name) || word(name, text))) || meant.() ||
             "undefined function #{text}: #{Hints.functions()}#{other_arity(own, name)}" <>
               Error.suggestion(text, known)
         )
     end
   end
 
-  defp known_function!(names, {module, name, arity}, line) do
+  defp known_function!(names, {module, name, arity}, line, _meant) do
     text = "#{inspect(module)}.#{name}/#{arity}"
 
     case mote(module) do
@@ -261,6 +262,9 @@ defmodule Mote.Behaviour.Check.Names do
     if Macro.operator?(name, arity),
       do: ": write a behaviour and its captures, or become capture: value for a capture that changes"
   end
+
+  # One of another language.
+  defp word(name, text), do: if(word = Hints.word(name), do: "undefined function #{text}: #{word}")
 
   # A definition of plain Elixir, and what to write instead.
   defp plain({:v1, :defp, _, _}), do: "defined with defp: write defpurep"

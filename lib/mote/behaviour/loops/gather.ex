@@ -90,7 +90,9 @@ defmodule Mote.Behaviour.Loops.Gather do
       {:clause, l, {:lit, l, 0}, [], AST.block(l, [{:send, l, customer, initial}, none])}
     ]
 
-    started = if some?(Enum.at(values, 1)), do: some, else: {:case, l, count, clauses, :case_clause}
+    # Nobody has written this case: it fails as a function of that name.
+    fail = {:function_clause, {Mote.Behaviour, :gather}, 4}
+    started = if some?(Enum.at(values, 1)), do: some, else: {:case, l, count, clauses, fail}
     {AST.block(l, matches ++ [started]), s}
   end
 end

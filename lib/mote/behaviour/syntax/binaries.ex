@@ -142,7 +142,8 @@ defmodule Mote.Behaviour.Syntax.Binaries do
 
   # -- segments ------------------------------------------------------------------------------------------------
 
-  @none %{type: nil, size: nil, unit: nil, signed: false, little: false}
+  # What nothing is said of is unsigned, big, and of the type of the value.
+  @none %{type: nil, size: nil, unit: nil, signed: nil, little: nil}
 
   defp segment({:"::", meta, [value, spec]}, env, parse, size) do
     env = Error.at(env, meta)
@@ -154,21 +155,23 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   defp flat({:-, _, [a, b]}), do: flat(a) ++ flat(b)
   defp flat(one), do: [one]
 
-  defp option(n, o, _) when is_integer(n), do: %{o | size: n}
-  defp option({:size, _, [n]}, o, _), do: %{o | size: n}
-  defp option({:unit, _, [n]}, o, _) when n in 1..256, do: %{o | unit: n}
-  defp option({:*, _, [size, unit]}, o, _) when unit in 1..256, do: %{o | size: size, unit: unit}
+  defp option(n, o, env) when is_integer(n), do: said(o, :size, n, n, env)
+  defp option({:size, _, [n]} = ast, o, env), do: said(o, :size, n, ast, env)
+  defp option({:unit, _, [n]} = ast, o, env) when n in 1..256, do: said(o, :unit, n, ast, env)
+
+  defp option({:*, _, [size, unit]} = ast, o, env) when unit in 1..256,
+    do: o |> said(:size, size, ast, env) |> said(:unit, unit, ast, env)
 
   defp option({name, _, args} = ast, o, env) when is_atom(name) and args in [nil, []] do
     case name do
-      type when type in [:integer, :float, :binary, :utf8] -> %{o | type: type}
-      :bytes -> %{o | type: :binary}
-      bits when bits in [:bits, :bitstring] -> %{o | type: :bits}
-      :signed -> %{o | signed: true}
-      :unsigned -> o
-      :big -> o
-      :little -> %{o | little: true}
-      :native -> %{o | little: :erlang.system_info(:endian) == :little}
+      type when type in [:integer, :float, :binary, :utf8] -> said(o, :type, type, ast, env)
+      :bytes -> said(o, :type, :binary, ast, env)
+      bits when bits in [:bits, :bitstring] -> said(o, :type, :bits, ast, env)
+      :signed -> said(o, :signed, true, ast, env)
+      :unsigned -> said(o, :signed, false, ast, env)
+      :big -> said(o, :little, false, ast, env)
+      :little -> said(o, :little, true, ast, env)
+      :native -> said(o, :little, :erlang.system_info(:endian) == :little, ast, env)
       _ -> option_error(ast, env)
     end
   end
@@ -177,6 +180,17 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     do: option({name, meta, nil}, o, env)
 
   defp option(ast, _, env), do: option_error(ast, env)
+
+  # The same may be said twice, as in Elixir.
+  defp said(o, key, value, ast, env) do
+    case o do
+      %{^key => known} when known in [nil, value] ->
+        %{o | key => value}
+
+      _ ->
+        Error.raise_at(env, env.line, "#{Macro.to_string(ast)} contradicts what this segment says before it")
+    end
+  end
 
   defp option_error(ast, env) do
     Error.raise_at(
@@ -194,6 +208,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   defp finish(value, o, env, parse, size) do
     type = o.type || default_type(value)
     text = is_binary(value)
+    signed!(type, o, env)
     o = %{o | size: o.size && size.(o.size)}
 
     case type do
@@ -219,6 +234,12 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     end
   end
 
+  defp signed!(type, %{signed: signed}, env) when signed != nil and type not in [:integer, :float],
+    do:
+      Error.raise_at(env, env.line, "signed and unsigned are for integer and float segments, not for #{type}")
+
+  defp signed!(_, _, _), do: :ok
+
   # Bits without a size are all there are, those with one must be whole bytes.
   defp bytes(%{size: nil} = o, _), do: %{o | unit: nil}
 
@@ -233,7 +254,14 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     do: Error.raise_at(env, env.line, "a segment of bits has whole bytes here: write binary-size(n)")
 
   defp made(o, kind, value, unit),
-    do: %{kind: kind, value: value, size: o.size, unit: o.unit || unit, signed: o.signed, little: o.little}
+    do: %{
+      kind: kind,
+      value: value,
+      size: o.size,
+      unit: o.unit || unit,
+      signed: o.signed == true,
+      little: o.little == true
+    }
 
   defp default_type(value) when is_binary(value), do: :binary
   defp default_type(value) when is_float(value), do: :float

@@ -257,7 +257,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   # A behaviour of that name is given no function, so it is not meant.
   defp gather(verb, {:gather, _, [customer, count, initial, fun]}, sponsor, env) do
-    values = [Effects.customer(customer, env) | Syntax.exprs([count, initial], env)]
+    values = [Effects.customer(customer, env), Effects.count(count, env), Syntax.expr(initial, env)]
     {:gather, env.line, verb, values, Functions.literal(fun, 2, env), sponsor}
   end
 

@@ -52,6 +52,12 @@ defmodule Mote.Behaviour.Syntax.Effects do
   @doc "The customer of a `gather`."
   def customer(customer, env), do: target(:gather, customer, env)
 
+  @doc "The count of a `gather`."
+  def count(count, env) do
+    what = "a number of messages, which is an integer from 0"
+    operand(:gather, count, env, what, &(is_integer(&1) and &1 >= 0))
+  end
+
   @doc "The sponsor of a `sendx` or a `create`."
   def sponsor(effect, ast, env) do
     operand(effect, ast, env, "a sponsor, which has an atom as its name", &is_atom/1)

@@ -46,6 +46,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
 
   def arity({:fn, _, [{:->, _, [patterns, _]} | _]}), do: length(patterns)
   def arity({:&, _, [{:/, _, [_, arity]}]}) when is_integer(arity), do: arity
+  def arity({:&, _, [n]}) when is_integer(n), do: nil
   def arity({:&, _, [expression]}), do: elem(captured(expression), 1)
   def arity(_), do: nil
 
@@ -141,7 +142,18 @@ defmodule Mote.Behaviour.Syntax.Functions do
     {:fn, meta, [{:->, meta, [arguments, {{:., dot, [module, name]}, meta, arguments}]}]}
   end
 
+  # `&(1)` is the same.
+  defp from_capture(n, _, env) when is_integer(n) do
+    Error.raise_at(
+      env,
+      env.line,
+      "&#{n} is an argument of a capture, and no function: the capture of an argument alone is &(&#{n}), and a function that " <>
+        "returns #{n} is fn … -> #{n} end"
+    )
+  end
+
   defp from_capture(expression, arity, env) do
+    nested(expression, env)
     {body, highest} = captured(expression)
 
     if highest != arity do
@@ -149,11 +161,33 @@ defmodule Mote.Behaviour.Syntax.Functions do
         env,
         env.line,
         "this loop calls its function with #{arity} argument#{if arity != 1, do: "s"}: " <>
-          "&#{Macro.to_string(expression)}"
+          Macro.to_string({:&, [], [expression]})
       )
     end
 
     {:fn, [line: env.line], [{:->, [line: env.line], [arguments(arity), body]}]}
+  end
+
+  # `&name/arity` has no arguments of its own that could be taken for those of the capture around it.
+  defp nested(expression, env) do
+    Macro.prewalk(expression, fn
+      {:&, _, [n]} = argument when is_integer(n) ->
+        argument
+
+      {:&, _, [{:/, _, [_, arity]}]} = named when is_integer(arity) ->
+        named
+
+      {:&, _, [_]} = inner ->
+        Error.raise_at(
+          env,
+          env.line,
+          "captures cannot be nested, got #{Macro.to_string(inner)} inside of #{Macro.to_string({:&, [], [expression]})}: " <>
+            "write one of them as fn … end"
+        )
+
+      other ->
+        other
+    end)
   end
 
   # What is captured, and the highest of its arguments.

@@ -73,6 +73,18 @@ defmodule Mote.Behaviour.Syntax.Hints do
   defp spelling(name) when name in [:sigil_r, :sigil_R], do: "a regex"
   defp spelling(name), do: to_string(name)
 
+  # Words of other languages and libraries, where the module has no function of that name.
+  @words %{
+    reply: "write send customer, answer",
+    return:
+      "nothing returns early: the last expression of a body, or of a branch of if and case, is its value",
+    xor: "write a != b for booleans, and bxor(a, b) of Bitwise for integers"
+  }
+
+  @doc "What to write instead of such a word, or nil."
+  @spec word(atom) :: String.t() | nil
+  def word(name), do: @words[name]
+
   @doc "How an effect or a construct that is part of the language is spelled, when it was spelled wrongly."
   @spec effect_usage(atom, [Macro.t()]) :: String.t() | nil
   def effect_usage(name, args) do

@@ -121,6 +121,14 @@ defmodule Mote.Behaviour.Syntax.Loops do
     if Keyword.has_key?(opts, :into) and Keyword.has_key?(opts, :reduce),
       do: Error.raise_at(env, env.line, "for takes into: or reduce:, not both")
 
+    uniq = Keyword.get(opts, :uniq, false)
+
+    unless is_boolean(uniq),
+      do: Error.raise_at(env, env.line, "uniq: of for is true or false, got: #{Macro.to_string(uniq)}")
+
+    if uniq and Keyword.has_key?(opts, :reduce),
+      do: Error.raise_at(env, env.line, "for takes uniq: or reduce:, not both: reduce over Enum.uniq(…)")
+
     unless Keyword.has_key?(opts, :do), do: Error.raise_at(env, env.line, "for needs a do block")
   end
 
@@ -173,25 +181,28 @@ defmodule Mote.Behaviour.Syntax.Loops do
   @doc "An expression, a range as its list."
   @spec listed(Macro.t(), Macro.Env.t()) :: AST.expr()
   def listed(ast, env) do
-    case source(ast, env) do
-      {:range, _, _, _, _} = range ->
+    # What is no range is expanded once: in a pipeline each step that did so twice would double the work of all before it.
+    case range(ast, env) do
+      nil ->
+        Syntax.expr(ast, env)
+
+      range ->
         x = Syntax.fresh(:x)
         gen = {:gen, env.line, {:bind, env.line, x}, [], range}
         {:loop, env.line, [gen], {:collect, {:var, env.line, x}}}
-
-      _ ->
-        Syntax.expr(ast, env)
     end
   end
 
-  defp source(ast, env) do
-    case Ranges.parts(ast, env) do
-      {:ok, first, last, step} ->
-        [first, last, step] = Enum.map([first, last, step], &(&1 && Syntax.expr(&1, env)))
-        {:range, env.line, first, last, step}
+  defp source(ast, env),
+    do: range(ast, env) || {:list, env.line, AST.elements(env.line, Syntax.expr(ast, env))}
 
-      :error ->
-        {:list, env.line, AST.elements(env.line, Syntax.expr(ast, env))}
+  # A range that is written in place.
+  defp range(ast, env) do
+    with {:ok, first, last, step} <- Ranges.parts(ast, env) do
+      [first, last, step] = Enum.map([first, last, step], &(&1 && Syntax.expr(&1, env)))
+      {:range, env.line, first, last, step}
+    else
+      :error -> nil
     end
   end
 end

@@ -127,12 +127,21 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   @doc "The pattern `%{key => pattern}`."
   @spec pattern([Macro.t()], Macro.Env.t()) :: AST.pattern()
-  def pattern(pairs, env) do
-    {:map, env.line, for({key, value} <- pairs, do: {key(key, env), Syntax.Pattern.pattern(value, env)})}
+  def pattern([{:|, _, [_, _]}] = update, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "cannot use map/struct update syntax in match, got: #{Macro.to_string({:%{}, [], update})}; write %{key: value} = map"
+    )
   end
+
+  def pattern(pairs, env),
+    do: {:map, env.line, for({key, value} <- pairs, do: {key(key, env), Syntax.Pattern.pattern(value, env)})}
 
   @doc "The pattern `%Name{…}`."
   @spec struct_pattern(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.pattern()
+  def struct_pattern(_, {:%{}, _, [{:|, _, [_, _]}] = update}, env), do: pattern(update, env)
+
   def struct_pattern({name, _, context} = any, {:%{}, _, pairs}, env)
       when is_atom(name) and is_atom(context) and name != :__MODULE__,
       do: pattern([{:__struct__, any} | pairs], env)
