@@ -146,14 +146,15 @@ defmodule Mote do
   end
 
   @doc """
-  Creates many actors in one call and returns their addresses. It is all or none.
+  Creates many actors in one call and returns their addresses: either all of them or none.
 
   The second argument is a list of behaviours, one for each actor; the addresses are in their order. Consecutive behaviours
   that differ in their captures only are the cheapest. `create_many(machine, behaviour, n)` creates `n` actors of one
   behaviour. Options are those of `create/3`, in `create_many(machine, behaviours, opts)` and
   `create_many(machine, behaviour, n, opts)`.
 
-  Raises as `create/3` does if one of the actors cannot be created; nobody knows the others then, and they are collected.
+  Raises as `create/3` does if one of the actors cannot be created; the others are unreachable then, and are
+  collected.
 
       iex> defmodule Doc.Cell do
       ...>   use Mote.Behaviour
@@ -611,7 +612,8 @@ defmodule Mote do
   reached. An address that no variable holds any more counts until the process that held it has collected, by
   `:erlang.garbage_collect/0` for instance, and a moment longer.
 
-  Raises `Mote.Error` when the machine is not running or does not come to it in time: it cannot within a turn.
+  Raises `Mote.Error` when the machine is not running or does not collect in time, since it cannot during a
+  turn.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.gc(machine)
@@ -760,8 +762,8 @@ defmodule Mote do
   to the machine after this is traced; turns that run already may not be, and those that `step/2` runs are shown to its
   caller, not to traces.
 
-  Raises `Mote.Error` when the machine is not running or has no sponsor of that name, or the address is none of its
-  actors, and `ArgumentError` for anything else.
+  Raises `Mote.Error` when the machine is not running or has no sponsor of that name, or the address does not
+  belong to it, and `ArgumentError` for anything else.
   """
   @spec trace(Machine.t(), Mote.Trace.filter(), keyword) :: Mote.Trace.t()
   defdelegate trace(machine, filter \\ [], opts \\ []), to: Mote.Trace, as: :start

@@ -1,16 +1,16 @@
 defmodule Mote.Counters do
   @moduledoc """
-  What the counters of a machine count.
+  The counters of a machine, and what each of them counts.
 
   `Mote.info/1` returns them for every dispatch thread (`sponsors.name.threads`) and for the whole machine (`counters`),
   threads that have ended included. A thread keeps its counters to itself and publishes them at the end of a batch of
-  turns, and before what a turn sends outside leaves; nobody is stopped for reading them. In the machine's `counters`
-  everything is the sum over its threads, with three exceptions, which are right there only:
+  turns, and before what a turn sends outside leaves; reading them stops nothing. In the machine's `counters`
+  everything is the sum over its threads, with three exceptions, which are correct only there:
 
     * `undelivered` also has what the postman could not hand over, and what waited in an outbox when its owner ended;
     * `foreign_out` does not have what the postman could not hand over, which a thread counts when it leaves it to the
       postman;
-    * `refused_no_memory` is no thread's.
+    * `refused_no_memory` does not belong to any thread.
 
   Turns:
 

@@ -25,7 +25,7 @@ defmodule Mote.Error do
     * `:not_paused` - the machine must be paused for a step;
     * `:multi_threaded` - a sponsor with several threads, or a beam sponsor, has no order of turns to step through;
     * `:killed` - the future was killed before it had a value;
-    * `:no_memory` - the machine has no memory left for what was asked;
+    * `:no_memory` - the machine has no memory left for this request;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
     * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
     * `:load` - the machine refused the code of a module;
@@ -168,7 +168,7 @@ defmodule Mote.Error do
   end
 
   def from(:no_memory, context) do
-    new(:no_memory, "the machine has no memory left for what was asked", context)
+    new(:no_memory, "the machine has no memory left for this request", context)
   end
 
   def from(:timeout, context) do
@@ -304,7 +304,7 @@ defmodule Mote.Error do
   defp not_still(context) do
     new(
       :timeout,
-      "the machine did not stand still within #{context[:timeout]} ms: it cannot within a turn",
+      "the machine did not stand still within #{context[:timeout]} ms: a turn is still running",
       context
     )
   end

@@ -66,7 +66,7 @@ defmodule Mote.Future do
   @enforce_keys [:ref, :machine, :about]
   defstruct [:ref, :machine, :about]
 
-  @typedoc "A future. Its fields are nobody's business but Mote's."
+  @typedoc "A future. Its fields are private."
   @type t :: %__MODULE__{ref: reference, machine: reference, about: {module, atom, arity}}
 
   @typedoc "What is computed: a `defpure` function such as `&Fib.fib/1`, or a behaviour."
@@ -314,7 +314,8 @@ defmodule Mote.Future do
   @doc """
   Waits until any of the futures is finished, and returns it.
 
-  Among those that are finished already it is the first in the list. So a loop takes off the list what it has got:
+  Among those that are finished already it is the first in the list. A loop therefore removes each finished
+  future from the list:
 
       defp collect([]), do: []
 
@@ -392,9 +393,9 @@ defmodule Mote.Future do
   @doc """
   Calls `fun` in an environment of its own: futures that the block starts run in a new sponsor of the machine.
 
-  When the block ends, in whatever way, and also when its process is killed, the futures that are not finished are
-  killed, the sponsor is removed, and no other future starts in it. Finished ones keep their values. Returns what `fun`
-  gives. Options:
+  However the block ends, and also when its process is killed, unfinished futures are killed, the sponsor is
+  removed, and no other future starts in it. Finished ones keep their values. Returns the result of `fun`.
+  Options:
 
     * `:max_threads` - how many futures may run at once: the threads of the sponsor (default `:cores`);
     * `:before_start` - functions of one argument, called by the process that starts a future, with `{what, argument}`

@@ -2,12 +2,12 @@ defmodule Mote.Inspection do
   @moduledoc """
   Looking inside of a running machine. `Mote.info/1`, `Mote.top/2`, `Mote.behaviours/2` and `Mote.graph/2` lead here.
 
-  An actor has 16 bytes, and no counters among them. So nothing is written down while a machine works; what is asked
-  is found out when it is asked:
+  An actor has 16 bytes, and no counters among them. So nothing is recorded while a machine works; answers are
+  computed on demand:
 
   | question | how it is answered | what it costs |
   |---|---|---|
-  | `info(address)` | by the thread that owns the actor, between two turns | nobody is stopped; a look at that thread's queue, and a walk over what the actor holds |
+  | `info(address)` | by the thread that owns the actor, between two turns | nothing is stopped; a look at that thread's queue, and a walk over what the actor holds |
   | `top(machine, by: :queued)` | by a look at all queues | the machine stands still meanwhile: a millisecond for a million events, or so |
   | `top(machine, by: :bytes)`, `behaviours(machine)` | by a walk over everything that can be reached | the machine stands still meanwhile: as long as a collection takes, or several times as long |
   | `top(machine, by: :turns)`, `behaviours(machine)` | turns are counted for a while | turns take longer meanwhile; two short stops |

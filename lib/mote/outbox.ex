@@ -86,7 +86,7 @@ defmodule Mote.Outbox do
   end
 
   @doc """
-  Takes at most `max` messages, the first first. Never waits.
+  Takes at most `max` messages, oldest first. Never waits.
 
   Any process of the node may take; the wake-up comes to the one that opened it.
   """

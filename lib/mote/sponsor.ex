@@ -37,13 +37,13 @@ defmodule Mote.Sponsor do
   end
 
   @doc """
-  How many threads, or processes, a pool should have whose members wait for a part of their time: for a disk, a network, a
+  The pool size for workers, threads or processes, that wait part of the time: for a disk, a network, a
   database.
 
       cores * utilisation * (1 + wait / compute)
 
-  While one waits, others can compute; with that many the cores have as much to do as `utilisation` says. More of them only
-  wait for each other. (Goetz, "Java Concurrency in Practice", 8.2.)
+  While one waits, others can compute; a pool of this size keeps the cores as busy as `utilisation` says. In a
+  larger one they only wait for each other. (Goetz, "Java Concurrency in Practice", 8.2.)
 
       iex> Mote.Sponsor.size(wait: 9, compute: 1) == 10 * System.schedulers_online()
       true

@@ -206,8 +206,8 @@ defmodule Mote.Telemetry do
   @doc """
   Logs what happens.
 
-  Starts and ends of machines and sponsors are logged at level `:info`, what is not as it should be at `:warning` or
-  `:error`, and what comes each interval at `:debug`. Aborted turns are left out: machines log them anyway. Options:
+  Starts and ends of machines and sponsors are logged at level `:info`, problems at `:warning` or `:error`,
+  and the events of each interval at `:debug`. Aborted turns are left out: machines log them anyway. Options:
 
     * `:level` - nothing below it is logged (default `:info`); Logger's own level takes precedence.
 

@@ -13,12 +13,14 @@ defmodule Mote.Trace do
       #=> %{turns: 1, dropped: 0}
 
   A turn is shown when it is known how it ends, before anything of it is visible elsewhere: so what a process gets from an
-  actor comes after the turn that sent it. What an aborted turn had created is no address (`Mote.Uncommitted`). See `Mote.Trace.Turn` for what is shown. Of each value only the beginning is: two
-  hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest.
+  actor comes after the turn that sent it. Something that an aborted turn had created is not an address
+  (`Mote.Uncommitted`). See `Mote.Trace.Turn` for what is shown. Only the beginning of each value is shown:
+  two hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest.
 
-  A trace never floods anybody: it shows `:limit` turns, then says so once, and counts what else would have been shown.
-  While no trace is on and nothing is paused, it costs one look at a flag for each batch of several hundred turns.
-  While one is, turns that it does not show cost a comparison or two more, those that it shows some microseconds.
+  A trace never floods its receiver: it shows `:limit` turns, then says so once, and counts what else would
+  have been shown. While no trace is on and nothing is paused, it costs one look at a flag for each batch of
+  several hundred turns. While one is, turns that it does not show cost a comparison or two more, those that
+  it shows some microseconds.
 
   ## Pausing
 

@@ -4,7 +4,7 @@
 //! - about one actor, by one thread between two of its turns (inspect.rs);
 //! - about all of them, while all threads stand still (survey.rs): from their queues (waiting.rs), or by a walk over
 //!   everything that can be reached (census.rs, graph.rs);
-//! - or by counting turns for a while (watch.rs).
+//! - or by counting turns for a while (watching/watch.rs, put together by turn_counts.rs).
 pub mod census;
 pub(crate) mod extent;
 pub mod graph;
