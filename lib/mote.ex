@@ -669,7 +669,7 @@ defmodule Mote do
       its machine code, of all together and the longest;
     * `inbox` - what waits to enter any sponsor; `mail` - messages to processes that wait to be sent; `references` -
       actors that Elixir terms refer to;
-    * `questions` - `open`, how many wait for an answer, and `broken`, how many can no longer be answered;
+    * `questions` - `open`, how many wait for an answer, and `broken`, how many were left without one;
     * `paused` - whether `pause/1` holds it still; `uptime` - milliseconds; `name`.
 
   Nothing is stopped for it: numbers may be a fraction of a millisecond old, and need not all be from the same

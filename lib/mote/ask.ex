@@ -9,7 +9,7 @@ defmodule Mote.Ask do
       asks = for counter <- counters, do: Mote.async(counter, :read)
       Enum.sum(Mote.await_many(asks))
 
-  They are stricter in one respect: to await a question that was already answered or given up raises at once,
+  They are stricter in one respect: awaiting a question that was already answered or given up raises at once,
   where awaiting a task again would wait in vain.
 
   The actor gets `{customer, request}` and answers by sending to the customer, at any time, from any actor that was
@@ -37,11 +37,11 @@ defmodule Mote.Ask do
   ## While the machine's thread sleeps
 
   `Mote.ask/3` then runs the turns that lead to the answer in the process that asks, for some microseconds at
-  most, so no thread has to be woken. If the answer is there when they end, the call returns it: there is no
-  message then, and nothing is waited for. If the turn was aborted, the call returns the reason in the same
-  way. This applies while the thread that receives the question is asleep, and the machine is neither paused,
-  seeded, watched nor collecting. The request and the answer must be small: some hundred values, and turns
-  that take no more than some hundred calls and loop steps.
+  most, so no thread has to be woken. If the answer is there when they end, the call returns it, without a
+  message and without waiting. If the turn was aborted, the call returns the reason in the same way. This
+  applies while the thread that receives the question is asleep, and the machine is neither paused, seeded,
+  watched nor collecting. The request and the answer must be small: some hundred values, and turns that take
+  no more than some hundred calls and loop steps.
 
   Anything that takes longer is done by the thread, as are questions of `Mote.async/3`. For `receive` only the
   timing differs. But a call that is answered at once receives nothing. So `Process.info(self(), :messages)`
@@ -58,12 +58,12 @@ defmodule Mote.Ask do
       `:answer_too_large` or `:machine_down`;
     * `{:DOWN, ref, :process, machine, reason}`.
 
-  `Process.demonitor(ref, [:flush])` is to be called after one of the first two.
+  Call `Process.demonitor(ref, [:flush])` after one of the first two.
 
   ## Fields
 
     * `ref` - the reference in its messages;
-    * `address` - who was asked;
+    * `address` - the address that was asked;
     * `owner` - the process that asked.
   """
 

@@ -39,27 +39,28 @@ defmodule Mote.Behaviour do
   them. Macros are expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
-    * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in another order than those of
-      `Process.send_after/3`), and `cancel_timer(timer)`: see `Mote.Timer`;
+    * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in a different
+      order from those of `Process.send_after/3`), and `cancel_timer(timer)`: see `Mote.Timer`;
     * `create name(…)`, `create Module.name(…)`, `create name(…), sponsor: name`;
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `become capture: value, …`, which stays in the same behaviour and keeps the other captures as they were at the start of
       the turn;
     * `stash()` and `stash capture: value, …`, which keep the message of the turn, and are a become of the same
-      behaviour otherwise. When the actor becomes another behaviour, it takes up again what it has kept, before all that
-      waits for it;
+      behaviour otherwise. When the actor becomes another behaviour, it takes up the stashed messages again,
+      before everything that waits for it;
     * `create gather(customer, count, initial, fun)` and `become gather(…)`, for an actor that waits for `count` messages, puts
       them together with `fun`, as `Enum.reduce/3` does, and sends the result to the customer;
     * `defeffect`, for code with effects that several clauses share: see `defeffect/2`;
     * `Mote.Directory.send(directory, key, message)`, which sends to an actor by its key: see `defdirectory/2` and
       `Mote.Directory`;
-    * `abort(reason)`, which ends the turn without footprints: what `raise` is elsewhere;
+    * `abort(reason)`, which ends the turn without footprints, as `raise` would elsewhere;
     * `on(sponsor, address)`, `is_address(term)`.
 
-  Of maps there are `%{key => value}`, `map.key`, `map[key]`, `%{map | key => value}`, patterns with literal and pinned keys, and
-  most functions of `Map`. Whatever goes through a map, loops too, does so in the order of its keys, which Elixir leaves open.
-  `%Name{}` makes and matches structs, which are maps; `%Name{struct | key: value}` and `struct!/2` update them. An address is
-  not a struct here. Queues are those of `:queue`.
+  value}`, => Maps support `%{key => value}`, => value}`, `map.key`, `map[key]`, `%{map | key => value}`,
+  patterns with literal and pinned keys, and most functions of `Map`. Everything that goes through a map,
+  including loops, does so in the order of its keys, which Elixir leaves open. `%Name{}` makes and matches
+  structs, which are maps; `%Name{struct | key: value}` and `struct!/2` update them. An address is not a
+  struct here. Queues are those of `:queue`.
 
   Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 128 bits; of up to
   64 where a variable has the size), `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`. There
@@ -129,8 +130,8 @@ defmodule Mote.Behaviour do
   defstruct [:module, :name, :version, captures: {}]
 
   @typedoc """
-  A behaviour with its captures. `version` is the hash of the module's unit, below 2^59. `inspect/1` shows how many captures there
-  are, since they may be large; `captures` has them.
+  A behaviour with its captures. `version` is the hash of the module's unit, below 2^59. `inspect/1` shows
+  only the number of captures, since they may be large; `captures` has them.
   """
   @type t :: %__MODULE__{
           module: module,
@@ -191,8 +192,9 @@ defmodule Mote.Behaviour do
 
   Its clauses are plain Elixir; for effects they have the words of `Mote.Behaviour.Beam`. Its actors live in **beam sponsors** (`Mote.add_sponsor(machine,
   :io, beam: true)`), to which they are pinned from birth: `Mote.create(machine, fetch(url), sponsor: :io)`, and in a behaviour
-  `create fetch(url), sponsor: :io`. To create or become one where its turns could not run is a `Mote.CompileError` where the compiler
-  sees it; otherwise a `Mote.Error` (`:beam_only`), or the turn is aborted with `{:beam_only, {module, name}}`.
+  `create fetch(url), sponsor: :io`. Creating or becoming one where its turns could not run is a
+  `Mote.CompileError` where the compiler sees it; otherwise a `Mote.Error` (`:beam_only`), or the turn is
+  aborted with `{:beam_only, {module, name}}`.
 
       defmodule Lines do
         use Mote.Behaviour
@@ -270,8 +272,8 @@ defmodule Mote.Behaviour do
       iex> {turn.sends, turn.become}
       {[{:me, {:change, 2}}, {:me, {:paid, 8}}, {:log, {:sale, 8}}], Doc.Till.till(8, :log)}
 
-  `become capture: value` names captures of the behaviour that it stands in, and so has no meaning here: give the value
-  back, and let the clause become.
+  `become capture: value` names captures of the behaviour that it stands in, and so has no meaning here:
+  return the value, and let the clause become.
   """
   defmacro defeffect(head, body), do: define(:effect, head, body, __CALLER__)
 

@@ -7,16 +7,17 @@ defmodule Mote.Counters do
   turns, and before what a turn sends outside leaves; reading them stops nothing. In the machine's `counters`
   everything is the sum over its threads, with three exceptions, which are correct only there:
 
-    * `undelivered` also has what the postman could not hand over, and what waited in an outbox when its owner ended;
-    * `foreign_out` does not have what the postman could not hand over, which a thread counts when it leaves it to the
-      postman;
+    * `undelivered` also counts messages that the postman could not hand over, and those that waited in an
+      outbox when its owner ended;
+    * `foreign_out` does not count messages that the postman could not hand over, which a thread counts when
+      it leaves them to the postman;
     * `refused_no_memory` does not belong to any thread.
 
   Turns:
 
-    * `turns` - turns that ended, whichever way;
-    * `interpreted` - of these, turns that the interpreter ran: their native code was not ready, or refused, or they were
-      run again to tell which call of Elixir's library has failed in them;
+    * `turns` - turns that ended in any way;
+    * `interpreted` - of these, turns that the interpreter ran: their native code was not ready, or refused,
+      or they were run again to find out which call of Elixir's library failed in them;
     * `sends` - messages sent by committed turns;
     * `creates` - actors created by committed turns;
     * `becomes` - becomes of committed turns;

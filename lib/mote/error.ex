@@ -10,16 +10,17 @@ defmodule Mote.Error do
     * `:unknown_sponsor` - the machine has no sponsor of that name;
     * `:sponsor_exists` - the machine has a sponsor of that name already;
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
-    * `:timeout` - no answer came in time, and a later one is thrown away. Or the machine was not quiet, or did not
-      stand still, in time; or the future was not finished;
+    * `:timeout` - no answer came in time, and a later one is discarded. Or the machine was not quiet, or did
+      not stand still, in time; or the future was not finished;
     * `:aborted` - the turn that was given the question, or the call of a future, was aborted; `context.reason` says why, as
-      the guide *The IR* lists it, and `context.behaviour` who was asked or what was called, as `{module, name}`;
-    * `:broken_promise` - everybody who could have answered is gone. If a turn was aborted that was given the customer, and it
-      was not that of the actor that was asked, `context.behaviour` says whose, as `{module, name}`, and `context.reason` why;
-      of several, the last one;
-    * `:answer_too_large` - there was an answer, but written out, with what it shares repeated, it is larger than the memory of
-      the machine;
-    * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
+      the guide *The IR* lists it, and `context.behaviour` which behaviour was asked or which function was
+      called, as `{module, name}`;
+    * `:broken_promise` - nothing is left that could answer. If another actor was given the customer and its
+      turn was aborted, `context.behaviour` says whose turn, as `{module, name}`, and `context.reason` why; of
+      several, the last one;
+    * `:answer_too_large` - there was an answer, but written out, with shared parts repeated, it is larger
+      than the memory of the machine;
+    * `:overloaded` - the sponsor is full (`:inbox`): the message was not accepted;
     * `:beam_only` - the behaviour is marked `beam: true`, and the actor would not be pinned to a beam sponsor;
     * `:own_turn` - a turn of a beam sponsor has asked its own actor, which could answer only after that turn;
     * `:not_paused` - the machine must be paused for a step;
@@ -32,7 +33,8 @@ defmodule Mote.Error do
     * `:unknown_directory` - no directory of that name is started on this node;
     * `:unknown_key` - the directory has no actor for the key, and starts none;
     * `:key_taken` - the directory has an actor for the key already, `context.address`;
-    * `:start` - the system did not give what a machine or a sponsor needs, or the application `:mote` is not running.
+    * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
+      not running.
   """
 
   @type reason ::
