@@ -711,7 +711,8 @@ defmodule Mote do
 
   @doc """
   The nodes that this one has sent to, or that have sent to it, by way of addresses: see the guide *Nodes*.
-For each:
+
+  For each:
 
     * `waiting` - about how many bytes of messages wait to be sent there;
     * `sent` - messages and answers that were sent there;
@@ -818,8 +819,9 @@ For each:
   defdelegate machine(machine), to: Machine, as: :handle
 
   @doc """
-  A sponsor of a machine as a value to look at: see `Mote.Sponsor`. Raises `Mote.Error` when there is none of
-that name.
+  A sponsor of a machine as a value to look at: see `Mote.Sponsor`.
+
+  Raises `Mote.Error` when there is none of that name.
 
       iex> {:ok, _} = Mote.start_link(name: Doc.Sponsored)
       iex> inspect(Mote.sponsor(Doc.Sponsored, :main)) =~ "#Mote.Sponsor<:main of Doc.Sponsored, 1 thread, "

@@ -56,11 +56,11 @@ defmodule Mote.Behaviour do
     * `abort(reason)`, which ends the turn without footprints, as `raise` would elsewhere;
     * `on(sponsor, address)`, `is_address(term)`.
 
-  value}`, => Maps support `%{key => value}`, => value}`, `map.key`, `map[key]`, `%{map | key => value}`,
-  patterns with literal and pinned keys, and most functions of `Map`. Everything that goes through a map,
-  including loops, does so in the order of its keys, which Elixir leaves open. `%Name{}` makes and matches
-  structs, which are maps; `%Name{struct | key: value}` and `struct!/2` update them. An address is not a
-  struct here. Queues are those of `:queue`.
+  Maps support `%{key => value}`, `map.key`, `map[key]`, `%{map | key => value}`, patterns with literal and pinned
+  keys, and most functions of `Map`. Everything that goes through a map, including loops, does so in the order of
+  its keys, which Elixir leaves open. `%Name{}` makes and matches structs, which are maps;
+  `%Name{struct | key: value}` and `struct!/2` update them. An address is not a struct here. Queues are those of
+  `:queue`.
 
   Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 128 bits; of up to
   64 where a variable has the size), `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`. There
