@@ -69,24 +69,27 @@ defmodule Mote.Behaviour do
 
   `Mote.Vector` has packed arrays of numbers, `Mote.Integer` arithmetic modulo 2^64: their functions are primitives.
 
-  `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1` tells, in
-  nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
+  `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1`
+  returns, in nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
 
-  Everything that is not in the language is a `Mote.CompileError` that says what to write instead. Variables that nobody reads,
-  captures too, clauses that can never match, and clauses of one function with something else between them are warned of. So is
-  a value in the last line of a clause (`count + n`, `{:noreply, count}`), which goes nowhere: an actor is what it becomes.
+  Everything that is not in the language is a `Mote.CompileError` that says what to write instead. The
+  compiler warns about unused variables and captures, about clauses that can never match, and about clauses of
+  one function with something else between them. It also warns about a value in the last line of a clause
+  (`count + n`, `{:noreply, count}`), which is discarded: an actor is what it becomes.
 
   Whether 0.0 and -0.0 are the same (`===`, patterns, keys of maps) is as in Elixir code on the same node: they are two
-  terms from OTP 27 on, where a pattern says `+0.0` or `-0.0` and is warned of without a sign. They are `==` everywhere.
+  terms from OTP 27 on, where a pattern says `+0.0` or `-0.0`, and the compiler warns about one without a
+  sign. They are `==` everywhere.
 
   ## Errors
 
   Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, a value that no clause of a
-  `case` fits. So it is where a machine can do less than Elixir: an integer of more than 2^20 bits is a `SystemLimitError`. Nothing
-  of the turn shows, its message is used up, and the actor goes on as it was. The abort is counted (`aborts_raised` in
-  `Mote.info/1`), reported to telemetry and the log with the exception, the line and the operands, and the caller that asked gets
-  `:aborted`. A guard fails, as in Elixir. `Mote.Raised` makes the exception of the reason. A `defpure` function that is
-  called from plain Elixir raises it.
+  `case` fits. The same happens where a machine can do less than Elixir: an integer of more than 2^20 bits is
+  a `SystemLimitError`. Nothing of the turn shows, its message is used up, and the actor goes on as it was.
+  The abort is counted (`aborts_raised` in `Mote.info/1`), reported to telemetry and the log with the
+  exception, the line and the operands, and the caller that asked gets `:aborted`. A guard fails, as in
+  Elixir. `Mote.Raised` turns the reason into the exception. A `defpure` function that is called from plain
+  Elixir raises it.
 
       iex> defmodule Doc.Purse do
       ...>   use Mote.Behaviour
@@ -99,11 +102,12 @@ defmodule Mote.Behaviour do
       iex> Mote.Raised.exception(reason)
       %ArithmeticError{message: "bad argument in arithmetic expression"}
 
-  With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that Mote descends
-  from: what has no answer is the atom `:undefined`, and the code goes on with it. No check holds by it: `<`, `<=`, `>` and `>=`
-  with `:undefined` are `:undefined` again, or fail a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`,
-  `||`, `!`, of a filter) counts as false. `==` and its relatives compare it as any other atom. A library function that Mote has
-  written in the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too.
+  With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that
+  Mote descends from: an operation without an answer returns the atom `:undefined`, and the code goes on with
+  it. No check passes because of it: `<`, `<=`, `>` and `>=` with `:undefined` are `:undefined` again, or fail
+  a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`, `||`, `!`, of a filter) counts as
+  false. `==` and its relatives compare it like any other atom. A library function that Mote has written in
+  the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too.
 
       iex> defmodule Doc.Total do
       ...>   use Mote.Behaviour, errors: :undefined
@@ -115,11 +119,12 @@ defmodule Mote.Behaviour do
 
   ## What bodies may call
 
-  Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this one; macros that become
-  what is listed here; and what follows. The part of Elixir's library that Mote has written in the language itself is
-  loaded with the first module that calls it. Left out are functions that have effects or depend on a
-  process or a node, `Stream`, whose values are functions, and what normalizes Unicode. Functions that count
-  characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) count as Elixir does, emoji and combining marks included.
+  Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this
+  one; macros that expand to what is listed here; and the following. The part of Elixir's library that Mote
+  has written in the language itself is loaded with the first module that calls it. Left out are functions
+  that have effects or depend on a process or a node, `Stream`, whose values are functions, and functions that
+  normalize Unicode. Functions that count characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) count
+  as Elixir does, emoji and combining marks included.
 
   #{Mote.Behaviour.Listing.text()}
   """

@@ -2,9 +2,9 @@ defmodule Mote.Outbox do
   @moduledoc """
   A queue from which a process takes messages of actors in batches.
 
-  A message to a pid costs what a message costs on the BEAM. An outbox is cheaper when there are many: actors send to it
-  as to any address, the messages wait in the machine, and the process that opened it gets **one** wake-up,
-  `{:mote_outbox, outbox}`, when something has arrived. Then it takes as much as it likes.
+  A message to a pid costs as much as any message on the BEAM. An outbox is cheaper for many messages: actors
+  send to it as to any address, the messages wait in the machine, and the process that opened it gets **one**
+  wake-up, `{:mote_outbox, outbox}`, when something has arrived. Then it takes as much as it likes.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> outbox = Mote.Outbox.open(machine)
@@ -41,8 +41,8 @@ defmodule Mote.Outbox do
 
   ## Demand
 
-  Since a consumer takes what it wants, an outbox has the shape of a producer of `GenStage`: `handle_demand/2` takes,
-  and demand that could not be satisfied at once is satisfied at the next wake-up.
+  Since a consumer takes as much as it wants, an outbox fits a producer of `GenStage`: `handle_demand/2`
+  takes, and demand that could not be satisfied at once is satisfied at the next wake-up.
 
       def init(machine) do
         Mote.monitor(machine)
@@ -125,8 +125,8 @@ defmodule Mote.Outbox do
   The messages as a lazy stream, for the process that opened the outbox.
 
   It waits when there are none, and ends when the outbox is closed or the machine has ended, and everything was taken. It
-  takes one message at a time: what follows a stream that is halted stays in the outbox, with a wake-up for it. To take
-  thousands at once, `take/2` is faster. Raises `ArgumentError` in another process.
+  takes one message at a time: when a stream is halted, the remaining messages stay in the outbox, with a
+  wake-up for them. To take thousands at once, `take/2` is faster. Raises `ArgumentError` in another process.
   """
   @spec stream(t) :: Enumerable.t()
   def stream(%__MODULE__{} = outbox) do
@@ -191,8 +191,8 @@ defmodule Mote.Outbox do
   def close(other), do: no_outbox(other)
 
   @doc """
-  What an outbox has seen: `owner`, `capacity`, `waiting`, `received` (all that ever came in), `overflowed` (what found
-  it full) and `closed`, also by the end of its machine.
+  Figures of an outbox: `owner`, `capacity`, `waiting`, `received` (all messages that ever came in),
+  `overflowed` (those that found it full) and `closed`, which is also true after the end of its machine.
   """
   @spec info(t) :: %{
           owner: pid,

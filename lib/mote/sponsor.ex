@@ -50,15 +50,16 @@ defmodule Mote.Sponsor do
       iex> Mote.Sponsor.size(utilisation: 0.5, wait: 0, compute: 20) == max(round(System.schedulers_online() / 2), 1)
       true
 
-  Turns of a machine never wait, so a sponsor that computes needs a thread for each core (`threads: :cores`), which is what
-  comes out without waiting. Turns of a beam sponsor may wait, and this is how many of them should run at once:
+  Turns of a machine never wait, so a sponsor that computes needs a thread for each core (`threads: :cores`),
+  which is also the result for workers that do not wait. Turns of a beam sponsor may wait, and this is how
+  many of them should run at once:
 
       Mote.add_sponsor(machine, :io, beam: true, max_concurrency: Mote.Sponsor.size(wait: 9, compute: 1))
 
   Options:
 
     * `:wait` and `:compute` - the time that one request waits and the time that it computes, both in the same unit;
-    * `:utilisation` - the part of the cores' time that is to be used, more than 0 and at most 1 (default 1).
+    * `:utilisation` - the part of the cores' time to use, more than 0 and at most 1 (default 1).
 
   The cores are the schedulers of the BEAM that are online. The answer is rounded, and at least 1. Raises `ArgumentError`
   for other options and values.

@@ -4,9 +4,9 @@ defmodule Mote.Timer do
 
   `send_after(milliseconds, target, message)` in a behaviour and `Mote.send_after/4` return a timer;
   `cancel_timer(timer)` in a behaviour and `Mote.cancel_timer/1` end it before its time. A timer may be passed
-  around as any other term, in and out of its machine. Every holder can cancel it, actors of other machines
-  too. Two terms of one timer are equal. To behaviours it is a reference (`is_reference/1`), not a map; for
-  the rest of Elixir it is this struct, whose fields are private.
+  around like any other term, in and out of its machine. Every holder can cancel it, including actors of other
+  machines. Two terms of one timer are equal. To behaviours it is a reference (`is_reference/1`), not a map;
+  for the rest of Elixir it is this struct, whose fields are private.
 
     * In a behaviour timers are armed and cancelled when the turn commits, in the order of the program; a turn that
       aborts does neither. `cancel_timer` is `:ok` for every reference, whatever has become of its timer, and
@@ -21,15 +21,15 @@ defmodule Mote.Timer do
       first one.
     * A timer of `Mote.send_after/4` for an actor of another node runs on the node that has armed it, by that node's time. Its
       message leaves when it is due; so no machine's clock or `:memory` plays a part in it.
-    * A message that is due goes the way of any other that is sent in the sponsor where it was armed: `:inbox` refuses it
-      no more than what actors send. It is not counted as waiting before: `Mote.drain/2` does not wait for timers that are
-      not due.
+    * A message that is due is handled like any other that is sent in the sponsor where it was armed: like a
+      message of an actor, it is not refused by `:inbox`. Before that it does not count as waiting:
+      `Mote.drain/2` does not wait for timers that are not due.
 
   ## Time
 
   Time is counted in milliseconds since the start of the machine (`Mote.now/1`). With `clock: :manual` it stands still
-  until `Mote.advance/3` lets it pass, moment by moment: whatever is due is sent, and everything that comes of it is
-  done, before time goes on. So a test of timeouts takes no time and always goes the same way.
+  until `Mote.advance/3` lets it pass, moment by moment: whatever is due is sent, and everything that follows
+  from it is done, before time goes on. So a test of timeouts takes no time and always goes the same way.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> defmodule Doc.Relay do
