@@ -7,7 +7,7 @@
 //! 1. Errands are run one after the other, in the order in which they came, by that thread; or, where the system refuses a
 //!    thread, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the lock, and
 //!    says so there.
-//! 2. The library is not unloaded under the thread: from the first errand on, it holds a resource of its own for ever.
+//! 2. The library is not unloaded under the thread: from the first errand on, it holds a resource of its own forever.
 use parking_lot::{Condvar, Mutex};
 use rustler::{Resource, ResourceArc};
 use std::collections::VecDeque;
