@@ -3,7 +3,8 @@ defmodule Mote do
   Millions of 16-byte micro-actors inside a BEAM node.
 
   A machine hosts actors on its own threads, beside the schedulers of the BEAM. Their code is written in Elixir
-  syntax (see `Mote.Behaviour`); an actor is created with a behaviour and lives as long as somebody can send to it.
+  syntax (see `Mote.Behaviour`); an actor is created with a behaviour and lives as long as something can send
+  to it.
 
       defmodule Counter do
         use Mote.Behaviour
@@ -34,9 +35,9 @@ defmodule Mote do
   Addresses, pids and customers go both ways inside messages. An actor that sends to a pid sends a plain message.
   If the process is gone, the message is lost and counted as `undelivered` (see `Mote.Counters`). Pids of other nodes work
   too: a local process relays the message, in order, but cannot tell whether it arrived. Addresses and customers of other nodes work
-  as those of this node do: see the guide *Nodes*. A part that a message has in several
-  places is written out several times on its way to a process. A message that would then be larger than all that the machine
-  holds is lost and counted as `overflowed`.
+  as those of this node do: see the guide *Nodes*. A part that occurs in several places of a message is
+  written out several times on its way to a process. A message that would then be larger than everything that
+  the machine holds is lost and counted as `overflowed`.
 
   ## Errors
 
@@ -74,16 +75,16 @@ defmodule Mote do
     * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000);
     * `:memory` - bytes that the machine may hold, or `:infinity` (the default). A turn that needs more is aborted with
       `:no_memory`, and messages from outside are refused; see the guide *Memory*;
-    * `:gc` - how often it collects: `:min`, bytes that are allocated between two collections at least (default 32 MiB),
-      and `:factor`, bytes that are allocated for each byte that was live after the last one (default 2.0). The greater
-      of the two counts;
+    * `:gc` - how often it collects: `:min`, the least number of bytes that are allocated between two
+      collections (default 32 MiB), and `:factor`, bytes that are allocated for each byte that was live after
+      the last one (default 2.0). The greater of the two counts;
     * `:schedule` - `{:seeded, seed}` for turns in a reproducible order that the seed decides, for tests:
       see `Mote.Test` (default `:threads`);
     * `:clock` - `:manual` for time that passes only by `advance/3`, for tests (default `:system`);
     * `:tier` - `:native`, the default, compiles behaviours to machine code, in the background: a new one is interpreted
-      until its code is ready. `:interp` interprets all, and so does every machine on a computer whose machine code is
-      not known: see `native` in `info/1`, and the guide *Native code*;
-    * `:telemetry` - what it tells, and how often: see `Mote.Telemetry`.
+      until its code is ready. `:interp` interprets everything, as does every machine on a platform without
+      native code: see `native` in `info/1`, and the guide *Native code*;
+    * `:telemetry` - what it reports, and how often: see `Mote.Telemetry`.
 
   Raises `ArgumentError` for anything else.
 
@@ -97,8 +98,8 @@ defmodule Mote do
   @doc """
   A child specification: `{Mote, name: MyApp.Mote}` in a list of children.
 
-  Takes the options of `start_link/1`, and `:id`, `:restart` and `:shutdown` as in `Supervisor`. Raises `ArgumentError`
-  for any other.
+  Takes the options of `start_link/1`, and `:id`, `:restart` and `:shutdown` as in `Supervisor`. Raises
+  `ArgumentError` for any other option.
   """
   @spec child_spec(keyword) :: Supervisor.child_spec()
   def child_spec(opts) do
@@ -147,14 +148,15 @@ defmodule Mote do
   end
 
   @doc """
-  Creates many actors in one call and returns their addresses. It is all or none.
+  Creates many actors in one call and returns their addresses: either all of them or none.
 
-  The second argument is a list of behaviours, one for each actor; the addresses are in their order. Consecutive behaviours
-  that differ in their captures only are the cheapest. `create_many(machine, behaviour, n)` creates `n` actors of one
-  behaviour. Options are those of `create/3`, in `create_many(machine, behaviours, opts)` and
-  `create_many(machine, behaviour, n, opts)`.
+  The second argument is a list of behaviours, one for each actor; the addresses are in their order.
+  Consecutive behaviours that differ only in their captures are the cheapest. `create_many(machine, behaviour,
+  n)` creates `n` actors of one behaviour. Options are those of `create/3`, in `create_many(machine,
+  behaviours, opts)` and `create_many(machine, behaviour, n, opts)`.
 
-  Raises as `create/3` does if one of the actors cannot be created; nobody knows the others then, and they are collected.
+  Raises as `create/3` does if one of the actors cannot be created; the others are unreachable then, and are
+  collected.
 
       iex> defmodule Doc.Cell do
       ...>   use Mote.Behaviour
@@ -239,8 +241,8 @@ defmodule Mote do
   Raises `Mote.Error` if the address's machine is not running or has no sponsor of that name, and `ArgumentError` if the
   target is something else.
 
-  An actor of another node is sent to in the same way. Then `:ok` says that the message is on its way, and `:overloaded` that too
-  much waits for that node: see the guide *Nodes*.
+  Sending to an actor of another node works in the same way. Then `:ok` means that the message is on its way,
+  and `:overloaded` that too much waits for that node: see the guide *Nodes*.
   """
   @spec send(Address.t() | Customer.t() | pid, term, send_options()) :: :ok | {:error, Error.t()}
   def send(target, message, opts \\ [])
@@ -463,10 +465,12 @@ defmodule Mote do
   defdelegate ignore(ask), to: Ask
 
   @doc """
-  Returns a reference that carries its sponsor. Messages to it run in that sponsor, whoever sends them.
+  Returns a reference that carries its sponsor. Messages to it run in that sponsor, whichever actor or process
+  sends them.
 
-  So a reply comes home, whichever sponsor it is sent from. The name is looked up when a message is sent. Customers, pids and
-  outboxes have no sponsor to go to, and are returned as they are. Within a behaviour, write `on(sponsor, address)`.
+  So a reply comes home from any sponsor. The name is looked up when a message is sent. Customers, pids and
+  outboxes have no sponsor to go to, and are returned as they are. Within a behaviour, write `on(sponsor,
+  address)`.
   """
   @spec on(atom, target) :: target when target: Address.t() | Customer.t() | Outbox.t() | pid
   def on(sponsor, %Address{} = address), do: %{address | sponsor: SponsorOptions.name!(sponsor)}
@@ -488,14 +492,15 @@ defmodule Mote do
 
     * `:threads` - how many dispatch threads, 1 to 1024, or `:cores`, as many as the BEAM has schedulers online
       (default 1). A single-threaded sponsor is strictly first in, first out;
-    * `:pin` - `true` to bind its threads to the cores that the system gives this node, one after the other, or a list
-      of core numbers to choose from (default `false`: they run where the system puts them);
+    * `:pin` - `true` to bind its threads to the cores that the system gives this node, one core each, or a
+      list of core numbers to choose from (default `false`: they run where the system puts them);
     * `:inbox` - how many events may wait in its inboxes and queues together. Beyond that, messages from outside are not
-      accepted (default `:infinity`, since only the program knows how much waits when all is well, and the machine's `:memory`
-      is a bound as well). Messages that turns send are never refused; see the guide *Memory*;
+      accepted (default `:infinity`, since only the program knows how many wait in normal operation, and the
+      machine's `:memory` is a bound as well). Messages that turns send are never refused; see the guide
+      *Memory*;
     * `:on_full` - the default of the option of `send/3` with that name: `:error` (the default) or `:wait`;
     * `:beam` - `true` for a **beam sponsor**, whose turns run in processes of the BEAM and may block and call any Elixir: see the
-      guide *Beam sponsors*. It has no `:threads` and no `:pin`, but two options more:
+      guide *Beam sponsors*. It has no `:threads` and no `:pin`, but two more options:
     * `:max_concurrency` - how many of its turns may run at once (default 100), each of an actor of its own;
     * `:timeout` - milliseconds that a turn may take, or `:infinity` (default 5000). A turn that takes longer is aborted with the
       reason `:timeout`, and its process is killed.
@@ -540,7 +545,7 @@ defmodule Mote do
 
   Nothing is lost. The events and timers that wait there move to the machine's first sponsor. From then on, so do messages to
   actors that are pinned to the removed one. A long turn is given up and runs once more in the first sponsor, from its beginning.
-  A `sendx` or `on` that names the removed sponsor has no address any more.
+  For a `sendx` or `on` that names the removed sponsor, the sponsor is unknown from then on.
 
   Errors are `:unknown_sponsor`, `:first_sponsor` (the first one stays) and `:machine_down`.
   """
@@ -580,8 +585,9 @@ defmodule Mote do
 
   Quiet means that no message waits to enter a machine, no event is queued in any sponsor, no turn runs, and everything
   that turns sent to processes of this node is in their mailboxes. Timers that are not yet due do not count, and neither do
-  processes that have yet to send. It is exact: what the caller sent before, and all that came of it, is done when it
-  returns `:ok`. The machine was quiet at some moment, but another process may have sent something since.
+  processes that have yet to send. It is exact: when it returns `:ok`, everything that the caller sent before,
+  and everything that followed from it, is done. The machine was quiet at some moment, but another process may
+  have sent something since.
 
   Errors are `:timeout` and `:machine_down`.
 
@@ -607,12 +613,13 @@ defmodule Mote do
   @doc """
   Collects now, and waits until it is done, at most `timeout` milliseconds (or `:infinity`, the default).
 
-  Machines collect by themselves; this is for tests and measurements. What cannot be reached any more when it is called
-  is gone when it returns `:ok`, and `Mote.info/1` has the figures. Garbage that the BEAM has not collected yet is still
-  reached. An address that no variable holds any more counts until the process that held it has collected, by
-  `:erlang.garbage_collect/0` for instance, and a moment longer.
+  Machines collect by themselves; this is for tests and measurements. Everything unreachable at the time of
+  the call is gone when it returns `:ok`, and `Mote.info/1` has the figures. Terms that the BEAM has not
+  collected yet still keep their actors alive. An address that no variable holds any more counts until the
+  process that held it has collected, by `:erlang.garbage_collect/0` for instance, and a moment longer.
 
-  Raises `Mote.Error` when the machine is not running or does not come to it in time: it cannot within a turn.
+  Raises `Mote.Error` when the machine is not running or does not collect in time, since it cannot during a
+  turn.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.gc(machine)
@@ -640,7 +647,7 @@ defmodule Mote do
   end
 
   @doc """
-  What a machine or an actor is.
+  Information about a machine or an actor.
 
   Of a machine:
 
@@ -654,29 +661,33 @@ defmodule Mote do
     * `memory` - bytes: `heap`, `queues`, `charged`, all that counts against `:memory`, and `mapped`, what the system has
       given for heaps and queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
-      `paused` (of all pauses together), `pauses` (how many there were below each power of two), `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them together
-      found empty);
+      `paused` (of all pauses together), `pauses` (how many there were, by the power of two that bounds them),
+      `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them
+      together found empty);
     * `native` - `tier`, which of `:native` and `:interp` runs behaviours; `compiled`, how many behaviours and functions
       have machine code, `refused`, how many are left to the interpreter, `pending`, how many modules wait for the
       compiler; `bytes` of machine code; `compile` and `longest_compile`, nanoseconds from the arrival of a module to
       its machine code, of all together and the longest;
     * `inbox` - what waits to enter any sponsor; `mail` - messages to processes that wait to be sent; `references` -
       actors that Elixir terms refer to;
-    * `questions` - `open`, how many wait for an answer, and `broken`, how many waited for one in vain;
-    * `paused` - whether it is held still, by `pause/1`; `uptime` - milliseconds; `name`.
+    * `questions` - `open`, how many wait for an answer, and `broken`, how many were left without one;
+    * `paused` - whether `pause/1` holds it still; `uptime` - milliseconds; `name`.
 
-  Nothing is stopped for it: numbers may be a fraction of a millisecond old, and need not be of one moment.
+  Nothing is stopped for it: numbers may be a fraction of a millisecond old, and need not all be from the same
+  moment.
 
   Of an address:
 
     * `behaviour` - with its captures (see `complete`), as they are between two turns, or `:sink`;
     * `queued` - how many events wait for the actor with the thread that owns it (others may be on their way); `busy`,
       whether any does;
-    * `sponsor` - the sponsor whose thread owns it; `pinned` - the sponsor where its events run whoever sends them, or `nil`;
+    * `sponsor` - the sponsor whose thread owns it; `pinned` - the sponsor where all of its events run, or
+      `nil`;
     * `bytes` - what it holds (see `Mote.Inspection`);
     * `complete` - whether `queued` and `bytes` are all there is. The actor's thread looks for a millisecond at most.
       For an actor that holds more than ten thousand values, or where more than 65,536 events wait, the figures are
-      lower bounds. Of captures the first two thousand values or so are shown, and `:...` in place of others;
+      lower bounds. About the first two thousand values of the captures are shown, and `:...` in place of the
+      others;
     * `machine`, the process, and `address`.
 
   It waits for the machine, up to five seconds. Messages that the calling process sent before are done by then, or queued.
@@ -702,16 +713,17 @@ defmodule Mote do
   @doc """
   The nodes that this one has sent to, or that have sent to it, by way of addresses: see the guide *Nodes*.
 
-  Of each:
+  For each:
 
-    * `waiting` - bytes of messages that wait to be sent there, about;
+    * `waiting` - about how many bytes of messages wait to be sent there;
     * `sent` - messages and answers that were sent there;
-    * `refused` - messages of processes that were not accepted, because as much waited as may;
-    * `lost` - messages of actors that were lost for that reason, and all that waited when a connection ended;
+    * `refused` - messages of processes that were not accepted, because the limit was reached;
+    * `lost` - messages of actors that were lost for that reason, and all messages that waited when a
+      connection ended;
     * `undelivered` - messages that came from there and found no actor, or no memory;
     * `listed` - addresses and customers of this node that are held for that node.
 
-  Figures are those since the start of this node, `waiting` and `listed` of now.
+  `waiting` and `listed` are current figures; the others count from the start of this node.
 
       iex> Mote.nodes()
       %{}
@@ -720,7 +732,7 @@ defmodule Mote do
   def nodes, do: Far.Table.all()
 
   @doc """
-  The actors with most turns, most events that wait for them, or most bytes: see `Mote.Inspection.top/2`.
+  The actors with the most turns, waiting events, or bytes: see `Mote.Inspection.top/2`.
   """
   @spec top(Machine.t(), keyword) :: [map]
   def top(machine, opts \\ [])
@@ -744,7 +756,7 @@ defmodule Mote do
   @doc """
   Shows the turns of a machine from now on, one by one.
 
-  The filter says which; what is left out does not matter:
+  The filter says which; keys that are left out match everything:
 
     * `:behaviour` - a module, or `{module, name}`, that the actor has when the turn begins;
     * `:actor` - one address;
@@ -757,12 +769,12 @@ defmodule Mote do
       or `:iex`, which writes them as text to where the calling process writes;
     * `:limit` - how many turns are shown (default 100). The one after the last is `{:mote_trace, ref, :limit}`.
 
-  Returns a `Mote.Trace`, with its `ref`, for `Mote.Trace.stop/1`. A trace also ends when the process is gone. What is sent
-  to the machine after this is traced; turns that run already may not be, and those that `step/2` runs are shown to its
-  caller, not to traces.
+  Returns a `Mote.Trace`, with its `ref`, for `Mote.Trace.stop/1`. A trace also ends when the process is gone.
+  Messages sent to the machine after this are traced; turns that are already running may not be, and turns
+  that `step/2` runs are shown to its caller, not to traces.
 
-  Raises `Mote.Error` when the machine is not running or has no sponsor of that name, or the address is none of its
-  actors, and `ArgumentError` for anything else.
+  Raises `Mote.Error` when the machine is not running or has no sponsor of that name, or the address does not
+  belong to it, and `ArgumentError` for anything else.
   """
   @spec trace(Machine.t(), Mote.Trace.filter(), keyword) :: Mote.Trace.t()
   defdelegate trace(machine, filter \\ [], opts \\ []), to: Mote.Trace, as: :start
@@ -820,12 +832,12 @@ defmodule Mote do
   defdelegate sponsor(machine, name), to: Mote.Sponsor, as: :get
 
   @doc """
-  Tells the calling process when a machine goes down.
+  Notifies the calling process when a machine goes down.
 
   The machine is given by its process, its name or the address of one of its actors. The message is that of
   `Process.monitor/1`, `{:DOWN, reference, :process, machine, reason}`, with its pid, or with the name if there is no
-  process of that name; the reason is `{:fault, fault}` after a fault. It comes at once, with `:noproc`, when the
-  machine is down already. `Process.demonitor/2` takes the order back. Unless the process was killed, the machine's
+  process of that name; the reason is `{:fault, fault}` after a fault. It comes at once, with `:noproc`, if
+  the machine is down already. `Process.demonitor/2` cancels it. Unless the process was killed, the machine's
   threads have ended before, so nothing that its actors sent comes after it.
 
       iex> {:ok, machine} = Mote.start_link()
@@ -840,9 +852,9 @@ defmodule Mote do
   @doc """
   Loads the code of a module, and of those that it refers to, ahead of the first `create/3`.
 
-  Does nothing for modules that the machine has in their present version. A machine learns of a new version, such as one
-  that was typed into IEx, by this, or when something of it is created. From then on actors move to it at their next
-  `become`.
+  Does nothing for modules that the machine has in their present version. A machine learns about a new
+  version, such as one that was typed into IEx, through this function, or when one of its behaviours is
+  created. From then on actors move to it at their next `become`.
   """
   @spec load(Machine.t(), module) :: :ok | {:error, Error.t()}
   def load(machine, module) when is_atom(module) do
@@ -852,8 +864,8 @@ defmodule Mote do
   def load(_machine, other), do: raise(ArgumentError, "expected a module, got: #{inspect(other)}")
 
   @doc """
-  Stops a machine: its threads end at their next turn, its actors are gone. As `GenServer.stop/3`; of a process that is not a
-  machine it says `:noproc`, and leaves it alone.
+  Stops a machine: its threads end at their next turn, and its actors are gone. Like `GenServer.stop/3`; for a
+  process that is not a machine it exits with `:noproc`, and leaves the process alone.
   """
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)

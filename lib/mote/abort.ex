@@ -6,7 +6,7 @@ defmodule Mote.Abort do
   the caller gets this exception. `reason` is the one that a turn would report: `{:abort, value}` for
   `abort(value)`; in a module with `errors: :undefined` also `{:badmatch, value}`, `{:case_clause, value}`, `:cond_clause` or
   `:function_clause`. Elsewhere a failed match and an operation without an answer (`1 + :a`) raise the exception of Elixir.
-  Elixir calls such a function as any other: it has no fuel, and as much stack as there is memory.
+  Elixir calls such a function like any other: it has no fuel, and its stack is limited only by memory.
   """
   defexception [:reason]
 

@@ -3,14 +3,14 @@ defmodule Mote.Address do
   The address of an actor: a capability to send to it.
 
   An address is handed out by `Mote.create/3` and in messages from actors, and cannot be made up: a key that no
-  machine gave leads nowhere. While a term with an address exists, its actor exists; what holds for those that went to another node
-  is in the guide *Nodes*. Two addresses of one actor are
-  equal (`==`), so addresses serve as keys of maps. A reference made with `on(sponsor, address)`, where `sponsor` is set,
-  is another term than the address.
+  machine gave leads nowhere. While a term with an address exists, its actor exists; for addresses on other
+  nodes see the guide *Nodes*. Two addresses of one actor are equal (`==`), so addresses serve as keys of
+  maps. A reference made with `on(sponsor, address)`, where `sponsor` is set, is a different term from the
+  address.
 
   It is shown with the name of its machine, if that has one, and with `down` once the machine is.
 
-  The fields are no one's business but Mote's: match on `%Mote.Address{}`, send with `Mote.send/3`.
+  The fields are private: match on `%Mote.Address{}`, send with `Mote.send/3`.
   """
 
   @enforce_keys [:machine, :key]

@@ -2,22 +2,24 @@ defmodule Mote.Ask do
   @moduledoc """
   Asking actors: questions that are on their way, and waiting for their answers.
 
-  `Mote.ask/3` puts a question and waits. `Mote.async/3` only puts it, and returns a `Mote.Ask` for `Mote.await/2`,
-  `Mote.await_many/2`, `Mote.yield/2` or `Mote.ignore/1`, which are to each other what their namesakes in `Task` are:
+  `Mote.ask/3` asks a question and waits. `Mote.async/3` only asks it, and returns a `Mote.Ask` for
+  `Mote.await/2`, `Mote.await_many/2`, `Mote.yield/2` or `Mote.ignore/1`, which relate to each other as their
+  namesakes in `Task` do:
 
       asks = for counter <- counters, do: Mote.async(counter, :read)
       Enum.sum(Mote.await_many(asks))
 
-  In one thing they are stricter: to await a question that was already answered or given up raises at once, where awaiting a
-  task again would wait in vain.
+  They are stricter in one respect: awaiting a question that was already answered or given up raises at once,
+  where awaiting a task again would wait in vain.
 
   The actor gets `{customer, request}` and answers by sending to the customer, at any time, from any actor that was
   handed the customer. Only the process that asked can wait, and for each question there is one answer at most.
 
   ## Polling
 
-  `Mote.yield_many/2` returns `nil` for what is open, and also for what was answered or given up before, for which it does not
-  wait. So what has come is taken as it comes, and the rest is polled again:
+  `Mote.yield_many/2` returns `nil` for questions that are open, and also for those that were answered or
+  given up before, for which it does not wait. So answers are taken as they come, and the rest is polled
+  again:
 
       defp poll([]), do: :ok
 
@@ -34,16 +36,16 @@ defmodule Mote.Ask do
 
   ## While the machine's thread sleeps
 
-  `Mote.ask/3` then runs the turns that lead to the answer in the process that asks, for some microseconds at most, and
-  so needs nobody to be woken. If the answer is there when they end, the call returns it: there is no message then, and
-  nothing is waited for. So is the reason why there is no answer, if the turn was aborted. This applies while the first
-  thread of the sponsor sleeps that the question enters by, and the machine is neither paused, seeded, watched nor
-  collecting. The request and the answer must be small: some hundred values, and turns that take no more than some
-  hundred calls and loop steps.
+  `Mote.ask/3` then runs the turns that lead to the answer in the process that asks, for some microseconds at
+  most, so no thread has to be woken. If the answer is there when they end, the call returns it, without a
+  message and without waiting. If the turn was aborted, the call returns the reason in the same way. This
+  applies while the thread that receives the question is asleep, and the machine is neither paused, seeded,
+  watched nor collecting. The request and the answer must be small: some hundred values, and turns that take
+  no more than some hundred calls and loop steps.
 
-  What takes longer is done by the thread, as what is asked by `Mote.async/3`. For `receive` that differs in nothing but
-  time. But a call that is answered at once receives nothing. So `Process.info(self(), :messages)` after it may not show
-  yet what actors have sent to the process before: a `receive` finds it, in its order.
+  Anything that takes longer is done by the thread, as are questions of `Mote.async/3`. For `receive` only the
+  timing differs. But a call that is answered at once receives nothing. So `Process.info(self(), :messages)`
+  after it may not show yet what actors have sent to the process before: a `receive` finds it, in its order.
 
   ## In a process that does not wait
 
@@ -56,12 +58,12 @@ defmodule Mote.Ask do
       `:answer_too_large` or `:machine_down`;
     * `{:DOWN, ref, :process, machine, reason}`.
 
-  `Process.demonitor(ref, [:flush])` is to be called after one of the first two.
+  Call `Process.demonitor(ref, [:flush])` after one of the first two.
 
   ## Fields
 
     * `ref` - the reference in its messages;
-    * `address` - who was asked;
+    * `address` - the address that was asked;
     * `owner` - the process that asked.
   """
 

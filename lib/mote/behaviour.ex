@@ -39,27 +39,28 @@ defmodule Mote.Behaviour do
   them. Macros are expanded. On top of it there are
 
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
-    * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in another order than those of
-      `Process.send_after/3`), and `cancel_timer(timer)`: see `Mote.Timer`;
+    * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in a different
+      order from those of `Process.send_after/3`), and `cancel_timer(timer)`: see `Mote.Timer`;
     * `create name(…)`, `create Module.name(…)`, `create name(…), sponsor: name`;
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `become capture: value, …`, which stays in the same behaviour and keeps the other captures as they were at the start of
       the turn;
     * `stash()` and `stash capture: value, …`, which keep the message of the turn, and are a become of the same
-      behaviour otherwise. When the actor becomes another behaviour, it takes up again what it has kept, before all that
-      waits for it;
+      behaviour otherwise. When the actor becomes another behaviour, it takes up the stashed messages again,
+      before everything that waits for it;
     * `create gather(customer, count, initial, fun)` and `become gather(…)`, for an actor that waits for `count` messages, puts
       them together with `fun`, as `Enum.reduce/3` does, and sends the result to the customer;
     * `defeffect`, for code with effects that several clauses share: see `defeffect/2`;
     * `Mote.Directory.send(directory, key, message)`, which sends to an actor by its key: see `defdirectory/2` and
       `Mote.Directory`;
-    * `abort(reason)`, which ends the turn without footprints: what `raise` is elsewhere;
+    * `abort(reason)`, which ends the turn without footprints, as `raise` would elsewhere;
     * `on(sponsor, address)`, `is_address(term)`.
 
-  Of maps there are `%{key => value}`, `map.key`, `map[key]`, `%{map | key => value}`, patterns with literal and pinned keys, and
-  most functions of `Map`. Whatever goes through a map, loops too, does so in the order of its keys, which Elixir leaves open.
-  `%Name{}` makes and matches structs, which are maps; `%Name{struct | key: value}` and `struct!/2` update them. An address is
-  not a struct here. Queues are those of `:queue`.
+  Maps support `%{key => value}`, `map.key`, `map[key]`, `%{map | key => value}`, patterns with literal and pinned
+  keys, and most functions of `Map`. Everything that goes through a map, including loops, does so in the order of
+  its keys, which Elixir leaves open. `%Name{}` makes and matches structs, which are maps;
+  `%Name{struct | key: value}` and `struct!/2` update them. An address is not a struct here. Queues are those of
+  `:queue`.
 
   Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 128 bits; of up to
   64 where a variable has the size), `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`. There
@@ -68,24 +69,27 @@ defmodule Mote.Behaviour do
 
   `Mote.Vector` has packed arrays of numbers, `Mote.Integer` arithmetic modulo 2^64: their functions are primitives.
 
-  `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1` tells, in
-  nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
+  `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1`
+  returns, in nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
 
-  Everything that is not in the language is a `Mote.CompileError` that says what to write instead. Variables that nobody reads,
-  captures too, clauses that can never match, and clauses of one function with something else between them are warned of. So is
-  a value in the last line of a clause (`count + n`, `{:noreply, count}`), which goes nowhere: an actor is what it becomes.
+  Everything that is not in the language is a `Mote.CompileError` that says what to write instead. The
+  compiler warns about unused variables and captures, about clauses that can never match, and about clauses of
+  one function with something else between them. It also warns about a value in the last line of a clause
+  (`count + n`, `{:noreply, count}`), which is discarded: an actor is what it becomes.
 
   Whether 0.0 and -0.0 are the same (`===`, patterns, keys of maps) is as in Elixir code on the same node: they are two
-  terms from OTP 27 on, where a pattern says `+0.0` or `-0.0` and is warned of without a sign. They are `==` everywhere.
+  terms from OTP 27 on, where a pattern says `+0.0` or `-0.0`, and the compiler warns about one without a
+  sign. They are `==` everywhere.
 
   ## Errors
 
   Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, a value that no clause of a
-  `case` fits. So it is where a machine can do less than Elixir: an integer of more than 2^20 bits is a `SystemLimitError`. Nothing
-  of the turn shows, its message is used up, and the actor goes on as it was. The abort is counted (`aborts_raised` in
-  `Mote.info/1`), reported to telemetry and the log with the exception, the line and the operands, and the caller that asked gets
-  `:aborted`. A guard fails, as in Elixir. `Mote.Raised` makes the exception of the reason. A `defpure` function that is
-  called from plain Elixir raises it.
+  `case` fits. The same happens where a machine can do less than Elixir: an integer of more than 2^20 bits is
+  a `SystemLimitError`. Nothing of the turn shows, its message is used up, and the actor goes on as it was.
+  The abort is counted (`aborts_raised` in `Mote.info/1`), reported to telemetry and the log with the
+  exception, the line and the operands, and the caller that asked gets `:aborted`. A guard fails, as in
+  Elixir. `Mote.Raised` turns the reason into the exception. A `defpure` function that is called from plain
+  Elixir raises it.
 
       iex> defmodule Doc.Purse do
       ...>   use Mote.Behaviour
@@ -98,11 +102,12 @@ defmodule Mote.Behaviour do
       iex> Mote.Raised.exception(reason)
       %ArithmeticError{message: "bad argument in arithmetic expression"}
 
-  With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that Mote descends
-  from: what has no answer is the atom `:undefined`, and the code goes on with it. No check holds by it: `<`, `<=`, `>` and `>=`
-  with `:undefined` are `:undefined` again, or fail a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`,
-  `||`, `!`, of a filter) counts as false. `==` and its relatives compare it as any other atom. A library function that Mote has
-  written in the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too.
+  With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that
+  Mote descends from: an operation without an answer returns the atom `:undefined`, and the code goes on with
+  it. No check passes because of it: `<`, `<=`, `>` and `>=` with `:undefined` are `:undefined` again, or fail
+  a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`, `||`, `!`, of a filter) counts as
+  false. `==` and its relatives compare it like any other atom. A library function that Mote has written in
+  the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too.
 
       iex> defmodule Doc.Total do
       ...>   use Mote.Behaviour, errors: :undefined
@@ -114,11 +119,12 @@ defmodule Mote.Behaviour do
 
   ## What bodies may call
 
-  Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this one; macros that become
-  what is listed here; and what follows. The part of Elixir's library that Mote has written in the language itself is
-  loaded with the first module that calls it. Left out are functions that have effects or depend on a
-  process or a node, `Stream`, whose values are functions, and what normalizes Unicode. Functions that count
-  characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) count as Elixir does, emoji and combining marks included.
+  Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this
+  one; macros that expand to what is listed here; and the following. The part of Elixir's library that Mote
+  has written in the language itself is loaded with the first module that calls it. Left out are functions
+  that have effects or depend on a process or a node, `Stream`, whose values are functions, and functions that
+  normalize Unicode. Functions that count characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) count
+  as Elixir does, emoji and combining marks included.
 
   #{Mote.Behaviour.Listing.text()}
   """
@@ -129,8 +135,8 @@ defmodule Mote.Behaviour do
   defstruct [:module, :name, :version, captures: {}]
 
   @typedoc """
-  A behaviour with its captures. `version` is the hash of the module's unit, below 2^59. `inspect/1` shows how many captures there
-  are, since they may be large; `captures` has them.
+  A behaviour with its captures. `version` is the hash of the module's unit, below 2^59. `inspect/1` shows
+  only the number of captures, since they may be large; `captures` has them.
   """
   @type t :: %__MODULE__{
           module: module,
@@ -191,8 +197,9 @@ defmodule Mote.Behaviour do
 
   Its clauses are plain Elixir; for effects they have the words of `Mote.Behaviour.Beam`. Its actors live in **beam sponsors** (`Mote.add_sponsor(machine,
   :io, beam: true)`), to which they are pinned from birth: `Mote.create(machine, fetch(url), sponsor: :io)`, and in a behaviour
-  `create fetch(url), sponsor: :io`. To create or become one where its turns could not run is a `Mote.CompileError` where the compiler
-  sees it; otherwise a `Mote.Error` (`:beam_only`), or the turn is aborted with `{:beam_only, {module, name}}`.
+  `create fetch(url), sponsor: :io`. Creating or becoming one where its turns could not run is a
+  `Mote.CompileError` where the compiler sees it; otherwise a `Mote.Error` (`:beam_only`), or the turn is
+  aborted with `{:beam_only, {module, name}}`.
 
       defmodule Lines do
         use Mote.Behaviour
@@ -270,8 +277,8 @@ defmodule Mote.Behaviour do
       iex> {turn.sends, turn.become}
       {[{:me, {:change, 2}}, {:me, {:paid, 8}}, {:log, {:sale, 8}}], Doc.Till.till(8, :log)}
 
-  `become capture: value` names captures of the behaviour that it stands in, and so has no meaning here: give the value
-  back, and let the clause become.
+  `become capture: value` names captures of the behaviour that it stands in, and so has no meaning here:
+  return the value, and let the clause become.
   """
   defmacro defeffect(head, body), do: define(:effect, head, body, __CALLER__)
 

@@ -2,9 +2,10 @@ defmodule Mote.CompileError do
   @moduledoc """
   What is wrong with the behaviours of a module, where, and what to write instead.
 
-  Up to ten mistakes are told at once, each with its file, line and column. The fields are those of the first one;
-  `description` tells of all. The column is there if the parser keeps columns, which later releases of Elixir do by
-  themselves and earlier ones with `Code.put_compiler_option(:parser_options, columns: true)`.
+  Up to ten mistakes are reported at once, each with its file, line and column. The fields are those of the
+  first one; `description` covers all of them. The column is present if the parser keeps columns, which later
+  releases of Elixir do by themselves and earlier ones with `Code.put_compiler_option(:parser_options,
+  columns: true)`.
   """
 
   defexception [:file, :line, :column, description: "compile error"]

@@ -1,26 +1,27 @@
 defmodule Mote.Counters do
   @moduledoc """
-  What the counters of a machine count.
+  The counters of a machine, and what each of them counts.
 
   `Mote.info/1` returns them for every dispatch thread (`sponsors.name.threads`) and for the whole machine (`counters`),
-  threads that have ended included. A thread keeps its counters to itself and publishes them at the end of a batch of
-  turns, and before what a turn sends outside leaves; nobody is stopped for reading them. In the machine's `counters`
-  everything is the sum over its threads, with three exceptions, which are right there only:
+  including threads that have ended. A thread keeps its counters to itself and publishes them at the end of a
+  batch of turns, and before what a turn sends outside leaves; reading them stops nothing. In the machine's
+  `counters` everything is the sum over its threads, with three exceptions, which are correct only there:
 
-    * `undelivered` also has what the postman could not hand over, and what waited in an outbox when its owner ended;
-    * `foreign_out` does not have what the postman could not hand over, which a thread counts when it leaves it to the
-      postman;
-    * `refused_no_memory` is no thread's.
+    * `undelivered` also counts messages that the postman could not hand over, and those that waited in an
+      outbox when its owner ended;
+    * `foreign_out` does not count messages that the postman could not hand over, which a thread counts when
+      it leaves them to the postman;
+    * `refused_no_memory` does not belong to any thread.
 
   Turns:
 
-    * `turns` - turns that ended, whichever way;
-    * `interpreted` - of these, turns that the interpreter ran: their native code was not ready, or refused, or they were
-      run again to tell which call of Elixir's library has failed in them;
+    * `turns` - turns that ended in any way;
+    * `interpreted` - of these, turns that the interpreter ran: their native code was not ready, or refused,
+      or they were run again to find out which call of Elixir's library failed in them;
     * `sends` - messages sent by committed turns;
     * `creates` - actors created by committed turns;
     * `becomes` - becomes of committed turns;
-    * `ignored` - messages that matched no clause, sinks included;
+    * `ignored` - messages that matched no clause, including those to sinks;
     * `dropped` - sends to something that is not an address, or to an actor by an unknown sponsor, and `send_after`
       without a delay;
     * `timers` - timers that are armed and not yet due.
@@ -37,7 +38,8 @@ defmodule Mote.Counters do
       `beam: true` was to run anywhere else;
     * `aborts_timeout` - in a beam sponsor: the turn took longer than the sponsor's `:timeout`;
     * `aborts_killed` - the future that had asked for the turn was killed (`Mote.Future.kill/1`);
-    * `aborts_no_memory` - memory ended; messages from outside that were given up for it are counted as well;
+    * `aborts_no_memory` - memory was exhausted; messages from outside that were given up for that reason are
+      counted as well;
     * `unreported` - of all of these, turns that were not reported one by one, because there were too many; those killed are
       not reported at all.
 
@@ -45,10 +47,10 @@ defmodule Mote.Counters do
 
     * `foreign_in` - messages that entered from outside;
     * `refused_no_memory` - messages, actors and timers of processes, messages of other machines' actors, and messages for
-      outboxes of this machine, that were refused because memory ended;
+      outboxes of this machine, that were refused because memory was exhausted;
     * `foreign_out` - messages handed to the outside;
-    * `undelivered` - messages to the outside that nobody was there to take, those included that waited in an outbox
-      when its owner ended;
+    * `undelivered` - messages to the outside whose receiver was gone, including those that waited in an
+      outbox when its owner ended;
     * `overflowed` - messages that found their outbox full, or its machine's memory used up, or another machine's.
 
   Between threads:
@@ -59,17 +61,18 @@ defmodule Mote.Counters do
     * `sendx` - events moved to another sponsor: `sendx`, `on` references and pinned actors;
     * `shares_given` - times that queued events were given to a thread without work;
     * `shares_taken` - times that another thread's queued events were received on request;
-    * `sharing_paused` - times that the thread saw that sharing loses, whereupon its sponsor leaves all work to one thread for
-      4 to 256 milliseconds: events forwarded between its threads, or waits for each other, took too much of the time.
+    * `sharing_paused` - times that the thread found sharing to be a loss, whereupon its sponsor leaves all
+      work to one thread for 4 to 256 milliseconds: events forwarded between its threads, or waits for each
+      other, took too much of the time.
 
   The threads themselves:
 
     * `parks` - times that a thread went to sleep;
     * `stand_ins` - times that a process in `Mote.ask/3` ran the turns itself, for some microseconds, while the thread
       slept;
-    * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep. Those of a batch of turns are counted when it
-      is over, however long its turns were, and of the processes in `Mote.ask/3` every eighth is measured and counts for
-      eight;
+    * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep. The time of a batch of turns is
+      counted when the batch is over, however long its turns were; of the processes in `Mote.ask/3` every
+      eighth is measured and counts for eight;
     * `queue_high_water` - the most events that were queued at the end of a batch; of the machine, the sum of these.
   """
 end

@@ -1,12 +1,14 @@
 defmodule Mote.Customer do
   @moduledoc """
-  A caller that waits for one answer: what `Mote.ask/3` puts first in the message `{customer, request}`.
+  A caller that waits for one answer: the first element of the message `{customer, request}` that `Mote.ask/3`
+  sends.
 
-  For actors it is an address like any other, and no pid, although it stands for a process: a behaviour that looks at its
-  customers asks `is_address/1`, which holds for pids as well, and never `is_pid/1`. A BEAM process that is given one
-  answers with `Mote.send/3`. Only the first answer counts, and only while somebody waits. When the actor that was asked
-  aborts the turn that is given the question, the waiting process gets `:aborted` at once; when all who hold a customer have
-  dropped it, `:broken_promise` as soon as the machine has found out (see the guide *Memory*).
+  For actors it is an address like any other, not a pid, although it stands for a process: a behaviour that
+  checks its customers should use `is_address/1`, which is true for pids as well, and never `is_pid/1`. A BEAM
+  process that is given one answers with `Mote.send/3`. Only the first answer counts, and only while the
+  caller waits. When the actor that was asked aborts the turn that is given the question, the waiting process
+  gets `:aborted` at once; when nothing holds the customer any more, it gets `:broken_promise` as soon as the
+  machine has found out (see the guide *Memory*).
   """
 
   @enforce_keys [:ref]

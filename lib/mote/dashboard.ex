@@ -14,24 +14,27 @@ defmodule Mote.Dashboard do
 
   ## What it costs
 
-  Nothing while nobody looks. Once a second, the page asks for `Mote.info/1`, which reads counters and stops nothing, however
-  many actors there are. Everything else happens when it is clicked: counting behaviours, actors by bytes and by events that
-  wait, and graphs hold the machine still, as `Mote.Inspection` describes.
+  Nothing while no page is open. Once a second, the page asks for `Mote.info/1`, which reads counters and
+  stops nothing, however many actors there are. Everything else happens when it is clicked: counting
+  behaviours, actors by bytes and by events that wait, and graphs hold the machine still, as `Mote.Inspection`
+  describes.
 
-  Actors that the page has shown live on as long as it shows actors, as with any term that has their addresses. The dashboard
-  remembers a thousand at most, and forgets them all when nobody has asked about one for two minutes.
+  Actors that the page has shown stay alive as long as it shows actors, as with any term that has their
+  addresses. The dashboard remembers a thousand at most, and forgets them all when none has been asked about
+  for two minutes.
 
-  ## Who may look
+  ## Access
 
-  The dashboard listens on the loopback interface, and answers only to those who know its token, which is a part of the
-  address. Whoever has the address can pause the machine and read the state of its actors, so treat it as a password. There is no
-  encryption: to look from another computer, tunnel the port (`ssh -L`), or put the dashboard behind a proxy that encrypts.
+  The dashboard listens on the loopback interface, and answers only requests with its token, which is a part
+  of the address. Anyone who has the address can pause the machine and read the state of its actors, so treat
+  it as a password. There is no encryption: to look from another computer, tunnel the port (`ssh -L`), or put
+  the dashboard behind a proxy that encrypts.
 
   ## When the machine ends
 
   The page says so. The dashboard itself goes on. Under the name of the machine it shows the one that a supervisor starts in its
-  place. A dashboard ends with the process that started it. What it has paused stays paused, until `Mote.resume/1`; its trace
-  ends with it.
+  place. A dashboard ends with the process that started it. A machine that it has paused stays paused until
+  `Mote.resume/1`; its trace ends with it.
   """
 
   alias Mote.Dashboard.Server

@@ -1,7 +1,7 @@
 defmodule Mote.Directory do
   # Which shard has a key is in `directory/place.ex`, what a shard does in `behaviour/directory.ex`; here is the side of Elixir.
   @moduledoc """
-  Actors by key: an actor for each user, room, device or order, started when the first message for its key comes.
+  Actors by key: an actor for each user, room, device or order, started by the first message for its key.
 
       defmodule Chat do
         use Mote.Behaviour
@@ -23,8 +23,8 @@ defmodule Mote.Directory do
       #=> {:ok, 1}
 
   Keys are any terms, compared as in a map. `defdirectory` says which behaviour belongs to which key (see
-  `Mote.Behaviour.defdirectory/2`); without one, a directory has what `put/3` puts into it. A key has one actor at most,
-  whoever sends to it at the same time.
+  `Mote.Behaviour.defdirectory/2`); without one, a directory has only what `put/3` puts into it. A key has at
+  most one actor, even if several senders use it at the same time.
 
       iex> defmodule Doc.Stock do
       ...>   use Mote.Behaviour
@@ -52,8 +52,8 @@ defmodule Mote.Directory do
 
       Mote.Directory.send(rooms, "lobby", message)
 
-  is an effect as `send` is. A request is a message with a customer, `{self(), :members}`, as everywhere. The other
-  operations are requests to the shard that has the key, `Mote.Directory.shard(rooms, key)`:
+  is an effect like `send`. A request is a message with a customer, `{self(), :members}`, as everywhere. The
+  other operations are requests to the shard that has the key, `Mote.Directory.shard(rooms, key)`:
 
   | request | answer |
   |---|---|
@@ -62,19 +62,19 @@ defmodule Mote.Directory do
   | `{customer, {:whereis, key}}` | its address or `nil` |
   | `{customer, {:put, key, address}}` | `:ok` or `{:taken, address}` |
   | `{customer, {:delete, key}}` | whether there was one |
-  | `{customer, {:delete, key, address}}` | whether it was that one; another one stays |
+  | `{customer, {:delete, key, address}}` | whether it was that actor; another one stays |
 
   ## What is promised
 
-    * **Order.** What one actor or process sends to one key arrives in the order in which it was sent, on any number of
-      threads. What is sent to the actor's address takes another way, and may come earlier or later.
+    * **Order.** Messages from one actor or process to one key arrive in the order in which they were sent, on
+      any number of threads. Messages to the actor's address take another way, and may come earlier or later.
     * **Failure.** An actor is started in the turn that takes its first message. If that turn is aborted, there is no actor,
       and the next message for the key tries again. `ask/4` returns the error `:aborted` in that case, and if the actor aborts the
       turn that takes the request.
     * **Parallel work.** The entries are spread over shards, which are actors. The threads of a sponsor share them as they share
       all actors, and each starts actors of its own.
-    * **Memory.** A key holds its actor until it is removed. The actors of a directory, and the directory itself, go when
-      nobody refers to them.
+    * **Memory.** A key holds its actor until it is removed. The actors of a directory, and the directory
+      itself, are collected when nothing refers to them.
 
   A message for a key that starts nothing is dropped and counted (`dropped` in `Mote.Counters`).
 
@@ -94,8 +94,8 @@ defmodule Mote.Directory do
         user -> session(user, self())
       end
 
-  After that answer no message of the directory can come, and the next one for the key starts another actor. So nothing
-  is lost.
+  After that answer the directory sends it no more messages, and the next one for the key starts another
+  actor. So nothing is lost.
 
   ## In a supervision tree
 
@@ -110,7 +110,7 @@ defmodule Mote.Directory do
 
       Mote.Directory.send(MyApp.Rooms, "lobby", {:say, "hello"})
 
-  Behaviours have no names of processes: they are given the directory that `fetch!/1` returns.
+  Behaviours cannot use names of processes: give them the directory that `fetch!/1` returns.
   """
 
   alias Mote.{Address, Ask, Behaviour, Error, Inspection, Machine}
@@ -125,7 +125,7 @@ defmodule Mote.Directory do
   @shards 64
   @most_shards 65_536
 
-  @typedoc "A directory. Its field is nobody's business but Mote's."
+  @typedoc "A directory. Its field is private."
   @type t :: %__MODULE__{shards: tuple}
 
   @typedoc "A directory, or the name of one that was started by `start_link/1`."
@@ -134,7 +134,7 @@ defmodule Mote.Directory do
   @doc """
   Starts a directory in a machine and returns it.
 
-  `behaviour` is what a `defdirectory` defines. Without it, nothing is started on first use. Options:
+  `behaviour` is one that a `defdirectory` defines. Without it, nothing is started on first use. Options:
 
     * `:shards` - how many actors the entries are spread over (default #{@shards}, at most #{@most_shards}). With one for
       about every twenty-four keys, sending by key is fastest: for a million keys it takes a third of the time that it takes
@@ -188,7 +188,7 @@ defmodule Mote.Directory do
 
     * `:name` - an atom (required);
     * `:machine` - where it is (required);
-    * `:start` - what a `defdirectory` defines (default: nothing is started on first use);
+    * `:start` - a behaviour that a `defdirectory` defines (default: nothing is started on first use);
     * `:shards`, `:sponsor` - as in `start/3`.
 
   Raises `ArgumentError` for anything else.
@@ -219,7 +219,7 @@ defmodule Mote.Directory do
   @doc """
   Sends a message to the actor of a key, which is started if there is none yet.
 
-  Options, errors and what is raised are those of `Mote.send/3`.
+  Options, errors and exceptions are those of `Mote.send/3`.
   """
   @spec send(directory, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
   def send(directory, key, message, opts \\ []),
@@ -284,22 +284,22 @@ defmodule Mote.Directory do
   @doc """
   Removes a key. Returns whether it had an actor.
 
-  The actor itself goes on, as long as somebody refers to it, and gets what had been sent to it before. With an address, only
-  an entry for that actor is removed.
+  The actor itself lives on as long as something refers to it, and gets the messages that were sent to it
+  before. With an address, only an entry for that actor is removed.
   """
   @spec delete(directory, term, Address.t() | nil, Ask.options()) :: boolean
   def delete(directory, key, address \\ nil, opts \\ 5_000)
   def delete(directory, key, nil, opts), do: request(directory, key, {:delete, key}, opts)
   def delete(directory, key, address, opts), do: request(directory, key, {:delete, key, address}, opts)
 
-  @doc "Returns how many entries there are. It asks the shards one after the other."
+  @doc "Returns the number of entries. It asks the shards one by one."
   @spec count(directory, Ask.options()) :: non_neg_integer
   def count(directory, opts \\ 5_000), do: directory |> shards(:count, opts) |> Enum.sum()
 
   @doc """
   Returns a stream of all `{key, address}`, in no particular order.
 
-  The shards are asked one after the other, as the stream comes to them. Each returns its entries of that moment.
+  The shards are asked one by one, as the stream comes to them. Each returns its entries of that moment.
   """
   @spec stream(directory, Ask.options()) :: Enumerable.t()
   def stream(directory, opts \\ 5_000), do: directory |> shards(:all, opts) |> Stream.flat_map(& &1)

@@ -10,29 +10,31 @@ defmodule Mote.Error do
     * `:unknown_sponsor` - the machine has no sponsor of that name;
     * `:sponsor_exists` - the machine has a sponsor of that name already;
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
-    * `:timeout` - no answer came in time, and a later one is thrown away. Or the machine was not quiet, or did not
-      stand still, in time; or the future was not finished;
+    * `:timeout` - no answer came in time, and a later one is discarded. Or the machine was not quiet, or did
+      not stand still, in time; or the future was not finished;
     * `:aborted` - the turn that was given the question, or the call of a future, was aborted; `context.reason` says why, as
-      the guide *The IR* lists it, and `context.behaviour` who was asked or what was called, as `{module, name}`;
-    * `:broken_promise` - everybody who could have answered is gone. If a turn was aborted that was given the customer, and it
-      was not that of the actor that was asked, `context.behaviour` says whose, as `{module, name}`, and `context.reason` why;
-      of several, the last one;
-    * `:answer_too_large` - there was an answer, but written out, with what it shares repeated, it is larger than the memory of
-      the machine;
-    * `:overloaded` - as many events wait in the sponsor as may (`:inbox`): the message was not accepted;
+      the guide *The IR* lists it, and `context.behaviour` which behaviour was asked or which function was
+      called, as `{module, name}`;
+    * `:broken_promise` - nothing is left that could answer. If another actor was given the customer and its
+      turn was aborted, `context.behaviour` says whose turn, as `{module, name}`, and `context.reason` why; of
+      several, the last one;
+    * `:answer_too_large` - there was an answer, but written out, with shared parts repeated, it is larger
+      than the memory of the machine;
+    * `:overloaded` - the sponsor is full (`:inbox`): the message was not accepted;
     * `:beam_only` - the behaviour is marked `beam: true`, and the actor would not be pinned to a beam sponsor;
     * `:own_turn` - a turn of a beam sponsor has asked its own actor, which could answer only after that turn;
     * `:not_paused` - the machine must be paused for a step;
     * `:multi_threaded` - a sponsor with several threads, or a beam sponsor, has no order of turns to step through;
     * `:killed` - the future was killed before it had a value;
-    * `:no_memory` - the machine has no memory left for what was asked;
+    * `:no_memory` - the machine has no memory left for this request;
     * `:undefined_behaviour` - the module or the behaviour in it does not exist (any more);
     * `:stale_behaviour` - the behaviour is of another version of its module than the one that is loaded;
     * `:load` - the machine refused the code of a module;
     * `:unknown_directory` - no directory of that name is started on this node;
     * `:unknown_key` - the directory has no actor for the key, and starts none;
     * `:key_taken` - the directory has an actor for the key already, `context.address`;
-    * `:start` - the system did not give what a machine or a sponsor needs, or the application `:mote` is not running.
+    * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
+      not running.
   """
 
   @type reason ::
@@ -168,7 +170,7 @@ defmodule Mote.Error do
   end
 
   def from(:no_memory, context) do
-    new(:no_memory, "the machine has no memory left for what was asked", context)
+    new(:no_memory, "the machine has no memory left for this request", context)
   end
 
   def from(:timeout, context) do
@@ -304,7 +306,7 @@ defmodule Mote.Error do
   defp not_still(context) do
     new(
       :timeout,
-      "the machine did not stand still within #{context[:timeout]} ms: it cannot within a turn",
+      "the machine did not stand still within #{context[:timeout]} ms: a turn is still running",
       context
     )
   end

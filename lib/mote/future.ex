@@ -1,15 +1,15 @@
 defmodule Mote.Future do
   @moduledoc """
-  Futures: values that a machine works out while the caller goes on.
+  Futures: values that a machine computes while the caller goes on.
 
       Mote.Future.with_environment(MyApp.Mote, [max_threads: 4], fn ->
         futures = for n <- 20..30, do: Mote.Future.future(&Fib.fib/1, [n])
         Enum.map(futures, &Mote.Future.touch/1)
       end)
 
-  What is computed is the call of a `defpure` function, or a behaviour run for one request. The value is kept as long as
-  anybody refers to the future: any process of the node can touch it, at any time and as often as it likes. No message
-  comes of it unless somebody waits, and nobody has to wait.
+  A future computes a call of a `defpure` function, or runs a behaviour for one request. The value is kept as
+  long as something refers to the future: any process of the node can touch it, at any time and as often as it
+  likes. It causes no message unless a process waits, and no process has to wait.
 
       iex> defmodule Doc.Fib do
       ...>   use Mote.Behaviour
@@ -41,7 +41,7 @@ defmodule Mote.Future do
 
     * `:aborted` - the call was aborted, or the turn in which a behaviour was given the request; `context.reason` says why,
       as the guide *The IR* lists it;
-    * `:broken_promise` - nobody is left who could answer the request;
+    * `:broken_promise` - nothing is left that could answer the request;
     * `:answer_too_large` - there is an answer, but written out it is larger than the memory of the machine;
     * `:killed` - by `kill/1`, `kill_all/1`, or the end of its environment;
     * `:machine_down` - the machine ended.
@@ -52,8 +52,8 @@ defmodule Mote.Future do
   was given the request, is aborted where it looks at its fuel the next time, within some tens of microseconds (a single
   operation on a large term may take longer). Like every aborted turn it leaves nothing behind, and the sponsor goes on.
   `Mote.info/1` counts those as `aborts_killed`. A behaviour that works in many turns sees that its customer was killed
-  when `is_address(customer)` is false. A future that nobody refers to any more is killed, too, but only a call is
-  aborted then: what a behaviour does may be wanted without its answer.
+  when `is_address(customer)` is false. A future that nothing refers to any more is killed, too, but only a
+  call is aborted then: a behaviour's work may be wanted without its answer.
   """
 
   alias Mote.{Behaviour, Error, Machine, Native}
@@ -66,17 +66,18 @@ defmodule Mote.Future do
   @enforce_keys [:ref, :machine, :about]
   defstruct [:ref, :machine, :about]
 
-  @typedoc "A future. Its fields are nobody's business but Mote's."
+  @typedoc "A future. Its fields are private."
   @type t :: %__MODULE__{ref: reference, machine: reference, about: {module, atom, arity}}
 
   @typedoc "What is computed: a `defpure` function such as `&Fib.fib/1`, or a behaviour."
   @type what :: fun | Behaviour.t()
 
   @doc """
-  Starts to compute.
+  Starts a computation.
 
-  With a `defpure` function, written `&Module.name/arity`, comes the list of its arguments; with a behaviour comes the
-  request: a new actor gets `{customer, request}`, and what is first sent to the customer is the value. Options:
+  For a `defpure` function, written `&Module.name/arity`, the second argument is the list of its arguments.
+  For a behaviour it is the request: a new actor gets `{customer, request}`, and the first message to the
+  customer is the value. Options:
 
     * `:machine` - which machine computes it;
     * `:sponsor` - which of its sponsors (default: the first one);
@@ -314,7 +315,8 @@ defmodule Mote.Future do
   @doc """
   Waits until any of the futures is finished, and returns it.
 
-  Among those that are finished already it is the first in the list. So a loop takes off the list what it has got:
+  Among those that are finished already it is the first in the list. A loop therefore removes each finished
+  future from the list:
 
       defp collect([]), do: []
 
@@ -392,15 +394,15 @@ defmodule Mote.Future do
   @doc """
   Calls `fun` in an environment of its own: futures that the block starts run in a new sponsor of the machine.
 
-  When the block ends, in whatever way, and also when its process is killed, the futures that are not finished are
-  killed, the sponsor is removed, and no other future starts in it. Finished ones keep their values. Returns what `fun`
-  gives. Options:
+  However the block ends, and also when its process is killed, unfinished futures are killed, the sponsor is
+  removed, and no other future starts in it. Finished ones keep their values. Returns the result of `fun`.
+  Options:
 
     * `:max_threads` - how many futures may run at once: the threads of the sponsor (default `:cores`);
     * `:before_start` - functions of one argument, called by the process that starts a future, with `{what, argument}`
       of `future/3`. One that raises prevents the start;
-    * `:after_finish` - functions of one argument, called with each future once it is finished, one after the other and
-      each in a process of its own. They are done when the block has ended. One that fails is logged;
+    * `:after_finish` - functions of one argument, called with each future once it is finished, one at a time
+      and each in a process of its own. They are done when the block has ended. One that fails is logged;
     * `:pin` and `:inbox` - as in `Mote.add_sponsor/3`. A start that finds the sponsor full raises.
 
   An environment belongs to the process. For others, such as tasks that it starts, there are `environment/0` and the
@@ -431,7 +433,8 @@ defmodule Mote.Future do
   end
 
   @doc """
-  The environment that this process is in, for the option of `future/3` in another process; `nil` outside of any.
+  The environment of the calling process, for the option of `future/3` in another process; `nil` outside of
+  any.
   """
   @spec environment() :: Environment.t() | nil
   def environment, do: Environment.current()

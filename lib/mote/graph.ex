@@ -1,12 +1,12 @@
 defmodule Mote.Graph do
   @moduledoc """
-  Actors and who of them holds whose address, as `Mote.graph/2` found it at one moment.
+  Actors, and which of them hold the addresses of which, as `Mote.graph/2` found them at one moment.
 
     * `nodes` - maps of `id` (0 is where it began; the others by their distance), `address` and `behaviour` (module, name
       and number of captures, or `:sink`);
     * `edges` - maps of `from` and `to`, ids, and `capture`: which capture of the one reaches the other, from 0,
       directly or within a tuple, a list or a map;
-    * `truncated` - whether there is more than was asked for.
+    * `truncated` - whether there are more than were asked for.
 
   A graph is drawn by Mermaid (`to_mermaid/1`, in Livebook `Kino.Mermaid.new(Mote.Graph.to_mermaid(graph))`) or by
   Graphviz (`to_dot/1`). The actors in it live as long as the graph does.

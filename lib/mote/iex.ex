@@ -14,7 +14,7 @@ defmodule Mote.IEx do
   | `untrace(trace)` | `Mote.Trace.stop/1` |
   | `pause()`, `resume()`, `step()`, `step(sponsor)` | `Mote.pause/1`, `Mote.resume/1`, `Mote.step/2`, the turn written as text |
 
-  Those that take no address mean `m()`; with several machines, say `use_machine(machine)` first.
+  Those that take no address use `m()`; with several machines, call `use_machine(machine)` first.
 
       iex> import Mote.IEx
       iex> {:ok, machine} = Mote.start_link()
@@ -34,7 +34,7 @@ defmodule Mote.IEx do
   @spec ms() :: [{pid, term}]
   def ms, do: for(pid <- Enum.sort(Table.pids()), do: {pid, Table.name(pid)})
 
-  @doc "The machine that the short forms mean."
+  @doc "The machine that the short forms use."
   @spec m() :: Machine.t()
   def m do
     case {Process.get(@chosen), ms()} do
@@ -46,7 +46,8 @@ defmodule Mote.IEx do
   end
 
   @doc """
-  Makes the short forms of this shell mean that machine, by a name also the one that is started in its place.
+  Makes the short forms of this shell use that machine. A name also stands for the machine that is started in
+  its place.
 
   Raises `Mote.Error` when it is not running.
   """
@@ -57,15 +58,15 @@ defmodule Mote.IEx do
     :ok
   end
 
-  @doc "What an actor or a machine is: see `Mote.info/1`."
+  @doc "Information about an actor or a machine: see `Mote.info/1`."
   @spec look(Address.t() | Machine.t()) :: map
   def look(address_or_machine \\ m()), do: Mote.info(address_or_machine)
 
-  @doc "The first `n` by turns, events that wait, or bytes: see `Mote.top/2`."
+  @doc "The first `n` by turns, waiting events, or bytes: see `Mote.top/2`."
   @spec top(:turns | :queued | :bytes, non_neg_integer) :: [map]
   def top(by \\ :turns, n \\ 10), do: Mote.top(m(), by: by, n: n)
 
-  @doc "What is alive, by behaviour: see `Mote.behaviours/2`."
+  @doc "The actors that are alive, by behaviour: see `Mote.behaviours/2`."
   @spec behaviours() :: [map]
   def behaviours, do: Mote.behaviours(m())
 

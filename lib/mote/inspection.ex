@@ -2,28 +2,29 @@ defmodule Mote.Inspection do
   @moduledoc """
   Looking inside of a running machine. `Mote.info/1`, `Mote.top/2`, `Mote.behaviours/2` and `Mote.graph/2` lead here.
 
-  An actor has 16 bytes, and no counters among them. So nothing is written down while a machine works; what is asked
-  is found out when it is asked:
+  An actor has 16 bytes, and no counters among them. So nothing is recorded while a machine works; answers are
+  computed on demand:
 
   | question | how it is answered | what it costs |
   |---|---|---|
-  | `info(address)` | by the thread that owns the actor, between two turns | nobody is stopped; a look at that thread's queue, and a walk over what the actor holds |
+  | `info(address)` | by the thread that owns the actor, between two turns | nothing is stopped; a look at that thread's queue, and a walk over what the actor holds |
   | `top(machine, by: :queued)` | by a look at all queues | the machine stands still meanwhile: a millisecond for a million events, or so |
   | `top(machine, by: :bytes)`, `behaviours(machine)` | by a walk over everything that can be reached | the machine stands still meanwhile: as long as a collection takes, or several times as long |
   | `top(machine, by: :turns)`, `behaviours(machine)` | turns are counted for a while | turns take longer meanwhile; two short stops |
   | `graph(address)` | by a walk from that actor | the machine stands still meanwhile: microseconds for small graphs |
 
-  A machine stands still between two turns, so what is seen is of one moment, and whole. A turn that takes long delays it;
-  the caller waits up to `:timeout` milliseconds (5000). While nobody asks, all of this costs nothing.
+  A machine stands still between two turns, so the answer is complete and describes one moment. A long turn
+  delays it; the caller waits up to `:timeout` milliseconds (5000). Until something is asked, all of this
+  costs nothing.
 
   ## Words
 
     * **queued**: events that wait for an actor, busy or not. Nothing is parked on actors themselves: events are in the
       queues and inboxes of threads.
     * **bytes**: what an actor holds: its record of 16 bytes, its captures, and everything that these reach without
-      passing another actor; binaries of more than 256 bytes, which are elsewhere, included. Where several actors hold
-      the same, `info/1` counts it for each that is asked. A walk over the whole machine counts it for one of them, so
-      the sum is the total.
+      passing another actor; binaries of more than 256 bytes, which are elsewhere, included. Where several
+      actors hold the same value, `info/1` counts it for each that is asked. A walk over the whole machine
+      counts it for one of them, so the sum is the total.
   """
 
   alias Mote.{Address, Error, Far, Graph, Machine, Native}
@@ -35,11 +36,11 @@ defmodule Mote.Inspection do
   # How long a watch goes on when nobody ends it.
   @forgotten 10_000
 
-  @typedoc "Module, name and number of captures; `:sink` for what ignores everything."
+  @typedoc "Module, name and number of captures; `:sink` for the behaviour that ignores everything."
   @type behaviour :: {module, atom, non_neg_integer} | :sink
 
   @doc """
-  What one actor is: see `Mote.info/1`.
+  Information about one actor: see `Mote.info/1`.
   """
   @spec info(Address.t()) :: map
   def info(%Address{} = address) do
@@ -69,7 +70,7 @@ defmodule Mote.Inspection do
   end
 
   @doc """
-  The actors that are first by some measure, the greatest first.
+  The actors with the greatest figures of some kind, the greatest first.
 
   Options:
 
@@ -78,14 +79,15 @@ defmodule Mote.Inspection do
     * `:for` - for `:turns`, how many milliseconds they are counted (default #{@while});
     * `:timeout` - milliseconds to wait for the machine, each time (default #{@timeout}).
 
-  Returns a list of maps of `address`, `behaviour` (module, name, number of captures) and the figure, under the name
-  that was asked by. While it counts turns it keeps a table of 4,096 actors for each thread. If more actors run, figures
-  can be too low, by one for each 4,096 turns of that thread at most. An actor with more turns than that is not missed.
-  Turns of sponsors that are removed meanwhile are not counted. An actor that is in the result lives as long as the
-  result does.
+  Returns a list of maps of `address`, `behaviour` (module, name, number of captures) and the figure, under
+  the name given as `:by`. While it counts turns it keeps a table of 4,096 actors for each thread. If more
+  actors run, figures can be too low, by one for each 4,096 turns of that thread at most. An actor with more
+  turns than that is never missed. Turns of sponsors that are removed meanwhile are not counted. An actor that
+  is in the result lives as long as the result does.
 
-  `:running` tells who blocks: the turns that run in beam sponsors, by how many milliseconds they have been running, and
-  in which `sponsor`. It asks no thread of the machine. `:queued` says how many events wait for them.
+  `:running` shows which actors block: the turns that run in beam sponsors, with the milliseconds that they
+  have been running, and their `sponsor`. It asks no thread of the machine. `:queued` says how many events
+  wait for them.
 
   Raises `Mote.Error` when the machine is not running or does not come to it in time.
 
@@ -122,8 +124,9 @@ defmodule Mote.Inspection do
   @doc """
   The behaviours that are alive in a machine, the most frequent first.
 
-  Returns a list of maps: `behaviour` (module, name, number of captures; versions of one module together), `actors`, how
-  many have it now, `bytes`, what they hold, and `turns`, how many they ran in `:for` milliseconds just before.
+  Returns a list of maps: `behaviour` (module, name, number of captures; versions of one module together),
+  `actors`, how many have it now, `bytes`, what they hold, and `turns`, how many they ran in the last `:for`
+  milliseconds.
 
   Options: `:for` (default #{@while}; 0 counts no turns and does not wait) and `:timeout`, as for `top/2`. A behaviour
   that ran turns but has no actors any more is listed as well.

@@ -1,9 +1,10 @@
 defmodule Mote.Integer do
   @moduledoc """
-  Arithmetic that wraps around at 64 bits, as hashes and generators of random numbers need it; for behaviours and for Elixir.
+  Arithmetic that wraps around at 64 bits, as needed for hashes and random number generators; for behaviours
+  and for Elixir.
 
-  Each function answers with an integer of 0..2^64-1. `Mote.Integer.mul64(a, b)` is
-  `a * b &&& 0xFFFF_FFFF_FFFF_FFFF`, without the large integer in between.
+  Each function returns an integer of 0..2^64-1. `Mote.Integer.mul64(a, b)` is `a * b &&&
+  0xFFFF_FFFF_FFFF_FFFF`, without the large integer in between.
 
       iex> Mote.Integer.add64(0xFFFF_FFFF_FFFF_FFFF, 2)
       1

@@ -10,25 +10,25 @@ defmodule Mote.Library do
       end
 
   Each function here stands for that of the same name in the module of its theme, which says more. The guide *Gatekeepers*
-  says when to take which.
+  says which to use when.
 
-  ## What holds for all of them
+  ## Common rules
 
     * A **service** is an actor that answers `{customer, request}` by sending to the customer, as for `Mote.ask/3`; a
       **target** takes any message. The actor or the actors that a behaviour is about come first, then the rest, and
       milliseconds last.
     * Errors are answers `{:error, reason}`. A message that is not of the shape that an actor takes is ignored, and
       counted; a caller that asks this way gets `:broken_promise`.
-    * A customer gets one answer, also if a service answers more than once, where it says nothing else.
-    * Answers go to a tag that was made for the request, an address that nobody can make up; so answers that are late or of
-      another request do not count.
-    * What is said of an order between different senders holds in a sponsor with one thread. With several there is only
-      the order of one sender's messages to one receiver (the guide *The design*).
+    * A customer gets one answer, even if a service answers more than once, unless stated otherwise.
+    * Answers go to a tag that was made for the request, an address that cannot be forged; so late answers,
+      and answers to other requests, do not count.
+    * Statements about the order of different senders hold in a sponsor with one thread. With several threads
+      there is only the order of one sender's messages to one receiver (the guide *The design*).
 
   ## Where messages go: `Mote.Library.Plumbing`
 
     * `sink/0` - ignores everything
-    * `const/1` - answers every request with the same
+    * `const/1` - answers every request with the same value
     * `fwd/1`, `label/2`, `tag/1` - send every message on: as it is, behind a label, behind its own address
     * `once/1` - sends on the first message only
     * `tee/2`, `broadcast/1` - send every message to two, to all of a list
@@ -39,7 +39,8 @@ defmodule Mote.Library do
     * `race/1` - asks all, the first answer counts
     * `fork/1` - asks all the same, answers with all their answers
     * `gather/2` - waits for a number of messages, which come unasked
-    * `par_map/1`, `map_reduce/2` - asks for each element of a list; and another service for what comes of it
+    * `par_map/1`, `map_reduce/2` - asks for each element of a list; and another service that combines the
+      results
 
   ## In order: `Mote.Library.Gates`
 
@@ -48,30 +49,31 @@ defmodule Mote.Library do
     * `sequencer/2` - messages in the order of their numbers
     * `suspendable/1` - holds messages while suspended
 
-  ## What is held: `Mote.Library.Cells`
+  ## State: `Mote.Library.Cells`
 
     * `cell/1` - a value, with compare and set
     * `counter/1` - a number
-    * `future/0`, `lazy/2` - a value that is written once; one that is asked for when it is first read
+    * `future/0`, `lazy/2` - a value that is written once; one that is fetched when it is first read
     * `memo/1` - the answers of a service
     * `bounded_buffer/1` - a queue whose puts wait for room
 
   ## Time: `Mote.Library.Time`
 
     * `timed/2`, `select/2` - an answer or `{:error, :timeout}`: of a service, of the first of several
-    * `guard/3` - tells somebody to clean up, whatever comes
+    * `guard/3` - asks an actor to clean up, whatever the outcome
     * `rate_limiter/3` - no more than a given number in any period
     * `batcher/3` - messages in lists
 
-  ## Who knows whom: `Mote.Library.Hubs`
+  ## Names and subscriptions: `Mote.Library.Hubs`
 
-    * `registry/0` - addresses by name; `Mote.Directory` starts actors by their keys, and has as many as there is memory for
-    * `pubsub/0` - what is published goes to all who have subscribed
+    * `registry/0` - addresses by name; `Mote.Directory` starts actors by their keys, and has as many as fit
+      into memory
+    * `pubsub/0` - published messages go to all subscribers
 
   ## From the BEAM: `Mote.Library.Beam`
 
-  A function of Elixir, run in processes, that answers as an actor. It is a process to be supervised, so it is started and
-  not created.
+  A function of Elixir, run in processes, that answers as an actor. It is a process to be supervised, so it is
+  started, not created.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(0))

@@ -2,9 +2,9 @@ defmodule Mote.Machine do
   @moduledoc """
   The process that answers for one machine.
 
-  It starts the machine's threads, stops them when it ends, logs what is reported, and ends itself, with a reason,
-  when the machine meets a fault; its supervisor then starts a fresh one. Work does not go through it: creating,
-  sending and asking happen in the calling process.
+  It starts the machine's threads, stops them when it ends, logs their reports, and ends itself, with a
+  reason, when the machine meets a fault; its supervisor then starts a fresh one. Work does not go through it:
+  creating, sending and asking happen in the calling process.
 
   It is started with `Mote.start_link/1`, where the options are described, and mostly as a child:
 
@@ -36,19 +36,21 @@ defmodule Mote.Machine do
 
   ## After a restart
 
-  The machine that a supervisor starts in the place of one that has ended is another one, with actors of its own. Everything
-  that came from the old one is dead: addresses, customers, timers, outboxes, futures that are not finished, and what
-  `Mote.machine/1` has given. Sending to a dead address raises `Mote.Error` with the reason `:machine_down`. A name
-  leads to the new machine, so whatever is needed there is created again, by a process that `Mote.monitor/1` tells of the
-  end, or that the supervisor starts anew after the machine (`strategy: :rest_for_one`).
+  The machine that a supervisor starts in the place of one that has ended is another one, with actors of its
+  own. Everything that came from the old one is dead: addresses, customers, timers, outboxes, unfinished
+  futures, and the values of `Mote.machine/1`. Sending to a dead address raises `Mote.Error` with the reason
+  `:machine_down`. A name leads to the new machine. The actors needed there have to be created again, by a
+  process that `Mote.monitor/1` notifies of the end, or that the supervisor restarts after the machine
+  (`strategy: :rest_for_one`).
 
   ## Threads
 
   The threads of a machine are named `mote-<machine>-<sponsor>-<number>`, which `top -H`, debuggers and profilers show.
   Linux keeps 15 bytes of a thread's name: so the name of the machine is shortened first, then that of the sponsor, and the
-  number stays whole. Of a name such as `MyApp.Jobs` the last part is kept, and of what is still too long both ends, as in
-  `mote-M-work_a-1` for a sponsor `:worker_a` of `MyApp.Mote`; what differs only in between looks the same. A machine without
-  a name has a number, the last three digits of that in its pid: `mote-180-main-1` belongs to `#PID<0.180.0>`.
+  number stays whole. The last part of a name such as `MyApp.Jobs` is kept, and if that is still too long,
+  both of its ends, as in `mote-M-work_a-1` for a sponsor `:worker_a` of `MyApp.Mote`; what differs only in
+  between looks the same. A machine without a name has a number, the last three digits of that in its pid:
+  `mote-180-main-1` belongs to `#PID<0.180.0>`.
   """
 
   use GenServer
@@ -61,7 +63,7 @@ defmodule Mote.Machine do
   @enforce_keys [:pid, :name]
   defstruct [:pid, :name]
 
-  @typedoc "A machine: its process, the name that it was given, or what `Mote.machine/1` gives."
+  @typedoc "A machine: its process, the name that it was given, or a value of `Mote.machine/1`."
   @type t ::
           pid
           | atom

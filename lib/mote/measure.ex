@@ -1,6 +1,7 @@
 defmodule Mote.Measure do
   @moduledoc """
-  Measures own behaviours: a parameter is varied, every point measured several times, the result is a table and a plot.
+  Benchmarks behaviours of your own: varies a parameter, measures every point several times, and makes a table
+  and a plot.
 
   What is measured is a *device*: a behaviour that answers `{customer, parameter}` when it is done, with anything.
 
@@ -22,7 +23,8 @@ defmodule Mote.Measure do
       iex> File.rm!(path)
       :ok
 
-  In iex a table shows itself; `Mote.Measure.Table` has its summary (median, least, greatest, deviation), CSV and TSV:
+  IEx pretty-prints a table; `Mote.Measure.Table` has its summary (median, least, greatest, deviation), CSV
+  and TSV:
 
       iex> table = Mote.Measure.Table.new([:param, :sponsor, :run, :value], [[5, :single, 1, 71], [5, :single, 2, 64]])
       iex> Mote.Measure.Table.summary(table)
@@ -34,10 +36,10 @@ defmodule Mote.Measure do
   ## The dataflow
 
   Actors do the measuring: `Mote.Measure.Timer` takes the time of a device, `Mote.Measure.Median` asks it several times,
-  `Mote.Measure.Prep` divides by how many actors there were, `Mote.Measure.Sweep` goes through the parameters;
-  `Mote.Measure.Statistics`, `Mote.Measure.Histogram` and `Mote.Measure.Plotter` are at its end. Each is a service that
-  answers `{customer, request}`, and so each can be used alone, or put together in other ways. `sweep/2` puts them
-  together in this order.
+  `Mote.Measure.Prep` divides by the number of actors, `Mote.Measure.Sweep` goes through the parameters;
+  `Mote.Measure.Statistics`, `Mote.Measure.Histogram` and `Mote.Measure.Plotter` are at its end. Each is a
+  service that answers `{customer, request}`, and so each can be used alone, or put together in other ways.
+  `sweep/2` puts them together in this order.
 
   The idea is that of the measurements of David McClain's Lisp Actors, which were such a dataflow.
   """
@@ -54,22 +56,23 @@ defmodule Mote.Measure do
   Options:
 
     * `:param` - the parameters, an enumerable such as `5..24`; required;
-    * `:runs` - how often each point is measured (#{@runs});
+    * `:runs` - the number of times that each point is measured (#{@runs});
     * `:per` - a function of the parameter that says by how much the time is divided, such as the number of actors. The
       table then has this number as `count`;
     * `:sponsor` - where the device runs: the name of a sponsor, or a list of them (`[:single, :multi]`, or the first one
       of `:machine`);
     * `:machine` - a machine that runs already. Without it there is one for the sweep, with the sponsors `single`, of one
       thread, and `multi`, of a thread for each core;
-    * `:home` - the sponsor where the clock is read (the machine's first one). Best is one of one thread, which then reads
-      both ends of a time; with several these may be read by two;
+    * `:home` - the sponsor where the clock is read (the machine's first one). A sponsor with one thread is
+      best, since that thread then reads both ends of an interval; with several threads, two may read them;
     * `:progress` - `true` for a line on the terminal for every point (default), `false`, or a function that gets the
       line.
 
   The table has the columns `param`, `sponsor`, `run`, `count` if there is `:per`, and `value`: nanoseconds. Every point
-  is measured in one sponsor after the other before the next one is. The code of the device is compiled first. All runs
-  are in one machine, which collects what the former ones left: long ones take the time for that, too. A device in a sponsor
-  other than the home pays for two ways between threads, some microseconds when they sleep.
+  is measured in one sponsor after the other before the next one is. The code of the device is compiled first.
+  All runs are in one machine, which collects the garbage of earlier ones: the time of a long run includes
+  that. A device in a sponsor other than the home pays for two ways between threads, some microseconds when
+  they sleep.
 
   Raises `Mote.Error` when the machine ends, or with `:broken_promise` when the device does not answer.
   """
@@ -101,7 +104,7 @@ defmodule Mote.Measure do
   end
 
   @doc """
-  Draws a table to a file: an SVG or a PNG, as the end of its name says.
+  Draws a table to a file, an SVG or a PNG by its extension.
 
   A point is the median of the runs, with a line from the least to the greatest. Options:
 
@@ -117,7 +120,7 @@ defmodule Mote.Measure do
     * `:title`, `:x_label`, `:y_label` - texts; without them those of the table;
     * `:size` - `{width, height}` in pixels (`{860, 520}`).
 
-  Plots are drawn by a library of their own, which is built for those who say `config :mote, plots: true`: elsewhere this
+  Plots are drawn by a separate library, which is built with `config :mote, plots: true`. Without it this
   raises a `RuntimeError`.
 
   An error is a `File.Error`: the file could not be written. Raises `ArgumentError` for a table without numbers, a column

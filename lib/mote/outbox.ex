@@ -1,10 +1,10 @@
 defmodule Mote.Outbox do
   @moduledoc """
-  Where a process takes what actors have sent it in batches.
+  A queue from which a process takes messages of actors in batches.
 
-  A message to a pid costs what a message costs on the BEAM. An outbox is cheaper when there are many: actors send to it
-  as to any address, the messages wait in the machine, and the process that opened it gets **one** wake-up,
-  `{:mote_outbox, outbox}`, when something has come. Then it takes as much as it likes.
+  A message to a pid costs as much as any message on the BEAM. An outbox is cheaper for many messages: actors
+  send to it as to any address, the messages wait in the machine, and the process that opened it gets **one**
+  wake-up, `{:mote_outbox, outbox}`, when something has arrived. Then it takes as much as it likes.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> outbox = Mote.Outbox.open(machine)
@@ -24,22 +24,25 @@ defmodule Mote.Outbox do
     * Messages of one actor come in the order in which it sent them; so do all messages of a single-threaded sponsor.
     * When `take/2` returns **fewer messages than were asked for**, the outbox was empty, and the next message brings a
       wake-up. When it returns as many as were asked for, there may be more, and no wake-up needs to come: take again when you like.
-    * A wake-up may find nothing: what it was for can have been taken meanwhile.
+    * A wake-up may find nothing, because its message has been taken meanwhile.
     * An outbox holds `:capacity` messages (default 65,536). An actor never waits, since a turn that is committed can
-      neither wait nor be undone. So a message that finds the outbox full is thrown away and counted, in `info/1`
-      (`overflowed`) and in the counters of the thread that sent it (`Mote.Counters`), which telemetry tells. What waits
-      already is never thrown away: so what is lost is the newest, and the order of the rest is kept.
-    * What waits counts against the machine's `:memory`. A message that finds it used up is thrown away and counted as one
-      that finds the outbox full, and in `refused_no_memory` as well; to take makes room.
-    * When the process that opened it ends, the outbox closes. What waits then and what is sent later counts as
-      `undelivered` in the machine's counters.
-    * When the machine ends, the outbox is closed: what waits can still be taken, and nothing comes any more, **no wake-up
-      either**. A process that waits for one in a `receive` of its own monitors the machine, as below; `stream/1` does it itself.
+      neither wait nor be undone. So a message that finds the outbox full is discarded and counted, in
+      `info/1` (`overflowed`) and in the counters of the thread that sent it (`Mote.Counters`), which
+      telemetry reports. Waiting messages are never discarded: so the newest are lost, and the rest keep their
+      order.
+    * Waiting messages count against the machine's `:memory`. When that is used up, a message is discarded and
+      counted like one that finds the outbox full, and in `refused_no_memory` as well; taking messages makes
+      room.
+    * When the process that opened it ends, the outbox closes. Messages that wait then, or are sent later,
+      count as `undelivered` in the machine's counters.
+    * When the machine ends, the outbox is closed: waiting messages can still be taken, but nothing arrives
+      any more, **not even a wake-up**. A process that waits for one in a `receive` of its own should monitor
+      the machine, as below; `stream/1` does so itself.
 
   ## Demand
 
-  Since a consumer takes what it wants, an outbox has the shape of a producer of `GenStage`: `handle_demand/2` takes,
-  and what could not be satisfied at once is satisfied at the next wake-up.
+  Since a consumer takes as much as it wants, an outbox fits a producer of `GenStage`: `handle_demand/2`
+  takes, and demand that could not be satisfied at once is satisfied at the next wake-up.
 
       def init(machine) do
         Mote.monitor(machine)
@@ -86,7 +89,7 @@ defmodule Mote.Outbox do
   end
 
   @doc """
-  Takes at most `max` messages, the first first. Never waits.
+  Takes at most `max` messages, oldest first. Never waits.
 
   Any process of the node may take; the wake-up comes to the one that opened it.
   """
@@ -122,8 +125,8 @@ defmodule Mote.Outbox do
   The messages as a lazy stream, for the process that opened the outbox.
 
   It waits when there are none, and ends when the outbox is closed or the machine has ended, and everything was taken. It
-  takes one message at a time: what follows a stream that is halted stays in the outbox, with a wake-up for it. To take
-  thousands at once, `take/2` is faster. Raises `ArgumentError` in another process.
+  takes one message at a time: when a stream is halted, the remaining messages stay in the outbox, with a
+  wake-up for them. To take thousands at once, `take/2` is faster. Raises `ArgumentError` in another process.
   """
   @spec stream(t) :: Enumerable.t()
   def stream(%__MODULE__{} = outbox) do
@@ -188,8 +191,8 @@ defmodule Mote.Outbox do
   def close(other), do: no_outbox(other)
 
   @doc """
-  What an outbox has seen: `owner`, `capacity`, `waiting`, `received` (all that ever came in), `overflowed` (what found
-  it full) and `closed`, also by the end of its machine.
+  Figures of an outbox: `owner`, `capacity`, `waiting`, `received` (all messages that ever came in),
+  `overflowed` (those that found it full) and `closed`, which is also true after the end of its machine.
   """
   @spec info(t) :: %{
           owner: pid,

@@ -1,7 +1,7 @@
 defmodule Mote.Raised do
   @moduledoc """
-  The exception that Elixir would have raised, where a turn was aborted for an operation that has no answer or a value that no
-  clause fits.
+  The exception that Elixir would have raised, where a turn was aborted because of an operation without an
+  answer or a value that matches no clause.
 
   In a behaviour nothing is raised: the turn is aborted with the reason `{:raised, {module, line, operation}, arguments}`,
   which `Mote.Turn`, telemetry, `Mote.trace/2` and `Mote.Error` show. This module shows it in the form that Elixir users know:
@@ -12,7 +12,7 @@ defmodule Mote.Raised do
       iex> Mote.Raised.format(reason)
       "** (ArithmeticError) Counter:12: bad argument in arithmetic expression: 1 + :a"
 
-  A function of Elixir's library is one operation, whatever has failed within it:
+  A function of Elixir's library is one operation, no matter what failed within it:
 
       iex> Mote.Raised.format({:raised, {Counter, 13, {String, :to_integer}}, {"4x"}})
       ~s[** (ArgumentError) Counter:13: 1st argument: not a textual representation of an integer: String.to_integer("4x")]
@@ -23,7 +23,7 @@ defmodule Mote.Raised do
   @typedoc "The reason of such an abort."
   @type reason :: {:raised, {module, line :: non_neg_integer, operation}, arguments :: tuple}
 
-  @typedoc "An operation, or what has fitted nothing: that is its only argument; or a function of Elixir's library."
+  @typedoc "An operation or a function of Elixir's library; or a failed match, whose only argument is the value."
   @type operation ::
           atom | {:function_clause, name :: atom | {module, name :: atom}, arity} | {module, name :: atom}
 

@@ -2,7 +2,7 @@ defmodule Mote.Reference do
   @moduledoc """
   A deterministic simulator of a machine: the plain Elixir versions of behaviours, one strictly FIFO queue.
 
-  It is what the machine is checked against, and a place to watch a whole conversation in a test:
+  The machine is checked against it, and tests can watch a whole conversation in it:
 
       ref = Mote.Reference.new()
       {root, ref} = Mote.Reference.create(ref, ForkBomb.node(self()))
@@ -10,8 +10,8 @@ defmodule Mote.Reference do
       assert Mote.Reference.outside(ref) == [{self(), :done}]
 
   Everything is a value: nothing happens outside of the struct, and messages to BEAM processes are only collected
-  (`outside/1`). There is one sponsor: `sendx` is recorded (`sendx/1`) and otherwise a send, a pinned actor an
-  actor. Timers wait for `advance/2`. Actors are never collected.
+  (`outside/1`). There is one sponsor: `sendx` is recorded (`sendx/1`) and otherwise acts as `send`, and a
+  pinned actor is like any other. Timers wait for `advance/2`. Actors are never collected.
   """
 
   alias Mote.Reference.{Address, On}
@@ -67,10 +67,10 @@ defmodule Mote.Reference do
   def customer(name), do: %Address{id: {:customer, name}}
 
   @doc """
-  Queues a message, behind all others. A target that is not an address is counted as dropped.
+  Queues a message, after all others. A target that is not an address is counted as dropped.
 
-  Raises `ArgumentError` for an actor that this simulator does not have: it is of another one, or of what `create/2` gave and
-  nobody has kept.
+  Raises `ArgumentError` for an actor that this simulator does not have: it belongs to another simulator, or
+  to a result of `create/2` that was not kept.
   """
   @spec send(t, term, term) :: t
   def send(%__MODULE__{} = ref, target, message), do: deliver(ref, target, message)
@@ -86,8 +86,8 @@ defmodule Mote.Reference do
   def run(%__MODULE__{}, other), do: bad("a number of turns or :infinity", other)
 
   @doc """
-  Lets `milliseconds` pass, moment by moment: what is due is queued, in the order in which it was armed, and turns run
-  until the queue is empty, before time goes on. Queued turns run first.
+  Lets `milliseconds` pass, moment by moment: timers that are due are queued, in the order in which they were
+  armed, and turns run until the queue is empty, before time goes on. Queued turns run first.
   """
   @spec advance(t, non_neg_integer) :: t
   def advance(%__MODULE__{} = ref, milliseconds) when is_integer(milliseconds) and milliseconds >= 0,
@@ -112,16 +112,16 @@ defmodule Mote.Reference do
     end
   end
 
-  @doc "The messages that left the simulation, as `{target, message}`, the first first."
+  @doc "The messages that left the simulation, as `{target, message}`, oldest first."
   @spec outside(t) :: [{term, term}]
   def outside(%__MODULE__{outside: outside}), do: Enum.reverse(outside)
 
-  @doc "The `sendx` of committed turns, as `{sponsor, target, message}`, the first first."
+  @doc "The `sendx` of committed turns, as `{sponsor, target, message}`, oldest first."
   @spec sendx(t) :: [{term, term, term}]
   def sendx(%__MODULE__{sendx: sendx}), do: Enum.reverse(sendx)
 
   @doc """
-  The behaviour of an actor, `:sink` for what ignores everything.
+  The behaviour of an actor, or `:sink` if it ignores everything.
 
   Raises `ArgumentError` for anything that is not an actor of this simulator: a customer, for instance.
   """
@@ -131,7 +131,7 @@ defmodule Mote.Reference do
 
   @doc """
   The counters: `turns`, `sends` (with `sendx`), `creates`, `becomes`, `ignored`, `dropped`, `timers`, and
-  `aborts`, a map from the reason's name (`:badmatch`, `:fuel`, …) to a count. Only what a turn committed counts.
+  `aborts`, a map from the reason's name (`:badmatch`, `:fuel`, …) to a count. Only committed effects count.
   """
   @spec counters(t) :: %{atom => non_neg_integer | map}
   def counters(%__MODULE__{counters: counters, aborts: aborts}),

@@ -37,28 +37,29 @@ defmodule Mote.Sponsor do
   end
 
   @doc """
-  How many threads, or processes, a pool should have whose members wait for a part of their time: for a disk, a network, a
+  The pool size for workers, threads or processes, that wait part of the time: for a disk, a network, a
   database.
 
       cores * utilisation * (1 + wait / compute)
 
-  While one waits, others can compute; with that many the cores have as much to do as `utilisation` says. More of them only
-  wait for each other. (Goetz, "Java Concurrency in Practice", 8.2.)
+  While one waits, others can compute; a pool of this size keeps the cores as busy as `utilisation` says. In a
+  larger one they only wait for each other. (Goetz, "Java Concurrency in Practice", 8.2.)
 
       iex> Mote.Sponsor.size(wait: 9, compute: 1) == 10 * System.schedulers_online()
       true
       iex> Mote.Sponsor.size(utilisation: 0.5, wait: 0, compute: 20) == max(round(System.schedulers_online() / 2), 1)
       true
 
-  Turns of a machine never wait, so a sponsor that computes needs a thread for each core (`threads: :cores`), which is what
-  comes out without waiting. Turns of a beam sponsor may wait, and this is how many of them should run at once:
+  Turns of a machine never wait, so a sponsor that computes needs a thread for each core (`threads: :cores`),
+  which is also the result for workers that do not wait. Turns of a beam sponsor may wait, and this is how
+  many of them should run at once:
 
       Mote.add_sponsor(machine, :io, beam: true, max_concurrency: Mote.Sponsor.size(wait: 9, compute: 1))
 
   Options:
 
     * `:wait` and `:compute` - the time that one request waits and the time that it computes, both in the same unit;
-    * `:utilisation` - the part of the cores' time that is to be used, more than 0 and at most 1 (default 1).
+    * `:utilisation` - the part of the cores' time to use, more than 0 and at most 1 (default 1).
 
   The cores are the schedulers of the BEAM that are online. The answer is rounded, and at least 1. Raises `ArgumentError`
   for other options and values.

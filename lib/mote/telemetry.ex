@@ -128,18 +128,19 @@ defmodule Mote.Telemetry do
     end
 
   @moduledoc """
-  What machines tell through `:telemetry`.
+  What machines report through `:telemetry`.
 
   Events come from BEAM processes, mostly from the one that answers for the machine, and never from a dispatch thread.
-  An event for each message or turn would cost many times what the turn does. So frequent things are reported as sums,
-  once an interval. `:telemetry` in `Mote.start_link/1` says how much is reported:
+  An event for each message or turn would cost many times what the turn does. So frequent things are reported
+  as sums, once per interval. `:telemetry` in `Mote.start_link/1` says how much is reported:
 
     * `:level` - `:none`; `:events`, what happens now and then; `:stats` (the default), the periodic events too;
       `:threads`, those for each thread as well;
-    * `:interval` - milliseconds between two periodic events (default 1000). When the machine ends, the last ones come
-      before their time.
+    * `:interval` - milliseconds between two periodic events (default 1000). When the machine ends, the last
+      ones come early.
 
-  A handler runs in the process that tells. One that is slow delays what that machine tells, and its end, but no turn.
+  A handler runs in the reporting process. A slow one delays the reports of that machine, and its end, but no
+  turn.
 
       Mote.start_link(name: MyApp.Mote, telemetry: [interval: 5_000])
       Mote.Telemetry.attach_default_logger(level: :debug)
@@ -174,8 +175,9 @@ defmodule Mote.Telemetry do
         counter("mote.machine.exception.duration", tags: [:name])
       ]
 
-  `busy` divided by `duration` and `threads` is how much of its time a sponsor works, on the average: the time of a turn is
-  counted when its batch is over. So while one long turn runs `busy` is 0, and then more than `duration`.
+  `busy` divided by `duration` and `threads` is the part of its time that a sponsor works, on average: the
+  time of a turn is counted when its batch is over. So while one long turn runs `busy` is 0, and then more
+  than `duration`.
   """
 
   alias Mote.Telemetry.DefaultLogger
@@ -204,10 +206,10 @@ defmodule Mote.Telemetry do
   end
 
   @doc """
-  Logs what happens.
+  Logs the events of machines.
 
-  Starts and ends of machines and sponsors are logged at level `:info`, what is not as it should be at `:warning` or
-  `:error`, and what comes each interval at `:debug`. Aborted turns are left out: machines log them anyway. Options:
+  Starts and ends of machines and sponsors are logged at level `:info`, problems at `:warning` or `:error`,
+  and the events of each interval at `:debug`. Aborted turns are left out: machines log them anyway. Options:
 
     * `:level` - nothing below it is logged (default `:info`); Logger's own level takes precedence.
 

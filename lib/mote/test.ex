@@ -1,8 +1,8 @@
 defmodule Mote.Test do
   @moduledoc """
-  Testing actors: the same order of turns again, and many orders of the same turns.
+  Testing actors: reproducible orders of turns, and many orders of the same turns.
 
-  See the guide *Testing* for the whole of it; this is the tool for what depends on the order of turns.
+  The guide *Testing* gives the overview; this module is the tool for whatever depends on the order of turns.
 
       test "no order loses money" do
         Mote.Test.explore(
@@ -18,29 +18,31 @@ defmodule Mote.Test do
 
   ## Seeded machines
 
-  `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A sponsor
-  of one thread is first in, first out as ever. In one of several threads any event that waits can be the next (one of
-  up to a thousand that have waited longest), unless it would overtake a message of the same sender to the same actor.
-  Any sponsor that has something to do can go on. All messages from outside count as those of one sender. What is left
-  open, the seed decides: **with the same seed, the same program and the same input, the same turns run in the same
-  order.**
+  `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A
+  sponsor of one thread is first in, first out as always. In one of several threads any waiting event can be
+  the next (of the thousand that have waited longest), unless it would overtake a message of the same sender
+  to the same actor. Any sponsor that has something to do can go on. All messages from outside count as those
+  of one sender. The seed decides everything that this leaves open: **with the same seed, the same program and
+  the same input, the same turns run in the same order.**
 
   Input is what comes from outside: messages from processes, created actors, time.
 
-    * Messages enter one by one, in the order in which they were sent, each when everything before it is done. So nothing
-      depends on when they come; what several processes send at once comes in the order in which they sent it, which
-      is theirs to decide. Messages sent while the machine is paused (`Mote.pause/1`) enter at once, together:
-      so begin paused if messages are to race.
+    * Messages enter one by one, in the order in which they were sent, each when everything before it is done.
+      So nothing depends on when they come; messages that several processes send at once come in the order in
+      which they were sent, which the processes determine. Messages sent while the machine is paused
+      (`Mote.pause/1`) enter at once, together: so start with a paused machine if messages are to race.
     * Time is the system's, unless the machine has `clock: :manual`; timers fire when nothing else is left to do.
     * Random numbers of behaviours come from the seed. The order of addresses among each other (`<`) does not: do not
       let anything depend on it.
-    * What aborts for want of memory depends on the memory.
+    * Which turns abort for lack of memory depends on the memory.
 
-  `{:seeded, seed, choices}` makes only that many choices; from then on the order is first in, first out. With 0
-  it is the order of a single-threaded machine. It is how `explore/3` looks for the least that goes wrong.
+  `{:seeded, seed, choices}` makes only that number of choices; from then on the order is first in, first out.
+  With 0 it is the order of a single-threaded machine. `explore/3` uses this to search for the smallest
+  failure.
 
-  Such a machine is several times slower than others, and does the same: turns, sponsors, pins, `sendx`, timers, collections.
-  Everything of `Mote` works with it, `Mote.step/2` also on sponsors of several threads.
+  Such a machine is several times slower than others, and has the same features: turns, sponsors, pins,
+  `sendx`, timers, collections. Everything of `Mote` works with it, `Mote.step/2` also on sponsors of several
+  threads.
   """
 
   alias Mote.{Error, Machine, Native}
@@ -57,23 +59,23 @@ defmodule Mote.Test do
   Runs actors under many orders of turns and checks that something is true after each.
 
   For each seed a machine is started and paused; `graph` gets it, creates actors, sends to them, and returns whatever
-  `property` needs. Then the machine runs until it is quiet, and `property` is called with what `graph` gave. It may ask
-  actors; it fails when it returns `false` or `nil`, raises (as `assert` does), exits (as `Mote.await/2` does) or
-  throws. `graph` must not ask or wait, since nothing runs yet.
+  `property` needs. Then the machine runs until it is quiet, and `property` is called with what `graph`
+  returned. It may ask actors; it fails when it returns `false` or `nil`, raises (as `assert` does), exits (as
+  `Mote.await/2` does) or throws. `graph` must not ask or wait, since nothing runs yet.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices. Among all that fail, the run with the fewest
-  turns is taken. (A run that did not end in time is not repeated: each time would take as long again.) `Mote.Test.Failure`
-  is raised, which says what failed, how to reproduce it, and which turns led to it.
+  turns is taken. (A run that did not end in time is not repeated, since each repetition would take as long.)
+  `Mote.Test.Failure` is raised, which says what failed, how to reproduce it, and which turns led to it.
 
-  All runs are in the calling process. What actors send to it stays in its mailbox from run to run, where the `property` of
-  a later one would find it. So a property that looks at messages has them sent to a `Mote.Outbox` that `graph` opens, which
-  ends with the machine: see the guide *Testing*.
+  All runs are in the calling process. Messages that actors send to it stay in its mailbox from run to run,
+  where the `property` of a later run would find them. So if a property looks at messages, have them sent to a
+  `Mote.Outbox` that `graph` opens, which ends with the machine: see the guide *Testing*.
 
   Options:
 
     * `:seeds` - how many seeds, `0..n-1`, or an enumerable of them (default #{@seeds});
     * `:timeout` - milliseconds that a run may take until it is quiet (default #{@timeout}); one that takes longer fails;
-    * everything else goes to `Mote.start_link/1`; `:sponsors` is `#{inspect(@sponsors)}` if nothing is said.
+    * everything else goes to `Mote.start_link/1`; the default of `:sponsors` is `#{inspect(@sponsors)}`.
 
   Returns `:ok`.
 

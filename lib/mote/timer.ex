@@ -2,11 +2,11 @@ defmodule Mote.Timer do
   @moduledoc """
   A message that waits for its time, and a machine's clock.
 
-  `send_after(milliseconds, target, message)` in a behaviour and `Mote.send_after/4` give a timer; `cancel_timer(timer)`
-  in a behaviour and `Mote.cancel_timer/1` end it before its time. A timer may be passed around as any other term, in
-  and out of its machine. Every holder can cancel it, actors of other machines too. Two terms of one timer are equal. To
-  behaviours it is a reference (`is_reference/1`) and no map; for the rest of Elixir it is this struct, whose fields are
-  no one's business.
+  `send_after(milliseconds, target, message)` in a behaviour and `Mote.send_after/4` return a timer;
+  `cancel_timer(timer)` in a behaviour and `Mote.cancel_timer/1` end it before its time. A timer may be passed
+  around like any other term, in and out of its machine. Every holder can cancel it, including actors of other
+  machines. Two terms of one timer are equal. To behaviours it is a reference (`is_reference/1`), not a map;
+  for the rest of Elixir it is this struct, whose fields are private.
 
     * In a behaviour timers are armed and cancelled when the turn commits, in the order of the program; a turn that
       aborts does neither. `cancel_timer` is `:ok` for every reference, whatever has become of its timer, and
@@ -15,20 +15,21 @@ defmodule Mote.Timer do
       in which they were armed.
     * Once `cancel_timer` has taken effect the timer does not fire. If it has fired before, its message is on its way or
       already there: then `Mote.cancel_timer/1` returns `false`.
-    * A timer keeps its target and its message alive, and both count against the machine's `:memory`. At its end a turn
-      that arms one is aborted, and `Mote.send_after/4` raises `Mote.Error` with the reason `:no_memory`. What is armed
-      fires. When its sponsor is removed it goes to the first one.
+    * A timer keeps its target and its message alive, and both count against the machine's `:memory`. When
+      that memory is used up, a turn that arms one is aborted, and `Mote.send_after/4` raises `Mote.Error`
+      with the reason `:no_memory`. A timer that is armed fires. When its sponsor is removed it goes to the
+      first one.
     * A timer of `Mote.send_after/4` for an actor of another node runs on the node that has armed it, by that node's time. Its
-      message leaves when it is due; so no machine's clock and no `:memory` has a part in it.
-    * A message that is due goes the way of any other that is sent in the sponsor where it was armed: `:inbox` refuses it
-      no more than what actors send. It is not counted as waiting before: `Mote.drain/2` does not wait for timers that are
-      not due.
+      message leaves when it is due; so no machine's clock or `:memory` plays a part in it.
+    * A message that is due is handled like any other that is sent in the sponsor where it was armed: like a
+      message of an actor, it is not refused by `:inbox`. Before that it does not count as waiting:
+      `Mote.drain/2` does not wait for timers that are not due.
 
   ## Time
 
   Time is counted in milliseconds since the start of the machine (`Mote.now/1`). With `clock: :manual` it stands still
-  until `Mote.advance/3` lets it pass, moment by moment: whatever is due is sent, and everything that comes of it is
-  done, before time goes on. So a test of timeouts takes no time and always goes the same way.
+  until `Mote.advance/3` lets it pass, moment by moment: whatever is due is sent, and everything that follows
+  from it is done, before time goes on. So a test of timeouts takes no time and always goes the same way.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> defmodule Doc.Relay do

@@ -12,20 +12,22 @@ defmodule Mote.Trace do
       Mote.Trace.stop(trace)
       #=> %{turns: 1, dropped: 0}
 
-  A turn is shown when it is known how it ends, before anything of it is visible elsewhere: so what a process gets from an
-  actor comes after the turn that sent it. What an aborted turn had created is no address (`Mote.Uncommitted`). See `Mote.Trace.Turn` for what is shown. Of each value only the beginning is: two
-  hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest.
+  A turn is shown once its outcome is known, before any of its effects is visible elsewhere: so a message from
+  an actor to a process comes after the turn that sent it. Something that an aborted turn had created is not
+  an address (`Mote.Uncommitted`). See `Mote.Trace.Turn` for what is shown. Only the beginning of each value
+  is shown: two hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest.
 
-  A trace never floods anybody: it shows `:limit` turns, then says so once, and counts what else would have been shown.
-  While no trace is on and nothing is paused, it costs one look at a flag for each batch of several hundred turns.
-  While one is, turns that it does not show cost a comparison or two more, those that it shows some microseconds.
+  A trace never floods its receiver: it shows `:limit` turns, then says so once, and counts the turns that it
+  would have shown after that. While no trace is on and nothing is paused, it costs one look at a flag for
+  each batch of several hundred turns. While one is, turns that it does not show cost a comparison or two
+  more, those that it shows some microseconds.
 
   ## Pausing
 
-  A paused machine runs no turns. It goes on taking in what is sent, it answers `Mote.info/1` and other looks, it collects,
-  and its time goes on: timers that become due wait in the queue with everything else. `Mote.ask/3` and `Mote.drain/2` wait
-  in vain. `Mote.step/2` runs the next turn of a single-threaded sponsor; one with several threads has no order that
-  one could follow step by step.
+  A paused machine runs no turns. It goes on taking in messages, it answers `Mote.info/1` and other
+  inspections, it collects, and its time goes on: timers that become due wait in the queue with everything
+  else. `Mote.ask/3` and `Mote.drain/2` wait in vain. `Mote.step/2` runs the next turn of a single-threaded
+  sponsor; one with several threads has no order that one could follow step by step.
   """
 
   alias Mote.{Address, Error, Inspection, Machine, Native}
@@ -35,7 +37,7 @@ defmodule Mote.Trace do
   @enforce_keys [:machine, :ref, :number]
   defstruct [:machine, :ref, :number, :printer]
 
-  @typedoc "A trace that goes on. `ref` is in its messages."
+  @typedoc "A running trace. `ref` is in its messages."
   @type t :: %__MODULE__{
           machine: reference,
           ref: reference,
@@ -76,7 +78,7 @@ defmodule Mote.Trace do
   end
 
   @doc """
-  Ends a trace, and says how many turns it has shown and how many it has not for its limit.
+  Ends a trace, and returns how many turns it has shown and how many it has dropped because of its limit.
 
   Turns that run at this very moment may still be shown. Raises `Mote.Error` when the machine is not running any more.
   """

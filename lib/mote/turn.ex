@@ -11,9 +11,9 @@ defmodule Mote.Turn do
     * `timers`: `{reference, milliseconds, target, message}`;
     * `cancelled`: the references of timers that it cancels, its own or others;
     * `become`: the new `Mote.Behaviour`, `:sink`, or `nil` when the actor stays as it is;
-    * `unstashed`: the messages that it had kept (`stash`) and takes up again, the oldest first;
-    * `effects`: all but the become in program order, each under its name: `{:send, target, message}`,
-      `{:sendx, sponsor, target, message}`, `{:create, address, behaviour, sponsor | nil}`,
+    * `unstashed`: the stashed messages that it takes up again, oldest first;
+    * `effects`: everything except the become, in program order, each under its name: `{:send, target,
+      message}`, `{:sendx, sponsor, target, message}`, `{:create, address, behaviour, sponsor | nil}`,
       `{:send_after, reference, milliseconds, target, message}`, `{:cancel_timer, reference}`.
 
   `fuel` is what the turn spent: one for each call, tail call and loop step, and for four elements that a primitive walks
@@ -90,8 +90,8 @@ defmodule Mote.Turn do
   @doc """
   Runs `fun`, the code of a `defpure` function called from plain Elixir, and returns its value.
 
-  Raises what Elixir would raise where it fails, and `Mote.Abort` when it aborts. The stacktrace names the functions as they are
-  written.
+  Raises what Elixir would raise where it fails, and `Mote.Abort` when it aborts. The stacktrace names the
+  functions as they are written in the source.
   """
   @spec pure((... -> value)) :: value when value: term
   def pure(fun) do

@@ -1,9 +1,9 @@
 defmodule Mote.Uncommitted do
   @moduledoc """
-  What stands for an actor, or a timer, that an aborted turn has made: there never was one.
+  A placeholder for an actor, or a timer, that an aborted turn had made and that never existed.
 
   A turn that aborts leaves nothing behind, so the actors that it had created have no address. Where the reason of the abort
-  or a `Mote.Trace.Turn` mentions one, this is shown instead. It cannot be sent to or asked.
+  or a `Mote.Trace.Turn` mentions one, this is shown instead. It cannot receive messages or questions.
 
     * `behaviour` - `{module, name}`; `nil` for a timer;
     * `number` - from 1, tells those of one turn apart.

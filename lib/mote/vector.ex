@@ -10,8 +10,9 @@ defmodule Mote.Vector do
       iex> Mote.Vector.argmin(v)
       1
 
-  In a behaviour the same calls are primitives that run over the bytes. Like everything there they are total, here as
-  well. An operation without an answer returns `:undefined` here, and aborts the turn in a behaviour (see `Mote.Behaviour`).
+  In a behaviour the same calls are primitives that run over the bytes. Like everything in a behaviour they
+  are total, and they are total in Elixir as well. An operation without an answer returns `:undefined` here,
+  and aborts the turn in a behaviour (see `Mote.Behaviour`).
 
       iex> Mote.Vector.get(Mote.Vector.new(:i64, [1]), 1)
       :undefined
@@ -23,7 +24,8 @@ defmodule Mote.Vector do
   integer. Floats are finite: a result that is not has no answer, and neither has an integer of more than 64 bits.
 
   Sums of floats are made in eight lanes: the i-th adds up the elements whose index is i modulo eight, then the lanes are
-  added from the first to the last. So machine and Elixir give the same, and the machine adds several at once.
+  added from the first to the last. So machine and Elixir return the same sum, and the machine adds several
+  elements at once.
 
   From and to tensors: `Mote.Vector.from_binary({:f, 32}, Nx.to_binary(tensor))` with the type of the tensor, one of
   `{:f, 64}`, `{:f, 32}`, `{:s, 64}`, `{:s, 32}`, `{:u, 8}`; and `Nx.from_binary(Mote.Vector.to_binary(vector), {:f, 64})`,
@@ -103,11 +105,11 @@ defmodule Mote.Vector do
   @spec max(t) :: number | :undefined
   def max(vector), do: Total.vec_max(vector)
 
-  @doc "The index of the least element, of the first one of several."
+  @doc "The index of the least element; of several, the first."
   @spec argmin(t) :: non_neg_integer | :undefined
   def argmin(vector), do: Total.vec_argmin(vector)
 
-  @doc "The index of the greatest element, of the first one of several."
+  @doc "The index of the greatest element; of several, the first."
   @spec argmax(t) :: non_neg_integer | :undefined
   def argmax(vector), do: Total.vec_argmax(vector)
 

@@ -210,7 +210,7 @@ defmodule Mote.MailTest do
     Mote.send(rush, :go)
     eventually(fn -> Mote.info(machine).mail > 0 end)
 
-    # As the machine asks it to; its carrier does not mind which node it is.
+    # As the machine asks it to; its relay does not mind which node it is.
     for n <- 1..20 do
       send(postman, {:mote_abroad, self(), {:abroad, n}})
       assert_receive {:abroad, ^n}

@@ -59,12 +59,12 @@ defmodule Mote.StrayTest do
     assert Mote.ask!(echo, 1) == 1
   end
 
-  test "a carrier to another node", %{machine: machine} do
+  test "a relay to another node", %{machine: machine} do
     postman = postman(machine)
     send(postman, {:mote_abroad, self(), :first})
     assert_receive :first
     {:monitored_by, watching} = Process.info(postman, :monitored_by)
-    for carrier <- watching, do: ends_nothing(carrier, "carrier", false)
+    for relay <- watching, do: ends_nothing(relay, "relay", false)
     send(postman, {:mote_abroad, self(), :second})
     assert_receive :second
   end

@@ -10,9 +10,9 @@ defmodule Mote.Behaviour.Beam do
         {:open, path} -> become reader(path)
       end
 
-  What such a turn does beside that, to files, sockets, tables and other processes, happens when it happens: nothing takes it
-  back. `become capture: value` keeps the other captures as they were at the start of the turn, as elsewhere. The words act for
-  the turn in its own process only: a task that it starts has no turn.
+  Everything else that such a turn does, to files, sockets, tables and other processes, happens at once, and
+  is never taken back. `become capture: value` keeps the other captures as they were at the start of the turn,
+  as elsewhere. The words act for the turn in its own process only: a task that it starts has no turn.
 
   Functions that the module makes with `defpure`, `defpurep` and `defeffect` can be called as in any behaviour.
   """
@@ -68,7 +68,7 @@ defmodule Mote.Behaviour.Beam do
 
   @doc """
   A behaviour that waits for `count` messages, puts them together with `fun`, as `Enum.reduce/3` does, and sends the result to the
-  customer. Where none are missing the turn itself sends it `initial`.
+  customer. If `count` is 0, the turn itself sends it `initial`.
   """
   @spec gather(term, integer, acc, (term, acc -> acc)) :: Behaviour.t() | :sink when acc: term
   def gather(customer, count, initial, fun) when is_integer(count) and is_function(fun, 2) do
@@ -83,7 +83,7 @@ defmodule Mote.Behaviour.Beam do
   defdelegate is_address(term), to: Total
   defdelegate on(sponsor, address), to: Total
 
-  @doc "What the actor is from the next turn on: a behaviour, or captures of this one that change."
+  @doc "Sets what the actor is from the next turn on: a behaviour, or captures of this one that change."
   defmacro become(next) do
     if Keyword.keyword?(next) and next != [] do
       {name, captures} = own!(__CALLER__)

@@ -9,7 +9,7 @@ defmodule Mote.Future.Environment do
   @enforce_keys [:machine, :sponsor, :resource]
   defstruct [:machine, :sponsor, :resource, before_start: [], after_finish: [], keeper: nil]
 
-  @typedoc "An environment. Its fields are nobody's business but Mote's."
+  @typedoc "An environment. Its fields are private."
   @type t :: %__MODULE__{
           machine: reference,
           sponsor: atom,

@@ -33,8 +33,8 @@ defmodule Mote.Library.Beam do
     * `{:error, :timeout}` - it took too long, and was killed;
     * `{:error, :stopped}` - the service was stopped before it was done.
 
-  What can be missing then is only an answer of a service that was killed itself: give requests a deadline inside of the
-  machine, with `Mote.Library.timed/2`, where that counts.
+  So an answer can be missing only if the service itself was killed: where that matters, give requests a
+  deadline inside the machine, with `Mote.Library.timed/2`.
 
   ## In a supervision tree
 
@@ -44,8 +44,8 @@ defmodule Mote.Library.Beam do
       ]
 
   Below the machine, with the strategy `:rest_for_one`: it ends when the machine ends, and its address is that of an
-  actor of this machine. `address/1` gives it, to be handed to the actors that shall ask. Its `:name` is its id for the
-  supervisor as well, so there can be several.
+  actor of this machine. `address/1` returns it, to be handed to the actors that will ask. Its `:name` is its
+  id for the supervisor as well, so there can be several.
   """
 
   use GenServer
@@ -113,7 +113,7 @@ defmodule Mote.Library.Beam do
     GenServer.start_link(__MODULE__, Map.new(opts), Enum.reject(name, &match?({_, nil}, &1)))
   end
 
-  @doc "The address of the actor that is to be asked."
+  @doc "The address of the actor to ask."
   @spec address(GenServer.server()) :: Mote.Address.t()
   def address(server), do: GenServer.call(server, :address)
 

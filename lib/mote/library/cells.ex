@@ -2,7 +2,7 @@ defmodule Mote.Library.Cells do
   # Actors that hold a value: what become is for. Each answers every request of its shape at once or as soon as there is a
   # value; none asks for more than its own state.
   @moduledoc """
-  The behaviours of `Mote.Library` that hold something.
+  The behaviours of `Mote.Library` that hold state.
   """
 
   use Mote.Behaviour
@@ -11,7 +11,7 @@ defmodule Mote.Library.Cells do
 
   @doc """
   A number. `{customer, {:add, n}}` adds an integer and answers with the sum, `{customer, :read}` answers with it,
-  `{customer, {:reset, n}}` sets it and answers with what it was.
+  `{customer, {:reset, n}}` sets it and answers with the old value.
 
   A sum beyond the integers of a machine (2^20 bits) is ignored, and so is anything but an integer.
 
@@ -65,7 +65,7 @@ defmodule Mote.Library.Cells do
   A value that is written once. `{customer, {:write, value}}` is answered with `:ok`, later ones with
   `{:error, :written}`; `{customer, :read}` is answered with the value, as soon as there is one.
 
-  An actor that shall only read gets `Mote.Library.serializer/1` or another behaviour in front of it, and not its address.
+  To let an actor only read, give it an actor in front that passes on nothing but reads, not the future's address.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> future = Mote.create(machine, Mote.Library.future())
@@ -94,8 +94,8 @@ defmodule Mote.Library.Cells do
   end
 
   @doc """
-  The answer of `service` to `request`, asked for when somebody first wants it: every `{customer, :read}` is answered with
-  it.
+  The answer of `service` to `request`, asked for when it is first read: every `{customer, :read}` is answered
+  with it.
 
   The service is asked once. If it does not answer, readers wait: see `Mote.Library.timed/2`.
 
@@ -131,8 +131,8 @@ defmodule Mote.Library.Cells do
   Asks `service` each request once, and answers the same request with the same answer from then on.
 
   A request that was made already, but not answered yet, gets that answer as well. An answer `{:error, reason}` goes to
-  all requests that wait, and is not kept. Requests are the same if they are one key of a map (`===`). What is kept is
-  kept as long as the memo.
+  all requests that wait, and is not kept. Requests are the same if they are one key of a map (`===`). Answers
+  are kept as long as the memo lives.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(0))
@@ -180,8 +180,9 @@ defmodule Mote.Library.Cells do
   A queue between actors of which some may be faster than others: `{customer, {:put, item}}` is answered with `:ok` when
   the item is in, `{customer, :take}` with the first item, when there is one.
 
-  Never more than `capacity` items are in it; an actor that puts more waits for the answer. So one that puts the next item when the
-  one before was answered is not faster than those who take. With a capacity of 0 every put waits for a take.
+  Never more than `capacity` items are in it; an actor that puts more waits for the answer. So an actor that
+  puts the next item only after the previous put was answered is no faster than the actors that take. With a
+  capacity of 0 every put waits for a take.
 
   A take that gave up or died, as after the timeout of `Mote.ask/3`, is still in the queue: the item that it is given is lost.
 

@@ -16,14 +16,14 @@ defmodule Mote.Library.Gates do
   alias Mote.Library.{Plumbing, Queue, Time}
 
   @doc """
-  One request at a time: `service` gets the next one when it has answered the one before.
+  One request at a time: `service` gets the next one when it has answered the previous one.
 
   Requests that come meanwhile wait and are let through in the order in which they came. Each goes to the service as
   `{tag, request}` with a tag made for it, and the first answer to that goes to the customer. Another answer to the
   same request is ignored, as is every message that is not a request.
 
-  A service that does not answer keeps all others waiting for ever, and so does one that sends a request to its own
-  serializer and waits for the answer: see `safe_serializer/2`.
+  A service that does not answer keeps all other requests waiting forever, and so does one that sends a
+  request to its own serializer and waits for the answer: see `safe_serializer/2`.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> cell = Mote.create(machine, Mote.Library.counter(0))
@@ -62,7 +62,8 @@ defmodule Mote.Library.Gates do
   A `serializer/1` that waits at most `milliseconds` for each answer.
 
   When there is none, the customer gets `{:error, :timeout}` and the next request goes to the service, which may still
-  be at work on the one before. From then on it does not have them one at a time. Its late answer is ignored.
+  be at work on the one before. From then on the service may have several requests at a time. Its late answer
+  is ignored.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> gate = Mote.create(machine, Mote.Library.safe_serializer(Mote.create(machine, Mote.Library.sink()), 1_000))
@@ -82,9 +83,10 @@ defmodule Mote.Library.Gates do
   @doc """
   Many readers or one writer: requests are `{:read, request}` and `{:write, request}`, and `request` goes to `service`.
 
-  Reads are at the service together; a write is there alone. Messages are let in in the order in which they come: a read behind a write that
-  waits, waits too, so neither readers nor writers wait for ever. Answers are as with `serializer/1`, and a service that
-  does not answer keeps the gate shut: give it a deadline with `Mote.Library.timed/2`.
+  The service gets reads together, and each write alone. Messages are let in in the order in which they come:
+  a read that arrives after a waiting write waits too, so neither readers nor writers wait forever. Answers
+  are as with `serializer/1`, and a service that does not answer keeps the gate shut: give it a deadline with
+  `Mote.Library.timed/2`.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(0))
@@ -177,7 +179,8 @@ defmodule Mote.Library.Gates do
   Brings messages into their order: of the messages `{n, message}`, with integers `n`, sends `message` to `target` in the
   order of the numbers, beginning with `first`.
 
-  What comes too early waits, as long as a number before it is missing. A number that was there before is ignored.
+  A message that comes too early waits as long as a number before it is missing. A number that has already
+  come is ignored.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> sequencer = Mote.create(machine, Mote.Library.sequencer(self(), 1))
@@ -215,8 +218,8 @@ defmodule Mote.Library.Gates do
   Sends every message on to `target`, until it is told to hold.
 
   To `{customer, :suspend}` it answers with a capability: until anything is sent to that, messages wait here; then they go
-  on in the order in which they came. Another `{customer, :suspend}` meanwhile waits with them, and holds what came
-  behind it.
+  on in the order in which they came. Another `{customer, :suspend}` meanwhile waits with them, and holds the
+  messages that came after it.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> door = Mote.create(machine, Mote.Library.suspendable(self()))

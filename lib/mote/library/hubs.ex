@@ -3,7 +3,8 @@ defmodule Mote.Library.Hubs do
   @moduledoc """
   The behaviours of `Mote.Library` through which actors find and hear each other.
 
-  What is registered or subscribed is kept: an actor that nobody else refers to stays as long as the hub has it.
+  Registered and subscribed actors are kept: an actor that nothing else refers to lives as long as the hub has
+  it.
   """
 
   use Mote.Behaviour
@@ -56,12 +57,13 @@ defmodule Mote.Library.Hubs do
   @doc """
   A published message goes to all subscribers.
 
-    * `{customer, {:subscribe, address}}` - `:ok`; to subscribe twice is to subscribe once;
-    * `{customer, {:unsubscribe, address}}` - `:ok`, also when it has not subscribed;
-    * `{customer, {:publish, message}}` - sends `message` to all who have subscribed by then, and answers with how many
-      these are.
+    * `{customer, {:subscribe, address}}` - `:ok`; subscribing twice has no further effect;
+    * `{customer, {:unsubscribe, address}}` - `:ok`, even if it was not subscribed;
+    * `{customer, {:publish, message}}` - sends `message` to all current subscribers, and answers with their
+      number.
 
-  Something that is not an address cannot subscribe: such a request is ignored. For topics, make a hub of each.
+  Something that is not an address cannot subscribe: such a request is ignored. For topics, create one hub
+  each.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> hub = Mote.create(machine, Mote.Library.pubsub())

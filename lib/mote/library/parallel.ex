@@ -15,7 +15,7 @@ defmodule Mote.Library.Parallel do
   alias Mote.Library.Plumbing
 
   @doc """
-  Asks all of the list `services` the same; the first answer counts.
+  Sends the same request to all of the list `services`; the first answer counts.
 
   Without any services it answers `{:error, :no_services}`.
 
@@ -34,7 +34,8 @@ defmodule Mote.Library.Parallel do
   end
 
   @doc """
-  Asks all of the list `services` the same, and answers with the list of their answers, in the order of the services.
+  Sends the same request to all of the list `services`, and answers with the list of their answers, in the
+  order of the services.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> services = for n <- 1..3, do: Mote.create(machine, Mote.Library.const(n))
@@ -77,7 +78,8 @@ defmodule Mote.Library.Parallel do
   end
 
   @doc """
-  As `par_map/1` with `mapper`; then the list of the answers is the request to `reducer`, whose answer it gives.
+  Like `par_map/1` with `mapper`; then the list of the answers is the request to `reducer`, whose answer goes
+  to the customer.
 
       iex> defmodule Doc.Words do
       ...>   use Mote.Behaviour

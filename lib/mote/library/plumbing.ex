@@ -12,8 +12,8 @@ defmodule Mote.Library.Plumbing do
   @doc """
   Ignores every message; each is counted as ignored.
 
-  For a customer when no answer is wanted. It is `Mote.Library.sink/0`; within a behaviour there is also the word
-  `sink()`.
+  Useful as a customer when no answer is wanted. It is `Mote.Library.sink/0`; within a behaviour there is also
+  the word `sink()`.
   """
   defactor ignoring() do
     _ when false -> nil
@@ -43,7 +43,8 @@ defmodule Mote.Library.Plumbing do
   end
 
   @doc """
-  Sends `{label, message}` to `target` for every message: so a target knows the ways by which messages reach it apart.
+  Sends `{label, message}` to `target` for every message: so a target can tell apart the ways by which
+  messages reach it.
 
   An actor that knows `target` can guess a label, but not a `tag/1`.
 
@@ -59,7 +60,7 @@ defmodule Mote.Library.Plumbing do
   @doc """
   Sends `{tag, message}` to `target` for every message, where `tag` is its own address.
 
-  An address is handed out and cannot be made up. So the creator of the tag knows that a message with it came
+  Addresses are handed out and cannot be forged. So the creator of the tag knows that a message with it came
   through the tag, from an actor or a process that was given it.
 
       iex> {:ok, machine} = Mote.start_link()
@@ -119,7 +120,8 @@ defmodule Mote.Library.Plumbing do
   end
 
   @doc """
-  A service made of services: the answer of each is the request to the next, that of the last one is the answer.
+  A service made of services: the answer of each is the request to the next, and that of the last one goes to
+  the customer.
 
   Without any services it answers with the request. Of a service that answers more than once the first answer counts. One
   that does not answer leaves the customer without an answer: see `Mote.Library.timed/2`.

@@ -6,8 +6,8 @@ defmodule Mote.Library.Time do
   @moduledoc """
   The behaviours of `Mote.Library` that have to do with time.
 
-  Milliseconds are integers from 0. Where they are none, services answer `{:error, {:bad_milliseconds, value}}`; others
-  abort every turn with that reason, which is reported.
+  Milliseconds are integers from 0. For anything else, services answer `{:error, {:bad_milliseconds, value}}`;
+  others abort every turn with that reason, which is reported.
   """
 
   use Mote.Behaviour
@@ -46,10 +46,10 @@ defmodule Mote.Library.Time do
   end
 
   @doc """
-  As `timed/2`, and sends to `cleanup` what the customer gets, once, before the customer.
+  Like `timed/2`, and sends `cleanup` what the customer gets, once, before the customer gets it.
 
-  So whatever a request needs is given back, whether its service answers or not. To have the cleanup know which one it is
-  about, make it a `Mote.Library.label/2`.
+  So whatever a request needs can be released, whether its service answers or not. To tell the cleanup which
+  request it is about, make it a `Mote.Library.label/2`.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> cleanup = Mote.create(machine, Mote.Library.label(self(), :close))
@@ -82,8 +82,8 @@ defmodule Mote.Library.Time do
   end
 
   @doc """
-  Asks all of the list `services` the same; the first answer counts, or `{:error, :timeout}` when there is none within
-  `milliseconds`.
+  Sends the same request to all of the list `services`; the first answer counts, or `{:error, :timeout}` when
+  there is none within `milliseconds`.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> services = for _ <- 1..2, do: Mote.create(machine, Mote.Library.sink())
@@ -106,7 +106,7 @@ defmodule Mote.Library.Time do
   @doc """
   Sends messages on to `target`, at most `count` of them in any `milliseconds`; others wait and follow in their order.
 
-  In any: each message that was sent frees its place that much later.
+  The period slides: each message that was sent frees its place `milliseconds` later.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> limiter = Mote.create(machine, Mote.Library.rate_limiter(self(), 2, 1_000))

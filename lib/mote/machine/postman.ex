@@ -1,15 +1,15 @@
 defmodule Mote.Machine.Postman do
-  # Sends the messages to processes that a machine's threads leave to it: those that come in a rush, which a scheduler
-  # sends several times cheaper than they do, and those to other nodes, which they cannot send at all
-  # (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; the thread that joins the machine then
-  # sends what is left of a rush.
+  # Sends the messages to processes that a machine's threads leave to it: those that come in a rush, which a
+  # scheduler sends several times as cheaply as they do, and those to other nodes, which they cannot send at
+  # all (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; the thread that joins the
+  # machine then sends the rest of a rush.
   #
-  # A process that sends to another node may have to wait for it. So each node has a carrier, a process that sends to it, in
-  # the order in which it came, and ends when all is sent that the postman had for it. What is for an actor or a customer of
-  # another node goes by that node's courier (lib/mote/far.ex).
+  # A process that sends to another node may have to wait for it. So each node has a relay: a process that
+  # sends to it, in order, and that ends when it has sent everything that the postman had for that node.
+  # Messages for actors and customers of another node go by that node's courier (lib/mote/far.ex).
   #
-  # 1. Neither rush holds up the other: after each round of what is for this node comes what is for others and was there
-  #    by then. Messages for one process go one way, so their order stays.
+  # 1. Neither rush holds up the other: after each round of messages for this node come those for others that
+  #    had arrived by then. All messages for one process take the same way, so their order stays.
   @moduledoc false
 
   use GenServer
@@ -30,7 +30,7 @@ defmodule Mote.Machine.Postman do
     Process.flag(:trap_exit, true)
     Process.link(machine)
     :ok = Native.machine_postman(native)
-    {:ok, %{machine: machine, native: native, carriers: %{}, resting: false}}
+    {:ok, %{machine: machine, native: native, relays: %{}, resting: false}}
   end
 
   @impl GenServer
@@ -85,34 +85,34 @@ defmodule Mote.Machine.Postman do
   end
 
   defp abroad(state, pid, message) do
-    {carrier, carriers} = carrier(state.carriers, node(pid))
-    send(carrier, {pid, message})
-    %{state | carriers: carriers}
+    {relay, relays} = relay(state.relays, node(pid))
+    send(relay, {pid, message})
+    %{state | relays: relays}
   end
 
-  defp carrier(carriers, node) do
-    with nil <- carriers[node] do
+  defp relay(relays, node) do
+    with nil <- relays[node] do
       postman = self()
-      carrier = spawn(fn -> carry(Process.monitor(postman)) end)
-      {carrier, Map.put(carriers, node, carrier)}
+      relay = spawn(fn -> forward(Process.monitor(postman)) end)
+      {relay, Map.put(relays, node, relay)}
     else
-      carrier -> {carrier, carriers}
+      relay -> {relay, relays}
     end
   end
 
   # The end of the postman is reported after everything that it has sent.
-  defp carry(monitor) do
+  defp forward(monitor) do
     receive do
       {:DOWN, ^monitor, _, _, _} ->
         :ok
 
       {pid, message} when is_pid(pid) ->
         send(pid, message)
-        carry(monitor)
+        forward(monitor)
 
       stray ->
-        Stray.ignored("carrier #{inspect(self())}", "message", stray)
-        carry(monitor)
+        Stray.ignored("relay #{inspect(self())}", "message", stray)
+        forward(monitor)
     end
   end
 end

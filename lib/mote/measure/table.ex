@@ -14,8 +14,8 @@ defmodule Mote.Measure.Table do
       iex> table |> Table.summary() |> Table.column(:median)
       [67.5]
 
-  Names of columns are texts; wherever one is asked for, an atom will do. Atoms in cells become texts. `inspect/1` shows
-  the table as text, of long ones the first rows.
+  Names of columns are texts; wherever one is asked for, an atom will do. Atoms in cells become texts.
+  `inspect/1` shows the table as text, and only the first rows of a long one.
   """
 
   alias Mote.Measure.Statistics
@@ -94,7 +94,8 @@ defmodule Mote.Measure.Table do
   end
 
   @doc """
-  One row for all runs of the same thing: how many, their median, least, greatest, and median absolute deviation.
+  One row for all runs of the same thing: their number, median, least, greatest, and median absolute
+  deviation.
 
   Runs are rows that differ in the columns `run` and `value` only. Raises `ArgumentError` for a table without a column
   `value`.
@@ -131,7 +132,7 @@ defmodule Mote.Measure.Table do
   @spec to_tsv(t) :: String.t()
   def to_tsv(%__MODULE__{} = table), do: Separated.write(table, ?\t)
 
-  @doc "Reads what `to_csv/1` wrote; title and unit are not in there. An error says in which line."
+  @doc "Reads what `to_csv/1` wrote; it contains neither title nor unit. An error says in which line."
   @spec from_csv(String.t()) :: {:ok, t} | {:error, String.t()}
   def from_csv(text), do: Separated.read(text, ?,)
 

@@ -2,15 +2,15 @@ defmodule Mote.Trace.Turn do
   @moduledoc """
   One turn of an actor, as a trace shows it.
 
-    * `number` - which one of the trace it is, from 1; 0 in the answer of `Mote.step/2`;
-    * `sponsor` - whose thread ran it;
+    * `number` - its number in the trace, from 1; 0 in the answer of `Mote.step/2`;
+    * `sponsor` - the sponsor whose thread ran it;
     * `actor`, its address; `behaviour`, with the captures, as it was before;
     * `message`;
     * `outcome` - `:commit`, `:ignored` (no clause matched) or `{:abort, reason}`. Only a committed turn has effects; one that
       is aborted shows which actors it had created, as `Mote.Uncommitted`:
     * `sends` - `{target, message}`: first those to actors, in the order of the program, then those to processes and
       customers;
-    * `sendx` - `{sponsor, target, message}`, also what is sent to a reference made with `on`;
+    * `sendx` - `{sponsor, target, message}`, including messages to a reference made with `on`;
     * `creates` - `{address, behaviour}`, or `{address, behaviour, sponsor}` when pinned;
     * `timers` - `{milliseconds, target, message}` of timers that are armed; `cancels` - timers that are cancelled;
     * `become` - the new behaviour, `:sink`, or `nil`;

@@ -1,4 +1,4 @@
-//! The dot product of two vectors of 1,000 floats, as one writes it.
+//! The dot product of two vectors of 1,000 floats, written plainly.
 
 const SIZE: u32 = 1_000;
 

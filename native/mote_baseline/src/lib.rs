@@ -3,8 +3,7 @@
 //! Nothing here knows the machine, or is a part of it. `mix mote.bench` runs the executable of this crate beside its
 //! nodes, `cargo bench -p mote_baseline --bench floor` runs [`floor`] beside the machine in one process.
 //!
-//! Every size passes [`std::hint::black_box`] and every result is given back, so that the optimiser leaves all of the
-//! work to the run.
+//! Every size passes [`std::hint::black_box`] and every result is returned, so that the optimiser cannot remove any of the work.
 pub mod cores;
 pub mod dot;
 pub mod erfc;

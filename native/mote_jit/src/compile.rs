@@ -1,8 +1,8 @@
 //! A verified unit becomes native code: each function and behaviour is built and compiled, and all are linked to an image.
 //!
 //! Code that cannot be compiled, because it or its frame is too large, is not an error. A behaviour then stays with the
-//! interpreter. A function stops the native code that calls it, and the caller's turns are the interpreter's from then
-//! on.
+//! interpreter. A function that cannot be compiled stops the native code that calls it, and the interpreter runs the caller's
+//! turns from then on.
 use super::body::{Body, Calls, Role};
 use super::dataflow::Dataflow;
 use super::host;

@@ -1,4 +1,4 @@
-//! What this computer's native code is like; whether there is any.
+//! The native code of this computer, if there is any.
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use mote_vm::native::can_be_published;

@@ -1,10 +1,11 @@
-//! The images of units that were compiled lately: another machine that loads one of these units has its code at once.
+//! The images of recently compiled units: another machine that loads one of these units has its code at once.
 //!
 //! Invariants:
-//! 1. An image is found by all that it depends on: the bytes of its unit, which of the behaviours that the unit names were
-//!    loaded, and whether the two zeros are two terms. Whatever differs between machines is filled in when it is placed (link.rs).
-//! 2. Images are kept up to a limit, and those used last the longest. Code that runs is the machine's own copy, which ends with
-//!    its program.
+//! 1. An image is found by everything that it depends on: the bytes of its unit, which of the behaviours that the unit names were
+//!    loaded, and whether the two zeros are two terms. Whatever differs between machines is filled in when it is placed
+//!    (link.rs).
+//! 2. Images are kept up to a limit, the most recently used ones longest. Code that runs is the machine's own copy, which ends
+//!    with its program.
 use super::compile::{compile, LinkedUnit};
 use super::unit::ResolvedUnit;
 use mote_vm::native::compiler::Compiled;

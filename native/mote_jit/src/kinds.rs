@@ -1,4 +1,4 @@
-//! What the compiler knows of a value's type: a set of kinds that it can be of.
+//! What the compiler knows about a value's type: the set of kinds that it can have.
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 

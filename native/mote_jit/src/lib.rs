@@ -7,16 +7,16 @@
 //! # From a unit to its code
 //!
 //! The modules below are listed from the bottom to the top: each uses those before it and none of those after it
-//! (`mote_vm/tests/layers.rs` checks this). A unit is looked at as a whole first: what its functions usually answer and
-//! are passed (unit_facts.rs), by following the kinds of values (kinds.rs, range.rs) through each of its functions and behaviours (dataflow.rs,
-//! transfer.rs). Then each function and behaviour becomes a function of Cranelift's (body/), with the loops that it
-//! counts unrolled (counted_loops.rs, loop_nest.rs, intervals.rs, linear.rs). At last the compiled pieces are linked to
-//! an image (link.rs); compile.rs has all of these steps in order. The image is kept (images.rs), and placed for each machine
-//! that loads the unit.
+//! (`mote_vm/tests/layers.rs` checks this). A unit is analysed as a whole first: what its functions usually return and are passed
+//! (unit_facts.rs), by following the kinds of values (kinds.rs, range.rs) through each of its functions and behaviours
+//! (dataflow.rs, transfer.rs). Then each function and behaviour becomes a function of Cranelift's (body/), with the loops that it
+//! counts unrolled (counted_loops.rs, loop_nest.rs, intervals.rs, linear.rs). At last the compiled pieces are linked to an image
+//! (link.rs); compile.rs has all of these steps in order. The image is kept (images.rs), and placed for each machine that loads
+//! the unit.
 //!
 //! Invariants:
-//! 1. What is compiled has no larger frame than the machine has stack for ([`mote_vm::native::LARGEST_FRAME`]), and takes
-//!    the compiler a bounded time (subject.rs). Larger code is refused, and left to the interpreter.
+//! 1. No compiled code has a larger frame than the machine has stack for ([`mote_vm::native::LARGEST_FRAME`]), and takes the
+//!    compiler a bounded time (subject.rs). Larger code is refused, and left to the interpreter.
 
 mod host;
 

@@ -1,7 +1,8 @@
 //! Linking: compiled pieces become one image, in which they call each other.
 //!
-//! An image is of no machine. Where its code has the word of something that each machine has elsewhere, a slot or a constant in
-//! the heap, it says so ([`Reference`]), and that word is filled in when the image is placed for a machine.
+//! An image does not belong to any machine. Where its code contains the address of something that each machine has elsewhere, a
+//! slot or a constant in the heap, it records that ([`Reference`]), and that word is filled in when the image is placed for a
+//! machine.
 use cranelift_codegen::binemit::Reloc;
 use cranelift_codegen::ir::{ExternalName, Function, UserExternalName};
 use cranelift_codegen::{CompiledCode, FinalizedRelocTarget};

@@ -1,4 +1,4 @@
-//! How the fast body computes a primitive, by what is known of its operands.
+//! How the fast body computes a primitive, based on what is known about its operands.
 use super::facts::Knowledge;
 use super::kinds::Kinds;
 use mote_vm::code::ir::Operand;

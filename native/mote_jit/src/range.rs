@@ -1,4 +1,4 @@
-//! Ranges of integers: what comparisons have said of a value, and what follows for sums.
+//! Ranges of integers: what comparisons have shown about a value, and what follows for sums.
 //!
 //! Ends may be beyond the integers that fit: then a sum may be, too.
 use mote_vm::terms::prim::primitive::Primitive;

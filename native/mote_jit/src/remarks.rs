@@ -1,5 +1,5 @@
-//! Remarks on a unit: where its native code asks helpers, and where it guesses what kind of number something is. For
-//! people who wonder why their code is not faster; nothing is compiled for it.
+//! Remarks on a unit: where its native code asks helpers, and where it guesses what kind of number something is. They are for
+//! people who wonder why their code is not faster. Nothing is compiled to make them.
 use super::dataflow::Dataflow;
 use super::facts::Knowledge;
 use super::kinds::Kinds;

@@ -1,9 +1,9 @@
 //! Stubs: how native code makes its rare calls of helpers. A stub preserves every register.
 //!
 //! For a plain call, the code around it would have to keep values that live across the call on the stack, or in registers
-//! that it saves at its start, whether it ever comes to that call or not. A stub saves what the helper may change, and
-//! only when it is called. Operands and answer are passed in the turn: such a call cannot return a value, and arguments
-//! would force their sources into certain registers. The stubs are made once and live as long as the process.
+//! that it saves at its start, whether or not it ever reaches that call. A stub saves what the helper may change, and only when
+//! it is called. Operands and answer are passed in the turn: such a call cannot return a value, and arguments would force their
+//! sources into certain registers. The stubs are made once and live as long as the process.
 use super::host;
 use super::link::{link, Piece};
 use cranelift_codegen::control::ControlPlane;

@@ -1,8 +1,8 @@
-//! A code to be looked at, with what is known of the functions of its unit.
+//! One function or behaviour under analysis, with what is known about the functions of its unit.
 //!
 //! Invariants:
-//! 1. A code is looked at, and compiled, only if that takes little: what the compiler does grows with the registers that
-//!    each instruction has to keep ([`LARGEST_SPREAD`]). Larger code is refused before any of it is done.
+//! 1. Code is analysed and compiled only if that takes little time: the compiler's work grows with the registers that each
+//!    instruction has to keep ([`LARGEST_SPREAD`]). Larger code is refused before any of this begins.
 use super::kinds::Kinds;
 use super::live::{live, Registers};
 use mote_vm::code::ir::{Instr, Label};

@@ -1,4 +1,4 @@
-//! What holds after an instruction, by what held before it.
+//! What holds after an instruction, given what held before it.
 use super::facts::{Fact, Knowledge, Known, Order};
 use super::kinds::Kinds;
 use super::plan::{takes_floats, Plan};

@@ -1,5 +1,5 @@
-//! What the functions of a unit are to each other: what they usually answer and are passed, and which of them answer
-//! floats as they are. Found by trying, before any of them is compiled. Nothing rests on it but speed: it is tested.
+//! How a unit's functions call each other: what they are usually passed and usually return, and which of them return floats
+//! unboxed. Found by trying, before any of them is compiled. Only speed depends on it, because the code tests it.
 use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::subject::{fits, UnitFacts};

@@ -6,7 +6,7 @@
 //!
 //! The folders below are listed from the bottom to the top: each uses those before it and none of those after it
 //! (`mote_vm/tests/layers.rs` checks this too). A call of Elixir begins in `nifs`; `enter` finds its target and `codec` writes
-//! what it carries for the machine. What an actor sends to a process begins in `deliver`, and `codec` makes its terms.
+//! what it carries for the machine. A message from an actor to a process begins in `deliver`, and `codec` makes its terms.
 
 /// Terms of the BEAM, wherever they are: looked into, made, kept, sent.
 mod term;

@@ -1,6 +1,6 @@
 //! An axis: where a value lies on it, where its ticks are, what is written there.
 //!
-//! On a logarithmic one everything is computed with logarithms, so that its ticks are multiples of something, too.
+//! On a logarithmic axis everything is computed with logarithms, so that its ticks are evenly spaced, too.
 use crate::figure::Scale;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! A figure on any of plotters' backends.
 //!
-//! The colours of series can be told from each other by those who see few, on white and on black ground; everything
-//! else is black on white, which a page may change by its style sheet.
+//! The colours of series can be told apart by colour-blind readers, on white and on black ground; everything else is black on
+//! white, which a page may change by its style sheet.
 use crate::axis::Axis;
 use crate::figure::{Figure, Kind, Legend, Point};
 use plotters::coord::Shift;

@@ -29,7 +29,7 @@
 //!
 //! # An example
 //!
-//! A machine with one sponsor, which has one dispatch thread, runs one turn. Its code comes as a unit; the compiler in
+//! A machine with one sponsor, which has one dispatch thread, runs one turn. Its code comes as a unit. The compiler in
 //! `lib/mote/behaviour` makes such units, and so does `tests/support/encode.rs`.
 //!
 //! ```

@@ -1,5 +1,5 @@
-//! Inline operations on binaries: integers and parts of slices, at whole bytes. A loop over a binary has a slice of it in its hands
-//! from the second step on; everything else is asked for, in the same code, so nothing leaves the fast body here.
+//! Inline operations on binaries: integers and parts of slices, at whole bytes. A loop over a binary works on a slice of it from
+//! the second step on; anything else goes to a helper, in the same code, so nothing leaves the fast body here.
 //!
 //! The inlined code does what terms/prim/binaries.rs and the heap's `slice` do for the same arguments.
 use super::positions::PositionIn;

@@ -7,8 +7,8 @@
 //! bit      31  borrowed from when there were none
 //! ```
 //!
-//! So a call takes one subtraction and one test, and a return one addition. Both are spent where the call is, and which
-//! of them ended is asked in the order in which the interpreter asks it: fuel first.
+//! So a call takes one subtraction and one test, and a return one addition. Both are spent at the call, and which of them ran out
+//! is tested in the order in which the interpreter tests it: fuel first.
 use super::{trusted, Body};
 use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;

@@ -5,9 +5,9 @@
 //! functions disappears: floats are not turned into words, and what is known is not tested again.
 //!
 //! An inlined function is an activation of its own: its registers, what is known of them, its fast and its slow body. It
-//! comes back to its caller's fast body with the usual answer, and to the caller's slow one with any other. An inlined
-//! loop is entered once. Where it would be entered again, with the next slice of fuel or by the slow body, the function
-//! is called instead, so that what is known of the arguments stays true.
+//! comes back to its caller's fast body with the usual result, and to the caller's slow body with any other. An inlined loop is
+//! entered once. Where it would be entered again, with the next slice of fuel or by the slow body, the function is called
+//! instead, so that what is known of the arguments stays true.
 use super::activation::Activation;
 use super::{Body, Mode};
 use crate::dataflow::Dataflow;

@@ -2,9 +2,9 @@
 //! analysed.
 //!
 //! Each round is a **lane**, with activations of its own for all that it calls in line. All lanes first run up to an
-//! inner loop. The rounds of that loop are then made once, each for all lanes, and so on. What needs the results of the
-//! round before comes last, one lane after the other. So there are as many independent chains of operations as lanes, and
-//! while one chain waits for a result, the processor goes on with the others. Each lane computes what its round would.
+//! inner loop. The rounds of that loop are then made once, each for all lanes, and so on. Code that needs the results of the
+//! previous round comes last, lane by lane. So there are as many independent chains of operations as lanes, and while one chain
+//! waits for a result, the processor goes on with the others. Each lane computes what its round would.
 //!
 //! Such a group is like any other (unroll.rs): fuel and depth for all that it calls are there before it begins.
 use super::activation::Activation;

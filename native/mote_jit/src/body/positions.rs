@@ -1,12 +1,12 @@
-//! Where the next cell and the next event go: in machine registers from where they are first needed until somebody else
-//! may look at the turn.
+//! Where the next cell and the next event go: in machine registers from where they are first needed until other code may look at
+//! the turn.
 //!
 //! Invariants:
 //! 1. A position that is `held` is in its variables, on every path to the current point. One that has `moved` may differ
 //!    from the turn's field.
 //! 2. The fields are right wherever anything but the code at hand reads them: in helpers, in calls, at labels, at the end of
 //!    the turn. A turn that stops is undone, so there they need not be.
-//! 3. The ends of the room only change in helpers and calls.
+//! 3. The ends of the free memory only change in helpers and calls.
 use super::{trusted, Body};
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};

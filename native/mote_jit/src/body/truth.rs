@@ -1,4 +1,4 @@
-//! Comparisons and type tests: truth values, which are words only where they are asked for as such.
+//! Comparisons and type tests: truth values, which become words only where a word is needed.
 use super::{Body, Mode};
 use crate::kinds::Kinds;
 use crate::stubs::Seldom;

@@ -1,7 +1,7 @@
 //! Values of a machine on the way out to the BEAM.
 //!
 //! A value is walked with a stack of its own and built from the leaves up on a second one; nesting costs memory,
-//! never native stack. What an aborted turn has made becomes `%Mote.Uncommitted{}`, which is nobody's address.
+//! never native stack. Anything that an aborted turn has made becomes `%Mote.Uncommitted{}`, which is not an address.
 use crate::codec::budget::MOST_KEPT;
 use crate::codec::carried;
 use crate::held::bridge::pin;

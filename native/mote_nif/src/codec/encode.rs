@@ -4,17 +4,17 @@
 //! what it visits; on a normal scheduler it gives up after [`NORMAL`] and is done again on a dirty one.
 //!
 //! A long binary is shared with the BEAM, not copied. But it may be part of a longer one that it keeps alive, and a NIF cannot
-//! see that. So the walk gives up at the first one, and is done again with what the calling process has found out: for each
-//! long binary how long what it keeps is.
+//! see that. So the walk gives up at the first one, and is repeated with what the calling process has found out: for each long
+//! binary, the length of the binary that it keeps alive.
 //!
 //! Invariants:
-//! 1. Nothing is walked or built on a normal scheduler for longer than that, and what is counts as work of the process: so
-//!    one that goes on and on is interrupted as any other.
-//! 2. A binary is shared only if what it keeps is known, and at most [`MOST_KEPT`] times its own bytes; it is charged with
-//!    all of that. Any other is copied, also one whose bytes do not begin with a byte, or whose last byte is not whole.
-//! 3. A function is charged with all that the binaries keep which it has captured.
-//! 4. Of a term for which the machine has no memory, little is copied: it is looked for now and then, and before a long
-//!    binary is copied. What is shared in a term is written as often as it is there, so no size of the term says it before.
+//! 1. Nothing is walked or built on a normal scheduler for longer than that, and the work counts as work of the process: so a
+//!    process that goes on and on is interrupted like any other.
+//! 2. A binary is shared only if the length that it keeps alive is known, and at most [`MOST_KEPT`] times its own; it is charged
+//!    for all of that. Any other is copied, including one that does not begin at a byte, or whose last byte is not whole.
+//! 3. A function is charged with everything that the binaries it has captured keep alive.
+//! 4. Little of a term is copied if the machine has no memory for it: that is checked now and then, and before a long binary is
+//!    copied. A shared part of a term is written once for each place, so the size of the term does not tell in advance.
 use crate::codec::budget::{place, spent, Kept, Means, Unwritten, LOOK, MOST_KEPT, NORMAL};
 use crate::codec::made::Made;
 use crate::held::far::{Far, FarKind};

@@ -1,4 +1,4 @@
-//! What a turn that is away has made, and the machine has not yet: as the terms of its effects name it.
+//! Things an away turn has created that the machine has not created yet, under the names that the terms of its effects use.
 use crate::term::atoms::{self, names};
 use crate::term::read;
 use mote_vm::base::atom::Atom as VmAtom;

@@ -1,4 +1,4 @@
-//! The addresses and customers in a term: what a message says of itself when it goes to another node.
+//! The addresses and customers in a term: what a message declares when it goes to another node.
 use crate::term::atoms::names;
 use crate::term::read::{is_struct, list_cell, map_size, tuple};
 use rustler::{MapIterator, Term};

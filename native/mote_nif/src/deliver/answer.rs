@@ -1,4 +1,5 @@
-//! Answers to questions: to the process that waits, by the call that has asked, or into the value of a future.
+//! Answers to questions: as a message to the process that waits, as the result of the call that has asked, or into the value of a
+//! future.
 use crate::codec::decode::Decoder;
 use crate::deliver::at_once;
 use crate::deliver::mail;

@@ -1,10 +1,10 @@
-//! What a call returns by itself: while a process asks and its own thread runs the turns that lead to the answer, the answer
-//! becomes a term of that very call. No message is sent, and nobody waits for one.
+//! Answers that a call returns without a message: while a process asks and its own thread runs the turns that lead to the answer,
+//! the answer becomes a term of that very call, and nothing waits.
 //!
 //! Invariants:
 //! 1. Only the thread that runs the call finds it here, and only while it is in [`during`]: so the environment is that of
 //!    a NIF that has not returned.
-//! 2. Whoever leaves something here has claimed the question: so it is left once.
+//! 2. A thread that leaves an answer here has claimed the question, so it is left once.
 use crate::codec::decode::Decoder;
 use crate::held::call::CallOutcome;
 use crate::held::question::Question;

@@ -1,4 +1,4 @@
-//! What becomes of messages to foreign values, and what they are to the machine besides.
+//! What happens to messages to foreign values, and how else the machine uses these values.
 use crate::codec::repack::repack;
 use crate::deliver::mail;
 use crate::held::far::Far;

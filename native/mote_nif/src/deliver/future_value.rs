@@ -1,4 +1,4 @@
-//! Filling futures, and telling those who wait for them.
+//! Filling futures, and notifying the processes that wait for them.
 use crate::codec::budget::LARGE;
 use crate::codec::decode::Decoder;
 use crate::deliver::mail::tell;

@@ -1,8 +1,9 @@
 //! Mail: messages from actors to processes that are sent by the machine's postman, a process of its own.
 //!
-//! To send a message costs a dispatch thread several times what it costs a scheduler. The allocator of such threads is shared
-//! and locked, also by whoever frees the message, and the receiver must be kept from ending meanwhile. So a dispatch thread
-//! sends occasional messages itself, and leaves what comes in a rush here, in one row of words that the postman sends from.
+//! Sending a message costs a dispatch thread several times what it costs a scheduler. The allocator of such threads is shared and
+//! locked, also by the thread that frees the message, and the receiver must be kept from ending meanwhile. So a dispatch thread
+//! sends occasional messages itself, and leaves messages that come in a rush here, in one row of words that the postman sends
+//! from.
 //!
 //! The BEAM lets native code send to processes of its own node only. A message for another node goes to the postman as a
 //! message, `{:mote_abroad, target, message}`, in the order in which it was sent; the postman passes it on. The target is a pid,
@@ -13,9 +14,9 @@
 //!    those that follow wait as well. It is among the `receivers` from before its messages can be taken until they have
 //!    been sent; and their sender makes no difference to the BEAM (term/send.rs, invariant 1).
 //! 2. No wake-up is lost: the postman clears `told` only when it finds nothing, under the lock.
-//! 3. Nothing is lost: what the postman leaves behind is sent by the process that joins the
-//!    machine, whose threads have ended then.
-//! 4. What waits is outstanding for the machine, from before it can be taken until it has been sent.
+//! 3. Nothing is lost: messages that the postman leaves behind are sent by the process that joins the machine, whose threads have
+//!    ended then.
+//! 4. A waiting message is outstanding for the machine, from before it can be taken until it has been sent.
 use crate::codec::decode::Decoder;
 use crate::codec::letters::build;
 use crate::deliver::message::post;

@@ -1,5 +1,4 @@
-//! Many messages in one call. They are written one after the other and enter together; the caller goes
-//! on with the rest.
+//! Many messages in one call. They are written one by one and enter together; the caller continues with the rest.
 use crate::codec::budget::{spent, Means};
 use crate::codec::encode::Writer;
 use crate::enter::target::refusal;

@@ -1,4 +1,4 @@
-//! What actors are made of.
+//! Creating actors: their behaviours and captures.
 use crate::codec::budget::{spent, Means};
 use crate::codec::encode::Writer;
 use crate::held::handle::Handle;

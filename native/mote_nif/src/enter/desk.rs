@@ -1,4 +1,4 @@
-//! How turns of a beam sponsor have ended: what a worker says of them enters the machine.
+//! How turns of a beam sponsor have ended: a worker's report enters the machine.
 use crate::codec::budget::Means;
 use crate::codec::encode::Writer;
 use crate::enter::effects::{effects, EffectsError};

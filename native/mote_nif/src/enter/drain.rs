@@ -1,7 +1,7 @@
 //! Waiting until a machine has nothing to do.
 //!
-//! The notification comes from whichever thread is busy last, or stops the machine: one of its own, or a scheduler. A waiter
-//! that is forgotten must be notified as well. So dropping a resource is the notification.
+//! The notification comes from the thread that is busy last, or that stops the machine: one of the machine's own, or a scheduler.
+//! A waiter that is forgotten must be notified as well. So dropping a resource is the notification.
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::atoms::names;

@@ -1,7 +1,8 @@
-//! What a turn has done while away, on its way in.
+//! The effects of an away turn, on their way in.
 //!
-//! What it has made, actors and timers, the machine has not made yet. In its effects stand, for an actor,
-//! `%Mote.Reference.Address{}`, whose id is a part of the number of the turn and the place among the actors, and for a timer a plain reference.
+//! The machine has not created yet the actors and timers that the turn has created. In the effects, an actor is a
+//! `%Mote.Reference.Address{}`, whose id is a part of the turn's number and the place among the actors, and a timer is a plain
+//! reference.
 use crate::codec::budget::Means;
 use crate::codec::encode::Writer;
 use crate::codec::made::Made;

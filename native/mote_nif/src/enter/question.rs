@@ -1,4 +1,4 @@
-//! Asking: the customer goes with the request, its other side to the process that asks.
+//! Asking: the customer goes with the request, and its other side to the process that asks.
 use crate::codec::budget::Means;
 use crate::codec::encode::Writer;
 use crate::deliver::at_once;

@@ -1,14 +1,13 @@
-//! Work that takes long, such as dropping a large term or notifying many processes, and that comes up on a thread of the BEAM
-//! which must not be held up. A separate thread does it.
+//! Errands: work that takes long, such as dropping a large term or notifying many processes, and that comes up on a thread of the
+//! BEAM which must not be held up. A separate thread does it.
 //!
-//! Destructors and monitors are called on normal schedulers, wherever what they are for was used; so what they find to be
-//! large they leave here.
+//! Destructors and monitors are called on normal schedulers, wherever the resource was used. So they leave large work here.
 //!
 //! Invariants:
-//! 1. Jobs are done one after the other, in the order in which they came, by that thread; or, where the
-//!    system refuses a thread, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the
-//!    lock, and says so there.
-//! 2. The library is not unloaded under the thread: from the first job on, it holds a resource of its own for ever.
+//! 1. Errands are run one after the other, in the order in which they came, by that thread; or, where the system refuses a
+//!    thread, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the lock, and
+//!    says so there.
+//! 2. The library is not unloaded under the thread: from the first errand on, it holds a resource of its own forever.
 use parking_lot::{Condvar, Mutex};
 use rustler::{Resource, ResourceArc};
 use std::collections::VecDeque;
@@ -17,22 +16,22 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// This many parts are a tenth of a millisecond's work, or less: they are no reason to come here.
+/// Up to this number of parts take a tenth of a millisecond or less, and are dropped where they are.
 pub const FEW: usize = 1_000;
 
-/// How long the thread waits for another job.
+/// How long the thread waits for another errand.
 const IDLE_AT_MOST: Duration = Duration::from_secs(10);
 
 type Errand = Box<dyn FnOnce() + Send>;
 
 struct Errands {
-    jobs: VecDeque<Errand>,
+    waiting: VecDeque<Errand>,
     /// The thread is there, and looks again before it goes.
     attended: bool,
 }
 
 static ERRANDS: Mutex<Errands> = Mutex::new(Errands {
-    jobs: VecDeque::new(),
+    waiting: VecDeque::new(),
     attended: false,
 });
 
@@ -44,12 +43,12 @@ struct Pin;
 #[rustler::resource_impl]
 impl Resource for Pin {}
 
-/// Has it done, some time soon. Waits for nobody.
-pub fn aside(job: impl FnOnce() + Send + 'static) {
+/// Has it run soon, without waiting.
+pub fn aside(errand: impl FnOnce() + Send + 'static) {
     static PIN: OnceLock<ResourceArc<Pin>> = OnceLock::new();
     PIN.get_or_init(|| ResourceArc::new(Pin));
     let mut errands = ERRANDS.lock();
-    errands.jobs.push_back(Box::new(job));
+    errands.waiting.push_back(Box::new(errand));
     let attended = std::mem::replace(&mut errands.attended, true);
     drop(errands);
     if attended {
@@ -58,8 +57,8 @@ pub fn aside(job: impl FnOnce() + Send + 'static) {
     }
     let builder = thread::Builder::new().name("mote-aside".into());
     if builder.spawn(attend).is_err() {
-        while let Some(job) = next(false) {
-            run(job);
+        while let Some(errand) = next(false) {
+            run(errand);
         }
     }
 }
@@ -73,23 +72,23 @@ pub fn let_go<T: Send + 'static>(it: T, parts: usize) {
 }
 
 fn attend() {
-    while let Some(job) = next(true) {
-        run(job);
+    while let Some(errand) = next(true) {
+        run(errand);
     }
 }
 
-fn run(job: Errand) {
-    // What fails there is for nobody to see, and no reason not to do the others.
-    let _ = catch_unwind(AssertUnwindSafe(job));
+fn run(errand: Errand) {
+    // If one fails, the others still run; there is no one to report the failure to.
+    let _ = catch_unwind(AssertUnwindSafe(errand));
 }
 
-/// The next job; if there is none, nobody attends any more.
+/// The next errand; if there is none, nobody attends any more.
 fn next(patient: bool) -> Option<Errand> {
     let mut errands = ERRANDS.lock();
-    if patient && errands.jobs.is_empty() {
+    if patient && errands.waiting.is_empty() {
         CALLED.wait_for(&mut errands, IDLE_AT_MOST);
     }
-    let job = errands.jobs.pop_front();
-    errands.attended = job.is_some();
-    job
+    let errand = errands.waiting.pop_front();
+    errands.attended = errand.is_some();
+    errand
 }

@@ -1,4 +1,4 @@
-//! The way from a running machine to its resource. deliver/bridge.rs has what comes by it.
+//! The way from a running machine to its resource. deliver/bridge.rs has the reports that use it.
 use crate::held::desk::Desk;
 use crate::held::machine::{MachineResource, Reports};
 use crate::held::mailbox::Mail;

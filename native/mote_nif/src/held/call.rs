@@ -1,10 +1,10 @@
-//! The answer of a call: of a process that asks and waits at once.
+//! The answer to a call, that is to a process that asks and waits at once.
 //!
 //! An answer that comes while the call itself runs the turn is returned by it (deliver/at_once.rs). Otherwise the call ends
 //! without one, and its process begins to wait for a message, with a tag that it makes just then.
 //!
 //! Invariant: an answer that comes in between is kept here. Under the lock there is either the tag, and the answer becomes a
-//! message, or the answer, and whoever brings the tag takes it.
+//! message, or the answer, and the process that brings the tag takes it.
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use parking_lot::Mutex;

@@ -1,10 +1,10 @@
-//! Where turns that run outside of the machine wait for workers, processes of the BEAM; one for each sponsor whose turns do. Who
-//! takes which turn is decided by [`Places`]; this file has its lock, clocks and messages.
+//! Where turns that run outside of the machine wait for workers, processes of the BEAM; one for each sponsor of such turns.
+//! [`Places`] decides which worker takes which turn; this file has its lock, clocks and messages.
 //!
 //! Invariants:
 //! 1. Nothing is sent, and nothing that was held is let go of, while the lock is held.
-//! 2. What waits is charged to the machine's memory.
-//! 3. Whoever takes a turn that may call any Elixir takes no other: its process is as clean as when it began.
+//! 2. Waiting turns are charged to the machine's memory.
+//! 3. A worker that takes a turn that may call any Elixir takes no other: so the process of such a turn is always clean.
 use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;

@@ -2,7 +2,7 @@
 //!
 //! The BEAM takes no notice of a reference that leaves a node or comes to one. So a message that goes from node to node says which
 //! it contains, each with a number, and the process that takes such messages in (lib/mote/far/porter.ex) puts a [`FarKey`] in
-//! place of what holds the actor at home. Its end says that nobody here has the reference any more.
+//! place of what holds the actor at home. When the far key ends, nothing here has the reference any more.
 //!
 //! Invariants:
 //! 1. A far key has the bytes of the key that it stands for: so two terms of one address are equal, wherever they came from.

@@ -1,5 +1,5 @@
-//! Terms of the BEAM that a machine carries without looking into them: processes, customers, what is of other machines, and
-//! every term that is not a value of the machine. deliver/foreign.rs says what becomes of messages to them.
+//! Terms of the BEAM that a machine carries without looking into them: processes, customers, references to other machines, and
+//! every term that is not a value of the machine. deliver/foreign.rs says what happens to messages to them.
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};

@@ -1,4 +1,4 @@
-//! The keys of addresses and timers: what Elixir has of an actor, and keeps it alive by.
+//! The keys of addresses and timers: what Elixir holds of an actor, which keeps it alive.
 use crate::held::machine::MachineResource;
 use mote_vm::base::ids::TimerId;
 use mote_vm::values::handles::Key;

@@ -1,10 +1,10 @@
-//! A machine as Elixir refers to it, from its start until nobody does any more.
+//! A machine as Elixir refers to it, from its start until nothing does any more.
 //!
 //! Invariants:
-//! 1. A running machine holds its own resource (the pin, in bridge.rs) until it was joined, so the library is never
-//!    unloaded under its threads. Whoever joined releases the pin.
-//! 2. Destructors run on any thread at any time: they only release, send, and set flags. A scheduler is not held up: what
-//!    is large when it goes, or has many receivers, they leave to another thread (aside.rs).
+//! 1. A running machine holds its own resource (the pin, in bridge.rs) until it was joined, so the library is never unloaded
+//!    under its threads. The process that joined it releases the pin.
+//! 2. Destructors run on any thread at any time: they only release, send, and set flags. A scheduler is not held up: destructors
+//!    of large things, or of things with many receivers, leave the work to another thread (aside.rs).
 use crate::held::bridge::Bridge;
 use crate::held::desk::Desk;
 use crate::held::mailbox::Mail;

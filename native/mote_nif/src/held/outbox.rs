@@ -1,4 +1,4 @@
-//! An outbox as its process has it, and as actors have it. What they put into it is in deliver/outbox.rs.
+//! An outbox as its process has it, and as actors have it. Putting messages into it is in deliver/outbox.rs.
 use crate::held::aside::let_go;
 use crate::held::machine::MachineResource;
 use crate::term::own_term::OwnTerm;

@@ -6,8 +6,8 @@
 //!    answers.
 //! 2. An abort answers a question only if it aborts a turn of the actor that was asked, and that turn was given the
 //!    customer. Another actor that the customer was passed on to may be one of several that have it: its abort is kept, and
-//!    told when the promise is broken.
-//!    The shard of a directory says which actor it passes a question on to: that one counts as asked.
+//!    reported when the promise is broken. The shard of a directory says which actor it passes a question on to: that one counts
+//!    as asked.
 use crate::held::call::Call;
 use crate::held::future_value::FutureValue;
 use crate::held::machine::MachineResource;

@@ -1,8 +1,8 @@
 //! Futures: a question whose answer is kept, for any process to look at, as often as it likes.
 //!
 //! A future is a [`Customer`](crate::held::question::Customer) like any other to the machine. Its answer goes to no
-//! mailbox but into a [`FutureValue`](crate::held::future_value::FutureValue); callers that wait for it are customers of
-//! their own, which are told when it is there.
+//! mailbox but into a [`FutureValue`](crate::held::future_value::FutureValue); callers that wait for it are customers of their
+//! own, which are notified when it is there.
 use crate::codec::budget::Means;
 use crate::deliver::future_value::send_to;
 use crate::enter::future::{future_within, kill, value_within, Environment};

@@ -1,9 +1,9 @@
 //! The functions of `Mote.Native`, and nothing else.
 //!
 //! A function that takes a term has up to three forms. The first, for normal schedulers, returns `:big` if the term is too large
-//! for them, and `:long` if it contains a long binary. The second is also told what these binaries keep alive
-//! (codec/encode.rs). The third, for dirty schedulers, may be told that or not. A function that copies what it takes or returns has
-//! two: the first returns `:big` if that would take too long on a normal scheduler.
+//! for them, and `:long` if it contains a long binary. The second also takes what these binaries keep alive (codec/encode.rs).
+//! The third, for dirty schedulers, takes it if it is known. A function that copies what it takes or returns has two: the first
+//! returns `:big` if that would take too long on a normal scheduler.
 
 /// A function in the two forms for normal schedulers, which differ in the [`Means`](crate::codec::budget::Means) that they
 /// write a term with. The text is the name that both have in Elixir.

@@ -1,4 +1,4 @@
-//! What goes to other nodes, and comes from them.
+//! Messages to other nodes, and from them.
 use crate::codec::budget::NORMAL;
 use crate::codec::references::references;
 use crate::held::far::FarKey;

@@ -1,4 +1,4 @@
-//! Outboxes: where a process takes what actors have sent it in batches, after one wake-up.
+//! Outboxes: a process takes messages of actors in batches, after one wake-up.
 use crate::codec::budget::{spent, NORMAL};
 use crate::codec::letters::build;
 use crate::held::large_letter::LargeLetter;

@@ -1,4 +1,4 @@
-//! Questions: whoever asks waits for one message, and gets no other, however late an answer comes.
+//! Questions: the asking process waits for one message, and gets no other, however late an answer comes.
 use crate::codec::budget::Means;
 use crate::enter::question::{answer_within, ask_within, call_within, wait_within};
 use crate::held::machine::MachineResource;

@@ -1,4 +1,4 @@
-//! What there is to say about the native code of a unit.
+//! Remarks about the native code of a unit.
 use crate::term::atoms::names;
 use mote_jit::{Topic, What};
 use mote_vm::code::decode::decode;

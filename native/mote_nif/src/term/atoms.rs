@@ -1,7 +1,7 @@
 //! Atoms: terms of the BEAM and numbers of the machine, both ways.
 //!
-//! An atom's term is one word that is valid in every environment and for ever. The two tables below only grow; in
-//! front of each, every thread keeps the pairs that it used last.
+//! An atom's term is one word that is valid in every environment, forever. The two tables below only grow; in front of each,
+//! every thread keeps the pairs that it used last.
 use crate::term::read::word_of;
 use mote_vm::base::atom::Atom as VmAtom;
 use parking_lot::RwLock;

@@ -5,7 +5,7 @@
 //!
 //! Invariants:
 //! 1. Only one thread at a time writes to an environment: before it is shared, or under its nursery's lock.
-//! 2. A term never moves, and nothing of it changes, so it is read while others are written beside it.
+//! 2. A term never moves or changes, so it can be read while others are written beside it.
 use crate::term::send::send_as_nobody;
 use parking_lot::Mutex;
 use rustler::sys::{enif_alloc_env, enif_free_env, enif_make_copy, ErlNifEnv, ErlNifTerm};

@@ -1,7 +1,7 @@
 //! Patterns of messages: terms of atoms, numbers, binaries, tuples and lists, where `:_` stands for anything.
 //!
-//! Invariant: a pattern has no term in it. It is matched again and again, and to look into a term may take memory that only goes
-//! with its environment.
+//! Invariant: a pattern has no term in it. It is matched again and again, and looking into a term may take memory that is freed
+//! only with its environment.
 use crate::term::atoms::{self, names};
 use crate::term::read::{integer, list_cell, small_integer, tuple_elements};
 use mote_vm::base::atom::Atom as VmAtom;

@@ -1,9 +1,9 @@
 //! Sending terms to processes, from any thread.
 //!
 //! The BEAM keeps the messages of one sender to one process in order, and the sender is whose environment `enif_send` is
-//! given: a process, or nobody. Threads that are not the BEAM's are nobody and give null. Threads of the BEAM must not, so
-//! they give an environment that belongs to no process, like the one that a destructor is called with; nothing is ever
-//! written to it.
+//! given: a process, or nobody. Threads that are not the BEAM's count as nobody and pass null. Threads of the BEAM must not, so
+//! they give an environment that belongs to no process, like the one that a destructor is called with; nothing is ever written to
+//! it.
 //!
 //! Invariants:
 //! 1. What actors send is sent by nobody, whichever thread runs the turn or sends what was left: so one actor's messages to

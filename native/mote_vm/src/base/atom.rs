@@ -1,7 +1,7 @@
 //! Atoms: names interned once per process, compared by number.
 //!
-//! The table only grows, like the BEAM's. Making an atom takes a lock; reading a name takes none, for the order of atoms,
-//! and so that of the keys of maps, is by name.
+//! The table only grows, like the BEAM's. Making an atom takes a lock; reading a name takes none, because atoms, and so keys of
+//! maps, are ordered by name.
 use parking_lot::RwLock;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;

@@ -1,5 +1,5 @@
-//! A machine's time: since its start, by the system or moved by hand. Timers count it in milliseconds, behaviours in
-//! nanoseconds.
+//! A machine's time: counted from its start, by the system's clock or moved by hand. Timers count it in milliseconds, behaviours
+//! in nanoseconds.
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! What a dispatch thread has done, readable from anywhere without stopping it.
 //!
-//! Each counter has one writer, its thread, which publishes its private tally every batch of turns. Readers see
-//! values that are a batch old at most; sums over counters need not be of one moment.
+//! Each counter has one writer, its thread, which publishes its private tally every batch of turns. Readers see values that are
+//! at most a batch old; the parts of a sum need not be from the same moment.
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 macro_rules! counters {

@@ -1,7 +1,7 @@
 //! Threads that take turns at places of a test's choice: one runs at a time, and at each place chance decides which goes on.
 //! The same seed gives the same order, so a fault that needs an unlikely moment is found soon, and found again.
 //!
-//! Elsewhere these places are nothing.
+//! Outside of tests these places do nothing.
 
 /// Other threads may act here. The caller holds no lock that they may want.
 #[inline(always)]

@@ -3,14 +3,15 @@
 //! the tables of addresses that are held from outside.
 //!
 //! Anything that can be refused asks first (`take`): allocations of turns, messages and timers from outside or other machines,
-//! letters. Anything that was accepted and moves on cannot be refused, and takes all the same (`take_anyway`); it returns as
-//! much elsewhere within a batch of turns. A part of the limit is not for turns ([`Quota::for_blocks`]), so that a machine
-//! whose heaps are full can still be talked to.
+//! letters. Anything that was accepted and moves on cannot be refused, and takes in any case (`take_anyway`); it returns the same
+//! amount elsewhere within a batch of turns. A part of the limit is not for turns ([`Quota::for_blocks`]), so that a machine with
+//! full heaps can still receive messages.
 //!
 //! Invariants:
-//! 1. Everything taken is returned once, when what it was taken for goes: each kind of charge has a test here, or where it is made.
-//! 2. What one holder keeps is taken once for it, and once for each other holder that keeps it as well.
-//! 3. What only a collection frees hastens the next one, by as much as is taken (heap/pace.rs).
+//! 1. Everything taken is returned once, when the thing that it was taken for is freed: each kind of charge has a test here, or
+//!    where it is made.
+//! 2. Memory that several holders keep is taken once for each of them.
+//! 3. Memory that only a collection frees hastens the next one, by the amount taken (heap/pace.rs).
 //! 4. Memory that is taken in one piece is asked for before it is taken ([`Quota::fits`]), so the machine is never far beyond its limit.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;

@@ -1,15 +1,15 @@
-//! What primitives walk over: counted as they go, so that no walk goes on that the turn cannot pay for.
+//! The elements that primitives walk over, counted as they go, so that a walk ends when the turn cannot pay for more.
 //!
 //! Invariants:
-//! 1. What a primitive walks over is counted before it is walked over, or step by step: never a whole walk later, and
-//!    also where the walk comes to no answer.
+//! 1. The elements of a walk are counted before it, or step by step: never only after a whole walk, and also if the walk finds no
+//!    answer.
 //! 2. When more is counted than the turn has fuel for, or when the turn is to end, counting says no, from then on until the
-//!    turn has paid. The primitive then gives up at once; what it answers does not matter, for the turn that pays next is
-//!    aborted ([`Turn::pay_for_work`](crate::turns::turn::Turn)). So what the turn may still spend bounds what a primitive does:
-//!    a stand-in with little fuel gives up before it begins.
+//!    turn has paid. The primitive then gives up at once; its result does not matter, because the turn that pays next is aborted
+//!    ([`Turn::pay_for_work`](crate::turns::turn::Turn)). So what the turn may still spend bounds what a primitive does: a
+//!    stand-in with little fuel gives up before it begins.
 //! 3. Steps that are not counted one by one, but paid for by a price that is counted before (comparing keys to find a
-//!    place among others), look as often whether the turn is to end. There are at most as many times more of them as what
-//!    is searched has levels.
+//!    place among others), check whether the turn is to end just as often. Their number exceeds the counted ones at most by a
+//!    factor of the number of levels that are searched.
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Many messages from outside for one sponsor, in one piece: one lock, one look whether to wake, one row of words.
+//! Many messages from outside for one sponsor, in one piece: one lock, one decision whether to wake, one row of words.
 //!
 //! Invariant: the actors that the messages are for, and those in them, are held until the batch is in an inbox.
 use crate::base::sync::Mutex;

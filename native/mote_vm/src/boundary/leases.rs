@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! 1. Every heap in use is lent from here and comes back; the last one to come back after the end says so.
-//! 2. A collection begins and ends at a moment at which no caller has a heap (`while_all_rest`): so what a caller makes
-//!    is from before it, or live for it.
+//! 2. A collection begins and ends at a moment at which no caller has a heap (`while_all_rest`): so whatever a caller makes is
+//!    from before the collection, or counts as live in it.
 use crate::heap::block::BlockPool;
 use crate::heap::Heap;
 use parking_lot::{Condvar, Mutex};

@@ -1,6 +1,6 @@
 //! What leaves a heap and comes in: values packed as parcels, several of them as a batch, timers, what goes out to the
-//! world outside (outbox), who runs turns that are away (places.rs), how much may wait (room.rs), and the heaps that callers
-//! outside work in meanwhile (leases.rs).
+//! world outside (outbox), which workers run turns that are away (places.rs), how much may wait (room.rs), and the heaps that
+//! callers outside work in meanwhile (leases.rs).
 pub mod batch;
 pub(crate) mod leases;
 pub mod outbox;

@@ -1,12 +1,12 @@
-//! Who runs what at a desk of the embedder's, where turns that are away wait for workers: each turn is taken by one worker, and
-//! ends once. Without locks, clocks and messages, so that every order of steps can be tried (places/tests.rs).
+//! Assigns turns at a desk to workers. A desk belongs to the embedder; turns that are away wait there. Each turn is taken by one
+//! worker, and ends once. Without locks, clocks and messages, so that every order of steps can be tried (places/tests.rs).
 //!
 //! Invariants:
-//! 1. A turn waits, or runs, until it has ended once: whoever takes it out of `running` tells the machine how.
-//! 2. While turns wait, as many workers are `coming` to look: woken, or asked of the manager. `coming` is never more than there
-//!    are. One that dies on its way, or had died before it was woken, is made up for when the manager hears of it (`lost`), and
-//!    nowhere else: otherwise it would count twice.
-//! 3. Whoever takes a turn that is its last takes no other.
+//! 1. A turn waits, or runs, until it has ended once: the caller that takes it out of `running` tells the machine how.
+//! 2. While turns wait, the same number of workers are `coming` to look: woken, or requested from the manager. `coming` never
+//!    exceeds the number of workers. One that dies on its way, or had died before it was woken, is made up for when the manager
+//!    hears of it (`lost`), and nowhere else: otherwise it would count twice.
+//! 3. A worker that takes its last turn takes no other.
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::hash::Hash;

@@ -1,4 +1,4 @@
-//! Why what comes from outside does not enter.
+//! Why a message from outside is refused.
 
 /// Why a message from outside is not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,14 +8,14 @@
 //! Invariants:
 //! 1. A place is counted from before the message is in the inbox until its event has left the queue. Threads take
 //!    theirs off in batches, so the count is late, never low.
-//! 2. While somebody waits for room, nobody who comes later gets any: it is given in order, as permits, and a permit
-//!    is a place that is counted already. One that is dropped unused goes to the next.
+//! 2. While a caller waits for room, no later one gets any: it is given in order, as permits, and a permit is a place that is
+//!    counted already. One that is dropped unused goes to the next.
 //! 3. No room is left unoffered: a caller that returns places looks for waiters afterwards; one that adds a waiter looks for
 //!    places afterwards, each with a sequentially consistent fence between its two steps: so one of them sees the other.
 //!    While one caller grants permits, others leave it to that one, which looks again under the lock before it stops.
 //! 4. Places may be taken ahead (inbox.rs), never more than a sixteenth of those that are free: they count as taken, and
-//!    are returned with the next ones. A caller that uses one later checks again whether somebody waits.
-//! 5. A room that is closed gives permits to all who wait or come: they find out what has become of the sponsor by
+//!    are returned with the next ones. A caller that uses one later checks again whether another one waits.
+//! 5. A room that is closed gives permits to all callers that wait or come: they find out what has happened to the sponsor by
 //!    trying again.
 use crate::base::sync::{
     fence, AcqRel, Acquire, AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, Release, SeqCst,

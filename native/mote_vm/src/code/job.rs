@@ -1,4 +1,4 @@
-//! What the program and the compiler hand to each other.
+//! Compile jobs: what the program and the compiler hand to each other.
 use super::memory::CodeMemory;
 use super::slots::{BehaviourSlot, FunctionSlot};
 use super::verify::Verified;

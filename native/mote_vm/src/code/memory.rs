@@ -1,7 +1,7 @@
 //! Memory that holds machine code: written, then made executable and never written again.
 //!
 //! Invariants:
-//! 1. Nobody learns where code is before every core would run it as it was written (platform/code_pages.rs).
+//! 1. No address of code is published before every core would run the code as it was written (platform/code_pages.rs).
 use crate::platform::code_pages;
 
 /// The linked code of a unit.

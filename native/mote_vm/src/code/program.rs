@@ -3,8 +3,8 @@
 //! Invariants:
 //! 1. Slots, code and constants are never moved and live until the program is dropped: code refers to them by
 //!    pointer, actors by number.
-//! 2. A behaviour number is published in the table (release) before any slot hands it out, so whoever read it from
-//!    a slot (acquire) or from an actor that such a thread made finds its code.
+//! 2. A behaviour number is published in the table (release) before any slot hands it out, so a thread that read it from a slot
+//!    (acquire), or from an actor that such a thread made, finds its code.
 mod install;
 
 use super::entry::{absent, EntryPoint, IGNORED};

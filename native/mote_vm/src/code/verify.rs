@@ -18,16 +18,15 @@
 //! 6.  `0 < C <= 1_000_000`. A label lies after its instruction and below `C`; so no path visits an instruction twice.
 //! 7.  Every instruction is reachable (taking every branch as possible both ways), and no path runs past the end.
 //! 8.  Behaviours end in `done`, `ignore` or `abort`; functions in `return`, `tail_call` or `abort`.
-//! 9.  The operands of a primitive, call, create or become are as many as its arity or the import's; none has more
-//!     than 255.
+//! 9. A primitive, call, create or become has as many operands as its arity or the import's, and never more than 255.
 //! 10. An import whose module is the unit's own exists in it, as [`Verified::own_function`] and
 //!     [`Verified::own_behaviour`] say. No two functions, and no two behaviours, have the same name and arity.
 //! 11. A function without effects reaches, within the unit, neither an effect instruction nor `self`.
 //! 12. A behaviour flagged safe reaches, within the unit, neither `become` nor `become_sink`.
 //!
-//! What a unit cannot tell is left to whoever links units: 11 and 12 hold beyond the unit only if a function import of
-//! another module is bound to nothing but a function without effects and of the import's arity, a behaviour import to
-//! nothing but a behaviour with that many captures.
+//! The caller that links units has to check what a unit cannot show: 11 and 12 hold beyond the unit only if a function import of
+//! another module is bound to nothing but a function without effects and of the import's arity, a behaviour import to nothing but
+//! a behaviour with that many captures.
 
 use std::collections::HashMap;
 use std::ops::Deref;

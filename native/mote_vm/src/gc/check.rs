@@ -1,5 +1,5 @@
-//! Walks the heap again after marking, from the roots, one cell after the other, and insists that everything reachable
-//! is marked, but for constants of units that were loaded meanwhile. For stress and tests.
+//! Walks the heap again after marking, from the roots, cell by cell, and insists that everything reachable is marked, except
+//! constants of units that were loaded meanwhile. For stress and tests.
 use super::roots::RootVisitor;
 use crate::code::program::Program;
 use crate::heap::marks::is_marked;

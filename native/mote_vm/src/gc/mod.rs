@@ -7,10 +7,11 @@
 //! stand still once more, for the end. Nothing moves. Native frames never need scanning, because no turn runs when it
 //! begins.
 //!
-//! So what is live is what was reachable at the beginning, and what was made since:
-//! 1. Everything in a heap is immutable but an actor's two words; what these held at the beginning is read before the
-//!    first become changes them (turns/marking/barrier.rs).
-//! 2. Whatever is made while a collection marks counts as live, by the room that it is in (heap/mod.rs, invariant 5).
+//! So everything that was reachable at the beginning, or made since, is live:
+//! 1. Everything in a heap is immutable except an actor's two words; what these held at the beginning is read before the first
+//!    become changes them (turns/marking/barrier.rs).
+//! 2. Whatever is made while a collection marks counts as live, because the hole or block that it is in was marked in advance
+//!    (heap/mod.rs, invariant 5).
 //! 3. Queued events, handles and the contents of inboxes are shown as they were, though they change. Chunks of queues are
 //!    kept until they are marked (queue.rs), handles are noted down when they are released (handles.rs), and inboxes are
 //!    shown by the thread that drains them (inbox.rs).

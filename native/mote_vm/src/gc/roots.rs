@@ -10,8 +10,8 @@
 //!
 //! Nothing else: a collection begins between turns, when nothing is staged and no register means anything. Values
 //! on their way out are messages of a commit, which is part of a turn. An actor that the outside is about to
-//! create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). What
-//! is in a parcel that is still being written is held by it (parcel.rs, invariant 2).
+//! create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). A parcel that is
+//! still being written holds its contents (parcel.rs, invariant 2).
 use crate::threads::inbox::{Entry, Inbox, InboxItem};
 use crate::threads::shared::Machine;
 use crate::threads::thread::Dispatch;

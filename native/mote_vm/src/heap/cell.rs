@@ -3,9 +3,9 @@
 //! The header word: kind in the lowest byte, the class of a foreign value, the sign of an integer, the level of a map's node or what is
 //! known of a tuple in the next, a count above.
 //!
-//! A tuple that is [`CONSECUTIVE`] has the addresses of actors that lie one behind the other. So an element is computed instead of
-//! read, from the first one, and a large table of them need not be in the cache. Whoever writes such a header has compared all
-//! elements, so this makes no address that is not one of them.
+//! A tuple that is [`CONSECUTIVE`] has the addresses of actors that are consecutive in memory. So an element is computed instead
+//! of read, from the first one, and a large table of them need not be in the cache. The code that writes such a header has
+//! compared all elements, so every computed address is one of them.
 //!
 //! ```text
 //! tuple    header(class, n)  n values

@@ -1,5 +1,5 @@
-//! Memory for the chunks of one event queue, from the machine's blocks: so what queues take is within the quota, and
-//! what they give back is there for heaps.
+//! Memory for the chunks of one event queue, from the machine's blocks: so queues are within the quota, and memory that they give
+//! back is available to heaps.
 //!
 //! A small queue takes none of it: its first few chunks come from the system's allocator, and are not charged.
 //!

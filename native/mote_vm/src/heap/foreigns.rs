@@ -1,7 +1,7 @@
 //! Foreign values of a heap, and what they are charged with: what each keeps outside of all heaps (foreign.rs, invariant 1).
 //!
-//! That hastens collections as allocation does, because only they return it. Most of these values are small and made one
-//! with each message, so a heap charges some bytes ahead and pays from them.
+//! These charges hasten collections as allocation does, because only collections return them. Most of these values are small and
+//! made one with each message, so a heap charges some bytes ahead and pays from them.
 //!
 //! Invariants:
 //! 1. Every foreign cell is in `foreigns` exactly once, so that its reference is dropped exactly once. It is charged from

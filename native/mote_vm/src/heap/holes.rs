@@ -1,4 +1,4 @@
-//! Finding room between the marked granules of a block.
+//! Finding holes between the marked granules of a block.
 use super::marks::{Marks, FIRST, GRANULES, WORDS};
 use std::sync::atomic::Ordering::Relaxed;
 

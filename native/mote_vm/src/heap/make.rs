@@ -1,4 +1,4 @@
-//! What is made in the heap: a constructor for each kind of cell. All are `NONE` when the memory is exhausted.
+//! Making cells in the heap: a constructor for each kind. All return `NONE` when the memory is exhausted.
 use super::block::{GRANULE, PAYLOAD};
 use super::cell::{self, Kind, CONSECUTIVE};
 use super::{Heap, COPIED_BYTES};

@@ -16,8 +16,8 @@
 //! 3. A cell is completely written before its `Value` is handed out.
 //! 4. Between two collections mark bits do not change. Blocks up to `swept` are filled hole by hole in the order of
 //!    the cursor, the others are filled once: so no granule is given twice between two collections.
-//! 5. While a collection marks, the room that the allocator is in is marked in advance, hole by hole and block by
-//!    block: so what is made meanwhile is live for it, and no allocation has to think of it.
+//! 5. While a collection marks, the hole or block that the allocator fills is marked in advance, as a whole, when the allocator
+//!    comes to it. So everything made meanwhile is live for the collection, and no allocation has to take care of it.
 pub(crate) mod block;
 pub(crate) mod cell;
 pub(crate) mod chunks;

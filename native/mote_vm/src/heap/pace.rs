@@ -3,8 +3,9 @@
 //! - later while more is queued than then, in proportion, because most of it is still live;
 //! - later, too, while a long queue gets shorter, because little of it will soon be live;
 //! - earlier when the machine rests;
-//! - when memory ends;
-//! - now and then while a caller outside waits for an answer, because that caller must hear that nobody can give it any more.
+//! - when memory runs out;
+//! - now and then while a caller outside waits for an answer, because that caller must be notified if nothing can answer it any
+//!   more.
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 //! collection. A machine whose work comes in bursts would otherwise return its pages after each of them. A page that
 //! the system must find and clear again costs more than the actors that fit into it.
 //!
-//! A caller that asks for a collection wants memory back: then nothing is kept. Nor is it when nothing was collected for a
+//! A caller that asks for a collection wants memory back: then nothing is kept. The same holds when nothing was collected for a
 //! while. All numbers are hints that guard nothing, hence relaxed.
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What a collection does with one heap, when it begins to mark and when it has, and how the room that it finds is used.
+//! What a collection does with one heap, before and after marking, and how the holes and blocks that it finds are used.
 //!
 //! Called by the collector while the heap's thread stands still, except for allocation.
 use super::block::{Block, GRANULE, PAYLOAD};

@@ -1,7 +1,7 @@
 //! Everything that is alive, counted: actors by behaviour, and the actors that hold most.
 //!
-//! An actor **holds** its record, its captures, and whatever they reach without passing another actor; what several
-//! actors share belongs to the one that is met first. So the figures of all actors add up to what there is, less what
+//! An actor **holds** its record, its captures, and whatever they reach without passing another actor; a value that several
+//! actors share belongs to the one that is met first. So the figures of all actors add up to everything that is live, except what
 //! only messages on their way hold.
 use super::survey::Survey;
 use super::{greatest, BehaviourName, Figure};

@@ -1,10 +1,10 @@
 //! Looking inside of a running machine: what its actors are, hold and wait for.
 //!
-//! Nothing is kept for it: an actor has 16 bytes and no counters. An answer is found when somebody asks:
+//! Nothing is recorded for it: an actor has 16 bytes and no counters. Answers are computed on demand:
 //! - about one actor, by one thread between two of its turns (inspect.rs);
 //! - about all of them, while all threads stand still (survey.rs): from their queues (waiting.rs), or by a walk over
 //!   everything that can be reached (census.rs, graph.rs);
-//! - or by counting turns for a while (watch.rs).
+//! - or by counting turns for a while (watching/watch.rs, put together by turn_counts.rs).
 pub mod census;
 pub(crate) mod extent;
 pub mod graph;

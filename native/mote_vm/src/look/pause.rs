@@ -1,6 +1,6 @@
 //! Holding a machine still, and letting it run turn by turn.
 //!
-//! A paused thread goes on taking in what comes and answering looks; it runs no turns.
+//! A paused thread goes on taking in messages and answering looks; it runs no turns.
 use crate::base::atom::Atom;
 use crate::threads::inbox::Entry;
 use crate::threads::shared::Machine;

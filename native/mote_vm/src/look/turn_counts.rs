@@ -1,4 +1,4 @@
-//! What was counted of the turns of a while (watching/watch.rs), put together.
+//! The counts of turns over a period (watching/watch.rs), put together.
 use super::survey::Survey;
 use super::{greatest, BehaviourName, Figure};
 use crate::values::actor::{Actor, BehaviourId};

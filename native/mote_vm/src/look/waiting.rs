@@ -1,4 +1,4 @@
-//! How many events wait, and for whom. Nothing is parked on actors: their events are in queues and inboxes.
+//! How many events wait, and for which actors. Nothing is parked on actors: their events are in queues and inboxes.
 use crate::threads::inbox::{Entry, InboxItem};
 use crate::threads::shared::Machine;
 use crate::threads::station::Station;

@@ -1,7 +1,8 @@
 //! One machine, from start to stop, as its embedder sees it.
 //!
 //! What its threads know of it is in threads/shared.rs. Here, [`sponsors`] starts and ends threads, [`creating`] makes
-//! actors for callers, [`outside`] is what those do with them, [`time`] has clock and timers, and [`traces`] shows turns to others.
+//! actors for callers, [`outside`] is what these callers do with actors, [`time`] has clock and timers, and [`traces`] shows
+//! turns to others.
 //!
 //! Invariants:
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the

@@ -1,4 +1,4 @@
-//! What the outside does with actors: creates them, sends to them, looks at them, holds them.
+//! What the outside does with actors: it sends to them, looks at them and holds them. Creating them is in creating.rs.
 //!
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;

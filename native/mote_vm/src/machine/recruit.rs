@@ -1,5 +1,5 @@
-//! A system thread that waits for what it is to run: all threads of a sponsor are there before the first one begins, so
-//! that a sponsor has all of them or there is no sponsor.
+//! A system thread that waits for its work: all threads of a sponsor are there before the first one begins, so that a sponsor has
+//! all of them or there is no sponsor.
 use crate::native::STACK_BYTES;
 use crate::platform::cores;
 use crate::threads::shared::Ending;

@@ -1,8 +1,8 @@
 //! What native code calls: the slow paths, in Rust.
 //!
-//! Each asks the function that the interpreter asks, so that both tiers mean the same. None unwinds: a panic is kept
-//! in [`Turn::halt`], and the answer is "stop", 0 (mod.rs, invariant 2). The turn that native code hands over is the
-//! one that it was called with; nothing else refers to it meanwhile.
+//! Each calls the function that the interpreter calls, so that both tiers compute the same. None unwinds: a panic is kept in
+//! [`Turn::halt`], and the answer is "stop", 0 (mod.rs, invariant 2). The turn that native code hands over is the one that it was
+//! called with; nothing else refers to it meanwhile.
 use super::layout::NO_ANSWER;
 use crate::base::atom::Atom;
 use crate::terms::prim;

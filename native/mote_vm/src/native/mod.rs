@@ -1,16 +1,16 @@
-//! Native code: what the machine and a compiler of its units agree on, and who runs what.
+//! Native code: what the machine and a compiler of its units agree on, and which tier runs what.
 //!
 //! A behaviour becomes one function that runs a whole turn, a function of the language one that is called. Both work
-//! on the same [`Turn`](crate::turns::turn::Turn), heap and queue as the interpreter, and what they do not do in line they
-//! ask the same functions for (helpers.rs). They are made by a [`compiler`], which is another crate's: `mote_jit`. It takes
-//! what it has to know of this one from here, and what this module makes public is for nobody else. What is compiled inline,
-//! and when the code gives up, is described in guides/native.md.
+//! on the same [`Turn`](crate::turns::turn::Turn), heap and queue as the interpreter, and for everything that is not in line they
+//! call the same functions (helpers.rs). They are made by a [`compiler`], which is another crate's: `mote_jit`. It takes what it
+//! has to know of this one from here, and what this module makes public is for that crate alone. What is compiled inline, and
+//! when the code gives up, is described in guides/native.md.
 //!
 //! Invariants:
 //! 1. Native code holds no value across turns: collections happen between turns.
 //! 2. Nothing unwinds through a native frame: helpers catch what panics and carry it to the turn boundary.
-//! 3. A turn is undone and run again by the interpreter when its native code cannot go on. So whatever is not
-//!    compiled, not yet or never, is the interpreter's, and the outcome of a turn does not depend on the tier.
+//! 3. A turn is undone and run again by the interpreter when its native code cannot go on. So the interpreter runs whatever is
+//!    not compiled, yet or ever, and the outcome of a turn does not depend on the tier.
 //! 4. No native frame is larger than [`LARGEST_FRAME`], or [`LARGEST_BEHAVIOUR_FRAME`]; what would have a larger one is
 //!    refused. Refused code is the interpreter's.
 //! 5. Code memory is written first and made executable afterwards, never both; it lives as long as the program. Each machine

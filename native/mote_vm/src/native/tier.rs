@@ -1,7 +1,7 @@
 //! Which tier runs a behaviour, and the thread that compiles.
 //!
-//! A new behaviour is interpreted until its native code is ready: nobody waits for the compiler. The thread is there
-//! only while there is something to compile. Code that was compiled before, for another machine, is ready at once.
+//! A new behaviour is interpreted until its native code is ready: nothing waits for the compiler. The thread is there only while
+//! there is something to compile. Code that was compiled before, for another machine, is ready at once.
 use super::compiler::{Compiler, InstalledUnit};
 use crate::code::job::{Compiled, Job};
 use crate::code::program::Program;

@@ -1,9 +1,8 @@
 //! When code that one thread has written may be run by all.
 //!
-//! Processors of x86 see by themselves what was written. AArch64 has two things to be told. Caches of instructions may hold
-//! what was at these addresses before, code of a machine that has ended, say: that is cleaned for all cores by one. And a
-//! core may have fetched some of it already: it drops that at a barrier which each core has to pass itself, and only the
-//! system can see to that.
+//! x86 processors see fresh code by themselves. AArch64 needs two steps. Caches of instructions may hold what was at these
+//! addresses before, code of a machine that has ended, say: that is cleaned for all cores by one. And a core may have fetched
+//! some of it already: it drops that at a barrier which each core has to pass itself, and only the system can see to that.
 //!
 //! Invariants:
 //! 1. When [`publish`] has answered that it could, no core runs anything older than what is in the range.

@@ -1,4 +1,4 @@
-//! Which threads may run on which cores, by the system. Where it does not say, nothing is done.
+//! Which cores the system lets each thread run on. Where it does not say, nothing is done.
 
 /// The number of a core.
 pub(crate) type Core = u32;

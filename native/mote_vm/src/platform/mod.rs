@@ -1,7 +1,7 @@
 //! What differs between operating systems and processors: which cores threads run on, how much stack a thread has left,
 //! where pages come from and how they are given back, when fresh code may run.
 //!
-//! The machine is tuned for Linux. What another Unix does not offer has an answer here that is right there too, if slower.
+//! The machine is tuned for Linux. Where another Unix lacks something, there is a substitute here that is correct, if slower.
 //! `--cfg mote_portable` takes these answers on Linux as well, so that tests can run them (`bin/prove portable`).
 //!
 //! Invariants:

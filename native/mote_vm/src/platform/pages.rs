@@ -4,7 +4,7 @@
 //!
 //! Invariants:
 //! 1. Ranges that are mapped, trimmed and cleaned are whole pages, whose size is the system's to say (4, 16 or 64 KiB):
-//!    it refuses to unmap from the middle of one, and what it refuses would stay mapped for ever.
+//!    it refuses to unmap from the middle of one, and whatever it refuses would stay mapped forever.
 //! 2. Cleaned memory reads as zeroes, whatever the system does with the pages. Only Linux promises that of
 //!    `MADV_DONTNEED`; elsewhere that is mere advice.
 

@@ -1,7 +1,7 @@
 //! How much is left of the calling thread's stack.
 //!
 //! Invariants:
-//! 1. The answer is never more than there is; `None` where the system does not say.
+//! 1. The answer never exceeds what is left; it is `None` where the system does not say.
 
 pub(crate) use system::left;
 

@@ -1,8 +1,8 @@
 //! Looking into values from outside of this crate.
 //!
 //! Invariants:
-//! 1. The outside learns of no address of an actor that is not committed, or is certain to be: what an aborted turn has
-//!    made is [`View::Uncommitted`] in all that is shown of it. The type of a term says whether there can be any.
+//! 1. The outside only sees addresses of actors that are committed, or are certain to be: an actor that an aborted turn has made
+//!    is [`View::Uncommitted`] wherever the turn is shown. The type of a term says whether there can be any.
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
 use crate::terms::map::{self, Node};

@@ -1,4 +1,4 @@
-//! What only this crate's own tests need.
+//! Support for this crate's own tests.
 #[cfg(not(loom))]
 mod scarcity;
 #[cfg(not(loom))]

@@ -3,12 +3,12 @@
 //! Invariants:
 //! 1. While a turn of it is away, an actor is **away**, too: it stays with this thread, and what comes for it waits in a line of its
 //!    own. Nobody takes it over (`is_done`), and it is given to nobody: a thread that asks for it waits in line.
-//! 2. What a turn has done while away comes back as a whole. It is staged and committed here, between two batches, as what any
-//!    other turn does. Only the first report that a turn has ended counts.
+//! 2. What a turn has done while away comes back as a whole. It is staged and committed here, between two batches, like the
+//!    effects of any other turn. Only the first report that a turn has ended counts.
 //! 3. At most `most` turns are away. At that limit nothing leaves the queue. So turns begin in the order of their events,
 //!    except for actors that are away, and with `most` of 1 the sponsor is first in, first out.
 //! 4. A turn that is away is outstanding, and its actor and its message are roots.
-//! 5. What is in line is charged to the machine's memory, as what is queued.
+//! 5. Events in line are charged to the machine's memory, like queued ones.
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;

@@ -1,7 +1,7 @@
-//! How long a thread's queue will take: what decides whether sharing pays.
+//! How long a thread's queue will take, which decides whether sharing pays.
 //!
-//! Turns cost units (a small turn is one, fuel counts extra) and batches take time, so a unit has a price. A price that
-//! is high only because the system interrupted the thread must not wake anybody: the lower of the last two counts.
+//! Turns cost units (a small turn is one, fuel counts extra) and batches take time, so a unit has a price. A price that is high
+//! only because the system interrupted the thread must not wake a thread: the lower of the last two counts.
 //!
 //! What follows from an event counts as well. Moving an event with its actor, and sending back the results, costs many
 //! times as much as a small turn. So small turns count only in two cases. The queue grows: each event may be the root of

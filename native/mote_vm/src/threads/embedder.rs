@@ -1,4 +1,4 @@
-//! What a machine tells its embedder, on its own.
+//! What a machine reports to its embedder without being asked.
 use crate::base::atom::Atom;
 use crate::boundary::turn_away::TurnAway;
 use crate::threads::fault::Fault;

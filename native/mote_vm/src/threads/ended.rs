@@ -1,6 +1,6 @@
-//! What sponsors have done that are gone, and what no thread counts.
+//! The counts of sponsors that are gone, and those that no thread keeps.
 //!
-//! Invariant: what a sponsor has done is in one place at any moment: with the sponsors that run, among those that are going, or
+//! Invariant: the counts of a sponsor are in one place at any moment: with the sponsors that run, among those that are going, or
 //! in the sum. It moves from one to the next under the lock, and a reader of all of them holds that lock.
 use crate::base::counters::Counts;
 use crate::threads::sponsor::Sponsor;

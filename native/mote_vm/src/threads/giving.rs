@@ -6,22 +6,22 @@
 //! steps:
 //!
 //! 1. The owner hands over what it has for other threads. It then looks through its whole queue, takes out the events of
-//!    the actors that go, and hands over events for other threads' actors as well. So what the movers have sent is ahead
-//!    of all that they will send from elsewhere.
+//!    the actors that go, and hands over events for other threads' actors as well. So everything that the movers have sent is
+//!    ahead of everything that they will send from elsewhere.
 //! 2. It takes out of its inbox what has come in for them, and admits nothing else from other threads until it is done
 //!    (inbox.rs, invariant 9). A sender that is refused looks at the actor's record again.
 //! 3. It puts all of these events into the new owner's inbox and, under the same lock, says in the records who owns their
-//!    actors. These are in transit from then on: what other threads have for them comes in behind, and what the new owner
-//!    has for them it holds.
-//! 4. The new owner takes them in before all that it has queued, since what its actors have sent them up to now has gone
-//!    to the old owner. Then comes what it held.
+//!    actors. These are in transit from then on: events that other threads have for them come in after these, and the new owner
+//!    holds the events that it has for them.
+//! 4. The new owner takes them in before everything that it has queued, since what its actors have sent them up to now has gone
+//!    to the old owner. Then come the events that it held.
 //!
 //! Another thread takes over an actor of a sleeping thread without its help, if nothing is queued there and nothing has
 //! come in (route.rs). The version of the sleeper's inbox tells the others, as above.
 //!
 //! A thread of another sponsor that wants to run an event sends it here, as a claim on the event's actor. When that
-//! event's turn comes, it is set aside with all that follows for the actor, and at the end of the batch the actor is
-//! given away with them.
+//! event's turn comes, it is set aside with all later events for the actor, and at the end of the batch the actor is given away
+//! with them.
 //!
 //! Invariants:
 //! 1. Only an actor's owner gives it away, never while it is in transit, and never the one whose turn is running.

@@ -8,7 +8,7 @@
 //!    `pending` first and looks at the presence then. Each has a sequentially consistent fence between its two
 //!    steps, so one of the two sees the other: no wake-up is lost.
 //! 4. A closed inbox takes nothing more; the sender gets its things back and finds another.
-//! 5. All that waits is charged to the machine's quota. Messages from outside and from other machines enter only if the
+//! 5. Everything that waits is charged to the machine's quota. Messages from outside and from other machines enter only if the
 //!    quota has room; everything else enters in any case.
 //! 6. Everything in it has a place in the sponsor's room (room.rs). The room is looked up under the lock, so a thread of
 //!    a new sponsor never gets the places of the sponsor that had its number before.

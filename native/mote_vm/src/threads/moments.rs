@@ -1,13 +1,13 @@
-//! How manual time passes: from one moment at which a timer is due to the next, and never before everything is done that
-//! came of the last one.
+//! How manual time passes: from one moment at which a timer is due to the next, and never before everything caused by the last
+//! one is done.
 //!
-//! Whoever moves the clock by hand takes the first step, and says how far it wants to get. From then on the last thread
+//! A caller that moves the clock by hand takes the first step, and says how far it wants to get. From then on the last thread
 //! that is awake takes the steps, since waiting for quiet and stepping from outside costs two wakings a moment. If more than one
-//! thread falls asleep at once, or threads have taken many steps, nobody takes the next one; whoever waits for quiet takes it, if
-//! it still lives.
+//! thread falls asleep at once, or threads have taken many steps, nobody takes the next one; the caller that waits for quiet
+//! takes it, if it is still alive.
 //!
 //! Invariant: a thread moves the clock only while nothing is outstanding but the thread itself (quiescence.rs), which has
-//! nothing to run. So a moment begins in the same state, whoever takes the step.
+//! nothing to run. So a moment begins in the same state, no matter which thread takes the step.
 use super::inbox::Entry;
 use super::shared::Machine;
 use super::thread::Dispatch;

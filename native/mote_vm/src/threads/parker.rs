@@ -1,4 +1,4 @@
-//! Where a dispatch thread sleeps, and where it runs when somebody wakes it up.
+//! Where a dispatch thread sleeps, and where it runs when it is woken.
 //!
 //! A system prefers to run a woken thread on the core of its waker. Mostly the waker goes on, though: a sibling has the
 //! other half of the work, and a scheduler of the BEAM waits busily for what may come. A thread woken on that core would
@@ -9,7 +9,7 @@
 //! another core from its sleep takes several times as long.
 //!
 //! Invariants:
-//! 1. A thread that is bound by its owner's wish (`pin`) is never barred.
+//! 1. A thread that its user has bound to a core (`pin`) is never barred.
 //! 2. A thread is barred only while it is parked, and the cores that it may use are known until it is awake: it never
 //!    goes on running while barred. (A thread that steps aside bars itself, for as long as that takes.)
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.

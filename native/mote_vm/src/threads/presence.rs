@@ -6,13 +6,13 @@
 //! only while the thread is asleep, and a waking thread waits until the last visit has ended. A visit lasts for one
 //! compare-and-swap.
 //!
-//! A caller from outside may also stand in for a sleeper (stand_in.rs). To everybody else it is the thread then, and the
-//! thread itself does not finish waking until the caller has gone.
+//! A caller from outside may also stand in for a sleeper (stand_in.rs). To all others it is the thread then, and the thread
+//! itself does not finish waking until the caller has gone.
 //!
 //! Invariants:
-//! 1. Bit 0 says asleep, bit 1 that somebody stands in, bit 2 that the thread waits for that one to go; the bits above
-//!    count visits. A visit begins only while bit 0 is set, in one atomic step. So does standing in, which takes bit 0
-//!    away, and only while no other bit is set: nobody visits, and the thread does not wait.
+//! 1. Bit 0 says asleep, bit 1 that a caller stands in, bit 2 that the thread waits for that caller to go; the bits above count
+//!    visits. A visit begins only while bit 0 is set, in one atomic step. So does standing in, which takes bit 0 away, and only
+//!    while no other bit is set: there is no visit, and the thread does not wait.
 //! 2. While its thread is awake and `wake` has returned, there is no visit: the owner's plain reads of the owner
 //!    field are exact for its own actors.
 //! 3. What the sleeper wrote before `sleep` is seen by visitors and stand-ins (release, acquire), and what they wrote is

@@ -8,7 +8,7 @@
 //!    a thread that is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
 //! 2. So the count is zero only when every queue and every inbox is empty and no turn runs; and then only the
 //!    outside or a timer can make it rise again.
-//! 3. A waiter is told when the count is zero after the waiter was registered, and never because of an earlier zero: the
+//! 3. A waiter is notified when the count is zero after the waiter was registered, and never because of an earlier zero: the
 //!    waiter may have added something in between.
 use crate::base::sync::{AtomicIsize, Mutex, SeqCst};
 

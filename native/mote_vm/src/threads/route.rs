@@ -6,14 +6,13 @@
 //! | is in transit to this thread | the event is held until it has come |
 //! | is this thread's, but a thread of another sponsor has asked for it | the event waits until the actor goes |
 //! | is pinned to another sponsor | the event goes there |
-//! | has a safe behaviour | the turn runs here, and nobody owns the actor: it never becomes |
-//! | is nobody's | it is taken over, and the turn runs here; if it is pinned, by the sponsor's lead |
+//! | has a safe behaviour | the turn runs here, and no thread owns the actor: it never becomes |
+//! | has no owner | it is taken over, and the turn runs here; if it is pinned, by the sponsor's lead |
 //! | belongs to a thread that is asleep and has nothing to do | it is taken over, and the turn runs here |
 //! | belongs to a thread of this sponsor | the event is forwarded to it |
 //! | belongs to a thread of another sponsor | that thread is asked to give it away, with the event |
 //!
-//! Forwarded events wait on this thread until the end of its batch and travel together. What keeps their order is said in
-//! giving.rs.
+//! Forwarded events wait on this thread until the end of its batch and travel together. giving.rs says what keeps their order.
 mod readdressing;
 mod takeover;
 

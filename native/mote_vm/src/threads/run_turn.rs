@@ -1,10 +1,10 @@
 //! One turn of one event: run it, then commit or abort.
 //!
 //! Invariants:
-//! 1. An observer sees a turn once it is known what becomes of it (`Verdict`), and before anything of it is visible. A
-//!    turn that is to run once more is not shown, and no address made by an aborted turn gets out (turn/staged.rs).
-//! 2. A message that leaves the machine is no larger, written out, than all that the machine holds (terms/written.rs): a
-//!    commit takes time and memory in proportion to what it delivers, and nobody is charged for either.
+//! 1. An observer sees a turn once its outcome is known (`Verdict`), and before any of its effects is visible. A turn that is to
+//!    run once more is not shown, and no address made by an aborted turn gets out (turn/staged.rs).
+//! 2. A message that leaves the machine is no larger, written out, than everything that the machine holds (terms/written.rs): a
+//!    commit takes time and memory in proportion to what it delivers, and neither is charged.
 use crate::base::atom::Atom;
 use crate::base::sync::Relaxed;
 use crate::code::entry;

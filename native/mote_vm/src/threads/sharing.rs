@@ -4,8 +4,8 @@
 //! A busy thread looks at its request word between batches of turns, and inside a long turn where fuel is checked. It
 //! gives away the actors of half of its queue with all events for them, so that no thread has to claim anything
 //! (giving.rs says how). It also wakes a sleeping sibling when its queue will take longer than the waking
-//! (wake_threshold.rs). It gives the sibling nothing before that asks: by then there may be nothing left, and what was
-//! given too early would have to wait.
+//! (wake_threshold.rs). It gives the sibling nothing before that asks: by then there may be nothing left, and events given too
+//! early would have to wait.
 //!
 //! Invariants:
 //! 1. Only an actor's owner gives it away, and never the one whose turn is running.

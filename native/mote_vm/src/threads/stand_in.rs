@@ -17,15 +17,15 @@
 //!    that needs more leaves nothing behind and stays first in the queue.
 //! 4. It hands on whatever it takes in before it leaves, or the thread is woken for that. This includes what comes
 //!    between two of its batches, and what is for others (`owes`).
-//! 5. It forgets what it has unpacked and made if nothing can have kept it, so a question that only reads leaves no
-//!    garbage. Roots are states of actors, queues, timers and what other threads were given (gc/roots.rs). When no turn
-//!    has touched any of these, and nothing waits, nothing new can be reached.
+//! 5. It forgets everything that it has unpacked and made if nothing can have kept it, so a question that only reads leaves no
+//!    garbage. Roots are states of actors, queues, timers and what other threads were given (gc/roots.rs). When no turn has
+//!    touched any of these, and nothing waits, nothing new can be reached.
 //! 6. It never sleeps, never collects, and never runs what callers want done between turns. Anything else that takes long
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
-//!    the machine. A turn that sends such a message is rolled back, as one that needs more fuel.
-//! 7. The caller's own message need not go by the inbox: whoever stands in brings it to the queue, if nothing has entered
-//!    before it that the thread has not taken in, and there is room and memory for it. A handle that is followed while somebody
-//!    stands in needs no other root: no collection begins before that one has gone (invariant 1).
+//!    the machine. A turn that sends such a message is rolled back, like one that needs more fuel.
+//! 7. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
+//!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
+//!    no other root: no collection begins before the stand-in has gone (invariant 1).
 use crate::base::sync::{fence, Relaxed, SeqCst};
 use crate::boundary::parcel::Parcel;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};

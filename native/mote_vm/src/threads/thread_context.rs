@@ -1,4 +1,4 @@
-//! What a thread runs in, and what its turns may ask of it.
+//! The context of a thread, and what its turns may ask of it.
 use crate::base::atom::Atom;
 use crate::base::sync::Relaxed;
 use crate::boundary::timers::TIMER_BYTES;

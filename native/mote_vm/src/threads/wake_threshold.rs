@@ -1,17 +1,17 @@
 //! How much waiting work it takes to wake a sleeping sibling: each sponsor learns it from the outcome of earlier wakings.
 //!
 //! Waking a thread holds up the waker for some microseconds, and the sleeper comes some tens of microseconds later.
-//! Nobody knows whether anything is left for it then: a tree that has grown for thirty microseconds may be done after
-//! forty or after forty thousand. But loads repeat themselves. So the sleeper says, before it sleeps again, for how long
-//! it had turns to run. If the waking was useful, less work is enough the next time: a load for which waking always pays
-//! wakes its sibling at once. If it was useless, more work is needed the next time: a load for which waking never pays is
-//! not held up for long.
+//! It cannot be known whether anything is left for it then: a tree that has grown for thirty microseconds may be done after forty
+//! or after forty thousand. But loads repeat themselves. So the sleeper records, before it sleeps again, for how long it had
+//! turns to run. If the waking was useful, less work is enough the next time: a load for which waking always pays wakes its
+//! sibling at once. If it was useless, more work is needed the next time: a load for which waking never pays is not held up for
+//! long.
 //!
 //! A useful waking gains several times what a useless one costs, so it counts for more: with a mixed load one in four has
 //! to be useful. A waking that comes late because the system is busy does little harm.
 //!
-//! Where wakings have always paid, whoever sends from outside to a sponsor that sleeps wakes one sibling with its lead
-//! (sponsor.rs): it comes when the lead does, and not as long again later.
+//! Where wakings have always paid, a sender from outside wakes one sibling of a sleeping sponsor together with its lead
+//! (sponsor.rs): both arrive at the same time, instead of the sibling arriving as much later again.
 use crate::base::sync::{AtomicU64, Relaxed};
 
 /// Nanoseconds of waiting work: at first, and the bounds within which it is learnt.

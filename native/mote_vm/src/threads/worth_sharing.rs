@@ -1,15 +1,14 @@
-//! Whether the threads of a sponsor share their work: each sponsor learns it from what sharing has come to.
+//! Whether the threads of a sponsor share their work: each sponsor learns it from the results of sharing.
 //!
-//! What is shared runs beside the rest. But actors that talk with actors of another thread talk through lists and inboxes,
-//! and each event that is forwarded costs the two threads some 75 ns together. Where neighbours talk more than they
-//! compute, two threads take longer than one for the same turns, and each of them all of a core. So do threads that wait
-//! for each other, as they do where other programs want their cores. Nobody knows before who talks with whom. So now and
-//! then a thread of the sponsor looks at what all of them have done since: for how long they ran turns, how many events
-//! they have forwarded, and for how long they were awake without a turn: while fewer turns ran than one thread would have
-//! run, or beside a thread that had some, for longer than turns ran beside each other. If the latter two take much more than
-//! a third of the first, sharing pauses: nobody gives work to a sibling or wakes one for work, and the siblings give all
-//! that they have to the lead (sharing.rs). When they have nothing left, they sleep, and the lead takes their other actors
-//! over as events come for them.
+//! Shared work runs in parallel with the rest. But actors that talk with actors of another thread talk through lists and inboxes,
+//! and each event that is forwarded costs the two threads some 75 ns together. Where neighbours talk more than they compute, two
+//! threads take longer than one for the same turns, and each of them all of a core. So do threads that wait for each other, as
+//! they do where other programs want their cores. It cannot be known in advance which actors talk with which. So now and then a
+//! thread of the sponsor looks at what all of them have done since: for how long they ran turns, how many events they have
+//! forwarded, and for how long they were awake without a turn: while fewer turns ran than one thread would have run, or beside a
+//! thread that had some, for longer than turns ran beside each other. If the latter two take much more than a third of the first,
+//! sharing pauses: no thread gives work to a sibling or wakes one for work, and the siblings give all that they have to the lead
+//! (sharing.rs). When they have nothing left, they sleep, and the lead takes their other actors over as events come for them.
 //!
 //! Programs have phases. So after a pause the threads share again. If that loses as well, the next pause is four times as
 //! long, so that trials cost little. If it goes well for as long as that pause would be, pauses are short again. When
@@ -18,7 +17,7 @@
 //!
 //! Invariants:
 //! 1. All of this is a hint: nothing but speed depends on it, and what one thread has just learnt another may not know yet.
-//! 2. What is judged lies behind the last change between sharing and pausing: a trial is not blamed for what came before.
+//! 2. Only the time since the last change between sharing and pausing is judged: a trial is not blamed for what came before.
 //! 3. A pause ends by itself: at the next look of any thread that runs turns, after [`LONGEST`] at most.
 //! 4. A look costs a thread that need not look one load of a word that is seldom written.
 use crate::base::sync::{AtomicBool, AtomicU64, Relaxed};

@@ -1,4 +1,4 @@
-//! What is reported of an aborted turn.
+//! The report of an aborted turn.
 use super::turn::staged::Staged;
 use crate::base::atom::Atom;
 use crate::values::term::{ActorRef, Term};

@@ -1,5 +1,5 @@
 //! Events that leave the queue of a thread without a turn there: for actors of other threads, for other sponsors, and for
-//! actors that are still on their way here. What becomes of them is said in threads/route.rs and threads/giving.rs.
+//! actors that are still on their way here. threads/route.rs and threads/giving.rs say what happens to them.
 use super::queue::Event;
 use crate::base::ids::ThreadNumber;
 use crate::values::actor::Actor;

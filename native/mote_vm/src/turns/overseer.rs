@@ -1,4 +1,4 @@
-//! What a long turn now and then asks the thread that it runs on.
+//! What a long turn asks, now and then, of the thread that it runs on.
 use super::marking::packets::MarkingWork;
 use super::turn::Turn;
 use crate::base::atom::Atom;

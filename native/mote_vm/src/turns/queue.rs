@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! 1. `head ..= tail` walks the chunks' links; everything before `tail` is an initialised event.
-//! 2. While a turn runs, what lies behind its [`QueuePosition`] is staged: an abort moves `tail` back, and a commit is
-//!    that nothing happens. Nobody pops during a turn.
+//! 2. While a turn runs, what lies behind its [`QueuePosition`] is staged: an abort moves `tail` back, and a commit leaves
+//!    everything as it is. Nothing is popped during a turn.
 //! 3. Only the owning thread touches it.
 //! 4. When a collection begins it takes what is queued by chunk, all but the last one (`snapshot`, `keep`). Until it has
 //!    marked (`let_go`), emptied chunks of these are kept as they are.

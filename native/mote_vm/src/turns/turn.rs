@@ -6,7 +6,7 @@
 //!    has drawn and those of its timers are used up: a turn that is tried again must not draw the same. A turn that is to
 //!    run once more is undone instead, as if it had not begun, and draws and arms with the same numbers.
 //! 3. The usual turn leaves behind only events and cells that had room where they were expected, a become, and the counts of
-//!    these. Anything else sets `unusual`: a turn that ends without it has nothing left to do but `commit`.
+//!    these. Anything else sets `unusual`: a turn that ends without it only has to `commit`.
 pub(crate) mod at_commit;
 pub(crate) mod exchange;
 pub(crate) mod fuel;

@@ -13,11 +13,11 @@
 //! Invariants:
 //! 1. Header and state change only at the commit of a turn of this actor, by its owner. The owner field changes
 //!    only by the owner's own hand (it gives the actor away), or by compare-and-swap from nobody, or from a thread
-//!    that is asleep (presence.rs). So an awake owner may read and write without atomic steps. An actor in transit is
-//!    changed by nobody but its new owner, which takes it in (threads/giving.rs).
+//!    that is asleep (presence.rs). So an awake owner may read and write without atomic steps. An actor in transit is changed
+//!    only by its new owner, which takes it in (threads/giving.rs).
 //! 2. The pinned sponsor never changes.
-//! 3. The captures that the state points to are never written again. They belong to this actor alone, or to a row that was
-//!    created alike (heap/make.rs).
+//! 3. The captures that the state points to are never written again. They belong to this actor alone, or to a row of actors that
+//!    were created alike (heap/make.rs).
 //! 4. The state is written before the header that says how to read it (release); a thread that reads the header of an
 //!    actor that it does not own (acquire) may read the state of a behaviour that never becomes.
 use crate::base::ids::ThreadNumber;

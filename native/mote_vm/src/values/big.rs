@@ -3,10 +3,10 @@
 //! Invariants:
 //! 1. An integer of the fixnum range is a fixnum, never a [`Big`]; the highest limb is not 0. So two integers are the
 //!    same exactly when their signs and limbs are.
-//! 2. No integer has more than [`MOST_LIMBS`]. The embedder carries a larger one as a foreign value, which is not
-//!    calculated with.
+//! 2. No integer has more than [`MOST_LIMBS`]. The embedder carries a larger one as a foreign value, which takes no part in
+//!    arithmetic.
 //!
-//! What calculates is in terms/prim/integers.rs.
+//! The arithmetic is in terms/prim/integers.rs.
 use super::value::Value;
 use std::cmp::Ordering;
 

@@ -1,4 +1,4 @@
-//! What the machine can carry and deliver to, but not look into.
+//! Values that the machine can carry and deliver to, but not look into.
 //!
 //! Invariants:
 //! 1. A value is charged with what it keeps outside of all heaps ([`Foreign::outside`]) wherever it is: in a heap, in a

@@ -1,8 +1,8 @@
 //! Addresses in the hands of the outside: roots, counted per actor.
 //!
 //! An actor has at most one entry here at a time, however many references exist outside, so equal addresses have
-//! equal keys. A key names its entry and proves itself by a serial number that nobody can guess; a key whose entry
-//! is gone, or that was made up, resolves to nothing.
+//! equal keys. A key names its entry and proves itself by a serial number that cannot be guessed; a key whose entry is gone, or
+//! that was made up, resolves to nothing.
 //!
 //! Invariants:
 //! 1. An entry exists while its count is above zero; its actor is then a root of the collector.

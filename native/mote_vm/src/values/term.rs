@@ -1,5 +1,4 @@
-//! A value as the outside is shown it: a [`Term`], which says in its type where the value comes from. What it is, view.rs
-//! tells.
+//! A value as it is shown to the outside: a [`Term`], whose type says where the value comes from. view.rs says what it is.
 use super::actor::Actor;
 use super::value::Value;
 use crate::base::ids::BehaviourName;

@@ -9,7 +9,7 @@
 //! …1100  immediate       atom (id in the upper half) or the empty list
 //! ```
 //!
-//! The word 0 is no value: [`Value::NONE`] says "no answer" or "not written".
+//! The word 0 is not a value: [`Value::NONE`] says "no answer" or "not written".
 //!
 //! Invariants:
 //! 1. A `Value` with a pointer tag points into a heap of the machine that it lives in (or to its constants).

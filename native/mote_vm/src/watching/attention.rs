@@ -1,9 +1,9 @@
-//! Whether threads must look at each turn, or not run any: the one word that they look at between two batches. And
-//! which watches (watch.rs) go on, for threads that begin meanwhile.
+//! Whether threads must look at each turn, or not run any: the one word that they look at between two batches. Also which watches
+//! (watch.rs) are on, for threads that begin meanwhile.
 //!
 //! Invariants:
-//! 1. `on` is set while the machine is paused or traced. It is set before whoever asked sends anything on, so a thread
-//!    that takes a message in has seen what was asked before the message was sent.
+//! 1. `on` is set while the machine is paused or traced. It is set before the caller that asked sends anything else, so a thread
+//!    that takes a message in has seen every request made before the message was sent.
 use super::trace::Trace;
 use super::watch::Watched;
 use parking_lot::Mutex;

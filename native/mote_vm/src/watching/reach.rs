@@ -1,7 +1,7 @@
 //! What can be reached, cell by cell, while everything stands still. Reads only: the marks are the collector's.
 //!
 //! Invariants:
-//! 1. A cell or an actor is met once: whatever is reached from several sides belongs to the first.
+//! 1. A cell or an actor is met once: one that is reached from several sides belongs to the first.
 use crate::code::program::Program;
 use crate::heap::block::{Block, BLOCK, GRANULE};
 use crate::values::actor::Actor;

@@ -1,5 +1,5 @@
-//! One turn, seen when it is known how it ends and nothing of it is visible yet: what it was given, how it ends, what it
-//! staged. How that is found out is in threads/thread/seen.rs.
+//! One turn, seen when its outcome is known and none of its effects is visible yet: what it was given, how it ends, what it
+//! staged. threads/thread/seen.rs finds that out.
 use crate::base::atom::Atom;
 use crate::base::ids::BehaviourName;
 use crate::turns::turn::staged::Staged;

@@ -1,7 +1,7 @@
-//! Traces: turns shown one by one to somebody outside, as many as were asked for.
+//! Traces: turns shown one by one to a witness outside, up to the requested number.
 //!
 //! Invariants:
-//! 1. A witness is shown `limit` turns at most, whatever the number of threads; what matches beyond them is counted.
+//! 1. A witness is shown at most `limit` turns, whatever the number of threads; further matches are counted.
 use super::shown_turn::TurnSeen;
 use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;

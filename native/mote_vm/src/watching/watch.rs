@@ -2,12 +2,12 @@
 //!
 //! While a watch is on, threads run their turns in another loop (threads/thread/watched.rs), which counts them. Actors are counted
 //! by the algorithm of Misra and Gries ("Finding repeated elements", 1982) in a table of fixed size: when it is full,
-//! every count is lowered by one, and actors at zero make room. So a count is too low by `lost` at most, and an actor
-//! with more turns than that is in the table.
+//! every count is lowered by one, and actors at zero make room. So a count is too low by at most `lost`, and an actor with more
+//! turns than that is in the table.
 //!
 //! Invariants:
 //! 1. Actors in the table are roots of the collector (gc/roots.rs).
-//! 2. A watch is waited for until its time is up; after that the thread drops it.
+//! 2. The caller waits for a watch until its time is up; after that the thread drops it.
 //! 3. Every thread that runs turns while a watch is on counts them: those that have begun are given it while all stand
 //!    still, and the others look for it when they begin. A thread that ends takes its counts with it.
 use crate::values::actor::{Actor, BehaviourId};

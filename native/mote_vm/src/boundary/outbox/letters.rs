@@ -1,13 +1,13 @@
-//! Messages that have left a heap, one after the other in one row of words: so a message costs no allocation.
+//! Messages that have left a heap, consecutively in one row of words: so a message costs no allocation.
 //!
 //! A letter is written in postfix order (a tuple after its elements) and read forwards with a stack. Immediates stand
 //! for themselves; a word with the boxed tag is a command, with its kind in bits 4..8 and a count above. Most letters are
-//! a tuple of immediates and no more: a row, which is its command and these, and needs neither a stack nor an end. Only
-//! small and plain values are written so; what holds on to something (addresses, foreign values), or is large or deep,
-//! is carried as the embedder's own copy, `F`.
+//! a tuple of immediates and no more: a row, which is its command and these, and needs neither a stack nor an end. Only small and
+//! plain values are written this way. A value that keeps something alive (addresses, foreign values), or is large or deep, is
+//! carried as the embedder's own copy, `F`.
 //!
 //! Invariants:
-//! 1. Letters are whole: what cannot be written to its end is taken back.
+//! 1. Letters are whole: one that cannot be written to its end is taken back.
 //! 2. The words are only written here, so commands are well formed; reading is total all the same.
 use crate::base::atom::Atom;
 use crate::terms::view::View;

@@ -1,4 +1,4 @@
-//! A bounded queue from many actors to one process outside, with one wake-up for all that has come since it last found
+//! A bounded queue from many actors to one process outside, with one wake-up for everything that has come since it last found
 //! nothing.
 //!
 //! Senders append to sheets under a lock, the reader takes one sheet at a time and reads it in peace. A sender never waits
@@ -9,7 +9,7 @@
 //!    takes the oldest sheet when its own is empty.
 //! 2. No wake-up is lost: the reader goes to sleep only after it has found, under the senders' lock, nothing there,
 //!    and has cleared `told` in that moment; the next sender finds it cleared, and wakes.
-//! 3. Between two times that the reader finds nothing, one wake-up is sent at most.
+//! 3. Between two times that the reader finds nothing, at most one wake-up is sent.
 //! 4. Never more than `capacity` letters wait: senders count what they have written under their lock, and the reader
 //!    counts what it has read. Each count has one writer at a time, and the reader's is on a cache line of its own: so
 //!    a letter costs one lock and no more.

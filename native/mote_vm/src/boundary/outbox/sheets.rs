@@ -1,4 +1,4 @@
-//! Letters on sheets of some thousand words each, which are read in the order in which they were written.
+//! Letters on sheets (buffers of some thousand words each), which are read in the order in which they were written.
 //!
 //! Sheets that were read are written on again. A single row of words that grows with the waiting letters, and is freed when
 //! they were read, would be fresh memory each time, and touching that takes longer than writing a letter.

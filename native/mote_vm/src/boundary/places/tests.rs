@@ -1,5 +1,5 @@
 //! Every order of the steps of workers, of their manager and of those that bring turns, in small worlds: each turn is taken once
-//! and ends once, none waits while nobody comes, and what is closed gives everything back.
+//! and ends once, none waits without a worker on its way, and closing a desk gives everything back.
 use super::*;
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! A thread's armed timers, which others may cancel and the outside may add to.
 //!
-//! The thread arms and fires under a lock that hardly anybody else ever takes. A timer's reference says where it is:
-//! which thread's, at which place of the wheel, and by a serial number which of all that were ever there.
+//! The thread arms and fires under a lock that others hardly ever take. A timer's reference says where it is: which thread's, at
+//! which place of the wheel, and by a serial number which of all timers that were ever there it is.
 //!
 //! Invariants:
 //! 1. No two timers of a thread's number have the same serial: the thread's own are even, those from outside odd.

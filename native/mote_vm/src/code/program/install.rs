@@ -1,4 +1,4 @@
-//! Puts a unit into the program, and later its native code: by a program's invariants, so that whoever runs beside finds one
+//! Puts a unit into the program, and later its native code: by a program's invariants, so that a concurrent reader finds one
 //! version or the other.
 use super::{BehaviourCode, FullName, Program, Registry};
 use crate::base::atom::Atom;

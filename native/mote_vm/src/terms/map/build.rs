@@ -1,8 +1,8 @@
 //! Maps from many entries at once: sorted, then packed level by level.
 //!
 //! Invariants:
-//! 1. No node is looked into before it is known that there was memory for it: a caller that puts one entry after the other ends
-//!    at the first that is refused.
+//! 1. No node is looked into before it is certain that there was memory for it: a caller that puts entries one by one stops at
+//!    the first that is refused.
 use super::{entries, get, put, replace, Node, WIDTH};
 use crate::base::work::{Over, Work};
 use crate::heap::Heap;

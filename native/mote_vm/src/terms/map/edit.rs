@@ -1,6 +1,6 @@
 //! Adding, replacing and removing one entry: the way from the root to its leaf is copied.
 //!
-//! `None` everywhere is memory that ran out.
+//! `None` always means that memory ran out.
 use super::{Descent, Node, LEAST, WIDTH};
 use crate::base::work::Work;
 use crate::heap::Heap;

@@ -4,11 +4,11 @@
 //! of such leaves; an inner node has the lowest key of each child, then the children. A change copies the nodes from the
 //! root to one leaf and shares the rest with the map before.
 //!
-//! They are sorted trees rather than hash tries for four reasons. Everybody iterates in the same order, machine and reference
-//! alike, without knowing the other's hash. Maps compare by walking along two sorted sequences. No message can be made of
-//! keys that collide. And a value that the machine cannot look into only needs to be comparable. Finding a key takes
-//! `log2(n)` comparisons that are mostly within a few cache lines. A caller that has a key looked for has paid for them
-//! (prim/weight.rs); when the heap's work is over meanwhile, what is found means nothing.
+//! They are sorted trees rather than hash tries for four reasons. The machine and the reference iterate in the same order,
+//! without knowing each other's hash. Maps compare by walking along two sorted sequences. No message can be made of keys that
+//! collide. And a value that the machine cannot look into only needs to be comparable. Finding a key takes `log2(n)` comparisons
+//! that are mostly within a few cache lines. A caller that looks up a key has paid for them (prim/weight.rs); if the heap's work
+//! is used up meanwhile, the result means nothing.
 //!
 //! Invariants:
 //! 1. The keys of a map are in ascending [`key_order`](crate::terms::prim::compare::key_order), no two of them equal.

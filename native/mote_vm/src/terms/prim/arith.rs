@@ -1,9 +1,9 @@
 //! Arithmetic of integers and floats, and the ways from floats to integers.
 //!
-//! An integer in company of a float counts as a float (`as f64`, the nearest one), as on the BEAM. Floats keep their
-//! sign of zero: `neg` of 0.0 is -0.0.
+//! An integer combined with a float counts as a float (`as f64`, the nearest one), as on the BEAM. Floats keep their sign of
+//! zero: `neg` of 0.0 is -0.0.
 //!
-//! Here is what fixnums make of fixnums; where they do not, and for larger integers, integers.rs goes on.
+//! This file has the operations whose operands and results are fixnums; integers.rs does the rest.
 use super::integers::{self, Operation};
 use crate::heap::Heap;
 use crate::values::value::Value;

@@ -1,16 +1,15 @@
 //! Equality and the order of all terms: `==`, `===`, `<`, `max` and so on.
 //!
-//! This is the walk through tuples, lists and maps; what it finds at their leaves is compared in order.rs, which also says
-//! what the order is.
+//! This is the walk through tuples, lists and maps; their leaves are compared in order.rs, which also says what the order is.
 //!
 //! Terms may be a million levels deep or long, so nothing here recurses; and they may share parts so that they would
 //! be exponentially large written out, so long comparisons remember what they have compared.
 //!
-//! A turn pays for what is looked at: `work` grows by one for each element of tuples, lists (head and tail of each cell)
-//! and maps that is compared with another one, up to the first difference, and by one for 32 bytes of two binaries, or of two integers that are no
-//! fixnums.
-//! What is one and the same cell is not looked into. Once the work is over (work.rs, invariant 2) the answer means nothing.
-//! A caller that compares to find a place among others has paid before (weight.rs).
+//! A turn pays for the elements that are compared: `work` grows by one for each element of tuples, lists (head and tail of each
+//! cell) and maps that is compared with another one, up to the first difference, and by one for 32 bytes of two binaries, or of
+//! two integers that are not fixnums. Two references to the same cell are not looked into. Once the work is used up (work.rs,
+//! invariant 2) the answer means nothing. A caller that compares in order to find a place among others has paid before
+//! (weight.rs).
 mod pairs;
 
 use super::build::COPIED;

@@ -1,5 +1,5 @@
-//! What loops and functions of `Enum` go through: lists, maps, and the two structs that Elixir's programs have instead of
-//! them, `MapSet` and `Range`. They are maps to the machine, with the keys that Elixir gives them.
+//! What loops and functions of `Enum` go through: lists, maps, and the two structs that Elixir programs use in their place,
+//! `MapSet` and `Range`. They are maps to the machine, with the keys that Elixir gives them.
 use super::integers::{self, as_i128, Exact};
 use super::lists::{self, ListBuilder};
 use super::maps;

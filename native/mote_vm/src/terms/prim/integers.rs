@@ -1,11 +1,11 @@
 //! Arithmetic of integers of any size: of operands that are not both fixnums, or whose result is not one.
 //!
 //! Invariants:
-//! 1. What an operation takes is counted before it is done: [`BEGUN`], then by the limbs of its operands: [`VISITED`] of
-//!    them for an element, and what is multiplied besides ([`product`]). An element is about what it is elsewhere, some
-//!    nanoseconds. The plain Elixir form counts the same (lib/mote/total/integers.ex).
+//! 1. The cost of an operation is counted before it is done: [`BEGUN`], then by the limbs of its operands: [`VISITED`] of them
+//!    for an element, and the products besides ([`product`]). An element is about what it is elsewhere, some nanoseconds. The
+//!    plain Elixir form counts the same (lib/mote/total/integers.ex).
 //! 2. A result of more than [`MOST_LIMBS`] has no answer. Where that can be told from the operands, nothing is counted.
-//! 3. What two words can hold is calculated in 128 bits, and costs nothing.
+//! 3. Results that fit into two words are calculated in 128 bits, and cost nothing.
 use crate::base::work::Over;
 use crate::heap::Heap;
 use crate::values::big::{limbs_of_float, trimmed, Big, MOST_LIMBS};

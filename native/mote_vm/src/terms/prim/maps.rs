@@ -1,6 +1,6 @@
 //! Maps: reading, changing, and the ways from and to lists. crate::terms::map says what a map looks like inside.
 //!
-//! A caller that has a key looked for pays for its weight first (weight.rs): keys without parts weigh nothing.
+//! A caller that looks up a key pays for its weight first (weight.rs): keys without parts weigh nothing.
 use super::lists::{Elements, ListBuilder};
 use super::sorting::push;
 use super::weight::{place, weigh, PLACED};

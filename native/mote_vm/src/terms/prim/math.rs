@@ -1,7 +1,7 @@
 //! `:math`: elementary functions of numbers, always floats.
 //!
-//! Computed by the platform's C library, because that is what the BEAM calls: a behaviour gives the same bits on the
-//! machine and as Elixir code. Whatever is not finite (a pole, outside of the domain, an overflow) is no answer.
+//! Computed by the platform's C library, because that is what the BEAM calls: a behaviour computes the same bits on the machine
+//! and as Elixir code. Anything that is not finite (a pole, outside of the domain, an overflow) is no answer.
 use super::arith::{as_f64, finite};
 use crate::heap::Heap;
 use crate::terms::prim::primitive::Primitive;

@@ -5,7 +5,8 @@
 //! [`Heap::exhausted`] says so. Predicates that always have an answer are `bool`, because native code and patterns
 //! branch on them; [`apply`] makes values of them.
 //!
-//! What takes more than a moment is counted in the heap's [`Work`](work::Work), and ended there: see the head of work.rs.
+//! Anything that takes more than a moment is counted in the heap's [`Work`](work::Work), which can end it: see the head of
+//! work.rs.
 //!
 //! Integers that are too large to calculate with (crate::values::big, invariant 2) can be compared, and their type can be
 //! tested, but arithmetic neither takes nor returns them.

@@ -14,7 +14,7 @@
 //!   bitstring are unknown).
 //! * Opaque values of one class compare as their [`Foreign`](crate::values::foreign::Foreign) says, for which `==` is `===`.
 //!
-//! As keys of maps integers come before all floats, and what is equal is the same.
+//! As keys of maps, integers come before all floats, and equal keys are identical.
 //!
 //! Invariant: 0.0 and -0.0 are `==` and neither is less. Whether they are `===`, and so one key of a map and one literal of a
 //! pattern, is the embedder's choice ([`distinguish_zeros`]). Everything that compares for identity asks here. As long as

@@ -1,5 +1,5 @@
-//! Sorting what may be much: in runs that are short, then merged step by step (work.rs, invariant 3). What is sorted lies
-//! beside the heap, so the quota is asked for it (quota.rs, invariant 4).
+//! Sorting of what may be many elements: in short runs, which are then merged step by step (work.rs, invariant 3). The elements
+//! lie outside of the heap meanwhile, so the quota is asked first (quota.rs, invariant 4).
 use crate::base::work::{Over, Work};
 use crate::heap::Heap;
 use std::cmp::Ordering;

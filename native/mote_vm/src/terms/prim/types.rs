@@ -1,4 +1,4 @@
-//! Which type a value has, in Elixir's eyes; and the few operations on types that have no other home.
+//! Which type a value has in Elixir, and the few operations on types that belong nowhere else.
 use crate::heap::Heap;
 use crate::values::foreign::Class;
 use crate::values::value::Value;

@@ -1,9 +1,9 @@
 //! What a term weighs: how many elements would be compared to find it equal to another copy of it.
 //!
-//! That is the price of a key that has to find its place among others: comparing it with each of them takes less. It is
-//! known from the key alone, so everybody charges the same, whatever their maps look like inside.
+//! That is the price of a key that has to find its place among others: comparing it with each of them takes less. It is known
+//! from the key alone, so machine and Elixir charge the same, whatever their maps look like inside.
 //!
-//! What is shared weighs as often as it is met; a walk that nobody can pay for ends (work.rs).
+//! A shared part weighs each time that it is met; a walk that cannot be paid for ends (work.rs).
 use super::build::COPIED;
 use super::integers::LINEAR;
 use super::types::as_binary;

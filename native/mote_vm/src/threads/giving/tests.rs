@@ -1,5 +1,5 @@
-//! Whatever threads do meanwhile, no message is overtaken: the real lists, inboxes and records, with threads that take turns
-//! in the middle of everything (base/interleaving.rs).
+//! Whatever threads do meanwhile, no message is overtaken: the tests use the real lists, inboxes and records, and switch between
+//! threads in the middle of everything (base/interleaving.rs).
 use super::*;
 use crate::base::interleaving::{others_may_act, Interleaving};
 use crate::testing::still::Still;

@@ -1,8 +1,8 @@
 //! Messages from outside and from other machines: they enter only if there is room and memory for them (inbox.rs,
 //! invariants 5 and 6).
 //!
-//! Places and bytes are taken some messages ahead, and what is left of them goes back with the next drain. So most
-//! messages touch no count that is shared with the thread, whose cache line would have to come over.
+//! Places and bytes are taken some messages ahead, and the rest of them goes back with the next drain. So most messages touch no
+//! count that is shared with the thread, whose cache line would have to come over.
 use super::contents::{Contents, Entry, ENTRY_BYTES};
 use super::{Inbox, Inner, Wakes};
 use crate::boundary::batch::Batch;

@@ -1,4 +1,4 @@
-//! What lies in an inbox, and what a drain takes.
+//! The contents of an inbox, and what a drain takes.
 use crate::boundary::batch::Batch;
 use crate::boundary::parcel::Parcel;
 use crate::turns::queue::Event;

@@ -1,4 +1,4 @@
-//! Pseudo-random choices, counted: up to a given number they are made, and after that it is always the first alternative.
+//! Pseudo-random choices, counted: they are made up to a given number, and after that the first alternative is always taken.
 use crate::terms::prim::random::Random;
 use parking_lot::Mutex;
 

@@ -1,10 +1,9 @@
 //! What the scheduler is to take up next: new dispatchers, and in which order messages came from outside.
 //!
 //! Invariants:
-//! 1. A message's ticket is put in line after the message is in its inbox; so a ticket stands for a message that can
-//!    be found, by whoever ends up with that inbox.
-//! 2. Every dispatcher that is added is ended by somebody: by the scheduler or, when that has ended, by the thread that
-//!    adds it.
+//! 1. A message's ticket is put in line after the message is in its inbox; so a ticket stands for a message that the dispatcher
+//!    that ends up with that inbox can find.
+//! 2. Every dispatcher that is added is ended: by the scheduler or, when that has ended, by the thread that adds it.
 use super::fibre::Fibre;
 use crate::base::ids::ThreadNumber;
 use parking_lot::Mutex;

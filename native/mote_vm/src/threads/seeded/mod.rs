@@ -13,7 +13,7 @@
 //!    ready.
 //! 2. A dispatcher whose turn it is not counts as asleep (presence.rs): the others may take its actors over, and a
 //!    collector may look at it.
-//! 3. A dispatcher hands on what it has for others before the scheduler may wait: nobody else would look for it.
+//! 3. A dispatcher hands on what it has for others before the scheduler may wait: no other code would look for it.
 mod choices;
 mod fibre;
 mod line;

@@ -1,4 +1,4 @@
-//! What happens to requests and shares whatever the order of steps (loom).
+//! Requests and shares in every order of steps (loom).
 use super::*;
 use crate::base::sync::{AtomicBool, AtomicUsize, SeqCst};
 use crate::threads::inbox::{Contents, Inbox};

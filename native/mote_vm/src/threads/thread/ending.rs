@@ -1,5 +1,5 @@
-//! How a dispatch thread ends. When its sponsor is removed, what it has to do moves to the first sponsor. Its heap goes
-//! to the machine, since others may hold what is in it.
+//! How a dispatch thread ends. When its sponsor is removed, its work moves to the first sponsor. Its heap goes to the machine,
+//! since others may hold what is in it.
 use super::Dispatch;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::header;

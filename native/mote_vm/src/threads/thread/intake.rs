@@ -1,5 +1,5 @@
-//! Turns what comes to a dispatch thread from elsewhere into events: its inbox, messages from outside, timers that are
-//! due. Runs only between turns.
+//! Turns whatever reaches a dispatch thread from elsewhere into events: its inbox, messages from outside, timers that are due.
+//! Runs only between turns.
 use super::Dispatch;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::Message;

@@ -1,9 +1,9 @@
-//! Makes what is shown of a turn (watching/shown_turn.rs).
+//! Makes the form in which a turn is shown (watching/shown_turn.rs).
 //!
-//! Turns keep no list of the actors that they create: they may run as native code. But nobody makes up addresses. So an
-//! address in the staged effects that cannot be reached from the actor, the captures and the message is that of a new
-//! actor. A new actor that the staged effects do not reach is garbage already. Of an aborted turn the new actors are shown,
-//! and that it is aborted; they are no addresses (turn/staged.rs).
+//! Turns keep no list of the actors that they create: they may run as native code. But addresses cannot be made up. So an address
+//! in the staged effects that cannot be reached from the actor, the captures and the message is that of a new actor. A new actor
+//! that the staged effects do not reach is garbage already. An aborted turn is shown as aborted, with its new actors; these are
+//! not addresses (turn/staged.rs).
 use crate::base::ids::BehaviourName;
 use crate::code::program::BehaviourCode;
 use crate::threads::run_turn::Verdict;

@@ -1,4 +1,4 @@
-//! The loop of turns while somebody watches: the same as that of `run_batch`, with a look at each turn.
+//! The loop of turns while they are watched: the same as that of `run_batch`, with a look at each turn.
 use crate::code::program::BehaviourCode;
 use crate::threads::backlog::{TurnBatch, LONG};
 use crate::threads::run_turn::Verdict;

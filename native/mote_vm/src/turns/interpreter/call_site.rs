@@ -1,7 +1,7 @@
-//! What is reported of an abort within a function of the standard library: the call, as the user wrote it.
+//! The report of an abort within a function of the standard library: the call, as the user wrote it.
 //!
 //! Nothing is kept for that while a turn runs. A frame that waits for a call still has the registers of its
-//! arguments, so they are found when somebody wants to know.
+//! arguments, so they can be found when they are needed.
 use super::frame::Frame;
 use super::Interpreter;
 use crate::base::atom::Atom;

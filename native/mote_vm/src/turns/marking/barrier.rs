@@ -1,5 +1,5 @@
-//! The first become of an actor after a collection began to mark: what it held then is read once, whole, by the marker
-//! that comes to it or by its owner, whoever is first.
+//! The first become of an actor after a collection began to mark: what it held then is read once, whole, by the marker that comes
+//! to it or by its owner, whichever is first.
 //!
 //! Everything else in a heap never changes, and what is made meanwhile is live anyway (heap/mod.rs, invariant 5); so
 //! this is all that turns have to do for a collection beside them.
@@ -7,7 +7,7 @@
 //! Invariants:
 //! 1. A marker says which actor it is about to read before it sets the mark, and takes that back after it has read. An
 //!    owner that finds the mark set waits until no marker says so: what it then writes no marker reads.
-//! 2. Whoever sets the mark scans what was read. So what an actor held at the beginning is scanned exactly once.
+//! 2. The one that sets the mark scans what was read. So what an actor held at the beginning is scanned exactly once.
 use crate::base::sync::{pause, Acquire, AtomicUsize, Relaxed, Release};
 use crate::values::actor::{Actor, Header};
 use crate::values::value::Value;

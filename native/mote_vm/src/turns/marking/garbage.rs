@@ -1,5 +1,5 @@
-//! What a collection has found dead and what is cleared away afterwards, between turns, a little at a time: foreign
-//! values, queues of threads that have ended, pages.
+//! Garbage that a collection has found and that is cleared away afterwards, between turns, a little at a time: foreign values,
+//! queues of threads that have ended, pages.
 //!
 //! Invariants:
 //! 1. Foreign cells made since the last collection are their heap's, all others are here. Each is in one place, and charged

@@ -1,9 +1,9 @@
 //! Marking: from the roots through everything they reach.
 //!
 //! Invariants:
-//! 1. A cell is scanned by whoever marks it; so each cell is scanned once.
-//! 2. All granules of a cell are marked, so that holes between marks are free. Of a large cell only the first.
-//! 3. What waits in the stack, the window and the spans is all that is left to scan of what this marker has met.
+//! 1. A cell is scanned by the marker that marks it, so each cell is scanned once.
+//! 2. All granules of a cell are marked, so that holes between marks are free; of a large cell only the first.
+//! 3. The stack, the window and the spans contain everything that this marker has met and not yet scanned.
 use super::barrier::Reading;
 use super::span::Span;
 use crate::code::program::Program;

@@ -1,13 +1,12 @@
-//! What a collection has still to mark, shared by all who mark: those who stand still for it, and threads between
-//! their turns.
+//! What a collection has still to mark, shared by all markers: threads that stand still for it, and threads between their turns.
 //!
 //! Each marker works on a stack of its own. While another one is hungry, it gives away part of what it has; when its
 //! time is up, all of it.
 //!
 //! Invariants:
-//! 1. `busy` counts the markers that may still give something away. A marker is counted from before it takes a
-//!    packet until what is left of it is back in the list.
-//! 2. So when no packet is left and nobody is busy, everything is marked that was ever added.
+//! 1. `busy` counts the markers that may still give something away. A marker is counted from before it takes a packet until the
+//!    rest of it is back in the list.
+//! 2. So when no packet is left and no marker is busy, everything that was ever added is marked.
 use super::barrier::Reading;
 use super::mark::{Marked, Marker};
 use super::span::Span;

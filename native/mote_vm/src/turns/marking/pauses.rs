@@ -1,5 +1,5 @@
 //! How long threads stood still for collections, counted by length: so a rare long pause is distinguished from a usual one, in
-//! the same few words however many there were.
+//! the same few words of memory however many there were.
 
 /// Lengths that are distinguished, each twice the one before.
 const LENGTHS: usize = 32;

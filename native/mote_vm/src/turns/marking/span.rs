@@ -1,4 +1,4 @@
-//! Things to scan that lie together: taken piece by piece, so that neither a wide array nor a long queue is a long step.
+//! Consecutive things to scan, taken piece by piece, so that neither a wide array nor a long queue is a long step.
 use crate::turns::queue::Event;
 use crate::values::handles::Handles;
 use crate::values::value::Value;

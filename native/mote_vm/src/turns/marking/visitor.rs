@@ -1,4 +1,4 @@
-//! What is shown to whoever marks.
+//! The interface through which the marker is shown values.
 use crate::turns::queue::{Event, EventQueue};
 use crate::values::actor::Actor;
 use crate::values::value::Value;

@@ -1,4 +1,4 @@
-//! The chunks that an event queue is made of, and where it has them from.
+//! The chunks that an event queue is made of, and where they come from.
 use super::Event;
 use crate::heap::block::BlockPool;
 use crate::heap::chunks::Chunks;

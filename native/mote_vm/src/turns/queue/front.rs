@@ -1,4 +1,4 @@
-//! What changes the front of the queue: events that go before all others, and the next one chosen among those in sight.
+//! Operations that change the front of the queue: events that go before all others, and the next one chosen among those in sight.
 use super::chunk::{Chunk, EVENTS};
 use super::{events_between, Event, EventQueue, QueuePosition};
 

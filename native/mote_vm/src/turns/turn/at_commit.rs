@@ -1,4 +1,4 @@
-//! What a turn stages besides new actors and events for its own sponsor: its become, what leaves the sponsor, timers. The
+//! What a turn stages besides new actors and events for its own sponsor: its become, messages that leave the sponsor, timers. The
 //! commit makes it visible; an abort forgets it.
 use super::stash::Stash;
 use super::Turn;

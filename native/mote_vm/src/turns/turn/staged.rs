@@ -1,7 +1,7 @@
-//! What a turn has made, as the outside is shown it.
+//! What a turn has made, as it is shown to the outside.
 //!
 //! Invariants:
-//! 1. Of a turn that is to be undone no address gets out, of an actor or of a timer, that the turn itself has made.
+//! 1. No address of an actor or timer that a turn itself has made gets out if the turn is to be undone.
 use super::Turn;
 use crate::values::term::{made, Origin, Uncommitted};
 use crate::values::value::Value;

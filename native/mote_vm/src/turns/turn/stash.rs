@@ -2,7 +2,7 @@
 //! are queued (queue.rs).
 //!
 //! Invariants:
-//! 1. What is kept is part of the actor's state, so it is live and was paid for when it was kept. Whether it is given back is
+//! 1. The stash is part of the actor's state, so it is live and was paid for when it was filled. Whether it is given back is
 //!    known at the end of the turn, since the last become of a turn counts.
 use super::Turn;
 use crate::base::atom::Atom;

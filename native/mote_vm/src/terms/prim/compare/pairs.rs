@@ -1,4 +1,4 @@
-//! What of two terms is compared with each other, pair by pair.
+//! The parts of two terms that are compared with each other, pair by pair.
 use super::Comparison;
 use crate::terms::map::{entries, Node};
 use crate::values::value::Value;

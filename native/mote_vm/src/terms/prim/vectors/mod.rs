@@ -1,12 +1,12 @@
 //! Vectors: packed arrays of 64-bit floats or integers.
 //!
-//! A vector is what it is for Elixir, the struct `%Mote.Vector{type: :f64 | :i64, binary: bytes}`: a map whose bytes are
-//! the elements in little endian order. So it needs no cell of its own, and leaves and enters the machine as it is.
+//! A vector is the same as in Elixir, the struct `%Mote.Vector{type: :f64 | :i64, binary: bytes}`: a map whose bytes are the
+//! elements in little endian order. So it needs no cell of its own, and leaves and enters the machine as it is.
 //!
 //! Everything is of one type: floats with floats, integers with integers. A float that is not finite and an integer of
-//! more than 64 bits are no elements; a result with one of them has no answer.
+//! more than 64 bits cannot be elements; a result with one of them has no answer.
 //!
-//! Here is what a vector is; parts.rs makes vectors and takes them apart, elementwise.rs calculates element by element,
+//! This file says what a vector is; parts.rs makes vectors and takes them apart, elementwise.rs calculates element by element,
 //! sums.rs makes one number of all, order.rs sorts.
 mod elementwise;
 mod order;

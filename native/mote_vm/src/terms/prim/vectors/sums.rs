@@ -1,7 +1,7 @@
 //! Sums over one vector or two.
 //!
 //! Sums of floats are made in [`LANES`] lanes, the i-th of which adds every element whose index is i modulo their number,
-//! and then the lanes from the first to the last; so the machine can add several at once, and everybody gets the same.
+//! and then the lanes from the first to the last; so the machine can add several at once, and every form gets the same sum.
 use super::*;
 
 /// How many sums of floats are made beside each other.
