@@ -1,6 +1,6 @@
 defmodule Mote.Telemetry do
-  # One list of all events: the documentation, `events/0` and the tests are made from it. Machines tell of themselves
-  # in `Mote.Machine.Reporter`.
+  # One list of all events: the documentation, `events/0` and the tests are made from it. The events of
+  # machines are made in `Mote.Machine.Reporter`.
 
   @machine [machine: "the process that answers for it", name: "what it was started as, or `nil`"]
   @sponsor [sponsor: "its name"] ++ @machine

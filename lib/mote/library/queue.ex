@@ -1,8 +1,8 @@
 defmodule Mote.Library.Queue do
-  # What waits, first in, first out, in the state of an actor. Only for behaviours of the library.
+  # A first in, first out queue in the state of an actor. Only for behaviours of the library.
   #
-  # An empty queue is `nil`, so that to see that nobody waits costs nothing; any other is two lists, the second one
-  # reversed and the first one never empty.
+  # An empty queue is `nil`, so that finding nothing waiting costs nothing; any other is two lists, the second
+  # one reversed and the first one never empty.
   @moduledoc false
 
   use Mote.Behaviour

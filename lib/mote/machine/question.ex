@@ -2,8 +2,8 @@ defmodule Mote.Machine.Question do
   # Waiting for the one message that a customer of this process gets. No other one ever comes: the sender of an answer claims
   # the customer first, and a process that gives up cancels it first.
   #
-  # 1. No wait is without bound because a sender fails: each wait watches the process of the machine, and ends some time after
-  #    its deadline even if the claimed message never comes.
+  # 1. A failing sender never makes a wait endless: each wait monitors the process of the machine, and ends
+  #    some time after its deadline even if the claimed message never comes.
   @moduledoc false
 
   alias Mote.{Error, Far, Native}
