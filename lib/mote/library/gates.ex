@@ -216,7 +216,7 @@ defmodule Mote.Library.Gates do
   defpure last(_early, n), do: n
 
   @doc """
-  Sends every message on to `target`, until it is told to hold.
+  Sends every message on to `target`, until it is suspended.
 
   To `{customer, :suspend}` it answers with a capability: until anything is sent to that, messages wait here; then they go
   on in the order in which they came. Another `{customer, :suspend}` meanwhile waits with them, and holds the
