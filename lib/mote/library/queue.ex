@@ -17,11 +17,11 @@ defmodule Mote.Library.Queue do
   defpure pop({[first], back}), do: {first, {Enum.reverse(back), []}}
   defpure pop({[first | front], back}), do: {first, {front, back}}
 
-  @doc "All of it, the first first."
+  @doc "All of it, oldest first."
   defpure to_list(nil), do: []
   defpure to_list({front, back}), do: front ++ Enum.reverse(back)
 
-  @doc "Of a list, the first first."
+  @doc "A queue of a list, whose first element is the oldest."
   defpure new([]), do: nil
   defpure new(list), do: {list, []}
 end

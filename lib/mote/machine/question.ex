@@ -127,7 +127,7 @@ defmodule Mote.Machine.Question do
   def left(:infinity), do: :infinity
   def left(deadline), do: max(deadline - System.monotonic_time(:millisecond), 0)
 
-  @doc "Gives up at once; returns what has come all the same."
+  @doc "Gives up at once; returns an answer that has come nevertheless."
   @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
   def ignore({tag, asker} = open, context), do: cancelled(open, context, cancel(tag, asker))
 
