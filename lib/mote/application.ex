@@ -1,6 +1,7 @@
 defmodule Mote.Application do
-  # Starts what all machines of a node share: the table of running machines, the janitor, and what goes to other nodes. The
-  # tables belong to the supervisor, so that they outlive the processes that use them.
+  # Starts the processes that all machines of a node share: the table of running machines, the janitor, and
+  # the processes for other nodes. The tables belong to the supervisor, so that they outlive the processes
+  # that use them.
   @moduledoc false
 
   use Application

@@ -1,5 +1,6 @@
 defmodule Mote.Directory do
-  # Which shard has a key is in `directory/place.ex`, what a shard does in `behaviour/directory.ex`; here is the side of Elixir.
+  # `directory/place.ex` says which shard has a key, `behaviour/directory.ex` what a shard does; this file is
+  # the Elixir side.
   @moduledoc """
   Actors by key: an actor for each user, room, device or order, started by the first message for its key.
 

@@ -1,6 +1,7 @@
 defmodule Mote.Far do
-  # Actors and customers of other nodes: what the processes of this node, and its actors by their postman, do with them. All of
-  # it goes by the courier of that node, in the order in which it came: see guides/internals/nodes.md.
+  # Actors and customers of other nodes: the operations of this node's processes on them, and of its actors by
+  # way of the postman. All of it goes by the courier of that node, in the order in which it came: see
+  # guides/internals/nodes.md.
   @moduledoc false
 
   alias Mote.{Address, Customer, Error}

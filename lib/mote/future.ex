@@ -293,7 +293,7 @@ defmodule Mote.Future do
   end
 
   @doc """
-  Waits until all of the futures are finished, with one deadline. As `wait_for/2`.
+  Waits until all of the futures are finished, with one deadline. Otherwise like `wait_for/2`.
   """
   @spec wait_for_all([t], timeout) :: :ok | {:error, Error.t()}
   def wait_for_all(futures, timeout \\ :infinity) do

@@ -142,7 +142,7 @@ defmodule Mote.Measure do
     raise ArgumentError, "expected a table to plot, returned by Mote.Measure.sweep/2, got: #{inspect(other)}"
   end
 
-  @doc "As `plot/3`, but raises `File.Error`."
+  @doc "Like `plot/3`, but raises `File.Error`."
   @spec plot!(Table.t(), Path.t(), keyword) :: :ok
   def plot!(table, path, opts \\ []) do
     with {:error, error} <- plot(table, path, opts), do: raise(error)

@@ -1,6 +1,7 @@
 defmodule Mote.Native do
-  # The functions of native/mote_nif: what they take and answer is documented there. Nothing but stubs belongs here,
-  # and the name of what explains native code: a new version of this module takes every running machine's references away.
+  # The functions of native/mote_nif: what they take and answer is documented there. Only stubs belong here,
+  # and the name of the function that explains native code: a new version of this module takes every running
+  # machine's references away.
   @moduledoc false
 
   use Mote.Native.Library, crate: :mote_nif

@@ -58,7 +58,7 @@ defmodule Mote.Raised do
   def exception({:raised, {_module, _line, {Kernel, :struct!}}, {struct, [_ | _] = fields}}),
     do: told({Kernel, :struct!}, [struct, fields])
 
-  # A slice by a range that is none: Elixir does not get as far as the slice, which could take for ever.
+  # A slice by an invalid range: Elixir does not get as far as the slice, which could take forever.
   def exception({:raised, {_module, _line, {_library, :slice_range}}, {_source, first, last}})
       when not (is_integer(first) and is_integer(last)),
       do: told(:range, [first, last])

@@ -1,18 +1,18 @@
 defmodule Mote.Telemetry do
-  # One list of all events: the documentation, `events/0` and the tests are made from it. Machines tell of themselves
-  # in `Mote.Machine.Reporter`.
+  # One list of all events: the documentation, `events/0` and the tests are made from it. The events of
+  # machines are made in `Mote.Machine.Reporter`.
 
   @machine [machine: "the process that answers for it", name: "what it was started as, or `nil`"]
   @sponsor [sponsor: "its name"] ++ @machine
 
   @counters "every counter of `Mote.Counters` by its name: how much it has grown since the last time, except for " <>
-              "`timers` and `queue_high_water`, which are as they are now, and `busy_ns`, which is called `busy` " <>
+              "`timers` and `queue_high_water`, which are current values, and `busy_ns`, which is called `busy` " <>
               "and is in native units as all durations are"
 
   @events [
     {[:mote, :machine, :start], "a machine has started", [system_time: "now", monotonic_time: "now"],
      [sponsors: "the names of its sponsors"] ++ @machine},
-    {[:mote, :machine, :stop], "a machine has ended as it should: `:normal`, `:shutdown` or `{:shutdown, _}`",
+    {[:mote, :machine, :stop], "a machine has ended normally: `:normal`, `:shutdown` or `{:shutdown, _}`",
      [duration: "how long it ran", monotonic_time: "now"], [reason: "the exit reason"] ++ @machine},
     {[:mote, :machine, :exception],
      "a machine has ended for any other reason, also when its process was killed",
@@ -22,7 +22,7 @@ defmodule Mote.Telemetry do
      "a thread has met a broken invariant: the machine ends, so an exception follows (see `Mote.Machine`)",
      [system_time: "now"],
      [
-       sponsor: "whose thread it was",
+       sponsor: "the sponsor whose thread it was",
        behaviour: "`{module, name}`, or `nil` between turns",
        message_kind: "what kind of value the message was, or `nil`",
        text: "what was wrong"
@@ -49,14 +49,14 @@ defmodule Mote.Telemetry do
        "memory was used up",
      [
        count: "both together since the last time",
-       refused: "of these, what was refused",
+       refused: "of these, the refusals",
        charged: "bytes that count against `:memory`",
        heap: "bytes of heap in use",
        mapped: "bytes that the system has given for heaps and queues",
        queues: "bytes of event queues"
      ], @machine},
     {[:mote, :machine, :broken_promises],
-     "each interval in which somebody waited for an answer that nobody could give any more",
+     "each interval in which a caller waited for an answer that could no longer come",
      [count: "such questions since the last time"], @machine},
     {[:mote, :machine, :undelivered],
      "each interval in which messages of actors to the outside found nobody, of all sponsors together: what is noticed only " <>
@@ -86,7 +86,7 @@ defmodule Mote.Telemetry do
      ], @sponsor},
     {[:mote, :sponsor, :turns], "each interval, for each behaviour that a beam sponsor has run",
      [
-       turns: "turns of it that have ended, whichever way",
+       turns: "turns of it that have ended in any way",
        queue_time: "the time that its turns have waited for a worker, of all that were begun together",
        run_time: "the time that they have run, of all together",
        longest: "the longest of them"
@@ -97,11 +97,11 @@ defmodule Mote.Telemetry do
     {[:mote, :turn, :abort], "a turn was aborted; about ten a second of them are reported one by one",
      [system_time: "now"],
      [
-       sponsor: "whose thread it was",
+       sponsor: "the sponsor whose thread it was",
        module: "the module of the behaviour",
        behaviour: "its name",
        reason: "see the guide *The IR*; what the turn had created is `Mote.Uncommitted` in it",
-       message: "what the actor was sent, as text; only its beginning when it is large"
+       message: "the message of the turn, as text; only its beginning if it is large"
      ] ++ @machine},
     {[:mote, :turn, :unreported], "more turns were aborted than are reported one by one",
      [count: "how many more, since the last time"], @sponsor}
@@ -134,7 +134,7 @@ defmodule Mote.Telemetry do
   An event for each message or turn would cost many times what the turn does. So frequent things are reported
   as sums, once per interval. `:telemetry` in `Mote.start_link/1` says how much is reported:
 
-    * `:level` - `:none`; `:events`, what happens now and then; `:stats` (the default), the periodic events too;
+    * `:level` - `:none`; `:events`, occasional events; `:stats` (the default), the periodic events too;
       `:threads`, those for each thread as well;
     * `:interval` - milliseconds between two periodic events (default 1000). When the machine ends, the last
       ones come early.

@@ -1,7 +1,8 @@
 defmodule Mote.Behaviour.AST do
-  # The Mote AST: what the passes hand to each other. Syntax makes it, check gives every variable a number of its
-  # own, loops replaces `:loop` by calls, flow marks tail calls; IR and plain Elixir are made of the result. Here
-  # are the node shapes, the constructors that simplify on the way, and a walk. No pass lives here.
+  # The Mote AST, which the passes hand to each other. Syntax makes it, check gives every variable a number of
+  # its own, loops replaces `:loop` by calls, flow marks tail calls; IR and plain Elixir are made of the
+  # result. Here are the node shapes, the constructors that simplify on the way, and a walk. No pass lives
+  # here.
   #
   # Expressions (the second element is always the line):
   #

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Check do
   # Second pass: scopes, arities, purity. Every variable gets a number of its own, so that no later pass needs to
-  # know about scopes; a variable that a pattern binds for the second time becomes a pin. Whatever is wrong with a
+  # know about scopes; a variable that a pattern binds for the second time becomes a pin. Every mistake in a
   # program is found here at the latest.
   @moduledoc false
 

@@ -1,5 +1,5 @@
 defmodule Mote.Behaviour.Code do
-  # One piece of code of a unit as the passes hand it on: a behaviour or a function. Data only.
+  # One piece of a unit's code, as the passes hand it on: a behaviour or a function. Data only.
   #
   # `kind` is `:actor`, `:pure` or `:effect`, for loops as for the code they came from. The parameters of a behaviour are
   # its captures and, last, the message; `arity` counts the captures only. `next` is the next free number for a

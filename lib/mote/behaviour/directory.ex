@@ -6,9 +6,9 @@ defmodule Mote.Behaviour.Directory do
   #     "name directory"(captures, actors)  the shard; `actors` is its map of keys to addresses
   #     "name start"(key, captures)         the clauses, each of which creates; nil where there is nothing to start
   #
-  # 1. A key is looked up and its actor is started in one turn of the one shard that has the key. So no key has two actors,
-  #    and where the start is aborted nothing is left of it.
-  # 2. What is for one key passes through one shard, in its order.
+  # 1. A key is looked up and its actor is started in one turn of the one shard that has the key. So no key
+  #    has two actors, and an aborted start leaves nothing behind.
+  # 2. All messages for one key pass through one shard, in their order.
   @moduledoc false
 
   alias Mote.Behaviour.{Error, Syntax}

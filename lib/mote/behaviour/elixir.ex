@@ -4,8 +4,9 @@ defmodule Mote.Behaviour.Elixir do
   # Patterns, clauses and guards are in `elixir/match.ex`, what all of it is made of in `elixir/forms.ex`.
   #
   # Generated: `name/captures` giving the behaviour and `__mote_turn__/3` for behaviours; `name/arity` and, for
-  # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module. What other modules are
-  # called for is looked at when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names as written.
+  # calls from other behaviours, `"mote name"/arity` for functions; `__mote__/1` about the module. Calls of
+  # other modules are checked when all modules are there, by `Mote.Behaviour.Warnings`, which knows the names
+  # as written.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Beam, Code, Delegate, Failures, Flow, IR, Marks}

@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Error do
-  # How every pass of the behaviour compiler reports a mistake of the user: a `Mote.CompileError` at file:line:column. Parts of a
-  # program that have nothing to do with each other are looked at one after the other, and their errors are reported together.
-  # Knows nothing of the language; the hints for single constructs are in `hints.ex`.
+  # How every pass of the behaviour compiler reports a mistake of the user: a `Mote.CompileError` at
+  # file:line:column. Independent parts of a program are checked one by one, and their errors are reported
+  # together. Knows nothing of the language; the hints for single constructs are in `hints.ex`.
   @moduledoc false
 
   alias Mote.CompileError

@@ -1,12 +1,13 @@
 defmodule Mote.Behaviour.Failures do
-  # Fifth pass, between flow and the two forms: what becomes of an operation that has no answer, `1 + :a`, and of a value that no
-  # clause fits, by the choice of the module. After it the name of every operation but those of `:must` is a primitive.
+  # Fifth pass, between flow and the two forms: what happens to an operation without an answer, `1 + :a`, and
+  # to a value that matches no clause, as the module has chosen. After it the name of every operation but
+  # those of `:must` is a primitive.
   #
   #   * `:abort`: the turn is aborted, as a process would end with the exception that Elixir raises there. Of such operations
   #     the pass makes `:must` nodes, whose failure is a jump to an abort that knows its line.
-  #   * `:undefined`: the value is `:undefined`, and the code goes on; where no clause fits the turn is aborted all the same, with
-  #     a reason that knows no line. A check must not hold by it: `:undefined` is no part of the order, so that to compare with it
-  #     has no answer either, and a condition that is `:undefined` does not hold.
+  #   * `:undefined`: the value is `:undefined`, and the code goes on; where no clause matches, the turn is still
+  #     aborted, with a reason without a line. A check must not pass because of it: `:undefined` has no place in the
+  #     order, so comparing with it has no answer either, and a condition that is `:undefined` does not hold.
   #
   # In guards both mean that the guard fails. A calculation of the loops pass itself is certain to have an answer, or
   # nobody looks at it (`:sure`).

@@ -2,7 +2,8 @@ defmodule Mote.Behaviour.IR do
   # Sixth pass: the checked, loop-free Mote AST -> instructions of guides/ir.md, still with names for functions and
   # terms for constants (`encode.ex` numbers them). This file does the expressions; conditions and guards are in
   # `ir/conditions.ex`, patterns and clauses in `ir/match.ex`, the list of instructions under construction in
-  # `ir/builder.ex`, what need not be calculated again in `ir/known.ex`, registers and labels in `ir/registers.ex`.
+  # `ir/builder.ex`, values that need not be calculated again in `ir/known.ex`, registers and labels in
+  # `ir/registers.ex`.
   #
   # Code is generated towards a destination:
   #

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Listing do
-  # What bodies may call, as the documentation of `Mote.Behaviour` lists it: read from the tables of the passes that accept
-  # it, but for what is part of the syntax. It decides nothing.
+  # What bodies may call, as the documentation of `Mote.Behaviour` lists it: read from the tables of the
+  # passes that accept it, except for the parts of the syntax. It decides nothing.
   @moduledoc false
 
   alias Mote.Behaviour.Primitives

@@ -1,6 +1,7 @@
 defmodule Mote.Behaviour.Marks do
-  # Attributes that say something of the function that follows them, such as `@deprecated`. Functions are generated at the end of
-  # the module, so what stands before a definition is taken from the module, and given to its functions again.
+  # Attributes that say something about the function that follows them, such as `@deprecated`. Functions are
+  # generated at the end of the module, so attributes before a definition are taken from the module, and given
+  # to its functions again.
   @moduledoc false
 
   @names [:deprecated, :impl]

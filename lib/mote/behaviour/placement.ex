@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Placement do
-  # A behaviour marked `beam: true` lives in beam sponsors, from birth: what would create or become one elsewhere is a mistake,
-  # found here where the module of that behaviour is this one or is there already. Otherwise the machine finds it
-  # (native/mote_vm/src/threads/away.rs).
+  # A behaviour marked `beam: true` lives in beam sponsors, from birth: creating or becoming one elsewhere is
+  # a mistake, found here if that behaviour is in this module or in one that is compiled already. Otherwise
+  # the machine finds it (native/mote_vm/src/threads/away.rs).
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error}

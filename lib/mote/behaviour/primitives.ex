@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Primitives do
   # THE table of primitives: number in the IR, name, arity, whether it always has an answer, Elixir spellings.
-  # It says nothing of what they compute (guides/ir.md for people, `Mote.Total` for Elixir).
+  # It does not say what they compute (guides/ir.md for people, `Mote.Total` for Elixir).
   @moduledoc false
 
   # An atom is a function of Kernel, called without a module; {Module, name} needs its module.

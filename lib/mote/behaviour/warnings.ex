@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Warnings do
-  # What compiles, but is most likely a mistake: variables that nobody reads, clauses behind one that takes all, zeros without
-  # a sign in patterns, and calls of functions that no module has. All are reported as plain Elixir reports them; of variables and clauses, what macros have written
-  # is their own business.
+  # Code that compiles, but is most likely a mistake: unused variables, clauses after one that matches
+  # everything, zeros without a sign in patterns, and calls of functions that no module has. All are reported
+  # as plain Elixir reports them; variables and clauses that macros have written are left out.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Covering, Error}

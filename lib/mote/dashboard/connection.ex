@@ -1,5 +1,5 @@
 defmodule Mote.Dashboard.Connection do
-  # One of a fixed number of processes that take connections, one after the other, and answer what is asked on them.
+  # One of a fixed number of processes that take connections, one at a time, and answer the requests on them.
   #
   # 1. Nothing that a client sends ends the process, and all of it is bounded: lines, headers, bodies, and time.
   # 2. Without the token, every answer is the same.

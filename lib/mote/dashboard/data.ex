@@ -1,11 +1,12 @@
 defmodule Mote.Dashboard.Data do
-  # What a dashboard shows, as plain maps of numbers and texts: they go to a page as they are.
+  # The data that a dashboard shows, as plain maps of numbers and texts, which go to a page as they are.
   #
-  # 1. `snapshot/1`, which is asked once a second, reads counters only: it stops nothing and looks at no actor.
-  # 2. Everything else is asked by somebody, and costs what `Mote.Inspection` says.
+  # 1. `snapshot/1`, which is called once a second, reads counters only: it stops nothing and looks at no
+  #    actor.
+  # 2. Everything else is requested by a user, and costs what `Mote.Inspection` says.
   # 3. Actors and behaviours go out as ids, which `keep` hands out for terms.
   #
-  # Counters are as they are since the start of the machine: what happens in a second is the difference of two snapshots.
+  # Counters count from the start of the machine: the figures of a second are the difference of two snapshots.
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Graph, Machine}

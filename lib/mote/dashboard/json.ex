@@ -1,8 +1,9 @@
 defmodule Mote.Dashboard.JSON do
   # JSON, one way: Elixir 1.14 has none, and a page is no reason for a dependency.
   #
-  # 1. Every term has a text: what JSON has no word for (tuples, structs, pids, …) is written as `inspect/1` shows it.
-  # 2. What is written is valid UTF-8, whatever is in a binary.
+  # 1. Every term has a text: a term that JSON has no form for (tuple, struct, pid, …) is written as
+  #    `inspect/1` shows it.
+  # 2. The output is valid UTF-8, whatever is in a binary.
   @moduledoc false
 
   @replacement "\uFFFD"

@@ -1,9 +1,11 @@
 defmodule Mote.Dashboard.References do
-  # What a page may ask about, by ids that are handed out with what it shows: addresses of actors, and behaviours.
+  # The things that a page may ask about, by ids that it is given with its data: addresses of actors, and
+  # behaviours.
   #
   # 1. An id is random and means something only here. So nothing that a browser sends is made into a term.
-  # 2. There are at most `@most` of them. Beyond that those are forgotten that were used longest ago.
-  # 3. An address keeps its actor alive, so all are forgotten when nobody has used one for `@forgotten` milliseconds.
+  # 2. There are at most `@most` of them. Beyond that the least recently used ones are forgotten.
+  # 3. An address keeps its actor alive, so all are forgotten when none has been used for `@forgotten`
+  #    milliseconds.
   @moduledoc false
 
   use GenServer

@@ -1,7 +1,7 @@
 defmodule Mote.Dashboard.Router do
-  # What each address of a dashboard answers. What changes something is a POST, everything else a GET.
+  # The answers of a dashboard, by address. Requests that change something are POST, all others GET.
   #
-  # 1. No atom is made of what comes in: words are looked up in lists of what there is.
+  # 1. No atom is made from input: words are looked up in lists of known ones.
   @moduledoc false
 
   alias Mote.{Address, Error, Trace}

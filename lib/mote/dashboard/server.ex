@@ -1,8 +1,8 @@
 defmodule Mote.Dashboard.Server do
   # The process of a dashboard: it listens, and keeps the processes that serve.
   #
-  # 1. It ends with whoever started it, and everything of it ends with it.
-  # 2. A process that serves and ends is replaced; so what goes wrong in one request is no business of the others.
+  # 1. It ends with the process that started it, and everything that belongs to it ends with it.
+  # 2. A serving process that ends is replaced, so a failure in one request does not affect the others.
   @moduledoc false
 
   use GenServer

@@ -1,8 +1,9 @@
 defmodule Mote.Dashboard.Tracing do
-  # The trace of a dashboard: one at a time, the same for all who look.
+  # The trace of a dashboard: one at a time, the same for all viewers.
   #
   # 1. Turns are kept as text: their terms would keep actors alive. A turn's actor is one of `Mote.Dashboard.References`.
-  # 2. A trace ends by itself: after `:limit` turns, with the machine, and when nobody has looked for `@unwatched` milliseconds.
+  # 2. A trace ends by itself: after `:limit` turns, with the machine, and when it has not been viewed for
+  #    `@unwatched` milliseconds.
   @moduledoc false
 
   use GenServer

@@ -1,5 +1,5 @@
 defmodule Mote.Directory.Entries do
-  # A directory that starts nothing: it has what is put into it.
+  # A directory that starts nothing: it has only what is put into it.
   @moduledoc false
 
   use Mote.Behaviour

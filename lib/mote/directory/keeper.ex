@@ -1,6 +1,6 @@
 defmodule Mote.Directory.Keeper do
-  # The process that gives a directory its name: it lives as long as the directory. A sender looks in a table and asks
-  # nobody.
+  # The process that gives a directory its name: it lives as long as the directory. A sender looks in a table
+  # and asks no process.
   @moduledoc false
 
   use GenServer

@@ -1,9 +1,9 @@
 defmodule Mote.Directory.Place.Code do
-  # Which of a directory's shards has a key: one source for behaviours and for processes. What `defpure` makes for a process
-  # counts fuel, which takes longer than to send.
+  # Which of a directory's shards has a key: one source for behaviours and for processes. A `defpure` function
+  # that a process runs as a turn counts fuel, which takes longer than sending.
   #
   # It only has to spread keys evenly, and it is on the way of every message. So integers and texts are hashed by a few
-  # operations, and what has no contents of its own, such as a pid or an address, belongs to one shard.
+  # operations, and terms without contents of their own, such as pids and addresses, belong to one shard.
   @moduledoc false
 
   @word 0xFFFFFFFF

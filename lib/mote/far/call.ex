@@ -1,5 +1,5 @@
 defmodule Mote.Far.Call do
-  # Calls of Mote's functions on another node, for what nobody does a million times.
+  # Calls of Mote's functions on another node, for operations that are not done a million times.
   @moduledoc false
 
   alias Mote.Error

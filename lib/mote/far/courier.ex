@@ -1,11 +1,13 @@
 defmodule Mote.Far.Courier do
-  # Sends what goes to one node, in parcels, to a porter there: as soon as nothing else comes, or a whole parcel waits. It lives
-  # as long as that connection: so whoever waits for an answer watches the courier.
+  # Sends everything that goes to one node, in parcels, to a porter there: as soon as nothing else comes, or a
+  # whole parcel waits. It lives as long as that connection, so a process that waits for an answer monitors
+  # the courier.
   #
-  # Senders never wait for a connection. A courier may: meanwhile what comes stays in its mailbox, and counts as waiting.
+  # Senders never wait for a connection. A courier may: meanwhile its messages stay in its mailbox, and count
+  # as waiting.
   #
-  # 1. While anything can leave, a message of its own is on its way that sees to it, behind what has come by then. A timeout of zero
-  #    would not do: whatever comes before it takes its place.
+  # 1. While anything can leave, a message to itself that makes it leave is on its way, after everything that
+  #    has come by then. A timeout of zero would not do: any message that comes first takes its place.
   @moduledoc false
 
   use GenServer, restart: :temporary

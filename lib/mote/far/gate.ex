@@ -1,6 +1,7 @@
 defmodule Mote.Far.Gate do
-  # Where nodes meet: the process of this name starts a courier for each node that something is sent to, and a porter for each
-  # courier of another node that says hello. It does no more, so nobody waits for it for long.
+  # Where nodes meet: the process of this name starts a courier for each node that something is sent to, and a
+  # porter for each courier of another node that says hello. It does no more, so no process waits for it for
+  # long.
   @moduledoc false
 
   use GenServer
@@ -8,7 +9,7 @@ defmodule Mote.Far.Gate do
   alias Mote.Far
   alias Mote.Far.{Courier, Porter, Table}
 
-  # Nodes whose Mote speaks another protocol are told so.
+  # Nodes whose Mote speaks another protocol are notified.
   @protocol 1
 
   @spec start_link(term) :: GenServer.on_start()

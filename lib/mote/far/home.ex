@@ -1,5 +1,5 @@
 defmodule Mote.Far.Home do
-  # What a porter does for a process of another node that gives a machine of this one: creating actors.
+  # What a porter does for a process of another node that names a machine of this one: creating actors.
   @moduledoc false
 
   alias Mote.{Behaviour, Error}

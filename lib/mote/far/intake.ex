@@ -1,6 +1,6 @@
 defmodule Mote.Far.Intake do
-  # What comes from one node, without processes: which parcels were taken in, and which announcements nobody here has any
-  # more. The other side of `Mote.Far.Line`.
+  # The state of what comes from one node, without processes: which parcels were taken in, and which announced
+  # references are no longer held here. The other side of `Mote.Far.Line`.
   #
   # 1. A parcel is taken in once, and after all those before it.
   @moduledoc false

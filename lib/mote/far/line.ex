@@ -1,14 +1,16 @@
 defmodule Mote.Far.Line do
-  # What goes to one node, without processes and clocks: entries that wait, parcels on their way, and the references that
-  # the other side has from here. `Mote.Far.Intake` is the other side of it.
+  # The state of what goes to one node, without processes and clocks: entries that wait, parcels on their way,
+  # and the references that the other side has from here. `Mote.Far.Intake` is the other side of it.
   #
   # Invariants:
   # 1. Entries leave in the order in which they were put in, each in one parcel.
-  # 2. While `@window` bytes are on their way, nothing leaves. Before that much is, the other side was asked to say what it has.
-  # 3. A reference is listed from before its parcel leaves until the other side says that it has dropped its number. Every
-  #    announcement has a number of its own: what is said of one says nothing of another that is on its way.
-  # 4. What a parcel is for, and references in it that go home, are kept until it was taken in: or what is said of their end might
-  #    come there before it, by way of a third node.
+  # 2. While `@window` bytes are on their way, nothing leaves. Before that limit, the other side was asked to
+  #    report what it has.
+  # 3. A reference is listed from before its parcel leaves until the other side says that it has dropped its
+  #    number. Every announcement has a number of its own, so a report about one does not concern another that
+  #    is on its way.
+  # 4. The targets of a parcel, and references in it that go home, are kept until it was taken in. Otherwise
+  #    the report of their end might arrive there first, by way of a third node.
   @moduledoc false
 
   alias Mote.Far.Luggage

@@ -1,6 +1,6 @@
 defmodule Mote.Far.Luggage do
-  # The addresses and customers in what goes from node to node. A key that the BEAM takes to another node holds nothing there:
-  # so whoever sends says which there are, and whoever takes them in puts keys of this node in their place.
+  # The addresses and customers in messages between nodes. A key that the BEAM takes to another node holds
+  # nothing there. So the sender lists them, and the receiver puts keys of its own node in their place.
   @moduledoc false
 
   alias Mote.{Address, Customer, Native}

@@ -1,8 +1,9 @@
 defmodule Mote.Far.Porter do
-  # Takes in what one courier of another node sends, and does with it here what its sender would have done: so the order in
-  # which it was sent stays. Ends with the courier.
+  # Takes in what one courier of another node sends, and does here what the sender would have done, in the
+  # order in which it was sent. Ends with the courier.
   #
-  # A sponsor that is full has it wait: then what comes from that node waits there, and is refused there when it is too much.
+  # A full sponsor makes it wait: then messages from that node wait on the other side, and are refused there
+  # when they are too many.
   @moduledoc false
 
   use GenServer, restart: :temporary

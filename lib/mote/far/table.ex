@@ -1,5 +1,5 @@
 defmodule Mote.Far.Table do
-  # By node: its courier, if it has one, what is counted of it, and how many bytes may wait for it.
+  # By node: its courier, if it has one, its counters, and how many bytes may wait for it.
   @moduledoc false
 
   @counts [:waiting, :sent, :lost, :refused, :undelivered, :listed]

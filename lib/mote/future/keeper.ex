@@ -1,11 +1,11 @@
 defmodule Mote.Future.Keeper do
-  # The process of an environment: has its sponsor, and gives it back when it is released or its owner dies, however
-  # that happens. Calls the hooks of futures that are finished.
+  # The process of an environment: it holds the sponsor, and removes it when the environment is released or
+  # its owner dies, however that happens. Calls the hooks of futures that are finished.
   #
   # 1. A hook runs in a process of its own, one at a time: however that ends, and whatever it receives, the keeper goes on
   #    and misses nothing.
-  # 2. It is gone some time after its owner: the process that was to tell it of a future may have been killed, so it also looks for
-  #    itself whether that is finished.
+  # 2. It is gone some time after its owner: the process that should have announced a future may have been
+  #    killed, so it also checks by itself whether the future is finished.
   @moduledoc false
 
   use GenServer, restart: :temporary

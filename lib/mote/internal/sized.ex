@@ -1,7 +1,7 @@
 defmodule Mote.Internal.Sized do
-  # Binary patterns with sizes from outside of the pattern, as every release of Elixir takes them: later ones want such a size
-  # pinned and warn of one that is not, earlier ones cannot read the pin. The variant that this release does not need is
-  # not compiled, so that the compiler cannot warn of code that is never reached.
+  # Binary patterns with sizes from outside of the pattern, as every release of Elixir takes them: later ones
+  # want such a size pinned and warn if it is not, earlier ones cannot parse the pin. The variant that this
+  # release does not need is not compiled, so that the compiler cannot warn about code that is never reached.
   @moduledoc false
 
   @pinned Version.match?(System.version(), ">= 1.18.0")

@@ -4,8 +4,8 @@ defmodule Mote.Internal.Stray do
   # 1. Nothing that a process of Mote does not know ends it or stays in its mailbox: a call is answered with
   #    `{:error, :unknown_request}`, a cast or message is ignored, and a line of the log says so.
   #
-  # A GenServer says `use Mote.Internal.Stray` behind its own clauses, for what they do not match, and in `who/1` what it is called.
-  # With `hint:` the line also says what may have been meant.
+  # A GenServer says `use Mote.Internal.Stray` after its own clauses, for messages that they do not match, and
+  # gives its name in `who/1`. With `hint:` the line also says what may have been meant.
   @moduledoc false
 
   require Logger

@@ -1,6 +1,6 @@
 defmodule Mote.Library.Cells do
-  # Actors that hold a value: what become is for. Each answers every request of its shape at once or as soon as there is a
-  # value; none asks for more than its own state.
+  # Actors that hold a value, the purpose of become. Each answers every request of its shape at once or as
+  # soon as there is a value; none asks for more than its own state.
   @moduledoc """
   The behaviours of `Mote.Library` that hold state.
   """

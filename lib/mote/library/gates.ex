@@ -1,10 +1,11 @@
 defmodule Mote.Library.Gates do
-  # Gatekeepers: actors that let messages through in an order. What they guard, and what happens when it does not answer, is not
-  # theirs to know, except by a deadline.
+  # Gatekeepers: actors that let messages through in an order. They do not know what they guard, nor, except
+  # by a deadline, whether it answers.
   #
-  # 1. Each request that a gate forwards is answered to a tag of its own (`Plumbing.reply/1`). Only an answer that
-  #    carries the tag of a request under way counts; so a second or late answer is ignored, and none can be made up.
-  # 2. What waits is in the gate's state, in the order in which it came.
+  # 1. Each request that a gate forwards is answered to a tag of its own (`Plumbing.reply/1`). Only an answer
+  #    that carries the tag of a request under way counts; so a second or late answer is ignored, and none can
+  #    be forged.
+  # 2. Waiting messages are in the gate's state, in the order in which they came.
   @moduledoc """
   Gatekeepers: the behaviours of `Mote.Library` that let messages through in an order.
 
@@ -215,7 +216,7 @@ defmodule Mote.Library.Gates do
   defpure last(_early, n), do: n
 
   @doc """
-  Sends every message on to `target`, until it is told to hold.
+  Sends every message on to `target`, until it is suspended.
 
   To `{customer, :suspend}` it answers with a capability: until anything is sent to that, messages wait here; then they go
   on in the order in which they came. Another `{customer, :suspend}` meanwhile waits with them, and holds the

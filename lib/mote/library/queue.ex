@@ -1,8 +1,8 @@
 defmodule Mote.Library.Queue do
-  # What waits, first in, first out, in the state of an actor. Only for behaviours of the library.
+  # A first in, first out queue in the state of an actor. Only for behaviours of the library.
   #
-  # An empty queue is `nil`, so that to see that nobody waits costs nothing; any other is two lists, the second one
-  # reversed and the first one never empty.
+  # An empty queue is `nil`, so that finding nothing waiting costs nothing; any other is two lists, the second
+  # one reversed and the first one never empty.
   @moduledoc false
 
   use Mote.Behaviour
@@ -17,11 +17,11 @@ defmodule Mote.Library.Queue do
   defpure pop({[first], back}), do: {first, {Enum.reverse(back), []}}
   defpure pop({[first | front], back}), do: {first, {front, back}}
 
-  @doc "All of it, the first first."
+  @doc "All of it, oldest first."
   defpure to_list(nil), do: []
   defpure to_list({front, back}), do: front ++ Enum.reverse(back)
 
-  @doc "Of a list, the first first."
+  @doc "A queue of a list, whose first element is the oldest."
   defpure new([]), do: nil
   defpure new(list), do: {list, []}
 end

@@ -1,7 +1,7 @@
 defmodule Mote.Library.Time do
   # Deadlines, and messages that wait for their time. All of it rests on timers of the machine, so tests move its clock.
   #
-  # 1. A customer gets either the answer or the word that it is too late, once: both go through a `once`.
+  # 1. A customer gets either the answer or the error that it is too late, once: both go through a `once`.
   # 2. The timer of an answer that came in time is cancelled, so deadlines cost nothing afterwards.
   @moduledoc """
   The behaviours of `Mote.Library` that have to do with time.

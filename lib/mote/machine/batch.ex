@@ -1,5 +1,6 @@
 defmodule Mote.Machine.Batch do
-  # Sending many messages: in one call of the NIF as many as are good for a scheduler, which enter together.
+  # Sending many messages: each call of the NIF takes as many as a scheduler has time for, and they enter
+  # together.
   @moduledoc false
 
   alias Mote.{Address, Error, Far, Native}

@@ -24,8 +24,8 @@ defmodule Mote.Machine.Creator do
   end
 
   @doc """
-  Creates a number of actors of one behaviour that lie one behind the other in memory, so that a machine need not read an
-  address from a tuple of them.
+  Creates a number of actors of one behaviour that are consecutive in memory, so that a machine need not read
+  an address from a tuple of them.
   """
   @spec create_row(reference, Behaviour.t(), pos_integer, atom) :: {:ok, [Address.t()]} | {:error, Error.t()}
   def create_row(native, behaviour, count, sponsor) do

@@ -1,8 +1,9 @@
 defmodule Mote.Machine.Long do
   # Terms that a call of the NIF does not write at once: they are large, or there is a long binary in them.
   #
-  # A long binary is shared with the machine. It may be a small part of a large one, which it keeps alive: what it keeps can
-  # only be seen from here. So the NIF is called again with that, and copies what is not worth sharing.
+  # A long binary is shared with the machine. It may be a small part of a large one, which it keeps alive:
+  # only this side can see how much that is. So the NIF is called again with that figure, and copies binaries
+  # that are not worth sharing.
   @moduledoc false
 
   # Shorter binaries are copied in any case, as the NIF knows.

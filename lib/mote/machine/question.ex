@@ -2,8 +2,8 @@ defmodule Mote.Machine.Question do
   # Waiting for the one message that a customer of this process gets. No other one ever comes: the sender of an answer claims
   # the customer first, and a process that gives up cancels it first.
   #
-  # 1. No wait is without bound because a sender fails: each wait watches the process of the machine, and ends some time after
-  #    its deadline even if the claimed message never comes.
+  # 1. A failing sender never makes a wait endless: each wait monitors the process of the machine, and ends
+  #    some time after its deadline even if the claimed message never comes.
   @moduledoc false
 
   alias Mote.{Error, Far, Native}
@@ -127,7 +127,7 @@ defmodule Mote.Machine.Question do
   def left(:infinity), do: :infinity
   def left(deadline), do: max(deadline - System.monotonic_time(:millisecond), 0)
 
-  @doc "Gives up at once; returns what has come all the same."
+  @doc "Gives up at once; returns an answer that has come nevertheless."
   @spec ignore(open, keyword) :: {:ok, term} | {:error, Error.t()} | nil
   def ignore({tag, asker} = open, context), do: cancelled(open, context, cancel(tag, asker))
 

@@ -1,6 +1,6 @@
 defmodule Mote.Machine.Questions do
-  # Several questions at once. What comes is taken in the order in which it comes, and put away until its turn: so a mailbox in
-  # which many answers wait is gone through once, in whatever order they have come.
+  # Several questions at once. Answers are taken in the order in which they come, and put away until their
+  # turn: so a mailbox in which many answers wait is scanned only once, whatever their order.
   @moduledoc false
 
   alias Mote.{Address, Error, Native}

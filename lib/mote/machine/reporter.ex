@@ -1,6 +1,7 @@
 defmodule Mote.Machine.Reporter do
-  # What a machine's process tells about its machine: the events of `Mote.Telemetry`, and the log of aborted turns.
-  # It is the state of that and the functions that change it; messages and timers are the process's own business.
+  # What a machine's process reports about its machine: the events of `Mote.Telemetry`, and the log of aborted
+  # turns. It is the state of that and the functions that change it; messages and timers are the process's own
+  # business.
   #
   # Aborted turns are reported on request: the machine sends at most as many reports as were asked for, and is asked
   # again once a second at most. So neither the mailbox nor the log can be flooded, however slow a handler is.

@@ -1,10 +1,10 @@
 defmodule Mote.Machine.Worker do
-  # A process that runs turns of a beam sponsor, one after the other, and waits in between.
+  # A process that runs turns of a beam sponsor, one at a time, and waits in between.
   #
-  # 1. What a turn has done reaches the machine in one call, or not at all.
-  # 2. Turns of the language leave nothing behind but what `Mote.Turn.Stage` clears. A turn that may call any Elixir is the last
-  #    of its worker, which ends with it, and with it all that belongs to a process: mailbox, dictionary, timers, links, ports,
-  #    tables. So every turn finds a clean process.
+  # 1. The effects of a turn reach the machine in one call, or not at all.
+  # 2. Turns of the language leave nothing behind except what `Mote.Turn.Stage` clears. A turn that may call
+  #    any Elixir is the last of its worker, which ends with it, and with it everything that belongs to a
+  #    process: mailbox, dictionary, timers, links, ports, tables. So every turn finds a clean process.
   # 3. Workers are linked to nothing, and trap no exits: a turn may do either.
   @moduledoc false
 

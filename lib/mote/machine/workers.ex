@@ -1,6 +1,7 @@
 defmodule Mote.Machine.Workers do
-  # The workers of one beam sponsor: starts as many as are needed, sees to turns that take too long, and tells the machine of
-  # those whose worker has died. Where turns wait for workers is native (native/mote_nif/src/held/desk.rs).
+  # The workers of one beam sponsor: starts as many as are needed, ends turns that take too long, and reports
+  # turns whose worker has died to the machine. The queue of turns that wait for workers is native
+  # (native/mote_nif/src/held/desk.rs).
   #
   # 1. A turn ends once, and the first to say so ends it: a worker with what it has done, or this process with an abort.
   #    So a worker may be killed at any moment.

@@ -16,7 +16,8 @@ defmodule Mote.Measure.Median do
       iex> %{median: 8.5, min: 7, max: 10, mad: 1.0, samples: [10, 9, 8, 7]} = Mote.ask!(median, :go)
 
   The request is passed on as it is. The answer is the map of `Mote.Measure.Statistics`, with the answers themselves as
-  `samples`, in their order. It is `:undefined` when one of them is no number, or when it is to ask less than once.
+  `samples`, in their order. It is `:undefined` when one of them is not a number, or when it is to ask less
+  than once.
   """
   use Mote.Behaviour, errors: :undefined
   alias Mote.Measure.Statistics

@@ -1,5 +1,5 @@
 defmodule Mote.Measure.Number do
-  # Numbers for people. Nothing that a program should read.
+  # Numbers for people, not for programs to read.
   @moduledoc false
 
   @doc """

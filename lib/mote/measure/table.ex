@@ -136,7 +136,7 @@ defmodule Mote.Measure.Table do
   @spec from_csv(String.t()) :: {:ok, t} | {:error, String.t()}
   def from_csv(text), do: Separated.read(text, ?,)
 
-  @doc "As `from_csv/1`, but raises `ArgumentError`."
+  @doc "Like `from_csv/1`, but raises `ArgumentError`."
   @spec from_csv!(String.t()) :: t
   def from_csv!(text) do
     case from_csv(text) do

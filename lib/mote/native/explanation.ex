@@ -1,5 +1,5 @@
 defmodule Mote.Native.Explanation do
-  # What there is to say about the native code of a module, by line of its source. The code generator makes the remarks
+  # Remarks about the native code of a module, by line of its source. The code generator makes the remarks
   # (native/mote_jit/src/remarks.rs), and the lines come from the compiler of behaviours.
   @moduledoc false
 

@@ -1,9 +1,9 @@
 defmodule Mote.Raised.Attempt do
-  # What Elixir raises where a machine has no answer, found out by doing it in Elixir.
+  # The exception that Elixir raises where a machine has no answer, found out by trying it in Elixir.
   #
   # Invariants: the caller that asks for an exception may be the process of a machine, so
   # 1. nothing takes longer than to go through the arguments;
-  # 2. no struct is gone through by its own code: that may go on for ever, exit, or read a file.
+  # 2. no struct is traversed by its own code, which may run forever, exit, or read a file.
   @moduledoc false
 
   alias Mote.Behaviour.Primitives

@@ -1,5 +1,5 @@
 defmodule Mote.Raised.Call do
-  # The operation that had no answer, as people write it in Elixir.
+  # The operation that had no answer, as it is written in Elixir.
   @moduledoc false
 
   alias Mote.Behaviour.Primitives

@@ -5,7 +5,7 @@ defmodule Mote.Raised.Printed do
 
   alias Mote.Total.Integers
 
-  @doc "As `inspect/2`, also where the code of a struct exits or throws."
+  @doc "Like `inspect/2`, even where the code of a struct exits or throws."
   @spec term(term, keyword) :: String.t()
   def term(term, opts \\ []) do
     opts = [inspect_fun: &leaf/2] ++ opts

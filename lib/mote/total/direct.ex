@@ -1,7 +1,7 @@
 defmodule Mote.Total.Direct do
-  # The primitives as plain Elixir functions that raise where there is no answer, and that nobody pays for: for `defpure`
-  # functions that plain Elixir calls. First come where in the source that is, and in
-  # which function.
+  # The primitives as plain Elixir functions that raise where there is no answer, and that cost no fuel: for
+  # `defpure` functions that plain Elixir calls. The first arguments are the place in the source and the
+  # function.
   @moduledoc false
   import Kernel, only: [def: 2, @: 1]
 

@@ -1,6 +1,6 @@
 defmodule Mote.Total.Must do
-  # The primitives as plain Elixir functions that abort the turn where there is no answer. First comes where in the source
-  # that is: the reason of the abort has it (`Mote.Raised`).
+  # The primitives as plain Elixir functions that abort the turn where there is no answer. The first argument
+  # is the place in the source, for the reason of the abort (`Mote.Raised`).
   @moduledoc false
   import Kernel, only: [def: 2]
 

@@ -1,7 +1,7 @@
 defmodule Mote.Total.Term do
-  # Equality, order and types of terms as behaviours see them. They differ from the BEAM's in one point: addresses are no maps
-  # but sort as pids, and timers are references. Whether 0.0 and -0.0 are `===` is, as in the machine, what it is on the BEAM
-  # that this runs on: they are two terms since OTP 27.
+  # Equality, order and types of terms as behaviours see them. They differ from the BEAM's in one point:
+  # addresses are not maps but sort as pids, and timers are references. Whether 0.0 and -0.0 are `===` is, as
+  # in the machine, what it is on the BEAM that this runs on: they are two terms since OTP 27.
   @moduledoc false
   import Kernel, except: [max: 2, min: 2, not: 1]
 

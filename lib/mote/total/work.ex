@@ -1,10 +1,10 @@
 defmodule Mote.Total.Work do
   # What primitives walk over, and the fuel that they spend for it: the same as the machine charges (guides/ir.md, under
-  # "Aborts"). One function clause for each primitive that walks; the others cost nothing. It is paid for beforehand: so
-  # nobody waits for what there is no fuel for.
+  # "Aborts"). One function clause for each primitive that walks; the others cost nothing. Work is paid for
+  # beforehand, so nothing runs without fuel.
   #
-  # What is compared with itself costs nothing, here as there: the same term in memory, which the two do not always
-  # agree on for what came from outside.
+  # Comparing a term with itself costs nothing, here and in the machine. "Itself" means the same place in
+  # memory, about which the two do not always agree for terms from outside.
   @moduledoc false
 
   import Mote.Total.Enumerable, only: [is_near: 3, is_range: 3]

@@ -151,7 +151,7 @@ impl Called<'_> {
         }
     }
 
-    /// What a test comes to; `None` if that is not for certain, or if it is no test.
+    /// The result of a test; `None` if it is not certain, or if this is not a test.
     fn tested(&self, p: Primitive, args: &[Operand], held: &[Option<Reached>]) -> Option<Reached> {
         // Some primitives take nothing.
         let first = *args.first()?;

@@ -13,14 +13,14 @@ impl Kinds {
     /// Floats, immediate and boxed.
     pub(super) const FLOAT: Kinds = Kinds(2);
     pub(super) const BOOLEAN: Kinds = Kinds(4);
-    /// Atoms that are no booleans.
+    /// Atoms that are not booleans.
     pub(super) const OTHER_ATOM: Kinds = Kinds(8);
     pub(super) const EMPTY_LIST: Kinds = Kinds(16);
     pub(super) const CONS: Kinds = Kinds(32);
     pub(super) const TUPLE: Kinds = Kinds(64);
     /// Addresses of actors.
     pub(super) const ACTOR: Kinds = Kinds(128);
-    /// Integers that are no fixnums, binaries, references with a sponsor, and what the machine cannot look into (pids,
+    /// Integers that are not fixnums, binaries, references with a sponsor, and values that the machine cannot look into (pids,
     /// …).
     pub(super) const OTHER: Kinds = Kinds(256);
 

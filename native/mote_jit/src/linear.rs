@@ -20,7 +20,7 @@ impl Linear {
         Linear(held)
     }
 
-    /// Of a function that is no loop: nothing.
+    /// For a function that is not a loop: nothing.
     pub(super) fn nothing(registers: u16) -> Linear {
         Linear(vec![None; registers as usize])
     }

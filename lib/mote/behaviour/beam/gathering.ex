@@ -1,5 +1,6 @@
 defmodule Mote.Behaviour.Beam.Gathering do
-  # What `create gather(customer, count, initial, fun)` creates in a beam turn: its function is any, so it lives in a beam sponsor.
+  # The behaviour that `create gather(customer, count, initial, fun)` creates in a beam turn: its function may
+  # be any, so it lives in a beam sponsor.
   @moduledoc false
 
   use Mote.Behaviour

@@ -1,5 +1,5 @@
 defmodule Mote.Behaviour.Check.Arguments do
-  # What the arguments of a function are called, in documentation and where native code is explained.
+  # The names of a function's arguments, for documentation and for remarks about native code.
   @moduledoc false
 
   @doc "For each argument the name that a clause gives to it, or `arg1`, … where none does, or not one alone."

@@ -1,6 +1,7 @@
 defmodule Mote.Behaviour.Check.Calls do
-  # Which functions of the module's own, `defpurep` and `defeffect`, are called: by a behaviour, by a public function, or by one
-  # that is called. Behaviours that call any Elixir have no body here: what these call is `named`.
+  # Which of the module's private functions, `defpurep` and `defeffect`, are called: by a behaviour, by a
+  # public function, or by one that is itself called. Behaviours that call any Elixir have no body here: what
+  # these call is `named`.
   @moduledoc false
 
   alias Mote.Behaviour.Code

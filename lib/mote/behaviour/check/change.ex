@@ -1,9 +1,9 @@
 defmodule Mote.Behaviour.Check.Change do
-  # `become size: size - 1`: a become of the same behaviour in which the captures that are not named keep their values. It
-  # becomes the node of the long form, so it costs what that costs. Part of the check pass.
+  # `become size: size - 1`: a become of the same behaviour in which the captures that are not named keep
+  # their values. It becomes the node of the long form, so it costs the same. Part of the check pass.
   #
-  # 1. The value that is kept is that of the capture at the start of the turn. A variable of the same name that the
-  #    clause has bound since is another variable: that is warned of.
+  # 1. The value that is kept is that of the capture at the start of the turn. A variable of the same name
+  #    that the clause has bound since is another variable: the compiler warns about it.
   # 2. The values are calculated in the order in which they are written.
   @moduledoc false
 

@@ -1,10 +1,11 @@
 defmodule Mote.Behaviour.Check.Nowhere do
-  # The last value of a clause of a behaviour, which nobody looks at: who comes from GenServer writes the next state there, or
-  # `{:noreply, state}`. It compiles, and the actor stays what it was. Part of the check, which tells of such a line.
+  # The last value of a clause of a behaviour, which is never used: users of GenServer write the next state
+  # there, or `{:noreply, state}`. It compiles, and the actor stays what it was. Part of the check, which
+  # warns about such a line.
   #
   # What has an effect anywhere inside is meant for that, and a function of the user's may be called for its abort. Atoms, `[]`
-  # and `{}` say that nothing is to be done, `_ = value` that the value does not matter, and a variable or a number that a branch
-  # gives back is most often one of the two.
+  # and `{}` say that nothing is to be done, `_ = value` that the value does not matter, and a variable or a
+  # number that a branch returns most often means one of the two.
   @moduledoc false
 
   alias Mote.Behaviour.Warnings

@@ -2,7 +2,7 @@ defmodule Mote.Behaviour.Check.Stash do
   # `stash()`: the actor keeps the message of the turn, and takes it up again when it becomes another. Part of the check pass.
   #
   # A behaviour that stashes has one more capture, the list of what it keeps, with the newest first. The language has no name
-  # for it; its default is the empty list, so that nobody else need know.
+  # for it; its default is the empty list, so that no other code need know.
   #
   # 1. `stash()` is a become of the same behaviour with one more message in the list. So the last one of a turn counts, as of
   #    becomes, and an aborted turn has kept nothing.

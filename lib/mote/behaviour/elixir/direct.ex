@@ -1,8 +1,9 @@
 defmodule Mote.Behaviour.Elixir.Direct do
   # Calls and primitives of a function that plain Elixir calls. Part of the pass to Elixir.
   #
-  # Where Elixir's own operation has the same answer, or raises the same, it is Elixir's own. Elsewhere it is one of
-  # `Mote.Total.Direct`, or of `Mote.Total` where every argument has an answer. An integer may be larger here than in a machine.
+  # Where Elixir's own operation returns the same, or raises the same, it is used. Elsewhere the operation is
+  # one of `Mote.Total.Direct`, or of `Mote.Total` where every argument has an answer. An integer may be
+  # larger here than in a machine.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code}

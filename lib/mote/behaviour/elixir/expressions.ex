@@ -2,10 +2,11 @@ defmodule Mote.Behaviour.Elixir.Expressions do
   # Expressions as plain Elixir, in one of two forms. Part of the pass to Elixir.
   #
   # `:staged` is what a turn runs: effects are staged with `Mote.Turn.Stage`, fuel is spent and depth counted exactly as the
-  # machine does, and what fails aborts the turn. `:direct` is a `defpure` function that plain Elixir calls: nobody counts, calls
-  # are calls, arithmetic is Elixir's, and what fails raises (`Mote.Turn.Direct`). `:undefined` is the same in a module in which
-  # what has no answer is `:undefined`. Values are the same in all of them, but for integers of more than 2^20 bits: those are no
-  # numbers in a machine, and are in Elixir.
+  # machine does, and a failure aborts the turn. `:direct` is a `defpure` function that plain Elixir calls:
+  # nothing is counted, calls are calls, arithmetic is Elixir's, and a failure raises (`Mote.Turn.Direct`).
+  # `:undefined` is the same in a module in which an operation without an answer returns `:undefined`. Values
+  # are the same in all of them, except integers of more than 2^20 bits: those are numbers in Elixir, but not
+  # in a machine.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Failures}

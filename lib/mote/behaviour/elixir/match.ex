@@ -1,9 +1,10 @@
 defmodule Mote.Behaviour.Elixir.Match do
   # Patterns, clauses and guards as plain Elixir. Part of the pass to Elixir.
   #
-  # What the BEAM matches exactly as a behaviour does stays a pattern and a guard of a `case`. What it does not
-  # (floats, whose zeros later releases warn of; repeated and pinned variables, which cost fuel; guards that calculate, whose
-  # integers have no bounds) becomes a test in the clause, and the clauses behind it a function that is called when it fails.
+  # Patterns that the BEAM matches exactly as a behaviour does stay patterns and guards of a `case`. Others
+  # (floats, whose zeros later releases warn of; repeated and pinned variables, which cost fuel; guards that
+  # calculate, whose integers have no bounds) become a test in the clause, and the clauses after it a function
+  # that is called when it fails.
   @moduledoc false
 
   alias Mote.Behaviour.AST

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Elixir.Specs do
-  # The specs of functions of the module's own, `defpurep` and `defeffect`: Elixir knows these by another name, so the specs
-  # get that name, too. Part of the pass to Elixir.
+  # The specs of the module's private functions, `defpurep` and `defeffect`: Elixir knows these by another
+  # name, so the specs get that name, too. Part of the pass to Elixir.
   @moduledoc false
 
   alias Mote.Behaviour.Code

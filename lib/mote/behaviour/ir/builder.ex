@@ -1,7 +1,8 @@
 defmodule Mote.Behaviour.IR.Builder do
-  # The list of instructions under construction: virtual registers without bound, labels by number, what may still
-  # be reached and what is known there. Registers are written once, but for those where branches meet, which each
-  # branch writes once. Decides nothing about the code, but leaves out tests that hold.
+  # The list of instructions under construction: an unlimited number of virtual registers, labels by number,
+  # what may still be reached and what is known there. Registers are written once, except those where branches
+  # meet, which each branch writes once. Decides nothing about the code, but omits tests that are known to
+  # hold.
   #
   # Operands are {:r, register} and {:k, constant}; labels stand in the list as {:label, n}.
   @moduledoc false

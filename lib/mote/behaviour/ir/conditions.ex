@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.IR.Conditions do
   #
   # A condition (`if`, `cond`, `&&`) goes on when its value is neither false nor nil. A guard goes on when it is
   # exactly true; it may be false, and it may fail, when a primitive in it has no answer, which `not` and `or` do
-  # not turn into success: hence two labels. So it is with a condition that may be `:undefined`.
+  # not turn into success: hence two labels. The same holds for a condition that may be `:undefined`.
   @moduledoc false
 
   alias Mote.Behaviour.{IR, Primitives}

@@ -1,8 +1,9 @@
 defmodule Mote.Behaviour.IR.Known do
-  # What is known at a place in the code, on every way to it: operations whose values are in registers, tests that
-  # have held. Nothing is calculated or tested a second time. Part of the IR pass.
+  # What is known at a place in the code, on every path to it: operations whose values are in registers, tests
+  # that have held. Nothing is calculated or tested a second time. Part of the IR pass.
   #
-  # A register that is written is not written again on the same way (`ir/builder.ex`), so what is known stays true.
+  # A register that is written is not written again on the same path (`ir/builder.ex`), so what is known stays
+  # true.
   @moduledoc false
 
   alias Mote.Behaviour.Primitives

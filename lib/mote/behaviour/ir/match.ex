@@ -1,5 +1,5 @@
 defmodule Mote.Behaviour.IR.Match do
-  # Patterns, clauses, and what happens when none of them fits. Part of the IR pass.
+  # Patterns, clauses, and what happens when none of them matches. Part of the IR pass.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, IR}

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.IR.Registers do
-  # From the builder's list to final code: what nobody reads is dropped, jumps to the next instruction too, virtual
-  # registers get real ones, labels become positions. Part of the IR pass.
+  # From the builder's list to final code: unread values and jumps to the next instruction are dropped,
+  # virtual registers get real ones, labels become positions. Part of the IR pass.
   #
   # All jumps go forward, so the life of a register is the stretch from its first write to its last read in the
   # order of the list: a linear scan with these stretches is exact enough and needs no flow graph.

@@ -1,11 +1,11 @@
 defmodule Mote.Behaviour.Loops.Binary do
-  # Generators over binaries, `<<segments <- binary>>`. The loop carries the position in bits, so nothing is made of what
-  # is left:
+  # Generators over binaries, `<<segments <- binary>>`. The loop carries the position in bits, so the rest of
+  # the binary is never built:
   #
   #     loop(binary, at, acc, v) -> loop(binary, at + <bits>, <body>, v)    when the segments match from there on
   #                              -> loop(binary, at + <bits>, acc, v)       when only their values do not
   #                              -> <result>                                when there is not enough left
-  #                              -> no answer                               when it is no binary
+  #                              -> no answer                               when it is not a binary
   #
   # For a segment that is a float, bits that are not a number count in older releases of OTP as too few, and as a value that does not
   # match since OTP 26: a behaviour does what the node does.

@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Loops.Gather do
   #                                                   if missing > 1, become gather(customer, missing - 1, acc, v)
   #                                                   else send customer, acc and become sink()
   #
-  # Where none are missing from the beginning, nobody will come: then the turn that would create it answers.
+  # If none are missing at the beginning, no message will come: then the turn that would create it answers.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Loops}

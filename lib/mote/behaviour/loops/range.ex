@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Loops.Range do
   # Loops over ranges. With literal bounds the loop stops when `i` reaches a known number; otherwise the number of
   # steps is calculated first and counted down, so that the bounds may be anything: a value that is not an integer makes the
-  # value of the loop `:undefined`. Where nobody looks at `i`, only the steps are counted. Part of the loops pass.
+  # value of the loop `:undefined`. Where `i` is not used, only the steps are counted. Part of the loops pass.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Loops}

@@ -6,7 +6,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   #
   # `:rest` is a binary without a size: all of it when one is put together, what is left in a pattern. The loops of
   # generators add `:skip`, bits that were read before, and `:tail`, any bits that are left. What a segment
-  # means to the machine is in the passes behind, and in guides/ir.md.
+  # means to the machine is in the later passes, and in guides/ir.md.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Syntax.Calls do
   # Calls with a module, behaviours in `create` and `become`, and the `in` operator. Loops over Enum are handed on
-  # to `Loops`. Whether a function or behaviour exists is not asked here.
+  # to `Loops`. Whether a function or behaviour exists is not checked here.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Syntax}

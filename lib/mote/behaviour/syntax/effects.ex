@@ -1,7 +1,8 @@
 defmodule Mote.Behaviour.Syntax.Effects do
-  # `send`, `sendx` and `send_after`, and the sponsor of a `create`. An operand that is written out can be seen to be of
-  # the wrong kind: most likely the order is that of another function, and what was meant would be lost without a word.
-  # The values of variables are not looked at: sends to something that is not an address are counted when they happen.
+  # `send`, `sendx` and `send_after`, and the sponsor of a `create`. A literal operand can be seen to be of
+  # the wrong kind: most likely the order is that of another function, and the message would be lost silently.
+  # The values of variables are not looked at: sends to something that is not an address are counted when they
+  # happen.
   @moduledoc false
 
   alias Mote.Behaviour.{Error, Syntax}

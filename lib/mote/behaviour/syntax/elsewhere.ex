@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Syntax.Elsewhere do
-  # Functions that have effects, read what a turn cannot read, or need what a machine does not have: what to write in a
-  # behaviour instead. Texts only.
+  # Functions that have effects, read what a turn cannot read, or need something that a machine does not have,
+  # with what to write in a behaviour instead. Texts only.
   @moduledoc false
 
   @process "send it to a BEAM process that does it, mark the behaviour beam: true, or use Mote.Library.Beam"

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Syntax.Functions do
-  # The literal functions that the loops of Enum take: `fn … end` and `&` captures. They are no values; all that
-  # is left of them is a list of variables and a body.
+  # The literal functions that the loops of Enum take: `fn … end` and `&` captures. They are not values; only
+  # a list of variables and a body remain of them.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Error, Syntax, Warnings}

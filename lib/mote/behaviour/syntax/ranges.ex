@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Syntax.Ranges do
-  # Ranges: as values, which are the structs that they are in Elixir, and what is written in place, which is looked at by its
-  # parts without being made.
+  # Ranges: as values, which are the structs that they are in Elixir, and as literals, of which only the parts
+  # are used and no struct is built.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Syntax.With do
-  # `with` -> a `case` for each of its arrows, one inside of the other. What does not match goes through the clauses of `else`, of
-  # which each arrow has a copy, or is the value of it all.
+  # `with` -> a `case` for each of its arrows, one inside of the other. A value that does not match goes
+  # through the clauses of `else`, of which each arrow has a copy, or is the value of the whole `with`.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}

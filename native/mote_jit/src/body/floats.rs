@@ -84,7 +84,7 @@ impl Body<'_, '_> {
             Operand::Register(r) => r,
             Operand::Constant(_) => {
                 let value = self.constant_of(arg);
-                // Anything else is no number, and dataflow.rs plans nothing of the kind.
+                // Anything else is not a number, and dataflow.rs never plans that.
                 let f = as_f64(value).unwrap_or(f64::NAN);
                 return self.b.ins().f64const(f);
             }

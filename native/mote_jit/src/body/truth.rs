@@ -220,7 +220,7 @@ impl Body<'_, '_> {
             return self.always(false);
         }
         let word = self.word(a);
-        // What is no cell with a header.
+        // Anything that is not a cell with a header.
         let plain = match p {
             P::IsInteger => {
                 let bit = self.is_fixnum(word);

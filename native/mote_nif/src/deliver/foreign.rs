@@ -188,7 +188,7 @@ impl Foreign for Awaiting {
     }
 }
 
-/// To whom a directory's shard passes a question on, if that is no answer but its note of it
+/// The actor to which a directory's shard passes a question on, if this is its note of that and not an answer
 /// (lib/mote/behaviour/directory.ex).
 fn passed_on(message: VmTerm<'_>) -> Option<VmTerm<'_>> {
     let View::Tuple(elements) = message.view() else {

@@ -63,7 +63,7 @@ pub fn compare(a: &dyn Foreign, b: &dyn Foreign) -> Ordering {
     }
 }
 
-/// Elixir's order, refined so that only terms that are `===` are equal: a map with 1 is no map with 1.0.
+/// Elixir's order, refined so that only terms that are `===` are equal: a map with 1 is not a map with 1.0.
 fn compare_terms(a: ErlNifTerm, b: ErlNifTerm) -> Ordering {
     // SAFETY: both terms are alive: the values that they came from are borrowed.
     unsafe {

@@ -6,7 +6,7 @@ use mote_vm::code::verify::verify;
 use rustler::{Binary, Encoder, Env, Term};
 
 /// The remarks on a unit, each `{code, about, what}`: its functions count first, then its behaviours. `about` is
-/// `{primitive, instruction}` or the number of a parameter. `{:error, text}` if it is no unit.
+/// `{primitive, instruction}` or the number of a parameter. `{:error, text}` if it is not a unit.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn unit_remarks<'a>(env: Env<'a>, unit: Binary<'a>) -> Term<'a> {
     let read = decode(&unit).and_then(|unit| verify(&unit).map(|verified| (unit, verified)));

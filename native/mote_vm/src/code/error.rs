@@ -6,7 +6,7 @@ use std::fmt;
 /// Why a unit was not loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
-    /// The bytes are no unit.
+    /// The bytes are not a unit.
     Format {
         /// Where the offending item starts, in bytes.
         offset: usize,

@@ -142,7 +142,7 @@ impl<'m, O: Origin<'m>> Term<'m, O> {
         } else if let Some(bytes) = value.as_bytes() {
             View::Bytes(bytes)
         } else {
-            // NONE is no value and never leaves a turn; being total costs nothing here.
+            // NONE is not a value and never leaves a turn; being total costs nothing here.
             View::Atom(Atom::UNDEFINED)
         }
     }

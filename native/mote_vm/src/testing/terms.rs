@@ -477,7 +477,7 @@ pub(crate) fn model() -> impl Strategy<Value = Model> {
     })
 }
 
-/// A list that ends in `end`, in the one form that the naive order understands: the end is no list.
+/// A list that ends in `end`, in the one form that the naive order understands: the end is not a list.
 fn improper(mut models: Vec<Model>, end: Model) -> Model {
     match end {
         Model::List(more, end) => {

@@ -290,7 +290,7 @@ impl Dispatch {
         let made = self.make(&steps)?;
         let heap = &mut self.turn.heap;
         let values = values.unpack_with(&made, heap, &mut Vec::new());
-        // What found no memory is no value, and must not be looked into.
+        // If there was no memory, this is not a value, and must not be looked into.
         let values = Some(values).filter(|values| !values.is_none())?;
         let mut values = values.as_tuple()?.iter().copied();
         let mut made = made.into_iter();

@@ -198,7 +198,7 @@ fn in_128_bits(operation: Operation, n: i128, m: i128) -> Option<i128> {
     }
 }
 
-/// `a <<< count`, or to the right if that is negative; no answer if `a` is no integer.
+/// `a <<< count`, or to the right if that is negative; no answer if `a` is not an integer.
 #[cold]
 #[inline(never)]
 pub(crate) fn shift(heap: &mut Heap, a: Value, count: i64) -> Value {

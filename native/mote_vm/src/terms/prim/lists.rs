@@ -10,7 +10,7 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// The elements of `list`; none if it is no list.
+    /// The elements of `list`; none if it is not a list.
     pub(crate) fn of(list: Value) -> Elements {
         Elements { rest: list }
     }

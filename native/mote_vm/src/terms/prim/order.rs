@@ -196,7 +196,7 @@ fn within_rank(rank: Rank, a: Value, b: Value) -> Ordering {
         | Rank::Pid
         | Rank::ForeignMap
         | Rank::Bitstring => foreigns(a, b),
-        // Two of these are no leaves.
+        // Two of these are not leaves.
         Rank::Tuple | Rank::Map | Rank::EmptyList | Rank::List => Ordering::Equal,
     }
 }

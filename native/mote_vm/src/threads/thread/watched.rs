@@ -36,7 +36,7 @@ impl Dispatch {
         self.context.machine.attention().is_paused()
     }
 
-    /// Waits a moment: events are queued, so this is no sleep (thread.rs, invariant 3).
+    /// Waits a moment: events are queued, so this is not a sleep (thread.rs, invariant 3).
     pub(crate) fn stay(&mut self) {
         let context = &self.context;
         if !context.station.inbox.is_pending() && !context.machine.is_stopping() {

@@ -130,7 +130,7 @@ impl Turn {
         }
     }
 
-    /// Stages a timer; its reference, `:undefined` when the delay is no count of milliseconds, `NONE` when the memory is
+    /// Stages a timer; its reference, `:undefined` when the delay is not a number of milliseconds, `NONE` when the memory is
     /// exhausted.
     pub(crate) fn send_after(&mut self, delay: Value, target: Value, message: Value) -> Value {
         self.unusual = 1;
@@ -223,7 +223,7 @@ impl Turn {
         bytes > 0 && !self.around.pool.quota.has(bytes)
     }
 
-    /// A long turn's list of what is to leave at the commit is no way round the quota.
+    /// A long turn cannot evade the quota by its list of messages that are to leave at the commit.
     pub(super) fn has_staged_too_much(&self) -> bool {
         let bytes = self.at_commit.outgoing.len() * size_of::<Outgoing>()
             + self.at_commit.timers.len() * size_of::<TimerStep>();
