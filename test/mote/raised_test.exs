@@ -161,7 +161,7 @@ defmodule Mote.RaisedTest do
             numbered,
             MapSet.new(1..300)
           ],
-          question <- [:field, {:fetch!, :name}, {:replace, {:a, 1}}, {:update!, "name"}, {:pop!, -4}] do
+          question <- [:field, {:fetch!, :name}, {:replace, {:a, 1}}, {:update!, "name"}, {:pop!, 4_000}] do
         key = if question == :field, do: :total, else: elem(question, 1)
         assert %KeyError{key: ^key, term: term} = reported(machine, state, question)
         # Of a struct that is replaced or fetched from, Elixir names no term.

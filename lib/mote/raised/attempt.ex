@@ -13,11 +13,22 @@ defmodule Mote.Raised.Attempt do
   @doc "The exception that Elixir raises for an operation; nil if it raises none, or if finding out may take long."
   @spec exception(Mote.Raised.operation(), arguments :: [term]) :: Exception.t() | nil
   def exception(operation, arguments) do
+    # What a machine reports of a long list ends with a placeholder, which is no pair where pairs are expected.
+    with %FunctionClauseError{} = exception <- raised(operation, arguments),
+         do: raised(operation, Enum.map(arguments, &reported/1)) || exception
+  end
+
+  defp raised(operation, arguments) do
     unless long?(operation, arguments), do: elixir(operation, arguments)
     nil
   rescue
     exception -> exception
   end
+
+  defp reported(list) when length(list) > 1,
+    do: if(List.last(list) == :..., do: Enum.drop(list, -1), else: list)
+
+  defp reported(value), do: value
 
   # Integers up to here are small for all functions of the library.
   @small 1_000
@@ -89,6 +100,7 @@ defmodule Mote.Raised.Attempt do
   @spec small?({module, name :: atom}, arguments :: [term]) :: boolean
   def small?({module, name} = function, arguments) do
     {parts, integer} = if costly?(function, arguments) or module not in @collections, do: @few, else: @many
+
     name |> unlisted(arguments) |> left(parts, integer) >= 0
   end
 
@@ -204,7 +216,7 @@ defmodule Mote.Raised.Attempt do
   defp elixir(operation, arguments) do
     case Primitives.spelling(operation) do
       {Mote.Vector, _} -> :unknown
-      {module, name} -> apply(module, name, arguments)
+      {module, name} -> call(module, name, arguments)
       nil -> :unknown
       name -> apply(kernel(name), name, arguments)
     end
@@ -229,10 +241,15 @@ defmodule Mote.Raised.Attempt do
         {Map, :to_list, 1},
         {Map, :values, 1},
         {String, :duplicate, 2},
+        {String, :to_atom, 1},
+        {String, :to_existing_atom, 1},
         {String, :to_float, 1},
         {String, :to_integer, 1},
         {String, :to_integer, 2},
         {Tuple, :append, 2},
+        {Tuple, :delete_at, 2},
+        {Tuple, :duplicate, 2},
+        {Tuple, :insert_at, 3},
         {Tuple, :to_list, 1}
       ] do
     arguments = Macro.generate_arguments(arity, __MODULE__)

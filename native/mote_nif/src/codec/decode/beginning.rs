@@ -11,12 +11,17 @@ use rustler::Env;
 /// How many elements of a list, and parts of whatever is cut.
 const MOST: usize = 50;
 
-/// How many of so many parts are shown: all, where there is room; otherwise so few that there is room for what is in them.
-fn fitting(count: usize, room: usize) -> usize {
-    match count <= room {
-        true => count,
-        false => MOST.min(room / 2),
-    }
+/// Room for a part that has parts, as far as it is kept for it.
+const PART: usize = 8;
+
+/// Room for what a part is made of: rather a few that can be read than many of which only their number is seen.
+fn within<'m, O: Origin<'m>>(part: VmTerm<'m, O>) -> usize {
+    PART.min(match part.view() {
+        View::Tuple(elements) => elements.len(),
+        View::Map(map) => 2 * map.len(),
+        View::Cons(..) => 2,
+        _ => 0,
+    })
 }
 
 impl Decoder {
@@ -30,7 +35,7 @@ impl Decoder {
         let room = self.room();
         let parts = match value.view() {
             View::Tuple(_) => self.first_elements(value, room, steps),
-            View::Map(_) => first_entries(env, value, room / 2, steps),
+            View::Map(_) => first_entries(env, value, room, steps),
             _ => front(value, room, steps),
         };
         self.nodes += parts.unwrap_or(0);
@@ -59,7 +64,10 @@ impl Decoder {
             return None;
         };
         let (count, end) = (elements.len(), self.limit.unwrap_or(usize::MAX));
-        let shown = fitting(count, room);
+        let shown = match count <= room {
+            true => count,
+            false => MOST.min(room / 2),
+        };
         let made = shown + more(count, shown)?;
         steps.push(DecodeStep::Tuple(made));
         steps.extend((shown < count).then_some(DecodeStep::More));
@@ -78,10 +86,27 @@ fn more(count: usize, shown: usize) -> Option<usize> {
     }
 }
 
-/// Whether no value of a map has parts.
-fn is_plain<'m, O: Origin<'m>>(map: Map<'m, O>) -> bool {
-    map.iter()
-        .all(|(_, value)| !matches!(value.view(), View::Tuple(_) | View::Map(_) | View::Cons(..)))
+/// How many entries of a map are shown: of a struct all, if only their places have room.
+fn entries<'m, O: Origin<'m>>(
+    map: Map<'m, O>,
+    room: usize,
+    is_name: impl Fn(VmTerm<'m, O>) -> bool,
+) -> usize {
+    let count = map.len();
+    if 2 * count <= room && map.iter().any(|(key, _)| is_name(key)) {
+        return count;
+    }
+    let mut needed = 0;
+    let have_room = map.iter().take_while(|(key, value)| {
+        needed += 2 + within(*key) + within(*value);
+        needed <= room
+    });
+    match have_room.count() {
+        // A large one stands there for itself, with a placeholder beside it.
+        0 => count.min(room / 4).min(1),
+        shown if shown < count => shown.min(MOST),
+        shown => shown,
+    }
 }
 
 /// Of a map. One that is cut is no struct: no protocol of its own makes sense of it.
@@ -99,14 +124,8 @@ fn first_entries<'m, O: Origin<'m>>(
         View::Atom(key) => atoms::to_term(env, key) == name,
         _ => false,
     };
-    let count = map.len();
-    let fits = count <= room && (map.iter().any(|(key, _)| is_name(key)) || is_plain(map));
-    let shown = match fits {
-        true => count,
-        // Room for what the values are made of is worth more than many keys.
-        false => count.min(MOST).min(room / 2),
-    };
-    let cut = more(count, shown)? == 1;
+    let shown = entries(map, room, is_name);
+    let cut = more(map.len(), shown)? == 1;
     let entries = map.iter().filter(|(key, _)| !(cut && is_name(*key)));
     let (keys, values): (Vec<_>, Vec<_>) = entries.take(shown).unzip();
     let made = keys.len() + usize::from(cut);
@@ -124,20 +143,20 @@ fn front<'m, O: Origin<'m>>(
     room: usize,
     steps: &mut Vec<DecodeStep<'m, O>>,
 ) -> Option<usize> {
-    let (mut heads, mut rest) = (Vec::new(), list);
-    while let View::Cons(head, tail) = rest.view() {
-        heads.push(head);
-        if heads.len() > MOST.min(room) {
-            break;
+    let (mut heads, mut rest, mut needed) = (Vec::new(), list, 0);
+    let cut = loop {
+        let View::Cons(head, tail) = rest.view() else {
+            break false;
+        };
+        needed += 1 + within(head);
+        // The first one is shown in any case.
+        if heads.len() == MOST.min(room) || (needed > room && !heads.is_empty()) {
+            break true;
         }
+        heads.push(head);
         rest = tail;
-    }
-    let count = heads.len();
-    let cut = count > MOST.min(room);
-    if cut {
-        heads.truncate(MOST.min(room / 2));
-    }
-    let made = heads.len() + more(count, heads.len())?;
+    };
+    let made = heads.len() + more(heads.len() + usize::from(cut), heads.len())?;
     steps.push(DecodeStep::Front(made));
     match cut {
         true => steps.extend([DecodeStep::End, DecodeStep::More]),
