@@ -14,7 +14,8 @@ defmodule Mote.Trace do
 
   A turn is shown when it is known how it ends, before anything of it is visible elsewhere: so what a process gets from an
   actor comes after the turn that sent it. What an aborted turn had created is no address (`Mote.Uncommitted`). See `Mote.Trace.Turn` for what is shown. Of each value only the beginning is: two
-  hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest.
+  hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest: the last element of a list or of a
+  tuple, or a key of a map, which is shown without its struct then.
 
   A trace never floods anybody: it shows `:limit` turns, then says so once, and counts what else would have been shown.
   While no trace is on and nothing is paused, it costs one look at a flag for each batch of several hundred turns.
