@@ -14,8 +14,12 @@ defmodule Mote.Raised.Attempt do
   @spec exception(Mote.Raised.operation(), arguments :: [term]) :: Exception.t() | nil
   def exception(operation, arguments) do
     # What a machine reports of a long list ends with a placeholder, which is no pair where pairs are expected.
-    with %FunctionClauseError{} = exception <- raised(operation, arguments),
-         do: raised(operation, Enum.map(arguments, &reported/1)) || exception
+    with %FunctionClauseError{} = exception <- raised(operation, arguments) do
+      case Enum.map(arguments, &reported/1) do
+        ^arguments -> exception
+        shown -> raised(operation, shown) || exception
+      end
+    end
   end
 
   defp raised(operation, arguments) do
@@ -83,12 +87,14 @@ defmodule Mote.Raised.Attempt do
   ]
 
   # Of the others in these an integer is an index, a key or a value, or stands where there should be a collection.
-  @collections [Enum, Map, MapSet, Keyword, List, Tuple, String, Range, Integer, Float, Access] ++
+  @collections [Enum, Map, MapSet, Keyword, List, Tuple, String, Range, Float, Access] ++
                  [:maps, :lists, :queue]
 
   # How many parts the arguments may have, and the integers among them.
   @few {100, @small}
-  @many {4_000, @short}
+  @many {3_000, @short}
+  # For integers that may be made of so many others.
+  @large {100, @short}
 
   # As many bytes of a text count as a part.
   @bytes 10
@@ -99,7 +105,12 @@ defmodule Mote.Raised.Attempt do
   """
   @spec small?({module, name :: atom}, arguments :: [term]) :: boolean
   def small?({module, name} = function, arguments) do
-    {parts, integer} = if costly?(function, arguments) or module not in @collections, do: @few, else: @many
+    {parts, integer} =
+      cond do
+        module == Integer -> @large
+        costly?(function, arguments) or module not in @collections -> @few
+        true -> @many
+      end
 
     name |> unlisted(arguments) |> left(parts, integer) >= 0
   end
@@ -246,7 +257,6 @@ defmodule Mote.Raised.Attempt do
         {String, :to_float, 1},
         {String, :to_integer, 1},
         {String, :to_integer, 2},
-        {Tuple, :append, 2},
         {Tuple, :delete_at, 2},
         {Tuple, :duplicate, 2},
         {Tuple, :insert_at, 3},
