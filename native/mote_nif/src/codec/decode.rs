@@ -27,8 +27,8 @@ enum DecodeStep<'m, O = Committed> {
     /// A list whose elements lie in order, and its tail on top.
     Front(usize),
     Map(usize),
-    /// The next of so many values, which share the room until there.
-    Share(usize, usize),
+    /// The next of so many values, which share the room until there. (No step is larger than the others.)
+    Share(u32, u32),
     /// The end of a list that was cut.
     End,
     /// A placeholder for a part that is not shown.

@@ -43,14 +43,14 @@ impl Decoder {
     }
 
     fn room(&self) -> usize {
-        let limit = self.limit.unwrap_or(usize::MAX);
-        limit.saturating_sub(self.nodes)
+        self.limit
+            .map_or(0, |limit| limit.saturating_sub(self.nodes))
     }
 
     /// The next of so many values has its part of the room that is left until `end`, the last one all of it.
-    pub(super) fn share(&mut self, values: usize, end: usize) {
-        let left = end.saturating_sub(self.nodes);
-        self.limit = Some(self.nodes + left / values);
+    pub(super) fn share(&mut self, values: u32, end: u32) {
+        let left = (end as usize).saturating_sub(self.nodes);
+        self.limit = Some(self.nodes + left / values as usize);
     }
 
     /// Of a tuple, whose elements share what is left: none is lost for what stands before it.
@@ -63,7 +63,7 @@ impl Decoder {
         let View::Tuple(elements) = tuple.view() else {
             return None;
         };
-        let (count, end) = (elements.len(), self.limit.unwrap_or(usize::MAX));
+        let (count, end) = (elements.len(), (self.nodes + room) as u32);
         let shown = match count <= room {
             true => count,
             false => MOST.min(room / 2),
