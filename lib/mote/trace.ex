@@ -15,7 +15,8 @@ defmodule Mote.Trace do
   A turn is shown once its outcome is known, before any of its effects is visible elsewhere: so a message from
   an actor to a process comes after the turn that sent it. Something that an aborted turn had created is not
   an address (`Mote.Uncommitted`). See `Mote.Trace.Turn` for what is shown. Only the beginning of each value
-  is shown: two hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest.
+  is shown: two hundred parts, fifty elements of a list, 256 bytes of a binary, and `:...` for the rest: as the last
+  element of a list or of a tuple, or as a key of a map, which is shown without its struct then.
 
   A trace never floods its receiver: it shows `:limit` turns, then says so once, and counts the turns that it
   would have shown after that. While no trace is on and nothing is paused, it costs one look at a flag for

@@ -4,7 +4,7 @@ defmodule Mote.RaisedLibraryTest do
 
   import Mote.Eventually
 
-  alias Mote.{Error, Raised}
+  alias Mote.{Compile, Error, Raised}
 
   @moduletag capture_log: true
 
@@ -78,6 +78,84 @@ defmodule Mote.RaisedLibraryTest do
       raised = Raised.exception({:raised, {Reader, 7, {Integer, name}}, arguments})
       assert {name, raised.__struct__} == {name, exception}
     end
+  end
+
+  # Calls that fail for the value beside them, some of them large, and what Elixir's own compiler makes of them.
+  numbers = Enum.to_list(1..200)
+  keywords = for n <- 1..60, do: {:"k#{n}", n}
+
+  @calls [
+           {"Enum.fetch!(x, 500)", numbers},
+           {"Enum.fetch!(x, 1_000_000)", Macro.escape(1..5_000)},
+           {"Enum.sum(x)", numbers ++ [:a]},
+           {"Enum.concat(x)", [numbers, 5_000]},
+           {"Keyword.fetch!(x, :a)", keywords},
+           {"Keyword.update!(x, :a, & &1)", keywords},
+           {"Keyword.replace!(x, :a, 1)", keywords},
+           {"Map.pop!(x, 4_000)", {:%{}, [], Enum.map(numbers, &{&1, &1})}},
+           {"update_in(x.a, &(&1 + 1))", 3},
+           {"put_in(x.a.b, 1)", {:%{}, [], [a: 3]}},
+           {"for(<<c <- x>>, do: c)", 3},
+           {"for(<<c <- x>>, into: \"\", do: <<c + 1>>)", 3},
+           {"String.duplicate(x, 3)", 5},
+           {"String.duplicate(x, 3_000_000)", 5},
+           {"String.pad_leading(x, 3_000_000)", 5},
+           {"String.to_integer(x, 16)", 5},
+           {"String.to_float(x)", 5},
+           {"Tuple.duplicate(1, x)", :a},
+           {"Tuple.insert_at(x, 5_000, 1)", 5},
+           {"MapSet.new(x)", 1_234_567}
+         ] ++
+           for(x <- [5, nil, :a, String.duplicate("é", 900)], do: {"String.to_integer(x)", x}) ++
+           for(
+             call <- [
+               "count(x)",
+               "sort(x)",
+               "at(x, 1)",
+               "max(x)",
+               "zip(x, [1])",
+               "zip([1], x)",
+               "into(x, [])",
+               "into([1], x)",
+               "join(x)",
+               "frequencies(x)",
+               "slice(x, 1, 2)",
+               "slice(x, 1..200_000)",
+               "take(x, 3)",
+               "empty?(x)",
+               "chunk_every(x, 2)"
+             ],
+             do: {"Enum." <> call, 1_234_567}
+           )
+
+  test "raises what Elixir raises, whatever size the arguments have" do
+    functions = fn kind ->
+      for {{call, _}, n} <- Enum.with_index(@calls), into: "", do: "#{kind} f#{n}(x), do: #{call}\n"
+    end
+
+    [{elixir, _}] =
+      Compile.quietly("defmodule #{inspect(__MODULE__.Plain)} do\n#{functions.("def")}\nend", "test.ex")
+
+    mote = Compile.module(functions.("defpure"), "", :abort)
+    machine = start_supervised!(Mote)
+
+    for {{call, quoted}, n} <- Enum.with_index(@calls) do
+      {x, []} = Code.eval_quoted(quoted)
+      %expected{} = raised(fn -> apply(elixir, :"f#{n}", [x]) end)
+      assert {call, raised(fn -> apply(mote, :"f#{n}", [x]) end).__struct__} == {call, expected}
+      future = Mote.Future.future(Function.capture(mote, :"f#{n}", 1), [x], machine: machine)
+      assert %Error{context: %{reason: reason}} = raised(fn -> Mote.Future.touch(future) end)
+      assert {call, Raised.exception(reason).__struct__} == {call, expected}
+    end
+
+    for module <- [elixir, mote], do: Compile.purge(module)
+  end
+
+  defp raised(fun) do
+    fun.()
+    :nothing
+  rescue
+    exception -> exception
   end
 
   test "is asked of an index" do

@@ -37,6 +37,20 @@ defmodule Mote.RaisedTest do
       {customer, {:text, collection}} -> send(customer, to_string(collection))
       {customer, :ping} -> send(customer, :pong)
     end
+
+    defactor holder(state) do
+      {customer, :field} -> send(customer, state.total)
+      {customer, {:fetch!, key}} -> send(customer, Map.fetch!(state, key))
+      {customer, {:replace, key}} -> send(customer, %{state | key => 1})
+      {customer, {:update!, key}} -> send(customer, Map.update!(state, key, & &1))
+      {customer, {:pop!, key}} -> send(customer, Map.pop!(state, key))
+      {customer, :text} -> send(customer, "#{state}")
+      {customer, {:elem, at}} -> send(customer, elem(state, at))
+      {customer, :head} -> send(customer, hd(state))
+      {customer, {:put, value}} -> send(customer, put(state, value))
+    end
+
+    defpure put({_, _, state}, value) when is_map(value), do: Map.merge(state, value)
   end
 
   defmodule Careless do
@@ -131,6 +145,62 @@ defmodule Mote.RaisedTest do
 
       assert Mote.info(machine).counters.aborts_match == 0
     end
+
+    # The exception is worked out from as much of the arguments as was reported.
+    test "is told with the exception that it has, whatever size the arguments have", %{machine: machine} do
+      numbers = &Map.new(1..&1, fn n -> {n, n} end)
+      users = &Map.new(1..&1, fn n -> {n, %{name: "user #{n}", tags: [n, {n}]}} end)
+      numbered = Map.new(1..200, &{:"field_#{&1}", [&1]}) |> Map.put(:__struct__, __MODULE__)
+
+      for state <- [
+            numbers.(3),
+            numbers.(60),
+            numbers.(300),
+            users.(40),
+            users.(300),
+            numbered,
+            MapSet.new(1..300)
+          ],
+          question <- [:field, {:fetch!, :name}, {:replace, {:a, 1}}, {:update!, "name"}, {:pop!, 4_000}] do
+        key = if question == :field, do: :total, else: elem(question, 1)
+        assert %KeyError{key: ^key, term: term} = reported(machine, state, question)
+        # Of a struct that is replaced or fetched from, Elixir names no term.
+        assert term == nil or (is_map(term) and map_size(term) > 0 and map_size(term) <= map_size(state))
+      end
+
+      assert %KeyError{term: term} = reported(machine, users.(300), {:fetch!, :nobody})
+      assert {term[1], term[:...]} == {%{name: "user 1", tags: [1, {1}]}, :...}
+
+      assert %Protocol.UndefinedError{protocol: String.Chars, value: %{}} =
+               reported(machine, numbers.(200), :text)
+
+      tuple = List.to_tuple(Enum.to_list(1..300))
+      assert %ArgumentError{message: text} = reported(machine, tuple, {:elem, 400})
+      assert text =~ "out of range"
+      assert %ArgumentError{message: text} = reported(machine, tuple, :head)
+      assert text =~ "not a nonempty list"
+
+      # Small ones stay as they are, and stand where they stood.
+      for state <- [{numbers.(300), {1, [2]}, users.(300)}, {users.(300), {1, [2]}, Enum.to_list(1..300)}] do
+        assert {:raised, _, {{{first, {1, [2]}, last}, {"v", 1.5}}}} =
+                 reason(machine, state, {:put, {"v", 1.5}})
+
+        assert {is_map(first), is_map(last), is_list(last)} ==
+                 {true, is_map(elem(state, 2)), is_list(elem(state, 2))}
+      end
+    end
+
+    defp reason(machine, state, question) do
+      assert {:error, %Error{reason: :aborted} = error} =
+               Mote.ask(Mote.create(machine, Actors.holder(state)), question)
+
+      assert error.message =~ inspect(Raised.exception(error.context.reason).__struct__)
+      # Not more than somebody reads.
+      assert error.context.reason |> :erlang.term_to_binary() |> byte_size() < 10_000
+      error.context.reason
+    end
+
+    defp reported(machine, state, question), do: machine |> reason(state, question) |> Raised.exception()
 
     test "of a future says so, and a function raises in plain Elixir", %{machine: machine} do
       future = Future.future(&Actors.first/1, [[]], machine: machine)

@@ -13,15 +13,30 @@ defmodule Mote.Raised.Attempt do
   @doc "The exception that Elixir raises for an operation; nil if it raises none, or if finding out may take long."
   @spec exception(Mote.Raised.operation(), arguments :: [term]) :: Exception.t() | nil
   def exception(operation, arguments) do
+    # What a machine reports of a long list ends with a placeholder, which is no pair where pairs are expected.
+    with %FunctionClauseError{} = exception <- raised(operation, arguments) do
+      case Enum.map(arguments, &reported/1) do
+        ^arguments -> exception
+        shown -> raised(operation, shown) || exception
+      end
+    end
+  end
+
+  defp raised(operation, arguments) do
     unless long?(operation, arguments), do: elixir(operation, arguments)
     nil
   rescue
     exception -> exception
   end
 
-  # Integers up to here, and texts of as many bytes, are small for all functions of the library.
+  defp reported(list) when length(list) > 1,
+    do: if(List.last(list) == :..., do: Enum.drop(list, -1), else: list)
+
+  defp reported(value), do: value
+
+  # Integers up to here are small for all functions of the library.
   @small 1_000
-  # And up to here for a few of them, except powers.
+  # And up to here for most of them, except powers.
   @short 0x100000000000000000000000000000000
 
   @doc "Whether it is a power that Elixir may have an answer for, but one that could take long."
@@ -55,32 +70,86 @@ defmodule Mote.Raised.Attempt do
   defp digits?([digit | rest], base), do: is_integer(digit) and digit < base and digits?(rest, base)
   defp digits?(_tail, _base), do: false
 
+  # Of these an integer may be a number of parts that are made, or they take longer than to go through the arguments.
+  @costly [
+    {List, :duplicate},
+    {List, :myers_difference},
+    {Tuple, :duplicate},
+    {String, :duplicate},
+    {String, :pad_leading},
+    {String, :pad_trailing},
+    {String, :myers_difference},
+    {String, :jaro_distance},
+    {String, :bag_distance},
+    {Enum, :chunk_every},
+    {:lists, :duplicate},
+    {:lists, :seq}
+  ]
+
+  # Of the others in these an integer is an index, a key or a value, or stands where there should be a collection.
+  @collections [Enum, Map, MapSet, Keyword, List, Tuple, String, Range, Float, Access] ++
+                 [:maps, :lists, :queue]
+
+  # How many parts the arguments may have, and the integers among them.
+  @few {100, @small}
+  @many {3_000, @short}
+  # For integers that may be made of so many others.
+  @large {100, @short}
+
+  # As many bytes of a text count as a part.
+  @bytes 10
+
   @doc """
   Whether a function of the library cannot take long for its arguments, powers excepted: they have few parts, however often
-  these are shared. The functions of Integer take no longer for large integers than for a few parts, and an index is only an
-  index.
+  these are shared.
   """
   @spec small?({module, name :: atom}, arguments :: [term]) :: boolean
-  def small?({module, name}, arguments) when module == Integer or {module, name} == {Enum, :fetch!},
-    do: arguments |> Enum.reject(&(is_integer(&1) and abs(&1) < @short)) |> left(100) >= 0
+  def small?({module, name} = function, arguments) do
+    {parts, integer} =
+      cond do
+        module == Integer -> @large
+        costly?(function, arguments) or module not in @collections -> @few
+        true -> @many
+      end
 
-  def small?(_function, arguments), do: left(arguments, 100) >= 0
+    name |> unlisted(arguments) |> left(parts, integer) >= 0
+  end
 
-  # How many of `n` parts are left after those of a value; below 0 if it is not small.
-  defp left(_value, n) when n < 0, do: n
-  defp left(value, n) when is_integer(value), do: if(value in -@small..@small, do: n - 1, else: -1)
-  defp left(value, n) when is_binary(value), do: if(byte_size(value) <= @small, do: n - 1, else: -1)
-  defp left(%MapSet{} = set, n), do: set |> MapSet.to_list() |> left(n)
+  # What is no text and no collection is refused at once.
+  defp costly?({module, _name}, [value | _])
+       when module in [String, Enum] and (is_number(value) or is_atom(value)),
+       do: false
 
-  defp left(%Range{first: first, last: last}, n) when is_integer(first) and is_integer(last),
-    do: left(last, left(first, n))
+  defp costly?(function, _arguments), do: function in @costly
 
-  defp left(value, _n) when is_struct(value) or is_function(value), do: -1
-  defp left([head | tail], n), do: left(tail, left(head, n - 1))
-  defp left(value, n) when is_tuple(value) and tuple_size(value) <= n, do: value |> Tuple.to_list() |> left(n)
-  defp left(value, n) when is_map(value) and map_size(value) <= n, do: value |> Map.to_list() |> left(n)
-  defp left(value, _n) when is_tuple(value) or is_map(value), do: -1
-  defp left(_leaf, n), do: n - 1
+  # No range is listed where one element is fetched, nor where it says which ones are.
+  defp unlisted(:fetch!, arguments), do: Enum.map(arguments, &bounds/1)
+  defp unlisted(:slice, [source | indexes]), do: [source | Enum.map(indexes, &bounds/1)]
+  defp unlisted(_name, arguments), do: arguments
+
+  defp bounds(%Range{first: first, last: last}), do: {first, last}
+  defp bounds(value), do: value
+
+  # How many of `n` parts are left after those of a value; below 0 if it is not small. `most` is the largest integer.
+  defp left(_value, n, _most) when n < 0, do: n
+  defp left(value, n, most) when is_integer(value), do: if(value in -most..most, do: n - 1, else: -1)
+  defp left(value, n, _most) when is_binary(value), do: n - 1 - div(byte_size(value), @bytes)
+  defp left(%MapSet{} = set, n, most), do: set |> MapSet.to_list() |> left(n, most)
+
+  defp left(%Range{first: first, last: last}, n, most) when is_integer(first) and is_integer(last),
+    do: left(last, left(first, n - abs(last - first), most), most)
+
+  defp left(value, _n, _most) when is_struct(value) or is_function(value), do: -1
+  defp left([head | tail], n, most), do: left(tail, left(head, n - 1, most), most)
+
+  defp left(value, n, most) when is_tuple(value) and tuple_size(value) <= n,
+    do: value |> Tuple.to_list() |> left(n, most)
+
+  defp left(value, n, most) when is_map(value) and map_size(value) <= n,
+    do: value |> Map.to_list() |> left(n, most)
+
+  defp left(value, _n, _most) when is_tuple(value) or is_map(value), do: -1
+  defp left(_leaf, n, _most), do: n - 1
 
   # What goes through its last argument by a protocol.
   @protocols %{
@@ -124,7 +193,7 @@ defmodule Mote.Raised.Attempt do
 
   defp elixir(:send_after, [milliseconds]), do: Timer.milliseconds!(milliseconds)
   defp elixir(:range, [_, _ | _] = bounds), do: apply(Range, :new, bounds)
-  defp elixir(:binary_generator, [_]), do: raise(ArgumentError, "expected a binary")
+  defp elixir(:binary_generator, [value]), do: for(<<byte <- value>>, do: byte)
   defp elixir(:member, [value, list]), do: Enum.member?(list, value)
   defp elixir(:reverse, [list]), do: Enum.reverse(list)
   defp elixir(:map_update, [map, key, value]), do: %{map | key => value}
@@ -153,16 +222,53 @@ defmodule Mote.Raised.Attempt do
             "Mote.Directory.fetch!/1 returns"
   end
 
-  defp elixir({module, name}, arguments), do: apply(module, name, arguments)
+  defp elixir({module, name}, arguments), do: call(module, name, arguments)
 
   defp elixir(operation, arguments) do
     case Primitives.spelling(operation) do
       {Mote.Vector, _} -> :unknown
-      {module, name} -> apply(module, name, arguments)
+      {module, name} -> call(module, name, arguments)
       nil -> :unknown
       name -> apply(kernel(name), name, arguments)
     end
   end
+
+  # Elixir's compiler puts a function of Erlang in place of some functions, which raises something else.
+  for {module, name, arity} <- [
+        {Atom, :to_string, 1},
+        {Atom, :to_charlist, 1},
+        {Integer, :to_string, 1},
+        {Integer, :to_string, 2},
+        {Integer, :to_charlist, 1},
+        {Integer, :to_charlist, 2},
+        {List, :to_atom, 1},
+        {List, :to_existing_atom, 1},
+        {List, :to_float, 1},
+        {List, :to_integer, 1},
+        {List, :to_integer, 2},
+        {List, :to_tuple, 1},
+        {Map, :keys, 1},
+        {Map, :merge, 2},
+        {Map, :to_list, 1},
+        {Map, :values, 1},
+        {String, :duplicate, 2},
+        {String, :to_atom, 1},
+        {String, :to_existing_atom, 1},
+        {String, :to_float, 1},
+        {String, :to_integer, 1},
+        {String, :to_integer, 2},
+        {Tuple, :delete_at, 2},
+        {Tuple, :duplicate, 2},
+        {Tuple, :insert_at, 3},
+        {Tuple, :to_list, 1}
+      ] do
+    arguments = Macro.generate_arguments(arity, __MODULE__)
+
+    defp call(unquote(module), unquote(name), unquote(arguments)),
+      do: unquote(module).unquote(name)(unquote_splicing(arguments))
+  end
+
+  defp call(module, name, arguments), do: apply(module, name, arguments)
 
   @bitwise [:band, :bor, :bxor, :bnot, :bsl, :bsr]
   defp kernel(name) when name in @bitwise, do: Bitwise

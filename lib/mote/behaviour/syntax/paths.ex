@@ -150,7 +150,8 @@ defmodule Mote.Behaviour.Syntax.Paths do
     end
   end
 
-  defp got(container, {:field, field}), do: field(container, field)
+  # What is no map has a field for nobody: `.field` of an atom would be a call.
+  defp got(container, {:field, field}), do: quote(do: Map.fetch!(unquote(container), unquote(field)))
   defp got(container, {:key, key}), do: get(container, key)
 
   defp put(container, {:field, field}, value),

@@ -2,6 +2,8 @@
 //!
 //! A value is walked with a stack of its own and built from the leaves up on a second one; nesting costs memory,
 //! never native stack. Anything that an aborted turn has made becomes `%Mote.Uncommitted{}`, which is not an address.
+mod beginning;
+
 use crate::codec::budget::MOST_KEPT;
 use crate::codec::carried;
 use crate::held::bridge::pin;
@@ -22,7 +24,13 @@ enum DecodeStep<'m, O = Committed> {
     Visit(VmTerm<'m, O>),
     Tuple(usize),
     List(usize),
+    /// A list whose elements lie in order, and its tail on top.
+    Front(usize),
     Map(usize),
+    /// The next of so many values, which share the room until there. (No step is larger than the others.)
+    Share(u32, u32),
+    /// The end of a list that was cut.
+    End,
     /// A placeholder for a part that is not shown.
     More,
 }
@@ -48,11 +56,8 @@ const LOOK: usize = 4_000;
 /// Bytes that cost as much as one term.
 const BYTES_PER_NODE: usize = 64;
 
-/// How much of a value is shown where it is only looked at.
+/// How many parts of a value are shown where it is only looked at.
 const GLANCE: usize = 200;
-
-/// How much of a list.
-const GLANCE_ELEMENTS: usize = 50;
 
 /// Parts of the reason of an abort: `{:crashed, kind, reason, stacktrace}`.
 const REASON: usize = 4;
@@ -193,13 +198,19 @@ impl Decoder {
         steps.push(DecodeStep::Visit(value));
         while let Some(step) = steps.pop() {
             let term = match step {
+                DecodeStep::Share(values, end) => {
+                    self.share(values, end);
+                    continue;
+                }
                 DecodeStep::Visit(value) => match self.visit(env, machine, value, &mut steps) {
                     Some(term) => term.as_c_arg(),
                     None => continue,
                 },
                 DecodeStep::Tuple(count) => self.tuple(env, count),
                 DecodeStep::List(count) => self.list(env, count),
+                DecodeStep::Front(count) => self.front(env, count),
                 DecodeStep::Map(count) => self.map(env, count),
+                DecodeStep::End => Term::list_new_empty(env).as_c_arg(),
                 DecodeStep::More => names::more().to_term(env).as_c_arg(),
             };
             self.made.push(term);
@@ -249,11 +260,19 @@ impl Decoder {
         value: VmTerm<'m, O>,
         steps: &mut Vec<DecodeStep<'m, O>>,
     ) -> Option<Term<'a>> {
-        self.nodes += 1;
-        if self.full(0) {
-            return Some(names::more().to_term(env));
+        if !self.limited {
+            self.nodes += 1;
+            if self.full(0) {
+                return Some(names::more().to_term(env));
+            }
         }
         Some(match value.view() {
+            View::Tuple(_) | View::Map(_) | View::Cons(..) if self.limited => {
+                match self.beginning(env, value, steps) {
+                    true => return None,
+                    false => names::more().to_term(env),
+                }
+            }
             View::Integer(_) | View::Float(_) | View::Atom(_) | View::EmptyList => {
                 return leaf(env, value)
             }
@@ -345,11 +364,10 @@ impl Decoder {
         let at = steps.len();
         steps.push(DecodeStep::List(0));
         let (mut rest, mut cut) = (list, false);
-        let most = match (self.limited, self.limit) {
-            (true, _) => GLANCE_ELEMENTS,
+        let most = match self.limit {
             // Each counts here and where it is visited.
-            (false, Some(limit)) => limit.saturating_sub(self.nodes) / 2,
-            (false, None) => usize::MAX,
+            Some(limit) => limit.saturating_sub(self.nodes) / 2,
+            None => usize::MAX,
         };
         while let View::Cons(head, tail) = rest.view() {
             if steps.len() - at > most {
@@ -389,6 +407,12 @@ impl Decoder {
         }
         self.made.truncate(from);
         list
+    }
+
+    fn front(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
+        let from = self.made.len() - count - 1;
+        self.made[from..].reverse();
+        self.list(env, count)
     }
 
     /// The keys lie below the values.

@@ -1,0 +1,167 @@
+//! The beginning of a value that somebody reads.
+//!
+//! A part's place is paid for by the whole: so what has no parts is shown, whatever stands beside it. What has too many
+//! parts is cut, and stays of its kind: which exception Elixir would have raised is found out with what is shown. Only
+//! where no part has room stands `:...`.
+use super::{DecodeStep, Decoder};
+use crate::term::atoms::{self, names};
+use mote_vm::{Map, Origin, Term as VmTerm, View};
+use rustler::Env;
+
+/// How many elements of a list, and parts of whatever is cut.
+const MOST: usize = 50;
+
+/// Room for a part that has parts, as far as it is kept for it.
+const PART: usize = 8;
+
+/// Room for what a part is made of: rather a few that can be read than many of which only their number is seen.
+fn within<'m, O: Origin<'m>>(part: VmTerm<'m, O>) -> usize {
+    PART.min(match part.view() {
+        View::Tuple(elements) => elements.len(),
+        View::Map(map) => 2 * map.len(),
+        View::Cons(..) => 2,
+        _ => 0,
+    })
+}
+
+impl Decoder {
+    /// Steps for the first parts of a value; false if there is no room for any.
+    pub(super) fn beginning<'m, O: Origin<'m>>(
+        &mut self,
+        env: Env<'_>,
+        value: VmTerm<'m, O>,
+        steps: &mut Vec<DecodeStep<'m, O>>,
+    ) -> bool {
+        let room = self.room();
+        let parts = match value.view() {
+            View::Tuple(_) => self.first_elements(value, room, steps),
+            View::Map(_) => first_entries(env, value, room, steps),
+            _ => front(value, room, steps),
+        };
+        self.nodes += parts.unwrap_or(0);
+        parts.is_some()
+    }
+
+    fn room(&self) -> usize {
+        self.limit
+            .map_or(0, |limit| limit.saturating_sub(self.nodes))
+    }
+
+    /// The next of so many values has its part of the room that is left until `end`, the last one all of it.
+    pub(super) fn share(&mut self, values: u32, end: u32) {
+        let left = (end as usize).saturating_sub(self.nodes);
+        self.limit = Some(self.nodes + left / values as usize);
+    }
+
+    /// Of a tuple, whose elements share what is left: none is lost for what stands before it.
+    fn first_elements<'m, O: Origin<'m>>(
+        &self,
+        tuple: VmTerm<'m, O>,
+        room: usize,
+        steps: &mut Vec<DecodeStep<'m, O>>,
+    ) -> Option<usize> {
+        let View::Tuple(elements) = tuple.view() else {
+            return None;
+        };
+        let (count, end) = (elements.len(), (self.nodes + room) as u32);
+        let shown = match count <= room {
+            true => count,
+            false => MOST.min(room / 2),
+        };
+        let made = shown + more(count, shown)?;
+        steps.push(DecodeStep::Tuple(made));
+        steps.extend((shown < count).then_some(DecodeStep::More));
+        for (left, element) in (1..).zip(elements.iter().take(shown).rev()) {
+            steps.extend([DecodeStep::Visit(element), DecodeStep::Share(left, end)]);
+        }
+        Some(made)
+    }
+}
+
+/// How many placeholders: one where something is left out. `None` if that is all.
+fn more(count: usize, shown: usize) -> Option<usize> {
+    match shown < count {
+        true => (shown > 0).then_some(1),
+        false => Some(0),
+    }
+}
+
+/// How many entries of a map are shown: of a struct all, if only their places have room.
+fn entries<'m, O: Origin<'m>>(
+    map: Map<'m, O>,
+    room: usize,
+    is_name: impl Fn(VmTerm<'m, O>) -> bool,
+) -> usize {
+    let count = map.len();
+    if 2 * count <= room && map.iter().any(|(key, _)| is_name(key)) {
+        return count;
+    }
+    let mut needed = 0;
+    let have_room = map.iter().take_while(|(key, value)| {
+        needed += 2 + within(*key) + within(*value);
+        needed <= room
+    });
+    match have_room.count() {
+        // A large one stands there for itself, with a placeholder beside it.
+        0 => count.min(room / 4).min(1),
+        shown if shown < count => shown.min(MOST),
+        shown => shown,
+    }
+}
+
+/// Of a map. One that is cut is no struct: no protocol of its own makes sense of it.
+fn first_entries<'m, O: Origin<'m>>(
+    env: Env<'_>,
+    map: VmTerm<'m, O>,
+    room: usize,
+    steps: &mut Vec<DecodeStep<'m, O>>,
+) -> Option<usize> {
+    let View::Map(map) = map.view() else {
+        return None;
+    };
+    let name = names::__struct__().to_term(env);
+    let is_name = |key: VmTerm<'m, O>| match key.view() {
+        View::Atom(key) => atoms::to_term(env, key) == name,
+        _ => false,
+    };
+    let shown = entries(map, room, is_name);
+    let cut = more(map.len(), shown)? == 1;
+    let entries = map.iter().filter(|(key, _)| !(cut && is_name(*key)));
+    let (keys, values): (Vec<_>, Vec<_>) = entries.take(shown).unzip();
+    let made = keys.len() + usize::from(cut);
+    steps.push(DecodeStep::Map(made));
+    for parts in [values, keys] {
+        steps.extend(cut.then_some(DecodeStep::More));
+        steps.extend(parts.into_iter().rev().map(DecodeStep::Visit));
+    }
+    Some(2 * made)
+}
+
+/// Of a list.
+fn front<'m, O: Origin<'m>>(
+    list: VmTerm<'m, O>,
+    room: usize,
+    steps: &mut Vec<DecodeStep<'m, O>>,
+) -> Option<usize> {
+    let (mut heads, mut rest, mut needed) = (Vec::new(), list, 0);
+    let cut = loop {
+        let View::Cons(head, tail) = rest.view() else {
+            break false;
+        };
+        needed += 1 + within(head);
+        // The first one is shown in any case.
+        if heads.len() == MOST.min(room) || (needed > room && !heads.is_empty()) {
+            break true;
+        }
+        heads.push(head);
+        rest = tail;
+    };
+    let made = heads.len() + more(heads.len() + usize::from(cut), heads.len())?;
+    steps.push(DecodeStep::Front(made));
+    match cut {
+        true => steps.extend([DecodeStep::End, DecodeStep::More]),
+        false => steps.push(DecodeStep::Visit(rest)),
+    }
+    steps.extend(heads.into_iter().rev().map(DecodeStep::Visit));
+    Some(made)
+}
