@@ -5,7 +5,7 @@
 //! where no part has room stands `:...`.
 use super::{DecodeStep, Decoder};
 use crate::term::atoms::{self, names};
-use mote_vm::{Map, Origin, Term as VmTerm, View};
+use mote_vm::{Map, Origin, Term as VmTerm, Tuple, View};
 use rustler::Env;
 
 /// How many elements of a list, and parts of whatever is cut.
@@ -34,8 +34,8 @@ impl Decoder {
     ) -> bool {
         let room = self.room();
         let parts = match value.view() {
-            View::Tuple(_) => self.first_elements(value, room, steps),
-            View::Map(_) => first_entries(env, value, room, steps),
+            View::Tuple(elements) => self.first_elements(elements, room, steps),
+            View::Map(map) => first_entries(env, map, room, steps),
             _ => front(value, room, steps),
         };
         self.nodes += parts.unwrap_or(0);
@@ -56,13 +56,10 @@ impl Decoder {
     /// Of a tuple, whose elements share what is left: none is lost for what stands before it.
     fn first_elements<'m, O: Origin<'m>>(
         &self,
-        tuple: VmTerm<'m, O>,
+        elements: Tuple<'m, O>,
         room: usize,
         steps: &mut Vec<DecodeStep<'m, O>>,
     ) -> Option<usize> {
-        let View::Tuple(elements) = tuple.view() else {
-            return None;
-        };
         let (count, end) = (elements.len(), (self.nodes + room) as u32);
         let shown = match count <= room {
             true => count,
@@ -112,13 +109,10 @@ fn entries<'m, O: Origin<'m>>(
 /// Of a map. One that is cut is no struct: no protocol of its own makes sense of it.
 fn first_entries<'m, O: Origin<'m>>(
     env: Env<'_>,
-    map: VmTerm<'m, O>,
+    map: Map<'m, O>,
     room: usize,
     steps: &mut Vec<DecodeStep<'m, O>>,
 ) -> Option<usize> {
-    let View::Map(map) = map.view() else {
-        return None;
-    };
     let name = names::__struct__().to_term(env);
     let is_name = |key: VmTerm<'m, O>| match key.view() {
         View::Atom(key) => atoms::to_term(env, key) == name,
