@@ -24,26 +24,33 @@ defmodule Mote.Interpret do
   defp behaviour(module, name, captures), do: find(module, :behaviours, name, captures)
   defp function(module, name, arity), do: find(module, :functions, name, arity)
 
-  defp find(module, kind, name, arity) do
-    table =
-      case :persistent_term.get({__MODULE__, module, module.__mote__(:hash)}, nil) do
-        nil ->
-          unit = Disassemble.unit(module.__mote__(:unit))
+  @doc "Lets go of what this process has kept of a module."
+  def forget(module), do: Process.delete({__MODULE__, module})
 
-          table =
-            for kind <- [:functions, :behaviours], c <- unit[kind], into: %{} do
-              {{kind, c.name, c.arity},
-               c.code |> Enum.with_index(&placed(&1, c.sites[&2])) |> List.to_tuple()}
-            end
+  defp find(module, kind, name, arity), do: Map.fetch!(table(module), {kind, name, arity})
 
-          :persistent_term.put({__MODULE__, module, module.__mote__(:hash)}, table)
-          table
+  # A process that asks once asks again.
+  defp table(module) do
+    hash = module.__mote__(:hash)
 
-        table ->
-          table
-      end
+    case Process.get({__MODULE__, module}) do
+      {^hash, table} ->
+        table
 
-    Map.fetch!(table, {kind, name, arity})
+      _ ->
+        table = new_table(module)
+        Process.put({__MODULE__, module}, {hash, table})
+        table
+    end
+  end
+
+  defp new_table(module) do
+    unit = Disassemble.unit(module.__mote__(:unit))
+
+    for kind <- [:functions, :behaviours], c <- unit[kind], into: %{} do
+      code = c.code |> Enum.with_index(&placed(&1, c.sites[&2])) |> List.to_tuple()
+      {{kind, c.name, c.arity}, code}
+    end
   end
 
   defp placed({:call, d, f, os}, where) when where != nil, do: {:call, d, f, os, where}

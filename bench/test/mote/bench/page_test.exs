@@ -91,13 +91,16 @@ defmodule Mote.Bench.PageTest do
 
   defp run(programs, opts \\ []), do: Suite.run(programs, [where: :here, runs: 2] ++ opts)
 
+  # What several tests look at is measured once.
+  setup_all do
+    %{fine: run([Tiny, Pair]), mixed: run([Failing, Exiting, Quitting, Tiny])}
+  end
+
   defp page(entries), do: Page.html(entries, [{"Processor", "A & B"}], "today")
 
   defp count(text, part), do: length(String.split(text, part)) - 1
 
-  test "two programs have a plot and a table each, and need no network" do
-    entries = run([Tiny, Pair])
-
+  test "two programs have a plot and a table each, and need no network", %{fine: entries} do
     assert [%Suite{program: Tiny, sizes: [10, 20, 40], error: nil}, %Suite{program: Pair, error: nil}] =
              entries
 
@@ -124,8 +127,8 @@ defmodule Mote.Bench.PageTest do
     assert html |> String.replace("http://www.w3.org/2000/svg", "") |> String.contains?("http") == false
   end
 
-  test "its SVGs are well formed, with a line for every variant" do
-    html = page(run([Tiny]))
+  test "its SVGs are well formed, with a line for every variant", %{fine: [tiny, _pair]} do
+    html = page([tiny])
     [svg] = Regex.run(~r/<svg .*<\/svg>/s, html)
     texts = svg |> Mote.Xml.parse!() |> Mote.Xml.texts()
 
@@ -155,9 +158,7 @@ defmodule Mote.Bench.PageTest do
     refute html =~ "No plot"
   end
 
-  test "a program that fails is there with its error, and the others go on" do
-    entries = run([Failing, Exiting, Quitting, Tiny])
-
+  test "a program that fails is there with its error, and the others go on", %{mixed: entries} do
     assert [%Suite{sizes: [5], left_out: [6, 7], error: "failing with n 6 on mote_st gave :wrong" <> _} | _] =
              entries
 
@@ -191,8 +192,7 @@ defmodule Mote.Bench.PageTest do
     assert_received {:said, "failing: failing with n 6" <> _}
   end
 
-  test "the table of the runs has all of them" do
-    entries = run([Tiny, Failing])
+  test "the table of the runs has all of them", %{mixed: entries} do
     table = Page.runs(entries)
     assert table.columns == ["program" | Enum.map(Measure.columns(), &to_string/1)]
 
