@@ -63,6 +63,8 @@ defmodule Mote.MixProject do
       {:rustler_precompiled, "~> 0.8", runtime: false},
       {:rustler, rustler_requirement(), runtime: false},
       {:telemetry, "~> 1.0"},
+      {:kino, "~> 0.7", optional: true},
+      {:phoenix_live_dashboard, "~> 0.8", optional: true},
       {:stream_data, "~> 1.0", only: [:dev, :test]},
       {:benchee, "~> 1.0", only: [:dev, :test, :bench]},
       {:ex_doc, "~> 0.31", only: :docs, runtime: false}
@@ -81,6 +83,7 @@ defmodule Mote.MixProject do
       {:rustler_precompiled, "~> 0.8", path: "offline/rustler_precompiled", runtime: false},
       {:rustler, "~> 0.36", path: "offline/rustler", runtime: false},
       {:telemetry, "~> 1.0", path: "offline/telemetry"},
+      {:kino, "~> 0.7", path: "offline/kino", optional: true},
       {:stream_data, "~> 1.0", path: "offline/stream_data", only: [:dev, :test]},
       {:benchee, "~> 1.0", path: "offline/benchee", only: [:dev, :test, :bench]}
     ]
