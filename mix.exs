@@ -57,14 +57,18 @@ defmodule Mote.MixProject do
     end
   end
 
-  # Both: the library comes precompiled, and where there is none for a computer, it is built without further ado.
+  # Both of the first: the library comes precompiled, and where there is none for a computer, it is built without further ado.
   defp hex_deps do
+    # Never fetched for users, who may have them. Whoever works here has them always: bench/ and some examples share the build, and
+    # Mix would take away what was compiled with a dependency that their own projects do not have.
+    optional? = Mix.env() not in [:dev, :test]
+
     [
       {:rustler_precompiled, "~> 0.8", runtime: false},
       {:rustler, rustler_requirement(), runtime: false},
       {:telemetry, "~> 1.0"},
-      {:kino, "~> 0.7", optional: true},
-      {:phoenix_live_dashboard, "~> 0.8", optional: true},
+      {:kino, "~> 0.7", optional: optional?},
+      {:phoenix_live_dashboard, "~> 0.8", optional: optional?},
       {:stream_data, "~> 1.0", only: [:dev, :test]},
       {:benchee, "~> 1.0", only: [:dev, :test, :bench]},
       {:ex_doc, "~> 0.31", only: :docs, runtime: false}
@@ -83,7 +87,7 @@ defmodule Mote.MixProject do
       {:rustler_precompiled, "~> 0.8", path: "offline/rustler_precompiled", runtime: false},
       {:rustler, "~> 0.36", path: "offline/rustler", runtime: false},
       {:telemetry, "~> 1.0", path: "offline/telemetry"},
-      {:kino, "~> 0.7", path: "offline/kino", optional: true},
+      {:kino, "~> 0.7", path: "offline/kino", only: [:dev, :test]},
       {:stream_data, "~> 1.0", path: "offline/stream_data", only: [:dev, :test]},
       {:benchee, "~> 1.0", path: "offline/benchee", only: [:dev, :test, :bench]}
     ]

@@ -6,11 +6,6 @@ defmodule Mote.KinoTest do
   alias Mote.{Actors, Peek}
   alias Mote.Dashboard.Page
 
-  setup_all do
-    {:ok, _} = Application.ensure_all_started(:kino)
-    :ok
-  end
-
   setup :configure_livebook_bridge
 
   # Whether it went well, and the JSON or the text of the answer.
