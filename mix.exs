@@ -88,6 +88,7 @@ defmodule Mote.MixProject do
       {:rustler, "~> 0.36", path: "offline/rustler", runtime: false},
       {:telemetry, "~> 1.0", path: "offline/telemetry"},
       {:kino, "~> 0.7", path: "offline/kino", only: [:dev, :test]},
+      {:phoenix_live_dashboard, "~> 0.8", path: "offline/phoenix_live_dashboard", only: [:dev, :test]},
       {:stream_data, "~> 1.0", path: "offline/stream_data", only: [:dev, :test]},
       {:benchee, "~> 1.0", path: "offline/benchee", only: [:dev, :test, :bench]}
     ]
