@@ -74,8 +74,8 @@ defmodule Mote.MixProject do
     [{:kino, "~> 0.7", optional: true}, {:phoenix_live_dashboard, "~> 0.8", optional: true}]
   end
 
-  # Whoever works here needs no Phoenix for these two modules. They are not optional here: bench/ and some examples share the build,
-  # and Mix takes away what was compiled with an optional dependency that these projects do not have.
+  # Whoever works here needs no Phoenix for these two modules. The stand-ins are not optional: bench/ and some examples share the
+  # build, and Mix takes away what was compiled with an optional dependency that these projects do not have.
   defp stand_ins do
     for {name, requirement, _} <- optional_deps(),
         do: {name, requirement, path: "offline/#{name}", only: [:dev, :test]}

@@ -14,15 +14,16 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
     A second machine is a second page: `other: {Mote.LiveDashboard, machine: MyApp.Other}`. The menu shows the name of the
     machine, which must be an atom. The entry is disabled on nodes where no process has that name.
 
-    The page shows the data of `Mote.Dashboard`: the state of the machine, memory, collections and pauses, and for each sponsor how
-    busy it is, its turns, sends, creates and aborts a second, and what waits. LiveDashboard says how often they are read, and of which
-    node. Figures for a second are means since the last reading.
+    The page shows the data of `Mote.Dashboard`: the state of the machine, memory, collections and pauses. For each sponsor it
+    shows how busy it is, its turns, sends, creates and aborts a second, and how many events wait. The menus of LiveDashboard say
+    how often the page reads these counters, and of which node. Figures for a second are means since the last reading.
 
-    A click counts the behaviours. A click on one of them looks for its actors, and a click on an actor shows its state, and the
-    actors whose addresses it holds. This stops the machine for a moment, as `Mote.Inspection` says, and is not repeated by
-    itself. The actors that the page lists stay alive until it lists others, or is left.
+    A click counts the behaviours. A click on one of them looks for its actors, and a click on an actor shows its state and the
+    actors whose addresses it holds. Each of these clicks stops the machine for a moment, as `Mote.Inspection` says. The actors
+    that the page lists stay alive until it lists others, or is left.
 
-    The page only looks: it does not pause the machine, and does not trace. Whoever may open LiveDashboard sees the state of actors.
+    The page only looks: it does not pause the machine, and does not trace. Whoever may open LiveDashboard sees the state of
+    actors.
     """
 
     use Phoenix.LiveDashboard.PageBuilder
@@ -167,7 +168,9 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         </:col>
         <:col>
           <.card title="Collections" inner_title="So far"><%= count(@now.gc.collections) %></.card>
-          <.card inner_title="Live actors" inner_hint="As the last collection found them."><%= count(@now.gc.live_actors) %></.card>
+          <.card inner_title="Live actors" inner_hint="As the last collection found them.">
+            <%= count(@now.gc.live_actors) %>
+          </.card>
           <.card inner_title="Longest pause"><%= milliseconds(@now.gc.longest_pause) %></.card>
         </:col>
       </.row>
@@ -179,7 +182,9 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
       <h5 class="card-title">Sponsors</h5>
       <table class="table" id="mote-sponsors">
         <thead>
-          <tr><th>Name</th><th>Threads</th><th>Busy</th><th>Turns/s</th><th>Sends/s</th><th>Creates/s</th><th>Aborts/s</th><th>Waiting</th></tr>
+          <tr>
+            <th :for={name <- ~w(Name Threads Busy Turns/s Sends/s Creates/s Aborts/s Waiting)}><%= name %></th>
+          </tr>
         </thead>
         <tbody>
           <tr :for={one <- @sponsors}>
@@ -211,9 +216,15 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
         row_attrs={&leads_to_actors/1}
       >
         <:col field={:name} header="Behaviour" sortable={:asc} />
-        <:col :let={one} field={:actors} header="Live actors" text_align="right" sortable={:desc}><%= count(one.actors) %></:col>
-        <:col :let={one} field={:bytes} header="Memory" text_align="right" sortable={:desc}><%= bytes(one.bytes) %></:col>
-        <:col :let={one} field={:turns} header="Turns in a fifth of a second" text_align="right" sortable={:desc}><%= count(one.turns) %></:col>
+        <:col :let={one} field={:actors} header="Live actors" text_align="right" sortable={:desc}>
+          <%= count(one.actors) %>
+        </:col>
+        <:col :let={one} field={:bytes} header="Memory" text_align="right" sortable={:desc}>
+          <%= bytes(one.bytes) %>
+        </:col>
+        <:col :let={one} field={:turns} header="Turns in a fifth of a second" text_align="right" sortable={:desc}>
+          <%= count(one.turns) %>
+        </:col>
       </.live_table>
       """
     end
@@ -248,7 +259,8 @@ if Code.ensure_loaded?(Phoenix.LiveDashboard.PageBuilder) do
       ~H"""
       <h5 class="card-title"><%= @actor.address %></h5>
       <p>
-        <%= @actor.behaviour %>, sponsor <%= @actor.sponsor %>: holds <%= bytes(@actor.bytes) %>, <%= count(@actor.queued) %> waiting
+        <%= @actor.behaviour %>, sponsor <%= @actor.sponsor %>: holds <%= bytes(@actor.bytes) %>,
+        <%= count(@actor.queued) %> waiting
       </p>
       <pre :for={capture <- @actor.captures}><%= capture %></pre>
       <table :if={@actor.next != []} class="table table-hover" id="mote-next">

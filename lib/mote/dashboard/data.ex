@@ -78,8 +78,8 @@ defmodule Mote.Dashboard.Data do
   end
 
   @doc """
-  What each sponsor of a snapshot has done a second since an earlier one: its `:turns`, `:sends`, `:creates` and `:aborts`, and which
-  part of its threads' time was `:busy`. They are `nil` if there is no earlier snapshot of the same sponsor.
+  What each sponsor of a snapshot has done a second since an earlier one: its `:turns`, `:sends`, `:creates` and `:aborts`, and
+  which part of its threads' time was `:busy`. They are `nil` if there is no earlier snapshot of the same sponsor.
   """
   @spec rates(map, map | nil) :: [map]
   def rates(%{sponsors: sponsors, at: at}, before) do
