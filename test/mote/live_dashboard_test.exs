@@ -5,7 +5,7 @@ defmodule Mote.LiveDashboardTest do
   import Phoenix.Component, only: [assign: 2]
   import Phoenix.LiveViewTest, only: [rendered_to_string: 1]
 
-  alias Mote.{Actors, Holders, LiveDashboard}
+  alias Mote.{Actors, Holders, LiveDashboard, TwoNodes}
   alias Phoenix.LiveDashboard.PageBuilder
 
   # As LiveDashboard opens the page.
@@ -109,6 +109,22 @@ defmodule Mote.LiveDashboardTest do
     start_supervised!({Mote, name: name, id: :second})
     {:noreply, page} = LiveDashboard.handle_refresh(page)
     assert html(page) =~ "running"
+  end
+
+  @tag skip: TwoNodes.missing()
+  test "a machine of the node that is chosen" do
+    {:ok, nodes} = TwoNodes.start()
+    name = Mote.LiveDashboardTest.Home
+    {:ok, _} = :peer.call(nodes.home, Supervisor, :start_child, [Mote.Supervisor, {Mote, name: name}], 60_000)
+    away = fn function, arguments -> :peer.call(nodes.away, LiveDashboard, function, arguments, 60_000) end
+    page = %PageBuilder{module: LiveDashboard, node: :"home@127.0.0.1", params: %{}, route: :mote}
+
+    {:ok, page} = away.(:mount, [%{}, %{machine: name}, assign(%Phoenix.LiveView.Socket{}, page: page)])
+    assert page.assigns.now.node == :"home@127.0.0.1"
+    {:noreply, page} = away.(:handle_event, ["count", %{}, page])
+    # Nothing is alive there, and to look for that was no error.
+    assert %{error: nil, behaviours: []} = page.assigns
+    TwoNodes.stop(nodes)
   end
 
   test "a node that does not answer" do
