@@ -57,7 +57,7 @@ defmodule Mote.MixProject do
     end
   end
 
-  # Both: the library comes precompiled, and where there is none for a computer, it is built without further ado.
+  # Both of the first: the library comes precompiled, and where there is none for a computer, it is built without further ado.
   defp hex_deps do
     [
       {:rustler_precompiled, "~> 0.8", runtime: false},
@@ -66,7 +66,19 @@ defmodule Mote.MixProject do
       {:stream_data, "~> 1.0", only: [:dev, :test]},
       {:benchee, "~> 1.0", only: [:dev, :test, :bench]},
       {:ex_doc, "~> 0.31", only: :docs, runtime: false}
-    ]
+    ] ++ if(Mix.env() in [:dev, :test], do: stand_ins(), else: optional_deps())
+  end
+
+  # What users may have, for `Mote.Kino` and `Mote.LiveDashboard`.
+  defp optional_deps do
+    [{:kino, "~> 0.7", optional: true}, {:phoenix_live_dashboard, "~> 0.8", optional: true}]
+  end
+
+  # Whoever works here needs no Phoenix for these two modules. The stand-ins are not optional: bench/ and some examples share the
+  # build, and Mix takes away what was compiled with an optional dependency that these projects do not have.
+  defp stand_ins do
+    for {name, requirement, _} <- optional_deps(),
+        do: {name, requirement, path: "offline/#{name}", only: [:dev, :test]}
   end
 
   # The package only builds the crate and loads it, so its version need not be that of the crate. From 0.37 on it needs
@@ -83,7 +95,7 @@ defmodule Mote.MixProject do
       {:telemetry, "~> 1.0", path: "offline/telemetry"},
       {:stream_data, "~> 1.0", path: "offline/stream_data", only: [:dev, :test]},
       {:benchee, "~> 1.0", path: "offline/benchee", only: [:dev, :test, :bench]}
-    ]
+    ] ++ stand_ins()
   end
 
   defp aliases do
@@ -129,6 +141,7 @@ defmodule Mote.MixProject do
       groups_for_modules: groups_for_modules(),
       groups_for_extras: [
         Internals: ~r"^guides/internals/",
+        Notebooks: ~r"^guides/[^/]+[.]livemd$",
         Guides: ~r"^guides/[^/]+$",
         Benchmarks: ~r"^bench/",
         Examples: ~r"^examples/"
@@ -161,6 +174,8 @@ defmodule Mote.MixProject do
         Mote.Graph,
         Mote.IEx,
         Mote.Inspection,
+        Mote.Kino,
+        Mote.LiveDashboard,
         Mote.Telemetry,
         Mote.Uncommitted
       ],

@@ -10,7 +10,8 @@ defmodule Mote.Dashboard do
   It counts behaviours on request, and leads from a behaviour to its actors, from an actor to its state and its graph. It traces
   turns, pauses the machine, and runs single turns. The guide *The dashboard* shows it.
 
-  It needs nothing but OTP: neither a web framework nor JSON, and the page loads nothing from elsewhere.
+  It needs nothing but OTP: neither a web framework nor JSON, and the page loads nothing from elsewhere. Where Kino is, there is
+  the same page as a widget in Livebook, `Mote.Kino`. Where Phoenix LiveDashboard is, there is a page of that, `Mote.LiveDashboard`.
 
   ## What it costs
 

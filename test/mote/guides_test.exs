@@ -6,11 +6,13 @@ defmodule Mote.GuidesTest do
   # Some pieces show what fails.
   @moduletag :capture_log
 
-  @pages ~w(README.md guides/tour.livemd guides/thinking.md guides/from-genserver.md guides/cheatsheet.cheatmd) ++
+  @notebooks ~w(guides/tour.livemd guides/fork-bomb.livemd guides/outbreak.livemd)
+  @pages @notebooks ++
+           ~w(README.md guides/thinking.md guides/from-genserver.md guides/cheatsheet.cheatmd) ++
            ~w(guides/machines.md guides/language.md guides/testing.md guides/gatekeepers.md guides/dashboard.md)
 
-  # Two million actors, with a collection after each turn.
-  @too_many ~w(README.md)
+  # Many actors, with a collection after each turn.
+  @too_many ~w(README.md guides/fork-bomb.livemd guides/outbreak.livemd)
 
   for page <- @pages do
     if page in @too_many, do: @tag(not_under_stress: "it takes too long")
@@ -18,5 +20,19 @@ defmodule Mote.GuidesTest do
     test "the pieces of #{page} give what it says" do
       assert Mote.Guide.run(unquote(page)) > 0
     end
+  end
+
+  # In a notebook nobody says `mix deps.get`.
+  for notebook <- @notebooks do
+    test "the setup cell of #{notebook} asks for this version, and for what it uses" do
+      config = Mix.Project.config()
+      dependencies = Mote.Guide.dependencies(unquote(notebook))
+      assert Version.match?(config[:version], dependencies[:mote])
+      if File.read!(unquote(notebook)) =~ "Kino.", do: assert(dependencies[:kino])
+    end
+  end
+
+  test "all notebooks are run" do
+    assert Enum.sort(Path.wildcard("{guides,examples,bench}/**/*.livemd")) == Enum.sort(@notebooks)
   end
 end

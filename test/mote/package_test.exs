@@ -15,6 +15,7 @@ defmodule Mote.PackageTest do
   @program """
   {:ok, machine} = Mote.start_link()
   IO.inspect(Mote.sponsors(machine), label: "sponsors")
+  IO.inspect(Enum.filter([Mote.Kino, Mote.LiveDashboard], &Code.ensure_loaded?/1), label: "optional")
   Mote.Measure.plot(Mote.Measure.Table.new([:param, :value], [[1, 1]]), "x.svg")
   """
 
@@ -96,6 +97,11 @@ defmodule Mote.PackageTest do
       refute output =~ "Compiling crate"
       assert output =~ "sponsors: [:main]"
       assert status == 1 and output =~ "Mote was built without plots: say `config :mote, plots: true`"
+    end
+
+    test "has no module for packages that are not there, and no warning of them", %{ran: {output, _}} do
+      assert output =~ "optional: []"
+      refute output =~ "kino" or output =~ "live_dashboard"
     end
 
     test "takes no library but the one that was published", %{sum: sum} = context do

@@ -89,7 +89,10 @@ defmodule Mote.TenMinutesTest do
 
     # Without what only Mote's own tests start.
     {:ok, [{:application, :mote, about}]} = :file.consult(Path.join(built, "mote/ebin/mote.app"))
-    about = Keyword.update!(about, :applications, &(&1 -- [:stream_data, :benchee]))
+
+    about =
+      Keyword.update!(about, :applications, &(&1 -- [:stream_data, :benchee, :kino, :phoenix_live_dashboard]))
+
     app = :io_lib.format("~tp.~n", [{:application, :mote, about}])
     File.write!(Path.join(to, "mote/ebin/mote.app"), app)
   end

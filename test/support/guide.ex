@@ -3,7 +3,8 @@ defmodule Mote.Guide do
   Runs the Elixir of a guide, piece by piece, as if pasted into IEx, and checks what is written behind `#=>`.
 
   A piece is a block of Elixir. What stands behind its `#=>` must be what it writes, or what it returns if it writes nothing;
-  `…` stands for anything. A block whose first line is a comment with the name of a file is no piece but that file.
+  `…` stands for anything. A block whose first line is a comment with the name of a file is no piece but that file. The setup cell
+  of a notebook (`Mix.install`) is none either: what it asks for is there.
   """
 
   import ExUnit.Assertions
@@ -14,7 +15,7 @@ defmodule Mote.Guide do
   @doc "Runs the pieces of a guide in order, in the calling process. Returns how many there were."
   @spec run(Path.t()) :: pos_integer
   def run(guide) do
-    pieces = for {_, _, _, nil} = piece <- blocks(guide), do: piece
+    pieces = for {_, code, _, nil} = piece <- blocks(guide), not setup?(code), do: piece
     assert pieces != [], "#{guide} has no pieces to run"
 
     Enum.reduce(pieces, {[], Code.env_for_eval([])}, fn {line, code, expected, nil}, {binding, env} ->
@@ -39,6 +40,17 @@ defmodule Mote.Guide do
       {path, text <> "\n"}
     end
   end
+
+  @doc "Returns what the setup cell of a notebook asks for. It is the first of its cells."
+  @spec dependencies(Path.t()) :: [{atom, String.t()}]
+  def dependencies(notebook) do
+    [{_, code, _, _} | _] = blocks(notebook)
+    assert setup?(code), "#{notebook} does not begin with a setup cell"
+    {{:., _, _}, _, [dependencies]} = Code.string_to_quoted!(code)
+    dependencies
+  end
+
+  defp setup?(code), do: String.starts_with?(code, "Mix.install(")
 
   # Line, code, what is written behind #=>, and the file's name, if it has one.
   defp blocks(guide) do

@@ -7,8 +7,6 @@ defmodule Mote.Dashboard.Connection do
   # HTTP is taken apart by the BEAM itself (`packet: :http_bin`), which makes atoms of the words that it knows only.
   @moduledoc false
 
-  require Logger
-
   import Bitwise
 
   alias Mote.Dashboard.Router
@@ -49,8 +47,8 @@ defmodule Mote.Dashboard.Connection do
       if(tuple_size(ip) == 8, do: [:inet6], else: [])
   end
 
-  @doc "Takes connections, until the socket is closed."
-  @spec accept(:gen_tcp.socket(), Router.context()) :: :ok | {:error, term}
+  @doc "Takes connections, until the socket is closed. The context is that of `Mote.Dashboard.Router`, with the `:token`."
+  @spec accept(:gen_tcp.socket(), map) :: :ok | {:error, term}
   def accept(listening, context) do
     case :gen_tcp.accept(listening) do
       {:ok, socket} ->
@@ -169,13 +167,6 @@ defmodule Mote.Dashboard.Connection do
       true ->
         Router.answer(request.method, request.path, request.params, context)
     end
-  catch
-    kind, reason ->
-      Logger.error(fn ->
-        "a dashboard could not answer #{request.path}: #{Exception.format(kind, reason, __STACKTRACE__)}"
-      end)
-
-      Router.text(500, "This could not be answered: the log says why.")
   end
 
   # In a time that does not tell how much of the token was right.

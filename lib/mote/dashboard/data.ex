@@ -21,6 +21,7 @@ defmodule Mote.Dashboard.Data do
   # Among so many actors those of one behaviour are looked for.
   @among 4_096
   @nodes 60
+  @rates [:turns, :sends, :creates, :aborts]
   # Enough to recognise a state by.
   @inspect [limit: 50, printable_limit: 500, pretty: true, width: 60]
   @unbounded 0xFFFFFFFFFFFFFFFF
@@ -75,6 +76,33 @@ defmodule Mote.Dashboard.Data do
       threads: for(thread <- sponsor.threads, do: counters(thread))
     })
   end
+
+  @doc """
+  What each sponsor of a snapshot has done a second since an earlier one: its `:turns`, `:sends`, `:creates` and `:aborts`, and
+  which part of its threads' time was `:busy`. They are `nil` if there is no earlier snapshot of the same sponsor.
+  """
+  @spec rates(map, map | nil) :: [map]
+  def rates(%{sponsors: sponsors, at: at}, before) do
+    for sponsor <- sponsors do
+      old = before && Enum.find(before[:sponsors] || [], &same?(&1, sponsor))
+
+      done =
+        for key <- [:busy_ns | @rates], into: %{}, do: {key, old && done(key, sponsor, old, at - before.at)}
+
+      {busy_ns, done} = Map.pop!(done, :busy_ns)
+      threads = length(sponsor.threads)
+      busy = busy_ns && min(busy_ns / max(threads, 1) / 1.0e9, 1.0)
+      Map.merge(done, %{label: sponsor.label, threads: threads, waiting: sponsor.waiting, busy: busy})
+    end
+  end
+
+  def rates(%{state: :stopped}, _before), do: []
+
+  defp same?(a, b), do: a.name == b.name and a.started == b.started
+
+  defp done(key, new, old, ms), do: max(sum(new, key) - sum(old, key), 0) * 1_000 / max(ms, 1)
+
+  defp sum(sponsor, key), do: Enum.sum(for thread <- sponsor.threads, do: Map.get(thread, key, 0))
 
   defp longest(nil), do: nil
 

@@ -2,13 +2,21 @@ defmodule Mote.Dashboard.Router do
   # The answers of a dashboard, by address. Requests that change something are POST, all others GET.
   #
   # 1. No atom is made from input: words are looked up in lists of known ones.
+  # 2. Every request has an answer: what raises is logged.
   @moduledoc false
+
+  require Logger
 
   alias Mote.{Address, Error, Trace}
   alias Mote.Dashboard.{Data, JSON, Page, References, Tracing}
 
   @typedoc "What a dashboard is about."
-  @type context :: %{machine: Mote.Machine.t(), token: String.t(), references: pid, tracing: pid}
+  @type context :: %{
+          required(:machine) => Mote.Machine.t(),
+          required(:references) => pid,
+          required(:tracing) => pid,
+          optional(:token) => String.t()
+        }
   @type answer :: {pos_integer, [{String.t(), iodata}], iodata}
 
   # Milliseconds for which turns are counted, as `Mote.top/2` does by default.
@@ -20,17 +28,36 @@ defmodule Mote.Dashboard.Router do
   @timeout 5_000
   @day 86_400_000
 
+  @doc "Starts the processes that answers about a machine need, linked to the calling one."
+  @spec context(Mote.Machine.t()) :: context
+  def context(machine) do
+    {:ok, references} = References.start_link()
+    {:ok, tracing} = Tracing.start_link(machine, references)
+    %{machine: machine, references: references, tracing: tracing}
+  end
+
   @doc "Answers a request for what is behind the token in the path."
   @spec answer(String.t(), String.t(), %{String.t() => String.t()}, context) :: answer
-  def answer("GET", "", _params, _context), do: {200, Page.headers(), Page.html()}
-  def answer("GET", path, params, context) when path in @gets, do: json(fn -> get(path, params, context) end)
+  def answer(method, path, params, context) do
+    route(method, path, params, context)
+  catch
+    kind, reason ->
+      Logger.error(fn ->
+        "a dashboard could not answer #{path}: #{Exception.format(kind, reason, __STACKTRACE__)}"
+      end)
 
-  def answer("POST", path, params, context) when path in @posts,
+      text(500, "This could not be answered: the log says why.")
+  end
+
+  defp route("GET", "", _params, _context), do: {200, Page.headers(), Page.html()}
+  defp route("GET", path, params, context) when path in @gets, do: json(fn -> get(path, params, context) end)
+
+  defp route("POST", path, params, context) when path in @posts,
     do: json(fn -> post(path, params, context) end)
 
-  def answer(_method, path, _params, _context) when path in @posts, do: not_allowed("POST")
-  def answer(_method, path, _params, _context) when path in ["" | @gets], do: not_allowed("GET")
-  def answer(_method, _path, _params, _context), do: text(404, "There is nothing of that name.")
+  defp route(_method, path, _params, _context) when path in @posts, do: not_allowed("POST")
+  defp route(_method, path, _params, _context) when path in ["" | @gets], do: not_allowed("GET")
+  defp route(_method, _path, _params, _context), do: text(404, "There is nothing of that name.")
 
   @doc "An answer in words."
   @spec text(pos_integer, String.t()) :: answer

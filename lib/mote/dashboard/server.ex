@@ -7,7 +7,7 @@ defmodule Mote.Dashboard.Server do
 
   use GenServer
 
-  alias Mote.Dashboard.{Connection, References, Tracing}
+  alias Mote.Dashboard.{Connection, Router}
   alias Mote.Error
 
   # How many connections are served at once. A browser opens up to six for each tab; others wait.
@@ -28,9 +28,7 @@ defmodule Mote.Dashboard.Server do
     case :gen_tcp.listen(port, Connection.options(ip)) do
       {:ok, listening} ->
         {:ok, {_, port}} = :inet.sockname(listening)
-        {:ok, references} = References.start_link()
-        {:ok, tracing} = Tracing.start_link(machine, references)
-        context = %{machine: machine, token: token, references: references, tracing: tracing}
+        context = machine |> Router.context() |> Map.put(:token, token)
         state = %{listening: listening, context: context, ip: ip, port: port, serving: MapSet.new()}
         {:ok, Enum.reduce(1..@connections, state, fn _, state -> serve(state) end)}
 

@@ -3,7 +3,8 @@ defmodule Mote.Dashboard.BrowserTest do
   use ExUnit.Case, async: true
   import Mote.Eventually
 
-  alias Mote.{Actors, Chromium, Dashboard, Holders}
+  alias Mote.{Actors, Chromium, Dashboard, Holders, Peek}
+  alias Mote.Dashboard.JSON
 
   @moduletag skip: Chromium.executable() == nil and "Chromium is not installed"
   @moduletag :tmp_dir
@@ -77,5 +78,62 @@ defmodule Mote.Dashboard.BrowserTest do
     :ok = stop_supervised(Mote.DashboardTest.Shown)
     assert eventually(fn -> text.("state") == "stopped" end)
     Chromium.close(browser)
+  end
+
+  test "is the same as a widget, whose process it asks", %{tmp_dir: folder} do
+    machine = start_supervised!({Mote, name: Mote.DashboardTest.Widget, sponsors: [main: [threads: 1]]})
+    counter = Mote.create(machine, Actors.counter(41))
+    kino = Mote.Kino.new(machine)
+    nil = Kino.Test.connect(kino, nil, 20_000)
+    browser = Chromium.open("about:blank", folder)
+    "undefined" = Chromium.run(browser, livebook())
+    text = fn id -> Chromium.run(browser, "document.getElementById('#{id}')?.textContent") end
+    # What the page has asked meanwhile is answered, and then looked at.
+    soon = fn condition -> eventually(fn -> answer(browser, kino) && condition.() end) end
+
+    soon.(fn -> text.("state") == "running" end)
+    assert text.("name") == "Mote.DashboardTest.Widget"
+    assert Chromium.run(browser, "styles") == "main.css"
+    Chromium.run(browser, "document.getElementById('survey').click()")
+    soon.(fn -> text.("behaviours") =~ "Mote.Actors.counter/1" end)
+    Chromium.run(browser, "document.querySelector('#behaviours .link').click()")
+    soon.(fn -> text.("of-name") == "of Mote.Actors.counter/1" end)
+    Chromium.run(browser, "document.getElementById('pause').click()")
+    soon.(fn -> text.("state") == "paused" end)
+    assert Mote.info(machine).paused
+    assert Mote.info(counter).sponsor == :main
+    Chromium.close(browser)
+  end
+
+  # What Livebook gives to a widget: a place for its elements, and events in both directions.
+  defp livebook do
+    {:ok, files} =
+      :erl_tar.extract(String.to_charlist(Mote.Kino.__assets_info__().archive_path), [:memory, :compressed])
+
+    {_, script} = List.keyfind(files, ~c"main.js", 0)
+
+    """
+    (() => {
+      window.sent = [];
+      window.handlers = {};
+      const bytes = Uint8Array.from(atob("#{Base.encode64(script)}"), (char) => char.charCodeAt(0));
+      const url = URL.createObjectURL(new Blob([bytes], { type: "text/javascript" }));
+      return import(url).then(({ init }) => init({
+        root: document.body,
+        importCSS: (name) => { window.styles = name; },
+        pushEvent: (name, payload) => sent.push([name, payload]),
+        handleEvent: (name, handler) => { handlers[name] = handler; },
+      }));
+    })()
+    """
+  end
+
+  defp answer(browser, kino) do
+    for [name, payload] <- Peek.JSON.decode!(Chromium.run(browser, "JSON.stringify(sent.splice(0))")) do
+      Kino.Test.push_event(kino, name, payload)
+      assert_receive {:event, event, answer, _}
+      json = answer |> JSON.encode() |> IO.iodata_to_binary() |> Base.encode64()
+      Chromium.run(browser, ~s|handlers["#{event}"](JSON.parse(decodeURIComponent(escape(atob("#{json}")))))|)
+    end
   end
 end

@@ -52,6 +52,25 @@ defmodule Mote.Dashboard.DataTest do
     assert %{state: :stopped, why: _} = Data.snapshot(machine)
   end
 
+  test "what was done in a second is told of the same sponsor only" do
+    thread = %{turns: 100, sends: 50, creates: 0, aborts: 0, busy_ns: 1_000_000_000}
+    sponsor = %{name: :a, label: ":a", started: 7, waiting: 3, threads: [thread, thread]}
+    before = %{at: 1_000, sponsors: [sponsor]}
+    later = %{thread | turns: 300, sends: 51, busy_ns: 2_000_000_000}
+    now = %{at: 3_000, sponsors: [%{sponsor | threads: [later, thread]}]}
+
+    assert Data.rates(now, before) == [
+             %{label: ":a", threads: 2, waiting: 3, turns: 100, sends: 0.5, creates: 0, aborts: 0, busy: 0.25}
+           ]
+
+    another = %{at: 1_000, sponsors: [%{sponsor | started: 6}]}
+
+    for earlier <- [nil, another, %{at: 1_000, state: :stopped, why: ""}],
+        do: assert([%{turns: nil, busy: nil, waiting: 3}] = Data.rates(now, earlier))
+
+    assert Data.rates(%{at: 1, state: :stopped, why: ""}, before) == []
+  end
+
   test "turns of a seeded machine have an order in every sponsor" do
     machine =
       start_supervised!({Mote, schedule: {:seeded, 1}, sponsors: [main: [threads: 4]], clock: :manual})

@@ -9,12 +9,10 @@ let shown = { actor: null, behaviour: null }, cursor = null, run = 0, lastTurn =
 // -- asking ---------------------------------------------------------------------------------------------------
 
 async function ask(path, params = {}, method = "GET") {
-  const query = new URLSearchParams(params).toString();
-  const response = await fetch(query ? path + "?" + query : path, { method, cache: "no-store" });
-  const text = await response.text();
+  const { ok, text } = await request(path, params, method);
   let answer;
   try { answer = JSON.parse(text); } catch { answer = { error: text }; }
-  if (!response.ok) throw new Error(answer.error);
+  if (!ok) throw new Error(answer.error);
   return answer;
 }
 
