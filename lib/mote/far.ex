@@ -142,8 +142,8 @@ defmodule Mote.Far do
 
   # -- creating ------------------------------------------------------------------------------------------------
 
-  @doc "Creates on another node, by that function of Mote; raises what it raises there, and exits as it does."
-  @spec create!(node, :create | :create_many, [term]) :: term
+  @doc "Runs a function of Mote on another node whose result has addresses in it; raises what it raises there."
+  @spec create!(node, :create | :create_many | :move | :keep, [term]) :: term
   def create!(node, function, args) do
     context = [node: node]
 

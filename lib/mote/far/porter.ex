@@ -8,8 +8,10 @@ defmodule Mote.Far.Porter do
 
   use GenServer, restart: :temporary
 
+  require Logger
+
   alias Mote.{Address, Customer, Error, Far, Native}
-  alias Mote.Far.{Home, Intake, Luggage, Table}
+  alias Mote.Far.{Home, Intake, Lease, Luggage, Table}
   alias Mote.Machine.{Batch, Long, Sending}
   require Long
 
@@ -42,13 +44,10 @@ defmodule Mote.Far.Porter do
   end
 
   @impl GenServer
-  def handle_info({:mote_parcel, number, ask?, announced, entries}, state) do
+  def handle_info({:mote_parcel, number, ask?, announced, entries}, state) when is_integer(number) do
     case Intake.take(state.intake, number) do
       {:ok, intake} ->
-        taken = Luggage.take_in(announced, self())
-        state = Enum.reduce(entries, %{state | intake: intake}, &entry(Luggage.replace(&1, taken), &2))
-        if ask?, do: send(state.courier, {:mote_taken, number})
-        settle(state)
+        taken_in(number, ask?, announced, entries, %{state | intake: intake})
 
       :repeated ->
         settle(state)
@@ -91,6 +90,28 @@ defmodule Mote.Far.Porter do
 
   # -- entries -------------------------------------------------------------------------------------------------
 
+  # What no courier of this version sends ends the connection, and no more.
+  defp taken_in(number, ask?, announced, entries, state) do
+    taken = Luggage.take_in(announced, self())
+    if Lease.any?(), do: Enum.each(entries, &renew/1)
+    state = Enum.reduce(entries, state, &entry(Luggage.replace(&1, taken), &2))
+    if ask?, do: send(state.courier, {:mote_taken, number})
+    settle(state)
+  rescue
+    error in [ArgumentError, FunctionClauseError, Protocol.UndefinedError] ->
+      Logger.warning(
+        "Mote on #{node(state.courier)} has sent a parcel that is none, and the connection ends: #{inspect(error.__struct__)}"
+      )
+
+      {:stop, :normal, state}
+  end
+
+  # What an address that is lent is used for renews the lease.
+  defp renew({:send, machine, key, _sponsor, _message}), do: Lease.used(machine, key)
+  defp renew({:many, machine, key, _sponsor, _messages}), do: Lease.used(machine, key)
+  defp renew({:ask, machine, key, _sponsor, _request, _there}), do: Lease.used(machine, key)
+  defp renew(_entry), do: :ok
+
   defp entry({:send, machine, key, sponsor, message}, state) do
     with word when word != :ok <- Native.send(machine, key, sponsor, message),
          do: again(machine, key, sponsor, state, &Sending.send(&1, message, @patient))
@@ -109,12 +130,12 @@ defmodule Mote.Far.Porter do
     state
   end
 
-  defp entry({:reply, tag, message}, state) do
+  defp entry({:reply, tag, message}, state) when is_reference(tag) do
     send(tag, message)
     state
   end
 
-  defp entry({:ask, machine, key, sponsor, request, there}, state) do
+  defp entry({:ask, machine, key, sponsor, request, there}, state) when is_reference(there) do
     case ask(machine, key, sponsor, request) do
       {:ok, answer} ->
         reply(state, there, {there, answer})
@@ -139,13 +160,20 @@ defmodule Mote.Far.Porter do
   end
 
   # Loading code may take a while, and nobody else is to wait for that.
-  defp entry({:create, function, args, there}, state) do
+  defp entry({:create, function, args, there}, state)
+       when function in [:create, :create_many, :move, :keep] and is_list(args) and is_reference(there) do
     spawn(fn -> reply(state, there, {there, Home.create(function, args, node(state.courier))}) end)
     state
   end
 
-  defp entry({:let_go, courier, numbers}, state) do
+  defp entry({:let_go, courier, numbers}, state) when is_pid(courier) and node(courier) == node() do
     send(courier, {:mote_let_go, numbers})
+    state
+  end
+
+  defp entry({:lend, machine, key, milliseconds}, state)
+       when is_integer(milliseconds) and milliseconds in 1..0xFFFFFFFF do
+    Lease.lent(machine, key, milliseconds)
     state
   end
 
