@@ -230,7 +230,8 @@ defmodule Mote do
   The actor is stopped between two turns. Its behaviour and its captures go to the other machine, where it goes on; both nodes
   need the same version of the module. The old address stays good: from then on it sends every message on, in order. What had
   waited for the actor goes the same way, and has arrived when the function returns. So what the caller sends to the new address
-  comes after what it has sent to the old one.
+  comes after what it has sent to the old one. What the actor has sent to processes of its node comes before what it sends to them
+  from there.
 
       counter = Mote.create(MyApp.Mote, Counter.counter(0))
       {:ok, moved} = Mote.move(counter, {MyApp.Mote, :"two@127.0.0.1"})

@@ -7,6 +7,8 @@ defmodule Mote.Move do
   # 2. An actor is held, made again over there, and sends on from then: or it is again what it was, and takes up what had come
   #    meanwhile. At no moment two actors run.
   # 3. The move is over when all that had waited for the old address has arrived. So what is sent to the new one comes later.
+  # 4. It is made again only after the machine's mail that it had before is sent (`tell_last` in native/mote_nif/src/deliver/mail.rs).
+  #    So what it has sent to processes of this node comes first.
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Far, Inspection, Library, Machine, Native}
