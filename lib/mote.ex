@@ -231,7 +231,7 @@ defmodule Mote do
   need the same version of the module. The old address stays good: from then on it sends every message on, in order. What had
   waited for the actor goes the same way, and has arrived when the function returns. So what the caller sends to the new address
   comes after what it has sent to the old one. What the actor has sent to processes of its node comes before what it sends to them
-  from there.
+  from there; for processes of other nodes nothing is promised.
 
       counter = Mote.create(MyApp.Mote, Counter.counter(0))
       {:ok, moved} = Mote.move(counter, {MyApp.Mote, :"two@127.0.0.1"})
