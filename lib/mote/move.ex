@@ -7,7 +7,9 @@ defmodule Mote.Move do
   # 2. An actor is held, made again over there, and sends on from then: or it is again what it was, and takes up what had come
   #    meanwhile. At no moment two actors run.
   # 3. The move is over when all that had waited for the old address has arrived. So what is sent to the new one comes later.
-  # 4. It is made again only after the machine's mail that it had before is sent (`tell_last` in native/mote_nif/src/deliver/mail.rs).
+  # 4. An actor that is held knows by which move, and only that one lets it go on. One that has given up waiting for the actor
+  #    lets go of it in case it was held nevertheless.
+  # 5. It is made again only after the machine's mail that it had before is sent (`tell_last` in native/mote_nif/src/deliver/mail.rs).
   #    So what it has sent to processes of this node comes first.
   @moduledoc false
 
@@ -67,31 +69,38 @@ defmodule Mote.Move do
   end
 
   defp run(address, machine, opts) do
-    case hold(address, Keyword.get(opts, :timeout, @timeout)) do
+    hold = {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
+
+    case hold(address, hold, Keyword.get(opts, :timeout, @timeout)) do
       # It has moved before: whoever is there now goes on.
       {:ok, %Behaviour{module: Ways, name: :onward, captures: {to}}} ->
-        go_back(address)
+        go_back(address, hold)
         move(to, machine, opts)
 
       {:ok, was} ->
-        carry(address, was, machine, Keyword.take(opts, [:sponsor]))
+        carry(address, hold, was, machine, Keyword.take(opts, [:sponsor]))
+
+      {:error, %Error{reason: :timeout} = error} ->
+        # The answer may have come too late, of an actor that is held. Nobody waits until it has time to say so.
+        spawn(fn -> go_back(address, hold) end)
+        {:error, error}
 
       {:error, error} ->
         {:error, error}
     end
   end
 
-  defp carry(address, was, machine, opts) do
+  defp carry(address, hold, was, machine, opts) do
     [new, witness] = create!(machine, [was, Library.const(:ok)], opts)
 
-    case go_on(address, new) do
+    case go_on(address, hold, new) do
       :ok -> passed(address, new, witness)
       {:error, error} -> raise error
       word -> raise Error.from(word, address: address)
     end
   rescue
     error ->
-      go_back(address)
+      go_back(address, hold)
       reraise error, __STACKTRACE__
   end
 
@@ -119,10 +128,10 @@ defmodule Mote.Move do
 
   # -- the machine's part --------------------------------------------------------------------------------------
 
-  defp hold(%{machine: native, key: key} = address, timeout) do
+  defp hold(%{machine: native, key: key} = address, hold, timeout) do
     with :ok <- loaded(native, address),
          {:ok, answer} <-
-           Question.put(native, timeout, [address: address], &Native.actor_hold(native, key, ways(:held), &1)) do
+           Question.put(native, timeout, [address: address], &Native.actor_hold(native, key, hold, &1)) do
       case answer do
         %Behaviour{} = was -> {:ok, was}
         word -> {:error, stays(word, address)}
@@ -136,11 +145,11 @@ defmodule Mote.Move do
     ArgumentError -> {:error, Error.from(:unknown, address: address)}
   end
 
-  defp go_on(address, to), do: again(fn -> next(address, ways(:onward), {to}) end, 10)
-  defp go_back(address), do: again(fn -> next(address, nil, {}) end, :infinity)
+  defp go_on(address, hold, to), do: again(fn -> next(address, hold, ways(:onward), {to}) end, 10)
+  defp go_back(address, hold), do: again(fn -> next(address, hold, nil, {}) end, :infinity)
 
-  defp next(%{machine: native, key: key} = address, next, captures) do
-    put = &Native.actor_go_on(native, key, ways(:held), next, captures, &1)
+  defp next(%{machine: native, key: key} = address, hold, next, captures) do
+    put = &Native.actor_go_on(native, key, hold, next, captures, &1)
     with {:ok, answer} <- Question.put(native, :infinity, [address: address], put), do: answer
   end
 

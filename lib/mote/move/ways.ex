@@ -9,8 +9,8 @@ defmodule Mote.Move.Ways do
 
   # Keeps everything until it goes on. Made by the machine, which also knows its captures: native/mote_vm/src/machine/moving.rs.
   @doc false
-  defactor held(was, id) do
-    {Mote.Move, ^id} when false -> become onward(was)
+  defactor held(was, id, holder) do
+    {Mote.Move, ^id, ^holder} when false -> become onward(was)
     _ -> stash()
   end
 

@@ -6,20 +6,23 @@ use crate::enter::question::inquiry;
 use crate::enter::target::Addressee;
 use crate::held::structs;
 use crate::term::atoms::names;
-use mote_vm::machine::moving::{GoesOn, Stays};
+use mote_vm::machine::moving::{GoesOn, Hold, Stays};
 use mote_vm::machine::{Inspection, Machine};
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, Term};
 
 /// Captures of the behaviour of an actor that is held (mote_vm/src/machine/moving.rs).
-const HELD: usize = 3;
+const HELD: usize = 4;
 
-/// Holds an actor between two turns, with the behaviour `held`: the answer is what it was, or a word that says why it stays.
+/// The behaviour of an actor that is held, and the number of who holds it.
+pub type HoldParts = (BehaviourParts, u32);
+
+/// Holds an actor between two turns, as `hold` says: the answer is what it was, or a word that says why it stays.
 pub fn hold<'a>(
     env: Env<'a>,
     machine: Term<'a>,
     key: Term<'a>,
-    held: BehaviourParts,
+    hold: HoldParts,
     tag: Term<'a>,
 ) -> Term<'a> {
     let target = match Addressee::find((machine, key, names::nil().to_term(env))) {
@@ -28,7 +31,7 @@ pub fn hold<'a>(
     };
     inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
-        let held = behaviour(target.machine, held, HELD)?;
+        let hold = held(target.machine, hold)?;
         let take = Box::new(
             move |machine: &Machine, seen: Result<Inspection<'_>, Stays>| {
                 if !customer.claim() {
@@ -54,18 +57,18 @@ pub fn hold<'a>(
                 is_held
             },
         );
-        match target.machine.hold_still(target.key, held, take) {
+        match target.machine.hold_still(target.key, hold, take) {
             true => Ok(()),
             false => Err(names::unknown()),
         }
     })
 }
 
-/// Lets an actor go on that is `held`: as `next`, with those captures, or as what it was. The answer is `:ok` or a word.
+/// Lets an actor go on that is held so: as `next`, with those captures, or as what it was. The answer is `:ok` or a word.
 pub fn go_on<'a>(
     env: Env<'a>,
     (machine, key): (Term<'a>, Term<'a>),
-    held: BehaviourParts,
+    hold: HoldParts,
     next: Option<(BehaviourParts, Term<'a>)>,
     tag: Term<'a>,
 ) -> Term<'a> {
@@ -75,7 +78,7 @@ pub fn go_on<'a>(
     };
     inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
-        let held = behaviour(target.machine, held, HELD)?;
+        let hold = held(target.machine, hold)?;
         let next = match next {
             None => GoesOn::Back,
             Some((next, captures)) => {
@@ -93,11 +96,16 @@ pub fn go_on<'a>(
                 });
             }
         });
-        match target.machine.go_on(target.key, held, next, told) {
+        match target.machine.go_on(target.key, hold, next, told) {
             true => Ok(()),
             false => Err(names::unknown()),
         }
     })
+}
+
+fn held(machine: &Machine, (parts, holder): HoldParts) -> Result<Hold, Atom> {
+    let held = behaviour(machine, parts, HELD)?;
+    Ok(Hold { held, holder })
 }
 
 fn word(why: Stays) -> Atom {

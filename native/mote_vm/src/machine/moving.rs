@@ -2,11 +2,13 @@
 //! becomes what sends on, or is again what it was.
 //!
 //! Invariants:
-//! 1. An actor that is held has three captures: what it had captured (a tuple), the number of the behaviour that it had, and the
-//!    messages that came meanwhile, the newest first: its behaviour does nothing but stash. So all of it is live, and paid for.
+//! 1. An actor that is held has four captures: what it had captured (a tuple), the number of the behaviour that it had, the
+//!    holder's number, and the messages that came meanwhile, the newest first: its behaviour does nothing but stash. So all of
+//!    it is live, and paid for.
 //! 2. Nothing is lost and nothing is done twice: what waited for the actor waits on, and what came while it was held is put
 //!    before that when it goes on, as for every actor that leaves a stash behind.
 //! 3. Whoever refuses changes nothing: an actor is held only once the asker's side has taken what it was.
+//! 4. Only the one who holds an actor lets it go on. Another one, whose own hold came too late, finds it not held.
 use super::Machine;
 use crate::boundary::parcel::Parcel;
 use crate::look::inspect::Inspection;
@@ -21,7 +23,16 @@ use crate::values::value::Value;
 use std::sync::Arc;
 
 /// Captures of an actor that is held.
-const HELD: u16 = 3;
+const HELD: u16 = 4;
+
+/// How an actor is held.
+#[derive(Clone)]
+pub struct Hold {
+    /// The behaviour that it has meanwhile.
+    pub held: BehaviourVersion,
+    /// The number that the caller has given to this hold.
+    pub holder: u32,
+}
 
 /// Why an actor is not held, or does not go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,21 +70,21 @@ pub enum GoesOn {
 }
 
 impl Machine {
-    /// Holds an actor between two turns, when what the caller sent to it before is done or queued: its behaviour is `held` from
-    /// then on. `take` runs on a dispatch thread. `false` when the handle belongs to another machine.
+    /// Holds an actor between two turns, when what the caller sent to it before is done or queued: its behaviour is `hold.held`
+    /// from then on. `take` runs on a dispatch thread. `false` when the handle belongs to another machine.
     #[must_use]
-    pub fn hold_still(&self, key: Key, held: BehaviourVersion, take: TakeAway) -> bool {
-        self.ours(&held) && self.to_owner(key, |target| holding(target, held, take))
+    pub fn hold_still(&self, key: Key, hold: Hold, take: TakeAway) -> bool {
+        self.ours(&hold.held) && self.to_owner(key, |target| holding(target, hold, take))
     }
 
-    /// Lets an actor go on that is `held`. Otherwise as [`Machine::hold_still`].
+    /// Lets an actor go on that is held so. Otherwise as [`Machine::hold_still`].
     #[must_use]
-    pub fn go_on(&self, key: Key, held: BehaviourVersion, next: GoesOn, told: GoneOn) -> bool {
+    pub fn go_on(&self, key: Key, hold: Hold, next: GoesOn, told: GoneOn) -> bool {
         let ours = match &next {
             GoesOn::Back => true,
             GoesOn::As(version, captures) => self.ours(version) && captures.is_for(&self.0.handles),
         };
-        ours && self.ours(&held) && self.to_owner(key, |target| going(target, held, next, told))
+        ours && self.ours(&hold.held) && self.to_owner(key, |target| going(target, hold, next, told))
     }
 
     fn ours(&self, version: &BehaviourVersion) -> bool {
@@ -92,31 +103,31 @@ impl Machine {
     }
 }
 
-fn holding(target: Target, held: BehaviourVersion, take: TakeAway) -> Entry {
-    let hold = thread::task(move |thread| thread.hold_still(target, held, take));
-    Entry::Inspect(target, hold)
+fn holding(target: Target, hold: Hold, take: TakeAway) -> Entry {
+    let task = thread::task(move |thread| thread.hold_still(target, hold, take));
+    Entry::Inspect(target, task)
 }
 
-fn going(target: Target, held: BehaviourVersion, next: GoesOn, told: GoneOn) -> Entry {
-    let go = thread::task(move |thread| thread.go_on(target, held, next, told));
-    Entry::Inspect(target, go)
+fn going(target: Target, hold: Hold, next: GoesOn, told: GoneOn) -> Entry {
+    let task = thread::task(move |thread| thread.go_on(target, hold, next, told));
+    Entry::Inspect(target, task)
 }
 
 impl Dispatch {
     /// Holds an actor here, where it is owned, or passes that on to its owner.
-    fn hold_still(&mut self, target: Target, held: BehaviourVersion, take: TakeAway) {
+    fn hold_still(&mut self, target: Target, hold: Hold, take: TakeAway) {
         let context = self.context.clone();
         // SAFETY: the caller resolved a handle, and the inbox has kept the actor since.
         let actor = unsafe { &*target.0 };
         if let Some(owner) = self.own_or_find_owner(actor) {
-            context.machine.push(&owner, holding(target, held, take));
+            context.machine.push(&owner, holding(target, hold, take));
             return;
         }
         self.begin_between(actor);
-        match self.state_of_held(actor, held.id) {
+        match self.state_of_held(actor, &hold) {
             Ok(state) => {
                 if take(&context.machine, Ok(self.inspection(actor))) {
-                    self.turn.become_next(held.id, state);
+                    self.turn.become_next(hold.held.id, state);
                     self.turn.commit();
                 } else {
                     self.turn.abort();
@@ -131,14 +142,14 @@ impl Dispatch {
     }
 
     /// The state of an actor that is to be held, or why it stays as it is.
-    fn state_of_held(&mut self, actor: &Actor, held: BehaviourId) -> Result<Value, Stays> {
+    fn state_of_held(&mut self, actor: &Actor, hold: &Hold) -> Result<Value, Stays> {
         let id = actor.header().behaviour();
         let program = self.turn.around.program.clone();
         let code = program.behaviour(id);
         if id == BehaviourId::SINK {
             return Err(Stays::Sink);
         }
-        if id == held {
+        if id == hold.held.id {
             return Err(Stays::Held);
         }
         if code.safe {
@@ -162,34 +173,33 @@ impl Dispatch {
         if was.is_none() {
             return Err(Stays::NoMemory);
         }
-        let captures = [was, Value::fixnum(id.0 as i64), Value::NIL];
+        let captures = [
+            was,
+            Value::fixnum(id.0 as i64),
+            Value::fixnum(hold.holder as i64),
+            Value::NIL,
+        ];
         let state = heap.captures(captures.len(), |i| captures[i]);
         state.ok_or(Stays::NoMemory)
     }
 
     /// Lets an actor go on here, where it is owned, or passes that on to its owner.
-    fn go_on(&mut self, target: Target, held: BehaviourVersion, next: GoesOn, told: GoneOn) {
+    fn go_on(&mut self, target: Target, hold: Hold, next: GoesOn, told: GoneOn) {
         let context = self.context.clone();
         // SAFETY: the caller resolved a handle, and the inbox has kept the actor since.
         let actor = unsafe { &*target.0 };
         if let Some(owner) = self.own_or_find_owner(actor) {
             context
                 .machine
-                .push(&owner, going(target, held, next, told));
+                .push(&owner, going(target, hold, next, told));
             return;
         }
-        let code = self.turn.around.program.behaviour(held.id);
-        let is_held = actor.header().behaviour() == held.id && code.captures == HELD;
-        let gone = match is_held {
-            true => self.goes_on(actor, next),
-            false => Err(Stays::NotHeld),
-        };
+        let gone = self.goes_on(actor, &hold, next);
         told(&context.machine, gone);
     }
 
-    fn goes_on(&mut self, actor: &Actor, next: GoesOn) -> Result<(), Stays> {
-        let captured: Vec<Value> = actor.captured(HELD as usize).collect();
-        let [was, id, kept] = captured[..] else {
+    fn goes_on(&mut self, actor: &Actor, hold: &Hold, next: GoesOn) -> Result<(), Stays> {
+        let Some([was, id, kept]) = self.held_by(actor, hold) else {
             return Err(Stays::NotHeld);
         };
         self.begin_between(actor);
@@ -216,6 +226,20 @@ impl Dispatch {
         };
         self.end_between();
         gone
+    }
+
+    /// What an actor was, its behaviour, and the messages that it has kept, if it is held so.
+    fn held_by(&self, actor: &Actor, hold: &Hold) -> Option<[Value; 3]> {
+        let id = hold.held.id;
+        let code = self.turn.around.program.behaviour(id);
+        if actor.header().behaviour() != id || code.captures != HELD {
+            return None;
+        }
+        let captured: Vec<Value> = actor.captured(HELD as usize).collect();
+        let [was, id, holder, kept] = captured[..] else {
+            return None;
+        };
+        (holder.as_fixnum() == Some(hold.holder as i64)).then_some([was, id, kept])
     }
 
     fn becomes_again(&mut self, was: Value, id: Value) -> Option<(BehaviourId, Value)> {

@@ -7,18 +7,18 @@ use crate::world::show;
 use mote_vm::base::atom::Atom;
 use mote_vm::boundary::parcel::Builder;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::machine::moving::{GoesOn, Stays};
+use mote_vm::machine::moving::{GoesOn, Hold, Stays};
 use mote_vm::machine::BehaviourVersion;
 use mote_vm::values::foreign::ForeignRef;
 use mote_vm::values::handles::Key;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-/// `follows(tap, last)`: passes on what it gets, and keeps it. `held(was, id, kept)`: keeps everything. `tells(tap)`: passes on,
+/// `follows(tap, last)`: passes on what it gets, and keeps it. `held(was, id, holder, kept)`: keeps everything. `tells(tap)`: passes on,
 /// and never becomes another.
 fn unit() -> Unit {
     let mut a = Assembler::default();
-    let (follows, held) = (a.behaviour_used("follows", 2), a.behaviour_used("held", 3));
+    let (follows, held) = (a.behaviour_used("follows", 2), a.behaviour_used("held", 4));
     let no = a.atom("false");
     let send = |message| Instr::Send {
         target: r(0),
@@ -31,17 +31,17 @@ fn unit() -> Unit {
     let code = vec![send(r(2)), becomes(follows, vec![r(0), r(2)]), Instr::Done];
     a.behaviour("follows", 2, 3, code);
     let code = vec![
-        Instr::Unstash { kept: r(2) },
+        Instr::Unstash { kept: r(3) },
         Instr::Cons {
-            dst: 4,
-            head: r(3),
-            tail: r(2),
+            dst: 5,
+            head: r(4),
+            tail: r(3),
         },
-        becomes(held, vec![r(0), r(1), r(4)]),
+        becomes(held, vec![r(0), r(1), r(2), r(5)]),
         Instr::Unstash { kept: no },
         Instr::Done,
     ];
-    a.behaviour("held", 3, 5, code);
+    a.behaviour("held", 4, 6, code);
     a.safe("tells", 1, 2, vec![send(r(1)), Instr::Done]);
     a.unit()
 }
@@ -62,26 +62,36 @@ fn version(rig: &Rig, name: &str, captures: usize) -> BehaviourVersion {
     found.expect("known").0
 }
 
+/// The number of who holds actors here.
+const HOLDER: u32 = u32::MAX;
+
+fn how(rig: &Rig, holder: u32) -> Hold {
+    let held = version(rig, "held", 4);
+    Hold { held, holder }
+}
+
 /// What it was, or why it stays; it is held if `take` says so.
 fn hold(rig: &Rig, key: Key, take: bool) -> Result<Vec<String>, Stays> {
     let (tell, told) = channel();
-    let held = version(rig, "held", 3);
     let look = move |_: &_, seen: Result<mote_vm::machine::Inspection<'_>, Stays>| {
         let was = seen.map(|seen| seen.captures.into_iter().map(show).collect());
         let _ = tell.send(was);
         take
     };
-    assert!(rig.machine.hold_still(key, held, Box::new(look)));
+    assert!(rig.machine.hold_still(key, how(rig, HOLDER), Box::new(look)));
     told.recv_timeout(PATIENCE).expect("looked")
 }
 
 fn go_on(rig: &Rig, key: Key, next: GoesOn) -> Result<(), Stays> {
+    go_on_held_by(rig, HOLDER, key, next)
+}
+
+fn go_on_held_by(rig: &Rig, holder: u32, key: Key, next: GoesOn) -> Result<(), Stays> {
     let (tell, told) = channel();
-    let held = version(rig, "held", 3);
     let hear = move |_: &_, gone| {
         let _ = tell.send(gone);
     };
-    assert!(rig.machine.go_on(key, held, next, Box::new(hear)));
+    assert!(rig.machine.go_on(key, how(rig, holder), next, Box::new(hear)));
     told.recv_timeout(PATIENCE).expect("told")
 }
 
@@ -108,8 +118,10 @@ fn what_comes_while_an_actor_is_held_is_done_when_it_goes_back() {
         (101..=200).for_each(|n| rig.send(key, integers(&[n])));
         rig.quiet();
         assert!(heard.lock().unwrap().len() <= 100);
-        assert_eq!(rig.captures(key).len(), 3);
+        assert_eq!(rig.captures(key).len(), 4);
         assert_eq!(hold(&rig, key, true), Err(Stays::Held));
+        let other = go_on_held_by(&rig, HOLDER - 1, key, GoesOn::Back);
+        assert_eq!(other, Err(Stays::NotHeld));
         assert_eq!(go_on(&rig, key, GoesOn::Back), Ok(()));
         (201..=300).for_each(|n| rig.send(key, integers(&[n])));
         rig.quiet();
