@@ -84,7 +84,8 @@ impl Machine {
             GoesOn::Back => true,
             GoesOn::As(version, captures) => self.ours(version) && captures.is_for(&self.0.handles),
         };
-        ours && self.ours(&hold.held) && self.to_owner(key, |target| going(target, hold, next, told))
+        ours && self.ours(&hold.held)
+            && self.to_owner(key, |target| going(target, hold, next, told))
     }
 
     fn ours(&self, version: &BehaviourVersion) -> bool {

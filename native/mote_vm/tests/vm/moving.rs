@@ -78,7 +78,9 @@ fn hold(rig: &Rig, key: Key, take: bool) -> Result<Vec<String>, Stays> {
         let _ = tell.send(was);
         take
     };
-    assert!(rig.machine.hold_still(key, how(rig, HOLDER), Box::new(look)));
+    assert!(rig
+        .machine
+        .hold_still(key, how(rig, HOLDER), Box::new(look)));
     told.recv_timeout(PATIENCE).expect("looked")
 }
 
@@ -91,7 +93,9 @@ fn go_on_held_by(rig: &Rig, holder: u32, key: Key, next: GoesOn) -> Result<(), S
     let hear = move |_: &_, gone| {
         let _ = tell.send(gone);
     };
-    assert!(rig.machine.go_on(key, how(rig, holder), next, Box::new(hear)));
+    assert!(rig
+        .machine
+        .go_on(key, how(rig, holder), next, Box::new(hear)));
     told.recv_timeout(PATIENCE).expect("told")
 }
 
