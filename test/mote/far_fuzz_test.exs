@@ -7,7 +7,7 @@ defmodule Mote.FarFuzzTest do
   import ExUnit.CaptureLog
   import Mote.Eventually
 
-  alias Mote.{Actors, Address, Customer}
+  alias Mote.{Actors, Address, Customer, FarRig}
   alias Mote.Far.{Gate, Lease, Porter}
 
   setup_all do
@@ -18,15 +18,15 @@ defmodule Mote.FarFuzzTest do
 
   # As they are sent: with addresses and customers of this node, of others, and of nowhere.
   defp references(echo) do
-    elsewhere = :erlang.binary_to_term(<<131, 90, 1::16, 119, 9, "elsewhere", 1::32, 7::32>>)
+    %{machine: elsewhere} = address = FarRig.address_of("elsewhere")
 
     [
       echo,
       %{echo | key: :binary.copy(echo.key)},
       %{echo | key: <<0::576>>},
-      %Address{machine: elsewhere, key: <<7::576>>},
+      address,
       %Customer{ref: elsewhere},
-      %Customer{ref: {elsewhere, <<7::576>>}}
+      %Customer{ref: {elsewhere, address.key}}
     ]
   end
 

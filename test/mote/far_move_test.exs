@@ -4,20 +4,16 @@ defmodule Mote.FarMoveTest do
 
   import Mote.FarRig, only: [at: 2, at: 3]
 
-  alias Mote.{Actors, Error, TwoNodes}
+  alias Mote.{Actors, Error, FarRig, Mesh, TwoNodes}
   alias Mote.FarRig.Behaviours
 
-  @moduletag skip: TwoNodes.missing()
+  @moduletag skip: Mesh.missing()
 
-  @home :"home@127.0.0.1"
-  @away :"away@127.0.0.1"
-
-  setup do
-    {:ok, nodes} = TwoNodes.start()
-    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
-    :ok = at(nodes.home, :machine, [Home])
-    :ok = at(nodes.away, :machine, [Away])
-    nodes
+  setup_all do
+    {:ok, [{home, home_node}, {away, away_node}]} = Mesh.start(["home", "away"])
+    :ok = at(home, :machine, [Home])
+    :ok = at(away, :machine, [Away])
+    %{home: home, home_node: home_node, away: away, away_node: away_node}
   end
 
   defp heard(peer, listener, count), do: :peer.call(peer, TwoNodes, :heard, [listener, count], 90_000)
@@ -25,8 +21,8 @@ defmodule Mote.FarMoveTest do
   test "an actor moves to another node; both addresses are of use on both", context do
     keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
     assert at(context.home, :ask, [keeping, {:keep, :one}]) == {:ok, :ok}
-    {:ok, moved} = at(context.home, :move_and_hold, [keeping, {Away, @away}])
-    assert node(moved.machine) == @away
+    {:ok, moved} = at(context.home, :move_and_hold, [keeping, {Away, context.away_node}])
+    assert node(moved.machine) == context.away_node
     assert at(context.away, :ask, [moved, :count]) == {:ok, 1}
     assert at(context.away, :ask, [keeping, {:keep, :two}]) == {:ok, :ok}
     assert at(context.home, :ask, [moved, :count]) == {:ok, 2}
@@ -34,7 +30,7 @@ defmodule Mote.FarMoveTest do
 
     # And back, by a process of the node where it was, to the old machine.
     {:ok, back} = at(context.home, :move_and_hold, [moved, Home])
-    assert node(back.machine) == @home
+    assert node(back.machine) == context.home_node
     for address <- [keeping, moved, back], do: assert(at(context.away, :ask, [address, :count]) == {:ok, 2})
   end
 
@@ -42,16 +38,16 @@ defmodule Mote.FarMoveTest do
     kept = at(context.home, :create, [Home, Actors.echo()])
     keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
     :ok = at(context.home, :give, [keeping, kept])
-    {:ok, moved} = at(context.home, :move_and_hold, [keeping, {Away, @away}])
+    {:ok, moved} = at(context.home, :move_and_hold, [keeping, {Away, context.away_node}])
     at(context.home, :collect, [Home])
     assert at(context.away, :ask, [moved, :count]) == {:ok, 1}
-    assert at(context.home, :nodes)[@away].listed > 0
+    assert at(context.home, :nodes)[context.away_node].listed > 0
   end
 
   test "what waits follows in order", context do
     {listener, address} = at(context.home, :listening, [Home])
     passing = at(context.home, :create, [Home, Behaviours.passing(address, 0)])
-    :ok = at(context.home, :numbers_while_moving, [passing, {Away, @away}, 5_000])
+    :ok = at(context.home, :numbers_while_moving, [passing, {Away, context.away_node}, 5_000])
     :ok = at(context.away, :numbers, [passing, 10])
     heard = heard(context.home, listener, 5_110)
     assert length(heard) == 5_110
@@ -63,8 +59,8 @@ defmodule Mote.FarMoveTest do
     keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
 
     for {machine, reason} <- [
-          {{Nobody, @away}, :machine_down},
-          {{Away, :"nowhere@127.0.0.1"}, :noconnection}
+          {{Nobody, context.away_node}, :machine_down},
+          {{Away, Mesh.nowhere()}, :noconnection}
         ] do
       assert {:error, %Error{reason: ^reason}} = at(context.home, :move, [keeping, machine])
       assert at(context.away, :ask, [keeping, {:keep, machine}]) == {:ok, :ok}
@@ -74,14 +70,14 @@ defmodule Mote.FarMoveTest do
     only = at(context.home, :create_of_new_module, [Home])
 
     assert {:error, %Error{reason: :undefined_behaviour} = error} =
-             at(context.home, :move, [only, {Away, @away}])
+             at(context.home, :move, [only, {Away, context.away_node}])
 
-    assert error.message =~ "away@127.0.0.1"
+    assert error.message =~ "#{context.away_node}"
     assert at(context.home, :ask, [only, :read]) == {:ok, 1}
     assert at(context.away, :ask, [keeping, :count]) == {:ok, 2}
     # Asked for from the other node, too.
     assert {:error, %Error{reason: :machine_down}} = at(context.away, :move, [keeping, Nobody])
-    TwoNodes.kill(context.home)
-    assert {:error, %Error{reason: :noconnection}} = at(context.away, :move, [keeping, Away])
+    nowhere = FarRig.address_of(Mesh.nowhere())
+    assert {:error, %Error{reason: :noconnection}} = at(context.away, :move, [nowhere, Away])
   end
 end

@@ -36,20 +36,15 @@ defmodule Mote.ShardsTest do
   describe "the rule" do
     defp members(names), do: for(name <- Enum.sort(names), do: {Plain.seed(:"#{name}"), name})
 
-    defp names, do: uniq_list_of(string(:alphanumeric, min_length: 1), min_length: 1, max_length: 40)
+    defp names, do: uniq_list_of(integer(0..10_000), min_length: 2, max_length: 40)
+    defp hashes, do: list_of(integer(0..0xFFFFFFFF), length: 20)
 
     property "moves only the keys of the member that goes, and gives a member that comes nothing but its own" do
-      check all(
-              names <- names(),
-              new <- string(:alphanumeric, min_length: 1),
-              new not in names,
-              keys <- list_of(term())
-            ) do
+      check all([new | names] <- names(), hashes <- hashes()) do
         before = members(names)
         later = members([new | names])
 
-        for key <- keys do
-          hash = Plain.hash(key)
+        for hash <- hashes do
           {_, old} = Plain.owner(hash, before)
           {_, now} = Plain.owner(hash, later)
           assert now in [old, new]
@@ -58,7 +53,7 @@ defmodule Mote.ShardsTest do
     end
 
     property "is the same whoever asks, in Elixir and in behaviours" do
-      check all(names <- names(), hashes <- list_of(integer(0..0xFFFFFFFF), length: 20)) do
+      check all(names <- names(), hashes <- hashes()) do
         for hash <- hashes do
           members = members(names)
           {_, owner} = Plain.owner(hash, members)
@@ -69,7 +64,7 @@ defmodule Mote.ShardsTest do
     end
 
     test "spreads keys of all kinds evenly over any number of nodes" do
-      for count <- [2, 3, 10, 100],
+      for count <- [2, 3, 20],
           key <- [& &1, &"user #{&1}", &{:order, &1}, &(&1 * 1_000_003)] do
         members = members(for n <- 1..count, do: "app@10.0.0.#{n}")
         keys = count * 1_000

@@ -5,7 +5,7 @@ defmodule Mote.FarRig do
 
   import Mote.Eventually
 
-  alias Mote.{Actors, TwoNodes}
+  alias Mote.{Actors, Address, TwoNodes}
 
   defmodule Behaviours do
     @moduledoc false
@@ -68,6 +68,13 @@ defmodule Mote.FarRig do
 
   @doc "Runs a function of this module on a node."
   def at(peer, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
+
+  @doc "The address of an actor of a node that need not exist."
+  def address_of(node, number \\ 7) do
+    node = to_string(node)
+    machine = <<131, 90, 1::16, 119, byte_size(node), node::binary, 1::32, number::32>>
+    %Address{machine: :erlang.binary_to_term(machine), key: <<number::576>>}
+  end
 
   @doc "A machine of that name, which stays."
   def machine(name, opts \\ [sponsors: [main: [threads: 1], other: [threads: 1]]]) do

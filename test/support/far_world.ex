@@ -13,7 +13,7 @@ defmodule Mote.FarWorld do
     * a parcel that is repeated is not taken in.
   """
 
-  alias Mote.Address
+  alias Mote.{Address, FarRig}
   alias Mote.Far.{Intake, Line, Luggage}
 
   # Bytes of an entry: a third of a parcel.
@@ -34,11 +34,7 @@ defmodule Mote.FarWorld do
   end
 
   @doc "The address of the actor of a node."
-  def address(n) do
-    node = "node#{n}"
-    machine = :erlang.binary_to_term(<<131, 90, 1::16, 119, byte_size(node), node::binary, 1::32, n::32>>)
-    %Address{machine: machine, key: <<n::576>>}
-  end
+  def address(n), do: FarRig.address_of("node#{n}", n)
 
   @doc """
   One step: a kind, and numbers that choose among what there is. `:send` sends an address, `:move` lets something arrive or leave, `:rest`

@@ -99,8 +99,22 @@ defmodule Mote.Mesh do
     :ok
   end
 
-  @doc "Why there can be no such nodes here; `nil` if there can."
+  @doc "A node that does not exist: a connection to it is refused at once."
+  def nowhere, do: :"nowhere_1@127.0.0.1"
+
+  @doc "Why such nodes cannot be started here; `nil` if they can. This is tried once."
+  @spec missing() :: String.t() | nil
   def missing do
+    :global.trans({__MODULE__, self()}, fn ->
+      with :untried <- :persistent_term.get(__MODULE__, :untried) do
+        missing = try_start()
+        :persistent_term.put(__MODULE__, missing)
+        missing
+      end
+    end)
+  end
+
+  defp try_start do
     case start(["a", "b"]) do
       {:ok, nodes} ->
         for {peer, _} <- nodes, do: :peer.stop(peer)

@@ -28,18 +28,17 @@ defmodule Mote.ShardsRig do
   @doc "Runs a function of this module on a node."
   def at({peer, _node}, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
 
-  @doc "A machine and shards, below a supervisor."
-  def start(name) do
-    children = [
-      {Mote, name: ShardsRig.Machine},
-      {Shards, name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8}
-    ]
-
+  @doc "A machine, and a supervisor for shards, which stay."
+  def supervise do
     caller = self()
 
     spawn(fn ->
-      {:ok, supervisor} = Supervisor.start_link(children, strategy: :rest_for_one)
-      Process.register(supervisor, ShardsRig.Supervisor)
+      {:ok, _} =
+        Supervisor.start_link([{Mote, name: ShardsRig.Machine}],
+          strategy: :one_for_one,
+          name: ShardsRig.Supervisor
+        )
+
       send(caller, :started)
       Process.sleep(:infinity)
     end)
@@ -49,16 +48,17 @@ defmodule Mote.ShardsRig do
     end
   end
 
-  @doc "Takes the node out of the shards, while its machine runs on."
-  def leave(name) do
-    :ok = Supervisor.terminate_child(ShardsRig.Supervisor, name)
-    Supervisor.delete_child(ShardsRig.Supervisor, name)
-  end
-
-  def join_again(name) do
+  @doc "Makes the node a member."
+  def start(name) do
     shards = {Shards, name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8}
     {:ok, _} = Supervisor.start_child(ShardsRig.Supervisor, shards)
     :ok
+  end
+
+  @doc "Takes the node out of the shards, while its machine runs on; if it is a member."
+  def leave(name) do
+    with :ok <- Supervisor.terminate_child(ShardsRig.Supervisor, name),
+         do: Supervisor.delete_child(ShardsRig.Supervisor, name)
   end
 
   def settled?(name, count), do: length(Shards.nodes(name)) == count and Shards.settled?(name)
