@@ -2,6 +2,7 @@ defmodule Mote.FarMoveTest do
   # Actors that move from node to node.
   use ExUnit.Case, async: true
 
+  import Mote.Eventually
   import Mote.FarRig, only: [at: 2, at: 3]
 
   alias Mote.{Actors, Error, FarRig, Mesh, TwoNodes}
@@ -79,5 +80,20 @@ defmodule Mote.FarMoveTest do
     assert {:error, %Error{reason: :machine_down}} = at(context.away, :move, [keeping, Nobody])
     nowhere = FarRig.address_of(Mesh.nowhere())
     assert {:error, %Error{reason: :noconnection}} = at(context.away, :move, [nowhere, Away])
+  end
+
+  test "an answer that is lost with the courier that was to bring it is an error, and not waited for",
+       context do
+    making = at(context.home, :create, [Home, Behaviours.making()])
+    keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
+
+    for {function, args} <- [ask: [making, 3], move: [keeping, {Home, context.home_node}]] do
+      # The connection of the round before has ended.
+      assert eventually(fn -> at(context.away, :ask, [keeping, :count]) == {:ok, 0} end)
+      :ok = at(context.home, :hold_courier, [context.away_node])
+      answer = Task.async(fn -> at(context.away, function, args) end)
+      :ok = at(context.home, :end_courier, [context.away_node])
+      assert {:error, %Error{reason: :noconnection}} = Task.await(answer, 120_000)
+    end
   end
 end

@@ -6,6 +6,7 @@ defmodule Mote.FarRig do
   import Mote.Eventually
 
   alias Mote.{Actors, Address, TwoNodes}
+  alias Mote.Far.Gate
 
   defmodule Behaviours do
     @moduledoc false
@@ -240,6 +241,22 @@ defmodule Mote.FarRig do
 
   def let_go do
     Process.exit(Process.whereis(:keeping_it), :kill)
+    :ok
+  end
+
+  @doc "From now on, what this node's courier is to send to another node waits in its mailbox."
+  def hold_courier(node), do: :sys.suspend(Gate.courier(node))
+
+  @doc "Ends that courier as soon as it has an answer to send."
+  def end_courier(node) do
+    courier = Gate.courier(node)
+
+    eventually(fn ->
+      {:messages, messages} = Process.info(courier, :messages)
+      Enum.any?(messages, &match?({:mote_put, {:reply, _, _}, _}, &1))
+    end)
+
+    Process.exit(courier, :kill)
     :ok
   end
 

@@ -4,6 +4,9 @@ defmodule Mote.Far.Porter do
   #
   # A full sponsor makes it wait: then messages from that node wait on the other side, and are refused there
   # when they are too many.
+  #
+  # 1. Answers with references in them go by the courier of the other direction. When that one ends, they may be lost: so the porter
+  #    ends, too, and whoever waits on the other node learns that there is no connection.
   @moduledoc false
 
   use GenServer, restart: :temporary
@@ -36,6 +39,8 @@ defmodule Mote.Far.Porter do
       intake: %Intake{},
       asks: %{},
       tags: %{},
+      # The couriers that answers have gone by, and their monitors.
+      returning: %{},
       reporting: false,
       resting: false
     }
@@ -66,6 +71,13 @@ defmodule Mote.Far.Porter do
   def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
 
   def handle_info({:DOWN, _, :process, courier, _}, %{courier: courier} = state), do: {:stop, :normal, state}
+
+  def handle_info({:DOWN, _, :process, courier, _}, %{returning: returning} = state)
+      when is_map_key(returning, courier),
+      do: {:stop, :normal, state}
+
+  def handle_info({:mote_done, there, result}, state) when is_reference(there),
+    do: settle(reply(state, there, {there, result}))
 
   # The one message of a question.
   def handle_info({tag, answer}, %{asks: asks} = state) when is_map_key(asks, tag),
@@ -162,7 +174,8 @@ defmodule Mote.Far.Porter do
   # Loading code may take a while, and nobody else is to wait for that.
   defp entry({:create, function, args, there}, state)
        when function in [:create, :create_many, :move, :keep] and is_list(args) and is_reference(there) do
-    spawn(fn -> reply(state, there, {there, Home.create(function, args, node(state.courier))}) end)
+    porter = self()
+    spawn(fn -> send(porter, {:mote_done, there, Home.create(function, args, node(state.courier))}) end)
     state
   end
 
@@ -242,13 +255,20 @@ defmodule Mote.Far.Porter do
 
   # What holds nothing needs no courier: whoever does not wait any more does not get it.
   defp reply(state, there, message) do
-    case Luggage.references(message) do
-      [] -> send(there, message)
-      _ -> Far.put(node(state.courier), {:reply, there, message}, :erlang.external_size(message), :any)
+    if Luggage.references(message) == [] do
+      send(there, message)
+      state
+    else
+      returns_by(state, Far.reply(node(state.courier), there, message))
     end
-
-    state
   end
+
+  # Without a courier this porter's connection has ended, too.
+  defp returns_by(state, nil), do: state
+  defp returns_by(%{returning: known} = state, courier) when is_map_key(known, courier), do: state
+
+  defp returns_by(state, courier),
+    do: put_in(state.returning[courier], Process.monitor(courier))
 
   # -- what is not held any more -------------------------------------------------------------------------------
 

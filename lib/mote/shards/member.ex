@@ -275,7 +275,12 @@ defmodule Mote.Shards.Member do
 
   defp handed(state, _earlier, _figures), do: hand_over(%{state | worker: nil})
 
-  defp tell_fronts(state), do: state |> plan() |> Handover.tell_fronts()
+  # Of a machine that has ended this process hears in a moment.
+  defp tell_fronts(state) do
+    state |> plan() |> Handover.tell_fronts()
+  rescue
+    error in Mote.Error -> if error.reason == :machine_down, do: :ok, else: reraise(error, __STACKTRACE__)
+  end
 
   # -- leaving -------------------------------------------------------------------------------------------------
 
