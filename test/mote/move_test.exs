@@ -5,7 +5,9 @@ defmodule Mote.MoveTest do
   import Mote.Eventually
   import Mote.Processes
 
-  alias Mote.{Actors, Error, Library}
+  alias Mote.{Actors, Error, Library, Native}
+  alias Mote.Machine.Question
+  alias Mote.Move.Ways
 
   defmodule Behaviours do
     @moduledoc false
@@ -148,6 +150,8 @@ defmodule Mote.MoveTest do
     postman = postman(one)
     :ok = :sys.suspend(postman)
     for _ <- 1..10, do: Mote.send(actor, :tell)
+    # An actor is held before what is queued for it.
+    assert eventually(fn -> Native.machine_info(actor.machine).mail > 0 end)
     move = Task.async(fn -> Mote.move(actor, two) end)
     for _ <- 1..10, do: Mote.send(actor, :tell)
     assert Task.yield(move, 100) == nil
@@ -227,6 +231,41 @@ defmodule Mote.MoveTest do
     assert_receive sum when is_integer(sum), 60_000
     assert %{behaviour: %{name: :slow, captures: {_, 1}}} = Mote.info(actor)
     assert {:ok, _} = Mote.move(actor, two)
+  end
+
+  test "a move that has given up waiting leaves the actor answering, and able to move", %{one: one, two: two} do
+    actor = give_up(Mote.create(one, Behaviours.slow(self(), 0)), [two, one])
+    assert {:ok, moved} = Mote.move(actor, two, timeout: 60_000)
+    Mote.send(actor, {:spin, 1})
+    Mote.send(moved, {:spin, 2})
+    for sum <- [1, 3], do: assert_receive(^sum, 60_000)
+  end
+
+  # A turn that runs may end before anybody gives up waiting for it: then the actor has moved, and the next turn is tried.
+  defp give_up(actor, [to, other]) do
+    Mote.send(actor, {:spin, 2_000_000})
+
+    case Mote.move(actor, to, timeout: 0) do
+      {:error, %Error{reason: :timeout}} -> actor
+      {:ok, moved} -> give_up(moved, [other, to])
+    end
+  end
+
+  test "an actor that is held goes on for the move that holds it only", %{one: one} do
+    actor = Mote.create(one, Library.counter(1))
+    held = {Ways, :held, Ways.__mote__(:hash)}
+    :ok = Mote.Machine.Loader.load(actor.machine, Ways)
+    put = &Question.put(actor.machine, 60_000, [address: actor], &1)
+    hold = fn holder -> put.(&Native.actor_hold(actor.machine, actor.key, {held, holder}, &1)) end
+    back = fn holder -> put.(&Native.actor_go_on(actor.machine, actor.key, {held, holder}, nil, {}, &1)) end
+    assert {:ok, %Mote.Behaviour{captures: {1}}} = hold.(5)
+    assert hold.(6) == {:ok, :held}
+    assert {:error, %Error{reason: :not_movable, context: %{why: :held}}} = Mote.move(actor, one)
+    assert back.(6) == {:ok, :not_held}
+    asked = Mote.async(actor, :read)
+    assert back.(5) == {:ok, :ok}
+    assert back.(5) == {:ok, :not_held}
+    assert Mote.await(asked, 60_000) == 1
   end
 
   test "an actor moves while both machines collect", %{one: one, two: two} do
