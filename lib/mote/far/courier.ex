@@ -157,11 +157,9 @@ defmodule Mote.Far.Courier do
   end
 
   # Addresses that it has sent, or that were dropped, are gone from its heap after a while without work.
-  defp rest(%{resting: true} = state), do: state
-
   defp rest(state) do
     Table.set(state.counts, :listed, map_size(state.line.listed))
-    Process.send_after(self(), :mote_rest, @rest)
+    unless state.resting, do: Process.send_after(self(), :mote_rest, @rest)
     %{state | resting: true}
   end
 end
