@@ -65,8 +65,10 @@ defmodule Mote.Shards do
   ## What is promised
 
     * **One actor for each key**, while all nodes see each other, whoever sends at the same time.
-    * **Order.** What one process sends to one key arrives in the order in which it was sent, while no node comes or goes. When one
-      does, what is on its way by the old node may come later than what is sent right afterwards.
+    * **Order.** What one process sends to one key arrives in the order in which it was sent, while the key stays on its node. When
+      the key moves, the sender's node learns of that at one moment. What was sent before that moment arrives in order, and so does
+      what is sent after it. But the last messages before it pass through the old node, and may arrive after the first ones that
+      follow. A process that cannot have that waits for an answer (`ask/4`) before it sends on.
     * **Nothing is lost** by moves. What is on its way to a node that dies, or waits for a connection that ends, is lost.
 
   Telemetry events, each with the `name` of the shards in the metadata: `[:mote, :shards, :settled]` (all members know each other; `members`,

@@ -95,6 +95,14 @@ defmodule Mote.FarShardsTest do
     seen = at(two, :all_seen, [name, keys])
     for key <- keys, do: assert(seen[key] == Enum.uniq(seen[key]))
 
+    for key <- keys, {as, _} <- sent do
+      numbers = for {^as, n} <- seen[key], do: n
+      # A node that has come knows all others before it sends.
+      if as == :from_three or later[key] == before[key],
+        do: assert(numbers == Enum.sort(numbers)),
+        else: assert(two_in_order?(numbers), "#{inspect(key)} has got #{inspect(numbers)} #{as}")
+    end
+
     for key <- fixed, do: assert(at(three, :seen, [name, key]) == {:ok, :fixed})
     assert owned(nodes, name) == length(keys) + length(fixed)
 
@@ -102,6 +110,15 @@ defmodule Mote.FarShardsTest do
              at(three, :events),
              &match?({[:mote, :shards, :settled], %{members: 3}, %{name: ^name}}, &1)
            )
+  end
+
+  # What was sent before some moment is in order, and what was sent after it: so whatever comes too late was sent before
+  # whatever comes too early.
+  defp two_in_order?(numbers) do
+    late = for {n, most} <- Enum.zip(numbers, Enum.scan(numbers, &max/2)), n < most, do: n
+    backwards = Enum.reverse(numbers)
+    early = for {n, least} <- Enum.zip(backwards, Enum.scan(backwards, &min/2)), n > least, do: n
+    late == [] or Enum.max(late) < Enum.min(early)
   end
 
   test "a node that leaves gives its entities to the others first", %{
