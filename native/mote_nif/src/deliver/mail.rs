@@ -145,6 +145,8 @@ pub fn send_abroad(machine: &dyn Carrier, target: &OwnTerm, message: VmTerm<'_>)
     outcome(postman.is_some_and(|postman| {
         post(postman, |env, decoder| {
             let message = decoder.term(env, machine, message);
+            // A target holds on to what it names, whatever the message is.
+            decoder.keep();
             (names::abroad(), target.to(env), message).encode(env)
         })
     }))
