@@ -11,7 +11,8 @@ defmodule Mote.FarScheduleTest do
 
   @moduletag skip: Mesh.missing()
 
-  @schedules if System.get_env("MOTE_LONG", "0") != "0", do: 200, else: 8
+  # The last of the few is one in which a thread kept the address that it had sent to last.
+  @seeds if System.get_env("MOTE_LONG", "0") != "0", do: 1..200, else: 27..32
   @steps 60
 
   @kinds ~w(create tokens tokens take take take give give relay relay forget drop drop move move moved collect check)a
@@ -31,7 +32,7 @@ defmodule Mote.FarScheduleTest do
 
   test "what is held lives and gets everything once; what is not held is collected",
        %{nodes: nodes} = context do
-    for seed <- 1..@schedules do
+    for seed <- @seeds do
       :rand.seed(:exsss, {seed, 7, 7})
       world = Enum.reduce(1..@steps, world(context), fn _, world -> step(Enum.random(@kinds), world) end)
       world = end_moves(world)

@@ -2,7 +2,6 @@ defmodule Mote.FarTest do
   # Actors of another node are sent to and asked as any other.
   use ExUnit.Case, async: true
 
-  import Mote.Eventually
   import Mote.FarRig, only: [at: 3]
 
   alias Mote.{Actors, Error, TwoNodes}
@@ -104,17 +103,6 @@ defmodule Mote.FarTest do
 
     assert %{queued: 0, sponsor: :main, behaviour: %{name: :counter, captures: {3}}} =
              at(context.away, :info, [address])
-  end
-
-  test "what an actor has sent a message to is not held by that message for longer", context do
-    making = at(context.home, :create, [Home, Behaviours.making()])
-    before = at(context.home, :settled_references, [Home])
-    for _ <- 1..5, do: assert(at(context.away, :send_once, [Away, making]) == :ok)
-
-    assert eventually(fn ->
-             at(context.away, :collect, [Away])
-             at(context.home, :count_references, [Home]) <= before
-           end)
   end
 
   test "what a node has from another one keeps its actors, and no longer", context do

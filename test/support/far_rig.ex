@@ -382,13 +382,6 @@ defmodule Mote.FarRig do
     keeping
   end
 
-  @doc "Has an actor of this node send one message to a new actor of the other node, which nobody else has."
-  def send_once(machine, making) do
-    [address] = Mote.ask!(making, 1, 60_000)
-    Mote.send(Mote.create(machine, Actors.forward(address)), :once)
-    Mote.drain(machine, 60_000)
-  end
-
   @doc "Waits until so many actors of the machine are referred to, while all processes of this node collect."
   def references(machine, count) do
     eventually(fn ->
