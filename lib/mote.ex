@@ -244,7 +244,8 @@ defmodule Mote do
   Options:
 
     * `:sponsor` - pins it to that sponsor of the other machine, as in `create/3`;
-    * `:timeout` - milliseconds to wait for a turn of the actor that runs (default 5000).
+    * `:timeout` - milliseconds to wait for a turn of the actor that runs (default 5000). Once the actor is held, the function
+      waits for the rest, also while one of the machines is paused.
 
   Where an error is returned, the actor is what it was, and nothing is lost. Only after `:noconnection` it may have moved. The reasons are those of
   `create/3` with the other machine, among them `:machine_down`, `:noconnection`, `:stale_behaviour` and `:no_memory`, those of `ask/3`,
@@ -272,10 +273,10 @@ defmodule Mote do
   def move(address, machine, opts \\ []), do: Mote.Move.move(address, machine, opts)
 
   @doc """
-  Holds an actor for that many milliseconds (default 60,000), whoever refers to it, and returns its address.
+  Keeps an actor alive for that many milliseconds (default 60,000), even if nothing refers to it, and returns its address.
 
-  For an address that goes to another node in a message from process to process: nobody counts such messages, so on its way the
-  address holds nothing.
+  Use it for an address that goes to another node in a message from process to process: such messages are not counted, so the
+  address holds nothing on its way.
 
       Kernel.send({:listener, :"two@127.0.0.1"}, {:counter, Mote.lend(counter)})
 
@@ -283,8 +284,8 @@ defmodule Mote do
   `keep/1` turns the address into one that holds the actor as those do that come by way of Mote. Lending twice does not make the
   time shorter.
 
-  It costs a row in a table; who does not lend pays nothing. An address of another node is lent there: the function does not
-  wait for that, and nothing is lent if there is no connection.
+  It costs a row in a table. An address of another node is lent there: the function does not wait for that, and nothing is lent
+  if there is no connection.
 
   Raises `Mote.Error` with the reason `:unknown_address` if the actor is gone.
 

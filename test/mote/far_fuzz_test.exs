@@ -105,7 +105,7 @@ defmodule Mote.FarFuzzTest do
     porter
   end
 
-  property "a parcel that is none ends the connection at most", %{machine: machine, echo: echo} do
+  property "a mutated parcel ends the connection at most", %{machine: machine, echo: echo} do
     check all(
             chosen <- list_of(member_of(entries(echo)), max_length: 6),
             announced <- list_of({integer(0..3), member_of(references(echo))}, max_length: 3),
@@ -147,7 +147,7 @@ defmodule Mote.FarFuzzTest do
     assert eventually(fn -> Mote.info(machine).questions.open == 0 end)
   end
 
-  property "what comes to a porter or the gate that is no parcel is left alone", %{echo: echo} do
+  property "a porter goes on, or ends, whatever message comes that is not a parcel", %{echo: echo} do
     check all(
             tag <-
               member_of([:mote_parcel, :mote_dropped, :mote_hello, :mote_due, :mote_rest, :mote_welcome]),

@@ -45,7 +45,7 @@ defmodule Mote.LeaseTest do
     assert due(echo) > due
   end
 
-  test "what is no address, and no time, is a mistake of the caller" do
+  test "anything but an address and a time is a mistake of the caller" do
     {:ok, machine} = Mote.start_link()
     echo = Mote.create(machine, Actors.echo())
     for wrong <- [0, -1, :infinity, 1.5], do: assert_raise(ArgumentError, fn -> Mote.lend(echo, wrong) end)

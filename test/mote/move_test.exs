@@ -318,7 +318,7 @@ defmodule Mote.MoveTest do
     assert_receive {1, :later}, 60_000
   end
 
-  test "what is no address or option is a mistake of the caller", %{one: one} do
+  test "anything but an address and options is a mistake of the caller", %{one: one} do
     assert_raise ArgumentError, ~r/address of an actor to move/, fn -> Mote.move(self(), one) end
     actor = Mote.create(one, Behaviours.nothing())
     assert_raise ArgumentError, fn -> Mote.move(actor, one, timeout: -1) end

@@ -1,8 +1,8 @@
 defmodule Mote.Far.Lease do
   # Actors that are held for a while, because their addresses travel in messages that nobody counts.
   #
-  # 1. A row of the table holds its actor: the key in it is one that this node's machine has made. What nobody lends costs nobody
-  #    anything: only a porter looks here, and only if there are rows.
+  # 1. A row of the table holds its actor: the key in it is one that this node's machine has made. Only a
+  #    porter looks here, and only if there are rows: so without leases nothing costs more.
   # 2. A lease ends at its time and not before. Its timer finds that the time is later if somebody has renewed it.
   @moduledoc false
 

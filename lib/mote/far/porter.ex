@@ -112,7 +112,7 @@ defmodule Mote.Far.Porter do
   rescue
     error in [ArgumentError, FunctionClauseError, Protocol.UndefinedError] ->
       Logger.warning(
-        "Mote on #{node(state.courier)} has sent a parcel that is none, and the connection ends: #{inspect(error.__struct__)}"
+        "Mote on #{node(state.courier)} has sent something else than a parcel of this version, and the connection ends: #{inspect(error.__struct__)}"
       )
 
       {:stop, :normal, state}

@@ -275,7 +275,7 @@ defmodule Mote.Shards.Member do
 
   defp handed(state, _earlier, _figures), do: hand_over(%{state | worker: nil})
 
-  # Of a machine that has ended this process hears in a moment.
+  # If the machine has ended, this process is told in a moment.
   defp tell_fronts(state) do
     state |> plan() |> Handover.tell_fronts()
   rescue
