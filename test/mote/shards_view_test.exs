@@ -123,10 +123,12 @@ defmodule Mote.ShardsViewTest do
   defp say(world, from, to, message),
     do: if(is_map_key(world.up, to), do: send_to(world, from, to, message), else: world)
 
-  # What is not its own goes to its owner, once that one knows the same members. A node that is dead has lost it.
+  # What is not its own goes to its owner, once all know the same members, as in Mote.Shards.Handover: otherwise one that does
+  # not know the owner yet could be left alone when this node dies, and start the key again.
   defp hand_over(world, me) do
     %{view: view, has: has} = world.up[me]
     owners = View.owners(view)
+    together? = Enum.all?(view.members, &(view_of(world, &1) == view.id))
 
     world =
       Enum.reduce(has, world, fn key, world ->
@@ -134,7 +136,7 @@ defmodule Mote.ShardsViewTest do
 
         cond do
           owner == me -> world
-          view_of(world, owner) == view.id -> world |> drop(me, key) |> take(owner, key)
+          together? -> world |> drop(me, key) |> take(owner, key)
           true -> world
         end
       end)
