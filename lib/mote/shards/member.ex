@@ -312,19 +312,22 @@ defmodule Mote.Shards.Member do
         farewell(hand_over(%{state | worker: nil}), left, until)
 
       {:mote_shards_leaving, pid} when is_map_key(state.others, pid) ->
-        state = changed(%{state | leaving: [pid | state.leaving]})
-        # Nobody is left to give anything to.
-        if View.owners(state.view) == [], do: :ok, else: farewell(state, left, until)
+        further(changed(%{state | leaving: [pid | state.leaving]}), left, until)
 
       {:DOWN, ref, :process, _, _} when ref == state.down ->
         :ok
 
       {:DOWN, _, :process, pid, _} when is_map_key(state.others, pid) ->
-        farewell(state, left - 1, until)
+        others = Map.delete(state.others, pid)
+        further(changed(%{state | others: others, leaving: List.delete(state.leaving, pid)}), left - 1, until)
     after
       max(until - System.monotonic_time(:millisecond), 0) -> :ok
     end
   end
+
+  # Unless nobody is left to give anything to.
+  defp further(state, left, until),
+    do: if(View.owners(state.view) == [], do: :ok, else: farewell(state, left, until))
 
   defp answered(state, {_, effects} = stepped, left, until) do
     state = step(state, stepped)
