@@ -156,6 +156,7 @@ defmodule Mote.MixProject do
       "Writing behaviours": [
         Mote.Behaviour,
         Mote.Directory,
+        Mote.Shards,
         ~r/^Mote.Library/,
         Mote.Total,
         Mote.Vector,

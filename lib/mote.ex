@@ -225,6 +225,116 @@ defmodule Mote do
   end
 
   @doc """
+  Moves an actor to another machine, also of another node, and returns its new address.
+
+  The actor is stopped between two turns. Its behaviour and its captures go to the other machine, where it goes on; both nodes
+  need the same version of the module. The old address stays good: from then on it sends every message on, in order. What had
+  waited for the actor goes the same way, and has arrived when the function returns. So what the caller sends to the new address
+  comes after what it has sent to the old one. What the actor has sent to processes of its node comes before what it sends to them
+  from there; for processes of other nodes nothing is promised.
+
+      counter = Mote.create(MyApp.Mote, Counter.counter(0))
+      {:ok, moved} = Mote.move(counter, {MyApp.Mote, :"two@127.0.0.1"})
+
+  The new address is another one than the old one. Each message to the old address goes by way of its machine, and the old actor
+  is there as long as somebody has that address. For a node that takes too little, messages that are sent on are lost beyond a
+  bound, as all that actors send: see the guide *Nodes*. What the actor has captured is carried over as a message would be: so
+  timers, outboxes and futures stay where they are. What it has stashed goes along.
+
+  Options:
+
+    * `:sponsor` - pins it to that sponsor of the other machine, as in `create/3`;
+    * `:timeout` - milliseconds to wait for a turn of the actor that runs (default 5000). Once the actor is held, the function
+      waits for the rest, also while one of the machines is paused.
+
+  Where an error is returned, the actor is what it was, and nothing is lost. Only after `:noconnection` it may have moved. The reasons are those of
+  `create/3` with the other machine, among them `:machine_down`, `:noconnection`, `:stale_behaviour` and `:no_memory`, those of `ask/3`,
+  and `:not_movable`. With this one, `context.why` is
+
+    * `:safe` - its behaviour never becomes another one, so that its turns may run in parallel: create another such actor there;
+    * `:sink` - it ignores everything;
+    * `:busy` - a turn of it runs in a beam sponsor at this moment;
+    * `:held` - somebody else moves it at this moment;
+    * `:too_large` - what it has captured is larger, written out, than the memory of its machine.
+
+  Raises `ArgumentError` for anything else.
+
+      iex> {:ok, one} = Mote.start_link()
+      iex> {:ok, two} = Mote.start_link()
+      iex> counter = Mote.create(one, Mote.Library.counter(40))
+      iex> {:ok, moved} = Mote.move(counter, two)
+      iex> Mote.ask(counter, {:add, 2})
+      {:ok, 42}
+      iex> {Mote.ask(moved, :read), Mote.info(moved).machine == two}
+      {{:ok, 42}, true}
+  """
+  @spec move(Address.t(), Machine.t(), sponsor: atom, timeout: timeout) ::
+          {:ok, Address.t()} | {:error, Error.t()}
+  def move(address, machine, opts \\ []), do: Mote.Move.move(address, machine, opts)
+
+  @doc """
+  Keeps an actor alive for that many milliseconds (default 60,000), even if nothing refers to it, and returns its address.
+
+  Use it for an address that goes to another node in a message from process to process: such messages are not counted, so the
+  address holds nothing on its way.
+
+      Kernel.send({:listener, :"two@127.0.0.1"}, {:counter, Mote.lend(counter)})
+
+  Whenever a process or an actor of another node uses the address, by a message or a question, that time begins again. Over there,
+  `keep/1` turns the address into one that holds the actor as those do that come by way of Mote. Lending twice does not make the
+  time shorter.
+
+  It costs a row in a table. An address of another node is lent there: the function does not wait for that, and nothing is lent
+  if there is no connection.
+
+  Raises `Mote.Error` with the reason `:unknown_address` if the actor is gone.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> counter = Mote.create(machine, Mote.Library.counter(0))
+      iex> Mote.lend(counter, 1_000) == counter
+      true
+  """
+  @spec lend(Address.t(), pos_integer) :: Address.t()
+  def lend(address, milliseconds \\ 60_000)
+
+  def lend(%Address{} = address, milliseconds)
+      when is_integer(milliseconds) and milliseconds in 1..0xFFFFFFFF do
+    Far.Lease.lend(address, milliseconds)
+    address
+  end
+
+  def lend(address, milliseconds) do
+    raise ArgumentError,
+          "expected an address to lend and a number of milliseconds, got: #{inspect(address)} and #{inspect(milliseconds)}"
+  end
+
+  @doc """
+  Turns an address that came by a message between processes into one that holds its actor.
+
+  Returns `{:ok, address}`: the same address (`==`), and while that term exists, or a copy of it that went on by way of Mote, the actor
+  does. An address that came by way of Mote need not be kept, and may be.
+
+  Errors are those of `ask/3`, among them `:unknown_address`, where the actor is gone, and `:noconnection`. It waits for the node of the
+  actor.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> counter = Mote.create(machine, Mote.Library.counter(0))
+      iex> {:ok, kept} = Mote.keep(counter)
+      iex> kept == counter
+      true
+  """
+  @spec keep(Address.t()) :: {:ok, Address.t()} | {:error, Error.t()}
+  def keep(%Address{} = address) do
+    if Far.far?(address),
+      do: Far.create!(node(address.machine), :keep, [address]),
+      else: Far.Lease.own(address)
+  rescue
+    error in Error -> {:error, error}
+  end
+
+  def keep(other), do: raise(ArgumentError, "expected an address to keep, got: #{inspect(other)}")
+
+  @doc """
   Sends a message and returns at once, with `:ok` if the machine has accepted it.
 
   The target is an address, a customer or a pid. Options:

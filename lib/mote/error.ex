@@ -33,6 +33,8 @@ defmodule Mote.Error do
     * `:unknown_directory` - no directory of that name is started on this node;
     * `:unknown_key` - the directory has no actor for the key, and starts none;
     * `:key_taken` - the directory has an actor for the key already, `context.address`;
+    * `:unknown_shards` - no shards of that name are started on this node: see `Mote.Shards`;
+    * `:not_movable` - the actor cannot move, or not now; `context.why` says why: see `Mote.move/3`;
     * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
       not running.
   """
@@ -61,6 +63,8 @@ defmodule Mote.Error do
           | :unknown_directory
           | :unknown_key
           | :key_taken
+          | :unknown_shards
+          | :not_movable
           | :start
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
@@ -257,6 +261,14 @@ defmodule Mote.Error do
       :unknown_directory,
       "no directory has the name #{inspect(context[:directory])}: see Mote.Directory.start_link/1; one whose machine has " <>
         "ended is started again by its supervisor",
+      context
+    )
+  end
+
+  def from(:unknown_shards, context) do
+    new(
+      :unknown_shards,
+      "no shards have the name #{inspect(context[:shards])} on this node, or no member takes keys: see Mote.Shards.start_link/1",
       context
     )
   end

@@ -131,8 +131,7 @@ defmodule Mote.Far do
     with {courier, counts, bound} <- courier(node),
          true <- Table.get(counts, :waiting) <= bound do
       tag = :erlang.monitor(:process, courier, alias: :explicit_unalias)
-      Table.add(counts, :waiting, bytes)
-      Kernel.send(courier, {:mote_put, entry.(tag), bytes})
+      give(courier, counts, entry.(tag), bytes)
       {:ok, {tag, {courier, :atomics.new(1, [])}}}
     else
       nil -> {:error, Error.from(:noconnection, context)}
@@ -142,8 +141,8 @@ defmodule Mote.Far do
 
   # -- creating ------------------------------------------------------------------------------------------------
 
-  @doc "Creates on another node, by that function of Mote; raises what it raises there, and exits as it does."
-  @spec create!(node, :create | :create_many, [term]) :: term
+  @doc "Runs a function of Mote on another node whose result has addresses in it; raises what it raises there."
+  @spec create!(node, :create | :create_many | :move | :keep, [term]) :: term
   def create!(node, function, args) do
     context = [node: node]
 
@@ -207,15 +206,28 @@ defmodule Mote.Far do
   def put(node, entry, bytes, when_full) do
     with {courier, counts, bound} <- courier(node) do
       if when_full == :any or Table.get(counts, :waiting) <= bound do
-        Table.add(counts, :waiting, bytes)
-        Kernel.send(courier, {:mote_put, entry, bytes})
-        :ok
+        give(courier, counts, entry, bytes)
       else
         full(when_full, counts)
       end
     else
       nil -> :ok
     end
+  end
+
+  @doc "Gives the answer to a question of a process of another node to the courier of that node; returns the courier, if there is one."
+  @spec reply(node, reference, tuple) :: pid | nil
+  def reply(node, tag, message) do
+    with {courier, counts, _} <- courier(node) do
+      give(courier, counts, {:reply, tag, message}, :erlang.external_size(message))
+      courier
+    end
+  end
+
+  defp give(courier, counts, entry, bytes) do
+    Table.add(counts, :waiting, bytes)
+    Kernel.send(courier, {:mote_put, entry, bytes})
+    :ok
   end
 
   defp full(:refuse, counts) do

@@ -119,6 +119,8 @@ defmodule Mote.Native do
   def references_in_big(_term), do: :erlang.nif_error(:nif_not_loaded)
   def far_key(_key, _porter, _number), do: :erlang.nif_error(:nif_not_loaded)
   def own_key(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
+  def actor_hold(_machine, _key, _hold, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def actor_go_on(_machine, _key, _hold, _next, _captures, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
   def machine_trace(_machine, _filter, _to, _limit), do: :erlang.nif_error(:nif_not_loaded)
   def machine_trace_end(_machine, _number), do: :erlang.nif_error(:nif_not_loaded)

@@ -139,6 +139,8 @@ defmodule Mote.Telemetry do
     * `:interval` - milliseconds between two periodic events (default 1000). When the machine ends, the last
       ones come early.
 
+  Events about keys that move between nodes are listed in `Mote.Shards`.
+
   A handler runs in the reporting process. A slow one delays the reports of that machine, and its end, but no
   turn.
 

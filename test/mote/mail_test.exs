@@ -3,6 +3,7 @@ defmodule Mote.MailTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
+  import Mote.Processes
 
   alias Mote.Error
 
@@ -69,18 +70,6 @@ defmodule Mote.MailTest do
 
   # A process that only has a mailbox.
   defp mailbox, do: spawn_link(fn -> receive(do: (:never -> :ok)) end)
-
-  defp postman(machine) do
-    {:links, links} = Process.info(machine, :links)
-
-    Enum.find(links, fn pid ->
-      is_pid(pid) and
-        match?(
-          {Mote.Machine.Postman, _, _},
-          Process.info(pid, :dictionary) |> elem(1) |> Keyword.get(:"$initial_call")
-        )
-    end)
-  end
 
   test "what one turn sends arrives whole, in order, before the machine is quiet", %{
     machine: machine,

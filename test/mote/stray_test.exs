@@ -4,6 +4,7 @@ defmodule Mote.StrayTest do
 
   import ExUnit.CaptureLog
   import Mote.Eventually
+  import Mote.Processes
 
   alias Mote.{Future, Trace}
   alias Mote.Library.Beam
@@ -14,13 +15,6 @@ defmodule Mote.StrayTest do
   setup do
     %{machine: start_supervised!({Mote, name: __MODULE__})}
   end
-
-  defp postman(machine) do
-    {:links, links} = Process.info(machine, :links)
-    Enum.find(links, &(is_pid(&1) and initial(&1) == {Mote.Machine.Postman, :init, 1}))
-  end
-
-  defp initial(pid), do: elem(Process.info(pid, :dictionary), 1)[:"$initial_call"]
 
   # A call, a cast and messages; a process that answers no calls is only sent to.
   defp ends_nothing(pid, name, calls? \\ true) do

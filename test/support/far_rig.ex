@@ -5,7 +5,8 @@ defmodule Mote.FarRig do
 
   import Mote.Eventually
 
-  alias Mote.{Actors, TwoNodes}
+  alias Mote.{Actors, Address, TwoNodes}
+  alias Mote.Far.Gate
 
   defmodule Behaviours do
     @moduledoc false
@@ -53,6 +54,13 @@ defmodule Mote.FarRig do
         become keeping([what | kept])
     end
 
+    # Passes on what comes, with its number.
+    defactor passing(to, n) do
+      message ->
+        send to, {n, message}
+        become n: n + 1
+    end
+
     defactor adding(sum) do
       {customer, :sum} -> send customer, sum
       n -> become adding(sum + n)
@@ -61,6 +69,13 @@ defmodule Mote.FarRig do
 
   @doc "Runs a function of this module on a node."
   def at(peer, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
+
+  @doc "The address of an actor of a node that need not exist."
+  def address_of(node, number \\ 7) do
+    node = to_string(node)
+    machine = <<131, 90, 1::16, 119, byte_size(node), node::binary, 1::32, number::32>>
+    %Address{machine: :erlang.binary_to_term(machine), key: <<number::576>>}
+  end
 
   @doc "A machine of that name, which stays."
   def machine(name, opts \\ [sponsors: [main: [threads: 1], other: [threads: 1]]]) do
@@ -182,6 +197,108 @@ defmodule Mote.FarRig do
   end
 
   def nodes, do: Mote.nodes()
+
+  @doc "The address of an actor that only a lease holds."
+  def lend_new(machine, behaviour, milliseconds), do: Mote.lend(Mote.create(machine, behaviour), milliseconds)
+
+  def lend(address, milliseconds) do
+    Mote.lend(address, milliseconds)
+    :ok
+  end
+
+  @doc "When the lease of an actor of this node ends; `nil` if there is none."
+  def due(%{machine: machine, key: key}) do
+    match = {{{machine, key}, :_, :"$1"}, [], [:"$1"]}
+    List.first(:ets.select(Mote.Far.Lease, [match]))
+  end
+
+  def end_lease(%{machine: machine, key: key}) do
+    :ets.delete(Mote.Far.Lease, {machine, key})
+    send(Mote.Far.Lease, {:mote_due, machine, key})
+    :ok
+  end
+
+  @doc "Keeps an address until `let_go/0`."
+  def keep(address) do
+    caller = self()
+
+    spawn(fn ->
+      case Mote.keep(address) do
+        {:ok, kept} ->
+          Process.register(self(), :keeping_it)
+          send(caller, {:kept, :ok})
+          hold(kept)
+
+        error ->
+          send(caller, {:kept, error})
+      end
+    end)
+
+    receive do
+      {:kept, answer} -> answer
+    end
+  end
+
+  def let_go do
+    Process.exit(Process.whereis(:keeping_it), :kill)
+    :ok
+  end
+
+  @doc "From now on, what this node's courier is to send to another node waits in its mailbox."
+  def hold_courier(node), do: :sys.suspend(Gate.courier(node))
+
+  @doc "Ends that courier as soon as it has an answer to send."
+  def end_courier(node) do
+    courier = Gate.courier(node)
+
+    eventually(fn ->
+      {:messages, messages} = Process.info(courier, :messages)
+      Enum.any?(messages, &match?({:mote_put, {:reply, _, _}, _}, &1))
+    end)
+
+    Process.exit(courier, :kill)
+    :ok
+  end
+
+  def move(address, machine), do: Mote.move(address, machine)
+
+  @doc "The same; a process of this node keeps the new address."
+  def move_and_hold(address, machine) do
+    moved = Mote.move(address, machine)
+    spawn(fn -> hold(moved) end)
+    moved
+  end
+
+  def give(address, what) do
+    Mote.ask!(address, {:keep, what}, 60_000)
+    :ok
+  end
+
+  @doc "Sends numbers, moves the actor meanwhile, and sends some more to its new address."
+  def numbers_while_moving(address, machine, count) do
+    for n <- 1..count, do: Mote.send(address, n)
+    {:ok, moved} = Mote.move(address, machine, timeout: 60_000)
+    spawn(fn -> hold(moved) end)
+    for n <- (count + 1)..(count + 100), do: Mote.send(moved, n)
+    :ok
+  end
+
+  @doc "An actor of a module that only this node has."
+  def create_of_new_module(machine) do
+    [{module, _} | _] =
+      Code.compile_string("""
+      defmodule Mote.FarRig.OnlyHere do
+        use Mote.Behaviour
+
+        defactor only(n) do
+          {customer, :read} -> send customer, n
+          :add -> become only(n + 1)
+        end
+      end
+      """)
+
+    create(machine, apply(module, :only, [1]))
+  end
 
   @doc "Questions that do not wait: awaited, yielded, given up."
   def asyncs(echo, late) do

@@ -53,7 +53,7 @@ defmodule Mote.Far.Courier do
   def handle_info({:mote_taken, number}, state) when is_integer(number),
     do: settle(%{state | line: Line.taken(state.line, number)})
 
-  def handle_info({:mote_let_go, numbers}, state) when is_list(numbers),
+  def handle_info({:mote_let_go, numbers}, state) when is_list(numbers) and length(numbers) >= 0,
     do: settle(%{state | line: Line.let_go(state.line, numbers)})
 
   def handle_info({:mote_room, tag}, state) when is_reference(tag),
@@ -111,6 +111,7 @@ defmodule Mote.Far.Courier do
 
   # The key by which this node has the actor.
   defp target({kind, _machine, key, _sponsor, _what}) when kind in [:send, :many], do: key
+  defp target({:lend, _machine, key, _milliseconds}), do: key
   defp target({:ask, _machine, key, _sponsor, _request, _tag}), do: key
   defp target(_other), do: nil
 
@@ -156,11 +157,9 @@ defmodule Mote.Far.Courier do
   end
 
   # Addresses that it has sent, or that were dropped, are gone from its heap after a while without work.
-  defp rest(%{resting: true} = state), do: state
-
   defp rest(state) do
     Table.set(state.counts, :listed, map_size(state.line.listed))
-    Process.send_after(self(), :mote_rest, @rest)
+    unless state.resting, do: Process.send_after(self(), :mote_rest, @rest)
     %{state | resting: true}
   end
 end

@@ -1,5 +1,6 @@
 defmodule Mote.Far.Home do
-  # What a porter does for a process of another node that names a machine of this one: creating actors.
+  # What a porter does for a process of another node: creating actors in a machine of this one, moving and keeping its
+  # actors.
   @moduledoc false
 
   alias Mote.{Behaviour, Error}
@@ -9,11 +10,11 @@ defmodule Mote.Far.Home do
   @type created :: {:ok, term} | {:error, Exception.t()} | {:exit, term}
 
   @doc """
-  Runs `Mote.create` or `Mote.create_many` for a process of the node `from`: in a process of its own, since somebody waits for what
-  it comes to, whatever ends it.
+  Runs a function of Mote for a process of the node `from`: in a process of its own, since somebody waits for what it comes to,
+  whatever ends it.
   """
-  @spec create(:create | :create_many, [term], node) :: created
-  def create(function, args, from) when function in [:create, :create_many] do
+  @spec create(:create | :create_many | :move | :keep, [term], node) :: created
+  def create(function, args, from) when function in [:create, :create_many, :move, :keep] do
     {_pid, monitor} = spawn_monitor(fn -> exit({:created, run(function, args, from)}) end)
 
     receive do
@@ -26,7 +27,7 @@ defmodule Mote.Far.Home do
     {:ok, apply(Mote, function, args)}
   rescue
     error in Error -> {:error, named(error, from)}
-    error in ArgumentError -> {:error, error}
+    error -> {:error, error}
   end
 
   defp named(%{reason: :stale_behaviour, context: %{behaviour: %Behaviour{} = behaviour}} = error, from) do

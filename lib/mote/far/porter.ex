@@ -4,12 +4,17 @@ defmodule Mote.Far.Porter do
   #
   # A full sponsor makes it wait: then messages from that node wait on the other side, and are refused there
   # when they are too many.
+  #
+  # 1. Answers with references in them go by the courier of the other direction. When that one ends, they may be lost: so the porter
+  #    ends, too, and whoever waits on the other node learns that there is no connection.
   @moduledoc false
 
   use GenServer, restart: :temporary
 
+  require Logger
+
   alias Mote.{Address, Customer, Error, Far, Native}
-  alias Mote.Far.{Home, Intake, Luggage, Table}
+  alias Mote.Far.{Home, Intake, Lease, Luggage, Table}
   alias Mote.Machine.{Batch, Long, Sending}
   require Long
 
@@ -34,6 +39,8 @@ defmodule Mote.Far.Porter do
       intake: %Intake{},
       asks: %{},
       tags: %{},
+      # The couriers that answers have gone by, and their monitors.
+      returning: %{},
       reporting: false,
       resting: false
     }
@@ -42,13 +49,10 @@ defmodule Mote.Far.Porter do
   end
 
   @impl GenServer
-  def handle_info({:mote_parcel, number, ask?, announced, entries}, state) do
+  def handle_info({:mote_parcel, number, ask?, announced, entries}, state) when is_integer(number) do
     case Intake.take(state.intake, number) do
       {:ok, intake} ->
-        taken = Luggage.take_in(announced, self())
-        state = Enum.reduce(entries, %{state | intake: intake}, &entry(Luggage.replace(&1, taken), &2))
-        if ask?, do: send(state.courier, {:mote_taken, number})
-        settle(state)
+        taken_in(number, ask?, announced, entries, %{state | intake: intake})
 
       :repeated ->
         settle(state)
@@ -67,6 +71,13 @@ defmodule Mote.Far.Porter do
   def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
 
   def handle_info({:DOWN, _, :process, courier, _}, %{courier: courier} = state), do: {:stop, :normal, state}
+
+  def handle_info({:DOWN, _, :process, courier, _}, %{returning: returning} = state)
+      when is_map_key(returning, courier),
+      do: {:stop, :normal, state}
+
+  def handle_info({:mote_done, there, result}, state) when is_reference(there),
+    do: settle(reply(state, there, {there, result}))
 
   # The one message of a question.
   def handle_info({tag, answer}, %{asks: asks} = state) when is_map_key(asks, tag),
@@ -91,6 +102,28 @@ defmodule Mote.Far.Porter do
 
   # -- entries -------------------------------------------------------------------------------------------------
 
+  # What no courier of this version sends ends the connection, and no more.
+  defp taken_in(number, ask?, announced, entries, state) do
+    taken = Luggage.take_in(announced, self())
+    if Lease.any?(), do: Enum.each(entries, &renew/1)
+    state = Enum.reduce(entries, state, &entry(Luggage.replace(&1, taken), &2))
+    if ask?, do: send(state.courier, {:mote_taken, number})
+    settle(state)
+  rescue
+    error in [ArgumentError, FunctionClauseError, Protocol.UndefinedError] ->
+      Logger.warning(
+        "Mote on #{node(state.courier)} has sent something else than a parcel of this version, and the connection ends: #{inspect(error.__struct__)}"
+      )
+
+      {:stop, :normal, state}
+  end
+
+  # What an address that is lent is used for renews the lease.
+  defp renew({:send, machine, key, _sponsor, _message}), do: Lease.used(machine, key)
+  defp renew({:many, machine, key, _sponsor, _messages}), do: Lease.used(machine, key)
+  defp renew({:ask, machine, key, _sponsor, _request, _there}), do: Lease.used(machine, key)
+  defp renew(_entry), do: :ok
+
   defp entry({:send, machine, key, sponsor, message}, state) do
     with word when word != :ok <- Native.send(machine, key, sponsor, message),
          do: again(machine, key, sponsor, state, &Sending.send(&1, message, @patient))
@@ -109,12 +142,12 @@ defmodule Mote.Far.Porter do
     state
   end
 
-  defp entry({:reply, tag, message}, state) do
+  defp entry({:reply, tag, message}, state) when is_reference(tag) do
     send(tag, message)
     state
   end
 
-  defp entry({:ask, machine, key, sponsor, request, there}, state) do
+  defp entry({:ask, machine, key, sponsor, request, there}, state) when is_reference(there) do
     case ask(machine, key, sponsor, request) do
       {:ok, answer} ->
         reply(state, there, {there, answer})
@@ -139,13 +172,21 @@ defmodule Mote.Far.Porter do
   end
 
   # Loading code may take a while, and nobody else is to wait for that.
-  defp entry({:create, function, args, there}, state) do
-    spawn(fn -> reply(state, there, {there, Home.create(function, args, node(state.courier))}) end)
+  defp entry({:create, function, args, there}, state)
+       when function in [:create, :create_many, :move, :keep] and is_list(args) and is_reference(there) do
+    porter = self()
+    spawn(fn -> send(porter, {:mote_done, there, Home.create(function, args, node(state.courier))}) end)
     state
   end
 
-  defp entry({:let_go, courier, numbers}, state) do
+  defp entry({:let_go, courier, numbers}, state) when is_pid(courier) and node(courier) == node() do
     send(courier, {:mote_let_go, numbers})
+    state
+  end
+
+  defp entry({:lend, machine, key, milliseconds}, state)
+       when is_integer(milliseconds) and milliseconds in 1..0xFFFFFFFF do
+    Lease.lent(machine, key, milliseconds)
     state
   end
 
@@ -214,13 +255,20 @@ defmodule Mote.Far.Porter do
 
   # What holds nothing needs no courier: whoever does not wait any more does not get it.
   defp reply(state, there, message) do
-    case Luggage.references(message) do
-      [] -> send(there, message)
-      _ -> Far.put(node(state.courier), {:reply, there, message}, :erlang.external_size(message), :any)
+    if Luggage.references(message) == [] do
+      send(there, message)
+      state
+    else
+      returns_by(state, Far.reply(node(state.courier), there, message))
     end
-
-    state
   end
+
+  # Without a courier this porter's connection has ended, too.
+  defp returns_by(state, nil), do: state
+  defp returns_by(%{returning: known} = state, courier) when is_map_key(known, courier), do: state
+
+  defp returns_by(state, courier),
+    do: put_in(state.returning[courier], Process.monitor(courier))
 
   # -- what is not held any more -------------------------------------------------------------------------------
 

@@ -103,7 +103,27 @@ pub fn tell(
     pid: &LocalPid,
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
 ) -> bool {
-    let Some(mail) = of(machine).filter(|mail| mail.is_waited_for_by(pid)) else {
+    tell_after(machine, pid, |mail| mail.is_waited_for_by(pid), build)
+}
+
+/// The same, after all that waits for any process.
+pub fn tell_last(
+    machine: &dyn Carrier,
+    pid: &LocalPid,
+    build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+) -> bool {
+    // Acquire: as in `is_waited_for_by`.
+    let waits = |mail: &Mail| mail.waiting.load(Ordering::Acquire) > 0;
+    tell_after(machine, pid, waits, build)
+}
+
+fn tell_after(
+    machine: &dyn Carrier,
+    pid: &LocalPid,
+    waits: impl Fn(&Mail) -> bool,
+    build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+) -> bool {
+    let Some(mail) = of(machine).filter(|mail| waits(mail)) else {
         return post(pid, build);
     };
     if let Some(term) = OwnTerm::make(|env| Some(build(env, &mut Decoder::default()))) {
@@ -125,6 +145,8 @@ pub fn send_abroad(machine: &dyn Carrier, target: &OwnTerm, message: VmTerm<'_>)
     outcome(postman.is_some_and(|postman| {
         post(postman, |env, decoder| {
             let message = decoder.term(env, machine, message);
+            // A target holds on to what it names, whatever the message is.
+            decoder.keep();
             (names::abroad(), target.to(env), message).encode(env)
         })
     }))

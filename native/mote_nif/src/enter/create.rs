@@ -16,7 +16,8 @@ const BATCH: usize = 500;
 /// Parts that creating an actor counts as, beside those of its captures.
 const PARTS: usize = 2;
 
-type BehaviourParts = (Name, Name, u64);
+/// Module, name and version.
+pub type BehaviourParts = (Name, Name, u64);
 
 pub fn create_within<'a>(
     env: Env<'a>,
@@ -128,7 +129,7 @@ fn make_many<'a>(
 }
 
 /// The present version of a behaviour, if it is that one.
-fn behaviour(
+pub fn behaviour(
     machine: &Machine,
     (Name(module), Name(name), version): BehaviourParts,
     captures: usize,

@@ -5,6 +5,7 @@ pub mod desk;
 pub mod drain;
 pub mod effects;
 pub mod future;
+pub mod moving;
 pub mod question;
 pub mod room;
 pub mod target;

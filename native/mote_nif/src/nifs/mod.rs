@@ -65,6 +65,7 @@ pub mod fault;
 pub mod futures;
 pub mod machines;
 pub mod mail;
+pub mod moves;
 pub mod nodes;
 pub mod outboxes;
 pub mod questions;

@@ -114,6 +114,13 @@ pub mod names {
         fuel,
         more_left = "more",
         other,
+        sink,
+        safe,
+        busy,
+        held,
+        not_held,
+        stale,
+        too_large,
     }
 }
 

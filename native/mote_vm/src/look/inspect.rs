@@ -54,7 +54,7 @@ impl Dispatch {
         }
     }
 
-    fn inspection<'m>(&'m self, actor: &'m Actor) -> Inspection<'m> {
+    pub(crate) fn inspection<'m>(&'m self, actor: &'m Actor) -> Inspection<'m> {
         let context = &self.context;
         let program = &self.turn.around.program;
         let pinned = actor.header().pinned();

@@ -1,8 +1,8 @@
 //! One machine, from start to stop, as its embedder sees it.
 //!
 //! What its threads know of it is in threads/shared.rs. Here, [`sponsors`] starts and ends threads, [`creating`] makes
-//! actors for callers, [`outside`] is what these callers do with actors, [`time`] has clock and timers, and [`traces`] shows
-//! turns to others.
+//! actors for callers, [`outside`] is what these callers do with actors, [`moving`] lets actors leave for other machines,
+//! [`time`] has clock and timers, and [`traces`] shows turns to others.
 //!
 //! Invariants:
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
@@ -11,6 +11,7 @@
 mod asking;
 pub(crate) mod contract;
 mod creating;
+pub mod moving;
 mod outside;
 mod recruit;
 mod sponsors;

@@ -289,7 +289,7 @@ impl Machine {
     }
 
     /// Where what is sent to an actor enters, if that sponsor is named.
-    fn entrance(&self, target: &Held, named: Option<SponsorId>) -> Arc<Sponsor> {
+    pub(super) fn entrance(&self, target: &Held, named: Option<SponsorId>) -> Arc<Sponsor> {
         match target.pinned.or(named) {
             Some(id) => self.0.sponsors.by_id(id),
             None => self.0.sponsors.first().clone(),

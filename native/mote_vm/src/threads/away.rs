@@ -77,6 +77,11 @@ impl Away {
         self.turns.insert(number, event);
     }
 
+    /// Whether a turn of the actor is away.
+    pub(crate) fn is_away(&self, actor: *const Actor) -> bool {
+        self.lines.contains_key(&actor)
+    }
+
     /// Puts the event in line if its actor is away.
     pub(crate) fn line_up(&mut self, event: Event) -> bool {
         let line = self.lines.get_mut(&event.target);

@@ -155,7 +155,7 @@ impl Dispatch {
     /// Puts what the actor had kept before all that is queued here, or before all that waits for it while its turn is
     /// outside: it is owned by this thread, as its behaviour becomes.
     #[cold]
-    fn take_up_again(&mut self, unstashed: &[Event]) {
+    pub(crate) fn take_up_again(&mut self, unstashed: &[Event]) {
         if self
             .away
             .as_mut()

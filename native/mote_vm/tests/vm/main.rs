@@ -34,6 +34,7 @@ mod loader_random;
 mod loader_tables;
 mod look;
 mod machine;
+mod moving;
 mod quota;
 mod redefine;
 mod seeded;

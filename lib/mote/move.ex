@@ -1,0 +1,196 @@
+defmodule Mote.Move do
+  # Moves actors to other machines. `Mote.Move.Ways` is what they are meanwhile, native/mote_vm/src/machine/moving.rs what the
+  # machine does for it.
+  #
+  # 1. Whoever moves an actor is a process of its own: the caller may be killed at any moment, and the actor is not left behind
+  #    half way.
+  # 2. An actor is held, made again over there, and sends on from then: or it is again what it was, and takes up what had come
+  #    meanwhile. At no moment two actors run.
+  # 3. The move is over when all that had waited for the old address has arrived. So what is sent to the new one comes later.
+  # 4. An actor that is held knows by which move, and only that one lets it go on. One that has given up waiting for the actor
+  #    lets go of it in case it was held nevertheless.
+  # 5. It is made again only after the machine's mail that it had before is sent (`tell_last` in native/mote_nif/src/deliver/mail.rs).
+  #    So what it has sent to processes of this node comes first.
+  @moduledoc false
+
+  alias Mote.{Address, Behaviour, Error, Far, Inspection, Library, Machine, Native}
+  alias Mote.Machine.{Loader, Question, SponsorOptions}
+  alias Mote.Move.Ways
+
+  @timeout 5_000
+
+  # Milliseconds until the next try where there was no memory.
+  @again 100
+
+  @type options :: [sponsor: atom, timeout: timeout]
+
+  @doc "See `Mote.move/3`."
+  @spec move(Address.t(), Machine.t(), options) :: {:ok, Address.t()} | {:error, Error.t()}
+  def move(%Address{} = address, machine, opts) do
+    Inspection.keyword!(opts, "the options of move/3", [:sponsor, :timeout])
+    opts |> Keyword.get(:timeout, @timeout) |> Question.timeout!()
+    SponsorOptions.option!(Keyword.delete(opts, :timeout), "move/3")
+
+    if Far.far?(address), do: there(address, machine, opts), else: apart(address, machine, opts)
+  end
+
+  def move(other, _machine, _opts) do
+    raise ArgumentError, "expected the address of an actor to move, got: #{inspect(other)}"
+  end
+
+  # Machines that are given by a name alone are those of this node.
+  defp there(address, machine, opts) do
+    machine =
+      if is_atom(machine) and machine != nil,
+        do: {machine, node()},
+        else: machine
+
+    Far.create!(node(address.machine), :move, [address, machine, opts])
+  rescue
+    error in Error -> {:error, error}
+  end
+
+  defp apart(address, machine, opts) do
+    {pid, ref} = spawn_monitor(fn -> exit({:shutdown, {:moved, try_move(address, machine, opts)}}) end)
+
+    receive do
+      {:DOWN, ^ref, :process, ^pid, {:shutdown, {:moved, {:raise, error}}}} -> raise error
+      {:DOWN, ^ref, :process, ^pid, {:shutdown, {:moved, moved}}} -> moved
+      {:DOWN, ^ref, :process, ^pid, reason} -> exit(reason)
+    end
+  end
+
+  defp try_move(address, machine, opts) do
+    run(%{address | sponsor: nil}, machine, opts)
+  rescue
+    error in Error -> {:error, error}
+    # A mistake of the caller.
+    error -> {:raise, error}
+  end
+
+  defp run(address, machine, opts) do
+    hold = {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
+
+    case hold(address, hold, Keyword.get(opts, :timeout, @timeout)) do
+      # It has moved before: whoever is there now goes on.
+      {:ok, %Behaviour{module: Ways, name: :onward, captures: {to}}} ->
+        go_back(address, hold)
+        move(to, machine, opts)
+
+      {:ok, was} ->
+        carry(address, hold, was, machine, Keyword.take(opts, [:sponsor]))
+
+      {:error, %Error{reason: :timeout} = error} ->
+        # The answer may have come too late, of an actor that is held. Nobody waits until it has time to say so.
+        spawn(fn -> go_back(address, hold) end)
+        {:error, error}
+
+      {:error, error} ->
+        {:error, error}
+    end
+  end
+
+  defp carry(address, hold, was, machine, opts) do
+    [new, witness] = create!(machine, [was, Library.const(:ok)], opts)
+
+    case go_on(address, hold, new) do
+      :ok -> passed(address, new, witness)
+      {:error, error} -> raise error
+      word -> raise Error.from(word, address: address)
+    end
+  rescue
+    error ->
+      go_back(address, hold)
+      reraise error, __STACKTRACE__
+  end
+
+  # The process of a machine of another node stands for it.
+  defp create!(%Machine{pid: pid}, behaviours, opts), do: create!(pid, behaviours, opts)
+
+  defp create!(pid, behaviours, opts) when is_pid(pid) and node(pid) != node(),
+    do: Far.create!(node(pid), :create_many, [pid, behaviours, opts])
+
+  defp create!(machine, behaviours, opts), do: Mote.create_many(machine, behaviours, opts)
+
+  # What the old address had still to send on has arrived, where the connection did not end meanwhile.
+  defp passed(address, new, witness) do
+    case Mote.ask(address, {__MODULE__, :passed, witness}, :infinity) do
+      {:ok, :ok} ->
+        {:ok, new}
+
+      {:error, %Error{reason: reason} = error} when reason in [:noconnection, :machine_down] ->
+        {:error, error}
+
+      {:error, _} ->
+        {:ok, new}
+    end
+  end
+
+  # -- the machine's part --------------------------------------------------------------------------------------
+
+  defp hold(%{machine: native, key: key} = address, hold, timeout) do
+    with :ok <- loaded(native, address),
+         {:ok, answer} <-
+           Question.put(native, timeout, [address: address], &Native.actor_hold(native, key, hold, &1)) do
+      case answer do
+        %Behaviour{} = was -> {:ok, was}
+        word -> {:error, stays(word, address)}
+      end
+    end
+  end
+
+  defp loaded(native, address) do
+    Loader.load(native, Ways)
+  rescue
+    ArgumentError -> {:error, Error.from(:unknown, address: address)}
+  end
+
+  defp go_on(address, hold, to), do: again(fn -> next(address, hold, ways(:onward), {to}) end, 10)
+  defp go_back(address, hold), do: again(fn -> next(address, hold, nil, {}) end, :infinity)
+
+  defp next(%{machine: native, key: key} = address, hold, next, captures) do
+    put = &Native.actor_go_on(native, key, hold, next, captures, &1)
+    with {:ok, answer} <- Question.put(native, :infinity, [address: address], put), do: answer
+  end
+
+  # Memory comes back. A machine that is down has no actors.
+  defp again(try, 0), do: try.()
+
+  defp again(try, times) do
+    with :no_memory <- try.() do
+      Process.sleep(@again)
+      again(try, if(times == :infinity, do: times, else: times - 1))
+    end
+  end
+
+  defp ways(name), do: {Ways, name, Ways.__mote__(:hash)}
+
+  defp stays(:stale, address) do
+    Error.new(
+      :stale_behaviour,
+      "the actor has a behaviour of an older version of its module than the one that is loaded: it can move once it has become " <>
+        "one of the new version",
+      address: address
+    )
+  end
+
+  defp stays(word, address) when word in [:sink, :safe, :busy, :held, :too_large] do
+    Error.new(:not_movable, "the actor stays where it is: " <> why(word), address: address, why: word)
+  end
+
+  defp stays(word, address), do: Error.from(word, address: address)
+
+  defp why(:sink), do: "it ignores everything (sink), so there is nothing to carry"
+
+  defp why(:safe) do
+    "its behaviour never becomes another one, so its turns may run on several threads at once and have no moment in between: " <>
+      "create another actor of that behaviour over there"
+  end
+
+  defp why(:busy), do: "a turn of a beam sponsor is in the middle of its work: try again when it is over"
+  defp why(:held), do: "it is moved by somebody else at this moment"
+
+  defp why(:too_large),
+    do:
+      "what it has captured is larger, written out, than the memory of its machine (:memory in Mote.start_link/1)"
+end

@@ -1,0 +1,27 @@
+defmodule Mote.Move.Ways do
+  # What an actor is while it moves, and from then on.
+  #
+  # 1. Neither is safe, though both stay what they are: turns of safe behaviours may run on several threads at once, and messages
+  #    would overtake each other.
+  @moduledoc false
+
+  use Mote.Behaviour
+
+  # Keeps everything until it goes on. Made by the machine, which also knows its captures: native/mote_vm/src/machine/moving.rs.
+  @doc false
+  defactor held(was, id, holder) do
+    {Mote.Move, ^id, ^holder} when false -> become onward(was)
+    _ -> stash()
+  end
+
+  # The old address of an actor that has moved. Whoever moves it hears by the new way when all that had waited has passed.
+  @doc false
+  defactor onward(to) do
+    {customer, {Mote.Move, :passed, witness}} ->
+      send witness, {customer, :passed}
+      become onward(to)
+
+    message ->
+      send to, message
+  end
+end

@@ -1,0 +1,231 @@
+defmodule Mote.Shards do
+  # Which node has a key is in shards/rule.ex; who is there, and when a key may start, in shards/view.ex, without processes;
+  # shards/member.ex is the process of each node, shards/front.ex the actors that messages go through, shards/handover.ex what
+  # moves actors. guides/internals/nodes.md has all of it together.
+  @moduledoc """
+  Actors by key, spread over nodes: what `Mote.Directory` is on one node.
+
+  Each node that takes part starts its shards under one name, with a machine and the same `defdirectory`:
+
+      children = [
+        {Mote, name: MyApp.Mote},
+        {Mote.Shards, name: MyApp.Rooms, machine: MyApp.Mote, start: Chat.rooms()}
+      ]
+
+  From then on a key is sent to and asked on any of them. Its actor is started by the first message, on the one node that has the
+  key:
+
+      Mote.Shards.send(MyApp.Rooms, "lobby", {:join, self()})
+      Mote.Shards.ask(MyApp.Rooms, "lobby", :members)
+      #=> {:ok, 1}
+
+  Nodes of one name find each other by `:pg`, as soon as they are connected. With one node only, it is a directory:
+
+      iex> defmodule Doc.Shards do
+      ...>   use Mote.Behaviour
+      ...>   defactor stock(n) do
+      ...>     {customer, :take} when n > 0 ->
+      ...>       send customer, :taken
+      ...>       become n: n - 1
+      ...>     {customer, :take} -> send customer, :none_left
+      ...>   end
+      ...>   defdirectory stocks(each) do
+      ...>     name when is_atom(name) -> stock(each)
+      ...>   end
+      ...> end
+      iex> {:ok, _} = Mote.start_link(name: Doc.ShardsMachine)
+      iex> {:ok, _} = Mote.Shards.start_link(name: Doc.Stocks, machine: Doc.ShardsMachine, start: Doc.Shards.stocks(1))
+      iex> for name <- [:tea, :milk, :tea], do: Mote.Shards.ask!(Doc.Stocks, name, :take)
+      [:taken, :taken, :none_left]
+      iex> {:error, error} = Mote.Shards.ask(Doc.Stocks, "jam", :take)
+      iex> {error.reason, Mote.Shards.nodes(Doc.Stocks) == [node()], Mote.Shards.node(Doc.Stocks, :tea) == node()}
+      {:unknown_key, true, true}
+
+  ## Where a key is
+
+  Each node has a score for each key, and the highest one has it (rendezvous hashing). So keys are spread evenly, and when a node
+  comes, it takes a share of all keys from the others, and no other key moves. When one goes, its keys are spread over the others.
+  Keys are any terms that are equal on all nodes.
+
+  ## When nodes come and go
+
+    * **A node comes.** The actors whose keys it takes over move there (`Mote.move/3`), one after the other, with their state and what waits
+      for them. Messages for such a key wait on the new node until the old ones have given away what is not theirs any more. All
+      other keys go on as before.
+    * **A node goes**, because its shards are stopped by their supervisor: its actors move to the others first. It has ten
+      seconds for that, if `:shutdown` of the child is not less.
+    * **A node dies.** Its actors are gone with it, and so is what was on its way to them. The next message for such a key starts it
+      afresh on another node. `[:mote, :shards, :down]` tells of it.
+    * **Nodes that do not see each other** for a while go on, each side with all keys: so a key may have two actors then. When they see
+      each other again, the actor on the node that has the key stays, and the other one is dropped, with its state.
+
+  An actor that cannot move stays where it is, and is reached from there: above all one whose behaviour never becomes another
+  one (`Mote.move/3` says which others). It is tried again when nodes come and go.
+
+  ## What is promised
+
+    * **One actor for each key**, while all nodes see each other, whoever sends at the same time.
+    * **Order.** What one process sends to one key arrives in the order in which it was sent, while the key stays on its node. When
+      the key moves, the sender's node learns of that at one moment. What was sent before that moment arrives in order, and so does
+      what is sent after it. But the last messages before it pass through the old node, and may arrive after the first ones that
+      follow. A process that cannot have that waits for an answer (`ask/4`) before it sends on.
+    * **Nothing is lost** by moves. What is on its way to a node that dies, or waits for a connection that ends, is lost.
+
+  Telemetry events, each with the `name` of the shards in the metadata: `[:mote, :shards, :settled]` (all members know each other; `members`,
+  and their `nodes`), `[:mote, :shards, :handed]` (this node has given away what is not its own: `moved`, `stayed`, `merged`, `lost`) and
+  `[:mote, :shards, :down]` (a node has died: `node`).
+  """
+
+  alias Mote.{Address, Ask, Behaviour, Directory, Error, Inspection}
+  alias Mote.Directory.Place
+  alias Mote.Machine.Sending
+  alias Mote.Shards.Member
+  alias Mote.Shards.Rule.Plain
+
+  @options [:name, :machine, :start, :shards, :sponsor]
+
+  @typedoc "The name of shards that were started on this node."
+  @type shards :: atom
+
+  @doc """
+  A child specification: `{Mote.Shards, name: MyApp.Rooms, …}` in a list of children, behind the machine. The name is its id, too.
+  """
+  @spec child_spec(keyword) :: Supervisor.child_spec()
+  def child_spec(opts) do
+    child = [:id, :restart, :shutdown]
+    Inspection.keyword!(opts, "the options of shards", @options ++ child)
+    {child, opts} = Keyword.split(opts, child)
+
+    Map.merge(
+      %{id: opts[:name], start: {__MODULE__, :start_link, [opts]}, shutdown: 15_000},
+      Map.new(child)
+    )
+  end
+
+  @doc """
+  Makes this node a member: starts a process, linked to the calling one, which ends when the machine does. Options:
+
+    * `:name` - an atom, the same on all nodes (required);
+    * `:machine` - a machine of this node (required);
+    * `:start` - what a `defdirectory` defines, of the same version on all nodes (required);
+    * `:shards` - how many actors the entries of each node are spread over, as in `Mote.Directory.start/3`; the same on all nodes
+      (default 64);
+    * `:sponsor` - pins them to a sponsor, so that actors are started there; those that move are pinned to it.
+
+  Raises `ArgumentError` for anything else.
+  """
+  @spec start_link(keyword) :: GenServer.on_start()
+  def start_link(opts) do
+    Inspection.keyword!(opts, "the options of shards", @options)
+    name = opts[:name]
+
+    if not is_atom(name) or name in [nil, true, false],
+      do: raise(ArgumentError, "expected :name of shards to be an atom, got: #{inspect(name)}")
+
+    if opts[:machine] == nil, do: raise(ArgumentError, "expected :machine among the options of shards")
+
+    if not (is_struct(opts[:start], Behaviour) and Mote.Behaviour.Directory.shard?(opts[:start])),
+      do:
+        raise(
+          ArgumentError,
+          "expected :start of shards to be what a defdirectory defines, such as Chat.rooms()"
+        )
+
+    Member.start_link(opts)
+  end
+
+  @doc """
+  Sends a message to the actor of a key, which is started if there is none yet. Returns `:ok` at once.
+
+  Options and errors are those of `Mote.send/3`, and `:unknown_shards`. A message for a key that starts nothing is dropped.
+  """
+  @spec send(shards, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
+  def send(shards, key, message, opts \\ []) do
+    with {:ok, view, hash, front} <- place(shards, key),
+         do: Sending.send(front, {view, hash, [key | message]}, opts)
+  end
+
+  @doc """
+  Sends `{customer, request}` to the actor of a key, which is started if there is none yet, and waits for the answer.
+
+  Timeout, options and errors are those of `Mote.ask/3`; and `:unknown_shards`, and `:unknown_key`, where the key starts nothing.
+  """
+  @spec ask(shards, term, term, Ask.options()) :: Ask.result()
+  def ask(shards, key, request, timeout_or_opts \\ 5_000) do
+    with {:ok, view, hash, front} <- place(shards, key) do
+      case Ask.ask(front, {view, hash, {:ask, key, request}}, timeout_or_opts) do
+        {:ok, {Directory, :unknown_key}} -> {:error, Error.from(:unknown_key, directory: shards, key: key)}
+        result -> result
+      end
+    end
+  end
+
+  @doc "Like `ask/4`, but returns the answer itself, and raises `Mote.Error`."
+  @spec ask!(shards, term, term, Ask.options()) :: term
+  def ask!(shards, key, request, timeout_or_opts \\ 5_000) do
+    case ask(shards, key, request, timeout_or_opts) do
+      {:ok, answer} -> answer
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc """
+  Returns the address of the actor of a key, or `nil` if it has none. Starts nothing.
+
+  If the actor moves later, the address stays good, and its messages take the way by the old node. Options are those of `Mote.ask/3`;
+  raises `Mote.Error` if the node that has the key does not answer.
+  """
+  @spec whereis(shards, term, Ask.options()) :: Address.t() | nil
+  def whereis(shards, key, opts \\ 5_000) do
+    case place(shards, key) do
+      {:ok, view, hash, front} -> Ask.ask!(front, {view, hash, {:whereis, key}}, opts)
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc "Returns the node that has a key, as far as this node knows. Raises `Mote.Error` with the reason `:unknown_shards`."
+  @spec node(shards, term) :: node
+  def node(shards, key) do
+    case place(shards, key) do
+      {:ok, _view, _hash, front} -> Kernel.node(front.machine)
+      {:error, error} -> raise error
+    end
+  end
+
+  @doc "Returns the nodes that have keys, as far as this node knows, in order. Raises as `node/2` does."
+  @spec nodes(shards) :: [node]
+  def nodes(shards) do
+    {_, members, _} = routes!(shards)
+    Enum.sort(for {_, %{shards: fronts}} <- members, do: Kernel.node(elem(fronts, 0).machine))
+  end
+
+  @doc """
+  Whether all members know each other, and have given away what is not theirs: so no key waits. Raises as `node/2` does.
+  """
+  @spec settled?(shards) :: boolean
+  def settled?(shards) do
+    routes!(shards)
+    GenServer.call(shards, :settled?, :infinity)
+  end
+
+  @doc "Returns how many keys this node has. Raises as `node/2` does."
+  @spec count(shards) :: non_neg_integer
+  def count(shards) do
+    {_, _, directory} = routes!(shards)
+    Directory.count(directory)
+  end
+
+  defp place(shards, key) do
+    case Member.routes(shards) do
+      {view, [_ | _] = members, _directory} ->
+        hash = Plain.hash(key)
+        {_, fronts} = Plain.owner(hash, members)
+        {:ok, view, hash, Place.Plain.shard(fronts, key)}
+
+      _ ->
+        {:error, Error.from(:unknown_shards, shards: shards)}
+    end
+  end
+
+  defp routes!(shards), do: Member.routes(shards) || raise(Error.from(:unknown_shards, shards: shards))
+end

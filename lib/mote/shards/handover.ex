@@ -1,0 +1,159 @@
+defmodule Mote.Shards.Handover do
+  # Gives away what is not this node's any more: by the members that a plan has. It runs in a process of its own.
+  #
+  # 1. First the fronts hear who the members are. From then on nothing starts here that belongs elsewhere: so what is looked for
+  #    after that is all there is.
+  # 2. A key is put in over there before it is removed here, and both go by way of the fronts. The one that gets it knows the same
+  #    members: so whoever is told by this node that it has given everything away finds it there, or is told by that one.
+  # 3. Where a key has an actor over there, that one stays, and this one goes: two nodes had not seen each other for a while.
+  @moduledoc false
+
+  alias Mote.Error
+  alias Mote.Shards.Rule.Plain
+
+  # Milliseconds to wait for each answer of an actor of this node or another.
+  @patience 60_000
+
+  # Milliseconds until the next try, if a member is gone.
+  @again 100
+
+  # And until it looks again whether the others know the same members.
+  @soon 20
+
+  # How many fronts are seen to at the same time.
+  @together 4
+
+  @typedoc "How many actors have moved; could not, and are reached where they are; gave way to another one; were gone with their node."
+  @type figures :: %{atom => non_neg_integer}
+
+  @figures [:moved, :stayed, :merged, :lost]
+
+  @doc "Runs to the end, and returns what it has done; or exits, if it was told that it is enough, or a member is gone."
+  @spec run(map) :: figures
+  def run(%{members: []}), do: Map.new(@figures, &{&1, 0})
+
+  def run(plan) do
+    tell_fronts(plan)
+    together(plan)
+
+    figures =
+      0..(tuple_size(plan.fronts) - 1)
+      |> Task.async_stream(&front(plan, &1), max_concurrency: @together, timeout: :infinity)
+      |> Enum.reduce(Map.new(@figures, &{&1, 0}), fn {:ok, figures}, all ->
+        Map.merge(all, figures, fn _, a, b -> a + b end)
+      end)
+
+    if enough?(plan) or is_map_key(figures, :later), do: exit(:enough), else: Map.take(figures, @figures)
+  rescue
+    # The machine has ended: its process says so in a moment.
+    _ in Error ->
+      Process.sleep(@again)
+      exit(:enough)
+  end
+
+  # Until the others know the same members.
+  defp together(plan) do
+    same? = fn {_, member} ->
+      member.node == plan.me or Mote.ask!(elem(member.fronts, 0), {:same?, plan.view}, @patience)
+    end
+
+    if not enough?(plan) and not Enum.all?(plan.members, same?) do
+      Process.sleep(@soon)
+      together(plan)
+    end
+  end
+
+  # Between two actors.
+  defp enough?(plan), do: :atomics.get(plan.enough, 1) == 1
+
+  @doc "Tells this node's fronts who the members are."
+  @spec tell_fronts(map) :: :ok
+  def tell_fronts(plan) do
+    for i <- 0..(tuple_size(plan.fronts) - 1) do
+      members = for {seed, member} <- plan.members, do: {seed, elem(member.fronts, i)}
+      :ok = Mote.ask!(elem(plan.fronts, i), {:view, plan.view, members, plan.since}, @patience)
+    end
+
+    :ok
+  end
+
+  defp front(plan, i) do
+    front = elem(plan.fronts, i)
+    nodes = for {_, member} <- plan.members, do: member.node
+
+    for {key, address} <- shard(front, :all), not enough?(plan), reduce: %{} do
+      figures ->
+        {_, owner} = Plain.owner(Plain.hash(key), plan.members)
+        figure = entry({key, address}, {owner, elem(owner.fronts, i)}, front, nodes, plan)
+        Map.update(figures, figure, 1, &(&1 + 1))
+    end
+  rescue
+    # Of a member that is gone the member's process hears in a moment.
+    _ in Error ->
+      :atomics.put(plan.enough, 1, 1)
+      Process.sleep(@again)
+      %{}
+  end
+
+  defp shard(front, request), do: Mote.ask!(front, {:shard, request}, @patience)
+
+  defp entry({key, address} = entry, {owner, there}, front, nodes, plan) do
+    home = node(address.machine)
+
+    cond do
+      home != node() and home not in nodes ->
+        shard(front, {:delete, key, address})
+        :lost
+
+      owner.node != plan.me ->
+        give(entry, owner, there, front, plan)
+
+      home != node() ->
+        bring(entry, front, plan)
+
+      true ->
+        :here
+    end
+  end
+
+  defp give({key, address} = entry, owner, there, front, plan) do
+    {figure, put} =
+      case Mote.move(address, owner.machine, opts(plan)) do
+        {:ok, moved} -> {:moved, moved}
+        {:error, %{context: %{why: :sink}}} -> {:ended, nil}
+        # It is reached where it is, and tried again when the members change.
+        {:error, %{reason: reason}} when reason not in [:noconnection, :machine_down] -> {:stayed, address}
+        {:error, error} -> raise error
+      end
+
+    case put && Mote.ask!(there, {:put, plan.view, key, put}, @patience) do
+      :other_view ->
+        replace(entry, put, front)
+        :later
+
+      taken ->
+        shard(front, {:delete, key, address})
+        if match?({:taken, _}, taken), do: :merged, else: figure
+    end
+  end
+
+  defp replace({key, address}, by, front) do
+    shard(front, {:delete, key, address})
+    shard(front, {:put, key, by})
+  end
+
+  # An actor that could not move before.
+  defp bring({_, address} = entry, front, plan) do
+    case Mote.move(address, plan.machine, opts(plan)) do
+      {:ok, moved} ->
+        replace(entry, moved, front)
+        :moved
+
+      {:error, _} ->
+        :stayed
+    end
+  end
+
+  defp opts(%{sponsor: nil}), do: [timeout: @patience]
+  defp opts(%{sponsor: sponsor}), do: [timeout: @patience, sponsor: sponsor]
+end

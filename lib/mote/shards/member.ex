@@ -1,0 +1,336 @@
+defmodule Mote.Shards.Member do
+  # The process of one node that makes it a member: finds the others, tells the fronts who they are, and has given away what is
+  # not this node's any more. What it is told by whom, and when, is decided in view.ex.
+  #
+  # Messages do not go through it: whoever sends by key looks in a table, and sends to a front.
+  @moduledoc false
+
+  use GenServer
+
+  require Logger
+
+  alias Mote.Directory
+  alias Mote.Shards.{Front, Handover, View}
+  alias Mote.Shards.Rule.Plain
+
+  # Milliseconds until it looks again who is there, and asks again who has not answered.
+  @look 500
+
+  # Milliseconds for which a member that leaves waits for the others.
+  @farewell 10_000
+
+  @scope Mote.Shards
+
+  @spec start_link(keyword) :: GenServer.on_start()
+  def start_link(opts), do: GenServer.start_link(__MODULE__, opts, name: opts[:name])
+
+  @doc "What senders need: `{view, [{seed, fronts}]}`, and this node's directory; `nil` if there is none of that name."
+  @spec routes(atom) :: {integer, [{non_neg_integer, Directory.t()}], Directory.t()} | nil
+  def routes(name), do: :persistent_term.get({Mote.Shards, name}, nil)
+
+  @impl GenServer
+  def init(opts) do
+    Process.flag(:trap_exit, true)
+    name = opts[:name]
+    machine = Mote.machine(opts[:machine])
+    down = Mote.monitor(machine)
+    at = opts |> Keyword.take([:shards, :sponsor]) |> Keyword.put_new(:shards, 64)
+    directory = Directory.start(machine, opts[:start], at)
+    me = {node(), self()}
+
+    state = %{
+      name: name,
+      sponsor: opts[:sponsor],
+      machine: machine,
+      down: down,
+      directory: directory,
+      fronts: fronts(machine, directory, me, opts[:sponsor]),
+      # What the others have said of themselves, and their monitors; which of them leave.
+      others: %{},
+      leaving: [],
+      view: View.new(me),
+      worker: nil
+    }
+
+    # Until it knows who is there, its own fronts keep what comes.
+    routes = [{Plain.seed(node()), %Directory{shards: state.fronts}}]
+    :persistent_term.put({Mote.Shards, name}, {-1, routes, directory})
+    {:ok, state, {:continue, :join}}
+  rescue
+    error in Mote.Error -> {:stop, error}
+  end
+
+  # One for each shard. Nobody is a member yet: so they keep what comes.
+  defp fronts(machine, %{shards: shards}, {node, _}, sponsor) do
+    seed = Plain.seed(node)
+
+    behaviours =
+      for shard <- Tuple.to_list(shards), do: Front.front(shard, -1, seed, [{seed, nil}], :never, [])
+
+    opts = if sponsor, do: [sponsor: sponsor], else: []
+    machine |> Mote.create_many(behaviours, opts) |> List.to_tuple()
+  end
+
+  # The group of this node may not have heard of the others' yet: so they are asked themselves.
+  @impl GenServer
+  def handle_continue(:join, state) do
+    scope()
+    :ok = :pg.join(@scope, state.name, self())
+
+    there =
+      Node.list()
+      |> :erpc.multicall(:pg, :get_local_members, [@scope, state.name], 5_000)
+      |> Enum.flat_map(fn
+        {:ok, pids} -> pids
+        _ -> []
+      end)
+
+    Process.send_after(self(), :look, @look)
+    for pid <- there, do: send(pid, {:mote_shards_hello, self(), about(state), true})
+    # The first one has nobody to wait for; others change with the first hello.
+    state = Enum.reduce(there, state, &watch(&2, &1))
+    {:noreply, if(there == [], do: changed(state), else: state)}
+  end
+
+  defp scope do
+    child = %{id: @scope, start: {:pg, :start_link, [@scope]}}
+
+    case DynamicSupervisor.start_child(Mote.Far.Supervisor, child) do
+      {:ok, _} -> :ok
+      {:error, {:already_started, _}} -> :ok
+    end
+  end
+
+  defp about(%{machine: machine, fronts: fronts}), do: %{machine: machine.pid, fronts: fronts}
+
+  # -- who is there --------------------------------------------------------------------------------------------
+
+  @impl GenServer
+  def handle_info({:mote_shards_hello, pid, about, answer?}, state) when is_pid(pid) do
+    state = watch(state, pid)
+    if answer?, do: send(pid, {:mote_shards_hello, self(), about(state), false})
+
+    if tuple_size(about.fronts) == tuple_size(state.fronts) do
+      {:noreply, state |> put_in([:others, pid, :about], about) |> changed()}
+    else
+      Logger.error(
+        "#{inspect(state.name)} on #{node(pid)} has #{tuple_size(about.fronts)} shards, and #{tuple_size(state.fronts)} " <>
+          "on #{node()}: it is no member here"
+      )
+
+      {:noreply, state}
+    end
+  end
+
+  def handle_info({:mote_shards_leaving, pid}, state) when is_map_key(state.others, pid),
+    do: {:noreply, changed(%{state | leaving: [pid | state.leaving]})}
+
+  def handle_info({:mote_shards_ask, member, id, round}, state),
+    do: {:noreply, step(state, View.asked(state.view, member, id, round))}
+
+  def handle_info({:mote_shards_ack, member, id, round}, state),
+    do: {:noreply, step(state, View.acked(state.view, member, id, round))}
+
+  def handle_info(:look, state) do
+    Process.send_after(self(), :look, @look)
+
+    for pid <- :pg.get_members(@scope, state.name), pid != self(), not is_map_key(state.others, pid) do
+      send(pid, {:mote_shards_hello, self(), about(state), true})
+    end
+
+    effects(state, View.missing(state.view))
+    {:noreply, state}
+  end
+
+  def handle_info({:DOWN, down, :process, _, _}, %{down: down} = state),
+    do: {:stop, {:shutdown, :machine_down}, state}
+
+  def handle_info({:DOWN, ref, :process, _, {:handed, id, figures}}, %{worker: {_, ref, id}} = state),
+    do: {:noreply, handed(state, id, figures)}
+
+  # It has failed, or there are other members by now: from the beginning.
+  def handle_info({:DOWN, ref, :process, _, _}, %{worker: {_, ref, _}} = state),
+    do: {:noreply, hand_over(%{state | worker: nil})}
+
+  def handle_info({:DOWN, _, :process, pid, _}, state) when is_map_key(state.others, pid) do
+    {%{about: about}, others} = Map.pop!(state.others, pid)
+    left? = pid in state.leaving
+    if about && not left?, do: tell(state, :down, %{system_time: System.system_time()}, %{node: node(pid)})
+    {:noreply, changed(%{state | others: others, leaving: List.delete(state.leaving, pid)})}
+  end
+
+  def handle_info({:EXIT, _pid, reason}, state) when reason != :normal, do: {:stop, reason, state}
+  def handle_info({:EXIT, _pid, :normal}, state), do: {:noreply, state}
+
+  @impl GenServer
+  def handle_call(:settled?, _from, state), do: {:reply, state.view.settled? and state.worker == nil, state}
+
+  use Mote.Internal.Stray
+
+  defp who(%{name: name}), do: "shards #{inspect(name)}"
+
+  defp watch(state, pid) do
+    case state.others do
+      %{^pid => _} -> state
+      _ -> put_in(state.others[pid], %{about: nil, monitor: Process.monitor(pid)})
+    end
+  end
+
+  # -- what follows --------------------------------------------------------------------------------------------
+
+  # Those that have not said hello yet are no members: but nobody is settled who has heard of them only.
+  defp changed(state) do
+    known = for {pid, %{about: about}} when about != nil <- state.others, do: {node(pid), pid}
+    unknown? = state.view.members == [] and map_size(state.others) > length(known)
+    leaving = for pid <- state.leaving, do: {node(pid), pid}
+
+    if unknown?,
+      do: state,
+      else: step(state, View.change(state.view, [state.view.me | known], leaving))
+  end
+
+  defp step(state, {view, effects}), do: effects(%{state | view: view}, effects)
+
+  defp effects(state, effects), do: Enum.reduce(effects, state, &effect/2)
+
+  defp effect(:view, state) do
+    :persistent_term.put({Mote.Shards, state.name}, routes_of(state))
+    hand_over(state)
+  end
+
+  defp effect({:ask, {_, pid}, id, round}, state),
+    do: say(state, pid, {:mote_shards_ask, state.view.me, id, round})
+
+  defp effect({:ack, {_, pid}, id, round}, state),
+    do: say(state, pid, {:mote_shards_ack, state.view.me, id, round})
+
+  defp effect(:settled, state) do
+    # A worker tells them otherwise as soon as it is done.
+    if state.worker == nil, do: tell_fronts(state)
+    nodes = for {_, {node, _}} <- View.owners(state.view), do: node
+    tell(state, :settled, %{system_time: System.system_time(), members: length(nodes)}, %{nodes: nodes})
+    state
+  end
+
+  defp say(state, pid, message) do
+    send(pid, message)
+    state
+  end
+
+  defp tell(state, event, measurements, metadata),
+    do: :telemetry.execute([:mote, :shards, event], measurements, Map.put(metadata, :name, state.name))
+
+  defp routes_of(state) do
+    routes =
+      for {seed, {_, pid}} <- View.owners(state.view),
+          do: {seed, %Directory{shards: fronts_of(state, pid)}}
+
+    {state.view.id, routes, state.directory}
+  end
+
+  defp fronts_of(state, pid) when pid == self(), do: state.fronts
+  defp fronts_of(state, pid), do: state.others[pid].about.fronts
+
+  defp machine_of(state, pid) when pid == self(), do: state.machine.pid
+  defp machine_of(state, pid), do: state.others[pid].about.machine
+
+  # The worker of earlier members goes on to the end of its actor; then another one begins.
+  defp hand_over(%{worker: {enough, _, _}} = state) do
+    :atomics.put(enough, 1, 1)
+    state
+  end
+
+  defp hand_over(state) do
+    plan = plan(state)
+    {_pid, ref} = spawn_monitor(fn -> exit({:handed, plan.view, Handover.run(plan)}) end)
+    %{state | worker: {plan.enough, ref, plan.view}}
+  end
+
+  defp plan(state) do
+    %{
+      view: state.view.id,
+      enough: :atomics.new(1, []),
+      me: elem(state.view.me, 0),
+      since: since(state.view),
+      fronts: state.fronts,
+      sponsor: state.sponsor,
+      machine: state.machine,
+      members:
+        for {seed, {node, pid}} <- View.owners(state.view) do
+          {seed, %{node: node, fronts: fronts_of(state, pid), machine: machine_of(state, pid)}}
+        end
+    }
+  end
+
+  defp since(%{since: since}) when is_atom(since), do: since
+  defp since(%{since: views}), do: for(view <- views, do: for({seed, _} <- view, do: {seed, nil}))
+
+  defp handed(%{view: %{id: id}} = state, id, figures) do
+    tell(state, :handed, figures, %{node: node()})
+    state = %{state | worker: nil}
+    # Everybody may have answered meanwhile.
+    if state.view.settled?, do: tell_fronts(state)
+    step(state, View.handed(state.view, id))
+  end
+
+  defp handed(state, _earlier, _figures), do: hand_over(%{state | worker: nil})
+
+  # If the machine has ended, this process is told in a moment.
+  defp tell_fronts(state) do
+    state |> plan() |> Handover.tell_fronts()
+  rescue
+    error in Mote.Error -> if error.reason == :machine_down, do: :ok, else: reraise(error, __STACKTRACE__)
+  end
+
+  # -- leaving -------------------------------------------------------------------------------------------------
+
+  # All others know that it leaves, and then that it has given everything away.
+  @impl GenServer
+  def terminate(_reason, %{name: name} = state) do
+    :pg.leave(@scope, name, self())
+
+    if map_size(state.others) > length(state.leaving) and Process.alive?(state.machine.pid) do
+      for {pid, _} <- state.others, do: send(pid, {:mote_shards_leaving, self()})
+      state = changed(%{state | leaving: [self() | state.leaving]})
+      farewell(state, map_size(state.others), System.monotonic_time(:millisecond) + @farewell)
+    end
+
+    :persistent_term.erase({Mote.Shards, name})
+  end
+
+  defp farewell(_state, 0, _until), do: :ok
+
+  defp farewell(state, left, until) do
+    receive do
+      {:mote_shards_ask, member, id, round} ->
+        answered(state, View.asked(state.view, member, id, round), left, until)
+
+      {:DOWN, ref, :process, _, {:handed, id, _}} when ref == elem(state.worker, 1) and id == state.view.id ->
+        answered(%{state | worker: nil}, View.handed(state.view, id), left, until)
+
+      {:DOWN, ref, :process, _, _} when ref == elem(state.worker, 1) ->
+        farewell(hand_over(%{state | worker: nil}), left, until)
+
+      {:mote_shards_leaving, pid} when is_map_key(state.others, pid) ->
+        further(changed(%{state | leaving: [pid | state.leaving]}), left, until)
+
+      {:DOWN, ref, :process, _, _} when ref == state.down ->
+        :ok
+
+      {:DOWN, _, :process, pid, _} when is_map_key(state.others, pid) ->
+        others = Map.delete(state.others, pid)
+        further(changed(%{state | others: others, leaving: List.delete(state.leaving, pid)}), left - 1, until)
+    after
+      max(until - System.monotonic_time(:millisecond), 0) -> :ok
+    end
+  end
+
+  # Unless nobody is left to give anything to.
+  defp further(state, left, until),
+    do: if(View.owners(state.view) == [], do: :ok, else: farewell(state, left, until))
+
+  defp answered(state, {_, effects} = stepped, left, until) do
+    state = step(state, stepped)
+    farewell(state, left - Enum.count(effects, &match?({:ack, _, _, _}, &1)), until)
+  end
+end

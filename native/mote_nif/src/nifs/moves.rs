@@ -1,0 +1,33 @@
+//! Actors that leave for other machines: lib/mote/move.ex.
+use crate::enter::create::BehaviourParts;
+use crate::enter::moving::{self, HoldParts};
+use rustler::{Env, Term};
+
+/// Holds an actor between two turns, as `hold` says, its behaviour meanwhile and the number of who holds it. The answer
+/// is what it was, a `Mote.Behaviour`, or a word that says why it stays.
+#[rustler::nif]
+fn actor_hold<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    hold: HoldParts,
+    tag: Term<'a>,
+) -> Term<'a> {
+    moving::hold(env, machine, key, hold, tag)
+}
+
+/// Lets an actor go on that is held so: as `next`, with those captures, or as what it was if `next` is `nil`. The answer is `:ok` or
+/// a word.
+#[rustler::nif]
+fn actor_go_on<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    hold: HoldParts,
+    next: Option<BehaviourParts>,
+    captures: Term<'a>,
+    tag: Term<'a>,
+) -> Term<'a> {
+    let next = next.map(|next| (next, captures));
+    moving::go_on(env, (machine, key), hold, next, tag)
+}

@@ -1,0 +1,99 @@
+defmodule Mote.FarMoveTest do
+  # Actors that move from node to node.
+  use ExUnit.Case, async: true
+
+  import Mote.Eventually
+  import Mote.FarRig, only: [at: 2, at: 3]
+
+  alias Mote.{Actors, Error, FarRig, Mesh, TwoNodes}
+  alias Mote.FarRig.Behaviours
+
+  @moduletag skip: Mesh.missing()
+
+  setup_all do
+    {:ok, [{home, home_node}, {away, away_node}]} = Mesh.start(["home", "away"])
+    :ok = at(home, :machine, [Home])
+    :ok = at(away, :machine, [Away])
+    %{home: home, home_node: home_node, away: away, away_node: away_node}
+  end
+
+  defp heard(peer, listener, count), do: :peer.call(peer, TwoNodes, :heard, [listener, count], 90_000)
+
+  test "an actor moves to another node; both addresses are of use on both", context do
+    keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
+    assert at(context.home, :ask, [keeping, {:keep, :one}]) == {:ok, :ok}
+    {:ok, moved} = at(context.home, :move_and_hold, [keeping, {Away, context.away_node}])
+    assert node(moved.machine) == context.away_node
+    assert at(context.away, :ask, [moved, :count]) == {:ok, 1}
+    assert at(context.away, :ask, [keeping, {:keep, :two}]) == {:ok, :ok}
+    assert at(context.home, :ask, [moved, :count]) == {:ok, 2}
+    assert at(context.home, :ask, [keeping, :count]) == {:ok, 2}
+
+    # And back, by a process of the node where it was, to the old machine.
+    {:ok, back} = at(context.home, :move_and_hold, [moved, Home])
+    assert node(back.machine) == context.home_node
+    for address <- [keeping, moved, back], do: assert(at(context.away, :ask, [address, :count]) == {:ok, 2})
+  end
+
+  test "what is captured is counted on its way, and stays alive", context do
+    kept = at(context.home, :create, [Home, Actors.echo()])
+    keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
+    :ok = at(context.home, :give, [keeping, kept])
+    {:ok, moved} = at(context.home, :move_and_hold, [keeping, {Away, context.away_node}])
+    at(context.home, :collect, [Home])
+    assert at(context.away, :ask, [moved, :count]) == {:ok, 1}
+    assert at(context.home, :nodes)[context.away_node].listed > 0
+  end
+
+  test "what waits follows in order", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    passing = at(context.home, :create, [Home, Behaviours.passing(address, 0)])
+    :ok = at(context.home, :numbers_while_moving, [passing, {Away, context.away_node}, 5_000])
+    :ok = at(context.away, :numbers, [passing, 10])
+    heard = heard(context.home, listener, 5_110)
+    assert length(heard) == 5_110
+    assert Enum.map(heard, &elem(&1, 0)) == Enum.to_list(0..5_109)
+    assert heard |> Enum.take(5_100) |> Enum.map(&elem(&1, 1)) == Enum.to_list(1..5_100)
+  end
+
+  test "an actor that cannot move is what it was", context do
+    keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
+
+    for {machine, reason} <- [
+          {{Nobody, context.away_node}, :machine_down},
+          {{Away, Mesh.nowhere()}, :noconnection}
+        ] do
+      assert {:error, %Error{reason: ^reason}} = at(context.home, :move, [keeping, machine])
+      assert at(context.away, :ask, [keeping, {:keep, machine}]) == {:ok, :ok}
+    end
+
+    # Code that is on one node only.
+    only = at(context.home, :create_of_new_module, [Home])
+
+    assert {:error, %Error{reason: :undefined_behaviour} = error} =
+             at(context.home, :move, [only, {Away, context.away_node}])
+
+    assert error.message =~ "#{context.away_node}"
+    assert at(context.home, :ask, [only, :read]) == {:ok, 1}
+    assert at(context.away, :ask, [keeping, :count]) == {:ok, 2}
+    # Asked for from the other node, too.
+    assert {:error, %Error{reason: :machine_down}} = at(context.away, :move, [keeping, Nobody])
+    nowhere = FarRig.address_of(Mesh.nowhere())
+    assert {:error, %Error{reason: :noconnection}} = at(context.away, :move, [nowhere, Away])
+  end
+
+  test "an answer that is lost with the courier that was to bring it is an error, and not waited for",
+       context do
+    making = at(context.home, :create, [Home, Behaviours.making()])
+    keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
+
+    for {function, args} <- [ask: [making, 3], move: [keeping, {Home, context.home_node}]] do
+      # The connection of the round before has ended.
+      assert eventually(fn -> at(context.away, :ask, [keeping, :count]) == {:ok, 0} end)
+      :ok = at(context.home, :hold_courier, [context.away_node])
+      answer = Task.async(fn -> at(context.away, function, args) end)
+      :ok = at(context.home, :end_courier, [context.away_node])
+      assert {:error, %Error{reason: :noconnection}} = Task.await(answer, 120_000)
+    end
+  end
+end

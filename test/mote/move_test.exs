@@ -1,0 +1,327 @@
+defmodule Mote.MoveTest do
+  # Actors that move from machine to machine of one node. Between nodes: far_move_test.exs.
+  use ExUnit.Case, async: true
+
+  import Mote.Eventually
+  import Mote.Processes
+
+  alias Mote.{Actors, Error, Library, Native}
+  alias Mote.Machine.Question
+  alias Mote.Move.Ways
+
+  defmodule Behaviours do
+    @moduledoc false
+    use Mote.Behaviour
+
+    # Counts the messages that come, and passes each on with its number.
+    defactor numbering(to, n) do
+      {customer, :count} ->
+        send customer, n
+
+      message ->
+        send to, {n, message}
+        become n: n + 1
+    end
+
+    # Tells so much in a turn that it is left to the postman.
+    defactor telling(to, n) do
+      :tell ->
+        for k <- 1..20, do: send(to, {:told, n, k})
+        become n: n + 1
+    end
+
+    # Keeps what comes until it is opened.
+    defactor closed(to) do
+      :open -> become numbering(to, 0)
+      _ -> stash()
+    end
+
+    defactor slow(to, n) do
+      {:spin, times} ->
+        send to, Enum.sum(for(i <- 1..times, do: rem(i, 7)))
+        become n: n + 1
+    end
+
+    defactor captures(a, b, c, d) do
+      {customer, :all} -> send customer, {a, b, c, d}
+      {:set, x} -> become a: x
+    end
+
+    defactor nothing() do
+      {customer, :ping} -> send customer, :pong
+      :end -> become sink()
+    end
+
+    defactor blocking(n), beam: true do
+      {customer, {:block, pid}} ->
+        Kernel.send(pid, {:blocks, self()})
+
+        receive do
+          :go_on -> :ok
+        end
+
+        send customer, n
+        become n: n + 1
+
+      {customer, :read} ->
+        send customer, n
+    end
+  end
+
+  setup do
+    threads = [sponsors: [main: [threads: 2], blocking: [beam: true]]]
+    {:ok, one} = Mote.start_link()
+    {:ok, two} = Mote.start_link(threads)
+    {:ok, three} = Mote.start_link(threads)
+    %{one: one, two: two, three: three}
+  end
+
+  test "behaviour and captures go along, of any number and kind", %{one: one, two: two} do
+    here = Mote.create(one, Actors.echo())
+    big = Enum.to_list(1..20_000)
+
+    for captures <- [
+          {1, :two, "three", 4.5},
+          {big, %{self() => [big], a: here}, String.duplicate("long", 10_000), {}},
+          {nil, [], make_ref(), fn -> 1 end}
+        ] do
+      {a, b, c, d} = captures
+      actor = Mote.create(one, Behaviours.captures(a, b, c, d))
+      assert {:ok, moved} = Mote.move(actor, two)
+      assert Mote.ask!(moved, :all) == captures
+      assert Mote.ask!(actor, :all) == captures
+      Mote.send(actor, {:set, :new})
+      assert elem(Mote.ask!(actor, :all), 0) == :new
+      assert Mote.info(moved).machine == two
+    end
+
+    nothing = Mote.create(one, Behaviours.nothing())
+    assert {:ok, moved} = Mote.move(nothing, two)
+    assert {Mote.ask!(moved, :ping), Mote.ask!(nothing, :ping)} == {:pong, :pong}
+  end
+
+  test "an actor that moves again leaves a chain; a move of its old address moves it", context do
+    counter = Mote.create(context.one, Library.counter(0))
+    {:ok, second} = Mote.move(counter, context.two)
+    {:ok, third} = Mote.move(second, context.three)
+
+    for {address, n} <- [{counter, 1}, {second, 2}, {third, 3}],
+        do: assert(Mote.ask!(address, {:add, 1}) == n)
+
+    assert {:ok, fourth} = Mote.move(counter, context.one)
+    assert Mote.info(fourth).machine == context.one
+    assert Mote.ask!(third, {:add, 1}) == 4
+    assert Mote.ask!(fourth, :read) == 4
+    # And to the machine where it is.
+    assert {:ok, fifth} = Mote.move(fourth, context.one)
+    assert Mote.ask!(fifth, :read) == 4
+  end
+
+  test "what waits follows in order; nothing is lost or doubled, whoever sends meanwhile", context do
+    for from <- [context.one, context.two], to <- [context.three, context.one] do
+      actor = Mote.create(from, Behaviours.numbering(self(), 0))
+      parent = self()
+
+      senders =
+        for s <- 1..3 do
+          spawn_link(fn ->
+            for n <- 1..2_000, do: Mote.send(actor, {s, n})
+            send(parent, {:sent, s})
+          end)
+        end
+
+      for n <- 1..2_000, do: Mote.send(actor, {:own, n})
+      assert {:ok, moved} = Mote.move(actor, to)
+      for n <- 2_001..2_100, do: Mote.send(moved, {:own, n})
+      for s <- 1..3, do: assert_receive({:sent, ^s}, 60_000)
+      assert length(senders) == 3
+      assert eventually(fn -> Mote.ask!(actor, :count) == 8_100 end)
+      got = for _ <- 1..8_100, do: assert_receive({n, {_, _}} when is_integer(n), 60_000)
+      assert Enum.map(got, &elem(&1, 0)) == Enum.to_list(0..8_099)
+
+      for {who, count} <- [{1, 2_000}, {2, 2_000}, {3, 2_000}, {:own, 2_100}] do
+        assert for({_, {^who, n}} <- got, do: n) == Enum.to_list(1..count)
+      end
+    end
+  end
+
+  test "what it has sent to a process before comes before what it sends from there", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.telling(self(), 0))
+    postman = postman(one)
+    :ok = :sys.suspend(postman)
+    for _ <- 1..10, do: Mote.send(actor, :tell)
+    # An actor is held before what is queued for it.
+    assert eventually(fn -> Native.machine_info(actor.machine).mail > 0 end)
+    move = Task.async(fn -> Mote.move(actor, two) end)
+    for _ <- 1..10, do: Mote.send(actor, :tell)
+    assert Task.yield(move, 100) == nil
+    :ok = :sys.resume(postman)
+    assert {:ok, _moved} = Task.await(move, 60_000)
+    got = for _ <- 1..400, do: assert_receive({:told, _, _}, 60_000)
+    assert got == for(n <- 0..19, k <- 1..20, do: {:told, n, k})
+  end
+
+  test "what it has stashed goes along", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.closed(self()))
+    for n <- 1..3, do: Mote.send(actor, n)
+    assert {:ok, moved} = Mote.move(actor, two)
+    Mote.send(moved, 4)
+    Mote.send(moved, :open)
+    for n <- 1..4, do: assert_receive({index, ^n} when index == n - 1, 60_000)
+  end
+
+  test "an actor that does not move is what it was, and what came meanwhile is done", context do
+    actor = Mote.create(context.one, Behaviours.numbering(self(), 0))
+    Mote.send(actor, :first)
+    {:ok, down} = Mote.start_link()
+    Mote.stop(down)
+
+    for nowhere <- [down, NoSuchMachine, {NoSuchMachine, node()}] do
+      assert {:error, %Error{reason: :machine_down}} = Mote.move(actor, nowhere)
+    end
+
+    assert {:error, %Error{reason: :unknown_sponsor}} = Mote.move(actor, context.two, sponsor: :none)
+    assert_raise ArgumentError, fn -> Mote.move(actor, "no machine") end
+    Mote.send(actor, :second)
+    assert_receive {0, :first}
+    assert_receive {1, :second}
+    assert %{behaviour: %{module: Behaviours, name: :numbering}} = Mote.info(actor)
+  end
+
+  test "memory that the other machine does not have leaves it where it is", %{one: one} do
+    {:ok, small} = Mote.start_link(memory: 16 * 1024 * 1024)
+    large = Enum.to_list(1..3_000_000)
+    actor = Mote.create(one, Behaviours.captures(large, 2, 3, 4))
+    assert {:error, %Error{reason: :no_memory}} = Mote.move(actor, small)
+    assert elem(Mote.ask!(actor, :all), 1) == 2
+  end
+
+  test "why an actor cannot move is said", context do
+    assert {:error, %Error{reason: :not_movable, context: %{why: :safe}}} =
+             Mote.move(Mote.create(context.one, Actors.echo()), context.two)
+
+    ended = Mote.create(context.one, Behaviours.nothing())
+    Mote.send(ended, :end)
+    Mote.drain(context.one, 60_000)
+    assert {:error, %Error{reason: :not_movable, context: %{why: :sink}}} = Mote.move(ended, context.two)
+
+    blocking = Mote.create(context.two, Behaviours.blocking(7), sponsor: :blocking)
+    ask = Mote.async(blocking, {:block, self()})
+    assert_receive {:blocks, _worker}, 60_000
+
+    assert {:error, %Error{reason: :not_movable, context: %{why: :busy}} = error} =
+             Mote.move(blocking, context.three, sponsor: :blocking)
+
+    assert error.message =~ "in the middle"
+    Mote.ignore(ask)
+  end
+
+  test "an actor of a beam sponsor moves between its turns, to a sponsor of that kind", context do
+    blocking = Mote.create(context.two, Behaviours.blocking(7), sponsor: :blocking)
+    assert {:error, %Error{reason: :beam_only}} = Mote.move(blocking, context.three)
+    assert Mote.ask!(blocking, :read) == 7
+    assert {:ok, moved} = Mote.move(blocking, context.three, sponsor: :blocking)
+    assert {Mote.ask!(blocking, :read), Mote.ask!(moved, :read)} == {7, 7}
+  end
+
+  test "a turn that takes long is waited for, so long; then nothing has happened", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.slow(self(), 0))
+    Mote.send(actor, {:spin, 2_000_000})
+    assert {:error, %Error{reason: :timeout}} = Mote.move(actor, two, timeout: 0)
+    assert_receive sum when is_integer(sum), 60_000
+    assert %{behaviour: %{name: :slow, captures: {_, 1}}} = Mote.info(actor)
+    assert {:ok, _} = Mote.move(actor, two)
+  end
+
+  test "a move that has given up waiting leaves the actor answering, and able to move", %{one: one, two: two} do
+    actor = give_up(Mote.create(one, Behaviours.slow(self(), 0)), [two, one])
+    assert {:ok, moved} = Mote.move(actor, two, timeout: 60_000)
+    Mote.send(actor, {:spin, 1})
+    Mote.send(moved, {:spin, 2})
+    for sum <- [1, 3], do: assert_receive(^sum, 60_000)
+  end
+
+  # A turn that runs may end before anybody gives up waiting for it: then the actor has moved, and the next turn is tried.
+  defp give_up(actor, [to, other]) do
+    Mote.send(actor, {:spin, 2_000_000})
+
+    case Mote.move(actor, to, timeout: 0) do
+      {:error, %Error{reason: :timeout}} -> actor
+      {:ok, moved} -> give_up(moved, [other, to])
+    end
+  end
+
+  test "an actor that is held goes on for the move that holds it only", %{one: one} do
+    actor = Mote.create(one, Library.counter(1))
+    held = {Ways, :held, Ways.__mote__(:hash)}
+    :ok = Mote.Machine.Loader.load(actor.machine, Ways)
+    put = &Question.put(actor.machine, 60_000, [address: actor], &1)
+    hold = fn holder -> put.(&Native.actor_hold(actor.machine, actor.key, {held, holder}, &1)) end
+    back = fn holder -> put.(&Native.actor_go_on(actor.machine, actor.key, {held, holder}, nil, {}, &1)) end
+    assert {:ok, %Mote.Behaviour{captures: {1}}} = hold.(5)
+    assert hold.(6) == {:ok, :held}
+    assert {:error, %Error{reason: :not_movable, context: %{why: :held}}} = Mote.move(actor, one)
+    assert back.(6) == {:ok, :not_held}
+    asked = Mote.async(actor, :read)
+    assert back.(5) == {:ok, :ok}
+    assert back.(5) == {:ok, :not_held}
+    assert Mote.await(asked, 60_000) == 1
+  end
+
+  test "an actor moves while both machines collect", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.captures(0, [self()], %{}, {}))
+    machines = Stream.cycle([two, one])
+
+    collecting = spawn_link(fn -> Enum.each(Stream.cycle([one, two]), fn machine -> Mote.gc(machine) end) end)
+
+    last =
+      Enum.reduce(Enum.take(machines, 30), actor, fn machine, address ->
+        Mote.send(address, {:set, for(n <- 1..1_000, do: {n, "#{n}"})})
+        assert {:ok, moved} = Mote.move(address, machine)
+        moved
+      end)
+
+    assert length(elem(Mote.ask!(last, :all), 0)) == 1_000
+    assert elem(Mote.ask!(actor, :all), 1) == [self()]
+    Process.unlink(collecting)
+    Process.exit(collecting, :kill)
+  end
+
+  test "nothing is lost or doubled in any order of turns, however often it moves", %{three: three} do
+    for seed <- 1..40 do
+      {:ok, seeded} = Mote.start_link(schedule: {:seeded, seed}, sponsors: [main: [threads: 2], other: []])
+      actor = Mote.create(seeded, Behaviours.numbering(self(), 0))
+      for n <- 1..30, do: Mote.send(actor, n, sponsor: Enum.at([:main, :other], rem(div(n, seed), 2)))
+      to = if rem(seed, 2) == 0, do: three, else: seeded
+      {:ok, second} = Mote.move(actor, to)
+      for n <- 31..40, do: Mote.send(second, n)
+      {:ok, third} = Mote.move(second, seeded, sponsor: :other)
+      for n <- 41..50, do: Mote.send(third, n)
+      assert eventually(fn -> Mote.ask!(actor, :count) == 50 end)
+      got = for index <- 0..49, do: assert_receive({^index, _}, 60_000)
+      assert Enum.sort(for {_, n} <- got, do: n) == Enum.to_list(1..50)
+      assert got |> Enum.drop(30) |> Enum.map(&elem(&1, 1)) == Enum.to_list(31..50)
+      Mote.stop(seeded)
+    end
+  end
+
+  test "an actor of a paused machine moves; what waits comes when it goes on", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.numbering(self(), 0))
+    :ok = Mote.pause(one)
+    Mote.send(actor, :waits)
+    move = Task.async(fn -> Mote.move(actor, two, timeout: 60_000) end)
+    refute Task.yield(move, 50)
+    :ok = Mote.resume(one)
+    assert {:ok, moved} = Task.await(move, 60_000)
+    Mote.send(moved, :later)
+    assert_receive {0, :waits}, 60_000
+    assert_receive {1, :later}, 60_000
+  end
+
+  test "anything but an address and options is a mistake of the caller", %{one: one} do
+    assert_raise ArgumentError, ~r/address of an actor to move/, fn -> Mote.move(self(), one) end
+    actor = Mote.create(one, Behaviours.nothing())
+    assert_raise ArgumentError, fn -> Mote.move(actor, one, timeout: -1) end
+    assert_raise ArgumentError, fn -> Mote.move(actor, one, no: 1) end
+  end
+end

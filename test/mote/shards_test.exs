@@ -1,0 +1,151 @@
+defmodule Mote.ShardsTest do
+  # The rule, and one node. Several nodes: far_shards_test.exs; hundreds, without processes: shards_view_test.exs.
+  use ExUnit.Case, async: true
+  use ExUnitProperties
+
+  import Mote.Eventually
+
+  alias Mote.{Error, Shards}
+  alias Mote.Shards.Rule
+  alias Mote.Shards.Rule.Plain
+
+  doctest Mote.Shards
+
+  defmodule Users do
+    @moduledoc false
+    use Mote.Behaviour
+
+    defactor user(key, seen) do
+      {customer, :seen} ->
+        send customer, Enum.reverse(seen)
+
+      {customer, {:add, n}} ->
+        send customer, length(seen) + 1
+        become seen: [n | seen]
+
+      n ->
+        become seen: [n | seen]
+    end
+
+    defdirectory users() do
+      :none -> nil
+      key -> user(key, [])
+    end
+  end
+
+  describe "the rule" do
+    defp members(names), do: for(name <- Enum.sort(names), do: {Plain.seed(:"#{name}"), name})
+
+    defp names, do: uniq_list_of(integer(0..10_000), min_length: 2, max_length: 40)
+    defp hashes, do: list_of(integer(0..0xFFFFFFFF), length: 20)
+
+    property "moves only the keys of the member that goes, and gives a member that comes nothing but its own" do
+      check all([new | names] <- names(), hashes <- hashes()) do
+        before = members(names)
+        later = members([new | names])
+
+        for hash <- hashes do
+          {_, old} = Plain.owner(hash, before)
+          {_, now} = Plain.owner(hash, later)
+          assert now in [old, new]
+        end
+      end
+    end
+
+    property "is the same whoever asks, in Elixir and in behaviours" do
+      check all(names <- names(), hashes <- hashes()) do
+        for hash <- hashes do
+          members = members(names)
+          {_, owner} = Plain.owner(hash, members)
+          assert Plain.owner(hash, members(Enum.reverse(names))) |> elem(1) == owner
+          assert Rule.owner(hash, members) |> elem(1) == owner
+        end
+      end
+    end
+
+    test "spreads keys of all kinds evenly over any number of nodes" do
+      for count <- [2, 3, 20],
+          key <- [& &1, &"user #{&1}", &{:order, &1}, &(&1 * 1_000_003)] do
+        members = members(for n <- 1..count, do: "app@10.0.0.#{n}")
+        keys = count * 1_000
+        found = Enum.frequencies(for n <- 1..keys, do: elem(Plain.owner(Plain.hash(key.(n)), members), 1))
+        assert map_size(found) == count
+        # Five standard deviations and more.
+        for {_, n} <- found, do: assert(n in 820..1_180)
+      end
+    end
+
+    test "a node that comes takes its share" do
+      before = members(for n <- 1..9, do: "n#{n}")
+      later = members(for n <- 1..10, do: "n#{n}")
+
+      moved =
+        Enum.count(1..20_000, &(Plain.owner(Plain.hash(&1), before) != Plain.owner(Plain.hash(&1), later)))
+
+      assert moved in 1_800..2_200
+    end
+  end
+
+  describe "on one node" do
+    setup do
+      name = :"shards_#{System.unique_integer([:positive])}"
+      {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 2], other: []])
+      %{name: name, machine: machine}
+    end
+
+    test "is a directory", %{name: name, machine: machine} do
+      {:ok, _} =
+        Shards.start_link(name: name, machine: machine, start: Users.users(), shards: 4, sponsor: :other)
+
+      for n <- 1..50, key <- [1, "one", {:a, 1}, self(), nil], do: assert(:ok == Shards.send(name, key, n))
+
+      for key <- [1, "one", {:a, 1}, self(), nil],
+          do: assert(Shards.ask!(name, key, :seen) == Enum.to_list(1..50))
+
+      assert Shards.count(name) == 5
+      assert Shards.nodes(name) == [node()]
+      assert Shards.node(name, :any) == node()
+      assert eventually(fn -> Shards.settled?(name) end)
+      assert %Mote.Address{} = address = Shards.whereis(name, 1)
+      {_view, [{_seed, %{shards: fronts}}], _directory} = Shards.Member.routes(name)
+      assert Mote.info(elem(fronts, 0)).pinned == :other
+      assert Mote.ask!(address, {:add, 51}) == 51
+      assert Shards.whereis(name, 2) == nil
+    end
+
+    test "what is sent before it is settled waits, and comes in order", %{name: name, machine: machine} do
+      {:ok, pid} = Shards.start_link(name: name, machine: machine, start: Users.users(), shards: 2)
+      for n <- 1..200, do: Shards.send(name, rem(n, 3), n)
+      for key <- 0..2, do: assert(Shards.ask!(name, key, :seen) == for(n <- 1..200, rem(n, 3) == key, do: n))
+      Process.unlink(pid)
+      GenServer.stop(pid)
+      assert {:error, %Error{reason: :unknown_shards}} = Shards.send(name, 1, 1)
+    end
+
+    test "errors are named", %{name: name, machine: machine} do
+      assert {:error, %Error{reason: :unknown_shards}} = Shards.ask(name, 1, :seen)
+      assert_raise Error, fn -> Shards.nodes(name) end
+      {:ok, _} = Shards.start_link(name: name, machine: machine, start: Users.users())
+      assert {:error, %Error{reason: :unknown_key}} = Shards.ask(name, :none, :seen)
+      assert :ok = Shards.send(name, :none, 1)
+
+      for wrong <- [
+            [machine: machine, start: Users.users()],
+            [name: :x, start: Users.users()],
+            [name: :x, machine: machine],
+            [name: :x, machine: machine, start: Users.user(1, [])],
+            [name: :x, machine: machine, start: Users.users(), no: 1]
+          ] do
+        assert_raise ArgumentError, fn -> Shards.start_link(wrong) end
+      end
+    end
+
+    test "ends with its machine", %{name: name, machine: machine} do
+      Process.flag(:trap_exit, true)
+      {:ok, pid} = Shards.start_link(name: name, machine: machine, start: Users.users())
+      Mote.stop(machine)
+      assert_receive {:EXIT, ^pid, {:shutdown, :machine_down}}, 60_000
+      assert {:error, %Error{reason: :unknown_shards}} = Shards.send(name, 1, 1)
+    end
+  end
+end

@@ -1,0 +1,142 @@
+defmodule Mote.ShardsRig do
+  @moduledoc """
+  What tests of `Mote.Shards` do on each node.
+  """
+
+  alias Mote.Shards
+
+  defmodule Users do
+    @moduledoc "A user for each key, who keeps what comes."
+    use Mote.Behaviour
+
+    defactor user(key, seen) do
+      {customer, :seen} -> send customer, Enum.reverse(seen)
+      n -> become seen: [n | seen]
+    end
+
+    # Never becomes another one, so it cannot move.
+    defactor fixed() do
+      {customer, :seen} -> send customer, :fixed
+    end
+
+    defdirectory users() do
+      {:fixed, _} -> fixed()
+      key -> user(key, [])
+    end
+  end
+
+  @doc "Runs a function of this module on a node."
+  def at({peer, _node}, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
+
+  @doc "A machine, and a supervisor for shards, which stay."
+  def supervise do
+    caller = self()
+
+    spawn(fn ->
+      {:ok, _} =
+        Supervisor.start_link([{Mote, name: ShardsRig.Machine}],
+          strategy: :one_for_one,
+          name: ShardsRig.Supervisor
+        )
+
+      send(caller, :started)
+      Process.sleep(:infinity)
+    end)
+
+    receive do
+      :started -> :ok
+    end
+  end
+
+  @doc "Makes the node a member."
+  def start(name) do
+    shards = {Shards, name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8}
+    {:ok, _} = Supervisor.start_child(ShardsRig.Supervisor, shards)
+    :ok
+  end
+
+  @doc "Takes the node out of the shards, while its machine runs on; if it is a member."
+  def leave(name) do
+    with :ok <- Supervisor.terminate_child(ShardsRig.Supervisor, name),
+         do: Supervisor.delete_child(ShardsRig.Supervisor, name)
+  end
+
+  def settled?(name, count), do: length(Shards.nodes(name)) == count and Shards.settled?(name)
+
+  def send_all(name, keys, numbers) do
+    for n <- numbers, key <- keys, do: :ok = Shards.send(name, key, n)
+    :ok
+  end
+
+  @doc "Sends without an end, until `sent/1`, which says how many to each key."
+  def send_on(name, keys, as) do
+    pid = spawn(fn -> send_on(name, keys, as, 1) end)
+    Process.register(pid, as)
+    :ok
+  end
+
+  defp send_on(name, keys, as, n) do
+    for key <- keys, do: :ok = Shards.send(name, key, {as, n})
+
+    receive do
+      {:enough, from} -> send(from, {:sent, n})
+    after
+      1 -> send_on(name, keys, as, n + 1)
+    end
+  end
+
+  def sent(as) do
+    send(as, {:enough, self()})
+
+    receive do
+      {:sent, n} -> n
+    end
+  end
+
+  def seen(name, key), do: Shards.ask(name, key, :seen, 60_000)
+  def all_seen(name, keys), do: Map.new(keys, &{&1, Shards.ask!(name, &1, :seen, 60_000)})
+  def owners(name, keys), do: Map.new(keys, &{&1, Shards.node(name, &1)})
+  def count(name), do: Shards.count(name)
+  def nodes(name), do: Shards.nodes(name)
+
+  @doc "Keeps the events of shards until they are asked for."
+  def listen do
+    caller = self()
+
+    spawn(fn ->
+      Process.register(self(), ShardsRig.Listener)
+
+      for event <- [:settled, :handed, :down] do
+        :telemetry.attach({__MODULE__, event}, [:mote, :shards, event], &__MODULE__.heard/4, self())
+      end
+
+      send(caller, :listening)
+      listen([])
+    end)
+
+    receive do
+      :listening -> :ok
+    end
+  end
+
+  def heard(event, measurements, metadata, listener), do: send(listener, {event, measurements, metadata})
+
+  defp listen(heard) do
+    receive do
+      {:heard, from} ->
+        send(from, {:heard, Enum.reverse(heard)})
+        listen(heard)
+
+      event ->
+        listen([event | heard])
+    end
+  end
+
+  def events do
+    send(ShardsRig.Listener, {:heard, self()})
+
+    receive do
+      {:heard, heard} -> heard
+    end
+  end
+end
