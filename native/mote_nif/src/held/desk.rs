@@ -11,8 +11,9 @@ use crate::term::atoms::names;
 use crate::term::own_term::{Nursery, OwnTerm};
 use crate::term::send::send_as_nobody;
 use mote_vm::base::atom::Atom as VmAtom;
-use mote_vm::boundary::outbox::Charge;
+use mote_vm::boundary::outbox::{Charge, Letters};
 use mote_vm::boundary::places::{Found, Places, Summons, TakenTurn};
+use mote_vm::values::foreign::ForeignRef;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use rustler::types::atom::Atom;
@@ -30,6 +31,21 @@ pub struct About {
     pub free: bool,
 }
 
+/// The captures of a turn and its message.
+pub enum Given {
+    /// A letter for each, in that order.
+    Letters(Letters<Kept>),
+    /// `{captures, message}`
+    Term(OwnTerm),
+}
+
+/// A part of a letter that keeps something alive.
+pub enum Kept {
+    Foreign(ForeignRef),
+    /// The address of an actor, and the sponsor that it carries.
+    Address(Handle, Option<VmAtom>),
+}
+
 /// A turn that waits for a worker.
 pub struct Waiting {
     pub number: u64,
@@ -37,8 +53,7 @@ pub struct Waiting {
     pub version: u64,
     pub actor: Handle,
     pub since: Instant,
-    /// `{captures, message}`.
-    pub values: OwnTerm,
+    pub given: Given,
     pub _charge: Charge,
 }
 
@@ -82,13 +97,13 @@ pub struct Fetched {
     pub about: About,
     pub version: u64,
     pub actor: ResourceArc<Handle>,
-    pub values: OwnTerm,
+    pub given: Given,
 }
 
 /// One sponsor's desk: its places, with their lock, clocks and messages.
 pub struct Desk {
     state: Mutex<State>,
-    /// Where turns are written. Workers fetch them in their order, so those that are neighbours go together.
+    /// Where turns are written that are no letters. Workers fetch them in their order, so those that are neighbours go together.
     pub paper: Nursery,
 }
 
@@ -154,7 +169,7 @@ impl Desk {
                 version,
                 actor,
                 since,
-                values,
+                given,
                 _charge,
             } = turn;
             charge = Some(_charge);
@@ -175,7 +190,7 @@ impl Desk {
                     about,
                     version,
                     actor,
-                    values,
+                    given,
                 },
             }
         });

@@ -1,5 +1,6 @@
 //! Turns outside of the machine: how workers fetch them from a desk, and say how they have ended.
 use crate::codec::budget::Means;
+use crate::codec::given;
 use crate::enter::desk::{aborted_within, done_within, said};
 use crate::held::desk::DeskResource;
 use crate::held::handle::Handle;
@@ -51,7 +52,7 @@ fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
                 turn.version.encode(env),
                 turn.about.free.encode(env),
                 structs::address(env, &desk.machine, key, None),
-                turn.values.to(env),
+                given::read(env, &desk.machine, turn.given),
             ];
             make_tuple(env, &about)
         }

@@ -8,11 +8,11 @@ use crate::boundary::batch::{Batch, BatchLetters};
 use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::boundary::room::{InLine, Permit};
+use crate::boundary::turn_away::Ended;
 use crate::look::inspect;
 use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
-use crate::threads::thread;
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::foreign::Carrier;
 use crate::values::handles::{Held, Key, Target};
@@ -306,8 +306,14 @@ impl Machine {
         let Some(station) = self.stations().find(number as ThreadNumber) else {
             return false;
         };
-        let call = thread::task(move |thread| thread.turn_ended(number, outcome));
-        station.push(Entry::Task(call)).is_ok()
+        let ended = Box::new(Ended { number, outcome });
+        let Ok(wakes) = station.inbox.push(Entry::Ended(ended)) else {
+            return false;
+        };
+        if wakes {
+            self.end_in_place(&station);
+        }
+        true
     }
 
     /// A handle of an actor seen in a term. The caller owns it.

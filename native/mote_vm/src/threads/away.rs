@@ -12,7 +12,7 @@
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
-use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnAway};
+use crate::boundary::turn_away::{Effect, Effects, Ended, Outcome, TurnAway};
 use crate::threads::backlog::TurnBatch;
 use crate::threads::route::{actor, header};
 use crate::threads::thread::watched::See;
@@ -216,8 +216,15 @@ impl Dispatch {
         true
     }
 
+    /// Ends turns that were away and have ended, in their order, for as long as `may` says so of the next one.
+    pub(crate) fn end_turns(&mut self, may: impl Fn(&Ended) -> bool) {
+        while let Some(ended) = self.duties.ended.pop_front_if(|ended| may(ended)) {
+            self.turn_ended(ended.number, ended.outcome);
+        }
+    }
+
     /// A turn that was away has ended; its actor comes back.
-    pub(crate) fn turn_ended(&mut self, number: u64, outcome: Outcome) {
+    fn turn_ended(&mut self, number: u64, outcome: Outcome) {
         let away = self.away.as_mut();
         let Some(event) = away.and_then(|away| away.turns.remove(&number)) else {
             // Invariant 2; or the sponsor is removed, and this is another thread.

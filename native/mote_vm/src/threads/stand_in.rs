@@ -49,6 +49,8 @@ const MOST_FUEL: u64 = 512;
 const LEAST_FUEL: u64 = 64;
 /// How often it takes in what has come, and small turns each time.
 const ROUNDS: usize = 4;
+/// How often it begins anew for ends that have come while it was leaving.
+const TIMES: usize = 4;
 const BATCH: u64 = 32;
 /// Parts of terms that a turn may send to the outside, and bytes that count as one.
 const MOST_SENT: usize = 256;
@@ -86,7 +88,10 @@ impl Machine {
     /// much fuel each; otherwise the thread is awake or is woken. `answered` says whether the caller has what it waits
     /// for.
     pub(crate) fn stand_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) {
-        let stood_in = self.stood_in(station, fuel, answered, |_| Some(None));
+        let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
+        let stood_in = self.stood_in(station, answered, begin, |dispatch, ()| {
+            dispatch.stand_in(fuel, None)
+        });
         wake_if_needed(station, stood_in.unwrap_or(true));
     }
 
@@ -101,29 +106,55 @@ impl Machine {
         answered: &dyn Fn() -> bool,
     ) -> Result<(), Parcel> {
         let mut message = Some(message);
-        let stood_in = self.stood_in(station, fuel, answered, |dispatch| {
+        let begin = |dispatch: &Dispatch| {
             let bytes = message.as_ref()?.bytes();
             let is_next = !station.inbox.is_pending() && dispatch.turn.queue.is_empty();
-            if !is_next || bytes > MOST_BROUGHT || !self.pool().quota.fits(bytes) {
+            if dispatch.away.is_some()
+                || !is_next
+                || bytes > MOST_BROUGHT
+                || !self.pool().quota.fits(bytes)
+            {
                 return None;
             }
             let target = self.handles().visit(target, |actor, _| Target(actor))?;
             let has_room = dispatch.context.sponsor.room.enter_at_once();
-            has_room.then(|| message.take().map(|message| (target, message)))
+            let message = message.take_if(|_| has_room)?;
+            Some((target, message))
+        };
+        let stood_in = self.stood_in(station, answered, begin, |dispatch, brought| {
+            dispatch.stand_in(fuel, Some(brought))
         });
         // Also where it has only been there: others that came meanwhile took it for the thread.
         wake_if_needed(station, stood_in.unwrap_or(false));
         message.map_or(Ok(()), Err)
     }
 
-    /// Whether there is more to do, when the turns have run that were to run, among them that of what is brought; nothing if
-    /// it cannot stand in, or does not as `brings` says.
-    fn stood_in(
+    /// The ends of turns that were away have entered there. If the thread sleeps, the caller commits them, and sends out the
+    /// turns that may begin now; otherwise the thread is awake or is woken.
+    pub(crate) fn end_in_place(&self, station: &Station) {
+        let begin = |dispatch: &Dispatch| dispatch.away.is_some().then_some(());
+        let has_room = self.0.seeded.is_none() && stack::left() >= Some(OTHER_FRAMES);
+        for _ in 0..if has_room { TIMES } else { 0 } {
+            match self.stood_in(station, &|| true, begin, |dispatch, ()| {
+                dispatch.stand_in_for_ends()
+            }) {
+                // From others that ended while it was leaving.
+                Some(false) if station.inbox.is_pending() => {}
+                Some(is_needed) => return wake_if_needed(station, is_needed),
+                None => break,
+            }
+        }
+        station.unpark_if_asleep();
+    }
+
+    /// Whether there is more to do, when `act` has done what there was to do; nothing if it cannot stand in, or does not as
+    /// `begin` says.
+    fn stood_in<B>(
         &self,
         station: &Station,
-        fuel: u64,
         answered: &dyn Fn() -> bool,
-        brings: impl FnOnce(&Dispatch) -> Option<Option<Brought>>,
+        begin: impl FnOnce(&Dispatch) -> Option<B>,
+        act: impl FnOnce(&mut Dispatch, B),
     ) -> Option<bool> {
         let stand_in = station.presence.stand_in()?;
         // As a thread that has just woken: safepoint.rs, invariant 2.
@@ -136,10 +167,10 @@ impl Machine {
         if !dispatch.may_be_stood_in_for() {
             return None;
         }
-        let brought = brings(dispatch)?;
+        let begun = begin(dispatch)?;
         self.quiescence().add(1);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            dispatch.stand_in(fuel, brought);
+            act(dispatch, begun);
             dispatch.is_needed() || !answered()
         }));
         let is_needed = *outcome.as_ref().unwrap_or(&true);
@@ -173,7 +204,7 @@ impl Dispatch {
     /// Whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
         let collects = self.context.machine.gc().phase() != Phase::None;
-        self.idling.has_slept && !collects && !self.is_watched() && self.away.is_none()
+        self.idling.has_slept && !collects && !self.is_watched()
     }
 
     fn stand_in(&mut self, fuel: u64, brought: Option<Brought>) {
@@ -220,6 +251,35 @@ impl Dispatch {
         self.lent.stands_in = false;
         self.turn.allow(whole);
         // The thread sleeps until the timer that was the next one.
+        self.lent.postponed |= self.context.station.timers.next() < next_timer;
+    }
+
+    /// Ends turns that were away, and sends out those that may begin now.
+    fn stand_in_for_ends(&mut self) {
+        self.load.awake_since = Instant::now();
+        self.lent.stands_in = true;
+        self.lent.postponed = false;
+        let next_timer = self.context.station.timers.next();
+        let batch = std::mem::replace(&mut self.load.batch, BATCH);
+        for _ in 0..ROUNDS {
+            if self.context.station.inbox.is_pending() && !self.drain_little() {
+                self.lent.postponed = true;
+            }
+            self.turn.savepoint.queue = self.turn.queue.position();
+            self.end_turns(|ended| ended.bytes() <= MOST_BROUGHT && ended.is_committed_as_is());
+            let over = self.lent.postponed || self.has_other_duties();
+            if !over {
+                self.run_batch();
+            }
+            self.hand_over_all();
+            self.turn.savepoint.queue = self.turn.queue.position();
+            if over || !self.context.station.inbox.is_pending() {
+                break;
+            }
+        }
+        self.publish_at(Instant::now(), 0);
+        self.load.batch = batch;
+        self.lent.stands_in = false;
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
     }
 
@@ -270,7 +330,7 @@ impl Dispatch {
     fn is_needed(&self) -> bool {
         self.lent.is_wanted
             || self.lent.postponed
-            || !self.turn.queue.is_empty()
+            || !(self.turn.queue.is_empty() || self.is_full_away())
             || self.owes()
             || self.has_other_duties()
             || self.is_collection_due()
