@@ -59,7 +59,7 @@ fn kept(
 ) -> Option<Kept> {
     let address = |actor, sponsor| {
         let handle = Handle::new(resource.clone(), machine.acquire(actor));
-        Kept::Address(handle, sponsor)
+        Kept::Address(Box::new(handle), sponsor)
     };
     match value.view() {
         View::Foreign(foreign) => {

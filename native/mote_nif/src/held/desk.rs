@@ -43,7 +43,7 @@ pub enum Given {
 pub enum Kept {
     Foreign(ForeignRef),
     /// The address of an actor, and the sponsor that it carries.
-    Address(Handle, Option<VmAtom>),
+    Address(Box<Handle>, Option<VmAtom>),
 }
 
 /// A turn that waits for a worker.
@@ -57,14 +57,31 @@ pub struct Waiting {
     pub _charge: Charge,
 }
 
+/// The actor of a turn, which gets a resource only when Elixir sees it: few turns look who they are.
+enum Whose {
+    Unseen(Handle),
+    Seen(ResourceArc<Handle>),
+}
+
 /// A turn that a worker runs.
 pub struct Running {
     pub about: About,
-    pub actor: ResourceArc<Handle>,
+    /// Nothing only while it is moved.
+    whose: Option<Whose>,
     since: Instant,
 }
 
 impl Running {
+    /// The actor, for Elixir.
+    fn actor(&mut self) -> Option<ResourceArc<Handle>> {
+        let actor = match self.whose.take()? {
+            Whose::Unseen(handle) => ResourceArc::new(handle),
+            Whose::Seen(actor) => actor,
+        };
+        self.whose = Some(Whose::Seen(actor.clone()));
+        Some(actor)
+    }
+
     /// For how long.
     pub fn age(&self) -> Duration {
         self.since.elapsed()
@@ -96,7 +113,6 @@ pub struct Fetched {
     pub number: u64,
     pub about: About,
     pub version: u64,
-    pub actor: ResourceArc<Handle>,
     pub given: Given,
 }
 
@@ -175,21 +191,18 @@ impl Desk {
             charge = Some(_charge);
             let key = (about.module, about.name);
             figures.entry(key).or_default().waited += now - since;
-            // By a scheduler, which is to free it: the threads of a machine have no memory of the BEAM's to themselves.
-            let actor = ResourceArc::new(actor);
             TakenTurn {
                 number,
                 last: about.free,
                 running: Running {
                     about,
-                    actor: actor.clone(),
+                    whose: Some(Whose::Unseen(actor)),
                     since: now,
                 },
                 fetched: Fetched {
                     number,
                     about,
                     version,
-                    actor,
                     given,
                 },
             }
@@ -227,12 +240,28 @@ impl Desk {
         self.state.lock().places.is_running(number)
     }
 
-    /// A worker is gone: the turn that it was running, which has not ended.
-    pub fn lost(&self, worker: LocalPid) -> Option<u64> {
+    /// The actor of a turn that runs.
+    pub fn actor(&self, number: u64) -> Option<ResourceArc<Handle>> {
+        self.state.lock().places.running_turn(number)?.actor()
+    }
+
+    /// Workers are gone: the turns that they were running, which have not ended.
+    pub fn lost(&self, workers: &[LocalPid]) -> Vec<(LocalPid, u64)> {
+        let mut running = Vec::new();
+        let mut called = Vec::new();
         let mut state = self.state.lock();
-        let (number, called) = state.places.lost(worker);
-        self.tell(state, called);
-        number
+        for worker in workers {
+            let (number, summons) = state.places.lost(*worker);
+            running.extend(number.map(|number| (*worker, number)));
+            if !matches!(summons, Summons::Nobody) {
+                called.push(summons);
+            }
+        }
+        drop(state);
+        for summons in called {
+            self.tell(self.state.lock(), summons);
+        }
+        running
     }
 
     /// How long a turn may take; `None` where it may take any time.
@@ -267,11 +296,14 @@ impl Desk {
         (count, state.places.count_waiting(), longest)
     }
 
-    /// Shows every turn that runs.
-    pub fn each(&self, mut show: impl FnMut(&Running)) {
-        let state = self.state.lock();
-        let running = state.places.running();
-        running.for_each(|(_, _, running)| show(running));
+    /// Shows every turn that runs, and its actor.
+    pub fn each(&self, mut show: impl FnMut(&Running, ResourceArc<Handle>)) {
+        let mut state = self.state.lock();
+        for running in state.places.running_turns() {
+            if let Some(actor) = running.actor() {
+                show(running, actor);
+            }
+        }
     }
 
     /// What turns have taken since this was last asked, by behaviour.

@@ -37,8 +37,8 @@ pub(crate) struct Away {
     lined_up: usize,
 }
 
-/// Room of the lines' table that is kept.
-const KEPT: usize = 1 << 10;
+/// Room of the tables that is kept: some hundred kilobytes. To grow them anew for each burst of turns takes longer than the rest.
+const KEPT: usize = 1 << 13;
 
 impl Away {
     pub(crate) fn new(most: usize, quota: Arc<Quota>) -> Away {
