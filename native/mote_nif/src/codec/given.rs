@@ -3,7 +3,7 @@
 use crate::codec::carried;
 use crate::codec::decode::Decoder;
 use crate::codec::letters::{build_with, tuple};
-use crate::held::desk::{Given, Kept};
+use crate::held::desk::{KeptPart, TurnInput};
 use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::held::structs;
@@ -24,13 +24,13 @@ pub fn write(
     machine: &Machine,
     resource: &ResourceArc<MachineResource>,
     turn: &TurnAway<'_>,
-) -> Option<(Given, usize)> {
+) -> Option<(TurnInput, usize)> {
     let mut letters = Letters::default();
     let mut values = turn.captures.iter().chain([&turn.message]);
     let keep = |value: VmTerm<'_>| kept(machine, resource, value);
     if values.all(|value| letters.write_with(*value, keep)) {
         let bytes = NURSED + letters.size();
-        return Some((Given::Letters(letters), bytes));
+        return Some((TurnInput::Letters(letters), bytes));
     }
     let decoder = &mut Decoder::for_what_waits();
     let (mut bytes, mut holds) = (NURSED, false);
@@ -48,7 +48,7 @@ pub fn write(
         let values = (make_tuple(env, &captures), message).encode(env);
         Some((values, !holds && bytes < SMALL))
     })?;
-    Some((Given::Term(values), bytes))
+    Some((TurnInput::Term(values), bytes))
 }
 
 /// A part of a letter that keeps something alive; none of what may be large.
@@ -56,15 +56,15 @@ fn kept(
     machine: &Machine,
     resource: &ResourceArc<MachineResource>,
     value: VmTerm<'_>,
-) -> Option<Kept> {
+) -> Option<KeptPart> {
     let address = |actor, sponsor| {
         let handle = Handle::new(resource.clone(), machine.acquire(actor));
-        Kept::Address(Box::new(handle), sponsor)
+        KeptPart::Address(Box::new(handle), sponsor)
     };
     match value.view() {
         View::Foreign(foreign) => {
             let is_small = matches!(foreign.class(), Class::Pid | Class::Address);
-            is_small.then(|| Kept::Foreign(foreign.clone()))
+            is_small.then(|| KeptPart::Foreign(foreign.clone()))
         }
         View::Address(actor) => Some(address(actor, None)),
         View::On(sponsor, target) => match (sponsor.view(), target.view()) {
@@ -76,15 +76,21 @@ fn kept(
 }
 
 /// `{captures, message}`, in the process of the worker.
-pub fn read<'a>(env: Env<'a>, resource: &ResourceArc<MachineResource>, given: Given) -> Term<'a> {
+pub fn read<'a>(
+    env: Env<'a>,
+    resource: &ResourceArc<MachineResource>,
+    given: TurnInput,
+) -> Term<'a> {
     let mut letters = match given {
-        Given::Letters(letters) => letters,
-        Given::Term(term) => return term.to(env),
+        TurnInput::Letters(letters) => letters,
+        TurnInput::Term(term) => return term.to(env),
     };
     let mut made = Vec::new();
     let other = |kept| match kept {
-        Kept::Foreign(foreign) => carried::to_term(env, &foreign),
-        Kept::Address(handle, sponsor) => structs::address(env, resource, handle.key(env), sponsor),
+        KeptPart::Foreign(foreign) => carried::to_term(env, &foreign),
+        KeptPart::Address(handle, sponsor) => {
+            structs::address(env, resource, handle.key(env), sponsor)
+        }
     };
     while letters.read(|part| {
         let term = build_with(env, part, &mut made, other);

@@ -2,8 +2,11 @@
 use crate::codec::given;
 use crate::held::bridge::{pin, Bridge};
 use crate::held::desk::{About, Waiting};
+use crate::held::foreign;
 use crate::held::handle::Handle;
+use crate::held::question::Outside;
 use mote_vm::machine::{Machine, TurnAway};
+use mote_vm::Term as VmTerm;
 use std::time::Instant;
 
 /// Puts a turn on the desk of its sponsor.
@@ -27,7 +30,15 @@ pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnAway<'_>) {
             actor: Handle::new(resource, machine.acquire(turn.actor)),
             since: Instant::now(),
             given,
+            question: asked(machine, turn.message),
             _charge: machine.account().charge_anyway(bytes),
         });
     }
+}
+
+/// The question that a turn answers, which nobody can forget meanwhile. A machine that runs by a seed looks at its questions
+/// at times that the seed decides alone.
+fn asked(machine: &Machine, message: VmTerm<'_>) -> Option<Outside> {
+    let customer = foreign::customer_of(message).filter(|_| !machine.is_seeded())?;
+    customer.question.go_outside()
 }

@@ -7,6 +7,7 @@
 //! 3. A worker that takes a turn that may call any Elixir takes no other: so the process of such a turn is always clean.
 use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
+use crate::held::question::Outside;
 use crate::term::atoms::names;
 use crate::term::own_term::{Nursery, OwnTerm};
 use crate::term::send::send_as_nobody;
@@ -32,15 +33,15 @@ pub struct About {
 }
 
 /// The captures of a turn and its message.
-pub enum Given {
+pub enum TurnInput {
     /// A letter for each, in that order.
-    Letters(Letters<Kept>),
+    Letters(Letters<KeptPart>),
     /// `{captures, message}`
     Term(OwnTerm),
 }
 
 /// A part of a letter that keeps something alive.
-pub enum Kept {
+pub enum KeptPart {
     Foreign(ForeignRef),
     /// The address of an actor, and the sponsor that it carries.
     Address(Box<Handle>, Option<VmAtom>),
@@ -53,7 +54,9 @@ pub struct Waiting {
     pub version: u64,
     pub actor: Handle,
     pub since: Instant,
-    pub given: Given,
+    pub given: TurnInput,
+    /// What its message asks, if it does.
+    pub question: Option<Outside>,
     pub _charge: Charge,
 }
 
@@ -68,6 +71,8 @@ pub struct Running {
     pub about: About,
     /// Nothing only while it is moved.
     whose: Option<Whose>,
+    /// Outside until the machine has been told how the turn has ended.
+    question: Option<Outside>,
     since: Instant,
 }
 
@@ -80,6 +85,11 @@ impl Running {
         };
         self.whose = Some(Whose::Seen(actor.clone()));
         Some(actor)
+    }
+
+    /// Whether what its message asks is still open.
+    pub fn is_awaited(&self) -> bool {
+        self.question.as_ref().is_some_and(Outside::is_open)
     }
 
     /// For how long.
@@ -113,7 +123,7 @@ pub struct Fetched {
     pub number: u64,
     pub about: About,
     pub version: u64,
-    pub given: Given,
+    pub given: TurnInput,
 }
 
 /// One sponsor's desk: its places, with their lock, clocks and messages.
@@ -186,6 +196,7 @@ impl Desk {
                 actor,
                 since,
                 given,
+                question,
                 _charge,
             } = turn;
             charge = Some(_charge);
@@ -197,6 +208,7 @@ impl Desk {
                 running: Running {
                     about,
                     whose: Some(Whose::Unseen(actor)),
+                    question,
                     since: now,
                 },
                 fetched: Fetched {
@@ -217,22 +229,18 @@ impl Desk {
         self.state.lock().places.leave(worker)
     }
 
-    /// A turn has ended; whether that is the first end of it.
-    pub fn end(&self, number: u64) -> bool {
+    /// A turn has ended: what was kept of it, if that is the first end of it. To be dropped when the machine has been told.
+    pub fn end(&self, number: u64) -> Option<Running> {
         let mut state = self.state.lock();
-        let Some(running) = state.places.end(number) else {
-            return false;
-        };
+        let running = state.places.end(number)?;
         let ran = running.age();
         let key = (running.about.module, running.about.name);
         let figures = state.figures.entry(key).or_default();
         figures.turns += 1;
         figures.ran += ran;
         figures.longest = figures.longest.max(ran);
-        drop(state);
         // Without the lock: the last to hold an actor may have something to do.
-        drop(running);
-        true
+        Some(running)
     }
 
     /// Whether a turn is running.

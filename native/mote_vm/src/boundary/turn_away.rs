@@ -38,12 +38,12 @@ pub enum Outcome {
 }
 
 /// The end of a turn that was away, on its way to the thread of its actor.
-pub(crate) struct Ended {
+pub(crate) struct TurnEnd {
     pub(crate) number: u64,
     pub(crate) outcome: Outcome,
 }
 
-impl Ended {
+impl TurnEnd {
     /// Whether its turn does not run once more.
     pub(crate) fn is_committed_as_is(&self) -> bool {
         !matches!(self.outcome, Outcome::Here)
@@ -63,7 +63,7 @@ impl Ended {
             Outcome::Done(effects) => size_of_val(effects.steps.as_slice()),
             Outcome::Ignored | Outcome::Aborted(_) | Outcome::Here => 0,
         };
-        size_of::<Ended>() + steps + self.parcel().map_or(0, Parcel::bytes)
+        size_of::<TurnEnd>() + steps + self.parcel().map_or(0, Parcel::bytes)
     }
 
     /// What foreign values keep is of that: it is not copied.

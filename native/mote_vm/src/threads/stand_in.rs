@@ -1,4 +1,5 @@
-//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the thread that sleeps.
+//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the thread that sleeps; and whoever
+//! tells of the end of a turn that was away commits it.
 //!
 //! Waking a thread, and being woken by it, takes ten to a hundred times as long as the turn between the two. A caller
 //! outside that has nothing else to do before it is answered saves both. If the thread that its message enters by is
@@ -23,7 +24,9 @@
 //! 6. It never sleeps, never collects, and never runs what callers want done between turns. Anything else that takes long
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
 //!    the machine. A turn that sends such a message is rolled back, like one that needs more fuel.
-//! 7. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
+//! 7. Of a thread whose turns are away, a stand-in ends those that have ended, and sends out those that may begin then. It runs
+//!    none itself. What would have to run once more, or has done much, is left to the thread.
+//! 8. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
 use crate::base::sync::{fence, Relaxed, SeqCst};
@@ -96,7 +99,7 @@ impl Machine {
     }
 
     /// The same for a message of the caller, which has not entered and does not: the caller brings it to the queue of the
-    /// thread (invariant 7). Gives the message back if it has to enter.
+    /// thread (invariant 8). Gives the message back if it has to enter.
     pub(crate) fn bring(
         &self,
         station: &Station,
@@ -133,8 +136,9 @@ impl Machine {
     /// turns that may begin now; otherwise the thread is awake or is woken.
     pub(crate) fn end_in_place(&self, station: &Station) {
         let begin = |dispatch: &Dispatch| dispatch.away.is_some().then_some(());
-        let has_room = self.0.seeded.is_none() && stack::left() >= Some(OTHER_FRAMES);
-        for _ in 0..if has_room { TIMES } else { 0 } {
+        let may = self.0.seeded.is_none() && stack::left() >= Some(OTHER_FRAMES);
+        let times = if may { TIMES } else { 0 };
+        for _ in 0..times {
             match self.stood_in(station, &|| true, begin, |dispatch, ()| {
                 dispatch.stand_in_for_ends()
             }) {
@@ -254,7 +258,7 @@ impl Dispatch {
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
     }
 
-    /// Ends turns that were away, and sends out those that may begin now.
+    /// Ends turns that were away, and sends out those that may begin now (invariant 7).
     fn stand_in_for_ends(&mut self) {
         self.load.awake_since = Instant::now();
         self.lent.stands_in = true;
@@ -334,6 +338,8 @@ impl Dispatch {
             || self.owes()
             || self.has_other_duties()
             || self.is_collection_due()
+            // It sleeps without a thought of a collection that this may have made worth while.
+            || self.away.is_some() && self.is_done() && self.would_collect()
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) mod watched;
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::Relaxed;
 use crate::boundary::timers::Timer;
-use crate::boundary::turn_away::Ended;
+use crate::boundary::turn_away::TurnEnd;
 use crate::code::program::BehaviourCode;
 use crate::heap::pace::Stress;
 use crate::platform::cores;
@@ -91,7 +91,7 @@ pub(crate) struct Duties {
     pub(crate) retiring: bool,
     tasks: Vec<ThreadTask>,
     /// Turns that were away, and have ended (away.rs).
-    pub(crate) ended: VecDeque<Ended>,
+    pub(crate) ended: VecDeque<TurnEnd>,
     /// The callers that asked for a collection: to be called when the collection of that number is over.
     pub(crate) collections: Vec<(u64, Done)>,
 }

@@ -1,7 +1,7 @@
 //! The contents of an inbox, and what a drain takes.
 use crate::boundary::batch::Batch;
 use crate::boundary::parcel::Parcel;
-use crate::boundary::turn_away::Ended;
+use crate::boundary::turn_away::TurnEnd;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use std::any::Any;
@@ -20,7 +20,7 @@ pub(crate) enum Entry {
     /// Something to do between two turns.
     Task(ThreadTask),
     /// A turn that was away has ended (away.rs).
-    Ended(Box<Ended>),
+    Ended(Box<TurnEnd>),
     /// Collect, whether it is due or not, then call.
     Collect(Done),
     /// The thread of that number wants to run the event, which is among the others, for an actor that this one owns.
