@@ -29,6 +29,8 @@
 //! 8. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
+mod ends;
+
 use crate::base::sync::{fence, Relaxed, SeqCst};
 use crate::boundary::parcel::Parcel;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
@@ -52,8 +54,6 @@ const MOST_FUEL: u64 = 512;
 const LEAST_FUEL: u64 = 64;
 /// How often it takes in what has come, and small turns each time.
 const ROUNDS: usize = 4;
-/// How often it begins anew for ends that have come while it was leaving.
-const TIMES: usize = 4;
 const BATCH: u64 = 32;
 /// Parts of terms that a turn may send to the outside, and bytes that count as one.
 const MOST_SENT: usize = 256;
@@ -130,25 +130,6 @@ impl Machine {
         // Also where it has only been there: others that came meanwhile took it for the thread.
         wake_if_needed(station, stood_in.unwrap_or(false));
         message.map_or(Ok(()), Err)
-    }
-
-    /// The ends of turns that were away have entered there. If the thread sleeps, the caller commits them, and sends out the
-    /// turns that may begin now; otherwise the thread is awake or is woken.
-    pub(crate) fn end_in_place(&self, station: &Station) {
-        let begin = |dispatch: &Dispatch| dispatch.away.is_some().then_some(());
-        let may = self.0.seeded.is_none() && stack::left() >= Some(OTHER_FRAMES);
-        let times = if may { TIMES } else { 0 };
-        for _ in 0..times {
-            match self.stood_in(station, &|| true, begin, |dispatch, ()| {
-                dispatch.stand_in_for_ends()
-            }) {
-                // From others that ended while it was leaving.
-                Some(false) if station.inbox.is_pending() => {}
-                Some(is_needed) => return wake_if_needed(station, is_needed),
-                None => break,
-            }
-        }
-        station.unpark_if_asleep();
     }
 
     /// Whether there is more to do, when `act` has done what there was to do; nothing if it cannot stand in, or does not as
@@ -255,35 +236,6 @@ impl Dispatch {
         self.lent.stands_in = false;
         self.turn.allow(whole);
         // The thread sleeps until the timer that was the next one.
-        self.lent.postponed |= self.context.station.timers.next() < next_timer;
-    }
-
-    /// Ends turns that were away, and sends out those that may begin now (invariant 7).
-    fn stand_in_for_ends(&mut self) {
-        self.load.awake_since = Instant::now();
-        self.lent.stands_in = true;
-        self.lent.postponed = false;
-        let next_timer = self.context.station.timers.next();
-        let batch = std::mem::replace(&mut self.load.batch, BATCH);
-        for _ in 0..ROUNDS {
-            if self.context.station.inbox.is_pending() && !self.drain_little() {
-                self.lent.postponed = true;
-            }
-            self.turn.savepoint.queue = self.turn.queue.position();
-            self.end_turns(|ended| ended.bytes() <= MOST_BROUGHT && ended.is_committed_as_is());
-            let over = self.lent.postponed || self.has_other_duties();
-            if !over {
-                self.run_batch();
-            }
-            self.hand_over_all();
-            self.turn.savepoint.queue = self.turn.queue.position();
-            if over || !self.context.station.inbox.is_pending() {
-                break;
-            }
-        }
-        self.publish_at(Instant::now(), 0);
-        self.load.batch = batch;
-        self.lent.stands_in = false;
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
     }
 
