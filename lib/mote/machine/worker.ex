@@ -18,11 +18,11 @@ defmodule Mote.Machine.Worker do
   @idle 10_000
   # As much of a stacktrace is told.
   @entries 16
-  # Where a turn finds its actor: see `own?/1`.
+  # Where a process finds the turn that it runs: see `own?/1`.
   @self :"$mote_self"
 
-  @typedoc "What all workers of a sponsor have in common."
-  @type about :: %{desk: reference, native: reference, fuel: pos_integer}
+  @typedoc "What all workers of a sponsor have in common. Each of them has a copy."
+  @type about :: %{desk: reference, fuel: pos_integer}
 
   @typedoc "How a turn has ended: it has, it had before, or its machine has."
   @type ended :: :ok | :unknown | :stopped
@@ -34,7 +34,10 @@ defmodule Mote.Machine.Worker do
   @doc "Whether the calling process runs a turn of that actor, which could not answer it."
   @spec own?(Mote.Address.t()) :: boolean
   # Every question asks this, so it costs as little as it can: a process has a number of calls until others have their turn.
-  def own?(%{machine: machine, key: key}), do: match?(%{machine: ^machine, key: ^key}, :erlang.get(@self))
+  def own?(address), do: :erlang.get(@self) != :undefined and own_turn?(address, :erlang.get(@self))
+
+  defp own_turn?(%{machine: machine, key: key}, {desk, number}),
+    do: match?(%{machine: ^machine, key: ^key}, Native.turn_self(desk, number))
 
   @doc "Whether the calling process runs a turn."
   @spec turn?() :: boolean
@@ -92,10 +95,10 @@ defmodule Mote.Machine.Worker do
   # -- turns ---------------------------------------------------------------------------------------------------
 
   # Of a behaviour of the language.
-  defp bound(about, {number, module, name, version, _, me, {captures, message}}) do
+  defp bound(about, {number, module, name, version, _, {captures, message}}) do
     ended =
       if version(module) == version do
-        run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
+        run(about, number, fn -> module.__mote_turn__(name, captures, message) end)
       else
         # The machine has this version, the node has another one.
         Native.turn_over(about.desk, number, :here)
@@ -112,15 +115,16 @@ defmodule Mote.Machine.Worker do
   end
 
   # Of a behaviour that may call any Elixir: it is that of the module as it is now.
-  defp free(about, {number, module, name, _version, _, me, {captures, message}}) do
-    Process.put(@self, me)
-    run(about, number, me, fn -> module.__mote_turn__(name, captures, message) end)
+  defp free(about, {number, module, name, _version, _, {captures, message}}) do
+    Process.put(@self, {about.desk, number})
+    run(about, number, fn -> module.__mote_turn__(name, captures, message) end)
     # Not as usual: what is linked to it ends as well.
     exit(:shutdown)
   end
 
-  defp run(about, number, me, fun) do
-    now = fn -> Native.machine_now(about.native) end
+  defp run(%{desk: desk} = about, number, fun) do
+    me = fn -> Native.turn_self(desk, number) end
+    now = fn -> desk |> Native.desk_machine() |> Native.machine_now() end
 
     try do
       Turn.staged(fun, %{fuel: about.fuel, self: me, now: now, first: first(number)})
@@ -144,7 +148,7 @@ defmodule Mote.Machine.Worker do
   defp commit(%{desk: desk} = about, number, effects, become, may_load?) do
     case Long.call([effects | become], Native.turn_done(desk, number, effects, become)) do
       {:load, behaviour} ->
-        case may_load? && Loader.load(about.native, behaviour.module) do
+        case may_load? && Loader.load(Native.desk_machine(desk), behaviour.module) do
           :ok -> commit(about, number, effects, become, false)
           {:error, error} -> abort(desk, number, crashed(:error, error, []))
           false -> abort(desk, number, crashed(:error, stale(behaviour), []))

@@ -14,6 +14,9 @@ defmodule Mote.Machine.Workers do
   alias Mote.Machine.Worker
   alias Mote.Native
 
+  # How many workers that have ended one call tells the desk of: some tens of microseconds.
+  @at_once 250
+
   @doc "Starts the workers of a sponsor of the calling machine."
   @spec start_link(reference, atom, timeout, pos_integer) :: GenServer.on_start()
   def start_link(native, sponsor, timeout, fuel),
@@ -27,7 +30,7 @@ defmodule Mote.Machine.Workers do
 
     case Native.desk_open(native, sponsor, timeout) do
       desk when is_reference(desk) ->
-        about = %{desk: desk, native: native, fuel: fuel}
+        about = %{desk: desk, fuel: fuel}
         state = %{about: about, machine: machine, sponsor: sponsor, timeout: timeout, keeper: keeper(desk)}
         {:ok, watch(state, timeout)}
 
@@ -48,7 +51,7 @@ defmodule Mote.Machine.Workers do
 
   def handle_info({:DOWN, _, :process, worker, reason}, state)
       when is_pid(worker) and node(worker) == node() do
-    lost(state, worker, reason)
+    lost(state, gone(state.keeper, [{worker, reason}], @at_once))
     {:noreply, state}
   end
 
@@ -68,22 +71,24 @@ defmodule Mote.Machine.Workers do
   defp who(state), do: "workers of sponsor #{inspect(state.sponsor)}"
 
   # And those that have ended meanwhile, without a way through `GenServer` for each: where turns may call any Elixir, every turn
-  # ends a worker. There are no more of them than workers: others are started by this process only.
-  defp lost(%{about: %{desk: desk}, keeper: {keeper, _}} = state, worker, reason) do
-    ended(desk, worker, reason)
+  # ends a worker.
+  defp gone(_keeper, workers, 0), do: workers
 
+  defp gone({keeper, _} = watched, workers, most) do
     receive do
       {:DOWN, _, :process, next, reason} when is_pid(next) and node(next) == node() and next != keeper ->
-        lost(state, next, reason)
+        gone(watched, [{next, reason} | workers], most - 1)
     after
-      0 -> :ok
+      0 -> workers
     end
   end
 
   # In a process of its own: to write down how a worker has ended may take long, or fail (invariant 3).
-  defp ended(desk, worker, reason) do
-    with number when number != nil <- Native.desk_lost(desk, worker),
-         do: spawn_link(fn -> Worker.abort(desk, number, Worker.exited(reason)) end)
+  defp lost(%{about: %{desk: desk}}, workers) do
+    for {worker, number} <- Native.desk_lost(desk, Enum.map(workers, &elem(&1, 0))) do
+      {_, reason} = List.keyfind!(workers, worker, 0)
+      spawn_link(fn -> Worker.abort(desk, number, Worker.exited(reason)) end)
+    end
   end
 
   # Kills what runs when this process has ended, however: a turn may trap exits.

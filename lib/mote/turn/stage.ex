@@ -139,7 +139,18 @@ defmodule Mote.Turn.Stage do
     end
   end
 
-  def me, do: elem(context(), 0)
+  # Where it takes something to find out, that is done for the first look.
+  def me do
+    case context() do
+      {find, fuel, addresses, next, now} when is_function(find) ->
+        me = find.()
+        Process.put(@context, {me, fuel, addresses, next, now})
+        me
+
+      context ->
+        elem(context, 0)
+    end
+  end
 
   def create(behaviour, sponsor \\ nil) do
     {me, fuel, addresses, next, now} = context()

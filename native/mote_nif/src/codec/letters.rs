@@ -27,11 +27,21 @@ pub fn build(
     part: Part<'_, impl AsRef<OwnTerm>>,
     made: &mut Vec<ErlNifTerm>,
 ) -> ErlNifTerm {
+    build_with(env, part, made, |own| own.as_ref().to(env))
+}
+
+/// The same, where `other` makes the term of what was copied.
+pub fn build_with<'a, F>(
+    env: Env<'a>,
+    part: Part<'_, F>,
+    made: &mut Vec<ErlNifTerm>,
+    other: impl FnOnce(F) -> Term<'a>,
+) -> ErlNifTerm {
     match part {
         Part::Plain(value) => plain(env, value),
         Part::Float(f) => f.encode(env).as_c_arg(),
         Part::Bytes(content) => bytes(env, content).as_c_arg(),
-        Part::Other(own) => own.as_ref().to(env).as_c_arg(),
+        Part::Other(copied) => other(copied).as_c_arg(),
         Part::Row(row) => {
             let from = made.len();
             made.extend(row.iter().map(|value| plain(env, value)));
@@ -52,7 +62,7 @@ pub fn build(
 }
 
 /// A tuple of what is on the stack from there on, which is taken off.
-fn tuple(env: Env<'_>, made: &mut Vec<ErlNifTerm>, from: usize) -> ErlNifTerm {
+pub fn tuple(env: Env<'_>, made: &mut Vec<ErlNifTerm>, from: usize) -> ErlNifTerm {
     let elements = &made[from..];
     // SAFETY: the elements belong to `env`.
     let tuple = unsafe {

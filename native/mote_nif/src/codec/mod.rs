@@ -2,6 +2,7 @@ pub mod budget;
 pub mod carried;
 pub mod decode;
 pub mod encode;
+pub mod given;
 pub mod letters;
 pub mod made;
 pub mod references;

@@ -1,16 +1,13 @@
 //! Turns on their way to the workers that run them.
-use crate::codec::decode::Decoder;
+use crate::codec::given;
 use crate::held::bridge::{pin, Bridge};
 use crate::held::desk::{About, Waiting};
+use crate::held::foreign;
 use crate::held::handle::Handle;
-use crate::term::own_term::{OwnTerm, NURSED};
+use crate::held::question::Outside;
 use mote_vm::machine::{Machine, TurnAway};
-use rustler::types::tuple::make_tuple;
-use rustler::{Encoder, Term};
+use mote_vm::Term as VmTerm;
 use std::time::Instant;
-
-/// What is smaller may have neighbours that come later, and perhaps never.
-const SMALL: usize = 1 << 10;
 
 /// Puts a turn on the desk of its sponsor.
 pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnAway<'_>) {
@@ -19,23 +16,7 @@ pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnAway<'_>) {
         return;
     };
     let desk = bridge.desk(turn.sponsor);
-    let decoder = &mut Decoder::for_what_waits();
-    let (mut bytes, mut holds) = (NURSED, false);
-    let values = OwnTerm::make_in(&desk.paper, |env| {
-        let values = turn.captures.iter().chain([&turn.message]);
-        let values = values.map(|value| {
-            decoder.start();
-            let term = decoder.term(env, machine, *value);
-            bytes += decoder.size();
-            holds |= decoder.holds();
-            term
-        });
-        let mut captures: Vec<Term<'_>> = values.collect();
-        let message = captures.pop()?;
-        let values = (make_tuple(env, &captures), message).encode(env);
-        Some((values, !holds && bytes < SMALL))
-    });
-    if let Some(values) = values {
+    if let Some((given, bytes)) = given::write(&desk.paper, machine, &resource, &turn) {
         let about = About {
             module: turn.behaviour.module,
             name: turn.behaviour.name,
@@ -48,8 +29,16 @@ pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnAway<'_>) {
             version: turn.version,
             actor: Handle::new(resource, machine.acquire(turn.actor)),
             since: Instant::now(),
-            values,
+            given,
+            question: asked(machine, turn.message),
             _charge: machine.account().charge_anyway(bytes),
         });
     }
+}
+
+/// The question that a turn answers, which nobody can forget meanwhile. A machine that runs by a seed looks at its questions
+/// at times that the seed decides alone.
+fn asked(machine: &Machine, message: VmTerm<'_>) -> Option<Outside> {
+    let customer = foreign::customer_of(message).filter(|_| !machine.is_seeded())?;
+    customer.question.go_outside()
 }

@@ -35,10 +35,16 @@ pub fn said(desk: &DeskResource, number: u64, outcome: Outcome) -> Atom {
     let Some(machine) = desk.machine.running() else {
         return names::stopped();
     };
-    if !desk.desk.end(number) {
+    let Some(ended) = desk.desk.end(number) else {
         return names::unknown();
-    }
+    };
     machine.end_turn(number, outcome);
+    let is_awaited = ended.is_awaited();
+    drop(ended);
+    if is_awaited {
+        // Actors could forget it from now on, and a thread that sleeps would not look whether they have.
+        machine.look_around(number);
+    }
     names::ok()
 }
 

@@ -7,12 +7,14 @@
 //! 3. A worker that takes a turn that may call any Elixir takes no other: so the process of such a turn is always clean.
 use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
+use crate::held::question::Outside;
 use crate::term::atoms::names;
 use crate::term::own_term::{Nursery, OwnTerm};
 use crate::term::send::send_as_nobody;
 use mote_vm::base::atom::Atom as VmAtom;
-use mote_vm::boundary::outbox::Charge;
+use mote_vm::boundary::outbox::{Charge, Letters};
 use mote_vm::boundary::places::{Found, Places, Summons, TakenTurn};
+use mote_vm::values::foreign::ForeignRef;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use rustler::types::atom::Atom;
@@ -30,6 +32,21 @@ pub struct About {
     pub free: bool,
 }
 
+/// The captures of a turn and its message.
+pub enum TurnInput {
+    /// A letter for each, in that order.
+    Letters(Letters<KeptPart>),
+    /// `{captures, message}`
+    Term(OwnTerm),
+}
+
+/// A part of a letter that keeps something alive.
+pub enum KeptPart {
+    Foreign(ForeignRef),
+    /// The address of an actor, and the sponsor that it carries.
+    Address(Box<Handle>, Option<VmAtom>),
+}
+
 /// A turn that waits for a worker.
 pub struct Waiting {
     pub number: u64,
@@ -37,19 +54,44 @@ pub struct Waiting {
     pub version: u64,
     pub actor: Handle,
     pub since: Instant,
-    /// `{captures, message}`.
-    pub values: OwnTerm,
+    pub given: TurnInput,
+    /// What its message asks, if it does.
+    pub question: Option<Outside>,
     pub _charge: Charge,
+}
+
+/// The actor of a turn, which gets a resource only when Elixir sees it: few turns look who they are.
+enum Whose {
+    Unseen(Handle),
+    Seen(ResourceArc<Handle>),
 }
 
 /// A turn that a worker runs.
 pub struct Running {
     pub about: About,
-    pub actor: ResourceArc<Handle>,
+    /// Nothing only while it is moved.
+    whose: Option<Whose>,
+    /// Outside until the machine has been told how the turn has ended.
+    question: Option<Outside>,
     since: Instant,
 }
 
 impl Running {
+    /// The actor, for Elixir.
+    fn actor(&mut self) -> Option<ResourceArc<Handle>> {
+        let actor = match self.whose.take()? {
+            Whose::Unseen(handle) => ResourceArc::new(handle),
+            Whose::Seen(actor) => actor,
+        };
+        self.whose = Some(Whose::Seen(actor.clone()));
+        Some(actor)
+    }
+
+    /// Whether what its message asks is still open.
+    pub fn is_awaited(&self) -> bool {
+        self.question.as_ref().is_some_and(Outside::is_open)
+    }
+
     /// For how long.
     pub fn age(&self) -> Duration {
         self.since.elapsed()
@@ -81,14 +123,13 @@ pub struct Fetched {
     pub number: u64,
     pub about: About,
     pub version: u64,
-    pub actor: ResourceArc<Handle>,
-    pub values: OwnTerm,
+    pub given: TurnInput,
 }
 
 /// One sponsor's desk: its places, with their lock, clocks and messages.
 pub struct Desk {
     state: Mutex<State>,
-    /// Where turns are written. Workers fetch them in their order, so those that are neighbours go together.
+    /// Where turns are written that are no letters. Workers fetch them in their order, so those that are neighbours go together.
     pub paper: Nursery,
 }
 
@@ -154,28 +195,27 @@ impl Desk {
                 version,
                 actor,
                 since,
-                values,
+                given,
+                question,
                 _charge,
             } = turn;
             charge = Some(_charge);
             let key = (about.module, about.name);
             figures.entry(key).or_default().waited += now - since;
-            // By a scheduler, which is to free it: the threads of a machine have no memory of the BEAM's to themselves.
-            let actor = ResourceArc::new(actor);
             TakenTurn {
                 number,
                 last: about.free,
                 running: Running {
                     about,
-                    actor: actor.clone(),
+                    whose: Some(Whose::Unseen(actor)),
+                    question,
                     since: now,
                 },
                 fetched: Fetched {
                     number,
                     about,
                     version,
-                    actor,
-                    values,
+                    given,
                 },
             }
         });
@@ -189,22 +229,18 @@ impl Desk {
         self.state.lock().places.leave(worker)
     }
 
-    /// A turn has ended; whether that is the first end of it.
-    pub fn end(&self, number: u64) -> bool {
+    /// A turn has ended: what was kept of it, if that is the first end of it. To be dropped when the machine has been told.
+    pub fn end(&self, number: u64) -> Option<Running> {
         let mut state = self.state.lock();
-        let Some(running) = state.places.end(number) else {
-            return false;
-        };
+        let running = state.places.end(number)?;
         let ran = running.age();
         let key = (running.about.module, running.about.name);
         let figures = state.figures.entry(key).or_default();
         figures.turns += 1;
         figures.ran += ran;
         figures.longest = figures.longest.max(ran);
-        drop(state);
         // Without the lock: the last to hold an actor may have something to do.
-        drop(running);
-        true
+        Some(running)
     }
 
     /// Whether a turn is running.
@@ -212,12 +248,28 @@ impl Desk {
         self.state.lock().places.is_running(number)
     }
 
-    /// A worker is gone: the turn that it was running, which has not ended.
-    pub fn lost(&self, worker: LocalPid) -> Option<u64> {
+    /// The actor of a turn that runs.
+    pub fn actor(&self, number: u64) -> Option<ResourceArc<Handle>> {
+        self.state.lock().places.running_turn(number)?.actor()
+    }
+
+    /// Workers are gone: the turns that they were running, which have not ended.
+    pub fn lost(&self, workers: &[LocalPid]) -> Vec<(LocalPid, u64)> {
+        let mut running = Vec::new();
+        let mut called = Vec::new();
         let mut state = self.state.lock();
-        let (number, called) = state.places.lost(worker);
-        self.tell(state, called);
-        number
+        for worker in workers {
+            let (number, summons) = state.places.lost(*worker);
+            running.extend(number.map(|number| (*worker, number)));
+            if !matches!(summons, Summons::Nobody) {
+                called.push(summons);
+            }
+        }
+        drop(state);
+        for summons in called {
+            self.tell(self.state.lock(), summons);
+        }
+        running
     }
 
     /// How long a turn may take; `None` where it may take any time.
@@ -252,11 +304,14 @@ impl Desk {
         (count, state.places.count_waiting(), longest)
     }
 
-    /// Shows every turn that runs.
-    pub fn each(&self, mut show: impl FnMut(&Running)) {
-        let state = self.state.lock();
-        let running = state.places.running();
-        running.for_each(|(_, _, running)| show(running));
+    /// Shows every turn that runs, and its actor.
+    pub fn each(&self, mut show: impl FnMut(&Running, ResourceArc<Handle>)) {
+        let mut state = self.state.lock();
+        for running in state.places.running_turns() {
+            if let Some(actor) = running.actor() {
+                show(running, actor);
+            }
+        }
     }
 
     /// What turns have taken since this was last asked, by behaviour.

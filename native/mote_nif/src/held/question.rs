@@ -8,6 +8,8 @@
 //!    customer. Another actor that the customer was passed on to may be one of several that have it: its abort is kept, and
 //!    reported when the promise is broken. The shard of a directory says which actor it passes a question on to: that one counts
 //!    as asked.
+//! 3. While the turn that was given the customer is outside (held/desk.rs), it has it, whatever the actors do. So a question is
+//!    either among those that actors could forget, or **outside**: no collection needs to look whether that one is forgotten.
 use crate::held::call::Call;
 use crate::held::future_value::FutureValue;
 use crate::held::machine::MachineResource;
@@ -26,6 +28,8 @@ use std::sync::Arc;
 pub struct Questions {
     asked: AtomicU64,
     open: AtomicU64,
+    /// Those that are outside are open as well, but not counted as such.
+    outside: AtomicU64,
     broken: AtomicU64,
 }
 
@@ -41,8 +45,21 @@ impl Questions {
         self.open.fetch_add(1, Relaxed);
     }
 
-    fn closed(&self) {
+    fn closed(&self, outside: bool) {
+        let count = if outside { &self.outside } else { &self.open };
+        count.fetch_sub(1, Relaxed);
+    }
+
+    /// One of those that are open goes outside.
+    fn went(&self) {
+        self.outside.fetch_add(1, Relaxed);
         self.open.fetch_sub(1, Relaxed);
+    }
+
+    /// One of them comes back.
+    fn came(&self) {
+        self.open.fetch_add(1, Relaxed);
+        self.outside.fetch_sub(1, Relaxed);
     }
 
     pub fn broken(&self) {
@@ -51,10 +68,13 @@ impl Questions {
 
     /// How many are open; and how many could no longer be answered by anybody while the machine was running.
     pub fn counts(&self) -> (u64, u64) {
-        (self.open.load(Relaxed), self.broken.load(Relaxed))
+        // One that is closed while it goes outside may be taken off before it is added.
+        let open = self.open.load(Relaxed);
+        let open = open.wrapping_add(self.outside.load(Relaxed));
+        (open, self.broken.load(Relaxed))
     }
 
-    /// The number of the newest one that actors could forget, if any is open at all.
+    /// The number of the newest one that actors could forget, if any is open that is not outside.
     pub fn newest(&self) -> Option<u64> {
         (self.open.load(Relaxed) > 0).then(|| self.asked.load(Relaxed))
     }
@@ -74,7 +94,7 @@ impl FarQuestion {
 
 impl Drop for FarQuestion {
     fn drop(&mut self) {
-        self.0.closed();
+        self.0.closed(false);
     }
 }
 
@@ -83,6 +103,13 @@ const OPEN: u8 = 0;
 const ANSWERED: u8 = 1;
 
 const CLOSED: u8 = 2;
+
+/// Open, and outside.
+const OUTSIDE: u8 = 3;
+
+fn is_open(state: u8) -> bool {
+    matches!(state, OPEN | OUTSIDE)
+}
 
 /// What becomes of an answer.
 pub enum AnswerRoute {
@@ -141,7 +168,23 @@ impl Question {
 
     /// Whether it has neither an answer nor been given up.
     pub fn is_open(&self) -> bool {
-        self.state.load(Acquire) == OPEN
+        is_open(self.state.load(Acquire))
+    }
+
+    /// It is outside from now on, if it is open: until what this returns is dropped.
+    pub fn go_outside(self: &Arc<Question>) -> Option<Outside> {
+        self.change(OPEN, OUTSIDE).then(|| {
+            self.questions.went();
+            Outside(self.clone())
+        })
+    }
+
+    // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
+    // state says so, for then a canceller would believe that nothing is on its way.
+    fn change(&self, from: u8, to: u8) -> bool {
+        self.state
+            .compare_exchange(from, to, AcqRel, Acquire)
+            .is_ok()
     }
 
     /// Claims the right to answer, once.
@@ -149,17 +192,17 @@ impl Question {
         self.leave(ANSWERED)
     }
 
-    // Acquire and release: nothing but the state itself is guarded, but the answer must not be sent before the
-    // state says so, for then a canceller would believe that nothing is on its way.
     fn leave(&self, state: u8) -> bool {
-        let left = self
-            .state
-            .compare_exchange(OPEN, state, AcqRel, Acquire)
-            .is_ok();
-        if left {
-            self.questions.closed();
+        loop {
+            let seen = self.state.load(Acquire);
+            if !is_open(seen) {
+                return false;
+            }
+            if self.change(seen, state) {
+                self.questions.closed(seen == OUTSIDE);
+                return true;
+            }
         }
-        left
     }
 
     /// Says which actor is asked instead, before that one can run.
@@ -185,12 +228,30 @@ impl Question {
 
     /// The asker's end of it. Returns the state that it was in.
     fn close(&self) -> u8 {
-        // As in `leave`.
+        // As in `change`.
         let state = self.state.swap(CLOSED, AcqRel);
-        if state == OPEN {
-            self.questions.closed();
+        if is_open(state) {
+            self.questions.closed(state == OUTSIDE);
         }
         state
+    }
+}
+
+/// A question while it is outside.
+pub struct Outside(Arc<Question>);
+
+impl Outside {
+    /// Whether it has neither an answer nor been given up.
+    pub fn is_open(&self) -> bool {
+        self.0.is_open()
+    }
+}
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        if self.0.change(OUTSIDE, OPEN) {
+            self.0.questions.came();
+        }
     }
 }
 
@@ -221,7 +282,7 @@ impl Asker {
     /// Gives up waiting, or has got the message.
     pub fn close(&self) -> Closed {
         match self.0.close() {
-            OPEN => Closed::Now,
+            OPEN | OUTSIDE => Closed::Now,
             ANSWERED => Closed::Answered,
             _ => Closed::Before,
         }
@@ -385,7 +446,8 @@ impl Customer {
     /// effects.
     pub fn is_killed(&self) -> bool {
         let state = self.question.state.load(Acquire);
-        let future = self.question.future_value().filter(|_| state != OPEN);
+        let future = self.question.future_value();
+        let future = future.filter(|_| !is_open(state));
         future.is_some_and(|future| future.is_killed(state == CLOSED))
     }
 

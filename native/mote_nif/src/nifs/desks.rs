@@ -1,5 +1,6 @@
 //! Turns outside of the machine: how workers fetch them from a desk, and say how they have ended.
 use crate::codec::budget::Means;
+use crate::codec::given;
 use crate::enter::desk::{aborted_within, done_within, said};
 use crate::held::desk::DeskResource;
 use crate::held::handle::Handle;
@@ -35,7 +36,7 @@ fn desk_asked(desk: &DeskResource) -> usize {
     desk.desk.take_asked()
 }
 
-/// The next turn: `{number, module, name, version, free, self, {captures, message}}`; `:wait` (the calling process gets
+/// The next turn: `{number, module, name, version, free, {captures, message}}`; `:wait` (the calling process gets
 /// `:mote_turn` then) or `:closed`. `comes`: it was woken, or has begun.
 #[rustler::nif]
 fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
@@ -43,15 +44,13 @@ fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
         Found::Turn(turn) => {
             let [module, name] =
                 [turn.about.module, turn.about.name].map(|atom| atoms::to_term(env, atom));
-            let key = Handle::key_of(&turn.actor, env);
             let about = [
                 turn.number.encode(env),
                 module,
                 name,
                 turn.version.encode(env),
                 turn.about.free.encode(env),
-                structs::address(env, &desk.machine, key, None),
-                turn.values.to(env),
+                given::read(env, &desk.machine, turn.given),
             ];
             make_tuple(env, &about)
         }
@@ -66,10 +65,25 @@ fn desk_leave(env: Env<'_>, desk: &DeskResource) -> bool {
     desk.desk.leave(env.pid())
 }
 
-/// The number of the turn that a dead worker was running, or `nil`. The turn has not ended yet.
+/// The turns that dead workers were running, as `{worker, number}`. They have not ended yet.
 #[rustler::nif]
-fn desk_lost(desk: &DeskResource, worker: LocalPid) -> Option<u64> {
-    desk.desk.lost(worker)
+fn desk_lost(desk: &DeskResource, workers: Vec<LocalPid>) -> Vec<(LocalPid, u64)> {
+    desk.desk.lost(&workers)
+}
+
+/// Its machine.
+#[rustler::nif]
+fn desk_machine<'a>(env: Env<'a>, desk: &DeskResource) -> Term<'a> {
+    desk.machine.encode(env)
+}
+
+/// The address of the actor whose turn that is, while it runs; otherwise `nil`.
+#[rustler::nif]
+fn turn_self<'a>(env: Env<'a>, desk: &DeskResource, number: u64) -> Term<'a> {
+    desk.desk.actor(number).map_or_else(
+        || names::nil().encode(env),
+        |actor| structs::address(env, &desk.machine, Handle::key_of(&actor, env), None),
+    )
 }
 
 /// No turn is fetched or heard any more; the processes that still run one.
@@ -112,9 +126,7 @@ fn machine_blocking<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, n: 
     }
     let mut found = Vec::new();
     for (sponsor, desk) in machine.known_desks() {
-        desk.each(|turn| {
-            found.push((turn.age(), sponsor, turn.about, turn.actor.clone()));
-        });
+        desk.each(|turn, actor| found.push((turn.age(), sponsor, turn.about, actor)));
     }
     found.sort_by_key(|(age, ..)| std::cmp::Reverse(*age));
     found.truncate(n);

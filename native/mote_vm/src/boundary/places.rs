@@ -192,6 +192,16 @@ impl<W: Copy + Eq + Hash, T, R> Places<W, T, R> {
         running.map(|(number, (worker, running))| (*number, *worker, running))
     }
 
+    /// What is kept of a turn that runs.
+    pub fn running_turn(&mut self, number: u64) -> Option<&mut R> {
+        self.running.get_mut(&number).map(|(_, running)| running)
+    }
+
+    /// What is kept of every turn that runs.
+    pub fn running_turns(&mut self) -> impl Iterator<Item = &mut R> {
+        self.running.values_mut().map(|(_, running)| running)
+    }
+
     /// How many turns wait.
     pub fn count_waiting(&self) -> usize {
         self.waiting.len()

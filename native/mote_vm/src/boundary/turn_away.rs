@@ -37,6 +37,41 @@ pub enum Outcome {
     Here,
 }
 
+/// The end of a turn that was away, on its way to the thread of its actor.
+pub(crate) struct TurnEnd {
+    pub(crate) number: u64,
+    pub(crate) outcome: Outcome,
+}
+
+impl TurnEnd {
+    /// Whether its turn does not run once more.
+    pub(crate) fn is_committed_as_is(&self) -> bool {
+        !matches!(self.outcome, Outcome::Here)
+    }
+
+    fn parcel(&self) -> Option<&Parcel> {
+        match &self.outcome {
+            Outcome::Done(effects) => effects.values.as_ref(),
+            Outcome::Aborted(reason) => Some(reason),
+            Outcome::Ignored | Outcome::Here => None,
+        }
+    }
+
+    /// What it takes while it waits.
+    pub(crate) fn bytes(&self) -> usize {
+        let steps = match &self.outcome {
+            Outcome::Done(effects) => size_of_val(effects.steps.as_slice()),
+            Outcome::Ignored | Outcome::Aborted(_) | Outcome::Here => 0,
+        };
+        size_of::<TurnEnd>() + steps + self.parcel().map_or(0, Parcel::bytes)
+    }
+
+    /// What foreign values keep is of that: it is not copied.
+    pub(crate) fn external_bytes(&self) -> usize {
+        self.parcel().map_or(0, Parcel::external_bytes)
+    }
+}
+
 /// One thing that a turn has done.
 pub enum Effect {
     /// An actor, with that many captures; without a behaviour it is a `sink`.

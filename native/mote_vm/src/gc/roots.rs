@@ -49,6 +49,8 @@ pub(crate) trait RootVisitor: Visitor {
             InboxItem::Entry(
                 Entry::Migrate(..)
                 | Entry::Task(_)
+                // What it refers to it holds.
+                | Entry::Ended(_)
                 | Entry::Collect(_)
                 | Entry::Alarm
                 | Entry::Retire,

@@ -33,7 +33,7 @@ impl Machine {
         }
     }
 
-    /// Brings a message to the thread that it would enter by, if that sleeps (stand_in.rs, invariant 7); otherwise gives it
+    /// Brings a message to the thread that it would enter by, if that sleeps (stand_in.rs, invariant 8); otherwise gives it
     /// back.
     fn bring_to(
         &self,

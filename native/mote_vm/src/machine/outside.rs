@@ -8,11 +8,11 @@ use crate::boundary::batch::{Batch, BatchLetters};
 use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::boundary::room::{InLine, Permit};
+use crate::boundary::turn_away::TurnEnd;
 use crate::look::inspect;
 use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
-use crate::threads::thread;
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::foreign::Carrier;
 use crate::values::handles::{Held, Key, Target};
@@ -301,13 +301,32 @@ impl Machine {
         self.0.ended.lock().counts.undelivered += messages;
     }
 
-    /// A turn that was away has ended. Whether its thread hears of it; it may know of another end already.
+    /// A turn that was away has ended; while its thread sleeps, that is committed here. Whether the thread hears of it; it may know
+    /// of another end already.
     pub fn end_turn(&self, number: u64, outcome: Outcome) -> bool {
         let Some(station) = self.stations().find(number as ThreadNumber) else {
             return false;
         };
-        let call = thread::task(move |thread| thread.turn_ended(number, outcome));
-        station.push(Entry::Task(call)).is_ok()
+        let ended = Box::new(TurnEnd { number, outcome });
+        let Ok(wakes) = station.inbox.push(Entry::Ended(ended)) else {
+            return false;
+        };
+        if wakes {
+            self.end_in_place(&station);
+        }
+        true
+    }
+
+    /// Whether it runs by a seed.
+    pub fn is_seeded(&self) -> bool {
+        self.0.seeded.is_some()
+    }
+
+    /// The thread of a turn that was away looks anew for how long it may sleep.
+    pub fn look_around(&self, number: u64) {
+        if let Some(station) = self.stations().find(number as ThreadNumber) {
+            station.wake();
+        }
     }
 
     /// A handle of an actor seen in a term. The caller owns it.

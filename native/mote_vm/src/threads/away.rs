@@ -4,7 +4,8 @@
 //! 1. While a turn of it is away, an actor is **away**, too: it stays with this thread, and what comes for it waits in a line of its
 //!    own. Nobody takes it over (`is_done`), and it is given to nobody: a thread that asks for it waits in line.
 //! 2. What a turn has done while away comes back as a whole. It is staged and committed here, between two batches, like the
-//!    effects of any other turn. Only the first report that a turn has ended counts.
+//!    effects of any other turn: by the thread, or while that sleeps by whoever tells of the end (stand_in.rs). Only the first
+//!    report that a turn has ended counts.
 //! 3. At most `most` turns are away. At that limit nothing leaves the queue. So turns begin in the order of their events,
 //!    except for actors that are away, and with `most` of 1 the sponsor is first in, first out.
 //! 4. A turn that is away is outstanding, and its actor and its message are roots.
@@ -12,7 +13,7 @@
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
-use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnAway};
+use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnAway, TurnEnd};
 use crate::threads::backlog::TurnBatch;
 use crate::threads::route::{actor, header};
 use crate::threads::thread::watched::See;
@@ -37,8 +38,8 @@ pub(crate) struct Away {
     lined_up: usize,
 }
 
-/// Room of the lines' table that is kept.
-const KEPT: usize = 1 << 10;
+/// Room of the tables that is kept: some hundred kilobytes. To grow them anew for each burst of turns takes longer than the rest.
+const KEPT: usize = 1 << 13;
 
 impl Away {
     pub(crate) fn new(most: usize, quota: Arc<Quota>) -> Away {
@@ -221,8 +222,15 @@ impl Dispatch {
         true
     }
 
+    /// Ends turns that were away and have ended, in their order, for as long as `may` says so of the next one.
+    pub(crate) fn end_turns(&mut self, may: impl Fn(&TurnEnd) -> bool) {
+        while let Some(ended) = self.duties.ended.pop_front_if(|ended| may(ended)) {
+            self.turn_ended(ended.number, ended.outcome);
+        }
+    }
+
     /// A turn that was away has ended; its actor comes back.
-    pub(crate) fn turn_ended(&mut self, number: u64, outcome: Outcome) {
+    fn turn_ended(&mut self, number: u64, outcome: Outcome) {
         let away = self.away.as_mut();
         let Some(event) = away.and_then(|away| away.turns.remove(&number)) else {
             // Invariant 2; or the sponsor is removed, and this is another thread.

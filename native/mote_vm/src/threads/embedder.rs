@@ -7,7 +7,7 @@ use crate::turns::abort::Abort;
 use crate::values::term::Term;
 use std::any::Any;
 
-/// What a machine tells its embedder. Called on dispatch threads: must not block.
+/// What a machine tells its embedder. Called on dispatch threads and by those who stand in for them: must not block.
 pub trait Embedder: Send + Sync + 'static {
     /// A turn was aborted. Whether it is reported: the machine counts those that are not.
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool;

@@ -187,7 +187,12 @@ impl Dispatch {
             Ok(End::Done) if self.turn.lacks_memory() => {
                 Verdict::Aborted(Value::atom(Atom::NO_MEMORY))
             }
-            Ok(End::Done) if self.lent.stands_in && self.sends_too_much() => Verdict::Postponed,
+            // A turn that was away must not run twice.
+            Ok(End::Done)
+                if self.lent.stands_in && self.away.is_none() && self.sends_too_much() =>
+            {
+                Verdict::Postponed
+            }
             Ok(End::Done) => Verdict::Commits,
             Ok(End::Ignored) => Verdict::Ignored,
             Err(Aborted(reason)) if self.runs_again(reason) => Verdict::Postponed,

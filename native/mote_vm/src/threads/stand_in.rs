@@ -1,4 +1,5 @@
-//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the thread that sleeps.
+//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the thread that sleeps; and whoever
+//! tells of the end of a turn that was away commits it.
 //!
 //! Waking a thread, and being woken by it, takes ten to a hundred times as long as the turn between the two. A caller
 //! outside that has nothing else to do before it is answered saves both. If the thread that its message enters by is
@@ -23,9 +24,13 @@
 //! 6. It never sleeps, never collects, and never runs what callers want done between turns. Anything else that takes long
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
 //!    the machine. A turn that sends such a message is rolled back, like one that needs more fuel.
-//! 7. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
+//! 7. Of a thread whose turns are away, a stand-in ends those that have ended, and sends out those that may begin then. It runs
+//!    none itself. What would have to run once more, or has done much, is left to the thread.
+//! 8. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
+mod ends;
+
 use crate::base::sync::{fence, Relaxed, SeqCst};
 use crate::boundary::parcel::Parcel;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
@@ -86,12 +91,15 @@ impl Machine {
     /// much fuel each; otherwise the thread is awake or is woken. `answered` says whether the caller has what it waits
     /// for.
     pub(crate) fn stand_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) {
-        let stood_in = self.stood_in(station, fuel, answered, |_| Some(None));
+        let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
+        let stood_in = self.stood_in(station, answered, begin, |dispatch, ()| {
+            dispatch.stand_in(fuel, None)
+        });
         wake_if_needed(station, stood_in.unwrap_or(true));
     }
 
     /// The same for a message of the caller, which has not entered and does not: the caller brings it to the queue of the
-    /// thread (invariant 7). Gives the message back if it has to enter.
+    /// thread (invariant 8). Gives the message back if it has to enter.
     pub(crate) fn bring(
         &self,
         station: &Station,
@@ -101,29 +109,37 @@ impl Machine {
         answered: &dyn Fn() -> bool,
     ) -> Result<(), Parcel> {
         let mut message = Some(message);
-        let stood_in = self.stood_in(station, fuel, answered, |dispatch| {
+        let begin = |dispatch: &Dispatch| {
             let bytes = message.as_ref()?.bytes();
             let is_next = !station.inbox.is_pending() && dispatch.turn.queue.is_empty();
-            if !is_next || bytes > MOST_BROUGHT || !self.pool().quota.fits(bytes) {
+            if dispatch.away.is_some()
+                || !is_next
+                || bytes > MOST_BROUGHT
+                || !self.pool().quota.fits(bytes)
+            {
                 return None;
             }
             let target = self.handles().visit(target, |actor, _| Target(actor))?;
             let has_room = dispatch.context.sponsor.room.enter_at_once();
-            has_room.then(|| message.take().map(|message| (target, message)))
+            let message = message.take_if(|_| has_room)?;
+            Some((target, message))
+        };
+        let stood_in = self.stood_in(station, answered, begin, |dispatch, brought| {
+            dispatch.stand_in(fuel, Some(brought))
         });
         // Also where it has only been there: others that came meanwhile took it for the thread.
         wake_if_needed(station, stood_in.unwrap_or(false));
         message.map_or(Ok(()), Err)
     }
 
-    /// Whether there is more to do, when the turns have run that were to run, among them that of what is brought; nothing if
-    /// it cannot stand in, or does not as `brings` says.
-    fn stood_in(
+    /// Whether there is more to do, when `act` has done what there was to do; nothing if it cannot stand in, or does not as
+    /// `begin` says.
+    fn stood_in<B>(
         &self,
         station: &Station,
-        fuel: u64,
         answered: &dyn Fn() -> bool,
-        brings: impl FnOnce(&Dispatch) -> Option<Option<Brought>>,
+        begin: impl FnOnce(&Dispatch) -> Option<B>,
+        act: impl FnOnce(&mut Dispatch, B),
     ) -> Option<bool> {
         let stand_in = station.presence.stand_in()?;
         // As a thread that has just woken: safepoint.rs, invariant 2.
@@ -136,10 +152,10 @@ impl Machine {
         if !dispatch.may_be_stood_in_for() {
             return None;
         }
-        let brought = brings(dispatch)?;
+        let begun = begin(dispatch)?;
         self.quiescence().add(1);
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            dispatch.stand_in(fuel, brought);
+            act(dispatch, begun);
             dispatch.is_needed() || !answered()
         }));
         let is_needed = *outcome.as_ref().unwrap_or(&true);
@@ -173,7 +189,7 @@ impl Dispatch {
     /// Whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
         let collects = self.context.machine.gc().phase() != Phase::None;
-        self.idling.has_slept && !collects && !self.is_watched() && self.away.is_none()
+        self.idling.has_slept && !collects && !self.is_watched()
     }
 
     fn stand_in(&mut self, fuel: u64, brought: Option<Brought>) {
@@ -270,10 +286,12 @@ impl Dispatch {
     fn is_needed(&self) -> bool {
         self.lent.is_wanted
             || self.lent.postponed
-            || !self.turn.queue.is_empty()
+            || !(self.turn.queue.is_empty() || self.is_full_away())
             || self.owes()
             || self.has_other_duties()
             || self.is_collection_due()
+            // It sleeps without a thought of a collection that this may have made worth while.
+            || self.away.is_some() && self.is_done() && self.would_collect()
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) mod watched;
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::Relaxed;
 use crate::boundary::timers::Timer;
+use crate::boundary::turn_away::TurnEnd;
 use crate::code::program::BehaviourCode;
 use crate::heap::pace::Stress;
 use crate::platform::cores;
@@ -37,6 +38,7 @@ use crate::turns::turn::Turn;
 use crate::values::value::Value;
 use crate::watching::watch::Watch;
 use idle::Idling;
+use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
@@ -88,6 +90,8 @@ pub(crate) struct Load {
 pub(crate) struct Duties {
     pub(crate) retiring: bool,
     tasks: Vec<ThreadTask>,
+    /// Turns that were away, and have ended (away.rs).
+    pub(crate) ended: VecDeque<TurnEnd>,
     /// The callers that asked for a collection: to be called when the collection of that number is over.
     pub(crate) collections: Vec<(u64, Done)>,
 }
@@ -252,11 +256,18 @@ impl Dispatch {
 
     /// Whether something is wanted of it between two turns.
     pub(crate) fn has_other_duties(&self) -> bool {
-        self.duties.retiring || !self.duties.tasks.is_empty() || !self.duties.collections.is_empty()
+        let Duties {
+            retiring,
+            tasks,
+            ended,
+            collections,
+        } = &self.duties;
+        *retiring || !tasks.is_empty() || !ended.is_empty() || !collections.is_empty()
     }
 
-    /// Does what callers want done between two turns.
+    /// Does what callers want done between two turns, and ends turns that were away.
     pub(crate) fn run_tasks(&mut self) {
+        self.end_turns(|_| true);
         for task in std::mem::take(&mut self.duties.tasks) {
             task(self);
         }

@@ -40,6 +40,7 @@ mod redefine;
 mod seeded;
 mod stash;
 mod threads;
+mod threads_away;
 mod threads_contention;
 mod threads_fault;
 mod threads_quiet;

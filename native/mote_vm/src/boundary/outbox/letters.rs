@@ -4,7 +4,7 @@
 //! for themselves; a word with the boxed tag is a command, with its kind in bits 4..8 and a count above. Most letters are
 //! a tuple of immediates and no more: a row, which is its command and these, and needs neither a stack nor an end. Only small and
 //! plain values are written this way. A value that keeps something alive (addresses, foreign values), or is large or deep, is
-//! carried as the embedder's own copy, `F`.
+//! carried as the embedder's own copy, `F`: as a letter of its own, or as a part of one.
 //!
 //! Invariants:
 //! 1. Letters are whole: one that cannot be written to its end is taken back.
@@ -151,6 +151,17 @@ impl<F> Letters<F> {
     /// Writes a letter; `false` when the value is not small and plain, and then nothing was written.
     #[inline]
     pub fn write(&mut self, term: Term<'_>) -> bool {
+        self.write_with(term, |_| None)
+    }
+
+    /// Writes a letter whose parts that keep something alive are as `copy` has copied them; `false` as in [`Letters::write`], and
+    /// where there is no such copy.
+    #[inline]
+    pub fn write_with(
+        &mut self,
+        term: Term<'_>,
+        mut copy: impl FnMut(Term<'_>) -> Option<F>,
+    ) -> bool {
         match term.row().filter(|row| row.len() < WORDS) {
             Some(row) => {
                 self.words.reserve(1 + row.len());
@@ -159,16 +170,18 @@ impl<F> Letters<F> {
                 row.iter().for_each(|value| self.words.push(*value));
                 true
             }
-            None => self.write_any(term),
+            None => self.write_any(term, &mut copy),
         }
     }
 
-    fn write_any(&mut self, term: Term<'_>) -> bool {
-        let from = self.words.len();
-        let written = self.value(term, DEPTH, from + WORDS);
-        match written {
-            true => self.words.push(command(END, 0)),
-            false => self.words.truncate(from),
+    fn write_any(&mut self, term: Term<'_>, copy: &mut impl FnMut(Term<'_>) -> Option<F>) -> bool {
+        let (from, others) = (self.words.len(), self.others.len());
+        let written = self.value(term, DEPTH, from + WORDS, copy);
+        if written {
+            self.words.push(command(END, 0));
+        } else {
+            self.words.truncate(from);
+            self.others.truncate(others);
         }
         written
     }
@@ -180,7 +193,18 @@ impl<F> Letters<F> {
         true
     }
 
-    fn value(&mut self, term: Term<'_>, depth: usize, limit: usize) -> bool {
+    /// Bytes of everything that was written since it was empty.
+    pub fn size(&self) -> usize {
+        size_of_val(self.words.as_slice()) + self.others.len() * size_of::<F>()
+    }
+
+    fn value(
+        &mut self,
+        term: Term<'_>,
+        depth: usize,
+        limit: usize,
+        copy: &mut impl FnMut(Term<'_>) -> Option<F>,
+    ) -> bool {
         if depth == 0 || self.words.len() >= limit {
             return false;
         }
@@ -199,7 +223,7 @@ impl<F> Letters<F> {
             View::Bytes(bytes) => return self.bytes(bytes, limit),
             View::Tuple(elements) => {
                 for element in elements.iter() {
-                    if !self.value(element, depth - 1, limit) {
+                    if !self.value(element, depth - 1, limit, copy) {
                         return false;
                     }
                 }
@@ -208,23 +232,26 @@ impl<F> Letters<F> {
             View::Cons(..) => {
                 let (mut count, mut rest) = (0, term);
                 while let View::Cons(head, tail) = rest.view() {
-                    if !self.value(head, depth - 1, limit) {
+                    if !self.value(head, depth - 1, limit, copy) {
                         return false;
                     }
                     count += 1;
                     rest = tail;
                 }
-                if !self.value(rest, depth - 1, limit) {
+                if !self.value(rest, depth - 1, limit, copy) {
                     return false;
                 }
                 command(LIST, count)
             }
-            View::Big(_)
-            | View::Map(_)
-            | View::Foreign(_)
-            | View::On(..)
-            | View::Address(_)
-            | View::Timer(_) => return false,
+            View::Big(_) | View::Map(_) => return false,
+            View::Foreign(_) | View::On(..) | View::Address(_) | View::Timer(_) => match copy(term)
+            {
+                Some(copied) => {
+                    self.others.push_back(copied);
+                    command(OTHER, 0)
+                }
+                None => return false,
+            },
         };
         self.words.push(word);
         true
@@ -320,6 +347,7 @@ impl<F> Letters<F> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::base::ids::TimerId;
     use crate::boundary::parcel::Builder;
     use crate::heap::block::BlockPool;
     use crate::heap::Heap;
@@ -413,6 +441,34 @@ mod tests {
         assert_eq!(read.next().unwrap(), format!("{{{long}}}"));
         assert_eq!(read.next().unwrap(), "copied");
         assert_eq!(read.next(), None);
+        assert!(letters.is_empty());
+    }
+
+    #[test]
+    fn what_keeps_something_alive_is_a_part_if_it_is_copied() {
+        let mut heap = heap();
+        let mut letters: Letters<String> = Letters::default();
+        let timer = TimerId {
+            serial: 1,
+            thread: 1,
+            place: 1,
+        };
+        let term = value(&mut heap, |b| {
+            b.tuple(2);
+            b.timer(timer);
+            b.list(1);
+            b.timer(timer);
+            b.empty_list();
+        });
+        let mut copies = 0;
+        let mut copy = |most| {
+            letters.write_with(term, |_| {
+                copies += 1;
+                (copies <= most).then(|| format!("copy {copies}"))
+            })
+        };
+        assert!(!copy(1) && copy(9));
+        assert_eq!(text(&mut letters).unwrap(), "{copy 3, [copy 4 | []]}");
         assert!(letters.is_empty());
     }
 

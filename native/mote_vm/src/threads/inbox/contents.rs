@@ -1,6 +1,7 @@
 //! The contents of an inbox, and what a drain takes.
 use crate::boundary::batch::Batch;
 use crate::boundary::parcel::Parcel;
+use crate::boundary::turn_away::TurnEnd;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use std::any::Any;
@@ -18,6 +19,8 @@ pub(crate) enum Entry {
     Alarm,
     /// Something to do between two turns.
     Task(ThreadTask),
+    /// A turn that was away has ended (away.rs).
+    Ended(Box<TurnEnd>),
     /// Collect, whether it is due or not, then call.
     Collect(Done),
     /// The thread of that number wants to run the event, which is among the others, for an actor that this one owns.
@@ -37,6 +40,7 @@ impl Entry {
         let parcel = match self {
             Entry::Message(_, parcel) => parcel.bytes(),
             Entry::Batch(batch) => batch.bytes(),
+            Entry::Ended(ended) => ended.bytes(),
             Entry::Given(events) => size_of_val(events.as_slice()),
             _ => 0,
         };
@@ -48,6 +52,7 @@ impl Entry {
         match self {
             Entry::Message(_, parcel) => parcel.external_bytes(),
             Entry::Batch(batch) => batch.external_bytes(),
+            Entry::Ended(ended) => ended.external_bytes(),
             _ => 0,
         }
     }
@@ -90,7 +95,7 @@ pub(crate) struct Contents {
     pub(crate) entries: Vec<Entry>,
     /// Messages in batches, beyond one for each batch.
     pub(crate) more: usize,
-    /// Messages whose senders would stand in (stand_in.rs).
+    /// Messages whose senders would stand in, and ends of turns, whose workers would (stand_in.rs).
     pub(crate) claimed: usize,
     /// Invariant 7.
     pub(crate) unseen: bool,
@@ -104,6 +109,7 @@ pub(crate) struct Contents {
 impl Contents {
     pub(super) fn add(&mut self, entry: Entry) {
         self.more += entry.weight() - 1;
+        self.claimed += usize::from(matches!(entry, Entry::Ended(_)));
         self.entries.push(entry);
     }
 

@@ -48,6 +48,7 @@ impl Dispatch {
                 Entry::Inspect(_, look) => look(self),
                 Entry::Alarm => self.fire(),
                 Entry::Task(task) => self.duties.tasks.push(task),
+                Entry::Ended(ended) => self.duties.ended.push_back(*ended),
                 Entry::Collect(done) => {
                     let next = self.context.machine.gc().next();
                     self.duties.collections.push((next, done));
