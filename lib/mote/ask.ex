@@ -70,6 +70,12 @@ defmodule Mote.Ask do
   alias Mote.{Address, Error, Far, Native}
   alias Mote.Machine.{Long, Question, Questions, SponsorOptions, Worker}
   require Long
+  require Worker
+  import Question, only: [is_timeout: 1]
+
+  # A process may make 4,000 calls until others have their turn, and then a question takes as long as they do. So what
+  # every question does is written out in `ask/3`.
+  @compile {:inline, options!: 2, not_own!: 1}
 
   @timeout 5_000
 
@@ -290,7 +296,7 @@ defmodule Mote.Ask do
   @doc false
   # A turn of a beam sponsor that asks its own actor would wait for itself.
   def not_own!(address) do
-    if Worker.own?(address), do: raise(Error.from(:own_turn, address: address))
+    if Worker.turn?() and Worker.own?(address), do: raise(Error.from(:own_turn, address: address))
   end
 
   defp collect(asks, deadline, until),
@@ -314,7 +320,10 @@ defmodule Mote.Ask do
 
   defp context(ask), do: [address: ask.address]
 
-  defp options!(opts, function) when is_list(opts) do
+  defp options!(timeout, _function) when is_timeout(timeout), do: {timeout, nil}
+  defp options!(opts, function), do: named!(opts, function)
+
+  defp named!(opts, function) when is_list(opts) do
     unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:timeout, :sponsor] == [] do
       raise ArgumentError,
             "expected a timeout or the options of #{function}, :timeout and :sponsor, got: #{inspect(opts)}"
@@ -325,10 +334,7 @@ defmodule Mote.Ask do
     {timeout, SponsorOptions.option!(rest, function)}
   end
 
-  defp options!(timeout, _function) do
-    Question.timeout!(timeout)
-    {timeout, nil}
-  end
+  defp named!(other, _function), do: Question.timeout!(other)
 
   defp owned_all!(asks) do
     Question.list!(asks, "questions as Mote.async/3 returns them")

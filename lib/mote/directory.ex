@@ -119,6 +119,7 @@ defmodule Mote.Directory do
   alias Mote.Directory.{Entries, Keeper}
   alias Mote.Directory.Place.Plain
   alias Mote.Machine.{Creator, Sending, SponsorOptions, Worker}
+  require Worker
 
   @enforce_keys [:shards]
   defstruct [:shards]

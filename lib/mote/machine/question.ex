@@ -297,10 +297,12 @@ defmodule Mote.Machine.Question do
       else: :ok
   end
 
+  @doc "Whether a term is a timeout, as `receive` takes it."
+  defguard is_timeout(term) when term == :infinity or (is_integer(term) and term in 0..0xFFFFFFFF)
+
   @doc "Checks a timeout; raises `ArgumentError`."
   @spec timeout!(term) :: :ok
-  def timeout!(:infinity), do: :ok
-  def timeout!(timeout) when is_integer(timeout) and timeout in 0..0xFFFFFFFF, do: :ok
+  def timeout!(timeout) when is_timeout(timeout), do: :ok
 
   def timeout!(other) do
     raise ArgumentError, "expected a timeout in milliseconds or :infinity, got: #{inspect(other)}"

@@ -21,6 +21,9 @@ defmodule Mote.Machine.Worker do
   # Where a process finds the turn that it runs: see `own?/1`.
   @self :"$mote_self"
 
+  @doc "Whether the calling process runs a turn. A macro, since every question asks this, and calls are counted (`Mote.Ask`)."
+  defmacro turn?, do: quote(do: :erlang.get(unquote(@self)) != :undefined)
+
   @typedoc "What all workers of a sponsor have in common. Each of them has a copy."
   @type about :: %{desk: reference, fuel: pos_integer}
 
@@ -33,15 +36,10 @@ defmodule Mote.Machine.Worker do
 
   @doc "Whether the calling process runs a turn of that actor, which could not answer it."
   @spec own?(Mote.Address.t()) :: boolean
-  # Every question asks this, so it costs as little as it can: a process has a number of calls until others have their turn.
-  def own?(address), do: :erlang.get(@self) != :undefined and own_turn?(address, :erlang.get(@self))
+  def own?(address), do: turn?() and own_turn?(address, :erlang.get(@self))
 
   defp own_turn?(%{machine: machine, key: key}, {desk, number}),
     do: match?(%{machine: ^machine, key: ^key}, Native.turn_self(desk, number))
-
-  @doc "Whether the calling process runs a turn."
-  @spec turn?() :: boolean
-  def turn?, do: :erlang.get(@self) != :undefined
 
   @doc "Aborts a turn: `:ok`, or `:unknown` if it has ended already."
   @spec abort(reference, pos_integer, term) :: ended
