@@ -114,7 +114,8 @@ defmodule Mote.Shards do
     * `:machine` - a machine of this node (required);
     * `:start` - what a `defdirectory` defines, of the same version on all nodes (required);
     * `:shards` - how many actors the entries of each node are spread over, as in `Mote.Directory.start/3`; the same on all nodes
-      (default 64). Nodes of different numbers do not take part in each other's shards, and log that as an error;
+      (default 64). A node that joins others with a different number is no member: an error is
+      logged on both sides, and what is sent on that node waits;
     * `:sponsor` - pins them to a sponsor, so that actors are started there; those that move are pinned to it.
 
   Raises `ArgumentError` for anything else.
