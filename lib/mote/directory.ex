@@ -155,11 +155,7 @@ defmodule Mote.Directory do
     Inspection.keyword!(opts, "the options of start/3", [:shards, :sponsor])
     {shards, opts} = Keyword.pop(opts, :shards, @shards)
 
-    if not (is_integer(shards) and shards in 1..@most_shards) do
-      raise ArgumentError,
-            "expected :shards to be an integer from 1 to #{@most_shards}, got: #{inspect(shards)}"
-    end
-
+    shards!(shards)
     sponsor = SponsorOptions.option!(opts, "start/3")
 
     with {:ok, native} <- Machine.fetch(machine),
@@ -171,6 +167,15 @@ defmodule Mote.Directory do
   end
 
   def start(_machine, other, _opts), do: no_definition!(other)
+
+  @doc false
+  @spec shards!(term) :: pos_integer
+  def shards!(shards) when is_integer(shards) and shards in 1..@most_shards, do: shards
+
+  def shards!(other) do
+    raise ArgumentError,
+          "expected :shards to be an integer from 1 to #{@most_shards}, got: #{inspect(other)}"
+  end
 
   @spec no_definition!(term) :: no_return
   defp no_definition!(other) do

@@ -87,11 +87,18 @@ defmodule Mote.Error do
 
   def from(:stopped, context) do
     what =
-      if Enum.any?([:machine, :module, :behaviour], &context[&1]),
-        do: "the machine is not running",
-        else:
+      cond do
+        Enum.any?([:machine, :module, :behaviour], &context[&1]) ->
+          "the machine is not running"
+
+        is_struct(context[:address], Mote.Address) and Mote.Far.far?(context[:address]) ->
+          "#{node(context[:address].machine)} has no such actor any more: its machine has ended, or nothing on that node held the " <>
+            "actor, since messages between processes are not counted (see Mote.lend/2)"
+
+        true ->
           "the machine that this address belongs to has ended; one that was started in its place has new actors: " <>
             "create the actor again"
+      end
 
     new(:machine_down, what, context)
   end
@@ -100,7 +107,8 @@ defmodule Mote.Error do
     new(
       :unknown_address,
       "the address belongs to no running machine: an address is valid while its machine runs, and as long as its " <>
-        "term is kept whole (not copied through term_to_binary)",
+        "term is kept whole (not copied through term_to_binary); one that was sent to another node between processes is " <>
+        "valid as long as its own node holds the actor (see Mote.lend/2)",
       context
     )
   end

@@ -244,7 +244,7 @@ defmodule Mote.Machine do
   defp whereis(name) when is_atom(name) and name != nil, do: GenServer.whereis(name)
   defp whereis({:global, _} = name), do: GenServer.whereis(name)
   defp whereis({name, node}) when is_atom(name) and node == node(), do: whereis(name)
-  defp whereis({name, node} = machine) when is_atom(name) and is_atom(node), do: machine
+  defp whereis({name, node} = machine) when is_atom(name) and is_atom(node) and node != nil, do: machine
   defp whereis({:via, module, _} = name) when is_atom(module), do: GenServer.whereis(name)
 
   defp whereis(other) do

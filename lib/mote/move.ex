@@ -140,7 +140,8 @@ defmodule Mote.Move do
   end
 
   defp loaded(native, address) do
-    Loader.load(native, Ways)
+    with {:error, %Error{reason: :machine_down}} <- Loader.load(native, Ways),
+         do: {:error, Error.from(:stopped, address: address)}
   rescue
     ArgumentError -> {:error, Error.from(:unknown, address: address)}
   end

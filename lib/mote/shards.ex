@@ -53,14 +53,19 @@ defmodule Mote.Shards do
       for them. Messages for such a key wait on the new node until the old ones have given away what is not theirs any more. All
       other keys go on as before.
     * **A node goes**, because its shards are stopped by their supervisor: its actors move to the others first. It has ten
-      seconds for that, if `:shutdown` of the child is not less.
+      seconds for that, if `:shutdown` of the child is not less. What cannot move is lost with the node.
     * **A node dies.** Its actors are gone with it, and so is what was on its way to them. The next message for such a key starts it
-      afresh on another node. `[:mote, :shards, :down]` tells of it.
+      afresh on another node. `[:mote, :shards, :down]` tells of it. It is the same if only its machine ends, or the process of its
+      shards is killed.
     * **Nodes that do not see each other** for a while go on, each side with all keys: so a key may have two actors then. When they see
       each other again, the actor on the node that has the key stays, and the other one is dropped, with its state.
 
   An actor that cannot move stays where it is, and is reached from there: above all one whose behaviour never becomes another
   one (`Mote.move/3` says which others). It is tried again when nodes come and go.
+
+  Nodes with different versions of the module work together, each with its own for the keys that it has, but no actor moves between
+  them. So an upgrade that replaces one node after the other keeps the actors only where their module is unchanged; lines are part of
+  its version. Otherwise save their state first.
 
   ## What is promised
 
@@ -69,16 +74,16 @@ defmodule Mote.Shards do
       the key moves, the sender's node learns of that at one moment. What was sent before that moment arrives in order, and so does
       what is sent after it. But the last messages before it pass through the old node, and may arrive after the first ones that
       follow. A process that cannot have that waits for an answer (`ask/4`) before it sends on.
-    * **Nothing is lost** by moves. What is on its way to a node that dies, or waits for a connection that ends, is lost.
+    * **Nothing is lost** by moves, but what cannot move is lost when its node goes. What is on its way to a node that dies, or waits for a connection that ends, is lost.
 
   Telemetry events, each with the `name` of the shards in the metadata: `[:mote, :shards, :settled]` (all members know each other; `members`,
   and their `nodes`), `[:mote, :shards, :handed]` (this node has given away what is not its own: `moved`, `stayed`, `merged`, `lost`) and
   `[:mote, :shards, :down]` (a node has died: `node`).
   """
 
-  alias Mote.{Address, Ask, Behaviour, Directory, Error, Inspection}
+  alias Mote.{Address, Ask, Behaviour, Directory, Error, Inspection, Machine}
   alias Mote.Directory.Place
-  alias Mote.Machine.Sending
+  alias Mote.Machine.{Sending, SponsorOptions}
   alias Mote.Shards.Member
   alias Mote.Shards.Rule.Plain
 
@@ -109,7 +114,8 @@ defmodule Mote.Shards do
     * `:machine` - a machine of this node (required);
     * `:start` - what a `defdirectory` defines, of the same version on all nodes (required);
     * `:shards` - how many actors the entries of each node are spread over, as in `Mote.Directory.start/3`; the same on all nodes
-      (default 64);
+      (default 64). A node that joins others with a different number is no member: an error is
+      logged on both sides, and what is sent on that node waits;
     * `:sponsor` - pins them to a sponsor, so that actors are started there; those that move are pinned to it.
 
   Raises `ArgumentError` for anything else.
@@ -131,6 +137,10 @@ defmodule Mote.Shards do
           "expected :start of shards to be what a defdirectory defines, such as Chat.rooms()"
         )
 
+    # Here, and not in the new process: so the caller is told by an exception.
+    Machine.fetch(opts[:machine])
+    opts |> Keyword.get(:shards, 1) |> Directory.shards!()
+    opts |> Keyword.take([:sponsor]) |> SponsorOptions.option!("start_link/1")
     Member.start_link(opts)
   end
 

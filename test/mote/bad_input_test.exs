@@ -70,8 +70,15 @@ defmodule Mote.BadInputTest do
     test "of what is no machine" do
       for call <- [&Mote.add_sponsor(&1, :a), &Mote.remove_sponsor(&1, :a), &Mote.drain/1] do
         assert {:error, %Error{reason: :machine_down}} = call.(self())
-        assert_raise ArgumentError, ~r/expected a machine/, fn -> call.("machine") end
+
+        for wrong <- ["machine", {Nobody, nil}] do
+          assert_raise ArgumentError, ~r/expected a machine/, fn -> call.(wrong) end
+        end
       end
+
+      # The node of a program that is not distributed, for instance.
+      nobody = {Nobody, nil}
+      assert_raise ArgumentError, ~r/expected a machine/, fn -> Mote.info(nobody) end
 
       assert_raise ArgumentError, ~r/expected a machine/, fn -> Mote.stop("machine") end
 

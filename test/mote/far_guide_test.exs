@@ -25,7 +25,7 @@ defmodule Mote.FarGuideTest do
     typed =
       for [kind, block] <- blocks,
           {who, code, shown} <- inputs(kind, block),
-          do: type(who, code, shown, nodes)
+          do: type(kind, who, code, shown, nodes)
 
     assert length(typed) > 25
   end
@@ -49,14 +49,11 @@ defmodule Mote.FarGuideTest do
     |> Enum.reverse()
   end
 
-  defp type(who, code, shown, nodes) do
-    # What is pasted into the second session as well.
-    who = if code =~ "defmodule Counter", do: ["two" | who], else: who
-
+  defp type(kind, who, code, shown, nodes) do
     for name <- who do
       {peer, _} = nodes[name]
       code = named(code, nodes)
-      first = :peer.call(peer, Shell, :type, [code], 90_000)
+      first = :peer.call(peer, Shell, if(kind == "elixir", do: :compile, else: :type), [code], 90_000)
 
       # Nodes hear of each other in a moment.
       if shown != nil and not (shown =~ "…") do

@@ -323,5 +323,12 @@ defmodule Mote.MoveTest do
     actor = Mote.create(one, Behaviours.nothing())
     assert_raise ArgumentError, fn -> Mote.move(actor, one, timeout: -1) end
     assert_raise ArgumentError, fn -> Mote.move(actor, one, no: 1) end
+    assert_raise ArgumentError, ~r/expected a machine/, fn -> Mote.move(actor, {Nobody, nil}) end
+  end
+
+  test "of a machine that has ended, the error names the actor", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.nothing())
+    Mote.stop(one)
+    assert {:error, %Error{reason: :machine_down, context: %{address: ^actor}}} = Mote.move(actor, two)
   end
 end

@@ -134,6 +134,9 @@ defmodule Mote.ShardsTest do
             [name: :x, start: Users.users()],
             [name: :x, machine: machine],
             [name: :x, machine: machine, start: Users.user(1, [])],
+            [name: :x, machine: "machine", start: Users.users()],
+            [name: :x, machine: machine, start: Users.users(), shards: 0],
+            [name: :x, machine: machine, start: Users.users(), sponsor: 1],
             [name: :x, machine: machine, start: Users.users(), no: 1]
           ] do
         assert_raise ArgumentError, fn -> Shards.start_link(wrong) end

@@ -24,20 +24,23 @@ defmodule Mote.Mesh do
   end
 
   defmodule Shell do
-    @moduledoc "A session: it keeps what is bound."
+    @moduledoc "A session: it keeps what is bound, and counts lines, which are part of the version of a module."
     def start do
       # It has no name: what is typed may give it one.
-      :persistent_term.put(__MODULE__, spawn(fn -> loop([]) end))
+      :persistent_term.put(__MODULE__, spawn(fn -> loop([], 1) end))
     end
 
-    defp loop(bindings) do
+    defp loop(bindings, line) do
       receive do
         {:type, code, from} ->
-          {value, bindings} = Code.eval_string(code, bindings)
+          {value, bindings} = Code.eval_string(code, bindings, line: line)
           send(from, {:shown, inspect(value, limit: :infinity)})
-          loop(bindings)
+          loop(bindings, line + length(String.split(code, "\n")))
       end
     end
+
+    @doc "What is in a file of the project."
+    def compile(code), do: Code.compile_string(code)
 
     def type(code) do
       send(:persistent_term.get(__MODULE__), {:type, code, self()})
