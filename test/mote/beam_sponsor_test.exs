@@ -33,6 +33,13 @@ defmodule Mote.BeamSponsorTest do
       message -> send to, message
     end
 
+    # Passes questions on, and forgets them with what it becomes.
+    defactor front(to, _last) do
+      {customer, request} ->
+        send to, {customer, request}
+        become front(to, request)
+    end
+
     defactor closed(to) do
       :open -> become relay(to)
       {:fail, n} -> become failing(to, div(1, n))
@@ -84,6 +91,10 @@ defmodule Mote.BeamSponsorTest do
 
       {customer, :me} ->
         send customer, self()
+
+      {_customer, {:forget, test}} ->
+        Kernel.send(test, {:turn, Kernel.self()})
+        receive(do: (:forget -> :ok))
 
       {:abort, reason} ->
         abort(reason)
@@ -161,6 +172,22 @@ defmodule Mote.BeamSponsorTest do
       # Less than a worker waits before it ends.
       assert {:error, %Mote.Error{reason: :broken_promise}} = Mote.ask(actor, :unknown, 9_000)
     end
+  end
+
+  test "a question of another machine that a turn has dropped is found to be broken when both machines have looked" do
+    [here, there] = [machine(), machine()]
+    test = self()
+    actor = Mote.create(there, Free.free(0), sponsor: :io)
+    # It keeps the customer in its heap until that machine collects: what becomes is not rewound.
+    front = Mote.create(here, Plain.front(actor, nil))
+    asked = Task.async(fn -> Mote.ask(front, {:forget, test}, 60_000) end)
+    assert_receive {:turn, pid}, 20_000
+    # Long enough for its machine to have looked while the turn ran.
+    Process.sleep(30)
+    Kernel.send(pid, :forget)
+    assert :ok = Mote.drain(there, 20_000)
+    eventually(fn -> Mote.gc(there) && Mote.info(here).questions == %{open: 0, broken: 1} end)
+    assert {:error, %Mote.Error{reason: :broken_promise}} = Task.await(asked, 60_000)
   end
 
   test "an exit that only looks like a crash is told as the exit that it is" do

@@ -30,15 +30,18 @@ pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnAway<'_>) {
             actor: Handle::new(resource, machine.acquire(turn.actor)),
             since: Instant::now(),
             given,
-            question: asked(machine, turn.message),
+            question: asked(bridge, machine, turn.message),
             _charge: machine.account().charge_anyway(bytes),
         });
     }
 }
 
 /// The question that a turn answers, which nobody can forget meanwhile. A machine that runs by a seed looks at its questions
-/// at times that the seed decides alone.
-fn asked(machine: &Machine, message: VmTerm<'_>) -> Option<Outside> {
+/// at times that the seed decides alone; and another machine is not told when the turn ends, so it goes on looking at its own.
+fn asked(bridge: &Bridge, machine: &Machine, message: VmTerm<'_>) -> Option<Outside> {
     let customer = foreign::customer_of(message).filter(|_| !machine.is_seeded())?;
-    customer.question.go_outside()
+    let question = &customer.question;
+    question
+        .is_among(&bridge.questions)
+        .then(|| question.go_outside())?
 }

@@ -171,6 +171,11 @@ impl Question {
         is_open(self.state.load(Acquire))
     }
 
+    /// Whether it is counted there.
+    pub fn is_among(&self, questions: &Arc<Questions>) -> bool {
+        Arc::ptr_eq(&self.questions, questions)
+    }
+
     /// It is outside from now on, if it is open: until what this returns is dropped.
     pub fn go_outside(self: &Arc<Question>) -> Option<Outside> {
         self.change(OPEN, OUTSIDE).then(|| {

@@ -16,6 +16,7 @@ use crate::base::quota::Quota;
 use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnAway, TurnEnd};
 use crate::threads::backlog::TurnBatch;
 use crate::threads::route::{actor, header};
+use crate::threads::stand_in::is_little;
 use crate::threads::thread::watched::See;
 use crate::threads::thread::Dispatch;
 use crate::turns::interpreter::{Aborted, End};
@@ -131,6 +132,12 @@ impl Away {
         next
     }
 
+    /// What is next in the line of the actor whose turn of that number is away.
+    fn behind(&self, number: u64) -> Option<Event> {
+        let event = self.turns.get(&number)?;
+        self.lines.get(&event.target)?.front().copied()
+    }
+
     /// Takes the line of an actor, which is away no longer.
     fn take_line(&mut self, actor: *const Actor) -> VecDeque<Event> {
         let line = self.lines.remove(&actor).unwrap_or_default();
@@ -168,7 +175,10 @@ impl Dispatch {
         self.turn.leaving.look_again();
         // What came in between was accepted before.
         self.turn.queue.forgive();
-        while !self.is_paused() && !self.is_full_away() && batch.units < self.load.batch {
+        let over = |thread: &Dispatch| {
+            thread.is_paused() || thread.is_full_away() || thread.leaves_to_thread()
+        };
+        while !over(self) && batch.units < self.load.batch {
             let Some(event) = self.turn.queue.pop() else {
                 break;
             };
@@ -187,10 +197,16 @@ impl Dispatch {
         }
     }
 
-    /// The turn of an event whose actor is not away goes, if it is this thread's to run; whether it is.
+    /// The turn of an event whose actor is not away goes, if it is this thread's to run; whether it is. A stand-in leaves it to the
+    /// thread if much would have to be written for it.
     fn go(&mut self, event: Event) -> bool {
         if !self.may_run(event) {
             return false;
+        }
+        if self.lent.stands_in && !self.has_line(event) && !is_little(self.given_to(event)) {
+            self.turn.queue.prepend(&[event]);
+            self.lent.postponed = true;
+            return true;
         }
         let number = numbered(self.context.station.number);
         if let Some(away) = &mut self.away {
@@ -222,9 +238,33 @@ impl Dispatch {
         true
     }
 
+    /// Whether its actor comes back just now: what is next for it was looked at with the end (`is_followed_by_little`).
+    fn has_line(&self, event: Event) -> bool {
+        let away = self.away.as_ref();
+        away.is_some_and(|away| away.lines.contains_key(&event.target))
+    }
+
+    /// What the turn of an event is given: captures and message.
+    fn given_to(&self, event: Event) -> impl Iterator<Item = Term<'_>> {
+        let behaviour = header(&event).behaviour();
+        let captures = self.turn.around.program.behaviour(behaviour).captures;
+        let captures = actor(&event).captured(captures as usize);
+        captures.chain([event.message]).map(Term::new)
+    }
+
+    /// Whether the turn that begins when that one has ended is given little; also where none does.
+    pub(crate) fn is_followed_by_little(&self, ended: &TurnEnd) -> bool {
+        let away = self.away.as_ref();
+        let next = away.and_then(|away| away.behind(ended.number));
+        next.is_none_or(|event| is_little(self.given_to(event)))
+    }
+
     /// Ends turns that were away and have ended, in their order, for as long as `may` says so of the next one.
-    pub(crate) fn end_turns(&mut self, may: impl Fn(&TurnEnd) -> bool) {
-        while let Some(ended) = self.duties.ended.pop_front_if(|ended| may(ended)) {
+    pub(crate) fn end_turns(&mut self, may: impl Fn(&Dispatch, &TurnEnd) -> bool) {
+        while let Some(ended) = self.duties.ended.pop_front() {
+            if !may(self, &ended) {
+                return self.duties.ended.push_front(ended);
+            }
             self.turn_ended(ended.number, ended.outcome);
         }
     }

@@ -25,7 +25,7 @@
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
 //!    the machine. A turn that sends such a message is rolled back, like one that needs more fuel.
 //! 7. Of a thread whose turns are away, a stand-in ends those that have ended, and sends out those that may begin then. It runs
-//!    none itself. What would have to run once more, or has done much, is left to the thread.
+//!    none itself. What would have to run once more, has done much, or is given much is left to the thread.
 //! 8. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
@@ -264,10 +264,13 @@ impl Dispatch {
 
     /// Whether what a turn of a stand-in sends to the outside is more than a moment's work.
     pub(crate) fn sends_too_much(&self) -> bool {
-        let mut left = MOST_SENT;
         let outgoing = self.turn.at_commit.outgoing.iter();
-        let mut sent = outgoing.map(|sent| Term::new(sent.message));
-        !sent.all(|message| is_small(message, &mut left))
+        !is_little(outgoing.map(|sent| Term::new(sent.message)))
+    }
+
+    /// Whether a stand-in has met what takes longer than it may.
+    pub(crate) fn leaves_to_thread(&self) -> bool {
+        self.lent.stands_in && self.lent.postponed
     }
 
     /// A turn is to run from its beginning, when others see to the queue.
@@ -293,6 +296,12 @@ impl Dispatch {
             // It sleeps without a thought of a collection that this may have made worth while.
             || self.away.is_some() && self.is_done() && self.would_collect()
     }
+}
+
+/// Whether it is a moment's work to write all of them for the outside.
+pub(crate) fn is_little<'m>(mut terms: impl Iterator<Item = Term<'m>>) -> bool {
+    let mut left = MOST_SENT;
+    terms.all(|term| is_small(term, &mut left))
 }
 
 /// Whether a term has no more parts than are left, which are taken off. What cannot be looked into may be of any size.

@@ -267,7 +267,7 @@ impl Dispatch {
 
     /// Does what callers want done between two turns, and ends turns that were away.
     pub(crate) fn run_tasks(&mut self) {
-        self.end_turns(|_| true);
+        self.end_turns(|_, _| true);
         for task in std::mem::take(&mut self.duties.tasks) {
             task(self);
         }

@@ -21,8 +21,8 @@ use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-/// Tells the numbers of turns that go away.
-struct Desk(Mutex<Sender<u64>>);
+/// Tells the numbers of turns that go away, and which thread has sent them.
+struct Desk(Mutex<Sender<(u64, ThreadId)>>);
 
 impl Embedder for Desk {
     fn aborted(&self, _machine: &Machine, _abort: Abort<'_>) -> bool {
@@ -30,7 +30,7 @@ impl Embedder for Desk {
     }
     fn fault(&self, _machine: &Machine, _fault: Fault) {}
     fn begin_turn(&self, _machine: &Machine, turn: TurnAway<'_>) {
-        let _ = self.0.lock().expect("no panic").send(turn.number);
+        let _ = self.0.lock().expect("no panic").send((turn.number, here()));
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -40,7 +40,7 @@ impl Embedder for Desk {
 /// A machine with a sponsor `io` whose turns go away, and an actor of it that passes on what it gets.
 struct Scene {
     machine: Machine,
-    away: Receiver<u64>,
+    away: Receiver<(u64, ThreadId)>,
     tap: Arc<Tap>,
     told: Receiver<(String, ThreadId)>,
 }
@@ -107,6 +107,11 @@ impl Scene {
     }
 
     fn begun(&self) -> u64 {
+        self.begun_on().0
+    }
+
+    /// The next turn that goes away, and the thread that has sent it.
+    fn begun_on(&self) -> (u64, ThreadId) {
         self.away.recv_timeout(PATIENCE).expect("a turn goes away")
     }
 
@@ -125,6 +130,18 @@ impl Scene {
         values.bytes(&vec![0; bytes]);
         Outcome::Done(Effects {
             steps: vec![Effect::Send, Effect::Send],
+            values: Some(values.finish()),
+        })
+    }
+
+    /// Sends something to an actor.
+    fn send_to(&self, actor: Key) -> Outcome {
+        let mut values = Builder::new();
+        values.tuple(2);
+        values.address(self.machine.hold(actor).expect("an actor"));
+        int(&mut values, 0);
+        Outcome::Done(Effects {
+            steps: vec![Effect::Send],
             values: Some(values.finish()),
         })
     }
@@ -159,7 +176,7 @@ fn who_tells_of_an_end_commits_it_and_begins_what_comes_next() {
         assert!(scene.machine.end_turn(first, scene.effects(n, 0)));
         let in_place = scene.told_on(n) == here();
         let next = match in_place {
-            true => scene.away.try_recv().expect("it has begun"),
+            true => scene.away.try_recv().expect("it has begun").0,
             false => scene.begun(),
         };
         scene.machine.end_turn(next, Outcome::Ignored);
@@ -201,6 +218,36 @@ fn what_takes_more_than_a_moment_is_left_to_the_thread() {
 }
 
 #[test]
+fn what_a_turn_is_given_is_written_by_the_thread_if_it_is_much() {
+    let scene = Scene::new();
+    let much = |b: &mut Builder| {
+        b.tuple(1_000);
+        (0..1_000).for_each(|n| int(b, n));
+    };
+    let keeper = create(&scene.machine, "tell", 1, Some("io"), much);
+    (0..3).for_each(|n| scene.send(keeper, n));
+    for _ in 0..2 {
+        let number = scene.begun();
+        scene.asleep();
+        assert!(scene.machine.end_turn(number, Outcome::Ignored));
+    }
+    let (number, thread) = scene.begun_on();
+    assert_ne!(thread, here());
+    // What comes by way of the queue, too: from one that is given little.
+    let actor = scene.actor();
+    scene.send(actor, 0);
+    let other = scene.begun();
+    scene.machine.end_turn(number, Outcome::Ignored);
+    scene.asleep();
+    assert!(scene.machine.end_turn(other, scene.send_to(keeper)));
+    let (number, thread) = scene.begun_on();
+    assert_ne!(thread, here());
+    assert!(scene.machine.end_turn(number, Outcome::Ignored));
+    quiet(&scene.machine);
+    assert_eq!(scene.machine.info().counts().turns, 5);
+}
+
+#[test]
 fn ends_that_come_at_once_are_each_committed_once() {
     const ACTORS: i64 = 16;
     const TURNS: i64 = 200;
@@ -236,7 +283,7 @@ fn ends_that_come_at_once_are_each_committed_once() {
             })
             .collect();
         for n in 0..ACTORS * TURNS {
-            let number = scene.away.recv_timeout(PATIENCE).expect("it goes away");
+            let number = scene.begun();
             queues[(n % 3) as usize].send(number).expect("it is there");
         }
     });

@@ -44,7 +44,10 @@ impl Dispatch {
                 self.lent.postponed = true;
             }
             self.turn.savepoint.queue = self.turn.queue.position();
-            self.end_turns(|ended| ended.bytes() <= MOST_BROUGHT && ended.is_committed_as_is());
+            self.end_turns(|thread, ended| {
+                let is_little = ended.bytes() <= MOST_BROUGHT && ended.is_committed_as_is();
+                is_little && thread.is_followed_by_little(ended)
+            });
             let over = self.lent.postponed || self.has_other_duties();
             if !over {
                 self.run_batch();
