@@ -228,20 +228,22 @@ defmodule Mote do
   @doc """
   Moves an actor to another machine, also of another node, and returns its new address.
 
-  The actor is stopped between two turns. Its behaviour and its captures go to the other machine, where it goes on; both nodes
-  need the same version of the module. The old address stays good: from then on it sends every message on, in order. What had
-  waited for the actor goes the same way, and has arrived when the function returns. So what the caller then sends to the new
-  address comes after what it had sent to the old one before. What the actor has sent to processes of its node comes before what it sends to them
-  from there; for processes of other nodes nothing is promised.
+  The actor is stopped between two turns. Its behaviour and its captures go to the other machine, where it goes on;
+  both nodes need the same version of the module. The old address stays good: from then on it sends every message on,
+  in order. What had waited for the actor goes the same way, and has arrived when the function returns. So what the
+  caller then sends to the new address comes after what it had sent to the old one before. What the actor has sent to
+  processes of its node comes before what it sends to them from there; for processes of other nodes nothing is
+  promised.
 
       counter = Mote.create(MyApp.Mote, Counter.counter(0))
       {:ok, moved} = Mote.move(counter, {MyApp.Mote, :"two@127.0.0.1"})
 
-  The new address is another one than the old one. Each message to the old address goes by way of its machine, and the old actor
-  is there as long as somebody has that address. If the other machine ends, the actor is gone with it: then what is sent to the old address is lost, and questions to it are
-  `:broken_promise`. For a node that takes too little, messages that are sent on are lost beyond a
-  bound, as all that actors send: see the guide *Nodes*. What the actor has captured is carried over as a message would be: so
-  timers, outboxes and futures stay where they are. What it has stashed goes along.
+  The new address is another one than the old one. Each message to the old address goes by way of its machine, and the
+  old actor is there as long as somebody has that address. If the other machine ends, the actor is gone with it: then
+  what is sent to the old address is lost, and questions to it are `:broken_promise`. For a node that takes too
+  little, messages that are sent on are lost beyond a bound, as all that actors send: see the guide *Nodes*. What the
+  actor has captured is carried over as a message would be: so timers, outboxes and futures stay where they are. What
+  it has stashed goes along.
 
   Options:
 
@@ -249,9 +251,10 @@ defmodule Mote do
     * `:timeout` - milliseconds to wait for a turn of the actor that runs (default 5000). Once the actor is held, the function
       waits for the rest, also while one of the machines is paused.
 
-  Where an error is returned, the actor is what it was, and nothing is lost. Only after `:noconnection` it may have moved. The reasons are those of
-  `create/3` with the other machine, among them `:machine_down`, `:noconnection`, `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those of `ask/3`,
-  and `:not_movable`. With this one, `context.why` is
+  Where an error is returned, the actor is what it was, and nothing is lost. Only after `:noconnection` it may have
+  moved. The reasons are those of `create/3` with the other machine, among them `:machine_down`, `:noconnection`,
+  `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those of `ask/3`, and `:not_movable`. With this one,
+  `context.why` is
 
     * `:safe` - its behaviour never becomes another one, so that its turns may run in parallel: create another such actor there;
     * `:sink` - it ignores everything;

@@ -36,7 +36,8 @@ defmodule Mote.Far.Home do
 
     message =
       "#{inspect(module)} is of version #{hex(version)} on #{from}, and of version #{hex(here)} on #{node()}, where the actor " <>
-        "was to be created: both nodes need the same code, in the same lines of its file (a module that is typed into two sessions of IEx differs)"
+        "was to be created: both nodes need the same code, in the same lines of its file (a module that is typed into two " <>
+        "sessions of IEx differs)"
 
     %{error | message: message}
   end
