@@ -52,22 +52,20 @@ defmodule Mote.Generators do
         Expressions.expr(scope, 3, "a"),
         Expressions.expr(scope, 3, "b"),
         Expressions.expr(recursive, 2, "c"),
-        Expressions.expr(%{recursive | values: ["x"]}, 2, "d"),
-        # Those that others may call are compiled for processes as well.
-        member_of(["defpure", "defpurep"])
+        Expressions.expr(%{recursive | values: ["x"]}, 2, "d")
       }),
-      fn {{pattern, _}, special, general, step, last, define} ->
+      fn {{pattern, _}, special, general, step, last} ->
         """
-        #{define} f#{i}(#{pattern} = x, y) do
+        defpure f#{i}(#{pattern} = x, y) do
           #{special}
         end
-        #{define} f#{i}(x, y) do
+        defpure f#{i}(x, y) do
           #{general}
         end
-        #{define} r#{i}(0, x), do: (#{last})
-        #{define} r#{i}(n, x) when is_integer(n) and n > 0, do: r#{i}(n - 1, #{step})
-        #{define} d#{i}(0, x), do: x
-        #{define} d#{i}(n, x), do: hd([d#{i}(n - 1, x), n])
+        defpure r#{i}(0, x), do: (#{last})
+        defpure r#{i}(n, x) when is_integer(n) and n > 0, do: r#{i}(n - 1, #{step})
+        defpure d#{i}(0, x), do: x
+        defpure d#{i}(n, x), do: hd([d#{i}(n - 1, x), n])
         """
       end
     )
