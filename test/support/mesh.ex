@@ -4,6 +4,8 @@ defmodule Mote.Mesh do
   The node of the tests itself has no part in it.
   """
 
+  alias Mote.TwoNodes
+
   # A node that has just started shares its cores with all other tests.
   @patience 60_000
 
@@ -66,24 +68,10 @@ defmodule Mote.Mesh do
 
   @doc "Starts one more, which is connected to nobody."
   def start_one(name) do
-    args = ["-setcookie", "mote", "-start_epmd", "false", "-epmd_module", "#{Ports}"]
+    args = ["-epmd_module", "#{Ports}", "-name", "#{name}_#{TwoNodes.free_port()}@127.0.0.1"]
+
     # Whoever has lost one node would otherwise let go of others, too.
-    args = args ++ ["-kernel", "prevent_overlapping_partitions", "false"]
-    paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
-    # As in Mote.TwoNodes.
-    leader = Process.group_leader()
-    Process.group_leader(self(), Process.whereis(:user))
-
-    answer =
-      :peer.start_link(%{
-        connection: :standard_io,
-        args: Enum.map(args ++ ["-name", "#{name}_#{free_port()}@127.0.0.1"], &to_charlist/1) ++ paths,
-        wait_boot: @patience
-      })
-
-    Process.group_leader(self(), leader)
-
-    case answer do
+    case TwoNodes.start_peer(args ++ ["-kernel", "prevent_overlapping_partitions", "false"]) do
       {:ok, peer, node} ->
         {:ok, _} = :peer.call(peer, Application, :ensure_all_started, [:mote], @patience)
         {peer, node}
@@ -107,15 +95,7 @@ defmodule Mote.Mesh do
 
   @doc "Why such nodes cannot be started here; `nil` if they can. This is tried once."
   @spec missing() :: String.t() | nil
-  def missing do
-    :global.trans({__MODULE__, self()}, fn ->
-      with :untried <- :persistent_term.get(__MODULE__, :untried) do
-        missing = try_start()
-        :persistent_term.put(__MODULE__, missing)
-        missing
-      end
-    end)
-  end
+  def missing, do: TwoNodes.once(__MODULE__, &try_start/0)
 
   defp try_start do
     case start(["a", "b"]) do
@@ -126,12 +106,5 @@ defmodule Mote.Mesh do
       {:error, reason} ->
         "no nodes can be connected here: #{inspect(reason)}"
     end
-  end
-
-  defp free_port do
-    {:ok, socket} = :gen_tcp.listen(0, ip: {127, 0, 0, 1})
-    {:ok, port} = :inet.port(socket)
-    :ok = :gen_tcp.close(socket)
-    port
   end
 end

@@ -38,12 +38,15 @@ defmodule Mote.TwoNodes do
 
   @doc "Why there can be no two nodes here; `nil` if there can. Tried once, whoever asks."
   @spec missing() :: String.t() | nil
-  def missing do
-    :global.trans({__MODULE__, self()}, fn ->
-      with :untried <- :persistent_term.get(__MODULE__, :untried) do
-        missing = try_start()
-        :persistent_term.put(__MODULE__, missing)
-        missing
+  def missing, do: once(__MODULE__, &try_start/0)
+
+  @doc "What a function has returned when it was called first under this name."
+  def once(name, fun) do
+    :global.trans({name, self()}, fn ->
+      with :untried <- :persistent_term.get(name, :untried) do
+        result = fun.()
+        :persistent_term.put(name, result)
+        result
       end
     end)
   end
@@ -102,15 +105,19 @@ defmodule Mote.TwoNodes do
   @doc "Ends both."
   def stop(%{home: home, away: away}), do: Enum.each([home, away], &:peer.stop/1)
 
-  defp free_port do
+  @doc "A port that nothing listens on at this moment."
+  def free_port do
     {:ok, socket} = :gen_tcp.listen(0, ip: {127, 0, 0, 1})
     {:ok, port} = :inet.port(socket)
     :ok = :gen_tcp.close(socket)
     port
   end
 
-  defp peer(port, name) do
-    args = ["-setcookie", "mote", "-start_epmd", "false", "-erl_epmd_port", "#{port}" | name]
+  defp peer(port, name), do: start_peer(["-erl_epmd_port", "#{port}" | name])
+
+  @doc "Starts a node of its own with these arguments, linked to the calling process, with the code of this one."
+  def start_peer(args) do
+    args = ["-setcookie", "mote", "-start_epmd", "false" | args]
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
     # As in Mote.Bench.Worker: the node's output goes where that of all goes.
     leader = Process.group_leader()

@@ -2,8 +2,7 @@
 use crate::codec::budget::Means;
 use crate::deliver::mail::{tell, tell_last};
 use crate::enter::create::{behaviour, prepare, BehaviourParts};
-use crate::enter::question::inquiry;
-use crate::enter::target::Addressee;
+use crate::enter::question::inquiry_about;
 use crate::held::structs;
 use crate::term::atoms::names;
 use mote_vm::machine::moving::{GoesOn, Hold, Stays};
@@ -20,17 +19,11 @@ pub type HoldParts = (BehaviourParts, u32);
 /// Holds an actor between two turns, as `hold` says: the answer is what it was, or a word that says why it stays.
 pub fn hold<'a>(
     env: Env<'a>,
-    machine: Term<'a>,
-    key: Term<'a>,
+    actor: (Term<'a>, Term<'a>),
     hold: HoldParts,
     tag: Term<'a>,
 ) -> Term<'a> {
-    let target = match Addressee::find((machine, key, names::nil().to_term(env))) {
-        Ok(target) => target,
-        Err(word) => return word.encode(env),
-    };
-    inquiry(env, machine, tag, |customer| {
-        let customer = customer.clone();
+    inquiry_about(env, actor, tag, |target, customer| {
         let hold = held(target.machine, hold)?;
         let take = Box::new(
             move |machine: &Machine, seen: Result<Inspection<'_>, Stays>| {
@@ -67,17 +60,12 @@ pub fn hold<'a>(
 /// Lets an actor go on that is held so: as `next`, with those captures, or as what it was. The answer is `:ok` or a word.
 pub fn go_on<'a>(
     env: Env<'a>,
-    (machine, key): (Term<'a>, Term<'a>),
+    actor: (Term<'a>, Term<'a>),
     hold: HoldParts,
     next: Option<(BehaviourParts, Term<'a>)>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    let target = match Addressee::find((machine, key, names::nil().to_term(env))) {
-        Ok(target) => target,
-        Err(word) => return word.encode(env),
-    };
-    inquiry(env, machine, tag, |customer| {
-        let customer = customer.clone();
+    inquiry_about(env, actor, tag, |target, customer| {
         let hold = held(target.machine, hold)?;
         let next = match next {
             None => GoesOn::Back,

@@ -107,6 +107,19 @@ pub fn inquiry<'a>(
     put(env, machine, tag, Customer::inquiring, ask)
 }
 
+/// The same about an actor, which `ask` is given.
+pub fn inquiry_about<'a>(
+    env: Env<'a>,
+    (machine, key): (Term<'a>, Term<'a>),
+    tag: Term<'a>,
+    ask: impl FnOnce(Addressee<'_>, ResourceArc<Customer>) -> Result<(), Atom>,
+) -> Term<'a> {
+    match Addressee::find((machine, key, names::nil().to_term(env))) {
+        Ok(target) => inquiry(env, machine, tag, |customer| ask(target, customer.clone())),
+        Err(word) => word.encode(env),
+    }
+}
+
 type Sides = (ResourceArc<Customer>, Asker);
 
 fn put<'a>(

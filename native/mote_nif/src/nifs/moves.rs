@@ -13,7 +13,7 @@ fn actor_hold<'a>(
     hold: HoldParts,
     tag: Term<'a>,
 ) -> Term<'a> {
-    moving::hold(env, machine, key, hold, tag)
+    moving::hold(env, (machine, key), hold, tag)
 }
 
 /// Lets an actor go on that is held so: as `next`, with those captures, or as what it was if `next` is `nil`. The answer is `:ok` or

@@ -1,6 +1,6 @@
 //! Looking inside of a machine.
 use crate::deliver::message::post;
-use crate::enter::question::inquiry;
+use crate::enter::question::{inquiry, inquiry_about};
 use crate::enter::target::Addressee;
 use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
@@ -101,12 +101,7 @@ fn actor_graph<'a>(
 /// Asks the machine what an actor is: the answer is `{behaviour, sponsor, pinned, {queued, bytes, complete}}`.
 #[rustler::nif]
 fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>) -> Term<'a> {
-    let target = match Addressee::find((machine, key, names::nil().to_term(env))) {
-        Ok(target) => target,
-        Err(word) => return word.encode(env),
-    };
-    inquiry(env, machine, tag, |customer| {
-        let customer = customer.clone();
+    inquiry_about(env, (machine, key), tag, |target, customer| {
         target.inspect(Box::new(move |machine, seen| {
             show(&customer, machine, seen)
         }))
