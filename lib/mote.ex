@@ -240,10 +240,11 @@ defmodule Mote do
 
   The new address is another one than the old one. Each message to the old address goes by way of its machine, and the
   old actor is there as long as somebody has that address. If the other machine ends, the actor is gone with it: then
-  what is sent to the old address is lost, and questions to it are `:broken_promise`. For a node that takes too
-  little, messages that are sent on are lost beyond a bound, as all that actors send: see the guide *Nodes*. What the
-  actor has captured is carried over as a message would be: so timers, outboxes and futures stay where they are. What
-  it has stashed goes along.
+  what is sent to the old address is lost, and questions to it are `:broken_promise`. If it ends while the actor
+  moves, the function may return the new address all the same. For a node that takes too little, messages that are
+  sent on are lost beyond a bound, as all that actors send: see the guide *Nodes*. What the actor has captured is
+  carried over as a message would be: so timers, outboxes and futures stay where they are. What it has stashed goes
+  along.
 
   Options:
 
