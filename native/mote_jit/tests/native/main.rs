@@ -2,6 +2,10 @@
 //!
 //! The tests of whole machines are those of `mote_vm`, which runs them without a compiler.
 
+// For the targets of fuzzing, which name that crate.
+extern crate self as libfuzzer_sys;
+use fuzz_targets::fuzzer_mutate;
+
 #[path = "../../../mote_vm/tests/support/build.rs"]
 mod build;
 #[path = "../support/compiler.rs"]
@@ -31,6 +35,7 @@ mod world;
 
 mod bounds;
 mod call_sites;
+mod fuzz_targets;
 mod operations;
 mod operations_answers;
 mod operations_binaries;
