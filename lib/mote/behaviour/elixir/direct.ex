@@ -16,6 +16,8 @@ defmodule Mote.Behaviour.Elixir.Direct do
   # Elixir's own for numbers; and for integers of the usual size, since these need not raise.
   @ordered [:lt, :le, :gt, :ge, :max, :min]
   @counted [:add, :sub]
+  # Elixir 1.20 makes a type with a part for each element up to a literal index: of an index of 2^60 it takes all memory.
+  @most_index 999
 
   @doc """
   The functions of a unit that plain Elixir may call, as they are called there: the public ones under their names, and those
@@ -107,7 +109,7 @@ defmodule Mote.Behaviour.Elixir.Direct do
   end
 
   # The compiler warns of literals for which there is no answer.
-  defp fits?(:elem, {:lit, _, value}), do: is_integer(value) and value >= 0
+  defp fits?(:elem, {:lit, _, value}), do: value in 0..@most_index
 
   defp fits?(primitive, {:lit, _, value}) when primitive in [:fdiv, :idiv, :irem],
     do: is_number(value) and value != 0

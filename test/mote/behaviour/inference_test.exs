@@ -1,0 +1,33 @@
+defmodule Mote.Behaviour.InferenceTest do
+  # What Elixir's inference of types does with the code that a behaviour becomes. Later releases infer in processes of their
+  # own: so the reductions of the whole node are counted, while no other test runs.
+  use ExUnit.Case, async: false
+
+  import Mote.Compile, only: [module: 3, purge: 1]
+
+  @literals [
+    "elem(x, N)",
+    "put_elem(x, N, 1)",
+    "Enum.map(x, &elem(&1, N))",
+    "(case x do y when elem(y, N) == 1 -> 1; _ -> 2 end)",
+    "Tuple.duplicate(x, N)",
+    "Tuple.insert_at(x, N, 1)",
+    "Tuple.delete_at(x, N)"
+  ]
+
+  defp reductions(code, errors, n) do
+    {before, _} = :erlang.statistics(:exact_reductions)
+    "defpure f(x), do: #{code}" |> String.replace("N", "#{n}") |> module("", errors) |> purge()
+    {later, _} = :erlang.statistics(:exact_reductions)
+    later - before
+  end
+
+  test "the work does not grow with a literal integer" do
+    for code <- @literals, errors <- [:abort, :undefined] do
+      # What the first one loads is not counted.
+      reductions(code, errors, 1)
+      {small, large} = {reductions(code, errors, 10), reductions(code, errors, 1_000_000)}
+      assert large <= 2 * small, "#{code}: with 10 it takes #{small} reductions, with 1,000,000 #{large}"
+    end
+  end
+end
