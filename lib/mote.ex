@@ -832,7 +832,7 @@ defmodule Mote do
 
   For each:
 
-    * `waiting` - about how many bytes of messages wait to be sent there;
+    * `waiting` - about how many bytes messages take that wait to be sent there;
     * `sent` - messages and answers that were sent there;
     * `refused` - messages of processes that were not accepted, because the limit was reached;
     * `lost` - messages of actors that were lost for that reason, and all messages that waited when a
