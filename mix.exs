@@ -204,6 +204,7 @@ defmodule Mote.MixProject do
       {:"examples/epidemic/README.md", filename: "epidemic"},
       {:"examples/events/README.md", filename: "events"},
       {:"examples/world/README.md", filename: "world"},
+      {:"examples/cluster/README.md", filename: "cluster"},
       {:"offline/README.md", filename: "offline"}
     ]
   end

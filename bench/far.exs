@@ -149,6 +149,8 @@ defmodule FarBench do
   # As in test/support/two_nodes.ex.
   defp peer(port, name) do
     args = ["-setcookie", "mote", "-start_epmd", "false", "-erl_epmd_port", "#{port}" | name]
+    # What actors send is not to be lost, though all of it may wait.
+    args = args ++ ["-mote", "waiting_for_node", "1073741824"]
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
 
     :peer.start_link(%{

@@ -240,11 +240,10 @@ defmodule Mote do
 
   The new address is another one than the old one. Each message to the old address goes by way of its machine, and the
   old actor is there as long as somebody has that address. If the other machine ends, the actor is gone with it: then
-  what is sent to the old address is lost, and questions to it are `:broken_promise`. If it ends while the actor
-  moves, the function may return the new address all the same. For a node that takes too little, messages that are
-  sent on are lost beyond a bound, as all that actors send: see the guide *Nodes*. What the actor has captured is
-  carried over as a message would be: so timers, outboxes and futures stay where they are. What it has stashed goes
-  along.
+  what is sent to the old address is lost, and questions to it are `:broken_promise`. For a node that takes too
+  little, messages that are sent on are lost beyond a bound, as all that actors send: see the guide *Nodes*. What the
+  actor has captured is carried over as a message would be: so timers, outboxes and futures stay where they are. What
+  it has stashed goes along.
 
   Options:
 
@@ -252,7 +251,9 @@ defmodule Mote do
     * `:timeout` - milliseconds to wait for a turn of the actor that runs (default 5000). Once the actor is held, the function
       waits for the rest, also while one of the machines is paused.
 
-  Where an error is returned, the actor is what it was, and nothing is lost. Only after `:noconnection` it may have
+  Where an error is returned, the actor is what it was, and nothing is lost. There are two exceptions. An error with
+  `context.moved` says that the actor has moved to that address, now or by an earlier move, and is gone with its
+  machine (`:machine_down`) or is out of reach (`:noconnection`). After `:noconnection` to the node of `address`, it may have
   moved. The reasons are those of `create/3` with the other machine, among them `:machine_down`, `:noconnection`,
   `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those of `ask/3`, and `:not_movable`. With this one,
   `context.why` is
@@ -831,7 +832,7 @@ defmodule Mote do
 
   For each:
 
-    * `waiting` - about how many bytes of messages wait to be sent there;
+    * `waiting` - about how many bytes messages take that wait to be sent there;
     * `sent` - messages and answers that were sent there;
     * `refused` - messages of processes that were not accepted, because the limit was reached;
     * `lost` - messages of actors that were lost for that reason, and all messages that waited when a

@@ -31,7 +31,7 @@ defmodule Mote.Move do
     opts |> Keyword.get(:timeout, @timeout) |> Question.timeout!()
     SponsorOptions.option!(Keyword.delete(opts, :timeout), "move/3")
 
-    if Far.far?(address), do: there(address, machine, opts), else: apart(address, machine, opts)
+    if Far.far?(address), do: elsewhere(address, machine, opts), else: apart(address, machine, opts)
   end
 
   def move(other, _machine, _opts) do
@@ -39,7 +39,7 @@ defmodule Mote.Move do
   end
 
   # Machines that are given by a name alone are those of this node.
-  defp there(address, machine, opts) do
+  defp elsewhere(address, machine, opts) do
     machine =
       if is_atom(machine) and machine != nil,
         do: {machine, node()},
@@ -75,7 +75,7 @@ defmodule Mote.Move do
       # It has moved before: whoever is there now goes on.
       {:ok, %Behaviour{module: Ways, name: :onward, captures: {to}}} ->
         go_back(address, hold)
-        move(to, machine, opts)
+        with {:ok, there} <- there(address, to), do: move(there, machine, opts)
 
       {:ok, was} ->
         carry(address, hold, was, machine, Keyword.take(opts, [:sponsor]))
@@ -112,17 +112,24 @@ defmodule Mote.Move do
 
   defp create!(machine, behaviours, opts), do: Mote.create_many(machine, behaviours, opts)
 
-  # What the old address had still to send on has arrived, where the connection did not end meanwhile.
+  # What the old address had still to send on has arrived. If that way has ended, the new node is asked itself.
   defp passed(address, new, witness) do
     case Mote.ask(address, {__MODULE__, :passed, witness}, :infinity) do
-      {:ok, :ok} ->
-        {:ok, new}
+      {:ok, :ok} -> {:ok, new}
+      {:error, _} -> there(address, new)
+    end
+  end
 
-      {:error, %Error{reason: reason} = error} when reason in [:noconnection, :machine_down] ->
-        {:error, error}
+  # The place that an actor has moved to, if it is there.
+  defp there(address, to) do
+    with {:error, error} <- Mote.keep(to) do
+      {reason, why} =
+        if error.reason == :noconnection,
+          do: {:noconnection, "there is no connection to that node"},
+          else: {:machine_down, "its machine there has ended"}
 
-      {:error, _} ->
-        {:ok, new}
+      message = "the actor has moved to #{node(to.machine)}, and #{why}"
+      {:error, Error.new(reason, message, address: address, moved: to)}
     end
   end
 

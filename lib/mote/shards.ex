@@ -63,6 +63,9 @@ defmodule Mote.Shards do
   An actor that cannot move stays where it is, and is reached from there: above all one whose behaviour never becomes another
   one (`Mote.move/3` says which others). It is tried again when nodes come and go.
 
+  An actor that the program itself moves elsewhere (`Mote.move/3` with the address of `whereis/3`) is still reached by its key. If
+  the node that it is on dies, its key leads nowhere: questions get `:broken_promise` until the key moves to another node.
+
   Nodes with different versions of the module work together, each with its own for the keys that it has, but no actor moves between
   them. So an upgrade that replaces one node after the other keeps the actors only where their module is unchanged; lines are part of
   its version. Otherwise save their state first.

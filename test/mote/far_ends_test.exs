@@ -86,17 +86,26 @@ defmodule Mote.FarEndsTest do
 
   test "what waits for a node that is stopped is bounded, refused and counted; its customers of actors go on",
        context do
+    :ok = :peer.call(context.away, Application, :put_env, [:mote, :waiting_for_node, 16 * 1024 * 1024])
     {listener, address} = at(context.home, :listening, [Home])
     pid = :peer.call(context.home, System, :pid, [], 30_000)
     :ok = at(context.away, :numbers, [address, 3])
     {_, 0} = System.cmd("kill", ["-STOP", pid])
+    nodes = fn -> at(context.away, :nodes)[:"home@127.0.0.1"] end
 
     try do
+      # More than may be on its way.
+      assert {100, nil} = at(context.away, :flood, [address, 100])
+      before = nodes.().waiting
+      # What is counted of small messages is what they take.
+      :ok = at(context.away, :numbers, [address, 3_000])
+      assert nodes.().waiting - before > 500_000
       assert {accepted, %Error{reason: :overloaded}} = at(context.away, :flood, [address, 1_000])
-      assert %{waiting: waiting, refused: 1} = at(context.away, :nodes)[:"home@127.0.0.1"]
+      assert %{waiting: waiting, refused: 1} = nodes.()
       assert waiting in 15_000_000..40_000_000
       {_, 0} = System.cmd("kill", ["-CONT", pid])
-      assert length(heard(context.home, listener, accepted + 3)) == accepted + 3
+      count = 3 + 100 + 3_000 + accepted
+      assert length(heard(context.home, listener, count)) == count
     after
       System.cmd("kill", ["-CONT", pid])
     end

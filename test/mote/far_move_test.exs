@@ -82,6 +82,32 @@ defmodule Mote.FarMoveTest do
     assert {:error, %Error{reason: :noconnection}} = at(context.away, :move, [nowhere, Away])
   end
 
+  test "a node that is killed when the actor is there, and before all that waited is, is no new place of it",
+       context do
+    {gone, gone_node} = Mesh.start_one("gone")
+    Mesh.connect([{gone, gone_node}, {context.home, context.home_node}])
+    :ok = at(gone, :machine, [Gone])
+    keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
+    # What is sent on waits there.
+    :ok = :peer.call(gone, Mote, :pause, [Gone])
+    move = Task.async(fn -> at(context.home, :move, [keeping, {Gone, gone_node}]) end)
+    assert eventually(fn -> match?(%{behaviour: %{name: :onward}}, at(context.home, :info, [keeping])) end)
+    Process.flag(:trap_exit, true)
+    TwoNodes.kill(gone)
+
+    assert {:error, %Error{reason: :noconnection, context: %{moved: moved}} = error} =
+             Task.await(move, 120_000)
+
+    assert node(moved.machine) == gone_node
+    assert error.message =~ "has moved to #{gone_node}"
+
+    # And so it is said whenever it is to move.
+    for machine <- [Home, {Away, context.away_node}] do
+      assert {:error, %Error{reason: :noconnection, context: %{moved: ^moved}}} =
+               at(context.home, :move, [keeping, machine])
+    end
+  end
+
   test "an answer that is lost with the courier that was to bring it is an error, and not waited for",
        context do
     making = at(context.home, :create, [Home, Behaviours.making()])

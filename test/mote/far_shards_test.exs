@@ -176,6 +176,35 @@ defmodule Mote.FarShardsTest do
     assert owned([one, two], name) == length(keys)
   end
 
+  test "an actor that was moved from its key's node, and died there, is lost when the key moves", context do
+    %{nodes: [one, two, _], name: name} = context
+    {four_peer, four_node} = four = Mesh.start_one("four")
+    Mesh.connect([one, two, four])
+    :ok = at(four, :supervise)
+    for node <- [one, two], do: :ok = at(node, :start, [name])
+    settled([one, two], name)
+    keys = keys()
+    :ok = at(one, :send_all, [name, keys, [1]])
+    [key | _] = of_two = for {key, node} <- at(one, :owners, [name, keys]), node == elem(two, 1), do: key
+    assert at(one, :move, [name, key, four_node]) == four_node
+    assert at(one, :seen, [name, key]) == {:ok, [1]}
+    Process.flag(:trap_exit, true)
+    TwoNodes.kill(four_peer)
+    assert eventually(fn -> match?({:error, %{reason: :broken_promise}}, at(one, :seen, [name, key])) end)
+    at(two, :listen)
+    :ok = at(two, :leave, [name])
+    settled([one], name)
+    given = length(of_two) - 1
+    assert eventually(fn -> Enum.any?(at(two, :events), &handed?(&1, name, %{moved: given, lost: 1})) end)
+    assert at(one, :seen, [name, key]) == {:ok, []}
+    for other <- keys -- [key], do: assert(at(one, :seen, [name, other]) == {:ok, [1]})
+  end
+
+  defp handed?({[:mote, :shards, :handed], figures, %{name: name}}, name, expected),
+    do: Map.take(figures, Map.keys(expected)) == expected
+
+  defp handed?(_event, _name, _expected), do: false
+
   test "all leave at once, and wait for nobody", %{nodes: nodes, name: name} do
     for node <- nodes, do: :ok = at(node, :start, [name])
     settled(nodes, name)

@@ -326,6 +326,36 @@ defmodule Mote.MoveTest do
     assert_raise ArgumentError, ~r/expected a machine/, fn -> Mote.move(actor, {Nobody, nil}) end
   end
 
+  test "a machine that ends when the actor is there, and before all that waited is, is no new place of it",
+       context do
+    %{one: one, two: two, three: three} = context
+    actor = Mote.create(one, Behaviours.numbering(self(), 0))
+    # What is sent on waits there.
+    :ok = Mote.pause(two)
+    move = Task.async(fn -> Mote.move(actor, two) end)
+    assert eventually(fn -> match?(%{behaviour: %{module: Ways, name: :onward}}, Mote.info(actor)) end)
+    Mote.stop(two)
+
+    assert {:error, %Error{reason: :machine_down, context: %{address: ^actor, moved: moved}}} =
+             Task.await(move, 60_000)
+
+    assert moved != actor
+    # And so it is said whenever it is to move.
+    assert {:error, %Error{reason: :machine_down, context: %{moved: ^moved}}} = Mote.move(actor, three)
+    assert {:error, %Error{reason: :broken_promise}} = Mote.ask(actor, :count)
+  end
+
+  test "where the old machine ends at that moment, the actor has moved", %{one: one, two: two} do
+    actor = Mote.create(one, Behaviours.numbering(self(), 0))
+    :ok = Mote.pause(two)
+    move = Task.async(fn -> Mote.move(actor, two) end)
+    assert eventually(fn -> match?(%{behaviour: %{module: Ways, name: :onward}}, Mote.info(actor)) end)
+    Mote.stop(one)
+    assert {:ok, moved} = Task.await(move, 60_000)
+    :ok = Mote.resume(two)
+    assert Mote.ask(moved, :count) == {:ok, 0}
+  end
+
   test "of a machine that has ended, the error names the actor", %{one: one, two: two} do
     actor = Mote.create(one, Behaviours.nothing())
     Mote.stop(one)

@@ -5,8 +5,8 @@ defmodule Mote.ShardsTest do
 
   import Mote.Eventually
 
-  alias Mote.{Error, Shards}
-  alias Mote.Shards.Rule
+  alias Mote.{Directory, Error, Shards}
+  alias Mote.Shards.{Front, Handover, Rule}
   alias Mote.Shards.Rule.Plain
 
   doctest Mote.Shards
@@ -31,6 +31,48 @@ defmodule Mote.ShardsTest do
       :none -> nil
       key -> user(key, [])
     end
+  end
+
+  defmodule Vanishing do
+    @moduledoc false
+    use Mote.Behaviour
+
+    # A front whose node is gone when it is to take a key.
+    defactor front() do
+      {customer, {:same?, _view}} -> send customer, true
+    end
+  end
+
+  test "where another node is gone before it has a key, this one knows where its actor is" do
+    [here, there, third] = for _ <- 1..3, do: elem({:ok, _} = Mote.start_link(), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never, []))
+    actor = Mote.create(here, Users.user(:key, [1]))
+    Mote.ask!(front, {:shard, {:put, :key, actor}})
+    other = %{node: :other, fronts: {Mote.create(third, Vanishing.front())}, machine: there}
+    assert catch_exit(Handover.run(plan(front, here, [{2, other}]))) == :enough
+    assert %{key: moved} = Mote.ask!(front, {:shard, :all})
+    assert Mote.machine(moved).pid == there
+    assert Mote.ask!(moved, :seen) == [1]
+
+    # And if that place is gone, the key is free.
+    Mote.stop(there)
+    last = %{node: :last, fronts: {front}, machine: third}
+    assert %{lost: 1, moved: 0, stayed: 0} = Handover.run(plan(front, here, [{3, last}]))
+    assert Mote.ask!(front, {:shard, :all}) == %{}
+  end
+
+  defp plan(front, machine, members) do
+    %{
+      view: 1,
+      enough: :atomics.new(1, []),
+      me: node(),
+      since: :never,
+      fronts: {front},
+      sponsor: nil,
+      machine: machine,
+      members: members
+    }
   end
 
   describe "the rule" do

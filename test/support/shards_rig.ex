@@ -99,6 +99,12 @@ defmodule Mote.ShardsRig do
   def count(name), do: Shards.count(name)
   def nodes(name), do: Shards.nodes(name)
 
+  @doc "Moves the actor of a key to another node, whoever has the key."
+  def move(name, key, node) do
+    {:ok, moved} = Mote.move(Shards.whereis(name, key), {ShardsRig.Machine, node})
+    node(moved.machine)
+  end
+
   @doc "Keeps the events of shards until they are asked for."
   def listen do
     caller = self()

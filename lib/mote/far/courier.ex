@@ -105,7 +105,7 @@ defmodule Mote.Far.Courier do
   end
 
   defp lost(bytes, count, counts) do
-    Table.add(counts, :waiting, -bytes)
+    Table.wait(counts, -count, -bytes)
     Table.add(counts, :lost, count)
   end
 
@@ -137,8 +137,9 @@ defmodule Mote.Far.Courier do
   defp deliver(%{counts: counts} = state, ask? \\ false) do
     {{number, ask?, announced, entries}, bytes, line} = Line.parcel(state.line, state.node, ask?)
     send(state.porter, {:mote_parcel, number, ask?, announced, entries})
-    Table.add(counts, :waiting, -bytes)
-    Table.add(counts, :sent, length(entries))
+    sent = length(entries)
+    Table.wait(counts, -sent, -bytes)
+    Table.add(counts, :sent, sent)
     Table.set(counts, :listed, map_size(line.listed))
     %{state | line: line}
   end

@@ -5,7 +5,9 @@ defmodule Mote.Shards.Handover do
   #    after that is all there is.
   # 2. A key is put in over there before it is removed here, and both go by way of the fronts. The one that gets it knows the same
   #    members: so whoever is told by this node that it has given everything away finds it there, or is told by that one.
-  # 3. Where a key has an actor over there, that one stays, and this one goes: two nodes had not seen each other for a while.
+  # 3. Where an actor has moved, and the other member is gone before it has the key, this node's entry leads to the new place: so the
+  #    next plan sees where it is, or that it is lost.
+  # 4. Where a key has an actor over there, that one stays, and this one goes: two nodes had not seen each other for a while.
   @moduledoc false
 
   alias Mote.Error
@@ -97,13 +99,12 @@ defmodule Mote.Shards.Handover do
 
   defp shard(front, request), do: Mote.ask!(front, {:shard, request}, @patience)
 
-  defp entry({key, address} = entry, {owner, there}, front, nodes, plan) do
+  defp entry({_, address} = entry, {owner, there}, front, nodes, plan) do
     home = node(address.machine)
 
     cond do
       home != node() and home not in nodes ->
-        shard(front, {:delete, key, address})
-        :lost
+        lost(entry, front)
 
       owner.node != plan.me ->
         give(entry, owner, there, front, plan)
@@ -120,13 +121,10 @@ defmodule Mote.Shards.Handover do
     {figure, put} =
       case Mote.move(address, owner.machine, opts(plan)) do
         {:ok, moved} -> {:moved, moved}
-        {:error, %{context: %{why: :sink}}} -> {:ended, nil}
-        # It is reached where it is, and tried again when the members change.
-        {:error, %{reason: reason}} when reason not in [:noconnection, :machine_down] -> {:stayed, address}
-        {:error, error} -> raise error
+        {:error, error} -> not_moved(error, address)
       end
 
-    case put && Mote.ask!(there, {:put, plan.view, key, put}, @patience) do
+    case put && put(entry, put, there, front, plan) do
       :other_view ->
         replace(entry, put, front)
         :later
@@ -136,6 +134,31 @@ defmodule Mote.Shards.Handover do
         if match?({:taken, _}, taken), do: :merged, else: figure
     end
   end
+
+  defp not_moved(%{context: %{why: :sink}}, _address), do: {:ended, nil}
+
+  defp not_moved(error, address) do
+    cond do
+      gone?(error) -> {:lost, nil}
+      # The other member is gone, or was never reached.
+      error.reason in [:noconnection, :machine_down] -> raise error
+      # It is reached where it is, and tried again when the members change.
+      true -> {:stayed, address}
+    end
+  end
+
+  defp put({key, _} = entry, put, there, front, plan) do
+    Mote.ask!(there, {:put, plan.view, key, put}, @patience)
+  rescue
+    error in Error ->
+      replace(entry, put, front)
+      reraise error, __STACKTRACE__
+  end
+
+  # With the machine that it was on; or with the one that it had moved to, or out of reach there.
+  defp gone?(%{context: %{moved: _}}), do: true
+  defp gone?(%{reason: reason, context: %{address: _}}), do: reason in [:machine_down, :unknown_address]
+  defp gone?(_error), do: false
 
   defp replace({key, address}, by, front) do
     shard(front, {:delete, key, address})
@@ -149,9 +172,15 @@ defmodule Mote.Shards.Handover do
         replace(entry, moved, front)
         :moved
 
-      {:error, _} ->
-        :stayed
+      {:error, error} ->
+        if gone?(error), do: lost(entry, front), else: :stayed
     end
+  end
+
+  # The next message for the key starts it afresh.
+  defp lost({key, address}, front) do
+    shard(front, {:delete, key, address})
+    :lost
   end
 
   defp opts(%{sponsor: nil}), do: [timeout: @patience]

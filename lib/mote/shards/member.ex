@@ -305,7 +305,9 @@ defmodule Mote.Shards.Member do
       {:mote_shards_ask, member, id, round} ->
         answered(state, View.asked(state.view, member, id, round), left, until)
 
-      {:DOWN, ref, :process, _, {:handed, id, _}} when ref == elem(state.worker, 1) and id == state.view.id ->
+      {:DOWN, ref, :process, _, {:handed, id, figures}}
+      when ref == elem(state.worker, 1) and id == state.view.id ->
+        tell(state, :handed, figures, %{node: node()})
         answered(%{state | worker: nil}, View.handed(state.view, id), left, until)
 
       {:DOWN, ref, :process, _, _} when ref == elem(state.worker, 1) ->

@@ -1,0 +1,2 @@
+# What the README shows: mix run run.exs
+Cluster.Story.run()
