@@ -128,39 +128,63 @@ defmodule Mote.Behaviour.Elixir.Direct do
     cond do
       Forms.native(primitive, es) != nil -> total.(args)
       primitive in @equal -> own(primitive, args, l)
-      primitive in @ordered -> either(args, primitive, &both(&1, :is_number), total, l)
-      primitive in @counted -> either(args, primitive, &small/1, total, l)
+      primitive in @ordered -> either(es, args, primitive, &number/1, total, l)
+      primitive in @counted -> either(es, args, primitive, &small/1, total, l)
       true -> total.(args)
     end
   end
 
   defp own(primitive, args, l), do: Forms.remote(:erlang, Forms.erlang(primitive) || primitive, args, l)
 
-  # Elixir's own operation where the operands are such, otherwise that of a machine.
-  defp either(args, primitive, test, total, l) do
-    variables =
-      for part <- [:left, :right], do: {part, [generated: true, counter: Forms.unique()], __MODULE__}
+  # Elixir's own operation where the operands are such, otherwise that of a machine. Small integers that are written out are.
+  defp either(es, args, primitive, test, total, l) do
+    operands =
+      for {e, arg, part} <- Enum.zip([es, args, [:left, :right]]) do
+        if small?(e), do: arg, else: {part, [generated: true, counter: Forms.unique()], __MODULE__}
+      end
 
+    own = own(primitive, operands, l)
+
+    case for {e, arg, operand} <- Enum.zip([es, args, operands]), not small?(e), do: {arg, operand} do
+      [] ->
+        total.(args)
+
+      [{arg, operand}] ->
+        either_of(arg, operand, test.(operand), own, total.(operands), l)
+
+      _ ->
+        either_of(
+          List.to_tuple(args),
+          List.to_tuple(operands),
+          both(operands, test),
+          own,
+          total.(operands),
+          l
+        )
+    end
+  end
+
+  defp either_of(value, pattern, test, own, total, l) do
     quote generated: true, line: l do
-      case {unquote_splicing(args)} do
-        {unquote_splicing(variables)} when unquote(test.(variables)) ->
-          unquote(own(primitive, variables, l))
-
-        {unquote_splicing(variables)} ->
-          unquote(total.(variables))
+      case unquote(value) do
+        unquote(pattern) when unquote(test) -> unquote(own)
+        unquote(pattern) -> unquote(total)
       end
     end
   end
 
-  defp both([a, b], test),
-    do: both_of(Forms.remote(:erlang, test, [a], 0), Forms.remote(:erlang, test, [b], 0))
+  defp both([a, b], test), do: both_of(test.(a), test.(b))
+  defp number(variable), do: Forms.remote(:erlang, :is_number, [variable], 0)
 
   # Integers whose sum is far from the largest one of a machine.
   @small 0x400_0000_0000_0000
-  defp small([a, b] = variables) do
-    within = for v <- [a, b], do: both_of(order(:>=, v, -@small), order(:"=<", v, @small))
-    both_of(both(variables, :is_integer), both_of(hd(within), List.last(within)))
+  defp small(variable) do
+    within = both_of(order(:>=, variable, -@small), order(:"=<", variable, @small))
+    both_of(Forms.remote(:erlang, :is_integer, [variable], 0), within)
   end
+
+  defp small?({:lit, _, value}), do: value in -@small..@small
+  defp small?(_), do: false
 
   defp order(name, variable, limit), do: Forms.remote(:erlang, name, [variable, limit], 0)
   defp both_of(a, b), do: Forms.remote(:erlang, :andalso, [a, b], 0)

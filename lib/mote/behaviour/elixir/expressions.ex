@@ -112,13 +112,16 @@ defmodule Mote.Behaviour.Elixir.Expressions do
   end
 
   def expr({:cond, l, clauses}, form) do
+    # Nothing is done behind a condition that always holds.
     clauses =
-      for {test, body} <- clauses do
-        {:->, Forms.generated(l), [[expr(test, form)], expr(body, form)]}
-      end
+      if match?({{:lit, _, true}, _}, List.last(clauses)),
+        do: clauses,
+        else: clauses ++ [{{:lit, l, true}, {:abort, l, {:lit, l, :cond_clause}}}]
 
-    last = {:->, Forms.generated(l), [[true], expr({:abort, l, {:lit, l, :cond_clause}}, form)]}
-    {:cond, Forms.generated(l), [[do: clauses ++ [last]]]}
+    arrows =
+      for {test, body} <- clauses, do: {:->, Forms.generated(l), [[expr(test, form)], expr(body, form)]}
+
+    {:cond, Forms.generated(l), [[do: arrows]]}
   end
 
   def expr({:match, l, {:bind, _, v}, e}, form),

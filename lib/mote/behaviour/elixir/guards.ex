@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Elixir.Guards do
   # to Elixir.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Primitives}
+  alias Mote.Behaviour.{AST, Failures, Primitives}
   alias Mote.Behaviour.Elixir.{Forms, Match}
 
   @native_partial [:hd, :tl, :tuple_size, :not]
@@ -12,6 +12,7 @@ defmodule Mote.Behaviour.Elixir.Guards do
                 [:round, :trunc, :floor, :ceil, :length, :elem]
   @equal [:eq, :ne, :same, :differ]
   @ordered [:lt, :le, :gt, :ge]
+  @not_atoms [:is_integer, :is_float, :is_number, :is_tuple, :is_list, :is_binary, :is_bitstring]
 
   @doc "Whether a guard means to the BEAM, in code of that form, what it means to a behaviour."
   @spec native?(AST.expr(), Match.form()) :: boolean
@@ -61,30 +62,49 @@ defmodule Mote.Behaviour.Elixir.Guards do
 
   @doc "The code of a guard that is native."
   @spec code(AST.expr()) :: Macro.t()
-  def code({:and, l, a, b}),
-    do: Forms.remote(:erlang, :andalso, [code(a), code(b)], l)
+  def code(e), do: code(e, [])
 
-  def code({:or, l, a, b}),
-    do: Forms.remote(:erlang, :orelse, [code(a), code(b)], l)
+  # `sure` are variables that are not `:undefined` where this is asked.
+  defp code({:and, l, a, b}, sure),
+    do: Forms.remote(:erlang, :andalso, [code(a, sure), code(b, defined(a) ++ sure)], l)
+
+  defp code({:or, l, a, b}, sure),
+    do: Forms.remote(:erlang, :orelse, [code(a, sure), code(b, sure)], l)
 
   # There is no `hd([])`: so the guard fails, also behind a `not`.
-  def code({:ordered, l, primitive, es}) do
-    defined = Forms.defined(es, Enum.map(es, &code/1))
-    defined = Forms.remote(:erlang, :orelse, [defined, Forms.remote(:erlang, :hd, [[]], l)], l)
-    Forms.remote(:erlang, :andalso, [defined, code({:op, l, primitive, es})], l)
+  defp code({:ordered, l, primitive, es}, sure) do
+    compared = code({:op, l, primitive, es}, sure)
+
+    case Enum.reject(es, &(Failures.defined?(&1) or variable(&1) in sure)) do
+      [] ->
+        compared
+
+      doubtful ->
+        defined = Forms.defined(doubtful, Enum.map(doubtful, &code(&1, sure)))
+        defined = Forms.remote(:erlang, :orelse, [defined, Forms.remote(:erlang, :hd, [[]], l)], l)
+        Forms.remote(:erlang, :andalso, [defined, compared], l)
+    end
   end
 
-  def code({:op, l, :elem, [tuple, index]}) do
-    index = Forms.remote(:erlang, :+, [code(index), 1], l)
-    Forms.remote(:erlang, :element, [index, code(tuple)], l)
+  defp code({:op, l, :elem, [tuple, index]}, sure) do
+    index = Forms.remote(:erlang, :+, [code(index, sure), 1], l)
+    Forms.remote(:erlang, :element, [index, code(tuple, sure)], l)
   end
 
-  def code({:op, l, primitive, es}) do
+  defp code({:op, l, primitive, es}, sure) do
     name = Forms.native(primitive, es) || Forms.erlang(primitive) || primitive
-    Forms.remote(:erlang, name, Enum.map(es, &code/1), l)
+    Forms.remote(:erlang, name, Enum.map(es, &code(&1, sure)), l)
   end
 
-  def code(e), do: Forms.simple(e)
+  defp code(e, _sure), do: Forms.simple(e)
+
+  # The variables that are not `:undefined` where a guard holds.
+  defp defined({:and, _, a, b}), do: defined(a) ++ defined(b)
+  defp defined({:op, _, test, [{:var, _, v}]}) when test in @not_atoms, do: [v]
+  defp defined(_), do: []
+
+  defp variable({:var, _, v}), do: v
+  defp variable(_), do: nil
 
   @doc "Code that calculates guards: of what is to happen where one of them holds, and where none does. Without guards all is well."
   @spec tested([AST.expr()] | nil, Macro.t(), Macro.t()) :: Macro.t()

@@ -68,27 +68,36 @@ defmodule Mote.Behaviour.Elixir.Match do
 
     case Enum.split_while(clauses, &(&1.tests == [] and &1.guard == nil)) do
       {native, []} ->
-        all = Enum.flat_map(native, &arrows(&1, &1.body, fail)) ++ [otherwise(failure(fail, subject, l), l)]
+        all =
+          Enum.flat_map(native, &arrows(&1, &1.body, fail)) ++
+            otherwise(native, subject, failure(fail, subject, l), l)
+
         {:case, Forms.generated(l), [subject, [do: all]]}
+
+      {native, [loose]} ->
+        loosely(native, loose, subject, failure(fail, subject, l), fail, l)
 
       {native, [loose | rest]} ->
         next = {:next, [generated: true, counter: Forms.unique()], __MODULE__}
         go_on = {{:., Forms.generated(l), [next]}, Forms.generated(l), []}
-        body = tested(loose.tests, Guards.tested(loose.guard, loose.body, go_on), go_on)
-
-        all =
-          Enum.flat_map(native, &arrows(&1, &1.body, fail)) ++
-            arrows(loose, body, fail) ++ [otherwise(go_on, l)]
 
         quote generated: true, line: l do
-          unquote(next) = fn -> unquote(chain_rest(rest, subject, fail, l)) end
-          unquote({:case, Forms.generated(l), [subject, [do: all]]})
+          unquote(next) = fn -> unquote(chain(Enum.map(rest, & &1.clause), subject, fail, l)) end
+          unquote(loosely(native, loose, subject, go_on, fail, l))
         end
     end
   end
 
-  defp chain_rest([], subject, fail, l), do: failure(fail, subject, l)
-  defp chain_rest(rest, subject, fail, l), do: chain(Enum.map(rest, & &1.clause), subject, fail, l)
+  # Clauses of which only the last one has something left to test.
+  defp loosely(native, loose, subject, go_on, fail, l) do
+    body = tested(loose.tests, Guards.tested(loose.guard, loose.body, go_on), go_on)
+
+    all =
+      Enum.flat_map(native, &arrows(&1, &1.body, fail)) ++
+        arrows(loose, body, fail) ++ otherwise(native ++ [loose], subject, go_on, l)
+
+    {:case, Forms.generated(l), [subject, [do: all]]}
+  end
 
   # A clause as a native pattern, native guards, and what is left to test.
   defp prepare({:clause, l, pattern, guards, body} = clause, form) do
@@ -120,7 +129,20 @@ defmodule Mote.Behaviour.Elixir.Match do
     {:->, Forms.generated(c.line), [[{:when, Forms.generated(c.line), [c.pattern, guard]}], body]}
   end
 
-  defp otherwise(body, l), do: {:->, Forms.generated(l), [[{:_, Forms.generated(l), nil}], body]}
+  # The clause for what fits no other one. Where one fits everything it is left out: the compilers would only find that out.
+  defp otherwise(clauses, subject, body, l) do
+    if Enum.any?(clauses, &(&1.when == [] and fits?(elem(&1.clause, 2), subject))),
+      do: [],
+      else: [{:->, Forms.generated(l), [[{:_, Forms.generated(l), nil}], body]}]
+  end
+
+  # Whether a pattern fits whatever there is in a subject.
+  defp fits?({:tuple, _, patterns}, {:{}, _, parts}) when length(patterns) == length(parts),
+    do: Enum.all?(patterns, &fits?(&1, nil))
+
+  defp fits?({:all, _, patterns}, subject), do: Enum.all?(patterns, &fits?(&1, subject))
+  defp fits?({tag, _}, _subject), do: tag == :any
+  defp fits?(pattern, _subject), do: elem(pattern, 0) == :bind
 
   defp failure({_, :ignore}, _, _), do: :ignored
   defp failure({form, fail}, subject, l), do: Forms.abort(form, reason(fail, subject), l)
