@@ -52,20 +52,22 @@ defmodule Mote.Generators do
         Expressions.expr(scope, 3, "a"),
         Expressions.expr(scope, 3, "b"),
         Expressions.expr(recursive, 2, "c"),
-        Expressions.expr(%{recursive | values: ["x"]}, 2, "d")
+        Expressions.expr(%{recursive | values: ["x"]}, 2, "d"),
+        # Those that others may call are compiled for processes as well.
+        member_of(["defpure", "defpurep"])
       }),
-      fn {{pattern, _}, special, general, step, last} ->
+      fn {{pattern, _}, special, general, step, last, define} ->
         """
-        defpure f#{i}(#{pattern} = x, y) do
+        #{define} f#{i}(#{pattern} = x, y) do
           #{special}
         end
-        defpure f#{i}(x, y) do
+        #{define} f#{i}(x, y) do
           #{general}
         end
-        defpure r#{i}(0, x), do: (#{last})
-        defpure r#{i}(n, x) when is_integer(n) and n > 0, do: r#{i}(n - 1, #{step})
-        defpure d#{i}(0, x), do: x
-        defpure d#{i}(n, x), do: hd([d#{i}(n - 1, x), n])
+        #{define} r#{i}(0, x), do: (#{last})
+        #{define} r#{i}(n, x) when is_integer(n) and n > 0, do: r#{i}(n - 1, #{step})
+        #{define} d#{i}(0, x), do: x
+        #{define} d#{i}(n, x), do: hd([d#{i}(n - 1, x), n])
         """
       end
     )
