@@ -35,6 +35,18 @@ defmodule Mote.FarMoveTest do
     for address <- [keeping, moved, back], do: assert(at(context.away, :ask, [address, :count]) == {:ok, 2})
   end
 
+  test "an actor that is moved on by its old address is reached without a detour", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    passing = at(context.home, :create, [Home, Behaviours.passing(address, 0)])
+    assert {:ok, _} = at(context.home, :move, [passing, {Away, context.away_node}])
+    :ok = at(context.home, :numbers, [passing, 300])
+    assert {:ok, new} = at(context.home, :move, [passing, Home])
+    :ok = at(context.home, :numbers, [passing, 300])
+    assert %{behaviour: %{name: :onward, captures: {^new}}} = at(context.home, :info, [passing])
+    heard = heard(context.home, listener, 600)
+    assert Enum.map(heard, &elem(&1, 1)) == Enum.to_list(1..300) ++ Enum.to_list(1..300)
+  end
+
   test "what is captured is counted on its way, and stays alive", context do
     kept = at(context.home, :create, [Home, Actors.echo()])
     keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
