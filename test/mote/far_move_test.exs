@@ -38,13 +38,12 @@ defmodule Mote.FarMoveTest do
   test "an actor that is moved on by its old address is reached without a detour", context do
     {listener, address} = at(context.home, :listening, [Home])
     passing = at(context.home, :create, [Home, Behaviours.passing(address, 0)])
-    assert {:ok, _} = at(context.home, :move, [passing, {Away, context.away_node}])
-    :ok = at(context.home, :numbers, [passing, 300])
-    assert {:ok, new} = at(context.home, :move, [passing, Home])
-    :ok = at(context.home, :numbers, [passing, 300])
+    there_and_back = List.flatten(List.duplicate([{Away, context.away_node}, Home], 5))
+    count = at(context.home, :numbers_and_moves, [passing, there_and_back])
+    assert {:ok, new} = at(context.home, :move, [passing, {Away, context.away_node}])
     assert %{behaviour: %{name: :onward, captures: {^new}}} = at(context.home, :info, [passing])
-    heard = heard(context.home, listener, 600)
-    assert Enum.map(heard, &elem(&1, 1)) == Enum.to_list(1..300) ++ Enum.to_list(1..300)
+    heard = heard(context.home, listener, count)
+    assert Enum.map(heard, &elem(&1, 1)) == Enum.to_list(1..count)
   end
 
   test "what is captured is counted on its way, and stays alive", context do
