@@ -9,7 +9,9 @@ defmodule Mote.Move do
   # 3. The move is over when all that had waited for the old address has arrived. So what is sent to the new one comes later.
   # 4. An actor that is held knows by which move, and only that one lets it go on. One that has given up waiting for the actor
   #    lets go of it in case it was held nevertheless.
-  # 5. It is made again only after the machine's mail that it had before is sent (`tell_last` in native/mote_nif/src/deliver/mail.rs).
+  # 5. An old address that is moved sends straight to the new place afterwards: so moves by one address make no chain. The order
+  #    stays, since it is held meanwhile: see `shorten/5`.
+  # 6. It is made again only after the machine's mail that it had before is sent (`tell_last` in native/mote_nif/src/deliver/mail.rs).
   #    So what it has sent to processes of this node comes first.
   @moduledoc false
 
@@ -69,26 +71,44 @@ defmodule Mote.Move do
   end
 
   defp run(address, machine, opts) do
-    hold = {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
+    hold = new_hold()
 
-    case hold(address, hold, Keyword.get(opts, :timeout, @timeout)) do
+    case hold(address, hold, opts) do
       # It has moved before: whoever is there now goes on.
       {:ok, %Behaviour{module: Ways, name: :onward, captures: {to}}} ->
         go_back(address, hold)
-        with {:ok, there} <- there(address, to), do: move(there, machine, opts)
+
+        with {:ok, there} <- there(address, to),
+             {:ok, new} <- move(there, machine, opts) do
+          shorten(address, there, new, machine, opts)
+          {:ok, new}
+        end
 
       {:ok, was} ->
         carry(address, hold, was, machine, Keyword.take(opts, [:sponsor]))
-
-      {:error, %Error{reason: :timeout} = error} ->
-        # The answer may have come too late, of an actor that is held. Nobody waits until it has time to say so.
-        spawn(fn -> go_back(address, hold) end)
-        {:error, error}
 
       {:error, error} ->
         {:error, error}
     end
   end
+
+  # What an old address sends on goes straight to the new place from now on. All that it has sent to the place between comes first: that
+  # place sends to the new one itself, and the old address is held until the last of it has arrived. Where anything is in the way,
+  # the long way stays.
+  defp shorten(address, between, new, machine, opts) do
+    hold = new_hold()
+
+    with %{behaviour: %Behaviour{module: Ways, name: :onward, captures: {^new}}} <- Mote.info(between),
+         [witness] = create!(machine, [Library.const(:ok)], []),
+         {:ok, _} <- hold(address, hold, opts) do
+      arrived = Mote.ask(between, {__MODULE__, :passed, witness}, :infinity)
+      if arrived != {:ok, :ok} or go_on(address, hold, new) != :ok, do: go_back(address, hold)
+    end
+  rescue
+    Error -> :ok
+  end
+
+  defp new_hold, do: {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
 
   defp carry(address, hold, was, machine, opts) do
     [new, witness] = create!(machine, [was, Library.const(:ok)], opts)
@@ -135,7 +155,16 @@ defmodule Mote.Move do
 
   # -- the machine's part --------------------------------------------------------------------------------------
 
-  defp hold(%{machine: native, key: key} = address, hold, timeout) do
+  # Where the answer may have come too late, of an actor that is held, nobody waits until it has time to say so.
+  defp hold(address, hold, opts) do
+    with {:error, %Error{reason: :timeout}} = error <-
+           try_hold(address, hold, Keyword.get(opts, :timeout, @timeout)) do
+      spawn(fn -> go_back(address, hold) end)
+      error
+    end
+  end
+
+  defp try_hold(%{machine: native, key: key} = address, hold, timeout) do
     with :ok <- loaded(native, address),
          {:ok, answer} <-
            Question.put(native, timeout, [address: address], &Native.actor_hold(native, key, hold, &1)) do

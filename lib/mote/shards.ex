@@ -68,7 +68,8 @@ defmodule Mote.Shards do
 
   Nodes with different versions of the module work together, each with its own for the keys that it has, but no actor moves between
   them. So an upgrade that replaces one node after the other keeps the actors only where their module is unchanged; lines are part of
-  its version. Otherwise save their state first.
+  its version. Otherwise save their state first. A warning in the log says how many actors stay for that reason, and names both
+  versions.
 
   ## What is promised
 

@@ -35,6 +35,17 @@ defmodule Mote.FarMoveTest do
     for address <- [keeping, moved, back], do: assert(at(context.away, :ask, [address, :count]) == {:ok, 2})
   end
 
+  test "an actor that is moved on by its old address is reached without a detour", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    passing = at(context.home, :create, [Home, Behaviours.passing(address, 0)])
+    there_and_back = List.flatten(List.duplicate([{Away, context.away_node}, Home], 5))
+    count = at(context.home, :numbers_and_moves, [passing, there_and_back])
+    assert {:ok, new} = at(context.home, :move, [passing, {Away, context.away_node}])
+    assert %{behaviour: %{name: :onward, captures: {^new}}} = at(context.home, :info, [passing])
+    heard = heard(context.home, listener, count)
+    assert Enum.map(heard, &elem(&1, 1)) == Enum.to_list(1..count)
+  end
+
   test "what is captured is counted on its way, and stays alive", context do
     kept = at(context.home, :create, [Home, Actors.echo()])
     keeping = at(context.home, :create, [Home, Behaviours.keeping([])])

@@ -117,6 +117,26 @@ defmodule Mote.MoveTest do
     assert Mote.ask!(fifth, :read) == 4
   end
 
+  test "an address by which an actor moves again and again sends straight to where it is", context do
+    actor = Mote.create(context.one, Behaviours.numbering(self(), 0))
+    {:ok, _} = Mote.move(actor, context.two)
+    sender = Task.async(fn -> for n <- 1..20_000, do: Mote.send(actor, n) end)
+
+    for _ <- 1..10, machine <- [context.three, context.two, context.one] do
+      assert {:ok, new} = Mote.move(actor, machine)
+      assert %{behaviour: %{module: Ways, name: :onward, captures: {^new}}} = Mote.info(actor)
+    end
+
+    Task.await(sender, 60_000)
+    for n <- 1..20_000, do: assert_receive({index, ^n} when index == n - 1, 60_000)
+    # Those between go, one after the other.
+    assert eventually(fn ->
+             :erlang.garbage_collect()
+             for machine <- [context.one, context.two, context.three], do: Mote.gc(machine)
+             Mote.info(context.two).gc.live_actors + Mote.info(context.three).gc.live_actors == 0
+           end)
+  end
+
   test "what waits follows in order; nothing is lost or doubled, whoever sends meanwhile", context do
     for from <- [context.one, context.two], to <- [context.three, context.one] do
       actor = Mote.create(from, Behaviours.numbering(self(), 0))

@@ -41,6 +41,11 @@ defmodule Mote.ShardsTest do
     defactor front() do
       {customer, {:same?, _view}} -> send customer, true
     end
+
+    defactor taking() do
+      {customer, {:same?, _view}} -> send customer, true
+      {customer, {:put, _view, _key, _address}} -> send customer, :put
+    end
   end
 
   test "where another node is gone before it has a key, this one knows where its actor is" do
@@ -62,8 +67,41 @@ defmodule Mote.ShardsTest do
     assert Mote.ask!(front, {:shard, :all}) == %{}
   end
 
+  test "actors of a module that differs where they belong stay, and that is logged" do
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never, []))
+    [{module, _}] = Code.compile_string(changing(1))
+    for n <- 1..3, do: Mote.ask!(front, {:shard, {:put, n, Mote.create(here, module.changing(n))}})
+    Mote.create(there, module.changing(0))
+    ExUnit.CaptureIO.capture_io(:stderr, fn -> Code.compile_string(changing(2)) end)
+    Mote.create(here, module.changing(0))
+    other = %{node: :other, fronts: {Mote.create(there, Vanishing.taking())}, machine: there}
+
+    log =
+      ExUnit.CaptureLog.capture_log(fn ->
+        assert %{stayed: 3, moved: 0} = Handover.run(plan(front, here, [{2, other}]))
+      end)
+
+    assert log =~ "3 actors of the shards :plan stay on #{node()}, and are lost when it goes"
+  end
+
+  # Other lines are another version.
+  defp changing(lines) do
+    """
+    defmodule Mote.ShardsTest.Changing do
+      use Mote.Behaviour
+      #{String.duplicate("\n", lines)}
+      defactor changing(n) do
+        :add -> become n: n + 1
+      end
+    end
+    """
+  end
+
   defp plan(front, machine, members) do
     %{
+      name: :plan,
       view: 1,
       enough: :atomics.new(1, []),
       me: node(),

@@ -283,6 +283,24 @@ defmodule Mote.FarRig do
     :ok
   end
 
+  @doc "Sends numbers to an actor while it moves from machine to machine; returns how many."
+  def numbers_and_moves(address, machines) do
+    sender = Task.async(fn -> numbers_on(address, 1) end)
+    for machine <- machines, do: {:ok, _} = Mote.move(address, machine, timeout: 60_000)
+    send(sender.pid, :enough)
+    Task.await(sender, 60_000)
+  end
+
+  defp numbers_on(address, from) do
+    for n <- from..(from + 99), do: :ok = Mote.send(address, n)
+
+    receive do
+      :enough -> from + 99
+    after
+      1 -> numbers_on(address, from + 100)
+    end
+  end
+
   @doc "An actor of a module that only this node has."
   def create_of_new_module(machine) do
     [{module, _} | _] =

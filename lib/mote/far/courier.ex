@@ -6,7 +6,9 @@ defmodule Mote.Far.Courier do
   # Senders never wait for a connection. A courier may: meanwhile its messages stay in its mailbox, and count
   # as waiting.
   #
-  # 1. While anything can leave, a message to itself that makes it leave is on its way, after everything that
+  # 1. What is listed (`Mote.Far.Line`) is kept in a table of its own: a million references on the heap would be copied by each of
+  #    its collections, and one that is let go would hold its actor until the next one.
+  # 2. While anything can leave, a message to itself that makes it leave is on its way, after everything that
   #    has come by then. A timeout of zero would not do: any message that comes first takes its place.
   @moduledoc false
 
@@ -30,6 +32,7 @@ defmodule Mote.Far.Courier do
       node: node,
       counts: counts,
       line: %Line{},
+      listed: :ets.new(__MODULE__, [:private]),
       gate: nil,
       porter: nil,
       waiters: [],
@@ -53,8 +56,10 @@ defmodule Mote.Far.Courier do
   def handle_info({:mote_taken, number}, state) when is_integer(number),
     do: settle(%{state | line: Line.taken(state.line, number)})
 
-  def handle_info({:mote_let_go, numbers}, state) when is_list(numbers) and length(numbers) >= 0,
-    do: settle(%{state | line: Line.let_go(state.line, numbers)})
+  def handle_info({:mote_let_go, numbers}, state) when is_list(numbers) and length(numbers) >= 0 do
+    Enum.each(numbers, &:ets.delete(state.listed, &1))
+    settle(state)
+  end
 
   def handle_info({:mote_room, tag}, state) when is_reference(tag),
     do: settle(%{state | waiters: [tag | state.waiters]})
@@ -140,7 +145,9 @@ defmodule Mote.Far.Courier do
     sent = length(entries)
     Table.wait(counts, -sent, -bytes)
     Table.add(counts, :sent, sent)
-    Table.set(counts, :listed, map_size(line.listed))
+    {listed, line} = Line.take_listed(line)
+    :ets.insert(state.listed, listed)
+    tell_listed(state)
     %{state | line: line}
   end
 
@@ -159,8 +166,10 @@ defmodule Mote.Far.Courier do
 
   # Addresses that it has sent, or that were dropped, are gone from its heap after a while without work.
   defp rest(state) do
-    Table.set(state.counts, :listed, map_size(state.line.listed))
+    tell_listed(state)
     unless state.resting, do: Process.send_after(self(), :mote_rest, @rest)
     %{state | resting: true}
   end
+
+  defp tell_listed(state), do: Table.set(state.counts, :listed, :ets.info(state.listed, :size))
 end

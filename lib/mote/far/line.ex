@@ -110,6 +110,10 @@ defmodule Mote.Far.Line do
     end
   end
 
+  @doc "What is listed since the last time, for somebody who keeps it: numbers and references."
+  @spec take_listed(t) :: {[{pos_integer, term}], t}
+  def take_listed(line), do: {Map.to_list(line.listed), %{line | listed: %{}}}
+
   @doc "Nobody on the other side has what was announced by these numbers."
   @spec let_go(t, [pos_integer]) :: t
   def let_go(line, numbers), do: %{line | listed: Map.drop(line.listed, numbers)}

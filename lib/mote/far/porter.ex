@@ -21,6 +21,9 @@ defmodule Mote.Far.Porter do
   # Milliseconds without work after which it lets go of what it has taken in.
   @rest 100
 
+  # So many keys that have died are taken note of together: a collection may let go of a million.
+  @together 1_000
+
   @patient [on_full: :wait, timeout: :infinity]
 
   @spec start_link(pid) :: GenServer.on_start()
@@ -64,7 +67,7 @@ defmodule Mote.Far.Porter do
   end
 
   def handle_info({:mote_dropped, number}, state) when is_integer(number),
-    do: settle(%{state | intake: Intake.dropped(state.intake, number)})
+    do: settle(%{state | intake: state.intake |> Intake.dropped(number) |> dropped(@together)})
 
   def handle_info(:mote_report, state), do: settle(report(%{state | reporting: false}))
 
@@ -280,7 +283,18 @@ defmodule Mote.Far.Porter do
     end
   end
 
-  # Behind what has come by then, as a courier leaves (lib/mote/far/courier.ex, invariant 1).
+  defp dropped(intake, 0), do: intake
+
+  defp dropped(intake, more) do
+    receive do
+      {:mote_dropped, number} when is_integer(number) ->
+        intake |> Intake.dropped(number) |> dropped(more - 1)
+    after
+      0 -> intake
+    end
+  end
+
+  # Behind what has come by then, as a courier leaves (lib/mote/far/courier.ex, invariant 2).
   defp report_soon(%{reporting: true} = state), do: state
 
   defp report_soon(state) do

@@ -10,6 +10,8 @@ defmodule Mote.Shards.Handover do
   # 4. Where a key has an actor over there, that one stays, and this one goes: two nodes had not seen each other for a while.
   @moduledoc false
 
+  require Logger
+
   alias Mote.Error
   alias Mote.Shards.Rule.Plain
 
@@ -45,12 +47,24 @@ defmodule Mote.Shards.Handover do
         Map.merge(all, figures, fn _, a, b -> a + b end)
       end)
 
-    if enough?(plan) or is_map_key(figures, :later), do: exit(:enough), else: Map.take(figures, @figures)
+    if enough?(plan) or is_map_key(figures, :later), do: exit(:enough), else: told(figures, plan)
   rescue
     # The machine has ended: its process says so in a moment.
     _ in Error ->
       Process.sleep(@again)
       exit(:enough)
+  end
+
+  # Those of a module that differs over there have stayed, too.
+  defp told(figures, plan) do
+    for {{:differs, message}, count} <- figures, reduce: Map.take(figures, @figures) do
+      told ->
+        Logger.warning(
+          "#{count} actors of the shards #{inspect(plan.name)} stay on #{node()}, and are lost when it goes: #{message}"
+        )
+
+        Map.update!(told, :stayed, &(&1 + count))
+    end
   end
 
   # Until the others know the same members.
@@ -143,9 +157,14 @@ defmodule Mote.Shards.Handover do
       # The other member is gone, or was never reached.
       error.reason in [:noconnection, :machine_down] -> raise error
       # It is reached where it is, and tried again when the members change.
-      true -> {:stayed, address}
+      true -> {stayed(error), address}
     end
   end
+
+  defp stayed(%{reason: reason, message: message}) when reason in [:stale_behaviour, :undefined_behaviour],
+    do: {:differs, message}
+
+  defp stayed(_error), do: :stayed
 
   defp put({key, _} = entry, put, there, front, plan) do
     Mote.ask!(there, {:put, plan.view, key, put}, @patience)
@@ -173,7 +192,7 @@ defmodule Mote.Shards.Handover do
         :moved
 
       {:error, error} ->
-        if gone?(error), do: lost(entry, front), else: :stayed
+        if gone?(error), do: lost(entry, front), else: stayed(error)
     end
   end
 

@@ -248,6 +248,7 @@ defmodule Mote.Shards.Member do
 
   defp plan(state) do
     %{
+      name: state.name,
       view: state.view.id,
       enough: :atomics.new(1, []),
       me: elem(state.view.me, 0),
