@@ -16,7 +16,7 @@ defmodule Mote.Move do
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Far, Inspection, Library, Machine, Native}
-  alias Mote.Machine.{Loader, Question, SponsorOptions}
+  alias Mote.Machine.{Creator, Loader, Question, SponsorOptions}
   alias Mote.Move.Ways
 
   @timeout 5_000
@@ -93,15 +93,18 @@ defmodule Mote.Move do
   end
 
   # What an old address sends on goes straight to the new place from now on. All that it has sent to the place between comes first: that
-  # place sends to the new one itself, and the old address is held until the last of it has arrived. Where anything is in the way,
-  # the long way stays.
+  # place sends to the new one itself, and the old address is held until the last of it has arrived. Whether it has is asked by an actor of
+  # the same machine, so behind all that waits for another node (invariant 6). Where anything is in the way, the long way stays.
   defp shorten(address, between, new, machine, opts) do
     hold = new_hold()
 
     with %{behaviour: %Behaviour{module: Ways, name: :onward, captures: {^new}}} <- Mote.info(between),
          [witness] = create!(machine, [Library.const(:ok)], []),
          {:ok, _} <- hold(address, hold, opts) do
-      arrived = Mote.ask(between, {__MODULE__, :passed, witness}, :infinity)
+      arrived =
+        with {:ok, [behind]} <- Creator.create_many(address.machine, [Library.fwd(between)], nil),
+             do: Mote.ask(behind, {__MODULE__, :passed, witness}, :infinity)
+
       if arrived != {:ok, :ok} or go_on(address, hold, new) != :ok, do: go_back(address, hold)
     end
   rescue

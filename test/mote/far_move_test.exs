@@ -46,6 +46,25 @@ defmodule Mote.FarMoveTest do
     assert Enum.map(heard, &elem(&1, 1)) == Enum.to_list(1..count)
   end
 
+  test "what it has sent the long way comes before what it sends straight, however late the way begins",
+       context do
+    :ok = at(context.home, :machine, [Straight])
+    {listener, address} = at(context.home, :listening, [Home])
+    passing = at(context.home, :create, [Home, Behaviours.passing(address, 0)])
+    assert {:ok, _} = at(context.home, :move, [passing, {Away, context.away_node}])
+    :ok = at(context.home, :postman, [Home, :suspend])
+    :ok = at(context.home, :numbers, [passing, 50])
+    move = Task.async(fn -> at(context.home, :move, [passing, Straight]) end)
+    assert eventually(fn -> match?(%{behaviour: %{name: :held}}, at(context.home, :info, [passing])) end)
+    # That its question comes, if it were to.
+    Process.sleep(100)
+    :ok = at(context.home, :numbers, [passing, 50])
+    :ok = at(context.home, :postman, [Home, :resume])
+    assert {:ok, _} = Task.await(move, 60_000)
+    heard = heard(context.home, listener, 100)
+    assert Enum.map(heard, &elem(&1, 1)) == Enum.to_list(1..50) ++ Enum.to_list(1..50)
+  end
+
   test "what is captured is counted on its way, and stays alive", context do
     kept = at(context.home, :create, [Home, Actors.echo()])
     keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
