@@ -128,6 +128,7 @@ impl Dataflow {
             passed: vec![None; self.inputs.len()],
             steps: vec![None; self.inputs.len()],
             used_as: vec![Kinds::NONE; self.inputs.len()],
+            integers: vec![false; self.inputs.len()],
             either: vec![false; self.inputs.len()],
         };
         self.answers = Kinds::NONE;
@@ -241,7 +242,7 @@ mod build;
 
 #[cfg(test)]
 mod tests {
-    use super::build::{k, op, r, ret, tail, Build, MODULE};
+    use super::build::{call, k, op, r, ret, tail, Build, MODULE};
     use super::*;
     use crate::subject::UnitFacts;
     use mote_vm::code::ir::Constant;
@@ -280,7 +281,12 @@ mod tests {
         code.extend(order.map(|line| lines[line].clone()));
         code.push(op(7, P::Add, [r(6), r(4)]));
         code.push(tail(me, [r(5), r(1), r(7), r(3)]));
-        let unit = build.function("me", 4, code).0;
+        inputs_of_first(build.function("me", 4, code))
+    }
+
+    /// What the first function of a unit takes its parameters for.
+    fn inputs_of_first(build: Build) -> Vec<Kinds> {
+        let unit = build.0;
         let constants = unit.constants.iter().map(|constant| match constant {
             Constant::Integer(n) => Value::fixnum(*n),
             Constant::Float(f) => Value::flonum(*f).expect("of a common exponent"),
@@ -291,11 +297,43 @@ mod tests {
         Dataflow::of(&facts.function(0).expect("small")).inputs
     }
 
+    /// What `x + 1`, or `rem(x + 1, 7)`, takes `x` for where others of its unit pass these.
+    fn beside_one(integers_only: bool, passed: &[f64]) -> Vec<Kinds> {
+        let mut build = Build::new();
+        let one = k(build.constant(Constant::Integer(1)));
+        let next = build.uses(MODULE, "next", 1);
+        let mut code = vec![op(1, P::Add, [r(0), one])];
+        if integers_only {
+            code.push(op(1, P::Irem, [r(0), k(0)]));
+        }
+        code.push(ret(r(1)));
+        let mut callers = Vec::new();
+        for number in passed {
+            let constant = match number.fract() == 0.0 {
+                true => Constant::Integer(*number as i64),
+                false => Constant::Float(*number),
+            };
+            callers.push(call(0, next, [k(build.constant(constant))]));
+        }
+        callers.push(ret(k(0)));
+        let build = build.function("next", 1, code);
+        inputs_of_first(build.function("callers", 0, callers))
+    }
+
     #[test]
     fn what_a_loop_takes_its_parameters_for_does_not_depend_on_the_order_of_lines() {
         for order in ORDERS {
             let expected = [Kinds::FIXNUM, Kinds::ANY, Kinds::FLOAT, Kinds::FLOAT];
             assert_eq!(inputs(order), expected, "{order:?}");
         }
+    }
+
+    #[test]
+    fn what_only_an_integer_beside_it_says_of_a_parameter_yields_to_what_is_passed() {
+        assert_eq!(beside_one(false, &[]), [Kinds::FIXNUM]);
+        assert_eq!(beside_one(false, &[1.0, 2.0]), [Kinds::FIXNUM]);
+        assert_eq!(beside_one(false, &[0.5, 1.5]), [Kinds::FLOAT]);
+        assert_eq!(beside_one(false, &[0.5, 1.0]), [Kinds::NUMBER]);
+        assert_eq!(beside_one(true, &[0.5, 1.5]), [Kinds::FIXNUM]);
     }
 }

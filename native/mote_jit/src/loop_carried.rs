@@ -13,6 +13,8 @@ pub(super) struct LoopCarried {
     /// Whether that is always the parameter itself, a small step further.
     pub(super) steps: Vec<Option<bool>>,
     pub(super) used_as: Vec<Kinds>,
+    /// Which of the integers among them it uses as such whatever their company.
+    pub(super) integers: Vec<bool>,
     /// Which ones it uses as numbers of either kind.
     pub(super) either: Vec<bool>,
 }
@@ -55,6 +57,7 @@ impl LoopCarried {
                     let used_as = &mut self.used_as[param as usize];
                     *used_as = used_as.or(is.kinds);
                 }
+                self.integers[param as usize] |= is.kinds == Kinds::FIXNUM && !is.guessed;
                 self.either[param as usize] |=
                     is.kinds == Kinds::NUMBER || before.repeats && compared;
                 // As long as it is not handed on otherwise, the company tells.
@@ -135,13 +138,17 @@ impl LoopCarried {
         }
     }
 
-    /// The same, where what is used as a number of either kind is what callers pass.
+    /// The same, where what is used as a number of either kind is what callers pass. It is so, too, where only the company
+    /// of an integer, as in `x + 1`, says that the parameter is one.
     pub(super) fn inputs_as_passed(&self, passed: &[Kinds]) -> Vec<Kinds> {
         let mut inputs = self.inputs();
         for (i, kinds) in passed.iter().enumerate() {
             let open = self.either[i] && self.used_as[i] == Kinds::NONE;
-            if open && (*kinds == Kinds::FIXNUM || *kinds == Kinds::FLOAT) {
-                inputs[i] = *kinds;
+            let guessed = self.used_as[i] == Kinds::FIXNUM && !self.integers[i];
+            match *kinds {
+                Kinds::FIXNUM | Kinds::FLOAT if open || guessed => inputs[i] = *kinds,
+                Kinds::NUMBER if guessed => inputs[i] = *kinds,
+                _ => {}
             }
         }
         inputs

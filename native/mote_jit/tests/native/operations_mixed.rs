@@ -1,6 +1,7 @@
 //! Loops over numbers of both kinds: what a loop takes its parameters for is found over the whole loop and from what its
 //! callers pass (src/dataflow.rs), and where that is wrong the slow body goes on. Here loops of random operations begin
-//! with integers and floats, some of them where callers cannot be seen to pass them, on both tiers.
+//! with integers and floats, some of them where callers cannot be seen to pass them, on both tiers. So do functions that make
+//! only one round, whose parameters are taken for what callers pass as well.
 
 use crate::build::{k, op, r, ret, tail, Build, MODULE};
 use crate::encode::encode;
@@ -50,6 +51,8 @@ struct Looped {
     handed: [u8; VALUES as usize],
     rounds: usize,
     starts: Vec<[u8; VALUES as usize]>,
+    /// Whether it is no loop: it ends after a round.
+    once: bool,
     /// Whether what has no answer ends the loop.
     guarded: bool,
 }
@@ -81,13 +84,15 @@ fn looped() -> impl Strategy<Value = Looped> {
         handed,
         0..ROUNDS.len(),
         starts,
+        prop::bool::weighted(0.3),
         any::<bool>(),
     )
-        .prop_map(|(steps, handed, rounds, starts, guarded)| Looped {
+        .prop_map(|(steps, handed, rounds, starts, once, guarded)| Looped {
             steps,
             handed,
             rounds,
             starts,
+            once,
             guarded,
         })
 }
@@ -169,13 +174,15 @@ impl Table {
                 },
             });
         }
-        code.push(op(NEXT, P::Sub, [r(0), one]));
         let handed = looped.handed.map(|n| {
             let all = COMPUTED + computed - 1;
             r(1 + u16::from(n) % all)
         });
         let again: Vec<Operand> = std::iter::once(r(NEXT)).chain(handed).collect();
-        code.push(tail(me, again));
+        code.extend(match looped.once {
+            false => [op(NEXT, P::Sub, [r(0), one]), tail(me, again)],
+            true => [state(NEXT), ret(r(NEXT))],
+        });
         if looped.guarded {
             code.extend([state(NEXT), ret(r(NEXT))]);
         }
@@ -263,6 +270,7 @@ proptest! {
 
     #[test]
     fn loops_spend_the_same(looped in looped()) {
+        let looped = Looped { once: false, ..looped };
         let unit = unit(std::slice::from_ref(&looped));
         let least = least_fuel(&unit);
         for fuel in [least - 1, least] {

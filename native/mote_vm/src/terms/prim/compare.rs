@@ -10,6 +10,7 @@
 //! two integers that are not fixnums. Two references to the same cell are not looked into. Once the work is used up (work.rs,
 //! invariant 2) the answer means nothing. A caller that compares in order to find a place among others has paid before
 //! (weight.rs).
+mod few;
 mod pairs;
 
 use super::build::COPIED;
@@ -17,6 +18,7 @@ use super::order::{is_alone, key_leaves, leaves_equal, leaves_same, order};
 use super::types::as_binary;
 use crate::base::work::{Over, Work};
 use crate::values::value::Value;
+use few::few;
 use pairs::{Pairs, Parts};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
@@ -203,6 +205,14 @@ fn limbs_in_both(a: Value, b: Value) -> usize {
 ///
 /// Of two maps of the same size all keys come before all values, as in Elixir.
 fn walk_compound(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
+    if let Some((order, looked_at)) = few(a, b, question) {
+        // Also where that is too much: it is over then.
+        let _ = match question.is_paid() {
+            true => work.pass(looked_at),
+            false => work.count(looked_at),
+        };
+        return order;
+    }
     let mut steps = Steps::new(work, question.is_paid());
     let order = walk_counting(a, b, question, &mut steps).unwrap_or(Ordering::Equal);
     // Also where that is too much: it is over then.

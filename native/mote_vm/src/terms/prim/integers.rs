@@ -6,6 +6,7 @@
 //!    plain Elixir form counts the same (lib/mote/total/integers.ex).
 //! 2. A result of more than [`MOST_LIMBS`] has no answer. Where that can be told from the operands, nothing is counted.
 //! 3. Results that fit into two words are calculated in 128 bits, and cost nothing.
+use super::limbs;
 use crate::base::work::Over;
 use crate::heap::Heap;
 use crate::values::big::{limbs_of_float, trimmed, Big, MOST_LIMBS};
@@ -140,8 +141,11 @@ pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value)
     if heap.work.count(elements).is_err() {
         return Value::NONE;
     }
+    if let Some((negative, limbs)) = by_limbs(operation, &x, &y) {
+        return made(heap, negative, &limbs);
+    }
     let (x, y) = (x.to_integer(), y.to_integer());
-    let made = match operation {
+    let result = match operation {
         Operation::Add => x + y,
         Operation::Sub => x - y,
         Operation::Mul => x * y,
@@ -151,7 +155,33 @@ pub(crate) fn operate(heap: &mut Heap, operation: Operation, a: Value, b: Value)
         Operation::Or => x | y,
         Operation::Xor => x ^ y,
     };
-    value(heap, &made)
+    value(heap, &result)
+}
+
+/// The sign and the absolute value of the result, where that is best calculated limb by limb.
+fn by_limbs(operation: Operation, x: &Signed<'_>, y: &Signed<'_>) -> Option<(bool, limbs::Limbs)> {
+    let other = match operation {
+        Operation::Add => y.negative,
+        Operation::Sub => !y.negative,
+        Operation::Mul if x.len().min(y.len()) <= limbs::SHORT => {
+            return Some((x.negative != y.negative, limbs::product(x.limbs, y.limbs)));
+        }
+        _ => return None,
+    };
+    if x.negative == other {
+        return Some((other, limbs::sum(x.limbs, y.limbs)));
+    }
+    let (order, difference) = limbs::difference(x.limbs, y.limbs);
+    // Of 0 the sign does not matter.
+    Some((if order.is_lt() { other } else { x.negative }, difference))
+}
+
+/// The integer of a sign and an absolute value, of which the upper limbs may be 0; no answer if it is too large.
+fn made(heap: &mut Heap, negative: bool, limbs: &[u64]) -> Value {
+    match trimmed(limbs).len() <= MOST_LIMBS {
+        true => heap.integer(negative, limbs),
+        false => Value::NONE,
+    }
 }
 
 /// The elements that an operation costs; `None` if it certainly has no answer.
@@ -220,8 +250,10 @@ pub(crate) fn shift(heap: &mut Heap, a: Value, count: i64) -> Value {
     if heap.work.count(linear(limbs)).is_err() {
         return Value::NONE;
     }
-    let x = x.to_integer();
-    value(heap, &if count < 0 { x >> by } else { x << by })
+    match count < 0 {
+        true => value(heap, &(x.to_integer() >> by)),
+        false => made(heap, x.negative, &limbs::shifted(x.limbs, by)),
+    }
 }
 
 /// `None` if 128 bits do not hold it.
@@ -324,11 +356,11 @@ pub(crate) fn remainder_price(limbs: usize, divisor: usize) -> usize {
 
 /// The integer as a value; no answer if it is too large.
 fn value(heap: &mut Heap, n: &BigInt) -> Value {
-    let limbs = n.magnitude().to_u64_digits();
-    match trimmed(&limbs).len() <= MOST_LIMBS {
-        true => heap.integer(n.sign() == Sign::Minus, &limbs),
-        false => Value::NONE,
-    }
+    made(
+        heap,
+        n.sign() == Sign::Minus,
+        &n.magnitude().to_u64_digits(),
+    )
 }
 
 #[inline]
@@ -384,6 +416,19 @@ mod tests {
 
     fn ones(heap: &mut Heap, limbs: usize) -> Value {
         heap.integer(false, &vec![u64::MAX; limbs])
+    }
+
+    /// On both sides of where products are made limb by limb.
+    #[test]
+    fn products_of_short_and_long_factors() {
+        let mut heap = heap();
+        let heap = &mut heap;
+        for shorter in limbs::SHORT - 1..=limbs::SHORT + 1 {
+            let (a, b) = (ones(heap, shorter), ones(heap, limbs::SHORT + 9));
+            let expected = number(a).zip(number(b)).map(|(n, m)| n * m);
+            assert_eq!(number(arith::mul(heap, a, b)), expected);
+            assert_eq!(number(arith::mul(heap, b, a)), expected);
+        }
     }
 
     proptest! {

@@ -17,6 +17,7 @@ pub(crate) mod build;
 pub(crate) mod compare;
 pub(crate) mod enumerable;
 pub(crate) mod integers;
+mod limbs;
 pub(crate) mod lists;
 pub(crate) mod maps;
 pub(crate) mod math;

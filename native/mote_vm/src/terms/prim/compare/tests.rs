@@ -337,3 +337,39 @@ proptest! {
         prop_assert_eq!(compare(v[0], v[2]), ab.then(bc));
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 2000 }))]
+
+    #[test]
+    fn few_elements_compare_as_many_do(
+        elements in proptest::collection::vec((model(), model(), 0u8..4), 0..6),
+        deeper in 0usize..5,
+    ) {
+        let tuple = |of: fn(&(Model, Model, u8)) -> &Model| {
+            let flat = Model::Tuple(elements.iter().map(|element| of(element).clone()).collect());
+            (0..deeper).fold(flat, |inner, _| Model::Tuple(vec![Model::Int(1), inner]))
+        };
+        let mut built = Built::new();
+        let a = built.value(&tuple(|(left, ..)| left));
+        let b = built.value(&tuple(|(left, right, other)| if *other == 0 { right } else { left }));
+        for question in [
+            super::Comparison::Order,
+            super::Comparison::Key,
+            super::Comparison::Equal,
+            super::Comparison::Same,
+        ] {
+            let Some((order, looked_at)) = super::few::few(a, b, question) else { continue };
+            let mut work = Work::free();
+            let mut steps = super::Steps::new(&mut work, false);
+            let expected = super::walk_counting(a, b, question, &mut steps).ok();
+            prop_assert!(steps.report_steps().is_ok());
+            let equal = expected.map(Ordering::is_eq);
+            match question {
+                super::Comparison::Order | super::Comparison::Key => prop_assert_eq!(Some(order), expected),
+                _ => prop_assert_eq!(Some(order.is_eq()), equal),
+            }
+            prop_assert_eq!(looked_at, work.counted());
+        }
+    }
+}
