@@ -252,9 +252,9 @@ defmodule Mote do
       waits for the rest, also while one of the machines is paused.
 
   Where an error is returned, the actor is what it was, and nothing is lost. There are two exceptions. An error with
-  `context.moved` says that the actor has moved to that address, now or by an earlier move, and is gone with its
-  machine (`:machine_down`) or is out of reach (`:noconnection`). After `:noconnection` to the node of `address`, it may have
-  moved. The reasons are those of `create/3` with the other machine, among them `:machine_down`, `:noconnection`,
+  `context.moved` says that the actor has moved to that address, now or by an earlier move, and is gone there
+  (`:machine_down`, `:unknown_address`) or out of reach (`:noconnection`, `:overloaded`). After `:noconnection` to the node
+  of `address`, it may have moved. The reasons are those of `create/3` with the other machine, among them `:machine_down`, `:noconnection`,
   `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those of `ask/3`, and `:not_movable`. With this one,
   `context.why` is
 

@@ -8,8 +8,8 @@ defmodule Mote.Far do
   alias Mote.Far.{Gate, Luggage, Table}
   alias Mote.Machine.Question
 
-  @typedoc "What ends a question that was put to another node: the courier, its counters, and whether it has ended."
-  @type asker :: {pid, :counters.counters_ref(), :atomics.atomics_ref()}
+  @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
+  @type asker :: {pid, :atomics.atomics_ref()}
 
   @doc "Whether an address is one of another node."
   @spec far?(Address.t()) :: boolean
@@ -132,7 +132,7 @@ defmodule Mote.Far do
          true <- Table.get(counts, :waiting) <= bound do
       tag = :erlang.monitor(:process, courier, alias: :explicit_unalias)
       give(courier, counts, entry.(tag), bytes)
-      {:ok, {tag, {courier, counts, :atomics.new(1, [])}}}
+      {:ok, {tag, {courier, :atomics.new(1, [])}}}
     else
       nil -> {:error, Error.from(:noconnection, context)}
       false -> {:error, overloaded(node, context, nil)}
@@ -158,11 +158,12 @@ defmodule Mote.Far do
 
   @doc "Gives up a question: `true` if no message comes any more, `:closed` if it had ended before."
   @spec cancel(reference, asker) :: true | :closed
-  def cancel(tag, {courier, counts, ended}) do
+  def cancel(tag, {courier, ended}) do
     case :atomics.exchange(ended, 1, 1) do
       0 ->
         :erlang.unalias(tag)
-        give(courier, counts, {:cancel, tag}, 0)
+        # The courier may have ended, so it counts this itself.
+        Kernel.send(courier, {:mote_put, {:cancel, tag}, 0})
         true
 
       1 ->
@@ -172,14 +173,14 @@ defmodule Mote.Far do
 
   @doc "It has its answer, or none."
   @spec ended(reference, asker) :: true
-  def ended(tag, {_courier, _counts, ended}) do
+  def ended(tag, {_courier, ended}) do
     :atomics.put(ended, 1, 1)
     close(tag)
   end
 
   @doc "Whether a question has ended."
   @spec ended?(asker) :: boolean
-  def ended?({_courier, _counts, ended}), do: :atomics.get(ended, 1) == 1
+  def ended?({_courier, ended}), do: :atomics.get(ended, 1) == 1
 
   defp close(tag) do
     :erlang.unalias(tag)

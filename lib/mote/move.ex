@@ -98,14 +98,15 @@ defmodule Mote.Move do
   defp shorten(address, between, new, machine, opts) do
     hold = new_hold()
 
-    with %{behaviour: %Behaviour{module: Ways, name: :onward, captures: {^new}}} <- Mote.info(between),
-         [witness] = create!(machine, [Library.const(:ok)], []),
-         {:ok, _} <- hold(address, hold, opts) do
+    with [witness] = create!(machine, [Ways.witness()], []),
+         {:ok, was} <- hold(address, hold, opts) do
+      # Other moves of either may have come in between.
       arrived =
-        with {:ok, [behind]} <- Creator.create_many(address.machine, [Library.fwd(between)], nil),
+        with %Behaviour{module: Ways, name: :onward, captures: {^between}} <- was,
+             {:ok, [behind]} <- Creator.create_many(address.machine, [Library.fwd(between)], nil),
              do: Mote.ask(behind, {__MODULE__, :passed, witness}, :infinity)
 
-      if arrived != {:ok, :ok} or go_on(address, hold, new) != :ok, do: go_back(address, hold)
+      if arrived != {:ok, new} or go_on(address, hold, new) != :ok, do: go_back(address, hold)
     end
   rescue
     Error -> :ok
@@ -114,7 +115,7 @@ defmodule Mote.Move do
   defp new_hold, do: {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
 
   defp carry(address, hold, was, machine, opts) do
-    [new, witness] = create!(machine, [was, Library.const(:ok)], opts)
+    [new, witness] = create!(machine, [was, Ways.witness()], opts)
 
     case go_on(address, hold, new) do
       :ok -> passed(address, new, witness)
@@ -138,21 +139,16 @@ defmodule Mote.Move do
   # What the old address had still to send on has arrived. If that way has ended, the new node is asked itself.
   defp passed(address, new, witness) do
     case Mote.ask(address, {__MODULE__, :passed, witness}, :infinity) do
-      {:ok, :ok} -> {:ok, new}
-      {:error, _} -> there(address, new)
+      {:ok, ^new} -> {:ok, new}
+      _ -> there(address, new)
     end
   end
 
   # The place that an actor has moved to, if it is there.
   defp there(address, to) do
     with {:error, error} <- Mote.keep(to) do
-      {reason, why} =
-        if error.reason == :noconnection,
-          do: {:noconnection, "there is no connection to that node"},
-          else: {:machine_down, "its machine there has ended"}
-
-      message = "the actor has moved to #{node(to.machine)}, and #{why}"
-      {:error, Error.new(reason, message, address: address, moved: to)}
+      message = "the actor has moved to #{node(to.machine)}, where it cannot be reached: #{error.message}"
+      {:error, Error.new(error.reason, message, address: address, moved: to)}
     end
   end
 

@@ -64,7 +64,13 @@ defmodule Mote.Shards do
   one (`Mote.move/3` says which others). It is tried again when nodes come and go.
 
   An actor that the program itself moves elsewhere (`Mote.move/3` with the address of `whereis/3`) is still reached by its key. If
-  the node that it is on dies, its key leads nowhere: questions get `:broken_promise` until the key moves to another node.
+  the node that it is on goes or dies, its key leads nowhere: questions get `:broken_promise` until the key moves to another node.
+
+  Actors move to the machine's first sponsor, or to the one that `:sponsor` names. So actors of a beam sponsor need that option: without
+  it they stay, and a warning in the log says how many. An actor that was pinned to a sponsor is not, where it has moved to.
+
+  An address of its shard that an actor has captured is of use as long as the actor stays: once it has moved, its key is another shard's,
+  and `{:delete, key, address}` to the old one finds nothing.
 
   Nodes with different versions of the module work together, each with its own for the keys that it has, but no actor moves between
   them. So an upgrade that replaces one node after the other keeps the actors only where their module is unchanged; lines are part of

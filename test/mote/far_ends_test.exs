@@ -42,6 +42,8 @@ defmodule Mote.FarEndsTest do
     assert at(context.away, :disconnected?, [:"home@127.0.0.1"])
     # Nobody can connect from there: home does not listen.
     no_connection(context, echo)
+    # Of questions that have ended with their connection, nothing waits.
+    assert eventually(fn -> at(context.away, :nodes)[:"home@127.0.0.1"].waiting == 0 end)
     :ok = at(context.away, :numbers, [address, 10])
     assert heard(context.home, listener, 500) == Enum.to_list(1..500)
 

@@ -138,6 +138,27 @@ defmodule Mote.FarMoveTest do
     end
   end
 
+  test "an actor that has moved to a node for which too much waits is not taken for gone", context do
+    {full, full_node} = Mesh.start_one("full")
+    Mesh.connect([{full, full_node}, {context.home, context.home_node}])
+    :ok = at(full, :machine, [Full])
+    keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
+    {:ok, moved} = at(context.home, :move_and_hold, [keeping, {Full, full_node}])
+    pid = :peer.call(full, System, :pid, [], 30_000)
+    {_, 0} = System.cmd("kill", ["-STOP", pid])
+    on_exit(fn -> System.cmd("kill", ["-CONT", pid], stderr_to_stdout: true) end)
+    full? = fn -> match?({0, %Error{reason: :overloaded}}, at(context.home, :flood, [moved, 5_000])) end
+    # Until the connection takes nothing any more.
+    assert eventually(fn -> full?.() and Process.sleep(100) == :ok and full?.() end)
+
+    assert {:error, %Error{reason: :overloaded, context: %{moved: ^moved}} = error} =
+             at(context.home, :move, [keeping, Home])
+
+    assert error.message =~ "has moved to #{full_node}"
+    {_, 0} = System.cmd("kill", ["-CONT", pid])
+    assert eventually(fn -> match?({:ok, _}, at(context.home, :move, [keeping, Home])) end)
+  end
+
   test "an answer that is lost with the courier that was to bring it is an error, and not waited for",
        context do
     making = at(context.home, :create, [Home, Behaviours.making()])

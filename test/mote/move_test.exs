@@ -137,6 +137,24 @@ defmodule Mote.MoveTest do
            end)
   end
 
+  test "an address whose next place has moved on meanwhile keeps the long way", context do
+    %{one: one, two: two, three: three} = context
+    {:ok, four} = Mote.start_link()
+    actor = Mote.create(one, Behaviours.numbering(self(), 0))
+    {:ok, between} = Mote.move(actor, two)
+    Mote.pause(two)
+    moves = [Task.async(fn -> Mote.move(actor, three) end)]
+    # Then the first move waits for the place between, and so does the second one.
+    assert eventually(fn -> match?(%{behaviour: %{name: :onward}}, Mote.info(between)) end)
+    moves = [Task.async(fn -> Mote.move(between, four) end) | moves]
+    assert eventually(fn -> match?(%{behaviour: %{name: :held}}, Mote.info(between)) end)
+    Mote.resume(two)
+    assert [{:ok, last}, {:ok, _}] = Task.await_many(moves, 60_000)
+    assert %{behaviour: %{name: :onward, captures: {^last}}} = Mote.info(between)
+    assert %{behaviour: %{name: :onward, captures: {^between}}} = Mote.info(actor)
+    Mote.stop(four)
+  end
+
   test "what waits follows in order; nothing is lost or doubled, whoever sends meanwhile", context do
     for from <- [context.one, context.two], to <- [context.three, context.one] do
       actor = Mote.create(from, Behaviours.numbering(self(), 0))
@@ -356,12 +374,12 @@ defmodule Mote.MoveTest do
     assert eventually(fn -> match?(%{behaviour: %{module: Ways, name: :onward}}, Mote.info(actor)) end)
     Mote.stop(two)
 
-    assert {:error, %Error{reason: :machine_down, context: %{address: ^actor, moved: moved}}} =
+    assert {:error, %Error{reason: :unknown_address, context: %{address: ^actor, moved: moved}}} =
              Task.await(move, 60_000)
 
     assert moved != actor
     # And so it is said whenever it is to move.
-    assert {:error, %Error{reason: :machine_down, context: %{moved: ^moved}}} = Mote.move(actor, three)
+    assert {:error, %Error{reason: :unknown_address, context: %{moved: ^moved}}} = Mote.move(actor, three)
     assert {:error, %Error{reason: :broken_promise}} = Mote.ask(actor, :count)
   end
 

@@ -46,6 +46,10 @@ defmodule Mote.ShardsTest do
       {customer, {:same?, _view}} -> send customer, true
       {customer, {:put, _view, _key, _address}} -> send customer, :put
     end
+
+    defactor noting(n), beam: true do
+      :note -> become n: n + 1
+    end
   end
 
   test "where another node is gone before it has a key, this one knows where its actor is" do
@@ -83,7 +87,27 @@ defmodule Mote.ShardsTest do
         assert %{stayed: 3, moved: 0} = Handover.run(plan(front, here, [{2, other}]))
       end)
 
-    assert log =~ "3 actors of the shards :plan stay on #{node()}, and are lost when it goes"
+    assert log =~ "3 actor(s) of the shards :plan stay on #{node()}, and are lost when it goes"
+  end
+
+  test "actors of a beam sponsor stay if the shards name none, and that is logged" do
+    sponsors = [main: [], io: [beam: true, max_concurrency: 1]]
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(sponsors: sponsors), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never, []))
+    Mote.ask!(front, {:shard, {:put, :key, Mote.create(here, Vanishing.noting(0), sponsor: :io)}})
+    other = %{node: :other, fronts: {Mote.create(there, Vanishing.taking())}, machine: there}
+    plan = plan(front, here, [{2, other}])
+
+    log =
+      ExUnit.CaptureLog.capture_log(fn ->
+        assert %{stayed: 1, moved: 0} = Handover.run(plan)
+      end)
+
+    assert log =~ "1 actor(s) of the shards :plan stay on #{node()}, and are lost when it goes"
+
+    Mote.ask!(front, {:shard, {:put, :key, Mote.create(here, Vanishing.noting(0), sponsor: :io)}})
+    assert %{stayed: 0, moved: 1} = Handover.run(%{plan | sponsor: :io})
   end
 
   # Other lines are another version.

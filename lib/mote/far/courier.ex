@@ -47,6 +47,11 @@ defmodule Mote.Far.Courier do
   def handle_continue(:hello, state), do: {:noreply, %{state | gate: Gate.hello(state.node)}}
 
   @impl GenServer
+  def handle_info({:mote_put, {:cancel, _} = entry, bytes}, state) do
+    Table.wait(state.counts, 1, bytes)
+    settle(%{state | line: Line.put(state.line, entry, bytes, [], nil)})
+  end
+
   def handle_info({:mote_put, entry, bytes}, state) when is_tuple(entry) do
     settle(%{state | line: Line.put(state.line, entry, bytes, Luggage.references(entry), target(entry))})
   end
@@ -101,6 +106,9 @@ defmodule Mote.Far.Courier do
 
   defp mailbox(counts) do
     receive do
+      {:mote_put, {:cancel, _}, _bytes} ->
+        mailbox(counts)
+
       {:mote_put, _entry, bytes} ->
         lost(bytes, 1, counts)
         mailbox(counts)

@@ -21,9 +21,6 @@ defmodule Mote.Far.Porter do
   # Milliseconds without work after which it lets go of what it has taken in.
   @rest 100
 
-  # So many keys that have died are taken note of together: a collection may let go of a million.
-  @together 1_000
-
   @patient [on_full: :wait, timeout: :infinity]
 
   @spec start_link(pid) :: GenServer.on_start()
@@ -67,7 +64,7 @@ defmodule Mote.Far.Porter do
   end
 
   def handle_info({:mote_dropped, number}, state) when is_integer(number),
-    do: settle(%{state | intake: state.intake |> Intake.dropped(number) |> dropped(@together)})
+    do: settle(%{state | intake: Intake.dropped(state.intake, number)})
 
   def handle_info(:mote_report, state), do: settle(report(%{state | reporting: false}))
 
@@ -280,17 +277,6 @@ defmodule Mote.Far.Porter do
       :now -> state |> report() |> settle()
       true -> {:noreply, report_soon(state)}
       false -> {:noreply, rest(state)}
-    end
-  end
-
-  defp dropped(intake, 0), do: intake
-
-  defp dropped(intake, more) do
-    receive do
-      {:mote_dropped, number} when is_integer(number) ->
-        intake |> Intake.dropped(number) |> dropped(more - 1)
-    after
-      0 -> intake
     end
   end
 

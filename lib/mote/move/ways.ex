@@ -14,14 +14,21 @@ defmodule Mote.Move.Ways do
     _ -> stash()
   end
 
-  # The old address of an actor that has moved. Whoever moves it hears by the new way when all that had waited has passed.
+  # The old address of an actor that has moved. Whoever moves it hears by the new way when all that had waited has passed, and which
+  # way that was.
   @doc false
   defactor onward(to) do
     {customer, {Mote.Move, :passed, witness}} ->
-      send witness, {customer, :passed}
+      send witness, {customer, to}
       become onward(to)
 
     message ->
       send to, message
+  end
+
+  # Where an actor moves to, one more that tells what has come by that way.
+  @doc false
+  defactor witness() do
+    {customer, to} -> send customer, to
   end
 end

@@ -55,12 +55,12 @@ defmodule Mote.Shards.Handover do
       exit(:enough)
   end
 
-  # Those of a module that differs over there have stayed, too.
+  # What keeps actors where they are, and can be put right, is said.
   defp told(figures, plan) do
-    for {{:differs, message}, count} <- figures, reduce: Map.take(figures, @figures) do
+    for {{:stayed, home, message}, count} <- figures, reduce: Map.take(figures, @figures) do
       told ->
         Logger.warning(
-          "#{count} actors of the shards #{inspect(plan.name)} stay on #{node()}, and are lost when it goes: #{message}"
+          "#{count} actor(s) of the shards #{inspect(plan.name)} stay on #{home}, and are lost when it goes: #{message}"
         )
 
         Map.update!(told, :stayed, &(&1 + count))
@@ -157,14 +157,15 @@ defmodule Mote.Shards.Handover do
       # The other member is gone, or was never reached.
       error.reason in [:noconnection, :machine_down] -> raise error
       # It is reached where it is, and tried again when the members change.
-      true -> {stayed(error), address}
+      true -> {stayed(error, address), address}
     end
   end
 
-  defp stayed(%{reason: reason, message: message}) when reason in [:stale_behaviour, :undefined_behaviour],
-    do: {:differs, message}
+  defp stayed(%{reason: reason, message: message}, address)
+       when reason in [:stale_behaviour, :undefined_behaviour, :beam_only, :unknown_sponsor],
+       do: {:stayed, node(address.machine), message}
 
-  defp stayed(_error), do: :stayed
+  defp stayed(_error, _address), do: :stayed
 
   defp put({key, _} = entry, put, there, front, plan) do
     Mote.ask!(there, {:put, plan.view, key, put}, @patience)
@@ -175,7 +176,7 @@ defmodule Mote.Shards.Handover do
   end
 
   # With the machine that it was on; or with the one that it had moved to, or out of reach there.
-  defp gone?(%{context: %{moved: _}}), do: true
+  defp gone?(%{reason: :noconnection, context: %{moved: _}}), do: true
   defp gone?(%{reason: reason, context: %{address: _}}), do: reason in [:machine_down, :unknown_address]
   defp gone?(_error), do: false
 
@@ -192,7 +193,7 @@ defmodule Mote.Shards.Handover do
         :moved
 
       {:error, error} ->
-        if gone?(error), do: lost(entry, front), else: stayed(error)
+        if gone?(error), do: lost(entry, front), else: stayed(error, address)
     end
   end
 
