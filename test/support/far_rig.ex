@@ -263,11 +263,7 @@ defmodule Mote.FarRig do
   def move(address, machine), do: Mote.move(address, machine)
 
   @doc "Has what actors of a machine send to other nodes wait, or go on (`:suspend`, `:resume`)."
-  def postman(machine, what) do
-    {:links, links} = Process.info(Process.whereis(machine), :links)
-    postman? = &(is_pid(&1) and :proc_lib.translate_initial_call(&1) == {Mote.Machine.Postman, :init, 1})
-    apply(:sys, what, [Enum.find(links, postman?)])
-  end
+  def postman(machine, what), do: apply(:sys, what, [TwoNodes.postman(Process.whereis(machine))])
 
   @doc "The same; a process of this node keeps the new address."
   def move_and_hold(address, machine) do

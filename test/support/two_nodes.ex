@@ -207,9 +207,25 @@ defmodule Mote.TwoNodes do
     near = listener()
     Mote.send(Mote.create(machine, Ours.both(near, far)), 1)
     heard(near, 1_000)
+    # It ends when the machine's threads have, and has sent everything by then.
+    ended = Process.monitor(postman(machine))
     Process.unlink(machine)
     Process.exit(machine, :kill)
-    settled(near, 0)
+
+    receive do
+      {:DOWN, ^ended, :process, _, _} -> heard(near, 0)
+    end
+  end
+
+  @doc "The postman of a machine of this node."
+  @spec postman(pid) :: pid
+  def postman(machine) do
+    {:links, links} = Process.info(machine, :links)
+
+    Enum.find(
+      links,
+      &(is_pid(&1) and :proc_lib.translate_initial_call(&1) == {Mote.Machine.Postman, :init, 1})
+    )
   end
 
   @doc "Some of what processes of this node can have of a machine."
@@ -230,12 +246,6 @@ defmodule Mote.TwoNodes do
         trace: Mote.trace(machine)
       }
     end)
-  end
-
-  defp settled(listener, before) do
-    Process.sleep(200)
-    heard = heard(listener, 0)
-    if length(heard) == before, do: heard, else: settled(listener, length(heard))
   end
 
   defp machine do
