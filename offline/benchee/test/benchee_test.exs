@@ -9,9 +9,21 @@ defmodule BencheeTest do
 
   defp statistics(scenario), do: scenario.run_time_data.statistics
 
+  # A job of some milliseconds, and one that takes longer than the other has ever taken, however busy the computer is.
+  defp fast_and_slow do
+    longest = start_supervised!({Agent, fn -> 0 end})
+
+    fast = fn ms ->
+      {time, :ok} = :timer.tc(fn -> Process.sleep(ms) end)
+      Agent.update(longest, &max(&1, time))
+    end
+
+    slow = fn ms -> Process.sleep(300 * ms + 2 * div(Agent.get(longest, & &1), 1_000)) end
+    %{"fast" => fast, "slow" => slow}
+  end
+
   test "runs each job on each input and sorts by speed" do
-    jobs = %{"slow" => fn ms -> Process.sleep(300 * ms) end, "fast" => fn ms -> Process.sleep(ms) end}
-    suite = Benchee.run(jobs, [inputs: [{"two", 2}, {"one", 1}]] ++ @quick)
+    suite = Benchee.run(fast_and_slow(), [inputs: [{"two", 2}, {"one", 1}]] ++ @quick)
     assert %Benchee.Suite{scenarios: scenarios} = suite
 
     assert Enum.map(scenarios, &{&1.input_name, &1.name, &1.job_name, &1.tag}) == [
@@ -150,7 +162,7 @@ defmodule BencheeTest do
   test "the console shows a table and a comparison" do
     output =
       capture_io(fn ->
-        Benchee.run(%{"fast" => fn _ -> Process.sleep(1) end, "slow" => fn _ -> Process.sleep(400) end},
+        Benchee.run(fast_and_slow(),
           time: 0.02,
           warmup: 0.001,
           memory_time: 1,
