@@ -1,4 +1,4 @@
-# Two nodes of one host: `mix run bench/far.exs [MESSAGES]`. Small messages one way, by processes and by actors, beside `send/2` from process
+# Two nodes of one host: `mix run bench/far.exs [MESSAGES]`. Small messages one way, by processes and by actors (one a turn, a thousand), beside `send/2` from process
 # to process; questions beside `GenServer.call/2`. Each the median of five rounds, in turns. Half a minute.
 
 {:module, worker, binary, _} =
@@ -10,11 +10,11 @@
       _ -> become counting(n + 1)
     end
 
-    # A thousand a turn.
-    defactor sending(to) do
+    # So many a turn.
+    defactor sending(to, each) do
       {customer, left} when left > 0 ->
-        for n <- 1..1_000, do: send(to, n)
-        send self(), {customer, left - 1_000}
+        for n <- 1..each, do: send(to, n)
+        send self(), {customer, left - each}
 
       {customer, _} ->
         send to, {customer, :count}
@@ -73,13 +73,8 @@
       end)
     end
 
-    def run(:mote_actor, home, count) do
-      {:ok, machine} = Mote.start_link()
-      sending = Mote.create(machine, sending(home.counting))
-      time = time(fn -> Mote.ask!(sending, count, :infinity) end)
-      Mote.stop(machine)
-      time
-    end
+    def run(:mote_actor, home, count), do: actor(home, count, 1)
+    def run(:mote_actor_1000, home, count), do: actor(home, count, 1_000)
 
     def run(:send, home, count) do
       time(fn ->
@@ -94,6 +89,14 @@
 
     def run(:mote_ask, home, count), do: time(fn -> for n <- 1..count, do: Mote.ask!(home.echo, n) end)
     def run(:call, home, count), do: time(fn -> for _ <- 1..count, do: Agent.get(home.server, & &1) end)
+
+    defp actor(home, count, each) do
+      {:ok, machine} = Mote.start_link()
+      sending = Mote.create(machine, sending(home.counting, each))
+      time = time(fn -> Mote.ask!(sending, count, :infinity) end)
+      Mote.stop(machine)
+      time
+    end
 
     defp time(fun), do: fun |> :timer.tc() |> elem(0)
   end
@@ -120,7 +123,7 @@ defmodule FarBench do
     asks = div(messages, 50)
 
     kinds =
-      for(kind <- [:send, :mote_send, :mote_send_many, :mote_actor], do: {kind, messages}) ++
+      for(kind <- [:send, :mote_send, :mote_send_many, :mote_actor, :mote_actor_1000], do: {kind, messages}) ++
         [call: asks, mote_ask: asks]
 
     # The first round loads code.

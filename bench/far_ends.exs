@@ -134,21 +134,25 @@
 
     # -- on the sender -----------------------------------------------------------------------------------------
 
-    @doc "Sends until it is refused: how many messages and bytes were accepted, what waits, and how much the node has grown."
-    def flood(address, node, bytes) do
+    @doc "Sends until it is refused: how often, what waits, and how much the node has grown."
+    def flood(address, node, kind) do
       before = memory()
-      accepted = accepted(address, bytes, 0)
+      accepted = accepted(address, kind, 0)
       %{waiting: waiting} = Mote.nodes()[node]
-      {accepted, accepted * bytes, waiting, memory() - before}
+      {accepted, waiting, memory() - before}
     end
 
-    # Each with a text of its own.
-    defp accepted(address, bytes, n) do
-      case Mote.send(address, {String.duplicate("x", bytes), n}) do
-        :ok -> accepted(address, bytes, n + 1)
+    defp accepted(address, kind, n) do
+      case put(address, kind, n) do
+        :ok -> accepted(address, kind, n + 1)
         {:error, %{reason: :overloaded}} -> n
       end
     end
+
+    # Each with a text or a list of its own.
+    defp put(address, {:text, bytes}, n), do: Mote.send(address, {String.duplicate("x", bytes), n})
+    defp put(address, {:list, length}, n), do: Mote.send(address, Enum.to_list(n..(n + length)))
+    defp put(address, {:many, length}, n), do: Mote.send_many(address, Enum.to_list(n..(n + length)))
 
     # A process that is held by the connection collects later: so nobody waits for it.
     defp memory do
@@ -235,16 +239,16 @@ defmodule FarEnds do
     speeds(home, third, "to the third node before")
     signal("STOP", peer)
 
-    for bytes <- [0, 100, 64 * 1024] do
-      {accepted, sent, waiting, grown} = call(home, :flood, [address, elem(peer, 1), bytes])
+    for kind <- [text: 0, text: 100, list: 1_000, many: 500, text: 64 * 1024] do
+      {accepted, waiting, grown} = call(home, :flood, [address, elem(peer, 1), kind])
 
       IO.puts(
-        "stopped receiver, texts of #{bytes} bytes: #{accepted} accepted (#{mb(sent)}) until refused; #{mb(waiting)} wait, " <>
+        "stopped receiver, #{inspect(kind)}: #{accepted} accepted until refused; #{mb(waiting)} wait, " <>
           "and the node has grown by #{mb(grown)}"
       )
 
       speeds(home, third, "to the third node meanwhile")
-      if bytes < 1_024, do: go_on(peer, home)
+      if kind != {:text, 64 * 1024}, do: go_on(peer, home)
     end
 
     signal("CONT", peer)

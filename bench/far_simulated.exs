@@ -76,9 +76,9 @@ defmodule FarSimulated do
       {:ok, intake} = Intake.take(Map.get(intakes, pair, %Intake{}), number)
       numbers = for {n, _} when n > 0 <- announced, do: n
       intake = Enum.reduce(numbers, intake, &Intake.dropped(&2, &1))
-      {dropped, intake} = Intake.report(intake)
+      {_dropped, intake} = Intake.report(intake)
       line = if ask?, do: Line.taken(line, number), else: line
-      lines = Map.put(lines, pair, Line.let_go(line, dropped))
+      lines = Map.put(lines, pair, line)
       leave({from, to}, {lines, Map.put(intakes, pair, intake), parcels + 1})
     else
       world

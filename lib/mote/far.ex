@@ -5,7 +5,7 @@ defmodule Mote.Far do
   @moduledoc false
 
   alias Mote.{Address, Customer, Error}
-  alias Mote.Far.{Gate, Luggage, Table}
+  alias Mote.Far.{Entry, Gate, Luggage, Table}
   alias Mote.Machine.Question
 
   @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
@@ -21,7 +21,7 @@ defmodule Mote.Far do
   @spec send(Address.t(), atom, term, :error | :wait | nil, timeout) :: :ok | {:error, Error.t()}
   def send(%Address{machine: machine, key: key} = address, sponsor, message, on_full, timeout) do
     entry = {:send, machine, key, sponsor, message}
-    go(address, entry, :erlang.external_size(message), on_full, timeout)
+    go(address, entry, Entry.bytes(message), on_full, timeout)
   end
 
   @doc "Sends many, which are accepted together."
@@ -30,13 +30,13 @@ defmodule Mote.Far do
 
   def send_many(%Address{machine: machine, key: key} = address, sponsor, messages, on_full, timeout) do
     entry = {:many, machine, key, sponsor, messages}
-    go(address, entry, :erlang.external_size(messages), on_full, timeout)
+    go(address, entry, Entry.bytes(messages), on_full, timeout)
   end
 
   defp go(address, entry, bytes, on_full, timeout) do
     node = node(address.machine)
 
-    case {put(node, entry, bytes, :refuse), on_full} do
+    case {put(node, [{entry, bytes}], :refuse), on_full} do
       {:full, :wait} -> wait(address, entry, bytes, timeout)
       {:full, _} -> {:error, overloaded(node, [address: address], nil)}
       _ -> :ok
@@ -96,14 +96,26 @@ defmodule Mote.Far do
     )
   end
 
-  @doc "Sends what an actor has sent to an actor or a customer of another node; lost and counted if too much waits."
-  @spec from_actor(Address.t() | Customer.t(), term) :: :ok
-  def from_actor(%Address{machine: machine, key: key, sponsor: sponsor}, message) do
-    put(node(machine), {:send, machine, key, sponsor, message}, :erlang.external_size(message), :lose)
+  @doc """
+  Sends what actors have sent to actors and customers of a node: to each target its messages, in that order. Messages to actors are lost
+  and counted if too much waits.
+  """
+  @spec from_actors(node | nil, [{Address.t() | Customer.t(), [term]}]) :: :ok
+  def from_actors(home, _rows) when home in [nil, node()], do: :ok
+
+  def from_actors(home, rows) do
+    put(home, Enum.flat_map(rows, &entries/1), :lose)
     :ok
   end
 
-  def from_actor(%Customer{} = customer, message), do: answer(customer, message)
+  defp entries({%Customer{} = customer, answers}),
+    do: for(answer <- answers, do: {{:answer, customer, answer}, Entry.bytes(answer)})
+
+  defp entries({%Address{machine: machine, key: key, sponsor: sponsor}, [message]}),
+    do: [{{:send, machine, key, sponsor, message}, Entry.bytes(message)}]
+
+  defp entries({%Address{machine: machine, key: key, sponsor: sponsor}, messages}),
+    do: [{{:many, machine, key, sponsor, messages}, Entry.bytes(messages)}]
 
   @doc "Answers a customer of another node; `:unknown` if it is none."
   @spec answer(Customer.t(), term) :: :ok | :unknown
@@ -113,7 +125,7 @@ defmodule Mote.Far do
     if home == nil or home == node() do
       :unknown
     else
-      put(home, {:answer, customer, answer}, :erlang.external_size(answer), :any)
+      put(home, [{{:answer, customer, answer}, Entry.bytes(answer)}], :any)
       :ok
     end
   end
@@ -123,7 +135,7 @@ defmodule Mote.Far do
   @doc "Puts a question; what comes is as `Mote.Machine.Question` takes it."
   @spec open(Address.t(), atom, term, keyword) :: {:ok, {reference, asker}} | {:error, Error.t()}
   def open(%Address{machine: machine, key: key}, sponsor, request, context) do
-    bytes = :erlang.external_size(request)
+    bytes = Entry.bytes(request)
     question(node(machine), &{:ask, machine, key, sponsor, request, &1}, bytes, context)
   end
 
@@ -131,7 +143,7 @@ defmodule Mote.Far do
     with {courier, counts, bound} <- courier(node),
          true <- Table.get(counts, :waiting) <= bound do
       tag = :erlang.monitor(:process, courier, alias: :explicit_unalias)
-      give(courier, counts, entry.(tag), bytes)
+      give(courier, counts, [{entry.(tag), bytes}])
       {:ok, {tag, {courier, :atomics.new(1, [])}}}
     else
       nil -> {:error, Error.from(:noconnection, context)}
@@ -146,7 +158,7 @@ defmodule Mote.Far do
   def create!(node, function, args) do
     context = [node: node]
 
-    with {:ok, open} <- question(node, &{:create, function, args, &1}, :erlang.external_size(args), context),
+    with {:ok, open} <- question(node, &{:create, function, args, &1}, Entry.bytes(args), context),
          {:ok, {:ok, created}} <- Question.finish(open, context, :infinity) do
       created
     else
@@ -163,7 +175,7 @@ defmodule Mote.Far do
       0 ->
         :erlang.unalias(tag)
         # The courier may have ended, so it counts this itself.
-        Kernel.send(courier, {:mote_put, {:cancel, tag}, 0})
+        Kernel.send(courier, {:mote_cancel, tag})
         true
 
       1 ->
@@ -193,23 +205,23 @@ defmodule Mote.Far do
   @spec send_after(Address.t(), term, non_neg_integer, atom) :: reference
   def send_after(%Address{machine: machine, key: key}, message, milliseconds, sponsor) do
     entry = {:send, machine, key, sponsor, message}
-    due = {:mote_due, node(machine), entry, :erlang.external_size(message)}
+    due = {:mote_due, node(machine), entry, Entry.bytes(message)}
     Process.send_after(Gate, due, milliseconds)
   end
 
   # -- by the courier ------------------------------------------------------------------------------------------
 
   @doc """
-  Gives an entry to the courier of a node. If too much waits already, `:refuse` returns `:full`, `:lose` loses it, and `:any`
-  puts it in nonetheless. Where there is no courier, everything is lost.
+  Gives entries with their bytes to the courier of a node. If too much waits already, `:refuse` returns `:full`, `:lose` loses all but
+  answers, and `:any` puts them in nonetheless. Where there is no courier, everything is lost.
   """
-  @spec put(node, tuple, non_neg_integer, :refuse | :lose | :any) :: :ok | :full
-  def put(node, entry, bytes, when_full) do
+  @spec put(node, [{Entry.t(), non_neg_integer}], :refuse | :lose | :any) :: :ok | :full
+  def put(node, entries, when_full) do
     with {courier, counts, bound} <- courier(node) do
       if when_full == :any or Table.get(counts, :waiting) <= bound do
-        give(courier, counts, entry, bytes)
+        give(courier, counts, entries)
       else
-        full(when_full, counts)
+        full(when_full, courier, counts, entries)
       end
     else
       nil -> :ok
@@ -220,25 +232,29 @@ defmodule Mote.Far do
   @spec reply(node, reference, tuple) :: pid | nil
   def reply(node, tag, message) do
     with {courier, counts, _} <- courier(node) do
-      give(courier, counts, {:reply, tag, message}, :erlang.external_size(message))
+      give(courier, counts, [{{:reply, tag, message}, Entry.bytes(message)}])
       courier
     end
   end
 
-  defp give(courier, counts, entry, bytes) do
-    Table.wait(counts, 1, bytes)
-    Kernel.send(courier, {:mote_put, entry, bytes})
+  defp give(courier, counts, entries) do
+    Table.wait(counts, length(entries), bytes(entries, 0))
+    Kernel.send(courier, {:mote_put, entries})
     :ok
   end
 
-  defp full(:refuse, counts) do
+  defp bytes([], sum), do: sum
+  defp bytes([{_entry, bytes} | entries], sum), do: bytes(entries, sum + bytes)
+
+  defp full(:refuse, _courier, counts, _entries) do
     Table.add(counts, :refused, 1)
     :full
   end
 
-  defp full(:lose, counts) do
-    Table.add(counts, :lost, 1)
-    :ok
+  defp full(:lose, courier, counts, entries) do
+    {answers, lost} = Enum.split_with(entries, &match?({{:answer, _, _}, _}, &1))
+    Table.add(counts, :lost, lost |> Enum.map(&elem(&1, 0)) |> Entry.messages())
+    give(courier, counts, answers)
   end
 
   defp courier(node) do

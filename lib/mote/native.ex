@@ -16,6 +16,7 @@ defmodule Mote.Native do
   def machine_owner(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_postman(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_deliver(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_outbound(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_reports(_machine, _count), do: :erlang.nif_error(:nif_not_loaded)
   def machine_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)

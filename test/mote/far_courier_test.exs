@@ -27,7 +27,7 @@ defmodule Mote.FarCourierTest do
     :erlang.resume_process(pid)
   end
 
-  defp entry(message), do: {:mote_put, {:reply, :erlang.alias(), message}, 0}
+  defp entry(message), do: {:mote_put, [{{:reply, :erlang.alias(), message}, 0}]}
 
   test "what comes to a courier just before it rests leaves" do
     at_once(courier(), [entry(:arrived), :mote_rest])

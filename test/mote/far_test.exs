@@ -2,6 +2,7 @@ defmodule Mote.FarTest do
   # Actors of another node are sent to and asked as any other.
   use ExUnit.Case, async: true
 
+  import Mote.Eventually
   import Mote.FarRig, only: [at: 3]
 
   alias Mote.{Actors, Error, TwoNodes}
@@ -33,6 +34,38 @@ defmodule Mote.FarTest do
       :ok = at(context.away, :numbers_of_actor, [Away, address, in_one, last])
       assert heard(context.home, listener, last) == Enum.to_list(1..last)
     end
+  end
+
+  test "what an actor sends arrives in order, whatever it is, at an actor and at a process", context do
+    large = Enum.to_list(1..5_000)
+    {listener, address} = at(context.home, :listening, [Home])
+    process = :peer.call(context.home, TwoNodes, :listener, [])
+    # The senders of both take turns on one thread, and what they send waits together.
+    [one, two] = at(context.away, :mixed, [Away, [address, process], large, 30])
+
+    for {listener, sender, target} <- [{listener, one, address}, {process, two, process}] do
+      each = Enum.to_list(1..100) ++ [%{map: target}, [sender, target], large] ++ Enum.to_list(101..120)
+      expected = for n <- 1..30, what <- each, do: {n, what}
+      assert heard(context.home, listener, length(expected)) == expected
+    end
+  end
+
+  test "each message of an actor is counted, however many leave together", context do
+    nodes = fn -> at(context.away, :nodes, [])[:"home@127.0.0.1"] end
+    {listener, address} = at(context.home, :listening, [Home])
+    before = nodes.()
+    :ok = at(context.away, :numbers_of_actor, [Away, address, 5_000, 5_000])
+    assert heard(context.home, listener, 5_000) == Enum.to_list(1..5_000)
+    eventually(fn -> nodes.().waiting == 0 end)
+    assert %{sent: sent, lost: 0} = nodes.()
+    # Others may be sent meanwhile: reports of what was let go.
+    assert (sent - before.sent) in 5_000..5_100
+  end
+
+  test "a machine that ends has sent everything", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    :ok = at(context.away, :numbers_at_the_end, [address, 5_000])
+    assert heard(context.home, listener, 5_000) == Enum.to_list(1..5_000)
   end
 
   test "an actor sees an address, by which it sends in all ways; it is a key of maps", context do

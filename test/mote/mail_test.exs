@@ -201,7 +201,7 @@ defmodule Mote.MailTest do
 
     # As the machine asks it to; its relay does not mind which node it is.
     for n <- 1..20 do
-      send(postman, {:mote_abroad, self(), {:abroad, n}})
+      send(postman, {:mote_abroad, [{self(), [{:abroad, n}]}]})
       assert_receive {:abroad, ^n}
     end
 

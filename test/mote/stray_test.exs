@@ -47,7 +47,7 @@ defmodule Mote.StrayTest do
     ends_nothing(postman, "postman")
     # As from another process than its machine.
     send(postman, {:EXIT, self(), :shutdown})
-    send(postman, {:mote_abroad, :nobody, 1})
+    send(postman, {:mote_abroad, :nobody})
     ends_nothing(postman, "postman")
     ends_nothing(Process.whereis(Mote.Machine.Janitor), "janitor")
     assert Mote.ask!(echo, 1) == 1
@@ -55,11 +55,11 @@ defmodule Mote.StrayTest do
 
   test "a relay to another node", %{machine: machine} do
     postman = postman(machine)
-    send(postman, {:mote_abroad, self(), :first})
+    send(postman, {:mote_abroad, [{self(), [:first]}]})
     assert_receive :first
     {:monitored_by, watching} = Process.info(postman, :monitored_by)
     for relay <- watching, do: ends_nothing(relay, "relay", false)
-    send(postman, {:mote_abroad, self(), :second})
+    send(postman, {:mote_abroad, [{self(), [:second]}]})
     assert_receive :second
   end
 

@@ -19,6 +19,17 @@ defmodule Mote.FarRig do
         if upto < last, do: send(self(), {upto + 1, upto + 1, last})
     end
 
+    # In every turn some that are plain, some that are not, and one that is large.
+    defactor mixed(to, large) do
+      {n, last} ->
+        for i <- 1..100, do: send(to, {n, i})
+        send to, {n, %{map: to}}
+        send to, {n, [self(), to]}
+        send to, {n, large}
+        for i <- 101..120, do: send(to, {n, i})
+        if n < last, do: send(self(), {n + 1, last})
+    end
+
     # By all ways.
     defactor ways(to) do
       {customer, :look} ->
@@ -130,6 +141,27 @@ defmodule Mote.FarRig do
   def numbers_of_actor(machine, address, in_one, last) do
     Mote.send(Mote.create(machine, Behaviours.counting(address)), {1, in_one, last})
     Mote.drain(machine, 60_000)
+  end
+
+  @doc "Sends what `Behaviours.mixed/2` sends, to each in that many turns; returns the senders."
+  def mixed(machine, targets, large, turns) do
+    for target <- targets do
+      sender = create(machine, Behaviours.mixed(target, large))
+      :ok = Mote.send(sender, {1, turns})
+      sender
+    end
+  end
+
+  @doc "A machine that ends while its postman still has to send numbers."
+  def numbers_at_the_end(address, count) do
+    :ok = machine(:ending)
+    postman = TwoNodes.postman(Process.whereis(:ending))
+    :ok = :sys.suspend(postman)
+    Mote.send(Mote.create(:ending, Behaviours.counting(address)), {1, count, count})
+    eventually(fn -> Mote.info(:ending).mail == count end)
+    {:error, %{reason: :timeout}} = Mote.drain(:ending, 10)
+    :ok = Mote.stop(:ending)
+    :sys.resume(postman)
   end
 
   @doc "What an actor here sees of an address of another node, and what it sends there."
@@ -253,7 +285,7 @@ defmodule Mote.FarRig do
 
     eventually(fn ->
       {:messages, messages} = Process.info(courier, :messages)
-      Enum.any?(messages, &match?({:mote_put, {:reply, _, _}, _}, &1))
+      Enum.any?(messages, &match?({:mote_put, [{{:reply, _, _}, _}]}, &1))
     end)
 
     Process.exit(courier, :kill)

@@ -102,7 +102,15 @@ defmodule Mote.FarWorld do
 
       links ->
         connection = Map.get(world.connections, pair, 0)
-        new = %{line: %Line{}, intake: %Intake{}, way: [], known: MapSet.new(), connection: connection}
+
+        new = %{
+          line: %Line{},
+          listed: %{},
+          intake: %Intake{},
+          way: [],
+          known: MapSet.new(),
+          connection: connection
+        }
 
         peers =
           Enum.reduce([{from, to}, {to, from}], world.peers, fn {a, b}, peers ->
@@ -122,8 +130,9 @@ defmodule Mote.FarWorld do
     link = world.links[pair]
 
     if Line.ready?(link.line) or (rest? and Line.on_way?(link.line)) do
-      {parcel, _, line} = Line.parcel(link.line, :"node#{to}", rest?)
-      put_in(world.links[pair], %{link | line: line, way: link.way ++ [parcel]})
+      {{_, _, announced, _} = parcel, _, line} = Line.parcel(link.line, :"node#{to}", rest?)
+      listed = for {n, address} when n > 0 <- announced, into: link.listed, do: {n, address}
+      put_in(world.links[pair], %{link | line: line, listed: listed, way: link.way ++ [parcel]})
     else
       world
     end
@@ -153,7 +162,7 @@ defmodule Mote.FarWorld do
   defp entry({:let_go, connection, numbers}, {from, to}, world) do
     case world.links do
       %{{^to, ^from} => %{connection: ^connection}} ->
-        update_in(world.links[{to, from}].line, &Line.let_go(&1, numbers))
+        update_in(world.links[{to, from}].listed, &Map.drop(&1, numbers))
 
       _ ->
         world
@@ -167,8 +176,7 @@ defmodule Mote.FarWorld do
         world
 
       {link, links} ->
-        waiting = for {entry, _, _, _} <- :queue.to_list(link.line.waiting), do: entry
-        entries = waiting ++ for({_, _, _, entries} <- link.way, entry <- entries, do: entry)
+        entries = Line.waiting(link.line) ++ for({_, _, _, entries} <- link.way, entry <- entries, do: entry)
         lost = for {:send, n, _} <- entries, into: world.lost, do: n
         %{world | links: links, lost: lost, connections: Map.update(world.connections, pair, 1, &(&1 + 1))}
     end
@@ -178,19 +186,15 @@ defmodule Mote.FarWorld do
 
   # All that a node has: what it holds, what waits, what is listed, what is kept until it was taken in.
   defp has(world, node) do
-    lines =
+    of_links =
       for peer <- Map.get(world.peers, node, []),
-          %{line: line} <- List.wrap(world.links[{node, peer}]),
-          do: line
-
-    of_lines =
-      for line <- lines do
+          %{line: line, listed: listed} <- List.wrap(world.links[{node, peer}]) do
         waiting = for {_, _, references, target} <- :queue.to_list(line.waiting), do: [target | references]
         kept = for {_, _, kept} <- :queue.to_list(line.on_way), do: kept
-        [Map.values(line.listed) | waiting ++ kept]
+        [Map.values(listed) | waiting ++ kept]
       end
 
-    [world.held[node], of_lines] |> List.flatten() |> Enum.reject(&is_nil/1)
+    [world.held[node], of_links] |> List.flatten() |> Enum.reject(&is_nil/1)
   end
 
   # What came over a connection that is lost may be gone, and so may what was passed on of it.
@@ -204,7 +208,7 @@ defmodule Mote.FarWorld do
 
     for {{from, connection, n}, address} <- claims,
         %{connection: ^connection} = link <- List.wrap(world.links[{from, node}]) do
-      must(listed?(link.line, n, address), {:listed, n})
+      must(listed?(link, n, address), {:listed, n})
     end
 
     claims = for {claim, _} <- claims, into: MapSet.new(), do: claim
@@ -253,5 +257,5 @@ defmodule Mote.FarWorld do
   end
 
   @doc "How many announcements are listed."
-  def listed(world), do: Enum.sum(for {_, %{line: line}} <- world.links, do: map_size(line.listed))
+  def listed(world), do: Enum.sum(for {_, %{listed: listed}} <- world.links, do: map_size(listed))
 end

@@ -6,7 +6,7 @@ defmodule Mote.Far.Courier do
   # Senders never wait for a connection. A courier may: meanwhile its messages stay in its mailbox, and count
   # as waiting.
   #
-  # 1. What is listed (`Mote.Far.Line`) is kept in a table of its own: a million references on the heap would be copied by each of
+  # 1. What is listed (`Mote.Far.Line`, invariant 3) is kept in a table of its own: a million references on the heap would be copied by each of
   #    its collections, and one that is let go would hold its actor until the next one.
   # 2. While anything can leave, a message to itself that makes it leave is on its way, after everything that
   #    has come by then. A timeout of zero would not do: any message that comes first takes its place.
@@ -16,7 +16,7 @@ defmodule Mote.Far.Courier do
 
   require Logger
 
-  alias Mote.Far.{Gate, Line, Luggage, Table}
+  alias Mote.Far.{Entry, Gate, Line, Luggage, Table}
 
   # Milliseconds without work after which it lets go of what it has sent.
   @rest 100
@@ -47,13 +47,13 @@ defmodule Mote.Far.Courier do
   def handle_continue(:hello, state), do: {:noreply, %{state | gate: Gate.hello(state.node)}}
 
   @impl GenServer
-  def handle_info({:mote_put, {:cancel, _} = entry, bytes}, state) do
-    Table.wait(state.counts, 1, bytes)
-    settle(%{state | line: Line.put(state.line, entry, bytes, [], nil)})
+  def handle_info({:mote_put, entries}, state) when is_list(entries) do
+    settle(%{state | line: Enum.reduce(entries, state.line, &put/2)})
   end
 
-  def handle_info({:mote_put, entry, bytes}, state) when is_tuple(entry) do
-    settle(%{state | line: Line.put(state.line, entry, bytes, Luggage.references(entry), target(entry))})
+  def handle_info({:mote_cancel, tag}, state) when is_reference(tag) do
+    Table.wait(state.counts, 1, 0)
+    settle(%{state | line: Line.put(state.line, {:cancel, tag}, 0, [], nil)})
   end
 
   def handle_info(:mote_leave, state), do: %{state | leaving: false} |> flush() |> settle()
@@ -99,34 +99,28 @@ defmodule Mote.Far.Courier do
   @impl GenServer
   def terminate(_reason, state) do
     Table.delete(self())
-    lost(state.line.bytes, Line.waiting(state.line), state.counts)
+    lost(Line.waiting(state.line), state.line.bytes, state.counts)
     Table.set(state.counts, :listed, 0)
     mailbox(state.counts)
   end
 
   defp mailbox(counts) do
     receive do
-      {:mote_put, {:cancel, _}, _bytes} ->
-        mailbox(counts)
-
-      {:mote_put, _entry, bytes} ->
-        lost(bytes, 1, counts)
+      {:mote_put, entries} ->
+        for {entry, bytes} <- entries, do: lost([entry], bytes, counts)
         mailbox(counts)
     after
       0 -> :ok
     end
   end
 
-  defp lost(bytes, count, counts) do
-    Table.wait(counts, -count, -bytes)
-    Table.add(counts, :lost, count)
+  defp lost(entries, bytes, counts) do
+    Table.wait(counts, -length(entries), -bytes)
+    Table.add(counts, :lost, Entry.messages(entries))
   end
 
-  # The key by which this node has the actor.
-  defp target({kind, _machine, key, _sponsor, _what}) when kind in [:send, :many], do: key
-  defp target({:lend, _machine, key, _milliseconds}), do: key
-  defp target({:ask, _machine, key, _sponsor, _request, _tag}), do: key
-  defp target(_other), do: nil
+  defp put({entry, bytes}, line),
+    do: Line.put(line, entry, bytes, Luggage.references(entry), Entry.target(entry))
 
   # What waits leaves once nothing comes any more.
   defp settle(%{porter: nil} = state), do: {:noreply, state}
@@ -149,12 +143,10 @@ defmodule Mote.Far.Courier do
 
   defp deliver(%{counts: counts} = state, ask? \\ false) do
     {{number, ask?, announced, entries}, bytes, line} = Line.parcel(state.line, state.node, ask?)
+    :ets.insert(state.listed, for({number, _} = listed when number > 0 <- announced, do: listed))
     send(state.porter, {:mote_parcel, number, ask?, announced, entries})
-    sent = length(entries)
-    Table.wait(counts, -sent, -bytes)
-    Table.add(counts, :sent, sent)
-    {listed, line} = Line.take_listed(line)
-    :ets.insert(state.listed, listed)
+    Table.wait(counts, -length(entries), -bytes)
+    Table.add(counts, :sent, Entry.messages(entries))
     tell_listed(state)
     %{state | line: line}
   end

@@ -53,7 +53,7 @@ defmodule Mote.Far.Gate do
   def handle_info({:mote_due, node, entry, bytes}, state) when is_atom(node) do
     if Node.alive?() do
       ensure(node)
-      Far.put(node, entry, bytes, :lose)
+      Far.put(node, [{entry, bytes}], :lose)
     end
 
     {:noreply, state}

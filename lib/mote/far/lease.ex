@@ -24,7 +24,7 @@ defmodule Mote.Far.Lease do
   @spec lend(Address.t(), pos_integer) :: :ok
   def lend(%Address{machine: machine, key: key} = address, milliseconds) do
     if Far.far?(address) do
-      Far.put(node(machine), {:lend, machine, key, milliseconds}, 0, :any)
+      Far.put(node(machine), [{{:lend, machine, key, milliseconds}, 0}], :any)
       :ok
     else
       {:ok, %{key: own}} = ok!(own(address))

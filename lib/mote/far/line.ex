@@ -1,14 +1,14 @@
 defmodule Mote.Far.Line do
-  # The state of what goes to one node, without processes and clocks: entries that wait, parcels on their way,
-  # and the references that the other side has from here. `Mote.Far.Intake` is the other side of it.
+  # The state of what goes to one node, without processes and clocks: entries that wait, and parcels on their way.
+  # `Mote.Far.Intake` is the other side of it.
   #
   # Invariants:
   # 1. Entries leave in the order in which they were put in, each in one parcel.
   # 2. While `@window` bytes are on their way, nothing leaves. Before that limit, the other side was asked to
   #    report what it has.
-  # 3. A reference is listed from before its parcel leaves until the other side says that it has dropped its
-  #    number. Every announcement has a number of its own, so a report about one does not concern another that
-  #    is on its way.
+  # 3. A parcel announces the references in it that stay on the other side. Whoever sends it lists them from before it leaves until the
+  #    other side says that it has dropped their numbers. Every announcement has a number of its own, so a report about one does not
+  #    concern another that is on its way.
   # 4. The targets of a parcel, and references in it that go home, are kept until it was taken in. Otherwise
   #    the report of their end might arrive there first, by way of a third node.
   @moduledoc false
@@ -25,12 +25,11 @@ defmodule Mote.Far.Line do
             on_way: :queue.new(),
             on_way_bytes: 0,
             unasked: 0,
-            number: 1,
-            listed: %{}
+            number: 1
 
   @type t :: %__MODULE__{}
 
-  @typedoc "A number, whether to say when it was taken in, what it announces, and its entries."
+  @typedoc "A number, whether to say when it was taken in, what it announces (by 0 what goes home), and its entries."
   @type parcel :: {pos_integer, boolean, [{non_neg_integer, term}], [term]}
 
   @doc "Puts in an entry of that many bytes with the references in it; `target` is what it is for."
@@ -47,9 +46,9 @@ defmodule Mote.Far.Line do
   @spec ready?(t) :: boolean
   def ready?(line), do: line.on_way_bytes < @window and not :queue.is_empty(line.waiting)
 
-  @doc "How many entries wait."
-  @spec waiting(t) :: non_neg_integer
-  def waiting(line), do: :queue.len(line.waiting)
+  @doc "The entries that wait."
+  @spec waiting(t) :: [term]
+  def waiting(line), do: for({entry, _, _, _} <- :queue.to_list(line.waiting), do: entry)
 
   @doc "Whether it is not known of everything that it was taken in."
   @spec on_way?(t) :: boolean
@@ -63,8 +62,9 @@ defmodule Mote.Far.Line do
     {returning, others} =
       references |> Enum.uniq_by(&Luggage.key/1) |> Enum.split_with(&(Luggage.home(&1) == node))
 
-    {announced, number, listed} = announce(others, line.number, line.listed)
-    announced = for(reference <- returning, do: {0, reference}) ++ announced
+    announced =
+      for(reference <- returning, do: {0, reference}) ++ Enum.with_index(others, &{line.number + &2, &1})
+
     ask? = ask? or line.unasked + bytes >= @parcel
 
     line = %{
@@ -75,8 +75,7 @@ defmodule Mote.Far.Line do
         on_way: :queue.in({line.parcel, bytes, returning ++ kept}, line.on_way),
         on_way_bytes: line.on_way_bytes + bytes,
         unasked: if(ask?, do: 0, else: line.unasked + bytes),
-        number: number,
-        listed: listed
+        number: line.number + length(others)
     }
 
     {{line.parcel - 1, ask?, announced, entries}, bytes, line}
@@ -91,12 +90,6 @@ defmodule Mote.Far.Line do
     end
   end
 
-  defp announce(references, number, listed) do
-    Enum.reduce(references, {[], number, listed}, fn reference, {announced, number, listed} ->
-      {[{number, reference} | announced], number + 1, Map.put(listed, number, reference)}
-    end)
-  end
-
   @doc "The other side has taken in all parcels up to that number."
   @spec taken(t, pos_integer) :: t
   def taken(line, number) do
@@ -109,12 +102,4 @@ defmodule Mote.Far.Line do
         line
     end
   end
-
-  @doc "What is listed since the last time, for somebody who keeps it: numbers and references."
-  @spec take_listed(t) :: {[{pos_integer, term}], t}
-  def take_listed(line), do: {Map.to_list(line.listed), %{line | listed: %{}}}
-
-  @doc "Nobody on the other side has what was announced by these numbers."
-  @spec let_go(t, [pos_integer]) :: t
-  def let_go(line, numbers), do: %{line | listed: Map.drop(line.listed, numbers)}
 end

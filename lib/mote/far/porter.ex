@@ -291,7 +291,7 @@ defmodule Mote.Far.Porter do
   # By this node's courier: so it comes behind everything that was sent to what is dropped.
   defp report(state) do
     {numbers, intake} = Intake.report(state.intake)
-    if numbers != [], do: Far.put(node(state.courier), {:let_go, state.courier, numbers}, 0, :any)
+    if numbers != [], do: Far.put(node(state.courier), [{{:let_go, state.courier, numbers}, 0}], :any)
     %{state | intake: intake}
   end
 

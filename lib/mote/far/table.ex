@@ -7,9 +7,9 @@ defmodule Mote.Far.Table do
   # Bytes that wait for a node, unless `config :mote, waiting_for_node: bytes` says otherwise.
   @bound 64 * 1024 * 1024
 
-  # What a message takes while it waits, besides what is in it: its entry, the copy of the address, and room of the process that
-  # has it, as bench/far_ends.exs measures it.
-  @entry 512
+  # What an entry takes while it waits, besides its bytes: the copy of the address, and room of the process that has it, as
+  # bench/far_ends.exs measures it.
+  @entry 384
 
   @typedoc "The courier of a node, what is counted of it, and its bound."
   @type entry :: {pid | nil, :counters.counters_ref(), pos_integer}

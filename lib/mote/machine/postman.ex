@@ -1,20 +1,21 @@
 defmodule Mote.Machine.Postman do
-  # Sends the messages to processes that a machine's threads leave to it: those that come in a rush, which a
-  # scheduler sends several times as cheaply as they do, and those to other nodes, which they cannot send at
-  # all (native/mote_nif/src/deliver/mail.rs). Lives until the threads have ended; the thread that joins the
+  # Sends the messages that a machine's threads leave to it: those that come in a rush, which a scheduler sends
+  # several times as cheaply as they do (native/mote_nif/src/deliver/mail.rs), and those to other nodes, which
+  # they cannot send at all (deliver/outbound.rs). Lives until the threads have ended; the thread that joins the
   # machine then sends the rest of a rush.
   #
   # A process that sends to another node may have to wait for it. So each node has a relay: a process that
   # sends to it, in order, and that ends when it has sent everything that the postman had for that node.
   # Messages for actors and customers of another node go by that node's courier (lib/mote/far.ex).
   #
-  # 1. Neither rush holds up the other: after each round of messages for this node come those for others that
-  #    had arrived by then. All messages for one process take the same way, so their order stays.
+  # 1. Neither rush holds up the other: rounds of messages for this node and for others take turns. All messages
+  #    for one process take the same way, so their order stays.
   @moduledoc false
 
   use GenServer
 
   alias Mote.{Far, Native}
+  alias Mote.Far.Luggage
   alias Mote.Internal.Stray
 
   # Milliseconds after which it lets go of addresses and customers that it has passed on.
@@ -40,14 +41,14 @@ defmodule Mote.Machine.Postman do
     {:noreply, state}
   end
 
-  def handle_info({:mote_abroad, pid, message}, state) when is_pid(pid),
-    do: {:noreply, abroad(state, pid, message)}
-
-  def handle_info({:mote_abroad, far, message}, state) when is_map(far) do
-    Far.from_actor(far, message)
-    unless state.resting, do: Process.send_after(self(), :mote_rest, @rest)
-    {:noreply, %{state | resting: true}}
+  def handle_info(:mote_abroad, state) do
+    {rows, more?} = Native.machine_outbound(state.native)
+    if more?, do: send(self(), :mote_abroad)
+    {:noreply, state |> abroad(rows) |> rest_soon()}
   end
+
+  def handle_info({:mote_abroad, rows}, state) when is_list(rows),
+    do: {:noreply, state |> abroad(rows) |> rest_soon()}
 
   def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
 
@@ -73,21 +74,32 @@ defmodule Mote.Machine.Postman do
 
   defp rest(state) do
     receive do
-      {:mote_abroad, pid, message} when is_pid(pid) ->
-        state |> abroad(pid, message) |> rest()
-
-      {:mote_abroad, far, message} when is_map(far) ->
-        Far.from_actor(far, message)
-        rest(state)
+      {:mote_abroad, rows} -> state |> abroad(rows) |> rest()
     after
       0 -> :ok
     end
   end
 
-  defp abroad(state, pid, message) do
-    {relay, relays} = relay(state.relays, node(pid))
-    send(relay, {pid, message})
-    %{state | relays: relays}
+  defp rest_soon(%{resting: true} = state), do: state
+
+  defp rest_soon(state) do
+    Process.send_after(self(), :mote_rest, @rest)
+    %{state | resting: true}
+  end
+
+  # Rows are for one target each. Those for one node stay in their order.
+  defp abroad(state, rows) do
+    {processes, others} = Enum.split_with(rows, fn {target, _messages} -> is_pid(target) end)
+    for {node, rows} <- Enum.group_by(others, &home/1), do: Far.from_actors(node, rows)
+    %{state | relays: Enum.reduce(processes, state.relays, &by_relay/2)}
+  end
+
+  defp home({target, _messages}), do: Luggage.home(target)
+
+  defp by_relay({pid, _messages} = row, relays) do
+    {relay, relays} = relay(relays, node(pid))
+    send(relay, row)
+    relays
   end
 
   defp relay(relays, node) do
@@ -106,8 +118,8 @@ defmodule Mote.Machine.Postman do
       {:DOWN, ^monitor, _, _, _} ->
         :ok
 
-      {pid, message} when is_pid(pid) ->
-        send(pid, message)
+      {pid, messages} when is_pid(pid) and is_list(messages) ->
+        Enum.each(messages, &send(pid, &1))
         forward(monitor)
 
       stray ->

@@ -1,6 +1,6 @@
 //! What happens to messages to foreign values, and how else the machine uses these values.
 use crate::codec::repack::repack;
-use crate::deliver::mail;
+use crate::deliver::{mail, outbound};
 use crate::held::far::Far;
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
@@ -24,6 +24,13 @@ const CUSTOMER: usize = 400;
 /// What the address of another machine's actor takes: a map, and the handle that keeps the actor.
 const ADDRESS: usize = 512;
 
+/// What became of the one message that `send` sends.
+fn one(send: impl FnOnce(&mut dyn FnMut(Delivery, u64))) -> Delivery {
+    let mut became = Delivery::Dead;
+    send(&mut |delivery, _| became = delivery);
+    became
+}
+
 impl Foreign for Process {
     fn class(&self) -> Class {
         Class::Pid
@@ -32,10 +39,7 @@ impl Foreign for Process {
         true
     }
     fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        let mut became = Delivery::Dead;
-        let told = &mut |delivery, _| became = delivery;
-        mail::send(machine, &self.0, std::iter::once(message), told);
-        became
+        one(|told| mail::send(machine, &self.0, std::iter::once(message), told))
     }
     fn deliver_all(
         &self,
@@ -64,7 +68,15 @@ impl Foreign for Abroad {
         CARRIED + NURSED
     }
     fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        mail::send_abroad(machine, &self.0, message)
+        one(|told| outbound::leave(machine, &self.0, std::iter::once(message), told))
+    }
+    fn deliver_all(
+        &self,
+        messages: Messages<'_>,
+        machine: &dyn Carrier,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        outbound::leave(machine, &self.0, messages, told);
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
@@ -85,7 +97,15 @@ impl Foreign for Far {
         CARRIED + ENVIRONMENT + ADDRESS
     }
     fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        mail::send_abroad(machine, &self.term, message)
+        one(|told| outbound::leave(machine, &self.term, std::iter::once(message), told))
+    }
+    fn deliver_all(
+        &self,
+        messages: Messages<'_>,
+        machine: &dyn Carrier,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        outbound::leave(machine, &self.term, messages, told);
     }
     fn on(&self, sponsor: VmAtom) -> Option<ForeignRef> {
         if self.question.is_some() {

@@ -5,10 +5,6 @@
 //! sends occasional messages itself, and leaves messages that come in a rush here, in one row of words that the postman sends
 //! from.
 //!
-//! The BEAM lets native code send to processes of its own node only. A message for another node goes to the postman as a
-//! message, `{:mote_abroad, target, message}`, in the order in which it was sent; the postman passes it on. The target is a pid,
-//! an address or a customer.
-//!
 //! Invariants:
 //! 1. Messages of one thread to one process arrive in the order in which they were sent: while any wait for a process,
 //!    those that follow wait as well. It is among the `receivers` from before its messages can be taken until they have
@@ -31,7 +27,7 @@ use mote_vm::Term as VmTerm;
 use parking_lot::MutexGuard;
 use rustler::sys::ErlNifTerm;
 use rustler::thread::is_scheduler_thread;
-use rustler::{Encoder, Env, LocalPid, Term};
+use rustler::{Env, LocalPid, Term};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -139,19 +135,6 @@ pub fn is_waited_for_by(machine: &dyn Carrier, pid: &LocalPid) -> bool {
     of(machine).is_some_and(|mail| mail.is_waited_for_by(pid))
 }
 
-/// Has the postman send a message to a target of another node, of which nothing is known.
-pub fn send_abroad(machine: &dyn Carrier, target: &OwnTerm, message: VmTerm<'_>) -> Delivery {
-    let postman = of(machine).and_then(|mail| mail.postman.get());
-    outcome(postman.is_some_and(|postman| {
-        post(postman, |env, decoder| {
-            let message = decoder.term(env, machine, message);
-            // A target holds on to what it names, whatever the message is.
-            decoder.keep();
-            (names::abroad(), target.to(env), message).encode(env)
-        })
-    }))
-}
-
 fn send_one(machine: &dyn Carrier, pid: &LocalPid, message: VmTerm<'_>) -> bool {
     post(pid, |env, decoder| decoder.term(env, machine, message))
 }
@@ -167,7 +150,7 @@ impl Mail {
     /// How many messages wait.
     pub fn waiting(&self) -> usize {
         // Relaxed: a figure for people.
-        self.waiting.load(Ordering::Relaxed)
+        self.waiting.load(Ordering::Relaxed) + self.outbound.waiting.load(Ordering::Relaxed)
     }
 
     /// Whether messages for that process wait.
@@ -241,7 +224,7 @@ impl Mail {
     }
 
     /// Takes what has been left; whether there was anything.
-    fn refill(&self, taken: &mut Bag) -> bool {
+    fn refill(&self, taken: &mut Bag<LocalPid>) -> bool {
         taken.letters.clear();
         let mut entrance = self.entrance.lock();
         std::mem::swap(&mut entrance.bag, taken);
@@ -298,6 +281,28 @@ fn send_letter(
     letters: &mut Letters<OwnTerm>,
     made: &mut Vec<ErlNifTerm>,
 ) -> bool {
+    match next_letter(env, letters, made) {
+        Some(Letter::Whole(own)) => own.send(pid),
+        // SAFETY: the message belongs to the environment of the running NIF.
+        Some(Letter::Made(message)) => unsafe { send_as_nobody(pid, None, message) },
+        None => true,
+    }
+}
+
+/// A letter that was read.
+pub enum Letter {
+    /// A term in an environment of its own.
+    Whole(OwnTerm),
+    /// A term of the environment that it was read with.
+    Made(ErlNifTerm),
+}
+
+/// The next letter; no letter is empty.
+pub fn next_letter(
+    env: Env<'_>,
+    letters: &mut Letters<OwnTerm>,
+    made: &mut Vec<ErlNifTerm>,
+) -> Option<Letter> {
     let mut whole = None;
     letters.read(|part| match part {
         // Nothing else is in a letter that has such a part.
@@ -307,11 +312,8 @@ fn send_letter(
             made.push(term);
         }
     });
-    match (whole, made.pop()) {
-        (Some(own), _) => own.send(pid),
-        // SAFETY: the message belongs to the environment of the running NIF.
-        (None, Some(message)) => unsafe { send_as_nobody(pid, None, message) },
-        // No letter is empty.
-        (None, None) => true,
+    match whole {
+        Some(own) => Some(Letter::Whole(own)),
+        None => made.pop().map(Letter::Made),
     }
 }

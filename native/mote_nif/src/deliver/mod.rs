@@ -7,4 +7,5 @@ pub mod foreign;
 pub mod future_value;
 pub mod mail;
 pub mod message;
+pub mod outbound;
 pub mod outbox;

@@ -91,6 +91,8 @@ fn machine_join(env: Env<'_>, machine: ResourceArc<MachineResource>) -> Atom {
         running.join();
         // What the postman has left: in rounds, because the postman may be at it as well, on a normal scheduler.
         while machine.mail.deliver(env, running, ROUND) {}
+        let mail = &machine.mail;
+        mail.outbound.hand_over(env, running, mail, ROUND);
         unpin(running);
         machine.joined();
     }

@@ -2,7 +2,7 @@
 use crate::deliver::mail::{ROUND, ROUND_PERCENT};
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
-use rustler::{schedule, Atom, Env};
+use rustler::{schedule, Atom, Encoder, Env, Term};
 
 /// The calling process sends mail from now on: the message `:mote_mail` says that some waits.
 #[rustler::nif]
@@ -20,4 +20,16 @@ fn machine_deliver(env: Env<'_>, machine: &MachineResource) -> bool {
     };
     schedule::consume_timeslice(env, ROUND_PERCENT);
     machine.mail.deliver(env, running, ROUND)
+}
+
+/// Takes some of what is for other nodes: a list of `{target, messages}`, and whether there may be more. If there is none, the
+/// message `:mote_abroad` comes again when there is.
+#[rustler::nif]
+fn machine_outbound<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    let Some(running) = machine.any() else {
+        return (Vec::<Term<'a>>::new(), false).encode(env);
+    };
+    schedule::consume_timeslice(env, ROUND_PERCENT);
+    let taken = machine.mail.outbound.take(env, running, ROUND);
+    taken.encode(env)
 }

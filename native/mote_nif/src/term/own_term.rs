@@ -136,6 +136,11 @@ impl OwnTerm {
         look(unsafe { Term::new(Env::new(&lifetime, self.env.0), self.term) })
     }
 
+    /// Whether both are the same term in the same place.
+    pub fn is(&self, other: &OwnTerm) -> bool {
+        self.term == other.term && Arc::ptr_eq(&self.env, &other.env)
+    }
+
     /// The word itself, good only while `self` is alive.
     pub fn raw(&self) -> ErlNifTerm {
         self.term

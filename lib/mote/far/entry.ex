@@ -1,0 +1,31 @@
+defmodule Mote.Far.Entry do
+  # What is sent to another node: a parcel has entries, one for each thing that the porter there is to do.
+  @moduledoc false
+
+  @typedoc "A tuple whose first element says what is to be done (lib/mote/far/porter.ex)."
+  @type t :: tuple
+
+  # What an entry takes in a parcel, besides what is in it: mostly the address.
+  @own 128
+
+  @doc """
+  About how many bytes an entry takes that brings a term: its words, and all that is in its binaries, which may be elsewhere. The
+  external format alone will not do: a list of small integers is sixteen times as large in memory.
+  """
+  @spec bytes(term) :: pos_integer
+  def bytes(term), do: @own + 8 * :erts_debug.flat_size(term) + :erlang.external_size(term)
+
+  @doc "How many messages are in entries."
+  @spec messages([t]) :: non_neg_integer
+  def messages(entries), do: entries |> Enum.map(&count/1) |> Enum.sum()
+
+  defp count({:many, _machine, _key, _sponsor, messages}), do: length(messages)
+  defp count(_entry), do: 1
+
+  @doc "The key by which this node has the actor that it is for, if it is for one."
+  @spec target(t) :: binary | nil
+  def target({kind, _machine, key, _sponsor, _what}) when kind in [:send, :many], do: key
+  def target({:lend, _machine, key, _milliseconds}), do: key
+  def target({:ask, _machine, key, _sponsor, _request, _tag}), do: key
+  def target(_other), do: nil
+end
