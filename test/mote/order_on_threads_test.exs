@@ -50,8 +50,8 @@ defmodule Mote.OrderOnThreadsTest.Actors do
   end
 
   @doc """
-  One of a ring. It sends a number, counting down, to its neighbours, each when both have sent it theirs before. Tells `judge`
-  what came out of order, or at the end that nothing did.
+  One of a ring. Once started, it sends a number, counting down, to its neighbours, each when both have sent it theirs before. Tells
+  `judge` what came out of order, or at the end that nothing did. Both neighbours may have started before it has.
 
   So threads have little to do at a time: they fall asleep, and are relieved of their actors, again and again.
   """
@@ -59,8 +59,17 @@ defmodule Mote.OrderOnThreadsTest.Actors do
     {:neighbours, neighbours} ->
       become neighbours: neighbours
 
+    :start when early == 2 ->
+      for neighbour <- neighbours do
+        send neighbour, {self(), phase - 1}
+        send neighbour, {self(), phase - 2}
+      end
+
+      become phase: phase - 2, left: 2, early: 0
+
     :start ->
-      for neighbour <- neighbours, do: send(neighbour, {self(), phase})
+      for neighbour <- neighbours, do: send(neighbour, {self(), phase - 1})
+      become phase: phase - 1, left: 2 - early, early: 0
 
     {from, number} when is_map_key(got, from) and :erlang.map_get(from, got) != number + 1 ->
       send judge, {:overtaken, :erlang.map_get(from, got) - 1, :by, number}
@@ -152,7 +161,7 @@ defmodule Mote.OrderOnThreadsTest do
 
     for _ <- 1..if(@long, do: 500, else: 25) do
       {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 2]])
-      ring = for _ <- 1..size, do: Mote.create(machine, Actors.neighbour(300, 2, 0, %{}, [], self()))
+      ring = for _ <- 1..size, do: Mote.create(machine, Actors.neighbour(301, 0, 0, %{}, [], self()))
       around = Enum.zip([ring, tl(ring) ++ [hd(ring)], [List.last(ring) | ring]])
       for {actor, next, last} <- around, do: Mote.send(actor, {:neighbours, [next, last]})
       :ok = Mote.drain(machine, 60_000)
