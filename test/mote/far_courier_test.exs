@@ -5,7 +5,7 @@ defmodule Mote.FarCourierTest do
   import ExUnit.CaptureLog
   import Mote.Eventually
 
-  alias Mote.Far.{Courier, Porter}
+  alias Mote.Far.{Courier, Porter, Table}
 
   defp courier do
     {:ok, courier} = GenServer.start(Courier, node())
@@ -41,6 +41,18 @@ defmodule Mote.FarCourierTest do
              at_once(courier, [entry(:arrived), :stray])
              assert_receive :arrived, 10_000
            end) =~ "unexpected message: :stray"
+  end
+
+  test "what was counted for a courier that has just ended does not wait for ever" do
+    Table.ensure(node())
+    Table.put(node(), self())
+    {_, counts, _} = Table.fetch(node())
+    Table.delete(self())
+    Table.wait(counts, 1, 1_000)
+    assert {nil, now, _} = Table.fetch(node())
+    assert Table.get(now, :waiting) == 0
+    Table.wait(now, 1, 1_000)
+    assert Table.get(now, :waiting) > 1_000
   end
 
   test "what a porter hears of just before it rests is reported" do

@@ -99,7 +99,7 @@ defmodule Mote.Far.Courier do
   @impl GenServer
   def terminate(_reason, state) do
     Table.delete(self())
-    lost(Line.waiting(state.line), state.line.bytes, state.counts)
+    lost(Line.waiting(state.line), state.counts)
     Table.set(state.counts, :listed, 0)
     mailbox(state.counts)
   end
@@ -107,17 +107,14 @@ defmodule Mote.Far.Courier do
   defp mailbox(counts) do
     receive do
       {:mote_put, entries} ->
-        for {entry, bytes} <- entries, do: lost([entry], bytes, counts)
+        entries |> Enum.map(&elem(&1, 0)) |> lost(counts)
         mailbox(counts)
     after
       0 -> :ok
     end
   end
 
-  defp lost(entries, bytes, counts) do
-    Table.wait(counts, -length(entries), -bytes)
-    Table.add(counts, :lost, Entry.messages(entries))
-  end
+  defp lost(entries, counts), do: Table.add(counts, :lost, Entry.messages(entries))
 
   defp put({entry, bytes}, line),
     do: Line.put(line, entry, bytes, Luggage.references(entry), Entry.target(entry))
@@ -143,7 +140,12 @@ defmodule Mote.Far.Courier do
 
   defp deliver(%{counts: counts} = state, ask? \\ false) do
     {{number, ask?, announced, entries}, bytes, line} = Line.parcel(state.line, state.node, ask?)
-    :ets.insert(state.listed, for({number, _} = listed when number > 0 <- announced, do: listed))
+
+    :ets.insert(
+      state.listed,
+      for({number, reference} when number > 0 <- announced, do: {number, Luggage.holder(reference)})
+    )
+
     send(state.porter, {:mote_parcel, number, ask?, announced, entries})
     Table.wait(counts, -length(entries), -bytes)
     Table.add(counts, :sent, Entry.messages(entries))

@@ -1,8 +1,11 @@
 defmodule Mote.Far.Table do
   # By node: its courier, if it has one, its counters, and how many bytes may wait for it.
+  #
+  # 1. What waits is counted anew for each courier. A process may count its message, and find that the courier has just ended: nobody
+  #    would take that off again.
   @moduledoc false
 
-  @counts [:waiting, :sent, :lost, :refused, :undelivered, :listed]
+  @totals [:sent, :lost, :refused, :undelivered, :listed]
 
   # Bytes that wait for a node, unless `config :mote, waiting_for_node: bytes` says otherwise.
   @bound 64 * 1024 * 1024
@@ -11,8 +14,11 @@ defmodule Mote.Far.Table do
   # bench/far_ends.exs measures it.
   @entry 384
 
+  @typedoc "Totals, and the bytes that wait."
+  @type counts :: {:counters.counters_ref(), :counters.counters_ref()}
+
   @typedoc "The courier of a node, what is counted of it, and its bound."
-  @type entry :: {pid | nil, :counters.counters_ref(), pos_integer}
+  @type entry :: {pid | nil, counts, pos_integer}
 
   @spec new() :: :ok
   def new do
@@ -23,7 +29,7 @@ defmodule Mote.Far.Table do
   @spec fetch(node) :: entry | nil
   def fetch(node) do
     case :ets.lookup(__MODULE__, node) do
-      [{_, courier, counts, bound}] -> {courier, counts, bound}
+      [{_, courier, waiting, totals, bound}] -> {courier, {totals, waiting}, bound}
       [] -> nil
     end
   rescue
@@ -36,7 +42,7 @@ defmodule Mote.Far.Table do
   def ensure(node) do
     with nil <- fetch(node) do
       bound = Application.get_env(:mote, :waiting_for_node, @bound)
-      :ets.insert_new(__MODULE__, {node, nil, :counters.new(length(@counts), []), bound})
+      :ets.insert_new(__MODULE__, {node, nil, none(), :counters.new(length(@totals), []), bound})
       ensure(node)
     end
   end
@@ -47,37 +53,40 @@ defmodule Mote.Far.Table do
   @doc "The courier has ended. What waited for it is gone."
   @spec delete(pid) :: :ok
   def delete(courier) do
-    for [node] <- :ets.match(__MODULE__, {:"$1", courier, :_, :_}),
-        do: :ets.update_element(__MODULE__, node, {2, nil})
+    for [node] <- :ets.match(__MODULE__, {:"$1", courier, :_, :_, :_}),
+        do: :ets.update_element(__MODULE__, node, [{2, nil}, {3, none()}])
 
     :ok
   end
 
+  defp none, do: :counters.new(1, [])
+
   @spec couriers() :: [pid]
-  def couriers, do: for({_, courier, _, _} when courier != nil <- :ets.tab2list(__MODULE__), do: courier)
+  def couriers, do: for({_, courier, _, _, _} when courier != nil <- :ets.tab2list(__MODULE__), do: courier)
 
   @doc "What is counted of every other node. A courier to this one exists in tests only."
   @spec all() :: %{node => %{atom => integer}}
   def all do
-    for {node, _, counts, _} when node != node() <- :ets.tab2list(__MODULE__), into: %{} do
-      {node, @counts |> Enum.with_index(1) |> Map.new(fn {name, i} -> {name, :counters.get(counts, i)} end)}
+    for {node, _, waiting, totals, _} when node != node() <- :ets.tab2list(__MODULE__), into: %{} do
+      {node, Map.new([:waiting | @totals], &{&1, get({totals, waiting}, &1)})}
     end
   rescue
     ArgumentError -> %{}
   end
 
-  @spec add(:counters.counters_ref(), atom, integer) :: :ok
-  def add(counts, name, n), do: :counters.add(counts, index(name), n)
+  @spec add(counts, atom, integer) :: :ok
+  def add({totals, _waiting}, name, n), do: :counters.add(totals, index(name), n)
 
-  @doc "So many more messages wait, of that many bytes together; fewer if both are negative."
-  @spec wait(:counters.counters_ref(), integer, integer) :: :ok
-  def wait(counts, messages, bytes), do: add(counts, :waiting, bytes + messages * @entry)
+  @doc "That many more messages wait, of that many bytes together; fewer if both are negative."
+  @spec wait(counts, integer, integer) :: :ok
+  def wait({_totals, waiting}, messages, bytes), do: :counters.add(waiting, 1, bytes + messages * @entry)
 
-  @spec set(:counters.counters_ref(), atom, integer) :: :ok
-  def set(counts, name, n), do: :counters.put(counts, index(name), n)
+  @spec set(counts, atom, integer) :: :ok
+  def set({totals, _waiting}, name, n), do: :counters.put(totals, index(name), n)
 
-  @spec get(:counters.counters_ref(), atom) :: integer
-  def get(counts, name), do: :counters.get(counts, index(name))
+  @spec get(counts, atom) :: integer
+  def get({_totals, waiting}, :waiting), do: :counters.get(waiting, 1)
+  def get({totals, _waiting}, name), do: :counters.get(totals, index(name))
 
-  for {name, i} <- Enum.with_index(@counts, 1), do: defp(index(unquote(name)), do: unquote(i))
+  for {name, i} <- Enum.with_index(@totals, 1), do: defp(index(unquote(name)), do: unquote(i))
 end
