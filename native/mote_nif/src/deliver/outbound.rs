@@ -12,7 +12,7 @@
 use crate::codec::decode::Decoder;
 use crate::deliver::mail::{next_letter, of, Letter};
 use crate::deliver::message::post;
-use crate::held::mailbox::{Bag, Leaving, Mail, Outbound};
+use crate::held::mailbox::{Bag, Departures, Mail, Outbound};
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use crate::term::send::send_in;
@@ -68,7 +68,7 @@ impl Mail {
         machine: &dyn Carrier,
         target: &OwnTerm,
         count: usize,
-        mut entrance: MutexGuard<'_, Leaving>,
+        mut entrance: MutexGuard<'_, Departures>,
     ) {
         if count == 0 {
             return;

@@ -48,13 +48,13 @@ pub struct Mail {
 pub struct Outbound {
     /// How many messages wait.
     pub waiting: AtomicUsize,
-    pub entrance: Mutex<Leaving>,
+    pub entrance: Mutex<Departures>,
     /// What the postman has taken.
     pub taken: Mutex<Bag<OwnTerm>>,
 }
 
 #[derive(Default)]
-pub struct Leaving {
+pub struct Departures {
     pub bag: Bag<OwnTerm>,
     pub told: bool,
 }
