@@ -5,10 +5,10 @@ defmodule Mote.FarCourierTest do
   import ExUnit.CaptureLog
   import Mote.Eventually
 
-  alias Mote.Far.{Courier, Porter, Table}
+  alias Mote.Far.{Courier, Listed, Porter, Table}
 
   defp courier do
-    {:ok, courier} = GenServer.start(Courier, node())
+    {:ok, courier} = GenServer.start(Courier, {node(), Listed.actors()})
     on_exit(fn -> Process.exit(courier, :kill) end)
     eventually(fn -> :sys.get_state(courier).porter end)
     courier

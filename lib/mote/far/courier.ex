@@ -6,9 +6,7 @@ defmodule Mote.Far.Courier do
   # Senders never wait for a connection. A courier may: meanwhile its messages stay in its mailbox, and count
   # as waiting.
   #
-  # 1. What is listed (`Mote.Far.Line`, invariant 3) is kept in a table of its own: a million references on the heap would be copied by each of
-  #    its collections, and one that is let go would hold its actor until the next one.
-  # 2. While anything can leave, a message to itself that makes it leave is on its way, after everything that
+  # 1. While anything can leave, a message to itself that makes it leave is on its way, after everything that
   #    has come by then. A timeout of zero would not do: any message that comes first takes its place.
   @moduledoc false
 
@@ -16,23 +14,24 @@ defmodule Mote.Far.Courier do
 
   require Logger
 
-  alias Mote.Far.{Entry, Gate, Line, Luggage, Table}
+  alias Mote.Far.{Entry, Gate, Line, Listed, Luggage, Table}
 
   # Milliseconds without work after which it lets go of what it has sent.
   @rest 100
 
-  @spec start_link(node) :: GenServer.on_start()
-  def start_link(node), do: GenServer.start_link(__MODULE__, node)
+  @doc "Starts the one for a node; `actors` is cleared by somebody else when it has ended."
+  @spec start_link({node, reference}) :: GenServer.on_start()
+  def start_link({node, actors}), do: GenServer.start_link(__MODULE__, {node, actors})
 
   @impl GenServer
-  def init(node) do
+  def init({node, actors}) do
     {_, counts, _} = Table.ensure(node)
 
     state = %{
       node: node,
       counts: counts,
       line: %Line{},
-      listed: :ets.new(__MODULE__, [:private]),
+      listed: Listed.new(actors),
       gate: nil,
       porter: nil,
       waiters: [],
@@ -62,8 +61,7 @@ defmodule Mote.Far.Courier do
     do: settle(%{state | line: Line.taken(state.line, number)})
 
   def handle_info({:mote_let_go, numbers}, state) when is_list(numbers) and length(numbers) >= 0 do
-    Enum.each(numbers, &:ets.delete(state.listed, &1))
-    settle(state)
+    settle(%{state | listed: Listed.drop(state.listed, numbers)})
   end
 
   def handle_info({:mote_room, tag}, state) when is_reference(tag),
@@ -141,16 +139,12 @@ defmodule Mote.Far.Courier do
   defp deliver(%{counts: counts} = state, ask? \\ false) do
     {{number, ask?, announced, entries}, bytes, line} = Line.parcel(state.line, state.node, ask?)
 
-    :ets.insert(
-      state.listed,
-      for({number, reference} when number > 0 <- announced, do: {number, Luggage.holder(reference)})
-    )
-
+    # Before it leaves.
+    listed = Listed.add(state.listed, announced)
     send(state.porter, {:mote_parcel, number, ask?, announced, entries})
     Table.wait(counts, -length(entries), -bytes)
     Table.add(counts, :sent, Entry.messages(entries))
-    tell_listed(state)
-    %{state | line: line}
+    tell_listed(%{state | line: line, listed: listed})
   end
 
   defp room(%{waiters: []} = state), do: state
@@ -173,5 +167,8 @@ defmodule Mote.Far.Courier do
     %{state | resting: true}
   end
 
-  defp tell_listed(state), do: Table.set(state.counts, :listed, :ets.info(state.listed, :size))
+  defp tell_listed(state) do
+    Table.set(state.counts, :listed, Listed.count(state.listed))
+    state
+  end
 end

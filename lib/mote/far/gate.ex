@@ -7,7 +7,7 @@ defmodule Mote.Far.Gate do
   use GenServer
 
   alias Mote.Far
-  alias Mote.Far.{Courier, Porter, Table}
+  alias Mote.Far.{Courier, Listed, Porter, Table}
 
   # Nodes whose Mote speaks another protocol are notified.
   @protocol 1
@@ -31,14 +31,18 @@ defmodule Mote.Far.Gate do
     gate
   end
 
+  # The native list of each courier that this process has started (lib/mote/far/listed.ex).
   @impl GenServer
   def init(_arg) do
     Enum.each(Table.couriers(), &Process.monitor/1)
-    {:ok, []}
+    {:ok, %{}}
   end
 
   @impl GenServer
-  def handle_call({:courier, node}, _from, state) when is_atom(node), do: {:reply, ensure(node), state}
+  def handle_call({:courier, node}, _from, state) when is_atom(node) do
+    {courier, state} = ensure(node, state)
+    {:reply, courier, state}
+  end
 
   @impl GenServer
   def handle_info({:mote_hello, courier, protocol}, state) when is_pid(courier) do
@@ -52,15 +56,19 @@ defmodule Mote.Far.Gate do
   # A timer that was armed here for an actor there.
   def handle_info({:mote_due, node, entry, bytes}, state) when is_atom(node) do
     if Node.alive?() do
-      ensure(node)
+      {_courier, state} = ensure(node, state)
       Far.put(node, [{entry, bytes}], :lose)
+      {:noreply, state}
+    else
+      {:noreply, state}
     end
-
-    {:noreply, state}
   end
 
   def handle_info({:DOWN, _, :process, courier, _}, state) do
     Table.delete(courier)
+    {actors, state} = Map.pop(state, courier)
+    # Nobody is to wait for it.
+    if actors, do: spawn(fn -> Listed.clear(actors) end)
     {:noreply, state}
   end
 
@@ -68,15 +76,18 @@ defmodule Mote.Far.Gate do
 
   defp who(_state), do: "gate #{inspect(self())}"
 
-  defp ensure(node) do
-    {courier, _, _} = Table.ensure(node)
-    courier || start(node)
+  defp ensure(node, state) do
+    case Table.ensure(node) do
+      {nil, _, _} -> start(node, state)
+      {courier, _, _} -> {courier, state}
+    end
   end
 
-  defp start(node) do
-    {:ok, courier} = DynamicSupervisor.start_child(Far.Supervisor, {Courier, node})
+  defp start(node, state) do
+    actors = Listed.actors()
+    {:ok, courier} = DynamicSupervisor.start_child(Far.Supervisor, {Courier, {node, actors}})
     Process.monitor(courier)
     Table.put(node, courier)
-    courier
+    {courier, Map.put(state, courier, actors)}
   end
 end

@@ -19,11 +19,6 @@ defmodule Mote.Far.Luggage do
   def key(%Customer{ref: {ref, _key}}), do: ref
   def key(%Customer{ref: ref}), do: ref
 
-  @doc "What of it holds the actor, or the question, and has nothing else in it: of many, each word counts."
-  @spec holder(reference_in) :: term
-  def holder(%Address{key: key}), do: key
-  def holder(%Customer{ref: ref}), do: ref
-
   @doc "The node that it belongs to; `nil` of what only looks like one."
   @spec home(reference_in) :: node | nil
   def home(%Address{machine: machine}), do: if(is_reference(machine), do: node(machine))

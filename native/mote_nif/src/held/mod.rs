@@ -7,6 +7,7 @@ pub mod foreign;
 pub mod future_value;
 pub mod handle;
 pub mod large_letter;
+pub mod listed;
 pub mod machine;
 pub mod mailbox;
 pub mod order;

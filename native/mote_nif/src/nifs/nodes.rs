@@ -3,9 +3,10 @@ use crate::codec::budget::NORMAL;
 use crate::codec::references::references;
 use crate::held::far::FarKey;
 use crate::held::handle::{parse_key, Handle, KEY_BYTES};
+use crate::held::listed::Listed;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
-use rustler::{Binary, Encoder, Env, LocalPid, ResourceArc, Term};
+use rustler::{Atom, Binary, Encoder, Env, LocalPid, ResourceArc, Term};
 
 in_normal_and_dirty_form! {
     /// The addresses and customers in a term, or `:big`.
@@ -31,6 +32,48 @@ fn far_key<'a>(env: Env<'a>, key: Term<'a>, porter: LocalPid, number: u64) -> Te
         }
     }
     FarKey::key(env, content, porter, number)
+}
+
+/// A list of actors that another node has, empty.
+#[rustler::nif]
+fn listed_new<'a>(env: Env<'a>) -> Term<'a> {
+    ResourceArc::new(Listed::default()).encode(env)
+}
+
+in_normal_and_dirty_form! {
+    /// Lists `{number, machine, key}`, as far as the actors are there; how many are listed then, or `:big`.
+    listed_add, listed_add_big (
+        listed: ResourceArc<Listed>, announced: Vec<(u64, Term<'a>, Term<'a>)>
+    ) |env, may_take_long| {
+        if !may_take_long && announced.len() > NORMAL {
+            return names::big().encode(env);
+        }
+        let held = announced.into_iter().filter_map(|(number, machine, key)| {
+            let machine = machine.decode::<ResourceArc<MachineResource>>().ok()?;
+            Some((number, machine.running()?.hold(parse_key(key)?)?))
+        });
+        listed.add(held).encode(env)
+    }
+}
+
+in_normal_and_dirty_form! {
+    /// Forgets the actors of these numbers; how many are listed then, or `:big`.
+    listed_drop, listed_drop_big (
+        listed: ResourceArc<Listed>, numbers: Vec<Term<'a>>
+    ) |env, may_take_long| {
+        if !may_take_long && numbers.len() > NORMAL {
+            return names::big().encode(env);
+        }
+        let numbers = numbers.into_iter().filter_map(|number| number.decode().ok());
+        listed.drop_all(numbers).encode(env)
+    }
+}
+
+/// Forgets all of them.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn listed_clear(listed: ResourceArc<Listed>) -> Atom {
+    listed.clear();
+    names::ok()
 }
 
 /// The key of an address that has come home, which holds the actor again; `:unknown` if that is gone.
