@@ -72,14 +72,10 @@ defmodule FarSimulated do
     line = lines[pair]
 
     if Line.ready?(line) do
-      {{number, ask?, announced, _}, _, line} = Line.parcel(line, :"n#{to}", true)
+      {{number, ask?, _, _}, _, line} = Line.parcel(line, :"n#{to}", true)
       {:ok, intake} = Intake.take(Map.get(intakes, pair, %Intake{}), number)
-      numbers = for {n, _} when n > 0 <- announced, do: n
-      intake = Enum.reduce(numbers, intake, &Intake.dropped(&2, &1))
-      {_dropped, intake} = Intake.report(intake)
       line = if ask?, do: Line.taken(line, number), else: line
-      lines = Map.put(lines, pair, line)
-      leave({from, to}, {lines, Map.put(intakes, pair, intake), parcels + 1})
+      leave({from, to}, {Map.put(lines, pair, line), Map.put(intakes, pair, intake), parcels + 1})
     else
       world
     end

@@ -57,7 +57,13 @@ defmodule Mote.FarCourierTest do
 
   test "what a porter hears of just before it rests is reported" do
     porter = porter()
-    at_once(porter, [{:mote_dropped, 1}, :mote_rest])
-    eventually(fn -> :sys.get_state(porter).intake.dropped == [] end)
+    %{dropped: dropped} = :sys.get_state(porter)
+    :erlang.suspend_process(porter)
+    spawn(fn -> Mote.Native.far_key(<<>>, dropped, 1) end)
+    eventually(fn -> {:messages, [:mote_dropped]} == Process.info(porter, :messages) end)
+    send(porter, :mote_rest)
+    :erlang.resume_process(porter)
+    eventually(fn -> not :sys.get_state(porter).reporting end)
+    assert Mote.Native.dropped_take(dropped, 10) == []
   end
 end

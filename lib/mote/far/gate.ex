@@ -55,13 +55,9 @@ defmodule Mote.Far.Gate do
 
   # A timer that was armed here for an actor there.
   def handle_info({:mote_due, node, entry, bytes}, state) when is_atom(node) do
-    if Node.alive?() do
-      {_courier, state} = ensure(node, state)
-      Far.put(node, [{entry, bytes}], :lose)
-      {:noreply, state}
-    else
-      {:noreply, state}
-    end
+    state = if Node.alive?(), do: elem(ensure(node, state), 1), else: state
+    Far.put(node, [{entry, bytes}], :lose)
+    {:noreply, state}
   end
 
   def handle_info({:DOWN, _, :process, courier, _}, state) do

@@ -28,31 +28,31 @@ defmodule Mote.Far.Luggage do
     if is_reference(ref), do: node(ref)
   end
 
-  @doc "What stands here for what a parcel announces, by what tells it apart. `porter` hears of its end."
-  @spec take_in([{non_neg_integer, reference_in}], pid) :: %{term => reference_in}
-  def take_in(announced, porter) do
+  @doc "What stands here for what a parcel announces, by what tells it apart. Its end is among what is `dropped`."
+  @spec take_in([{non_neg_integer, reference_in}], reference) :: %{term => reference_in}
+  def take_in(announced, dropped) do
     for {number, reference} <- announced, into: %{} do
-      {key(reference), taken_in(reference, home(reference) == node(), number, porter)}
+      {key(reference), taken_in(reference, home(reference) == node(), number, dropped)}
     end
   end
 
   # At home it holds again what it had held; one of this node before it was restarted holds nothing.
-  defp taken_in(%Address{machine: machine, key: key} = address, true, _number, _porter) do
+  defp taken_in(%Address{machine: machine, key: key} = address, true, _number, _dropped) do
     case Native.own_key(machine, key) do
       :unknown -> address
       own -> %{address | key: own}
     end
   end
 
-  defp taken_in(%Address{} = address, false, number, porter) when number > 0,
-    do: %{address | key: Native.far_key(address.key, porter, number)}
+  defp taken_in(%Address{} = address, false, number, dropped) when number > 0,
+    do: %{address | key: Native.far_key(address.key, dropped, number)}
 
-  defp taken_in(%Customer{} = customer, true, _number, _porter), do: %Customer{ref: key(customer)}
+  defp taken_in(%Customer{} = customer, true, _number, _dropped), do: %Customer{ref: key(customer)}
 
-  defp taken_in(%Customer{} = customer, false, number, porter) when number > 0,
-    do: %Customer{ref: {key(customer), Native.far_key(<<>>, porter, number)}}
+  defp taken_in(%Customer{} = customer, false, number, dropped) when number > 0,
+    do: %Customer{ref: {key(customer), Native.far_key(<<>>, dropped, number)}}
 
-  defp taken_in(reference, _home?, _number, _porter), do: reference
+  defp taken_in(reference, _home?, _number, _dropped), do: reference
 
   @doc "A term with what stands here for them."
   @spec replace(term, %{term => reference_in}) :: term

@@ -21,6 +21,9 @@ defmodule Mote.Far.Porter do
   # Milliseconds without work after which it lets go of what it has taken in.
   @rest 100
 
+  # Numbers in one report.
+  @many 1_000
+
   @patient [on_full: :wait, timeout: :infinity]
 
   @spec start_link(pid) :: GenServer.on_start()
@@ -37,6 +40,8 @@ defmodule Mote.Far.Porter do
       courier: courier,
       counts: counts,
       intake: %Intake{},
+      # The numbers of announcements of which nothing is left here.
+      dropped: Native.dropped_new(),
       asks: %{},
       tags: %{},
       # The couriers that answers have gone by, and their monitors.
@@ -63,8 +68,7 @@ defmodule Mote.Far.Porter do
     end
   end
 
-  def handle_info({:mote_dropped, number}, state) when is_integer(number),
-    do: settle(%{state | intake: Intake.dropped(state.intake, number)})
+  def handle_info(:mote_dropped, state), do: settle(report_soon(state))
 
   def handle_info(:mote_report, state), do: settle(report(%{state | reporting: false}))
 
@@ -104,7 +108,7 @@ defmodule Mote.Far.Porter do
 
   # What no courier of this version sends ends the connection, and no more.
   defp taken_in(number, ask?, announced, entries, state) do
-    taken = Luggage.take_in(announced, self())
+    taken = Luggage.take_in(announced, state.dropped)
     if Lease.any?(), do: Enum.each(entries, &renew/1)
     state = Enum.reduce(entries, state, &entry(Luggage.replace(&1, taken), &2))
     if ask?, do: send(state.courier, {:mote_taken, number})
@@ -272,13 +276,7 @@ defmodule Mote.Far.Porter do
 
   # -- what is not held any more -------------------------------------------------------------------------------
 
-  defp settle(state) do
-    case Intake.report?(state.intake) do
-      :now -> state |> report() |> settle()
-      true -> {:noreply, report_soon(state)}
-      false -> {:noreply, rest(state)}
-    end
-  end
+  defp settle(state), do: {:noreply, rest(state)}
 
   # Behind what has come by then, as a courier leaves (lib/mote/far/courier.ex, invariant 2).
   defp report_soon(%{reporting: true} = state), do: state
@@ -290,9 +288,9 @@ defmodule Mote.Far.Porter do
 
   # By this node's courier: so it comes behind everything that was sent to what is dropped.
   defp report(state) do
-    {numbers, intake} = Intake.report(state.intake)
+    numbers = Native.dropped_take(state.dropped, @many)
     if numbers != [], do: Far.put(node(state.courier), [{{:let_go, state.courier, numbers}, 0}], :any)
-    %{state | intake: intake}
+    if length(numbers) == @many, do: report_soon(state), else: state
   end
 
   defp rest(%{resting: true} = state), do: state

@@ -2,15 +2,19 @@
 //!
 //! The BEAM takes no notice of a reference that leaves a node or comes to one. So a message that goes from node to node says which
 //! it contains, each with a number, and the process that takes such messages in (lib/mote/far/porter.ex) puts a [`FarKey`] in
-//! place of what holds the actor at home. When the far key ends, nothing here has the reference any more.
+//! place of what holds the actor at home. When the far key ends, nothing here has the reference any more, and its number is among
+//! those that the porter reports.
 //!
 //! Invariants:
 //! 1. A far key has the bytes of the key that it stands for: so two terms of one address are equal, wherever they came from.
+//! 2. A million keys may end at once: so each costs a number in a row, and only the first one that the porter has not taken yet a
+//!    message.
 use crate::held::handle::KEY_BYTES;
 use crate::held::question::FarQuestion;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
-use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
+use parking_lot::Mutex;
+use rustler::{Env, LocalPid, Resource, ResourceArc, Term};
 
 /// What it is that takes messages there, as its term says.
 #[derive(Clone, Copy)]
@@ -28,23 +32,75 @@ pub struct Far {
     pub question: Option<FarQuestion>,
 }
 
+/// The numbers of announcements of which nothing is left here, for a porter to report.
+pub struct Dropped {
+    porter: LocalPid,
+    /// None once the porter has ended.
+    numbers: Mutex<Option<Vec<u64>>>,
+}
+
+impl Dropped {
+    /// None, for that porter.
+    pub fn new(porter: LocalPid) -> Dropped {
+        Dropped {
+            porter,
+            numbers: Mutex::new(Some(Vec::new())),
+        }
+    }
+
+    fn add(&self, number: u64) {
+        let mut numbers = self.numbers.lock();
+        let Some(waiting) = numbers.as_mut() else {
+            return;
+        };
+        waiting.push(number);
+        let first = waiting.len() == 1;
+        drop(numbers);
+        if first && !self.wake() {
+            *self.numbers.lock() = None;
+        }
+    }
+
+    /// Whether the porter is there.
+    fn wake(&self) -> bool {
+        let message = OwnTerm::make(|env| Some(names::dropped().to_term(env)));
+        message.is_some_and(|message| message.send(&self.porter))
+    }
+
+    /// At most that many of them. If there were as many, there may be more, and no message comes for these.
+    pub fn take(&self, at_most: usize) -> Vec<u64> {
+        let mut numbers = self.numbers.lock();
+        let Some(waiting) = numbers.as_mut() else {
+            return Vec::new();
+        };
+        let taken = waiting.split_off(waiting.len().saturating_sub(at_most));
+        if waiting.is_empty() {
+            waiting.shrink_to_fit();
+        }
+        taken
+    }
+}
+
+#[rustler::resource_impl]
+impl Resource for Dropped {}
+
 /// The announcement of an address or a customer by another node, held by the key binary that is made of it.
 pub struct FarKey {
-    porter: LocalPid,
+    dropped: ResourceArc<Dropped>,
     number: u64,
     content: [u8; KEY_BYTES],
 }
 
 impl FarKey {
-    /// The key binary with those bytes; its end is told to `porter`.
+    /// The key binary with those bytes; its end is among what is `dropped`.
     pub fn key<'a>(
         env: Env<'a>,
         content: [u8; KEY_BYTES],
-        porter: LocalPid,
+        dropped: ResourceArc<Dropped>,
         number: u64,
     ) -> Term<'a> {
         let key = ResourceArc::new(FarKey {
-            porter,
+            dropped,
             number,
             content,
         });
@@ -57,9 +113,6 @@ impl Resource for FarKey {}
 
 impl Drop for FarKey {
     fn drop(&mut self) {
-        let dropped = OwnTerm::make(|env| Some((names::dropped(), self.number).encode(env)));
-        if let Some(message) = dropped {
-            message.send(&self.porter);
-        }
+        self.dropped.add(self.number);
     }
 }

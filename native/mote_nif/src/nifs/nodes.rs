@@ -1,12 +1,12 @@
 //! Messages to other nodes, and from them.
 use crate::codec::budget::NORMAL;
 use crate::codec::references::references;
-use crate::held::far::FarKey;
+use crate::held::far::{Dropped, FarKey};
 use crate::held::handle::{parse_key, Handle, KEY_BYTES};
 use crate::held::listed::Listed;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
-use rustler::{Atom, Binary, Encoder, Env, LocalPid, ResourceArc, Term};
+use rustler::{Atom, Binary, Encoder, Env, ResourceArc, Term};
 
 in_normal_and_dirty_form! {
     /// The addresses and customers in a term, or `:big`.
@@ -21,17 +21,33 @@ in_normal_and_dirty_form! {
     }
 }
 
-/// A key with the bytes of one of another node, or with zeros, that stands for the announcement of that number: when nobody has
-/// it any more, the process gets `{:mote_dropped, number}`.
+/// What the keys that are made for the calling process say of their end. It gets `:mote_dropped` when there is something to take.
 #[rustler::nif]
-fn far_key<'a>(env: Env<'a>, key: Term<'a>, porter: LocalPid, number: u64) -> Term<'a> {
+fn dropped_new<'a>(env: Env<'a>) -> Term<'a> {
+    ResourceArc::new(Dropped::new(env.pid())).encode(env)
+}
+
+/// At most that many numbers of keys that have ended. If there were as many, there may be more, and no message comes for these.
+#[rustler::nif]
+fn dropped_take(dropped: ResourceArc<Dropped>, at_most: usize) -> Vec<u64> {
+    dropped.take(at_most.min(NORMAL))
+}
+
+/// A key with the bytes of one of another node, or with zeros, that stands for the announcement of that number.
+#[rustler::nif]
+fn far_key<'a>(
+    env: Env<'a>,
+    key: Term<'a>,
+    dropped: ResourceArc<Dropped>,
+    number: u64,
+) -> Term<'a> {
     let mut content = [0; KEY_BYTES];
     if let Ok(bytes) = Binary::from_term(key) {
         if bytes.len() == KEY_BYTES {
             content.copy_from_slice(&bytes);
         }
     }
-    FarKey::key(env, content, porter, number)
+    FarKey::key(env, content, dropped, number)
 }
 
 /// A list of actors that another node has, empty.
