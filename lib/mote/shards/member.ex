@@ -64,8 +64,7 @@ defmodule Mote.Shards.Member do
   defp fronts(machine, %{shards: shards}, {node, _}, sponsor) do
     seed = Plain.seed(node)
 
-    behaviours =
-      for shard <- Tuple.to_list(shards), do: Front.front(shard, -1, seed, [{seed, nil}], :never, [])
+    behaviours = for shard <- Tuple.to_list(shards), do: Front.front(shard, -1, seed, [{seed, nil}], :never)
 
     opts = if sponsor, do: [sponsor: sponsor], else: []
     machine |> Mote.create_many(behaviours, opts) |> List.to_tuple()
