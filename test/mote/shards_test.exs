@@ -152,7 +152,8 @@ defmodule Mote.ShardsTest do
       fronts: {front},
       sponsor: nil,
       machine: machine,
-      members: members
+      members: members,
+      leaving: []
     }
   end
 
