@@ -6,7 +6,7 @@ defmodule Mote.Shards.View do
   # 2. What one says is asked for: each view has a round, and what was said in an earlier one does not count, though it was of the same
   #    members. For a member may have seen others meanwhile.
   # 3. A member answers when it knows the same members and has given away what is theirs.
-  # 4. Whoever leaves has no keys, but has to say that it has given them away, as everybody.
+  # 4. Whoever leaves has no keys, but has to say that it has given them away, as everybody; and it goes when everybody has said so to it.
   @moduledoc false
 
   alias Mote.Shards.Rule.Plain
