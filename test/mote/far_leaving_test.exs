@@ -97,6 +97,7 @@ defmodule Mote.FarLeavingTest do
     :ok = at(other, :hold_leaving, [name])
     :ok = at(one, :member, [name, :resume])
     for node <- [one, two], do: assert(eventually(fn -> at(node, :handed?, [name, elem(other, 1)]) end))
+    assert eventually(fn -> at(other, :told_of_worker?, [name]) end)
 
     :ok = at(other, :courier, [elem(two, 1), :suspend])
     assert at(other, :send_late, [front, key, 1..10, elem(two, 1)])

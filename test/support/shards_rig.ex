@@ -127,9 +127,14 @@ defmodule Mote.ShardsRig do
   def member(name, what), do: apply(:sys, what, [name])
 
   @doc "Whether the member, which is held, has been told of one that leaves."
-  def told_of_leaving?(name) do
+  def told_of_leaving?(name), do: Enum.any?(told(name), &match?({:mote_shards_leaving, _}, &1))
+
+  @doc "Whether the member, which is held, has been told by its worker that everything is given away."
+  def told_of_worker?(name), do: Enum.any?(told(name), &match?({:DOWN, _, _, _, {:handed, _, _}}, &1))
+
+  defp told(name) do
     {:messages, messages} = Process.info(Process.whereis(name), :messages)
-    Enum.any?(messages, &match?({:mote_shards_leaving, _}, &1))
+    messages
   end
 
   @doc "Whether the member has given away what is not its own, of members of which that node leaves."
