@@ -85,6 +85,18 @@ defmodule Mote.FarLeavingTest do
     assert at(one, :seen, [name, key]) == {:ok, Enum.to_list(0..10)}
   end
 
+  test "one that is killed while it leaves is not waited for", context do
+    %{one: one, two: two, other: {peer, _} = other, name: name} = context
+    start([one, two, other], name)
+    :ok = at(two, :courier, [elem(other, 1), :suspend])
+    leaving = leave(other, name)
+    sees_off(two, other, leaving)
+    Task.shutdown(leaving, :brutal_kill)
+    TwoNodes.kill(peer)
+    :ok = at(two, :courier, [elem(other, 1), :resume])
+    settled([one, two], name)
+  end
+
   test "what a node that leaves has passed on arrives", context do
     %{one: one, two: two, other: other, name: name} = context
     nodes = [one, two, other]

@@ -51,7 +51,7 @@ defmodule Mote.Shards.Handover do
       end)
 
     if enough?(plan) or is_map_key(figures, :later), do: exit(:enough)
-    see_off(plan, plan.leaving)
+    Enum.each(plan.leaving, &see_off(plan, &1))
     told(figures, plan)
   rescue
     # The machine has ended: its process says so in a moment.
@@ -98,30 +98,29 @@ defmodule Mote.Shards.Handover do
     :ok
   end
 
-  @doc """
-  Returns once everything has arrived there that processes of this node have sent to the fronts of these members, and that its own
-  fronts have passed on to them.
-
-  An actor of this machine asks, so the question is behind all that waits for the other node, whoever has sent it.
-  """
-  @spec see_off(map, [%{fronts: tuple}]) :: :ok
-  def see_off(plan, members) do
-    for %{fronts: fronts} <- members do
-      last = Mote.create(plan.machine, Library.fwd(elem(fronts, 0)))
-      Mote.ask!(last, {:same?, plan.view}, @patience)
-    end
-
-    :ok
-  end
-
   @doc "The last thing that a member does which leaves: sees off all that is still here, to those that stay."
   @spec leave(map) :: :ok
   def leave(plan) do
     tell_fronts(plan)
-    see_off(plan, for({_, member} <- plan.members, do: member))
+    for {_, member} <- plan.members, do: try_see_off(plan, member)
+    :ok
   rescue
-    # The machine has ended, or somebody to whom something was to go.
+    # The machine has ended.
     _ in Error -> :ok
+  end
+
+  # Whoever is gone gets nothing any more.
+  defp try_see_off(plan, member) do
+    see_off(plan, member)
+  rescue
+    _ in Error -> :ok
+  end
+
+  # Returns once everything has arrived there that processes of this node have sent to the fronts of a member, and that its own fronts
+  # have passed on to them. An actor of this machine asks, so the question is behind all that waits for the other node.
+  defp see_off(plan, %{fronts: fronts}) do
+    last = Mote.create(plan.machine, Library.fwd(elem(fronts, 0)))
+    Mote.ask!(last, {:same?, plan.view}, @patience)
   end
 
   defp front(plan, i) do
