@@ -33,12 +33,55 @@ defmodule Mote.Move do
     opts |> Keyword.get(:timeout, @timeout) |> Question.timeout!()
     SponsorOptions.option!(Keyword.delete(opts, :timeout), "move/3")
 
-    if Far.far?(address), do: elsewhere(address, machine, opts), else: apart(address, machine, opts)
+    moved = if Far.far?(address), do: elsewhere(address, machine, opts), else: apart(address, machine, opts)
+    with {:error, error} <- moved, do: {:error, named(error, machine)}
   end
 
   def move(other, _machine, _opts) do
     raise ArgumentError, "expected the address of an actor to move, got: #{inspect(other)}"
   end
+
+  # With the machine that the actor was to move to.
+  defp named(
+         %{reason: :unknown_sponsor, context: %{sponsor: sponsor, known: [first | _] = known}} = error,
+         to
+       ) do
+    %{
+      error
+      | message:
+          "#{label(to)} has no sponsor #{inspect(sponsor)}, only #{Enum.map_join(known, ", ", &inspect/1)}: move the actor to one of " <>
+            "them, as with sponsor: #{inspect(first)}, or add #{inspect(sponsor)} on that node with Mote.add_sponsor/3"
+    }
+  end
+
+  defp named(%{reason: :machine_down, context: %{machine: _}} = error, name) when is_atom(name) do
+    %{
+      error
+      | message:
+          "no machine of the name #{inspect(name)} is running on #{node()}: start it, or write {#{inspect(name)}, node} for that of " <>
+            "another node"
+    }
+  end
+
+  defp named(error, _machine), do: error
+
+  defp label({name, node}) when is_atom(name) and is_atom(node), do: "#{inspect(name)} on #{node}"
+  defp label(%Machine{pid: pid} = machine), do: "#{Machine.label(machine)} on #{node(pid)}"
+  defp label(pid) when is_pid(pid), do: "#{inspect(pid)} on #{node(pid)}"
+  defp label(machine), do: "#{inspect(machine)} on #{node()}"
+
+  @doc "Where an actor of this node has moved to; `nil` of one that is still there, and of anything else."
+  @spec place(term) :: Address.t() | nil
+  def place(%Address{} = address) do
+    with false <- Far.far?(address),
+         %{behaviour: %Behaviour{module: Ways, name: :onward, captures: {to}}} <- Mote.info(address),
+         do: to,
+         else: (_ -> nil)
+  rescue
+    Error -> nil
+  end
+
+  def place(_other), do: nil
 
   # Machines that are given by a name alone are those of this node.
   defp elsewhere(address, machine, opts) do

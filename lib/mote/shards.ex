@@ -52,8 +52,10 @@ defmodule Mote.Shards do
     * **A node comes.** The actors whose keys it takes over move there (`Mote.move/3`), one after the other, with their state and what waits
       for them. Messages for such a key wait on the new node until the old ones have given away what is not theirs any more. All
       other keys go on as before.
-    * **A node goes**, because its shards are stopped by their supervisor: its actors move to the others first. It has ten
-      seconds for that, if `:shutdown` of the child is not less. What cannot move is lost with the node.
+    * **A node goes**, because its shards are stopped by their supervisor: its actors move to the others first. Then it waits until
+      what the others have sent to it before they knew has come, and passes that on. It has ten seconds for all of it, if `:shutdown` of
+      the child is not less. What cannot move is lost with the node. A question that it has passed on may end with `:machine_down`,
+      although its message arrives.
     * **A node dies.** Its actors are gone with it, and so is what was on its way to them. The next message for such a key starts it
       afresh on another node. `[:mote, :shards, :down]` tells of it. It is the same if only its machine ends, or the process of its
       shards is killed.

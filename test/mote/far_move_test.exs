@@ -97,6 +97,24 @@ defmodule Mote.FarMoveTest do
       assert at(context.away, :ask, [keeping, {:keep, machine}]) == {:ok, :ok}
     end
 
+    # The error names the machine, on its node, and what can be done.
+    for peer <- [context.home, context.away] do
+      move = fn machine, opts -> :peer.call(peer, Mote, :move, [keeping, machine, opts]) end
+
+      assert {:error, %Error{reason: :unknown_sponsor} = error} =
+               move.({Away, context.away_node}, sponsor: :no)
+
+      assert error.message =~
+               "Away on #{context.away_node} has no sponsor :no, only :main, :other: move the actor to one"
+
+      assert {:error, %Error{reason: :machine_down} = error} = move.(Nobody, [])
+
+      assert error.message =~
+               "no machine of the name Nobody is running on #{:peer.call(peer, Kernel, :node, [])}: start it"
+
+      assert error.message =~ "write {Nobody, node} for that of another node"
+    end
+
     # Code that is on one node only.
     only = at(context.home, :create_of_new_module, [Home])
 
@@ -131,7 +149,12 @@ defmodule Mote.FarMoveTest do
     assert node(moved.machine) == gone_node
     assert error.message =~ "has moved to #{gone_node}"
 
-    # And so it is said whenever it is to move.
+    # And so it is said to whoever asks, and whenever it is to move.
+    assert {:error, %Error{reason: :broken_promise, context: %{moved: ^moved}} = error} =
+             at(context.home, :ask, [keeping, :count])
+
+    assert error.message =~ "has moved to #{gone_node}"
+
     for machine <- [Home, {Away, context.away_node}] do
       assert {:error, %Error{reason: :noconnection, context: %{moved: ^moved}}} =
                at(context.home, :move, [keeping, machine])

@@ -55,7 +55,7 @@ defmodule Mote.ShardsTest do
   test "where another node is gone before it has a key, this one knows where its actor is" do
     [here, there, third] = for _ <- 1..3, do: elem({:ok, _} = Mote.start_link(), 1)
     %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
-    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never, []))
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
     actor = Mote.create(here, Users.user(:key, [1]))
     Mote.ask!(front, {:shard, {:put, :key, actor}})
     other = %{node: :other, fronts: {Mote.create(third, Vanishing.front())}, machine: there}
@@ -71,10 +71,29 @@ defmodule Mote.ShardsTest do
     assert Mote.ask!(front, {:shard, :all}) == %{}
   end
 
+  # One turn for all of them would need more than the machine allows, and the key would wait forever.
+  test "however much waits until the members agree, it comes in order" do
+    {:ok, here} = Mote.start_link(fuel: 1_000)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
+    Mote.ask!(front, {:shard, {:put, :key, Mote.create(here, Mote.Library.fwd(self()))}})
+    send = fn view, n -> Mote.send(front, {view, Plain.hash(:key), [:key | n]}) end
+    for n <- 1..2_500, do: send.(-1, n)
+    asked = Mote.async(front, {-1, Plain.hash(:other), {:ask, :other, {:add, 1}}})
+    alone = plan(front, here, [{1, %{node: node(), fronts: {front}, machine: here}}])
+    # Nobody else is known, but it is not said yet that there is nobody.
+    Handover.tell_fronts(alone)
+    for n <- 2_501..5_000, do: send.(1, n)
+    Handover.tell_fronts(%{alone | view: 2, since: :settled})
+    send.(2, 5_001)
+    assert Mote.await(asked, 60_000) == 1
+    assert for(_ <- 1..5_001, do: receive(do: (n -> n))) == Enum.to_list(1..5_001)
+  end
+
   test "actors of a module that differs where they belong stay, and that is logged" do
     [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
     %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
-    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never, []))
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
     [{module, _}] = Code.compile_string(changing(1))
     for n <- 1..3, do: Mote.ask!(front, {:shard, {:put, n, Mote.create(here, module.changing(n))}})
     Mote.create(there, module.changing(0))
@@ -94,7 +113,7 @@ defmodule Mote.ShardsTest do
     sponsors = [main: [], io: [beam: true, max_concurrency: 1]]
     [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(sponsors: sponsors), 1)
     %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
-    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never, []))
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
     Mote.ask!(front, {:shard, {:put, :key, Mote.create(here, Vanishing.noting(0), sponsor: :io)}})
     other = %{node: :other, fronts: {Mote.create(there, Vanishing.taking())}, machine: there}
     plan = plan(front, here, [{2, other}])
@@ -133,7 +152,8 @@ defmodule Mote.ShardsTest do
       fronts: {front},
       sponsor: nil,
       machine: machine,
-      members: members
+      members: members,
+      leaving: []
     }
   end
 

@@ -295,4 +295,24 @@ defmodule Mote.ShardsViewTest do
     refute view.settled?
     assert {%{settled?: true}, [:settled]} = View.acked(view, b, id, 1)
   end
+
+  test "whoever leaves goes when the others have said that all is given away, and were told so" do
+    [a, b, c] = [{:a, 1}, {:b, 1}, {:c, 1}]
+    {view, _} = View.change(View.new(a), [a, b, c], [a, c])
+    %{id: id, round: round} = view
+    assert View.others_leaving(view) == [c]
+    {view, []} = View.asked(view, b, id, 4)
+    {view, [{:ack, ^b, ^id, 4}]} = View.handed(view, id)
+    {view, []} = View.acked(view, b, id, round)
+    {view, [:settled]} = View.acked(view, c, id, round)
+    # It may still be waited for.
+    refute View.agreed?(view)
+    {view, [{:ack, ^c, ^id, 5}]} = View.asked(view, c, id, 5)
+    assert View.agreed?(view)
+    # What was said of other members does not count.
+    {later, _} = View.change(view, [a, b], [a])
+    {later, []} = View.handed(later, later.id)
+    {later, [:settled]} = View.acked(later, b, later.id, later.round)
+    refute View.agreed?(later)
+  end
 end

@@ -3,7 +3,12 @@ defmodule Mote.ShardsRig do
   What tests of `Mote.Shards` do on each node.
   """
 
+  import Mote.Eventually
+
+  alias Mote.Directory.Place
+  alias Mote.Far.Gate
   alias Mote.Shards
+  alias Mote.Shards.Rule.Plain
 
   defmodule Users do
     @moduledoc "A user for each key, who keeps what comes."
@@ -103,6 +108,74 @@ defmodule Mote.ShardsRig do
   def move(name, key, node) do
     {:ok, moved} = Mote.move(Shards.whereis(name, key), {ShardsRig.Machine, node})
     node(moved.machine)
+  end
+
+  @doc "Has what this node is to send to another one wait, or go on (`:suspend`, `:resume`)."
+  def courier(node, what), do: apply(:sys, what, [Gate.courier(node)])
+
+  @doc "Whether the question that follows everything else waits there: whether all that was sent to a front of that node has arrived."
+  def sees_off?(node) do
+    Enum.any?(waiting(node), &match?({:send, _, _, _, {_customer, {:same?, _view}}}, &1))
+  end
+
+  defp waiting(node) do
+    {:messages, messages} = Process.info(Gate.courier(node), :messages)
+    for {:mote_put, entry, _bytes} <- messages, do: entry
+  end
+
+  @doc "Has what others say to the member of this node wait, or go on."
+  def member(name, what), do: apply(:sys, what, [name])
+
+  @doc "Whether the member, which is held, has been told of one that leaves."
+  def told_of_leaving?(name), do: Enum.any?(told(name), &match?({:mote_shards_leaving, _}, &1))
+
+  @doc "Whether the member, which is held, has been told by its worker that everything is given away."
+  def told_of_worker?(name), do: Enum.any?(told(name), &match?({:DOWN, _, _, _, {:handed, _, _}}, &1))
+
+  defp told(name) do
+    {:messages, messages} = Process.info(Process.whereis(name), :messages)
+    messages
+  end
+
+  @doc "Whether the member has given away what is not its own, of members of which that node leaves."
+  def handed?(name, leaving) do
+    view = :sys.get_state(name).view
+    view.handed? and List.keymember?(view.leaving, leaving, 0)
+  end
+
+  @doc "Holds the member, though it leaves, until `let_leave/0`."
+  def hold_leaving(name) do
+    caller = self()
+
+    spawn(fn ->
+      Process.register(self(), ShardsRig.Holder)
+      true = :erlang.suspend_process(Process.whereis(name))
+      send(caller, :held)
+
+      receive do
+        :enough -> :ok
+      end
+    end)
+
+    receive do
+      :held -> :ok
+    end
+  end
+
+  def let_leave, do: send(ShardsRig.Holder, :enough) && :ok
+
+  @doc "The front that has a key now."
+  def front(name, key) do
+    {_, members, _} = Shards.Member.routes(name)
+    {_, fronts} = Plain.owner(Plain.hash(key), members)
+    Place.Plain.shard(fronts, key)
+  end
+
+  @doc "Sends to a front of this node as one does who knows earlier members, until all of it waits for the node that it is passed on to."
+  def send_late(front, key, numbers, node) do
+    for n <- numbers, do: :ok = Mote.send(front, {-1, Plain.hash(key), [key | n]})
+    passed_on? = &match?({:send, _, _, _, {_, _, [^key | _]}}, &1)
+    eventually(fn -> Enum.count(waiting(node), passed_on?) == Enum.count(numbers) end)
   end
 
   @doc "Keeps the events of shards until they are asked for."

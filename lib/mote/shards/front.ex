@@ -9,41 +9,37 @@ defmodule Mote.Shards.Front do
   #     members  `{seed, front}`: the front of this number on each
   #     since    `:settled`, if all members have given away what is not theirs; otherwise the members of each view since
   #              then, or `:never` if there was none
-  #     waiting  what is kept, the newest first
   #
   # 1. All that is sent to the shard goes by way of its one front. So what is kept comes first, and what a request such as `:all`
   #    answers is later than everything before it.
   # 2. A front takes an actor in from another node only if that one knows the same members.
   # 3. What was sent by somebody who knows the same members is for this node: then the rule is not looked at.
+  # 4. Each message that is kept has a turn of its own when there are other members: so however much waits, no turn is longer than
+  #    the machine allows (`:fuel`).
   @moduledoc false
 
   use Mote.Behaviour
 
   alias Mote.Shards.Rule
 
-  defactor front(shard, view, me, members, since, waiting) do
+  defactor front(shard, view, me, members, since) do
     {from, hash, what} ->
       case place(from, hash, view, me, members, since) do
         :here -> send shard, what
-        :wait -> become waiting: [{hash, what} | waiting]
+        :wait -> stash()
         front -> send front, {view, hash, what}
       end
 
     {customer, {from, hash, what}} ->
       case place(from, hash, view, me, members, since) do
         :here -> send shard, {customer, what}
-        :wait -> become waiting: [{hash, {customer, what}} | waiting]
+        :wait -> stash()
         front -> send front, on_again(view, hash, customer, what)
       end
 
     {customer, {:view, view, members, since}} ->
-      kept =
-        for {hash, what} <- Enum.reverse(waiting), reduce: [] do
-          kept -> again(kept, shard, hash, what, view, me, members, since)
-        end
-
-      become front(shard, view, me, members, since, kept)
       send customer, :ok
+      look_again(shard, view, me, members, since)
 
     # An actor of another node that knows the same members. Otherwise it might be given away again, and nobody would wait for that.
     {customer, {:put, from, key, address}} ->
@@ -62,27 +58,8 @@ defmodule Mote.Shards.Front do
   # In the form in which it came. A message and a question differ in what they are wrapped in.
   defpure on_again(view, hash, customer, what), do: {customer, {view, hash, what}}
 
-  defeffect again(kept, shard, hash, what, view, me, members, since) do
-    case place(-1, hash, view, me, members, since) do
-      :here ->
-        send shard, what
-        kept
-
-      :wait ->
-        [{hash, what} | kept]
-
-      front ->
-        send front, wrapped(view, hash, what)
-        kept
-    end
-  end
-
-  defpure wrapped(view, hash, what) do
-    case what do
-      {customer, request} -> {customer, {view, hash, request}}
-      _ -> {view, hash, what}
-    end
-  end
+  # What a `defeffect` becomes counts as another behaviour, so what was kept is taken up.
+  defeffect look_again(shard, view, me, members, since), do: become(front(shard, view, me, members, since))
 
   @doc false
   defpure place(from, hash, view, me, members, since) do

@@ -7,12 +7,15 @@ defmodule Mote.Shards.Handover do
   #    members: so whoever is told by this node that it has given everything away finds it there, or is told by that one.
   # 3. Where an actor has moved, and the other member is gone before it has the key, this node's entry leads to the new place: so the
   #    next plan sees where it is, or that it is lost.
-  # 4. Where a key has an actor over there, that one stays, and this one goes: two nodes had not seen each other for a while.
+  # 4. This node says that it has given everything away only when all that it has sent to the fronts of whoever leaves is there, and one
+  #    that leaves goes only when all that it has passed on is there (`see_off/2`). So no message is on its way to or from a node that
+  #    has gone.
+  # 5. Where a key has an actor over there, that one stays, and this one goes: two nodes had not seen each other for a while.
   @moduledoc false
 
   require Logger
 
-  alias Mote.Error
+  alias Mote.{Error, Library}
   alias Mote.Shards.Rule.Plain
 
   # Milliseconds to wait for each answer of an actor of this node or another.
@@ -47,7 +50,9 @@ defmodule Mote.Shards.Handover do
         Map.merge(all, figures, fn _, a, b -> a + b end)
       end)
 
-    if enough?(plan) or is_map_key(figures, :later), do: exit(:enough), else: told(figures, plan)
+    if enough?(plan) or is_map_key(figures, :later), do: exit(:enough)
+    Enum.each(plan.leaving, &see_off(plan, &1))
+    told(figures, plan)
   rescue
     # The machine has ended: its process says so in a moment.
     _ in Error ->
@@ -91,6 +96,31 @@ defmodule Mote.Shards.Handover do
     end
 
     :ok
+  end
+
+  @doc "The last thing that a member does which leaves: sees off all that is still here, to those that stay."
+  @spec leave(map) :: :ok
+  def leave(plan) do
+    tell_fronts(plan)
+    for {_, member} <- plan.members, do: try_see_off(plan, member)
+    :ok
+  rescue
+    # The machine has ended.
+    _ in Error -> :ok
+  end
+
+  # Whoever is gone gets nothing any more.
+  defp try_see_off(plan, member) do
+    see_off(plan, member)
+  rescue
+    _ in Error -> :ok
+  end
+
+  # Returns once everything has arrived there that processes of this node have sent to the fronts of a member, and that its own fronts
+  # have passed on to them. An actor of this machine asks, so the question is behind all that waits for the other node.
+  defp see_off(plan, %{fronts: fronts}) do
+    last = Mote.create(plan.machine, Library.fwd(elem(fronts, 0)))
+    Mote.ask!(last, {:same?, plan.view}, @patience)
   end
 
   defp front(plan, i) do

@@ -19,6 +19,9 @@ defmodule Mote.Shards.Member do
   # Milliseconds for which a member that leaves waits for the others.
   @farewell 10_000
 
+  # What it still hears of others then.
+  @heard_last [:mote_shards_hello, :mote_shards_leaving, :mote_shards_ask, :mote_shards_ack, :DOWN]
+
   @scope Mote.Shards
 
   @spec start_link(keyword) :: GenServer.on_start()
@@ -64,8 +67,7 @@ defmodule Mote.Shards.Member do
   defp fronts(machine, %{shards: shards}, {node, _}, sponsor) do
     seed = Plain.seed(node)
 
-    behaviours =
-      for shard <- Tuple.to_list(shards), do: Front.front(shard, -1, seed, [{seed, nil}], :never, [])
+    behaviours = for shard <- Tuple.to_list(shards), do: Front.front(shard, -1, seed, [{seed, nil}], :never)
 
     opts = if sponsor, do: [sponsor: sponsor], else: []
     machine |> Mote.create_many(behaviours, opts) |> List.to_tuple()
@@ -86,9 +88,8 @@ defmodule Mote.Shards.Member do
       end)
 
     Process.send_after(self(), :look, @look)
-    for pid <- there, do: send(pid, {:mote_shards_hello, self(), about(state), true})
+    state = hello(state, there)
     # The first one has nobody to wait for; others change with the first hello.
-    state = Enum.reduce(there, state, &watch(&2, &1))
     {:noreply, if(there == [], do: changed(state), else: state)}
   end
 
@@ -101,6 +102,12 @@ defmodule Mote.Shards.Member do
     end
   end
 
+  # Whoever is greeted may send here from then on, so it is one of the others before it has answered.
+  defp hello(state, pids) do
+    for pid <- pids, do: send(pid, {:mote_shards_hello, self(), about(state), true})
+    Enum.reduce(pids, state, &watch(&2, &1))
+  end
+
   defp about(%{machine: machine, fronts: fronts}), do: %{machine: machine.pid, fronts: fronts}
 
   # -- who is there --------------------------------------------------------------------------------------------
@@ -109,6 +116,7 @@ defmodule Mote.Shards.Member do
   def handle_info({:mote_shards_hello, pid, about, answer?}, state) when is_pid(pid) do
     state = watch(state, pid)
     if answer?, do: send(pid, {:mote_shards_hello, self(), about(state), false})
+    if self() in state.leaving, do: send(pid, {:mote_shards_leaving, self()})
 
     if tuple_size(about.fronts) == tuple_size(state.fronts) do
       {:noreply, state |> put_in([:others, pid, :about], about) |> changed()}
@@ -123,7 +131,7 @@ defmodule Mote.Shards.Member do
   end
 
   def handle_info({:mote_shards_leaving, pid}, state) when is_map_key(state.others, pid),
-    do: {:noreply, changed(%{state | leaving: [pid | state.leaving]})}
+    do: {:noreply, changed(%{state | leaving: Enum.uniq([pid | state.leaving])})}
 
   def handle_info({:mote_shards_ask, member, id, round}, state),
     do: {:noreply, step(state, View.asked(state.view, member, id, round))}
@@ -134,12 +142,14 @@ defmodule Mote.Shards.Member do
   def handle_info(:look, state) do
     Process.send_after(self(), :look, @look)
 
-    for pid <- :pg.get_members(@scope, state.name), pid != self(), not is_map_key(state.others, pid) do
-      send(pid, {:mote_shards_hello, self(), about(state), true})
-    end
+    there =
+      for pid <- :pg.get_members(@scope, state.name),
+          pid != self(),
+          not is_map_key(state.others, pid),
+          do: pid
 
-    effects(state, View.missing(state.view))
-    {:noreply, state}
+    state = hello(state, there)
+    {:noreply, effects(state, View.missing(state.view))}
   end
 
   def handle_info({:DOWN, down, :process, _, _}, %{down: down} = state),
@@ -259,7 +269,8 @@ defmodule Mote.Shards.Member do
       members:
         for {seed, {node, pid}} <- View.owners(state.view) do
           {seed, %{node: node, fronts: fronts_of(state, pid), machine: machine_of(state, pid)}}
-        end
+        end,
+      leaving: for({_, pid} <- View.others_leaving(state.view), do: %{fronts: fronts_of(state, pid)})
     }
   end
 
@@ -285,55 +296,50 @@ defmodule Mote.Shards.Member do
 
   # -- leaving -------------------------------------------------------------------------------------------------
 
-  # All others know that it leaves, and then that it has given everything away.
+  # All others know that it leaves, and then that it has given everything away; and it knows the same of them. Then nobody sends
+  # anything here any more, and all that was sent has come: what is left is to see off what was passed on.
   @impl GenServer
   def terminate(_reason, %{name: name} = state) do
-    :pg.leave(@scope, name, self())
-
     if map_size(state.others) > length(state.leaving) and Process.alive?(state.machine.pid) do
       for {pid, _} <- state.others, do: send(pid, {:mote_shards_leaving, self()})
       state = changed(%{state | leaving: [self() | state.leaving]})
-      farewell(state, map_size(state.others), System.monotonic_time(:millisecond) + @farewell)
+      farewell(state, now() + @farewell)
     end
 
     :persistent_term.erase({Mote.Shards, name})
   end
 
-  defp farewell(_state, 0, _until), do: :ok
-
-  defp farewell(state, left, until) do
-    receive do
-      {:mote_shards_ask, member, id, round} ->
-        answered(state, View.asked(state.view, member, id, round), left, until)
-
-      {:DOWN, ref, :process, _, {:handed, id, figures}}
-      when ref == elem(state.worker, 1) and id == state.view.id ->
-        tell(state, :handed, figures, %{node: node()})
-        answered(%{state | worker: nil}, View.handed(state.view, id), left, until)
-
-      {:DOWN, ref, :process, _, _} when ref == elem(state.worker, 1) ->
-        farewell(hand_over(%{state | worker: nil}), left, until)
-
-      {:mote_shards_leaving, pid} when is_map_key(state.others, pid) ->
-        further(changed(%{state | leaving: [pid | state.leaving]}), left, until)
-
-      {:DOWN, ref, :process, _, _} when ref == state.down ->
-        :ok
-
-      {:DOWN, _, :process, pid, _} when is_map_key(state.others, pid) ->
-        others = Map.delete(state.others, pid)
-        further(changed(%{state | others: others, leaving: List.delete(state.leaving, pid)}), left - 1, until)
-    after
-      max(until - System.monotonic_time(:millisecond), 0) -> :ok
+  # Unless nobody is left to give anything to.
+  defp farewell(%{view: view} = state, until) do
+    cond do
+      now() >= until -> :ok
+      Enum.any?(state.others, fn {_, %{about: about}} -> about == nil end) -> listen(state, until)
+      View.owners(view) == [] -> :ok
+      View.agreed?(view) -> leave(state, until)
+      true -> listen(state, until)
     end
   end
 
-  # Unless nobody is left to give anything to.
-  defp further(state, left, until),
-    do: if(View.owners(state.view) == [], do: :ok, else: farewell(state, left, until))
-
-  defp answered(state, {_, effects} = stepped, left, until) do
-    state = step(state, stepped)
-    farewell(state, left - Enum.count(effects, &match?({:ack, _, _, _}, &1)), until)
+  defp listen(state, until) do
+    receive do
+      message when elem(message, 0) in @heard_last ->
+        with {:noreply, state} <- handle_info(message, state), do: farewell(state, until)
+    after
+      min(@look, max(until - now(), 0)) ->
+        state |> effects(View.missing(state.view)) |> farewell(until)
+    end
   end
+
+  defp leave(state, until) do
+    plan = plan(state)
+    {pid, ref} = spawn_monitor(fn -> Handover.leave(plan) end)
+
+    receive do
+      {:DOWN, ^ref, :process, _, _} -> :ok
+    after
+      max(until - now(), 0) -> Process.exit(pid, :kill)
+    end
+  end
+
+  defp now, do: System.monotonic_time(:millisecond)
 end

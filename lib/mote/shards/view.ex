@@ -6,7 +6,7 @@ defmodule Mote.Shards.View do
   # 2. What one says is asked for: each view has a round, and what was said in an earlier one does not count, though it was of the same
   #    members. For a member may have seen others meanwhile.
   # 3. A member answers when it knows the same members and has given away what is theirs.
-  # 4. Whoever leaves has no keys, but has to say that it has given them away, as everybody.
+  # 4. Whoever leaves has no keys, but has to say that it has given them away, as everybody; and it goes when everybody has said so to it.
   @moduledoc false
 
   alias Mote.Shards.Rule.Plain
@@ -86,6 +86,10 @@ defmodule Mote.Shards.View do
   def owners(view),
     do: for({node, _} = member <- view.members -- view.leaving, do: {Plain.seed(node), member})
 
+  @doc "Members other than this one that leave."
+  @spec others_leaving(t) :: [member]
+  def others_leaving(view), do: for(member <- view.leaving -- [view.me], member in view.members, do: member)
+
   @doc "This member has given away what is not its own by the members of that number."
   @spec handed(t, integer) :: {t, [effect]}
   def handed(%{id: id, handed?: false} = view, id) do
@@ -113,6 +117,13 @@ defmodule Mote.Shards.View do
     do: {%{view | settled?: true, since: :settled}, [:settled]}
 
   defp settle(view), do: {view, []}
+
+  @doc "Whether it has been said by all others, and to all of them, that everything was given away: whoever leaves may go then."
+  @spec agreed?(t) :: boolean
+  def agreed?(%{id: id} = view) do
+    told? = &match?({^id, _round}, view.asked[&1])
+    view.settled? and view.handed? and Enum.all?(view.members -- [view.me], told?)
+  end
 
   @doc "Those that have not answered yet, to be asked again: a question may have been lost."
   @spec missing(t) :: [effect]
