@@ -17,7 +17,7 @@ defmodule Mote.Error do
       called, as `{module, name}`;
     * `:broken_promise` - nothing is left that could answer. If another actor was given the customer and its
       turn was aborted, `context.behaviour` says whose turn, as `{module, name}`, and `context.reason` why; of
-      several, the last one. If the actor has moved, `context.moved` says where to (see `Mote.move/3`);
+      several, the last one;
     * `:answer_too_large` - there was an answer, but written out, with shared parts repeated, it is larger
       than the memory of the machine;
     * `:overloaded` - the sponsor is full (`:inbox`): the message was not accepted;
@@ -69,7 +69,7 @@ defmodule Mote.Error do
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
 
-  alias Mote.{Machine, Move, Native, Raised}
+  alias Mote.{Machine, Native, Raised}
 
   defexception [:reason, :message, context: %{}]
 
@@ -233,10 +233,13 @@ defmodule Mote.Error do
   end
 
   def from(:broken_promise, context) do
-    case Move.place(context[:address]) do
-      nil -> dropped(context)
-      to -> gone_with(to, context)
-    end
+    new(
+      :broken_promise,
+      "there will be no answer: everybody who had the customer has dropped it without answering. " <>
+        "An actor that has no clause for a message ignores it, and an aborted turn sends nothing: Mote.trace/2 shows both. " <>
+        "An answer for which the machine has no memory is thrown away: Mote.info/1 counts it in refused_no_memory",
+      context
+    )
   end
 
   def from({:broken_promise, module, behaviour, reason}, context) do
@@ -291,26 +294,6 @@ defmodule Mote.Error do
       :key_taken,
       "#{inspect(context[:directory])} has an actor for #{inspect(context[:key])} already: see Mote.Directory.delete/3",
       context
-    )
-  end
-
-  defp dropped(context) do
-    new(
-      :broken_promise,
-      "there will be no answer: everybody who had the customer has dropped it without answering. " <>
-        "An actor that has no clause for a message ignores it, and an aborted turn sends nothing: Mote.trace/2 shows both. " <>
-        "An answer for which the machine has no memory is thrown away: Mote.info/1 counts it in refused_no_memory",
-      context
-    )
-  end
-
-  # The node that has forwarded the question knows no more than that there is no answer.
-  defp gone_with(to, context) do
-    new(
-      :broken_promise,
-      "there will be no answer: the actor has moved to #{node(to.machine)}, and there it has dropped the customer without answering, " <>
-        "or is gone with its machine or that node. Mote.keep/1 of context.moved says which. Create the actor again if it is gone",
-      context |> Map.new() |> Map.put(:moved, to)
     )
   end
 

@@ -70,19 +70,6 @@ defmodule Mote.Move do
   defp label(pid) when is_pid(pid), do: "#{inspect(pid)} on #{node(pid)}"
   defp label(machine), do: "#{inspect(machine)} on #{node()}"
 
-  @doc "Where an actor of this node has moved to; `nil` of one that is still there, and of anything else."
-  @spec place(term) :: Address.t() | nil
-  def place(%Address{} = address) do
-    with false <- Far.far?(address),
-         %{behaviour: %Behaviour{module: Ways, name: :onward, captures: {to}}} <- Mote.info(address),
-         do: to,
-         else: (_ -> nil)
-  rescue
-    Error -> nil
-  end
-
-  def place(_other), do: nil
-
   # Machines that are given by a name alone are those of this node.
   defp elsewhere(address, machine, opts) do
     machine =
