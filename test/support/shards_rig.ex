@@ -115,13 +115,19 @@ defmodule Mote.ShardsRig do
 
   @doc "Whether the question that follows everything else waits there: whether all that was sent to a front of that node has arrived."
   def sees_off?(node) do
-    Enum.any?(waiting(node), &match?({:send, _, _, _, {_customer, {:same?, _view}}}, &1))
+    Enum.any?(waiting(node), &match?({_customer, {:same?, _view}}, &1))
   end
 
+  # Messages to actors.
   defp waiting(node) do
     {:messages, messages} = Process.info(Gate.courier(node), :messages)
-    for {:mote_put, entry, _bytes} <- messages, do: entry
+
+    for {:mote_put, entries} <- messages, {entry, _bytes} <- entries, message <- of(entry), do: message
   end
+
+  defp of({:send, _machine, _key, _sponsor, message}), do: [message]
+  defp of({:many, _machine, _key, _sponsor, messages}), do: messages
+  defp of(_entry), do: []
 
   @doc "Has what others say to the member of this node wait, or go on."
   def member(name, what), do: apply(:sys, what, [name])
@@ -174,7 +180,7 @@ defmodule Mote.ShardsRig do
   @doc "Sends to a front of this node as one does who knows earlier members, until all of it waits for the node that it is passed on to."
   def send_late(front, key, numbers, node) do
     for n <- numbers, do: :ok = Mote.send(front, {-1, Plain.hash(key), [key | n]})
-    passed_on? = &match?({:send, _, _, _, {_, _, [^key | _]}}, &1)
+    passed_on? = &match?({_, _, [^key | _]}, &1)
     eventually(fn -> Enum.count(waiting(node), passed_on?) == Enum.count(numbers) end)
   end
 
