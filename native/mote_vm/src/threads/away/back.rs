@@ -1,0 +1,193 @@
+//! Turns that come back: what they have done is staged and committed, and what waited for their actors goes on (away.rs has
+//! the invariants).
+use crate::base::atom::Atom;
+use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnEnd};
+use crate::threads::route::header;
+use crate::threads::stand_in::is_little;
+use crate::threads::thread::watched::See;
+use crate::threads::thread::Dispatch;
+use crate::turns::interpreter::{Aborted, End};
+use crate::turns::queue::Event;
+use crate::values::actor::{Actor, BehaviourId};
+use crate::values::value::Value;
+
+impl Dispatch {
+    /// Whether the turn that begins when that one has ended is given little; also where none does.
+    pub(crate) fn is_followed_by_little(&self, ended: &TurnEnd) -> bool {
+        let away = self.away.as_ref();
+        let next = away.and_then(|away| away.behind(ended.number));
+        next.is_none_or(|event| is_little(self.given_to(event)))
+    }
+
+    /// Ends turns that were away and have ended, in their order, for as long as `may` says so of the next one.
+    pub(crate) fn end_turns(&mut self, may: impl Fn(&Dispatch, &TurnEnd) -> bool) {
+        while let Some(ended) = self.duties.ended.pop_front() {
+            if !may(self, &ended) {
+                return self.duties.ended.push_front(ended);
+            }
+            self.turn_ended(ended.number, ended.outcome);
+        }
+    }
+
+    /// A turn that was away has ended; its actor comes back.
+    pub(super) fn turn_ended(&mut self, number: u64, outcome: Outcome) {
+        let away = self.away.as_mut();
+        let Some(event) = away.and_then(|away| away.turns.remove(&number)) else {
+            // Invariant 2; or the sponsor is removed, and this is another thread.
+            return;
+        };
+        self.turn.queue.forgive();
+        let traces = self.context.machine.attention().traces();
+        match outcome {
+            Outcome::Here => self.watched_turn(event, &traces),
+            outcome => self.watched(event, &traces, |thread, see| {
+                thread.end_turn(event, outcome, see)
+            }),
+        };
+        let position = self.turn.queue.position();
+        self.turn.savepoint.queue = position;
+        self.come_back(event.target);
+        self.context.machine.quiescence().done(1);
+    }
+
+    /// What waits for an actor that is back goes on: the first turn goes away, the others stay in line; or all of it on its way to
+    /// where the actor is wanted.
+    fn come_back(&mut self, target: *const Actor) {
+        if self.is_paused() {
+            let line = self.away.as_mut().map(|away| away.take_line(target));
+            let line: Vec<Event> = line.unwrap_or_default().into();
+            self.turn.queue.prepend(&line);
+            return self.seeded.senders.precede(line.len());
+        }
+        while let Some(event) = self.away.as_mut().and_then(|away| away.next_for(target)) {
+            if self.go(event) {
+                return;
+            }
+        }
+    }
+
+    /// Does here what a turn has done while away, and commits it.
+    fn end_turn(&mut self, event: Event, outcome: Outcome, see: See<'_>) -> u64 {
+        let program = self.turn.around.program.clone();
+        let behaviour = program.behaviour(header(&event).behaviour());
+        self.turn.begin(event);
+        self.running = Some((behaviour, event.message));
+        let end = match outcome {
+            Outcome::Done(effects) => match self.stage(event, effects) {
+                Some(()) => Ok(End::Done),
+                None => Err(Aborted(Value::atom(Atom::NO_MEMORY))),
+            },
+            Outcome::Ignored | Outcome::Here => Ok(End::Ignored),
+            Outcome::Aborted(reason) => {
+                let reason = reason.unpack(&mut self.turn.heap, &mut Vec::new());
+                let lacks = reason.is_none();
+                Err(Aborted(if lacks {
+                    Value::atom(Atom::NO_MEMORY)
+                } else {
+                    reason
+                }))
+            }
+        };
+        let interpreted = self.turn.counts.interpreted;
+        let units = self.conclude(behaviour, event, end, interpreted, see);
+        self.running = None;
+        units + self.turn.tidy_up()
+    }
+
+    /// Stages effects; none when the memory is exhausted.
+    fn stage(&mut self, event: Event, effects: Effects) -> Option<()> {
+        let Effects { steps, values } = effects;
+        let Some(values) = values else {
+            return Some(());
+        };
+        let made = self.make(&steps)?;
+        let heap = &mut self.turn.heap;
+        let values = values.unpack_with(&made, heap, &mut Vec::new());
+        // If there was no memory, this is not a value, and must not be looked into.
+        let values = Some(values).filter(|values| !values.is_none())?;
+        let mut values = values.as_tuple()?.iter().copied();
+        let mut made = made.into_iter();
+        let mut next = || values.next().unwrap_or(Value::UNDEFINED);
+        for step in steps {
+            match step {
+                Effect::Create(behaviour, _, n) => {
+                    let state = self.turn.heap.captures(n, |_| next())?;
+                    let actor = made.next()?.address_pointer();
+                    let id = behaviour.map_or(BehaviourId::SINK, |behaviour| behaviour.id);
+                    // SAFETY: made above, and nobody knows it yet.
+                    unsafe { (*actor).set(id, state) };
+                }
+                Effect::Send => self.turn.send(next(), next()),
+                Effect::Sendx => self.turn.sendx(next(), next(), next()),
+                Effect::SendAfter(None) => {
+                    let _ = (next(), next(), made.next());
+                    self.turn
+                        .send_after(Value::UNDEFINED, Value::NIL, Value::NIL);
+                }
+                Effect::SendAfter(Some(ms)) => self.turn.arm(made.next()?, ms, next(), next()),
+                Effect::CancelTimer => {
+                    self.turn.cancel_timer(next());
+                }
+                Effect::Unstash => self
+                    .turn
+                    .at_commit
+                    .stash
+                    .put(next(), &mut self.turn.unusual),
+                Effect::Become(behaviour, n) => {
+                    let state = self.turn.heap.captures(n, |_| next())?;
+                    let id = behaviour.map_or(BehaviourId::SINK, |behaviour| behaviour.id);
+                    self.turn.see_place(id, header(&event).pinned());
+                    self.turn.become_next(id, state);
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What a turn has made, still without contents, so that everything can refer to it.
+    fn make(&mut self, steps: &[Effect]) -> Option<Vec<Value>> {
+        let here = Value::atom(self.context.sponsor.name);
+        let mut made = Vec::new();
+        for step in steps {
+            let turn = &mut self.turn;
+            made.push(match step {
+                Effect::Create(behaviour, sponsor, _) => {
+                    let id = behaviour.as_ref().map_or(BehaviourId::SINK, |b| b.id);
+                    let away_only = turn.around.program.behaviour(id).away_only;
+                    let sponsor = sponsor.map(Value::atom);
+                    match sponsor.or(away_only.then_some(here)) {
+                        Some(sponsor) => turn.create_on(id, sponsor, Value::NONE),
+                        None => turn.create(id, Value::NONE),
+                    }
+                }
+                Effect::SendAfter(Some(_)) => turn.timer(),
+                Effect::SendAfter(None) => Value::UNDEFINED,
+                _ => continue,
+            });
+        }
+        let lacks = made.iter().any(|value| value.is_none());
+        (!lacks).then_some(made)
+    }
+
+    /// The sponsor is removed: what is away will not be heard any more, and all of it is queued again.
+    pub(crate) fn call_off(&mut self) {
+        let Some(mut away) = self.away.take() else {
+            return;
+        };
+        self.context
+            .machine
+            .embedder()
+            .call_off(self.context.sponsor.name);
+        let count = away.turns.len();
+        let mut numbers: Vec<u64> = away.turns.keys().copied().collect();
+        numbers.sort_unstable();
+        let mut events = Vec::new();
+        for number in numbers {
+            let event = away.turns[&number];
+            events.push(event);
+            events.extend(away.take_line(event.target));
+        }
+        self.turn.queue.prepend(&events);
+        self.context.machine.quiescence().done(count);
+    }
+}
