@@ -37,9 +37,6 @@ const RUSH: usize = 16;
 
 const RUSH_TIME: Duration = Duration::from_micros(50);
 
-/// Messages that are written while others wait: a microsecond or two.
-const MESSAGES_AT_ONCE: usize = 64;
-
 /// Messages that the postman sends in one call: a tenth of a millisecond or two.
 pub const ROUND: usize = 1_000;
 
@@ -123,9 +120,9 @@ fn tell_after(
         return post(pid, build);
     };
     if let Some(term) = OwnTerm::make(|env| Some(build(env, &mut Decoder::default()))) {
-        let mut entrance = mail.entrance.lock();
-        entrance.bag.letters.add(term);
-        mail.put(machine, pid, 1, entrance);
+        let mut incoming = mail.incoming.lock();
+        incoming.entrance.bag.letters.add(term);
+        mail.put(machine, pid, 1, incoming);
     }
     true
 }
@@ -156,7 +153,7 @@ impl Mail {
     /// Whether messages for that process wait.
     fn is_waited_for_by(&self, pid: &LocalPid) -> bool {
         // Acquire: a thread that finds none waiting sends after the postman has sent (`deliver`).
-        self.waiting.load(Ordering::Acquire) > 0 && self.entrance.lock().receivers.contains_key(pid)
+        self.waiting.load(Ordering::Acquire) > 0 && self.incoming.lock().receivers.contains_key(pid)
     }
 
     /// Whether that many messages for that process are to wait.
@@ -174,16 +171,9 @@ impl Mail {
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         while messages.len() > 0 {
-            let (mut count, mut declined) = (0, None);
-            let mut entrance = self.entrance.lock();
-            for message in messages.by_ref().take(MESSAGES_AT_ONCE) {
-                if !entrance.bag.letters.write(message) {
-                    declined = Some(message);
-                    break;
-                }
-                count += 1;
-            }
-            self.put(machine, pid, count, entrance);
+            let mut incoming = self.incoming.lock();
+            let (count, declined) = incoming.entrance.write(&mut messages);
+            self.put(machine, pid, count, incoming);
             told(Delivery::Done, count as u64);
             // Without the lock: it needs an environment.
             if let Some(message) = declined {
@@ -201,7 +191,7 @@ impl Mail {
         machine: &dyn Carrier,
         pid: &LocalPid,
         count: usize,
-        mut entrance: MutexGuard<'_, Incoming>,
+        mut incoming: MutexGuard<'_, Incoming>,
     ) {
         if count == 0 {
             return;
@@ -209,15 +199,11 @@ impl Mail {
         machine.leaving(count);
         // Relaxed: the thread itself sees it, and others do not mind.
         self.waiting.fetch_add(count, Ordering::Relaxed);
-        match entrance.bag.rows.back_mut() {
-            Some((last, row)) if last == pid => *row += count,
-            _ => {
-                entrance.bag.rows.push_back((*pid, count));
-                *entrance.receivers.entry(*pid).or_default() += 1;
-            }
+        let (new, wake) = incoming.entrance.count(count, |last| last == pid, || *pid);
+        if new {
+            *incoming.receivers.entry(*pid).or_default() += 1;
         }
-        let wake = !std::mem::replace(&mut entrance.told, true);
-        drop(entrance);
+        drop(incoming);
         if let Some(postman) = self.postman.get().filter(|_| wake) {
             post(postman, |env, _| names::mail().to_term(env));
         }
@@ -226,10 +212,7 @@ impl Mail {
     /// Takes what has been left; whether there was anything.
     fn refill(&self, taken: &mut Bag<LocalPid>) -> bool {
         taken.letters.clear();
-        let mut entrance = self.entrance.lock();
-        std::mem::swap(&mut entrance.bag, taken);
-        entrance.told = !taken.rows.is_empty();
-        entrance.told
+        self.incoming.lock().entrance.refill(taken)
     }
 
     /// Sends at most that many messages, in a NIF. Returns whether there may be more.
@@ -257,16 +240,16 @@ impl Mail {
             taken.rows.pop_front();
             done.push(pid);
         };
-        let mut entrance = self.entrance.lock();
+        let mut incoming = self.incoming.lock();
         for pid in done {
-            if let Some(rows) = entrance.receivers.get_mut(&pid) {
+            if let Some(rows) = incoming.receivers.get_mut(&pid) {
                 *rows -= 1;
                 if *rows == 0 {
-                    entrance.receivers.remove(&pid);
+                    incoming.receivers.remove(&pid);
                 }
             }
         }
-        drop(entrance);
+        drop(incoming);
         // Release: what was sent, was sent before (`is_waited_for_by`).
         self.waiting.fetch_sub(count, Ordering::Release);
         machine.have_left(count, undelivered);

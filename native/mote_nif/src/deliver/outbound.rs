@@ -12,7 +12,7 @@
 use crate::codec::decode::Decoder;
 use crate::deliver::mail::{next_letter, of, Letter};
 use crate::deliver::message::post;
-use crate::held::mailbox::{Bag, Departures, Mail, Outbound};
+use crate::held::mailbox::{Bag, Entrance, Mail, Outbound};
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use crate::term::send::send_in;
@@ -22,9 +22,6 @@ use mote_vm::Term as VmTerm;
 use parking_lot::MutexGuard;
 use rustler::{Encoder, Env, Term};
 use std::sync::atomic::Ordering;
-
-/// Messages that are written while others wait: a microsecond or two.
-const MESSAGES_AT_ONCE: usize = 64;
 
 /// Leaves messages of one turn for a target of another node, of which nothing is known; what became of how many goes to `told`.
 pub fn leave<'m>(
@@ -37,15 +34,8 @@ pub fn leave<'m>(
         return told(Delivery::Dead, messages.len() as u64);
     };
     while messages.len() > 0 {
-        let (mut count, mut declined) = (0, None);
         let mut entrance = mail.outbound.entrance.lock();
-        for message in messages.by_ref().take(MESSAGES_AT_ONCE) {
-            if !entrance.bag.letters.write(message) {
-                declined = Some(message);
-                break;
-            }
-            count += 1;
-        }
+        let (mut count, declined) = entrance.write(&mut messages);
         mail.put_outbound(machine, target, count, entrance);
         // Without the lock: it needs an environment.
         let copied = declined.and_then(|message| {
@@ -68,7 +58,7 @@ impl Mail {
         machine: &dyn Carrier,
         target: &OwnTerm,
         count: usize,
-        mut entrance: MutexGuard<'_, Departures>,
+        mut entrance: MutexGuard<'_, Entrance<OwnTerm>>,
     ) {
         if count == 0 {
             return;
@@ -76,11 +66,7 @@ impl Mail {
         machine.leaving(count);
         // Relaxed: a figure for people.
         self.outbound.waiting.fetch_add(count, Ordering::Relaxed);
-        match entrance.bag.rows.back_mut() {
-            Some((last, row)) if last.is(target) => *row += count,
-            _ => entrance.bag.rows.push_back((target.clone(), count)),
-        }
-        let wake = !std::mem::replace(&mut entrance.told, true);
+        let (_, wake) = entrance.count(count, |last| last.is(target), || target.clone());
         drop(entrance);
         if let Some(postman) = self.postman.get().filter(|_| wake) {
             post(postman, |env, _| names::abroad().to_term(env));
@@ -92,10 +78,7 @@ impl Outbound {
     /// Takes what has been left; whether there was anything.
     fn refill(&self, taken: &mut Bag<OwnTerm>) -> bool {
         taken.letters.clear();
-        let mut entrance = self.entrance.lock();
-        std::mem::swap(&mut entrance.bag, taken);
-        entrance.told = !taken.rows.is_empty();
-        entrance.told
+        self.entrance.lock().refill(taken)
     }
 
     /// Takes at most that many messages, in a NIF: a list of `{target, messages}`, and whether there may be more.

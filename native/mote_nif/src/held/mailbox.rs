@@ -1,6 +1,7 @@
 //! What a machine's postman has still to send, and for whom (deliver/mail.rs and deliver/outbound.rs have the invariants).
 use crate::term::own_term::OwnTerm;
 use mote_vm::boundary::outbox::Letters;
+use mote_vm::Term as VmTerm;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustler::LocalPid;
@@ -23,12 +24,75 @@ impl<R> Default for Bag<R> {
     }
 }
 
+/// Messages that are written while others wait: a microsecond or two.
+const AT_ONCE: usize = 64;
+
+/// Where messages are left, and whether the postman knows.
+pub struct Entrance<R> {
+    pub bag: Bag<R>,
+    told: bool,
+}
+
+impl<R> Default for Entrance<R> {
+    fn default() -> Entrance<R> {
+        Entrance {
+            bag: Bag::default(),
+            told: false,
+        }
+    }
+}
+
+impl<R> Entrance<R> {
+    /// Writes some messages: how many, and one that is not plain, at which it has stopped.
+    pub fn write<'m>(
+        &mut self,
+        messages: &mut impl Iterator<Item = VmTerm<'m>>,
+    ) -> (usize, Option<VmTerm<'m>>) {
+        let mut count = 0;
+        for message in messages.take(AT_ONCE) {
+            if !self.bag.letters.write(message) {
+                return (count, Some(message));
+            }
+            count += 1;
+        }
+        (count, None)
+    }
+
+    /// Counts what has just been written for a receiver: whether that is another one than before, and whether the postman is to be
+    /// woken.
+    pub fn count(
+        &mut self,
+        count: usize,
+        same: impl FnOnce(&R) -> bool,
+        receiver: impl FnOnce() -> R,
+    ) -> (bool, bool) {
+        let rows = &mut self.bag.rows;
+        let new = match rows.back_mut() {
+            Some((last, row)) if same(last) => {
+                *row += count;
+                false
+            }
+            _ => {
+                rows.push_back((receiver(), count));
+                true
+            }
+        };
+        (new, !std::mem::replace(&mut self.told, true))
+    }
+
+    /// Takes what has been left, for a bag that is empty; whether there was anything.
+    pub fn refill(&mut self, taken: &mut Bag<R>) -> bool {
+        std::mem::swap(&mut self.bag, taken);
+        self.told = !taken.rows.is_empty();
+        self.told
+    }
+}
+
 #[derive(Default)]
 pub struct Incoming {
-    pub bag: Bag<LocalPid>,
+    pub entrance: Entrance<LocalPid>,
     /// How many rows wait for each, those that the postman has taken included.
     pub receivers: FxHashMap<LocalPid, usize>,
-    pub told: bool,
 }
 
 /// One machine's outgoing mail: its postman, and what that has still to send.
@@ -37,7 +101,7 @@ pub struct Mail {
     pub postman: OnceLock<LocalPid>,
     /// How many messages wait.
     pub waiting: AtomicUsize,
-    pub entrance: Mutex<Incoming>,
+    pub incoming: Mutex<Incoming>,
     /// What the postman has taken.
     pub taken: Mutex<Bag<LocalPid>>,
     pub outbound: Outbound,
@@ -48,13 +112,7 @@ pub struct Mail {
 pub struct Outbound {
     /// How many messages wait.
     pub waiting: AtomicUsize,
-    pub entrance: Mutex<Departures>,
+    pub entrance: Mutex<Entrance<OwnTerm>>,
     /// What the postman has taken.
     pub taken: Mutex<Bag<OwnTerm>>,
-}
-
-#[derive(Default)]
-pub struct Departures {
-    pub bag: Bag<OwnTerm>,
-    pub told: bool,
 }
