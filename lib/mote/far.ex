@@ -24,14 +24,11 @@ defmodule Mote.Far do
     go(address, entry, Entry.bytes(message), on_full, timeout)
   end
 
-  @doc "Sends many, which are accepted together."
-  @spec send_many(Address.t(), atom, [term], :error | :wait | nil, timeout) :: :ok | {:error, Error.t()}
-  def send_many(_address, _sponsor, [], _on_full, _timeout), do: :ok
-
-  def send_many(%Address{machine: machine, key: key} = address, sponsor, messages, on_full, timeout) do
-    entry = {:many, machine, key, sponsor, messages}
-    go(address, entry, Entry.bytes(messages), on_full, timeout)
-  end
+  @doc "Sends a part of many (`Mote.Far.Entry.parts/1`), whose messages are accepted together."
+  @spec send_many(Address.t(), atom, {[term], pos_integer}, :error | :wait | nil, timeout) ::
+          :ok | {:error, Error.t()}
+  def send_many(%Address{machine: machine, key: key} = address, sponsor, {messages, bytes}, on_full, timeout),
+    do: go(address, {:many, machine, key, sponsor, messages}, bytes, on_full, timeout)
 
   defp go(address, entry, bytes, on_full, timeout) do
     node = node(address.machine)
@@ -111,11 +108,14 @@ defmodule Mote.Far do
   defp entries({%Customer{} = customer, answers}),
     do: for(answer <- answers, do: {{:answer, customer, answer}, Entry.bytes(answer)})
 
-  defp entries({%Address{machine: machine, key: key, sponsor: sponsor}, [message]}),
-    do: [{{:send, machine, key, sponsor, message}, Entry.bytes(message)}]
-
-  defp entries({%Address{machine: machine, key: key, sponsor: sponsor}, messages}),
-    do: [{{:many, machine, key, sponsor, messages}, Entry.bytes(messages)}]
+  defp entries({%Address{machine: machine, key: key, sponsor: sponsor}, messages}) do
+    for {some, bytes} <- Entry.parts(messages) do
+      case some do
+        [message] -> {{:send, machine, key, sponsor, message}, bytes}
+        _ -> {{:many, machine, key, sponsor, some}, bytes}
+      end
+    end
+  end
 
   @doc "Answers a customer of another node; `:unknown` if it is none."
   @spec answer(Customer.t(), term) :: :ok | :unknown
@@ -217,15 +217,35 @@ defmodule Mote.Far do
   """
   @spec put(node, [{Entry.t(), non_neg_integer}], :refuse | :lose | :any) :: :ok | :full
   def put(node, entries, when_full) do
-    with {courier, counts, bound} <- courier(node) do
-      if when_full == :any or Table.get(counts, :waiting) <= bound do
-        give(courier, counts, entries)
-      else
-        full(when_full, courier, counts, entries)
-      end
-    else
-      nil -> :ok
+    case courier(node) do
+      nil ->
+        :ok
+
+      {courier, counts, bound} ->
+        put(courier, counts, bound - Table.get(counts, :waiting), entries, when_full)
     end
+  end
+
+  defp put(courier, counts, _room, entries, :any), do: give(courier, counts, entries)
+
+  defp put(_courier, counts, room, _entries, :refuse) when room < 0 do
+    Table.add(counts, :refused, 1)
+    :full
+  end
+
+  defp put(courier, counts, _room, entries, :refuse), do: give(courier, counts, entries)
+
+  defp put(courier, counts, room, entries, :lose) do
+    {entries, lost, _room} = Enum.reduce(entries, {[], [], room}, &fit/2)
+    Table.add(counts, :lost, Entry.messages(lost))
+    give(courier, counts, Enum.reverse(entries))
+  end
+
+  # One more than there is room for, as of those that come one by one.
+  defp fit({entry, bytes} = weighed, {entries, lost, room}) do
+    if room >= 0 or match?({:answer, _, _}, entry),
+      do: {[weighed | entries], lost, room - Table.taken(1, bytes)},
+      else: {entries, [entry | lost], room}
   end
 
   @doc "Gives the answer to a question of a process of another node to the courier of that node; returns the courier, if there is one."
@@ -237,6 +257,8 @@ defmodule Mote.Far do
     end
   end
 
+  defp give(_courier, _counts, []), do: :ok
+
   defp give(courier, counts, entries) do
     Table.wait(counts, length(entries), bytes(entries, 0))
     Kernel.send(courier, {:mote_put, entries})
@@ -245,17 +267,6 @@ defmodule Mote.Far do
 
   defp bytes([], sum), do: sum
   defp bytes([{_entry, bytes} | entries], sum), do: bytes(entries, sum + bytes)
-
-  defp full(:refuse, _courier, counts, _entries) do
-    Table.add(counts, :refused, 1)
-    :full
-  end
-
-  defp full(:lose, courier, counts, entries) do
-    {answers, lost} = Enum.split_with(entries, &match?({{:answer, _, _}, _}, &1))
-    Table.add(counts, :lost, lost |> Enum.map(&elem(&1, 0)) |> Entry.messages())
-    give(courier, counts, answers)
-  end
 
   defp courier(node) do
     case Table.fetch(node) do
@@ -267,9 +278,10 @@ defmodule Mote.Far do
   # A node that has no name reaches no other.
   defp start(node) do
     with true <- Node.alive?(),
-         courier when courier != nil <- Gate.courier(node) do
-      {_, counts, bound} = Table.ensure(node)
-      {courier, counts, bound}
+         pid when pid != nil <- Gate.courier(node),
+         # It may have ended: then the counts are those of the next one.
+         {courier, _, _} = entry when courier != nil <- Table.ensure(node) do
+      entry
     else
       _ -> nil
     end

@@ -118,6 +118,7 @@ defmodule Mote.Native do
   def turn_aborted(_desk, _number, _reason, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def turn_aborted_big(_desk, _number, _reason, _kept), do: :erlang.nif_error(:nif_not_loaded)
 
+  def words_in(_term), do: :erlang.nif_error(:nif_not_loaded)
   def listed_new, do: :erlang.nif_error(:nif_not_loaded)
   def listed_add(_listed, _announced), do: :erlang.nif_error(:nif_not_loaded)
   def listed_add_big(_listed, _announced), do: :erlang.nif_error(:nif_not_loaded)

@@ -2,18 +2,49 @@ defmodule Mote.Far.Entry do
   # What is sent to another node: a parcel has entries, one for each thing that the porter there is to do.
   @moduledoc false
 
+  alias Mote.Native
+
   @typedoc "A tuple whose first element says what is to be done (lib/mote/far/porter.ex)."
   @type t :: tuple
 
   # What an entry takes in a parcel, besides what is in it: mostly the address.
   @own 128
 
+  # A term that takes this much written out may take a while to look through.
+  @long 8 * 1024
+
+  @parcel 64 * 1024
+
   @doc """
   About how many bytes an entry takes that brings a term: its words, and all that is in its binaries, which may be elsewhere. The
   external format alone will not do: a list of small integers is sixteen times as large in memory.
   """
   @spec bytes(term) :: pos_integer
-  def bytes(term), do: @own + 8 * :erts_debug.flat_size(term) + :erlang.external_size(term)
+  def bytes(term) do
+    written = :erlang.external_size(term)
+    # The quicker way holds up the scheduler until it is through.
+    words = if written < @long, do: :erts_debug.flat_size(term), else: Native.words_in(term)
+    @own + 8 * words + written
+  end
+
+  @doc """
+  Messages for one actor as they may leave, each some with their bytes: together, unless that would be more than a parcel.
+  """
+  @spec parts([term]) :: [{[term], pos_integer}]
+  def parts(messages) do
+    bytes = bytes(messages)
+
+    if bytes <= @parcel or match?([_], messages) do
+      [{messages, bytes}]
+    else
+      {some, others} = Enum.split(messages, div(length(messages), 2))
+      parts(some) ++ parts(others)
+    end
+  end
+
+  @doc "The bytes of a parcel: as many go fastest over a connection."
+  @spec parcel() :: pos_integer
+  def parcel, do: @parcel
 
   @doc "How many messages are in entries."
   @spec messages([t]) :: non_neg_integer

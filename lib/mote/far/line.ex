@@ -13,10 +13,9 @@ defmodule Mote.Far.Line do
   #    the report of their end might arrive there first, by way of a third node.
   @moduledoc false
 
-  alias Mote.Far.Luggage
+  alias Mote.Far.{Entry, Luggage}
 
-  # Parcels of this many bytes go fastest over a connection.
-  @parcel 64 * 1024
+  @parcel Entry.parcel()
   @window 8 * @parcel
 
   defstruct waiting: :queue.new(),

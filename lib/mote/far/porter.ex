@@ -130,14 +130,26 @@ defmodule Mote.Far.Porter do
 
   defp entry({:send, machine, key, sponsor, message}, state) do
     with word when word != :ok <- Native.send(machine, key, sponsor, message),
-         do: again(machine, key, sponsor, state, &Sending.send(&1, message, @patient))
+         {:error, _} <- patiently(machine, key, sponsor, &Sending.send(&1, message, @patient)),
+         do: undelivered(state, 1)
 
     state
   end
 
   defp entry({:many, machine, key, sponsor, messages}, state) do
-    again(machine, key, sponsor, state, &Batch.send_many(&1, messages, @patient))
-    state
+    case patiently(machine, key, sponsor, &Batch.send_many(&1, messages, @patient)) do
+      :ok ->
+        state
+
+      # One that is too large, or comes at a bad time, does not take the others with it.
+      {:error, %{reason: :no_memory, context: %{accepted: accepted}}} ->
+        undelivered(state, 1)
+        entry({:many, machine, key, sponsor, Enum.drop(messages, accepted + 1)}, state)
+
+      {:error, %{context: context}} ->
+        undelivered(state, length(messages) - Map.get(context, :accepted, 0))
+        state
+    end
   end
 
   defp entry({:answer, %Customer{ref: ref}, answer}, state) do
@@ -195,14 +207,14 @@ defmodule Mote.Far.Porter do
   end
 
   # With all that a process does that sends: it waits for room, and shares long binaries.
-  defp again(machine, key, sponsor, state, send) do
+  defp patiently(machine, key, sponsor, send) do
     sponsor = if sponsor in sponsors(machine), do: sponsor
-    with {:error, _} <- send.(%Address{machine: machine, key: key, sponsor: sponsor}), do: undelivered(state)
+    send.(%Address{machine: machine, key: key, sponsor: sponsor})
   rescue
-    Error -> undelivered(state)
+    error in Error -> {:error, error}
   end
 
-  defp undelivered(state), do: Table.add(state.counts, :undelivered, 1)
+  defp undelivered(state, count), do: Table.add(state.counts, :undelivered, count)
 
   # A sponsor that the machine does not have (any more): its first one stands in.
   defp sponsors(machine) do

@@ -77,9 +77,13 @@ defmodule Mote.Far.Table do
   @spec add(counts, atom, integer) :: :ok
   def add({totals, _waiting}, name, n), do: :counters.add(totals, index(name), n)
 
-  @doc "That many more messages wait, of that many bytes together; fewer if both are negative."
+  @doc "That many more entries wait, of that many bytes together; fewer if both are negative."
   @spec wait(counts, integer, integer) :: :ok
-  def wait({_totals, waiting}, messages, bytes), do: :counters.add(waiting, 1, bytes + messages * @entry)
+  def wait({_totals, waiting}, entries, bytes), do: :counters.add(waiting, 1, taken(entries, bytes))
+
+  @doc "What entries of that many bytes together count while they wait."
+  @spec taken(integer, integer) :: integer
+  def taken(entries, bytes), do: bytes + entries * @entry
 
   @spec set(counts, atom, integer) :: :ok
   def set({totals, _waiting}, name, n), do: :counters.put(totals, index(name), n)

@@ -4,6 +4,7 @@ defmodule Mote.Machine.Batch do
   @moduledoc false
 
   alias Mote.{Address, Error, Far, Native}
+  alias Mote.Far.Entry
   alias Mote.Machine.Sending
 
   @chunk 500
@@ -33,15 +34,18 @@ defmodule Mote.Machine.Batch do
     go(messages, 0, opts, native, one, address: address, sponsor: sponsor)
   end
 
-  # Some at a time: so what waits stays near its bound, however many there are.
-  defp far(address, sponsor, messages, on_full, timeout, accepted \\ 0) do
-    {some, rest} = Enum.split(messages, @chunk)
-
-    case Far.send_many(address, sponsor, some, on_full, timeout) do
-      :ok when rest == [] -> :ok
-      :ok -> far(address, sponsor, rest, on_full, timeout, accepted + @chunk)
-      {:error, error} -> {:error, accepted(error, accepted)}
-    end
+  # Some at a time: so what waits stays near its bound, however many there are, and however large.
+  defp far(address, sponsor, messages, on_full, timeout) do
+    messages
+    |> Stream.chunk_every(@chunk)
+    |> Stream.flat_map(&Entry.parts/1)
+    |> Enum.reduce_while({:ok, 0}, fn {some, _bytes} = part, {:ok, accepted} ->
+      case Far.send_many(address, sponsor, part, on_full, timeout) do
+        :ok -> {:cont, {:ok, accepted + length(some)}}
+        {:error, error} -> {:halt, {:error, accepted(error, accepted)}}
+      end
+    end)
+    |> then(&with {:ok, _} <- &1, do: :ok)
   end
 
   @doc "See `Mote.send_many/2`. `send` is `Mote.send/3`, for pairs that a batch cannot take."

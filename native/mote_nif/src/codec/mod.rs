@@ -7,3 +7,4 @@ pub mod letters;
 pub mod made;
 pub mod references;
 pub mod repack;
+pub mod words;

@@ -210,7 +210,7 @@ impl Mail {
     }
 
     /// Takes what has been left; whether there was anything.
-    fn refill(&self, taken: &mut Bag<LocalPid>) -> bool {
+    fn refill(&self, taken: &mut Bag<LocalPid, OwnTerm>) -> bool {
         taken.letters.clear();
         self.incoming.lock().entrance.refill(taken)
     }
@@ -265,27 +265,20 @@ fn send_letter(
     made: &mut Vec<ErlNifTerm>,
 ) -> bool {
     match next_letter(env, letters, made) {
-        Some(Letter::Whole(own)) => own.send(pid),
+        (Some(own), _) => own.send(pid),
         // SAFETY: the message belongs to the environment of the running NIF.
-        Some(Letter::Made(message)) => unsafe { send_as_nobody(pid, None, message) },
-        None => true,
+        (None, Some(message)) => unsafe { send_as_nobody(pid, None, message) },
+        // No letter is empty.
+        (None, None) => true,
     }
 }
 
-/// A letter that was read.
-pub enum Letter {
-    /// A term in an environment of its own.
-    Whole(OwnTerm),
-    /// A term of the environment that it was read with.
-    Made(ErlNifTerm),
-}
-
-/// The next letter; no letter is empty.
-pub fn next_letter(
+/// The next letter: as the embedder has copied it, or as a term that is made in `env`.
+pub fn next_letter<F: AsRef<OwnTerm>>(
     env: Env<'_>,
-    letters: &mut Letters<OwnTerm>,
+    letters: &mut Letters<F>,
     made: &mut Vec<ErlNifTerm>,
-) -> Option<Letter> {
+) -> (Option<F>, Option<ErlNifTerm>) {
     let mut whole = None;
     letters.read(|part| match part {
         // Nothing else is in a letter that has such a part.
@@ -295,8 +288,5 @@ pub fn next_letter(
             made.push(term);
         }
     });
-    match whole {
-        Some(own) => Some(Letter::Whole(own)),
-        None => made.pop().map(Letter::Made),
-    }
+    (whole, made.pop())
 }

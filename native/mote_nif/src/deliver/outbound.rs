@@ -4,24 +4,36 @@
 //! and the machine's postman takes it, many messages at a time, and passes it on (lib/mote/machine/postman.ex).
 //!
 //! Invariants:
-//! 1. The postman takes messages in the order in which they were left.
+//! 1. The postman passes messages on in the order in which they were left. What it takes comes before what it is sent; so once it was
+//!    sent something that was left, it takes nothing more until it has come to that.
 //! 2. No wake-up is lost: the postman clears `told` only when it finds nothing, under the lock.
 //! 3. Nothing is lost: what is left when the machine's threads have ended goes to the postman as messages, behind what it has
 //!    taken. It reads these before it ends.
-//! 4. A waiting message is outstanding for the machine until the postman has it.
-use crate::codec::decode::Decoder;
-use crate::deliver::mail::{next_letter, of, Letter};
+//! 4. A waiting message is outstanding for the machine until the postman has it, and charged to the machine's memory. Where that
+//!    is used up, messages are refused and counted, as at an outbox.
+use crate::codec::budget::{spent, NORMAL};
+use crate::deliver::mail::{next_letter, of};
 use crate::deliver::message::post;
-use crate::held::mailbox::{Bag, Entrance, Mail, Outbound};
+use crate::deliver::outbox::copy;
+use crate::held::mailbox::{Departures, Mail, Outbound, TakenOut};
+use crate::held::outbox::Copied;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use crate::term::send::send_in;
-use mote_vm::boundary::outbox::Letters;
+use mote_vm::boundary::outbox::Account;
 use mote_vm::values::foreign::{Carrier, Delivery};
 use mote_vm::Term as VmTerm;
 use parking_lot::MutexGuard;
-use rustler::{Encoder, Env, Term};
+use rustler::{Encoder, Env, LocalPid, Term};
 use std::sync::atomic::Ordering;
+
+/// Messages that the postman takes in one call, and of how many parts together: some tenths of a millisecond.
+const ROUND: usize = 1_000;
+
+const ROUND_PARTS: usize = 4 * NORMAL;
+
+/// Bytes of words that are charged at once.
+const SHEET: usize = 32 * 1024;
 
 /// Leaves messages of one turn for a target of another node, of which nothing is known; what became of how many goes to `told`.
 pub fn leave<'m>(
@@ -30,24 +42,44 @@ pub fn leave<'m>(
     mut messages: impl ExactSizeIterator<Item = VmTerm<'m>>,
     told: &mut dyn FnMut(Delivery, u64),
 ) {
-    let Some(mail) = of(machine).filter(|mail| mail.postman.get().is_some()) else {
+    let Some((mail, account)) =
+        of(machine).and_then(|mail| Some((mail, mail.outbound.account.get()?)))
+    else {
         return told(Delivery::Dead, messages.len() as u64);
     };
     while messages.len() > 0 {
-        let mut entrance = mail.outbound.entrance.lock();
-        let (mut count, declined) = entrance.write(&mut messages);
-        mail.put_outbound(machine, target, count, entrance);
-        // Without the lock: it needs an environment.
-        let copied = declined.and_then(|message| {
-            OwnTerm::make(|env| Some(Decoder::for_what_waits().term(env, machine, message)))
-        });
-        if let Some(copied) = copied {
-            let mut entrance = mail.outbound.entrance.lock();
-            entrance.bag.letters.add(copied);
-            mail.put_outbound(machine, target, 1, entrance);
-            count += 1;
+        let mut departures = mail.outbound.departures.lock();
+        if !departures.has_room(account) {
+            return told(Delivery::Full, messages.len() as u64);
         }
+        let (count, declined) = departures.entrance.write(&mut messages);
+        mail.put_outbound(machine, target, count, departures);
         told(Delivery::Done, count as u64);
+        // Without the lock: it needs an environment.
+        match declined.map(|message| copy(account, message, machine)) {
+            Some(Some(copied)) => {
+                let mut departures = mail.outbound.departures.lock();
+                departures.entrance.bag.letters.add(copied);
+                mail.put_outbound(machine, target, 1, departures);
+                told(Delivery::Done, 1);
+            }
+            Some(None) => told(Delivery::Full, 1),
+            None => {}
+        }
+    }
+}
+
+impl Departures {
+    /// Whether there is memory for some more words.
+    fn has_room(&mut self, account: &Account) -> bool {
+        let charged = self.charges.len() * SHEET;
+        if self.entrance.bag.letters.size() < charged {
+            return true;
+        }
+        let charge = account.charge(SHEET);
+        let room = charge.is_some();
+        self.charges.extend(charge);
+        room
     }
 }
 
@@ -58,7 +90,7 @@ impl Mail {
         machine: &dyn Carrier,
         target: &OwnTerm,
         count: usize,
-        mut entrance: MutexGuard<'_, Entrance<OwnTerm>>,
+        mut departures: MutexGuard<'_, Departures>,
     ) {
         if count == 0 {
             return;
@@ -66,78 +98,121 @@ impl Mail {
         machine.leaving(count);
         // Relaxed: a figure for people.
         self.outbound.waiting.fetch_add(count, Ordering::Relaxed);
-        let (_, wake) = entrance.count(count, |last| last.is(target), || target.clone());
-        drop(entrance);
+        let same = |last: &OwnTerm| last.is(target);
+        let (_, wake) = departures.entrance.count(count, same, || target.clone());
+        drop(departures);
         if let Some(postman) = self.postman.get().filter(|_| wake) {
             post(postman, |env, _| names::abroad().to_term(env));
         }
     }
 }
 
-impl Outbound {
-    /// Takes what has been left; whether there was anything.
-    fn refill(&self, taken: &mut Bag<OwnTerm>) -> bool {
-        taken.letters.clear();
-        self.entrance.lock().refill(taken)
-    }
+/// Some of what was left.
+pub struct Taken<'a> {
+    /// `{target, messages}` each.
+    rows: Vec<Term<'a>>,
+    /// What follows them: a large message, as the postman gets it in a message of its own, so that it is not copied.
+    large: Option<OwnTerm>,
+    more: bool,
+}
 
-    /// Takes at most that many messages, in a NIF: a list of `{target, messages}`, and whether there may be more.
-    pub fn take<'a>(
+impl Outbound {
+    /// What the postman takes, in a NIF of its own: rows, and whether there may be more. Something large is sent to it.
+    pub fn take_some<'a>(
         &self,
         env: Env<'a>,
         machine: &dyn Carrier,
-        at_most: usize,
-    ) -> (Vec<Term<'a>>, bool) {
+        postman: &LocalPid,
+    ) -> Term<'a> {
         let mut taken = self.taken.lock();
-        let (mut rows, mut count) = (Vec::new(), 0);
-        let more = loop {
-            let Some((target, row)) = taken.rows.front().cloned() else {
-                match self.refill(&mut taken) {
-                    true => continue,
-                    false => break false,
-                }
-            };
-            let now = row.min(at_most - count);
-            let messages = read(env, &mut taken.letters, now);
-            rows.push((target.to(env), messages).encode(env));
-            count += now;
-            if now < row {
-                taken.rows[0].1 -= now;
-                break true;
-            }
-            taken.rows.pop_front();
-        };
-        // Relaxed: a figure for people.
-        self.waiting.fetch_sub(count, Ordering::Relaxed);
-        machine.have_left(count, 0);
-        (rows, more)
+        if taken.is_handed_over {
+            return (Vec::<Term<'a>>::new(), false).encode(env);
+        }
+        let some = self.take(env, machine, &mut taken);
+        if let Some(large) = some.large {
+            large.send(postman);
+        }
+        (some.rows, some.more).encode(env)
     }
 
-    /// Sends the postman, as messages, what it has not taken, in a NIF.
-    pub fn hand_over(&self, env: Env<'_>, machine: &dyn Carrier, mail: &Mail, at_most: usize) {
-        let Some(postman) = mail.postman.get() else {
-            return;
-        };
+    /// Sends the postman, as messages, what it has not taken, in a NIF of another process.
+    pub fn hand_over(&self, env: Env<'_>, machine: &dyn Carrier, postman: &LocalPid) {
+        let mut taken = self.taken.lock();
+        // Invariant 1.
+        taken.is_handed_over = true;
         loop {
-            let (rows, more) = self.take(env, machine, at_most);
-            if !rows.is_empty() {
-                send_in(env, postman, (names::abroad(), rows).encode(env));
+            let some = self.take(env, machine, &mut taken);
+            if !some.rows.is_empty() {
+                send_in(env, postman, (names::abroad(), some.rows).encode(env));
             }
-            if !more {
+            if let Some(large) = some.large {
+                large.send(postman);
+            }
+            if !some.more {
                 break;
             }
         }
     }
+
+    /// Takes what has been left; whether there was anything.
+    fn refill(&self, taken: &mut TakenOut) -> bool {
+        taken.bag.letters.clear();
+        taken.charges.clear();
+        let mut departures = self.departures.lock();
+        std::mem::swap(&mut departures.charges, &mut taken.charges);
+        departures.entrance.refill(&mut taken.bag)
+    }
+
+    fn take<'a>(&self, env: Env<'a>, machine: &dyn Carrier, taken: &mut TakenOut) -> Taken<'a> {
+        let (mut rows, mut count, mut parts) = (Vec::new(), 0, 0);
+        let (mut made, mut large) = (Vec::new(), None);
+        let more = loop {
+            if count >= ROUND || parts >= ROUND_PARTS || large.is_some() {
+                break true;
+            }
+            let Some((target, row)) = taken.bag.rows.front_mut() else {
+                match self.refill(taken) {
+                    true => continue,
+                    false => break false,
+                }
+            };
+            let mut messages = Vec::new();
+            while *row > 0 && count < ROUND && parts < ROUND_PARTS && large.is_none() {
+                *row -= 1;
+                count += 1;
+                let words = taken.bag.letters.unread();
+                match next_letter(env, &mut taken.bag.letters, &mut made) {
+                    (Some(copied), _) if copied.is_large() => large = Some(alone(target, copied)),
+                    (Some(copied), _) => {
+                        parts += copied.nodes;
+                        messages.push(copied.term.to(env));
+                    }
+                    // SAFETY: made in `env` just now.
+                    (None, Some(term)) => messages.push(unsafe { Term::new(env, term) }),
+                    // No letter is empty.
+                    (None, None) => {}
+                }
+                parts += words - taken.bag.letters.unread();
+            }
+            if !messages.is_empty() {
+                rows.push((target.to(env), messages).encode(env));
+            }
+            if *row == 0 {
+                taken.bag.rows.pop_front();
+            }
+        };
+        spent(env, parts);
+        // Relaxed: a figure for people.
+        self.waiting.fetch_sub(count, Ordering::Relaxed);
+        machine.have_left(count, 0);
+        Taken { rows, large, more }
+    }
 }
 
-fn read<'a>(env: Env<'a>, letters: &mut Letters<OwnTerm>, count: usize) -> Vec<Term<'a>> {
-    let mut made = Vec::new();
-    (0..count)
-        .filter_map(|_| next_letter(env, letters, &mut made))
-        .map(|letter| match letter {
-            Letter::Whole(own) => own.to(env),
-            // SAFETY: made in `env` just now.
-            Letter::Made(term) => unsafe { Term::new(env, term) },
-        })
-        .collect()
+/// A row of one large message, as a message to the postman.
+fn alone(target: &OwnTerm, copied: Copied) -> OwnTerm {
+    copied.term.extended(|env, message| {
+        let row = (target.to(env), vec![message]).encode(env);
+        (names::abroad(), vec![row]).encode(env)
+    })
 }

@@ -1,5 +1,4 @@
 //! What actors put into outboxes: messages that a process takes in batches, after one wake-up.
-use crate::codec::budget::LARGE;
 use crate::codec::decode::Decoder;
 use crate::deliver::message::post;
 use crate::held::order::compare;
@@ -7,7 +6,7 @@ use crate::held::outbox::{Copied, Writable};
 use crate::held::structs;
 use crate::term::atoms::names;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT};
-use mote_vm::boundary::outbox::Posted;
+use mote_vm::boundary::outbox::{Account, Posted};
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, Messages};
 use mote_vm::Term as VmTerm;
 use rustler::Encoder;
@@ -25,24 +24,24 @@ impl Writable {
         });
     }
 
-    /// A copy of a message; `None` when there is no memory for it.
-    fn copy(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Option<Copied> {
-        let mut decoder = Decoder::for_what_waits();
-        let term = OwnTerm::make(|env| Some(decoder.term(env, machine, message)))?;
-        let charge = self.0.account.charge(ENVIRONMENT + decoder.size())?;
-        Some(Copied {
-            term,
-            _charge: charge,
-            large: decoder.nodes() > LARGE,
-        })
-    }
-
     /// The machine had no memory for that many letters.
     fn refused(&self, count: u64) {
         if let Some(machine) = self.0.machine.any() {
             machine.lacked_memory(count);
         }
     }
+}
+
+/// A copy of a message that is to wait, charged to that account; `None` when there is no memory for it.
+pub fn copy(account: &Account, message: VmTerm<'_>, machine: &dyn Carrier) -> Option<Copied> {
+    let mut decoder = Decoder::for_what_waits();
+    let term = OwnTerm::make(|env| Some(decoder.term(env, machine, message)))?;
+    let charge = account.charge(ENVIRONMENT + decoder.size())?;
+    Some(Copied {
+        term,
+        _charge: charge,
+        nodes: decoder.nodes(),
+    })
 }
 
 /// What a letter has come to, and whether the owner is to be woken.
@@ -65,7 +64,7 @@ impl Foreign for Writable {
         let outbox = &self.0.outbox;
         let mut posted = outbox.post(|letters| letters.write(message));
         if posted == Posted::Declined {
-            posted = match self.copy(message, machine) {
+            posted = match copy(&self.0.account, message, machine) {
                 Some(copy) => outbox.post(|letters| letters.add(copy)),
                 None => outbox.refuse(),
             };

@@ -1,6 +1,7 @@
 //! What a machine's postman has still to send, and for whom (deliver/mail.rs and deliver/outbound.rs have the invariants).
+use crate::held::outbox::Copied;
 use crate::term::own_term::OwnTerm;
-use mote_vm::boundary::outbox::Letters;
+use mote_vm::boundary::outbox::{Account, Charge, Letters};
 use mote_vm::Term as VmTerm;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -10,13 +11,13 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::OnceLock;
 
 /// What waits, and for whom: how many consecutive messages.
-pub struct Bag<R> {
-    pub letters: Letters<OwnTerm>,
+pub struct Bag<R, F> {
+    pub letters: Letters<F>,
     pub rows: VecDeque<(R, usize)>,
 }
 
-impl<R> Default for Bag<R> {
-    fn default() -> Bag<R> {
+impl<R, F> Default for Bag<R, F> {
+    fn default() -> Bag<R, F> {
         Bag {
             letters: Letters::default(),
             rows: VecDeque::new(),
@@ -28,13 +29,13 @@ impl<R> Default for Bag<R> {
 const AT_ONCE: usize = 64;
 
 /// Where messages are left, and whether the postman knows.
-pub struct Entrance<R> {
-    pub bag: Bag<R>,
+pub struct Entrance<R, F> {
+    pub bag: Bag<R, F>,
     told: bool,
 }
 
-impl<R> Default for Entrance<R> {
-    fn default() -> Entrance<R> {
+impl<R, F> Default for Entrance<R, F> {
+    fn default() -> Entrance<R, F> {
         Entrance {
             bag: Bag::default(),
             told: false,
@@ -42,7 +43,7 @@ impl<R> Default for Entrance<R> {
     }
 }
 
-impl<R> Entrance<R> {
+impl<R, F> Entrance<R, F> {
     /// Writes some messages: how many, and one that is not plain, at which it has stopped.
     pub fn write<'m>(
         &mut self,
@@ -81,7 +82,7 @@ impl<R> Entrance<R> {
     }
 
     /// Takes what has been left, for a bag that is empty; whether there was anything.
-    pub fn refill(&mut self, taken: &mut Bag<R>) -> bool {
+    pub fn refill(&mut self, taken: &mut Bag<R, F>) -> bool {
         std::mem::swap(&mut self.bag, taken);
         self.told = !taken.rows.is_empty();
         self.told
@@ -90,7 +91,7 @@ impl<R> Entrance<R> {
 
 #[derive(Default)]
 pub struct Incoming {
-    pub entrance: Entrance<LocalPid>,
+    pub entrance: Entrance<LocalPid, OwnTerm>,
     /// How many rows wait for each, those that the postman has taken included.
     pub receivers: FxHashMap<LocalPid, usize>,
 }
@@ -103,16 +104,34 @@ pub struct Mail {
     pub waiting: AtomicUsize,
     pub incoming: Mutex<Incoming>,
     /// What the postman has taken.
-    pub taken: Mutex<Bag<LocalPid>>,
+    pub taken: Mutex<Bag<LocalPid, OwnTerm>>,
     pub outbound: Outbound,
 }
 
 /// The part of it that is for other nodes.
 #[derive(Default)]
 pub struct Outbound {
+    /// What waits is charged to it; there is one as soon as there is a postman.
+    pub account: OnceLock<Account>,
     /// How many messages wait.
     pub waiting: AtomicUsize,
-    pub entrance: Mutex<Entrance<OwnTerm>>,
+    pub departures: Mutex<Departures>,
     /// What the postman has taken.
-    pub taken: Mutex<Bag<OwnTerm>>,
+    pub taken: Mutex<TakenOut>,
+}
+
+/// What is left for other nodes, by target.
+#[derive(Default)]
+pub struct Departures {
+    pub entrance: Entrance<OwnTerm, Copied>,
+    /// For what is written in the row, a part of it at a time.
+    pub charges: Vec<Charge>,
+}
+
+#[derive(Default)]
+pub struct TakenOut {
+    pub bag: Bag<OwnTerm, Copied>,
+    pub charges: Vec<Charge>,
+    /// All that was left has gone to the postman as messages.
+    pub is_handed_over: bool,
 }

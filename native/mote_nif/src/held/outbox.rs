@@ -1,4 +1,5 @@
 //! An outbox as its process has it, and as actors have it. Putting messages into it is in deliver/outbox.rs.
+use crate::codec::budget::LARGE;
 use crate::held::aside::let_go;
 use crate::held::machine::MachineResource;
 use crate::term::own_term::OwnTerm;
@@ -9,8 +10,15 @@ use rustler::{Env, LocalPid, Monitor, Resource, ResourceArc};
 pub struct Copied {
     pub term: OwnTerm,
     pub _charge: Charge,
+    /// Of how many parts.
+    pub nodes: usize,
+}
+
+impl Copied {
     /// Whether it takes long to copy.
-    pub large: bool,
+    pub fn is_large(&self) -> bool {
+        self.nodes > LARGE
+    }
 }
 
 impl AsRef<OwnTerm> for Copied {

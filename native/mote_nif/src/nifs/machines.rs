@@ -91,8 +91,9 @@ fn machine_join(env: Env<'_>, machine: ResourceArc<MachineResource>) -> Atom {
         running.join();
         // What the postman has left: in rounds, because the postman may be at it as well, on a normal scheduler.
         while machine.mail.deliver(env, running, ROUND) {}
-        let mail = &machine.mail;
-        mail.outbound.hand_over(env, running, mail, ROUND);
+        if let Some(postman) = machine.mail.postman.get() {
+            machine.mail.outbound.hand_over(env, running, postman);
+        }
         unpin(running);
         machine.joined();
     }

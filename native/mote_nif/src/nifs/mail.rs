@@ -9,6 +9,9 @@ use rustler::{schedule, Atom, Encoder, Env, Term};
 fn machine_postman(env: Env<'_>, machine: &MachineResource) -> Atom {
     // The first one stays.
     let _ = machine.mail.postman.set(env.pid());
+    if let Some(running) = machine.any() {
+        let _ = machine.mail.outbound.account.set(running.account());
+    }
     names::ok()
 }
 
@@ -26,10 +29,8 @@ fn machine_deliver(env: Env<'_>, machine: &MachineResource) -> bool {
 /// message `:mote_abroad` comes again when there is.
 #[rustler::nif]
 fn machine_outbound<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
-    let Some(running) = machine.any() else {
-        return (Vec::<Term<'a>>::new(), false).encode(env);
-    };
-    schedule::consume_timeslice(env, ROUND_PERCENT);
-    let taken = machine.mail.outbound.take(env, running, ROUND);
-    taken.encode(env)
+    match machine.any() {
+        Some(running) => machine.mail.outbound.take_some(env, running, &env.pid()),
+        None => (Vec::<Term<'a>>::new(), false).encode(env),
+    }
 }

@@ -1,6 +1,7 @@
 //! Messages to other nodes, and from them.
 use crate::codec::budget::NORMAL;
 use crate::codec::references::references;
+use crate::codec::words::words;
 use crate::held::far::{Dropped, FarKey};
 use crate::held::handle::{parse_key, Handle, KEY_BYTES};
 use crate::held::listed::Listed;
@@ -19,6 +20,12 @@ in_normal_and_dirty_form! {
             None => names::big().encode(env),
         }
     }
+}
+
+/// About how many words a term takes, for one that takes long to look through.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn words_in(term: Term<'_>) -> usize {
+    words(term)
 }
 
 /// What the keys that are made for the calling process say of their end. It gets `:mote_dropped` when there is something to take.

@@ -52,7 +52,7 @@ fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) 
                 true
             }
             // Nothing else is in a letter that has such a part.
-            Some(Part::Other(copied)) if copied.large => {
+            Some(Part::Other(copied)) if copied.is_large() => {
                 large = Some(copied.term);
                 true
             }

@@ -142,6 +142,11 @@ impl<F> Letters<F> {
         self.words.len() >= SHEET
     }
 
+    /// How many words were not read yet.
+    pub fn unread(&self) -> usize {
+        self.words.len() - self.at
+    }
+
     /// Whether everything was read.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -1,0 +1,38 @@
+//! How many words a term takes in memory.
+use crate::term::read::{list_cell, map_size, tuple_elements};
+use rustler::{MapIterator, Term, TermType};
+
+/// What takes several words and has no parts counts as this many: a float, a reference, the beginning of a binary. Its bytes are left
+/// out, as the digits of a large integer are.
+const LEAF: usize = 6;
+
+/// About that many; a part that is there several times counts as often.
+pub fn words(term: Term<'_>) -> usize {
+    let mut words = 0;
+    let mut stack = vec![term];
+    while let Some(term) = stack.pop() {
+        words += match term.get_type() {
+            TermType::Atom | TermType::Integer => 0,
+            TermType::List => match list_cell(term) {
+                Some((head, tail)) => {
+                    stack.extend([tail, head]);
+                    2
+                }
+                None => 0,
+            },
+            TermType::Tuple => {
+                let (env, elements) = (term.get_env(), tuple_elements(term));
+                // SAFETY: elements belong to the environment of their tuple.
+                stack.extend(elements.iter().map(|e| unsafe { Term::new(env, *e) }));
+                1 + elements.len()
+            }
+            TermType::Map => {
+                let entries = term.decode::<MapIterator>().into_iter().flatten();
+                stack.extend(entries.flat_map(|(key, value)| [key, value]));
+                LEAF + 2 * map_size(term)
+            }
+            _ => LEAF,
+        };
+    }
+    words
+}
