@@ -51,7 +51,8 @@ defmodule Mote.Counters do
     * `foreign_out` - messages handed to the outside;
     * `undelivered` - messages to the outside whose receiver was gone, including those that waited in an
       outbox when its owner ended;
-    * `overflowed` - messages that found their outbox full, or its machine's memory used up, or another machine's.
+    * `overflowed` - messages that found their outbox full, or its machine's memory used up, or another machine's; and messages to other
+      nodes that found this machine's used up.
 
   Between threads:
 

@@ -30,6 +30,12 @@ defmodule Mote.FarRig do
         if n < last, do: send(self(), {n + 1, last})
     end
 
+    defactor lists(to, list) do
+      {customer, upto} ->
+        for n <- 1..upto, do: send(to, [n | list])
+        send customer, :sent
+    end
+
     # By all ways.
     defactor ways(to) do
       {customer, :look} ->
@@ -152,17 +158,33 @@ defmodule Mote.FarRig do
     end
   end
 
-  @doc "A machine that ends while its postman still has to send numbers."
-  def numbers_at_the_end(address, count) do
+  @doc "A machine that ends while its postman still has to send numbers; which begins only afterwards, or goes on at the same time."
+  def numbers_at_the_end(address, count, at_once?) do
     :ok = machine(:ending)
     postman = TwoNodes.postman(Process.whereis(:ending))
     :ok = :sys.suspend(postman)
     Mote.send(Mote.create(:ending, Behaviours.counting(address)), {1, count, count})
     eventually(fn -> Mote.info(:ending).mail == count end)
     {:error, %{reason: :timeout}} = Mote.drain(:ending, 10)
+    if at_once?, do: :sys.resume(postman)
     :ok = Mote.stop(:ending)
-    :sys.resume(postman)
+    unless at_once?, do: :sys.resume(postman)
+    :ok
   end
+
+  @doc "Sends lists while the postman of a small machine does nothing: what the machine was charged, and how many it has refused."
+  def flood_postman(address, count) do
+    :ok = machine(:flooding, memory: 12 * 1024 * 1024)
+    postman = TwoNodes.postman(Process.whereis(:flooding))
+    :ok = :sys.suspend(postman)
+    lists = Mote.create(:flooding, Behaviours.lists(address, Enum.to_list(1..200)))
+    Mote.ask!(lists, count, 60_000)
+    info = Mote.info(:flooding)
+    :ok = :sys.resume(postman)
+    {info.memory.charged, info.counters.overflowed}
+  end
+
+  def send_many(address, messages), do: Mote.send_many(address, messages)
 
   @doc "What an actor here sees of an address of another node, and what it sends there."
   def ways(machine, address) do
