@@ -5,6 +5,7 @@ defmodule Mote.FarCourierTest do
   import ExUnit.CaptureLog
   import Mote.Eventually
 
+  alias Mote.Actors
   alias Mote.Far.{Courier, Listed, Porter, Table}
 
   defp courier do
@@ -53,6 +54,16 @@ defmodule Mote.FarCourierTest do
     assert Table.get(now, :waiting) == 0
     Table.wait(now, 1, 1_000)
     assert Table.get(now, :waiting) > 1_000
+  end
+
+  test "a message that the machine has no memory for takes none of its neighbours with it" do
+    machine = start_supervised!({Mote, memory: 16 * 1024 * 1024})
+    %{machine: native, key: key} = address = Mote.create(machine, Actors.forward(self()))
+    large = Enum.to_list(1..1_500_000)
+    send(porter(), {:mote_parcel, 1, true, [], [{:many, native, key, nil, [1, large, 2, large, 3]}]})
+    assert_receive {:mote_taken, 1}, 60_000
+    for n <- 1..3, do: assert_receive(^n, 10_000)
+    assert Mote.info(address).queued == 0
   end
 
   test "what a porter hears of just before it rests is reported" do
