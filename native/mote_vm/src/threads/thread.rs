@@ -30,6 +30,7 @@ use crate::threads::inbox::{Contents, Done, ThreadTask};
 use crate::threads::seeded::SeededThread;
 use crate::threads::stand_in::Lent;
 use crate::threads::station::Station;
+use crate::threads::taken_up::TakenUp;
 use crate::threads::thread_context::ThreadContext;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
@@ -70,6 +71,8 @@ pub(crate) struct Dispatch {
     pub(crate) watches: Vec<Watch>,
     /// Of a sponsor whose turns run outside (away.rs).
     pub(crate) away: Option<Box<Away>>,
+    /// While a batch runs that nobody watches.
+    pub(crate) taken_up: Option<TakenUp>,
 }
 
 /// How much a thread has to do.
@@ -144,6 +147,7 @@ impl Dispatch {
             seeded: SeededThread::default(),
             watches: Vec::new(),
             away,
+            taken_up: None,
         }
     }
 
@@ -289,6 +293,7 @@ impl Dispatch {
         self.turn.queue.forgive();
         // Apart, so that they stay in registers.
         let maps = self.load.with_maps > 0;
+        self.taken_up = Some(TakenUp::default());
         let (mut turns, mut units, mut last) = (0, 0, 0);
         while units < self.load.batch && last < LONG {
             let Some(event) = self.turn.queue.pop() else {
@@ -310,6 +315,7 @@ impl Dispatch {
             turns += 1;
         }
         self.turn.actor = std::ptr::null();
+        self.taken_up = None;
         TurnBatch {
             turns,
             units,
