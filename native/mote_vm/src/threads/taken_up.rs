@@ -24,32 +24,47 @@ const IN_A_TURN: usize = 8;
 /// What an actor has taken up in this batch.
 #[derive(Default)]
 pub(crate) struct TakenUp {
+    /// Whether a batch runs that nobody watches.
+    remembers: bool,
     /// The behaviour that had stashed it.
     behaviour: Option<BehaviourId>,
-    /// The oldest first.
+    /// The oldest first; empty where nothing is remembered.
     events: Vec<Event>,
     /// How many turns this thread had counted by then.
     turns: u64,
 }
 
+impl TakenUp {
+    /// A batch begins.
+    pub(crate) fn begin(&mut self) {
+        self.remembers = true;
+    }
+
+    /// It is over (invariant 3).
+    pub(crate) fn end(&mut self) {
+        self.remembers = false;
+        self.events.clear();
+    }
+}
+
 impl Dispatch {
     /// Remembers what the turn has given back if `left`, the behaviour that it was stashed by, would stash it again.
     pub(crate) fn remember(&mut self, left: Option<BehaviourId>, events: Vec<Event>) {
-        if let (Some(taken_up), Some(_)) = (&mut self.taken_up, left) {
-            *taken_up = TakenUp {
-                behaviour: left,
-                events,
-                turns: self.turn.counts.turns,
-            };
+        let taken_up = &mut self.taken_up;
+        if taken_up.remembers && left.is_some() {
+            taken_up.behaviour = left;
+            taken_up.events = events;
+            taken_up.turns = self.turn.counts.turns;
         }
     }
 
     /// At the end of a turn after which the actor is again what it was when it stashed: stashes what it still has to take up.
     /// What that costs, in units of a small turn.
     pub(crate) fn keep_again(&mut self, event: Event) -> u64 {
-        let Some(taken_up) = &self.taken_up else {
+        let taken_up = &self.taken_up;
+        if taken_up.events.is_empty() {
             return 0;
-        };
+        }
         let turn = &mut self.turn;
         let done = (turn.counts.turns - taken_up.turns) as usize;
         let rest = taken_up.events.get(done..).unwrap_or(&[]);

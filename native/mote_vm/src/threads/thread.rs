@@ -71,8 +71,7 @@ pub(crate) struct Dispatch {
     pub(crate) watches: Vec<Watch>,
     /// Of a sponsor whose turns run outside (away.rs).
     pub(crate) away: Option<Box<Away>>,
-    /// While a batch runs that nobody watches.
-    pub(crate) taken_up: Option<TakenUp>,
+    pub(crate) taken_up: TakenUp,
 }
 
 /// How much a thread has to do.
@@ -147,7 +146,7 @@ impl Dispatch {
             seeded: SeededThread::default(),
             watches: Vec::new(),
             away,
-            taken_up: None,
+            taken_up: TakenUp::default(),
         }
     }
 
@@ -285,6 +284,15 @@ impl Dispatch {
         if self.is_watched() {
             return self.run_watched_batch();
         }
+        self.taken_up.begin();
+        let batch = self.run_turns();
+        self.taken_up.end();
+        batch
+    }
+
+    /// Runs turns that nobody watches for a batch.
+    #[inline(never)]
+    fn run_turns(&mut self) -> TurnBatch {
         let me = self.context.station.number;
         self.turn.leaving.look_again();
         let before = self.turn.queue.len();
@@ -293,7 +301,6 @@ impl Dispatch {
         self.turn.queue.forgive();
         // Apart, so that they stay in registers.
         let maps = self.load.with_maps > 0;
-        self.taken_up = Some(TakenUp::default());
         let (mut turns, mut units, mut last) = (0, 0, 0);
         while units < self.load.batch && last < LONG {
             let Some(event) = self.turn.queue.pop() else {
@@ -315,7 +322,6 @@ impl Dispatch {
             turns += 1;
         }
         self.turn.actor = std::ptr::null();
-        self.taken_up = None;
         TurnBatch {
             turns,
             units,
