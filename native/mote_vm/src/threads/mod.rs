@@ -24,7 +24,6 @@ pub mod sponsor;
 pub(crate) mod stand_in;
 pub(crate) mod start_error;
 pub(crate) mod station;
-pub(crate) mod taken_up;
 pub(crate) mod thread;
 pub(crate) mod thread_context;
 pub(crate) mod wake_threshold;

@@ -130,7 +130,7 @@ impl Dispatch {
         match verdict {
             Verdict::Postponed => {}
             Verdict::Commits => {
-                units += self.keep_again(event);
+                units += self.taken_up.keep_again(&mut self.turn, event);
                 let again = self.turn.at_commit.stash.is_kept_again() && !behaviour.is_newer;
                 let left = again.then(|| header(&event).behaviour());
                 let unstashed = self.turn.unstashed();
@@ -138,7 +138,7 @@ impl Dispatch {
                 self.turn.count_staged();
                 if !unstashed.is_empty() {
                     self.take_up_again(&unstashed);
-                    self.remember(left, unstashed);
+                    self.taken_up.remember(&self.turn, left, unstashed);
                 }
                 if !self.turn.at_commit.outgoing.is_empty()
                     || !self.turn.at_commit.timers.is_empty()

@@ -11,8 +11,8 @@
 //!    would do so again (`:again`, guides/ir.md). What an older version has stashed cannot be told from what this one has, so
 //!    none is remembered where there was one.
 //! 3. A message is known again by its word. Within a batch no memory is reclaimed, so the same word is the same value.
-use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
+use crate::turns::turn::Turn;
 use crate::values::actor::{captured, BehaviourId};
 use crate::values::value::Value;
 
@@ -45,33 +45,26 @@ impl TakenUp {
         self.remembers = false;
         self.events.clear();
     }
-}
 
-impl Dispatch {
-    /// Remembers what the turn has given back if `left`, the behaviour that it was stashed by, would stash it again.
-    pub(crate) fn remember(&mut self, left: Option<BehaviourId>, events: Vec<Event>) {
-        let taken_up = &mut self.taken_up;
-        if taken_up.remembers && left.is_some() {
-            taken_up.behaviour = left;
-            taken_up.events = events;
-            taken_up.turns = self.turn.counts.turns;
+    /// Remembers what a turn has given back if `left`, the behaviour that it was stashed by, would stash it again.
+    pub(crate) fn remember(&mut self, turn: &Turn, left: Option<BehaviourId>, events: Vec<Event>) {
+        if self.remembers && left.is_some() {
+            self.behaviour = left;
+            self.events = events;
+            self.turns = turn.counts.turns;
         }
     }
 
     /// At the end of a turn after which the actor is again what it was when it stashed: stashes what it still has to take up.
     /// What that costs, in units of a small turn.
-    pub(crate) fn keep_again(&mut self, event: Event) -> u64 {
-        let taken_up = &self.taken_up;
-        if taken_up.events.is_empty() {
+    pub(crate) fn keep_again(&self, turn: &mut Turn, event: Event) -> u64 {
+        if self.events.is_empty() {
             return 0;
         }
-        let turn = &mut self.turn;
-        let done = (turn.counts.turns - taken_up.turns) as usize;
-        let rest = taken_up.events.get(done..).unwrap_or(&[]);
-        let Some((id, state)) = turn
-            .becoming()
-            .filter(|(id, _)| Some(*id) == taken_up.behaviour)
-        else {
+        let done = (turn.counts.turns - self.turns) as usize;
+        let rest = self.events.get(done..).unwrap_or(&[]);
+        let becoming = turn.becoming();
+        let Some((id, state)) = becoming.filter(|(id, _)| Some(*id) == self.behaviour) else {
             return 0;
         };
         if rest.first().is_none_or(|next| next.target != event.target) {
