@@ -285,14 +285,6 @@ impl Dispatch {
             return self.run_watched_batch();
         }
         self.taken_up.begin();
-        let batch = self.run_turns();
-        self.taken_up.end();
-        batch
-    }
-
-    /// Runs turns that nobody watches for a batch.
-    #[inline(never)]
-    fn run_turns(&mut self) -> TurnBatch {
         let me = self.context.station.number;
         self.turn.leaving.look_again();
         let before = self.turn.queue.len();
@@ -322,6 +314,7 @@ impl Dispatch {
             turns += 1;
         }
         self.turn.actor = std::ptr::null();
+        self.taken_up.end();
         TurnBatch {
             turns,
             units,
