@@ -34,7 +34,8 @@ defmodule Mote.Disassemble do
     22 => {:abort, [:o]},
     23 => {:done, []},
     24 => {:ignore, []},
-    25 => {:cancel_timer, [:d, :o]}
+    25 => {:cancel_timer, [:d, :o]},
+    26 => {:unstash, [:o]}
   }
 
   @primitives for {n, name, arity, _, _} <- Primitives.all(), into: %{}, do: {n, {name, arity}}

@@ -72,7 +72,7 @@ defmodule Mote.Behaviour.Check do
       Stash.tell(definition.clauses, definition, names.effects, names.env)
     end
 
-    clauses = Stash.clauses(clauses, s.kept)
+    clauses = Stash.clauses(clauses, definition.clauses, captures, s.kept)
     body = {:case, definition.line, {:var, definition.line, message}, clauses, :ignore}
     finish(definition, captures ++ [message], body, s)
   end

@@ -196,6 +196,9 @@ defmodule Mote.Turn.Stage do
     :ok
   end
 
+  # What would be stashed again has turns like any other message.
+  def unstash(:again), do: unstash(true)
+
   def unstash(kept) do
     Process.put(@stash, {kept, true})
     :ok

@@ -299,6 +299,43 @@ defmodule Mote.Behaviour.StashTest do
     assert Behaviour.turn(Actors.open(:log), 1).unstashed == []
   end
 
+  test "whoever leaves it behind says whether it would be stashed again" do
+    module =
+      Mote.Compile.module("""
+      defactor guarded(n) do
+        x when x > n -> become b()
+        _ -> stash()
+      end
+
+      defactor path(_n) do
+        {:if, x} -> if x, do: stash(), else: become(b())
+        _ -> stash()
+      end
+
+      # Another n than the capture; and what a body reads decides nothing.
+      defactor again(n) do
+        {n, 1} when n > 2 -> become b()
+        {customer, :n} -> send customer, n
+        [_ | _] -> stash()
+        n -> become b()
+      end
+
+      defactor b() do
+        _ -> :ok
+      end
+      """)
+
+    said = fn module, name ->
+      for {:unstash, {:k, said}} <- Mote.Disassemble.code(module, name), uniq: true, do: said
+    end
+
+    for {module, name} <- [{Actors, :busy}, {Actors, :shut}, {module, :guarded}, {module, :path}],
+        do: assert({name, Enum.sort(said.(module, name))} == {name, [false, true]})
+
+    for {module, name} <- [{Actors, :waiting}, {module, :again}],
+        do: assert({name, Enum.sort(said.(module, name))} == {name, [:again, false]})
+  end
+
   test "a clause may stash on one path and become on another" do
     assert [{_, _}] =
              Code.compile_string("""

@@ -12,6 +12,8 @@ defmodule Mote.Behaviour.Check.Stash do
   #    the message or what was become would be lost.
   # 4. A defeffect does not know what is kept: whatever it becomes leaves it behind. So nothing is lost where it becomes the
   #    same behaviour again, which then keeps it anew.
+  # 5. A behaviour that would stash all it keeps once more, whatever its captures are, says so where it leaves that behind. Should
+  #    the actor be the same behaviour again by the time that such a message is its turn, the machine knows how that turn ends.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Warnings}
@@ -52,14 +54,47 @@ defmodule Mote.Behaviour.Check.Stash do
     Enum.find_value(captures, fn {{name, _}, variable} -> if name == @name, do: variable end)
   end
 
-  @doc "The clauses of a behaviour that stashes, each of which begins by saying what is kept."
-  @spec clauses([AST.clause()], tuple | nil) :: [AST.clause()]
-  def clauses(clauses, nil), do: clauses
+  @doc """
+  The clauses of a behaviour that stashes, each of which begins by saying what is kept. `written` are the same before they were
+  checked, `captures` the numbered variables of the behaviour's captures.
+  """
+  @spec clauses([AST.clause()], [AST.clause()], [tuple], tuple | nil) :: [AST.clause()]
+  def clauses(clauses, _written, _captures, nil), do: clauses
 
-  def clauses(clauses, kept) do
-    for {:clause, l, pattern, guards, body} <- clauses,
-        do: {:clause, l, pattern, guards, {:block, l, [{:unstash, l, {:var, l, kept}}, body]}}
+  def clauses(clauses, written, captures, kept) do
+    again? = again?(clauses, written, captures)
+
+    for {:clause, l, pattern, guards, body} <- clauses do
+      body = if again?, do: leaves_again(body), else: body
+      {:clause, l, pattern, guards, {:block, l, [{:unstash, l, {:var, l, kept}}, body]}}
+    end
   end
+
+  # Whether it would stash each message again that it has stashed (invariant 5): which clause that was follows from the message
+  # alone, and that clause does nothing else.
+  defp again?(clauses, written, captures) do
+    Enum.all?(written, fn {:clause, _, _, _, body} ->
+      match?({:stash, _, [], []}, body) or stashes(body) == nil
+    end) and
+      not Enum.any?(clauses, fn {:clause, _, pattern, guards, _} -> reads?([pattern, guards], captures) end)
+  end
+
+  defp reads?({:lit, _, _}, _), do: false
+  defp reads?({tag, _, variable}, captures) when tag in [:var, :pin], do: variable in captures
+  defp reads?(node, captures) when is_tuple(node), do: node |> Tuple.to_list() |> reads?(captures)
+  defp reads?(nodes, captures) when is_list(nodes), do: Enum.any?(nodes, &reads?(&1, captures))
+  defp reads?(node, captures) when is_map(node), do: node |> Map.values() |> reads?(captures)
+  defp reads?(_, _), do: false
+
+  # With each become of another behaviour it says so.
+  defp leaves_again({:unstash, l, {:lit, _, true}}), do: {:unstash, l, {:lit, l, :again}}
+  defp leaves_again({:lit, _, _} = lit), do: lit
+
+  defp leaves_again(node) when is_tuple(node),
+    do: node |> Tuple.to_list() |> leaves_again() |> List.to_tuple()
+
+  defp leaves_again(nodes) when is_list(nodes), do: Enum.map(nodes, &leaves_again/1)
+  defp leaves_again(node), do: node
 
   @doc "Raises where a clause, not checked yet, both stashes and becomes on one path."
   @spec alone!(AST.clause(), map) :: :ok

@@ -22,6 +22,7 @@ mod inline;
 mod lanes;
 mod numbers;
 mod positions;
+mod quotients;
 mod shapes;
 mod truth;
 mod unroll;
@@ -115,8 +116,16 @@ pub(super) struct Body<'a, 'b> {
     /// Where a loop begins again with tests of what the fast body takes for granted.
     tested_header: Option<Block>,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
-    /// The integer that was made a word last, and that word first.
-    last_tagged: Option<(Value, Value)>,
+    last_tagged: Option<Tagged>,
+}
+
+/// The integer that was made a word last: what goes on with it need not take the tag away, and wait for that.
+#[derive(Clone, Copy)]
+struct Tagged {
+    word: Value,
+    /// Twice the integer.
+    even: Value,
+    n: Value,
 }
 
 /// Loads and stores of what is known to be there.

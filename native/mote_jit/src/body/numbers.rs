@@ -1,5 +1,5 @@
 //! Inline arithmetic.
-use super::{Body, Destination};
+use super::{Body, Destination, Tagged};
 use crate::kinds::Kinds;
 use crate::plan::shift;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -7,7 +7,6 @@ use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use mote_vm::code::ir::Operand;
 use mote_vm::terms::prim::primitive::Primitive;
-use mote_vm::values::value::FIXNUM_MAX;
 
 impl Body<'_, '_> {
     /// A primitive on fixnums; leaves the fast body when there is no answer, or an operand is not a fixnum.
@@ -52,11 +51,11 @@ impl Body<'_, '_> {
             P::Add | P::Sub => self.sum(p, (a, b), args, constant),
             P::Mul => {
                 // 2n * m is even, so the tag can be put back without a carry.
-                let even = self.b.ins().iadd_imm_s(a, -1);
+                let even = self.even(a);
                 let m = self.untagged(b);
                 let (even, overflow) = self.b.ins().smul_overflow(even, m);
                 self.leave_if(overflow, self.out());
-                self.b.ins().bor_imm_s(even, 1)
+                self.tagged_even(even)
             }
             P::Idiv | P::Irem => self.quotient(p, (a, b), constant),
             P::Neg => self.negated(a, None),
@@ -112,25 +111,6 @@ impl Body<'_, '_> {
         };
         self.leave_if(overflow, self.out());
         word
-    }
-
-    /// A quotient or a remainder; `constant` is the divisor, if it is one.
-    fn quotient(&mut self, p: Primitive, (a, b): (Value, Value), constant: Option<i64>) -> Value {
-        let (n, m) = (self.untagged(a), self.untagged(b));
-        if constant.is_none_or(|k| k == 0) {
-            self.leave_unless(m, self.out());
-        }
-        let result = match p {
-            Primitive::Idiv => self.b.ins().sdiv(n, m),
-            _ => self.b.ins().srem(n, m),
-        };
-        if p == Primitive::Idiv && constant.is_none_or(|k| k == -1) {
-            // Only the smallest by -1 is too large.
-            let large = IntCC::SignedGreaterThan;
-            let large = self.b.ins().icmp_imm_s(large, result, FIXNUM_MAX);
-            self.leave_if(large, self.out());
-        }
-        self.tagged(result)
     }
 
     /// A fixnum's word and a constant; `fits` if that is known.
@@ -219,17 +199,34 @@ impl Body<'_, '_> {
         self.b.ins().band_imm_s(word, 1)
     }
 
+    /// The integer of a word.
     pub(super) fn untagged(&mut self, word: Value) -> Value {
-        if let Some((_, n)) = self.last_tagged.filter(|(tagged, _)| *tagged == word) {
-            return n;
+        match self.last_tagged {
+            Some(last) if last.word == word => last.n,
+            _ => self.b.ins().sshr_imm_s(word, 1),
         }
-        self.b.ins().sshr_imm_s(word, 1)
+    }
+
+    /// Twice the integer of a word.
+    fn even(&mut self, word: Value) -> Value {
+        match self.last_tagged {
+            Some(last) if last.word == word => last.even,
+            _ => self.b.ins().iadd_imm_s(word, -1),
+        }
     }
 
     pub(super) fn tagged(&mut self, n: Value) -> Value {
         let even = self.b.ins().ishl_imm_s(n, 1);
         let word = self.b.ins().bor_imm_s(even, 1);
-        self.last_tagged = Some((word, n));
+        self.last_tagged = Some(Tagged { word, even, n });
+        word
+    }
+
+    /// The word of an integer of which this is twice.
+    pub(super) fn tagged_even(&mut self, even: Value) -> Value {
+        let word = self.b.ins().bor_imm_s(even, 1);
+        let n = self.b.ins().sshr_imm_s(even, 1);
+        self.last_tagged = Some(Tagged { word, even, n });
         word
     }
 

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 pub struct Atom(u32);
 
 /// Names with fixed numbers, so that code can use them as constants.
-const WELL_KNOWN: [&str; 22] = [
+const WELL_KNOWN: [&str; 23] = [
     "nil",
     "true",
     "false",
@@ -35,6 +35,7 @@ const WELL_KNOWN: [&str; 22] = [
     "beam_only",
     "crashed",
     "timeout",
+    "again",
 ];
 
 impl Atom {
@@ -82,6 +83,8 @@ impl Atom {
     pub const CRASHED: Atom = Atom(20);
     /// `:timeout`
     pub const TIMEOUT: Atom = Atom(21);
+    /// `:again`
+    pub const AGAIN: Atom = Atom(22);
 
     /// The number.
     #[inline(always)]
@@ -181,6 +184,7 @@ mod tests {
         assert_eq!(Atom::NIL.name(), "nil");
         assert_eq!(Atom::RAISED.name(), "raised");
         assert_eq!(Atom::MOVED.name(), "moved");
+        assert_eq!(Atom::AGAIN.name(), "again");
         assert_eq!(Atom::new("undefined"), Atom::UNDEFINED);
     }
 

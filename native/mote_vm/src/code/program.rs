@@ -43,6 +43,8 @@ pub(crate) struct BehaviourCode {
     pub(crate) safe: bool,
     /// Its turns run outside of the machine and nowhere else (threads/away.rs).
     pub(crate) away_only: bool,
+    /// An older version of it was loaded before: actors have become this one with what that one had made of their captures.
+    pub(crate) is_newer: bool,
     /// The hash of its unit.
     pub(crate) hash: u64,
     pub(crate) module: Atom,
@@ -119,6 +121,7 @@ impl Program {
             captures: 0,
             safe,
             away_only: false,
+            is_newer: false,
             hash: 0,
             module: Atom::NIL,
             name: Atom::new(name),

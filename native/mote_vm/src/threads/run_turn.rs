@@ -116,7 +116,7 @@ impl Dispatch {
             end => end,
         };
         let verdict = self.verdict(end);
-        let units = match verdict {
+        let mut units = match verdict {
             Verdict::Postponed => {
                 self.turn.counts.interpreted = interpreted;
                 self.postpone(event)
@@ -130,11 +130,15 @@ impl Dispatch {
         match verdict {
             Verdict::Postponed => {}
             Verdict::Commits => {
+                units += self.taken_up.keep_again(&mut self.turn, event);
+                let again = self.turn.at_commit.stash.is_kept_again() && !behaviour.is_newer;
+                let left = again.then(|| header(&event).behaviour());
                 let unstashed = self.turn.unstashed();
                 self.turn.commit();
                 self.turn.count_staged();
                 if !unstashed.is_empty() {
                     self.take_up_again(&unstashed);
+                    self.taken_up.remember(&self.turn, left, unstashed);
                 }
                 if !self.turn.at_commit.outgoing.is_empty()
                     || !self.turn.at_commit.timers.is_empty()

@@ -34,6 +34,7 @@ use crate::threads::thread_context::ThreadContext;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
+use crate::turns::taken_up::TakenUp;
 use crate::turns::turn::Turn;
 use crate::values::value::Value;
 use crate::watching::watch::Watch;
@@ -70,6 +71,7 @@ pub(crate) struct Dispatch {
     pub(crate) watches: Vec<Watch>,
     /// Of a sponsor whose turns run outside (away.rs).
     pub(crate) away: Option<Box<Away>>,
+    pub(crate) taken_up: TakenUp,
 }
 
 /// How much a thread has to do.
@@ -144,6 +146,7 @@ impl Dispatch {
             seeded: SeededThread::default(),
             watches: Vec::new(),
             away,
+            taken_up: TakenUp::default(),
         }
     }
 
@@ -281,6 +284,7 @@ impl Dispatch {
         if self.is_watched() {
             return self.run_watched_batch();
         }
+        self.taken_up.begin();
         let me = self.context.station.number;
         self.turn.leaving.look_again();
         let before = self.turn.queue.len();
@@ -310,6 +314,7 @@ impl Dispatch {
             turns += 1;
         }
         self.turn.actor = std::ptr::null();
+        self.taken_up.end();
         TurnBatch {
             turns,
             units,

@@ -7,4 +7,5 @@ pub(crate) mod leaving;
 pub(crate) mod marking;
 pub(crate) mod overseer;
 pub(crate) mod queue;
+pub(crate) mod taken_up;
 pub(crate) mod turn;

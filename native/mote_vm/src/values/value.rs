@@ -207,10 +207,11 @@ impl Value {
         self.0 & TAG_MASK == TAG_CONS
     }
 
-    /// The two words of a list cell.
+    /// The two words of a list cell. Whoever follows a list waits for this: the tag is taken away with the offset.
     #[inline(always)]
     pub(crate) const fn cons_pointer(self) -> *const Value {
-        (self.0 & !TAG_MASK) as *const Value
+        debug_assert!(self.is_cons());
+        self.0.wrapping_sub(TAG_CONS) as *const Value
     }
 
     /// An actor's address; `pointer` is 16-byte aligned.

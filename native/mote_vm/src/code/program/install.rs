@@ -143,6 +143,9 @@ impl Program {
         (module, name, hash): (Atom, Atom, u64),
         context: &lower::Context<'_>,
     ) -> BehaviourId {
+        let slot = behaviour_slot(inner, (module, name, behaviour.captures));
+        // SAFETY: slots live as long as the program.
+        let is_newer = unsafe { &*slot }.id().is_some();
         let code = BehaviourCode {
             code: lower::lower(
                 &behaviour.code,
@@ -153,13 +156,13 @@ impl Program {
             captures: behaviour.captures as u16,
             safe: behaviour.safe,
             away_only: behaviour.away_only,
+            is_newer,
             hash,
             module,
             name,
         };
         let id = self.publish(inner, code);
-        let slot = behaviour_slot(inner, (module, name, behaviour.captures));
-        // SAFETY: slots live as long as the program. Release: see `BehaviourSlot::id`.
+        // SAFETY: as above. Release: see `BehaviourSlot::id`.
         unsafe { &*slot }.id.store(id.0, Ordering::Release);
         id
     }

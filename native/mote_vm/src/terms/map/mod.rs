@@ -89,8 +89,15 @@ impl<'h> Node<'h> {
             [first, .., last] if key.is_fixnum() && Value::both_fixnum(*first, *last) => {
                 last_word_up_to(self.keys, key)
             }
+            [.., _] if self.is_below_atoms() && key.as_atom().is_some() => self.keys.len() - 1,
             _ => self.last_in_order(key, work),
         }
+    }
+
+    /// Whether all keys are fixnums, which come before all atoms.
+    #[inline(always)]
+    fn is_below_atoms(self) -> bool {
+        self.keys.last().is_some_and(|last| last.is_fixnum())
     }
 
     #[inline(always)]
@@ -143,8 +150,12 @@ pub(crate) fn get(map: Node<'_>, key: Value, work: &mut Work) -> Option<Value> {
     while !node.is_leaf() {
         node = node.child(node.last_up_to(key, work));
     }
-    // Atoms are found as words; their order is by name, which takes longer.
+    // Atoms are found as words; their order is by name, which takes longer. Most maps that are asked for one which they do
+    // not have are asked whether they are structs.
     let at = if key.as_atom().is_some() {
+        if node.is_below_atoms() {
+            return None;
+        }
         node.keys.iter().position(|k| *k == key)?
     } else if key.is_fixnum() && !node.keys.is_empty() {
         let at = node.last_up_to(key, work);

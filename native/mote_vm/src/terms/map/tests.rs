@@ -1,4 +1,5 @@
 use super::*;
+use crate::base::atom::Atom;
 use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::testing::terms::uncounted::{compare, equal, key_order, same};
@@ -49,6 +50,39 @@ fn check(map: Value) {
 fn contents(map: Value) -> Vec<(i64, i64)> {
     let pair = |(key, value): (Value, Value)| (key.fixnum_value(), value.fixnum_value());
     entries(node(map)).map(pair).collect()
+}
+
+/// Nodes that have no keys but fixnums have no atoms; those that have one more key may have.
+#[test]
+fn atoms_behind_integers() {
+    let mut heap = heap();
+    let [before, between, behind] = ["a", "m", "z"].map(|name| Value::atom(Atom::new(name)));
+    let half = heap.float(0.5);
+    for n in [0, 1, WIDTH as i64, 100, 2_000] {
+        let mut integers = empty(&mut heap);
+        for i in 0..n {
+            integers = put(&mut heap, node(integers), number(i), number(-i));
+        }
+        for others in [
+            vec![],
+            vec![half],
+            vec![half, between],
+            vec![between, behind],
+        ] {
+            let mut map = integers;
+            for key in &others {
+                map = put(&mut heap, node(map), *key, *key);
+            }
+            check(map);
+            for key in [half, before, between, behind] {
+                let found = get(node(map), key, &mut Work::free());
+                assert!(found == others.contains(&key).then_some(key), "{n}");
+            }
+            assert!(
+                (0..n).all(|i| get(node(map), number(i), &mut Work::free()) == Some(number(-i)))
+            );
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Lists. Everything is a loop: a list may be as long as the heap is large.
 use super::compare::same;
-use crate::base::work::{Over, Work};
+use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::values::value::Value;
 
@@ -103,11 +103,16 @@ pub(crate) fn from_slice(heap: &mut Heap, elements: &[Value]) -> Value {
 pub(crate) fn proper_length(list: Value, work: &mut Work) -> Option<usize> {
     let mut elements = Elements::of(list);
     let mut n = 0;
-    let walked: Result<(), Over> = elements.by_ref().try_for_each(|_| {
-        n += 1;
-        work.count(1)
-    });
-    (walked.is_ok() && elements.ended_properly()).then_some(n)
+    loop {
+        // As far as there is nothing to look at, the work need not hear of each.
+        let room = work.room().max(1);
+        let walked = elements.by_ref().take(room).count();
+        n += walked;
+        work.count(walked).ok()?;
+        if walked < room {
+            return elements.ended_properly().then_some(n);
+        }
+    }
 }
 
 /// `hd(list)`

@@ -67,8 +67,8 @@ impl EventQueue {
         }
     }
 
-    /// The oldest event from before `position`, also while a turn has staged others behind it.
-    pub(crate) fn take_before(&mut self, position: &QueuePosition) -> Option<Event> {
+    /// The oldest event from before `position`, which stays; also while a turn has staged others behind it.
+    pub(crate) fn next_before(&mut self, position: &QueuePosition) -> Option<Event> {
         if self.head == position.tail {
             return None;
         }
@@ -76,7 +76,12 @@ impl EventQueue {
             self.next_chunk();
         }
         // SAFETY: head is before the position's tail, so by invariant 1 an event is there.
-        let event = unsafe { self.head.read() };
+        Some(unsafe { self.head.read() })
+    }
+
+    /// The same, and takes it.
+    pub(crate) fn take_before(&mut self, position: &QueuePosition) -> Option<Event> {
+        let event = self.next_before(position)?;
         // SAFETY: stays within the chunk or one past its last event.
         self.head = unsafe { self.head.add(1) };
         Some(event)

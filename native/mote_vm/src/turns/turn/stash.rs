@@ -15,6 +15,8 @@ pub(crate) struct Stash {
     kept: Value,
     /// Whether the last become leaves it behind.
     leaves: bool,
+    /// Whether it does so, and its behaviour would keep all of it again.
+    again: bool,
 }
 
 impl Default for Stash {
@@ -22,6 +24,7 @@ impl Default for Stash {
         Stash {
             kept: Value::NONE,
             leaves: false,
+            again: false,
         }
     }
 }
@@ -29,15 +32,23 @@ impl Default for Stash {
 impl Stash {
     /// The messages that the actor keeps, or whether the become that was just staged leaves them behind.
     pub(crate) fn put(&mut self, kept: Value, unusual: &mut u32) {
-        if kept.as_atom() == Some(Atom::FALSE) {
-            self.leaves = false;
-        } else if kept.as_atom() == Some(Atom::TRUE) {
-            self.leaves = true;
-        } else if kept.as_cons().is_some() {
+        let is = |atom| kept.as_atom() == Some(atom);
+        if kept.as_cons().is_some() {
             *unusual = 1;
-            self.kept = kept;
-            self.leaves = true;
+            *self = Stash {
+                kept,
+                leaves: true,
+                again: false,
+            };
+        } else if is(Atom::FALSE) || is(Atom::TRUE) || is(Atom::AGAIN) {
+            self.leaves = !is(Atom::FALSE);
+            self.again = is(Atom::AGAIN);
         }
+    }
+
+    /// Whether the behaviour that the turn leaves would keep what it gives back once more.
+    pub(crate) fn is_kept_again(&self) -> bool {
+        self.again
     }
 }
 
@@ -45,17 +56,17 @@ impl Turn {
     /// What the turn gives back, the oldest first; before it is committed.
     pub(crate) fn unstashed(&mut self) -> Vec<Event> {
         let stash = std::mem::take(&mut self.at_commit.stash);
-        let mut events = Vec::new();
-        if stash.leaves && self.becoming().is_some() {
-            let mut rest = stash.kept;
-            while let Some((message, others)) = rest.as_cons() {
-                events.push(Event {
-                    target: self.actor,
-                    message,
-                });
-                rest = others;
-            }
-            events.reverse();
+        if !stash.leaves || self.becoming().is_none() {
+            return Vec::new();
+        }
+        let cells = || std::iter::successors(stash.kept.as_cons(), |(_, others)| others.as_cons());
+        let empty = Event {
+            target: self.actor,
+            message: Value::NIL,
+        };
+        let mut events = vec![empty; cells().count()];
+        for (event, (message, _)) in events.iter_mut().rev().zip(cells()) {
+            event.message = message;
         }
         events
     }

@@ -1,0 +1,106 @@
+//! Messages that an actor has taken up, and stashes once more.
+//!
+//! An actor that waits for an answer to each request takes up all that it has stashed, becomes one that waits because of the
+//! first of these messages, and stashes the others again. How their turns end is known before, so they are made here, without
+//! running code.
+//!
+//! Invariants:
+//! 1. What is done here is what their turns would have done: the messages are kept in their order, and each counts as a turn
+//!    with a become. Where somebody watches turns, all of them run.
+//! 2. That is done only with messages that the same version of the behaviour has stashed before, and of which it says that it
+//!    would do so again (`:again`, guides/ir.md). What an older version has stashed cannot be told from what this one has, so
+//!    none is remembered where there was one.
+//! 3. A message is known again by its word. Within a batch no memory is reclaimed, so the same word is the same value.
+use crate::turns::queue::Event;
+use crate::turns::turn::Turn;
+use crate::values::actor::{captured, BehaviourId};
+use crate::values::value::Value;
+
+/// How many messages are kept at once: about as long as a long turn.
+const MOST: usize = 1 << 12;
+/// So many take about as long as a small turn.
+const IN_A_TURN: usize = 8;
+
+/// What an actor has taken up in this batch.
+#[derive(Default)]
+pub(crate) struct TakenUp {
+    /// Whether a batch runs that nobody watches.
+    remembers: bool,
+    /// The behaviour that had stashed it.
+    behaviour: Option<BehaviourId>,
+    /// The oldest first; empty where nothing is remembered.
+    events: Vec<Event>,
+    /// How many turns this thread had counted by then.
+    turns: u64,
+}
+
+impl TakenUp {
+    /// A batch begins.
+    pub(crate) fn begin(&mut self) {
+        self.remembers = true;
+    }
+
+    /// It is over (invariant 3).
+    pub(crate) fn end(&mut self) {
+        self.remembers = false;
+        self.events.clear();
+    }
+
+    /// Remembers what a turn has given back if `left`, the behaviour that it was stashed by, would stash it again.
+    pub(crate) fn remember(&mut self, turn: &Turn, left: Option<BehaviourId>, events: Vec<Event>) {
+        if self.remembers && left.is_some() {
+            self.behaviour = left;
+            self.events = events;
+            self.turns = turn.counts.turns;
+        }
+    }
+
+    /// At the end of a turn after which the actor is again what it was when it stashed: stashes what it still has to take up.
+    /// What that costs, in units of a small turn.
+    pub(crate) fn keep_again(&self, turn: &mut Turn, event: Event) -> u64 {
+        if self.events.is_empty() {
+            return 0;
+        }
+        let done = (turn.counts.turns - self.turns) as usize;
+        let rest = self.events.get(done..).unwrap_or(&[]);
+        let becoming = turn.becoming();
+        let Some((id, state)) = becoming.filter(|(id, _)| Some(*id) == self.behaviour) else {
+            return 0;
+        };
+        if rest.first().is_none_or(|next| next.target != event.target) {
+            return 0;
+        }
+        let n = turn.around.program.behaviour(id).captures as usize;
+        let mut captures: Vec<Value> = captured(n, state).collect();
+        // What is stashed is the last one.
+        let Some(kept) = captures.last_mut() else {
+            return 0;
+        };
+        let mut count = 0;
+        for next in rest.iter().take(MOST) {
+            let waits = turn.queue.next_before(&turn.savepoint.queue);
+            if !waits
+                .is_some_and(|event| (event.target, event.message) == (next.target, next.message))
+            {
+                break;
+            }
+            let more = turn.heap.cons(next.message, *kept);
+            if more.is_none() {
+                break;
+            }
+            *kept = more;
+            turn.queue.take_before(&turn.savepoint.queue);
+            count += 1;
+        }
+        match turn.heap.captures(n, |i| captures[i]) {
+            Some(state) => turn.become_next(id, state),
+            None => {
+                turn.queue.prepend(&rest[..count]);
+                count = 0;
+            }
+        }
+        turn.counts.turns += count as u64;
+        turn.counts.becomes += count as u64;
+        (count / IN_A_TURN) as u64
+    }
+}
