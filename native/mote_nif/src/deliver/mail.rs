@@ -121,7 +121,7 @@ fn tell_after(
     };
     if let Some(term) = OwnTerm::make(|env| Some(build(env, &mut Decoder::default()))) {
         let mut incoming = mail.incoming.lock();
-        incoming.entrance.bag.letters.add(term);
+        incoming.inlet.bag.letters.add(term);
         mail.put(machine, pid, 1, incoming);
     }
     true
@@ -172,7 +172,7 @@ impl Mail {
     ) {
         while messages.len() > 0 {
             let mut incoming = self.incoming.lock();
-            let (count, declined) = incoming.entrance.write(&mut messages);
+            let (count, declined) = incoming.inlet.write(&mut messages);
             self.put(machine, pid, count, incoming);
             told(Delivery::Done, count as u64);
             // Without the lock: it needs an environment.
@@ -199,7 +199,7 @@ impl Mail {
         machine.leaving(count);
         // Relaxed: the thread itself sees it, and others do not mind.
         self.waiting.fetch_add(count, Ordering::Relaxed);
-        let (new, wake) = incoming.entrance.count(count, |last| last == pid, || *pid);
+        let (new, wake) = incoming.inlet.count(count, |last| last == pid, || *pid);
         if new {
             *incoming.receivers.entry(*pid).or_default() += 1;
         }
@@ -212,7 +212,7 @@ impl Mail {
     /// Takes what has been left; whether there was anything.
     fn refill(&self, taken: &mut Bag<LocalPid, OwnTerm>) -> bool {
         taken.letters.clear();
-        self.incoming.lock().entrance.refill(taken)
+        self.incoming.lock().inlet.refill(taken)
     }
 
     /// Sends at most that many messages, in a NIF. Returns whether there may be more.

@@ -11,11 +11,11 @@
 //!    taken. It reads these before it ends.
 //! 4. A waiting message is outstanding for the machine until the postman has it, and charged to the machine's memory. Where that
 //!    is used up, messages are refused and counted, as at an outbox.
-use crate::codec::budget::{spent, NORMAL};
+use crate::codec::budget::{spent, LARGE, NORMAL};
 use crate::deliver::mail::{next_letter, of};
 use crate::deliver::message::post;
 use crate::deliver::outbox::copy;
-use crate::held::mailbox::{Departures, Mail, Outbound, TakenOut};
+use crate::held::mailbox::{AtPostman, Departures, Mail, Outbound};
 use crate::held::outbox::Copied;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
@@ -49,17 +49,17 @@ pub fn leave<'m>(
     };
     while messages.len() > 0 {
         let mut departures = mail.outbound.departures.lock();
-        if !departures.has_room(account) {
+        if !departures.takes_more(account) {
             return told(Delivery::Full, messages.len() as u64);
         }
-        let (count, declined) = departures.entrance.write(&mut messages);
+        let (count, declined) = departures.inlet.write(&mut messages);
         mail.put_outbound(machine, target, count, departures);
         told(Delivery::Done, count as u64);
         // Without the lock: it needs an environment.
         match declined.map(|message| copy(account, message, machine)) {
             Some(Some(copied)) => {
                 let mut departures = mail.outbound.departures.lock();
-                departures.entrance.bag.letters.add(copied);
+                departures.inlet.bag.letters.add(copied);
                 mail.put_outbound(machine, target, 1, departures);
                 told(Delivery::Done, 1);
             }
@@ -71,9 +71,9 @@ pub fn leave<'m>(
 
 impl Departures {
     /// Whether there is memory for some more words.
-    fn has_room(&mut self, account: &Account) -> bool {
+    fn takes_more(&mut self, account: &Account) -> bool {
         let charged = self.charges.len() * SHEET;
-        if self.entrance.bag.letters.size() < charged {
+        if self.inlet.bag.letters.size() < charged {
             return true;
         }
         let charge = account.charge(SHEET);
@@ -99,7 +99,7 @@ impl Mail {
         // Relaxed: a figure for people.
         self.outbound.waiting.fetch_add(count, Ordering::Relaxed);
         let same = |last: &OwnTerm| last.is(target);
-        let (_, wake) = departures.entrance.count(count, same, || target.clone());
+        let (_, wake) = departures.inlet.count(count, same, || target.clone());
         drop(departures);
         if let Some(postman) = self.postman.get().filter(|_| wake) {
             post(postman, |env, _| names::abroad().to_term(env));
@@ -108,7 +108,7 @@ impl Mail {
 }
 
 /// Some of what was left.
-pub struct Taken<'a> {
+pub struct Portion<'a> {
     /// `{target, messages}` each.
     rows: Vec<Term<'a>>,
     /// What follows them: a large message, as the postman gets it in a message of its own, so that it is not copied.
@@ -155,15 +155,15 @@ impl Outbound {
     }
 
     /// Takes what has been left; whether there was anything.
-    fn refill(&self, taken: &mut TakenOut) -> bool {
+    fn refill(&self, taken: &mut AtPostman) -> bool {
         taken.bag.letters.clear();
         taken.charges.clear();
         let mut departures = self.departures.lock();
         std::mem::swap(&mut departures.charges, &mut taken.charges);
-        departures.entrance.refill(&mut taken.bag)
+        departures.inlet.refill(&mut taken.bag)
     }
 
-    fn take<'a>(&self, env: Env<'a>, machine: &dyn Carrier, taken: &mut TakenOut) -> Taken<'a> {
+    fn take<'a>(&self, env: Env<'a>, machine: &dyn Carrier, taken: &mut AtPostman) -> Portion<'a> {
         let (mut rows, mut count, mut parts) = (Vec::new(), 0, 0);
         let (mut made, mut large) = (Vec::new(), None);
         let more = loop {
@@ -182,7 +182,9 @@ impl Outbound {
                 count += 1;
                 let words = taken.bag.letters.unread();
                 match next_letter(env, &mut taken.bag.letters, &mut made) {
-                    (Some(copied), _) if copied.is_large() => large = Some(alone(target, copied)),
+                    (Some(copied), _) if copied.nodes > LARGE => {
+                        large = Some(alone(target, copied))
+                    }
                     (Some(copied), _) => {
                         parts += copied.nodes;
                         messages.push(copied.term.to(env));
@@ -205,7 +207,7 @@ impl Outbound {
         // Relaxed: a figure for people.
         self.waiting.fetch_sub(count, Ordering::Relaxed);
         machine.have_left(count, 0);
-        Taken { rows, large, more }
+        Portion { rows, large, more }
     }
 }
 

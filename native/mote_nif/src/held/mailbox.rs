@@ -29,21 +29,21 @@ impl<R, F> Default for Bag<R, F> {
 const AT_ONCE: usize = 64;
 
 /// Where messages are left, and whether the postman knows.
-pub struct Entrance<R, F> {
+pub struct Inlet<R, F> {
     pub bag: Bag<R, F>,
     told: bool,
 }
 
-impl<R, F> Default for Entrance<R, F> {
-    fn default() -> Entrance<R, F> {
-        Entrance {
+impl<R, F> Default for Inlet<R, F> {
+    fn default() -> Inlet<R, F> {
+        Inlet {
             bag: Bag::default(),
             told: false,
         }
     }
 }
 
-impl<R, F> Entrance<R, F> {
+impl<R, F> Inlet<R, F> {
     /// Writes some messages: how many, and one that is not plain, at which it has stopped.
     pub fn write<'m>(
         &mut self,
@@ -91,7 +91,7 @@ impl<R, F> Entrance<R, F> {
 
 #[derive(Default)]
 pub struct Incoming {
-    pub entrance: Entrance<LocalPid, OwnTerm>,
+    pub inlet: Inlet<LocalPid, OwnTerm>,
     /// How many rows wait for each, those that the postman has taken included.
     pub receivers: FxHashMap<LocalPid, usize>,
 }
@@ -117,19 +117,19 @@ pub struct Outbound {
     pub waiting: AtomicUsize,
     pub departures: Mutex<Departures>,
     /// What the postman has taken.
-    pub taken: Mutex<TakenOut>,
+    pub taken: Mutex<AtPostman>,
 }
 
 /// What is left for other nodes, by target.
 #[derive(Default)]
 pub struct Departures {
-    pub entrance: Entrance<OwnTerm, Copied>,
+    pub inlet: Inlet<OwnTerm, Copied>,
     /// For what is written in the row, a part of it at a time.
     pub charges: Vec<Charge>,
 }
 
 #[derive(Default)]
-pub struct TakenOut {
+pub struct AtPostman {
     pub bag: Bag<OwnTerm, Copied>,
     pub charges: Vec<Charge>,
     /// All that was left has gone to the postman as messages.

@@ -1,5 +1,4 @@
 //! An outbox as its process has it, and as actors have it. Putting messages into it is in deliver/outbox.rs.
-use crate::codec::budget::LARGE;
 use crate::held::aside::let_go;
 use crate::held::machine::MachineResource;
 use crate::term::own_term::OwnTerm;
@@ -12,13 +11,6 @@ pub struct Copied {
     pub _charge: Charge,
     /// Of how many parts.
     pub nodes: usize,
-}
-
-impl Copied {
-    /// Whether it takes long to copy.
-    pub fn is_large(&self) -> bool {
-        self.nodes > LARGE
-    }
 }
 
 impl AsRef<OwnTerm> for Copied {

@@ -1,5 +1,5 @@
 //! Outboxes: a process takes messages of actors in batches, after one wake-up.
-use crate::codec::budget::{spent, NORMAL};
+use crate::codec::budget::{spent, LARGE, NORMAL};
 use crate::codec::letters::build;
 use crate::held::large_letter::LargeLetter;
 use crate::held::machine::MachineResource;
@@ -52,7 +52,7 @@ fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) 
                 true
             }
             // Nothing else is in a letter that has such a part.
-            Some(Part::Other(copied)) if copied.is_large() => {
+            Some(Part::Other(copied)) if copied.nodes > LARGE => {
                 large = Some(copied.term);
                 true
             }
