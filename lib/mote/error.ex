@@ -104,13 +104,19 @@ defmodule Mote.Error do
   end
 
   def from(:unknown, context) do
-    new(
-      :unknown_address,
-      "the address belongs to no running machine: an address is valid while its machine runs, and as long as its " <>
-        "term is kept whole (not copied through term_to_binary); one that was sent to another node between processes is " <>
-        "valid as long as its own node holds the actor (see Mote.lend/2)",
-      context
-    )
+    what =
+      case context[:address] do
+        %{machine: machine} when is_reference(machine) and node(machine) != node() ->
+          "the address is one of #{node(machine)}. There, its machine has ended, or nothing held the actor; or this is done on that " <>
+            "node only (the guide Nodes lists what is done on all)"
+
+        _ ->
+          "the address belongs to no running machine: an address is valid while its machine runs, and as long as its " <>
+            "term is kept whole (not copied through term_to_binary); one that was sent to another node between processes is " <>
+            "valid as long as its own node holds the actor (see Mote.lend/2)"
+      end
+
+    new(:unknown_address, what, context)
   end
 
   def from(:noconnection, context) do

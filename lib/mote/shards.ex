@@ -79,6 +79,9 @@ defmodule Mote.Shards do
   its version. Otherwise save their state first. A warning in the log says how many actors stay for that reason, and names both
   versions.
 
+  Until the nodes agree who has a key, after the start and whenever nodes come or go, what is sent to it waits. `Mote.drain/2` does not
+  wait for that, but a question to the key does (`ask/4`), and `settled?/1` tells.
+
   ## What is promised
 
     * **One actor for each key**, while all nodes see each other, whoever sends at the same time.
@@ -194,7 +197,8 @@ defmodule Mote.Shards do
   @doc """
   Returns the address of the actor of a key, or `nil` if it has none. Starts nothing.
 
-  If the actor moves later, the address stays good, and its messages take the way by the old node. Options are those of `Mote.ask/3`;
+  If the actor moves later, the address stays good as long as the node stays that the actor was on: its messages take the way by that one.
+  Options are those of `Mote.ask/3`;
   raises `Mote.Error` if the node that has the key does not answer.
   """
   @spec whereis(shards, term, Ask.options()) :: Address.t() | nil
@@ -230,7 +234,12 @@ defmodule Mote.Shards do
     GenServer.call(shards, :settled?, :infinity)
   end
 
-  @doc "Returns how many keys this node has. Raises as `node/2` does."
+  @doc """
+  Returns how many keys this node has. Raises as `node/2` does.
+
+  Messages that this process has sent before may still be on their way, or wait until nodes agree: an answer (`ask/4`) tells that
+  they have come.
+  """
   @spec count(shards) :: non_neg_integer
   def count(shards) do
     {_, _, directory} = routes!(shards)

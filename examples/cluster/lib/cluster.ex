@@ -40,11 +40,8 @@ defmodule Cluster do
 
   So a room that many play in can go to a node that has little to do.
   """
-  @spec move(String.t(), node) :: Address.t()
-  def move(room, node) do
-    {:ok, moved} = @rooms |> Shards.whereis(room) |> Mote.move({@machine, node})
-    moved
-  end
+  @spec move(String.t(), node) :: {:ok, Address.t()} | {:error, Mote.Error.t()}
+  def move(room, node), do: @rooms |> Shards.whereis(room) |> Mote.move({@machine, node})
 
   @doc "Returns the node that a name of a room belongs to."
   @spec node_of(String.t()) :: node

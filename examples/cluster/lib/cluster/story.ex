@@ -61,7 +61,7 @@ defmodule Cluster.Story do
   def relieve(from, to) do
     room = Enum.find(@rooms, &(Cluster.node_of(&1) == from))
     crowd = Task.async(fn -> for _ <- 1..@crowd, do: Cluster.score(room, "crowd", 1) end)
-    moved = Cluster.move(room, to)
+    {:ok, moved} = Cluster.move(room, to)
     Task.await(crowd)
     points = Cluster.points(room)["crowd"]
 
