@@ -63,6 +63,20 @@ defmodule Mote.Behaviour.StashTest.Actors do
     become shut(log, n + 1)
   end
 
+  # Both keep everything that is numbered, and pass to each other.
+  defactor one(log) do
+    :other -> become other(log)
+    :show -> become open(log)
+    {:k, _} -> stash()
+  end
+
+  defactor other(log) do
+    {:k, 3} -> become one(log)
+    {:k, 7} -> become one(log)
+    {:k, _} -> stash()
+    message -> send log, {:other, message}
+  end
+
   @doc "Waits for an answer of `service` to each request, and keeps the others."
   defactor front(service) do
     {customer, request} ->
@@ -127,6 +141,13 @@ defmodule Mote.Behaviour.StashTest do
   end
 
   describe "what is kept" do
+    test "stays in its order when behaviours that stash pass to each other" do
+      numbers = for n <- 1..9, do: {:k, n}
+      kept = for n <- [1, 2, 4, 5, 6, 7, 8, 9], do: {:k, n}
+      assert told(&Actors.one/1, numbers ++ [:other, :show]) == kept
+      assert told(&Actors.one/1, numbers ++ [:other, :other, :show]) == kept -- [{:k, 7}]
+    end
+
     test "comes before what waits, in its order" do
       jobs = [
         {:job, 1},

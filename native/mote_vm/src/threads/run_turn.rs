@@ -130,10 +130,13 @@ impl Dispatch {
         match verdict {
             Verdict::Postponed => {}
             Verdict::Commits => {
-                units += self.taken_up.keep_again(&mut self.turn, event);
                 let again = self.turn.at_commit.stash.is_kept_again() && !behaviour.is_newer;
                 let left = again.then(|| header(&event).behaviour());
                 let unstashed = self.turn.unstashed();
+                // What is given back now comes before what was given back earlier.
+                if unstashed.is_empty() {
+                    units += self.taken_up.keep_again(&mut self.turn, event);
+                }
                 self.turn.commit();
                 self.turn.count_staged();
                 if !unstashed.is_empty() {

@@ -10,13 +10,15 @@
 //! 2. That is done only with messages that the same version of the behaviour has stashed before, and of which it says that it
 //!    would do so again (`:again`, guides/ir.md). What an older version has stashed cannot be told from what this one has, so
 //!    none is remembered where there was one.
-//! 3. A message is known again by its word. Within a batch no memory is reclaimed, so the same word is the same value.
+//!    (An actor that was created with such a list has stashed it, as far as can be told.)
+//! 3. A turn that gives messages back is followed by these, and makes none of what was given back before.
+//! 4. A message is known again by its word. Within a batch no memory is reclaimed, so the same word is the same value.
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::{captured, BehaviourId};
 use crate::values::value::Value;
 
-/// How many messages are kept at once: about as long as a long turn.
+/// How many messages are kept at once: about as long as some long turns.
 const MOST: usize = 1 << 12;
 /// So many take about as long as a small turn.
 const IN_A_TURN: usize = 8;
@@ -40,14 +42,16 @@ impl TakenUp {
         self.remembers = true;
     }
 
-    /// It is over (invariant 3).
+    /// It is over (invariant 4).
     pub(crate) fn end(&mut self) {
         self.remembers = false;
         self.events.clear();
     }
 
-    /// Remembers what a turn has given back if `left`, the behaviour that it was stashed by, would stash it again.
+    /// Remembers what a turn has given back if `left`, the behaviour that it was stashed by, would stash it again. It comes before
+    /// what was given back earlier, which is forgotten.
     pub(crate) fn remember(&mut self, turn: &Turn, left: Option<BehaviourId>, events: Vec<Event>) {
+        self.events.clear();
         if self.remembers && left.is_some() {
             self.behaviour = left;
             self.events = events;
