@@ -12,7 +12,7 @@ defmodule Mote.Far.Table do
 
   # What an entry takes while it waits, besides its bytes: the copy of the address, and room of the process that has it, as
   # bench/far_ends.exs measures it.
-  @entry 384
+  @entry 512
 
   @typedoc "Totals, and the bytes that wait."
   @type counts :: {:counters.counters_ref(), :counters.counters_ref()}
