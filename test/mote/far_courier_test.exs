@@ -6,7 +6,7 @@ defmodule Mote.FarCourierTest do
   import Mote.Eventually
 
   alias Mote.Actors
-  alias Mote.Far.{Courier, Listed, Porter, Table}
+  alias Mote.Far.{Courier, Listed, Packing, Porter, Table}
 
   defp courier do
     {:ok, courier} = GenServer.start(Courier, {node(), Listed.actors()})
@@ -60,7 +60,12 @@ defmodule Mote.FarCourierTest do
     machine = start_supervised!({Mote, memory: 16 * 1024 * 1024})
     %{machine: native, key: key} = address = Mote.create(machine, Actors.forward(self()))
     large = Enum.to_list(1..1_500_000)
-    send(porter(), {:mote_parcel, 1, true, [], [{:many, native, key, nil, [1, large, 2, large, 3]}]})
+
+    send(
+      porter(),
+      {:mote_parcel, 1, true, [], Packing.pack([{:many, native, key, nil, [1, large, 2, large, 3]}])}
+    )
+
     assert_receive {:mote_taken, 1}, 60_000
     for n <- 1..3, do: assert_receive(^n, 10_000)
     assert Mote.info(address).queued == 0

@@ -8,7 +8,7 @@ defmodule Mote.FarFuzzTest do
   import Mote.Eventually
 
   alias Mote.{Actors, Address, Customer, FarRig}
-  alias Mote.Far.{Gate, Lease, Porter}
+  alias Mote.Far.{Gate, Lease, Packing, Porter}
 
   setup_all do
     {:ok, machine} = start_supervised({Mote, name: __MODULE__.Machine})
@@ -109,7 +109,8 @@ defmodule Mote.FarFuzzTest do
     check all(
             chosen <- list_of(member_of(entries(echo)), max_length: 6),
             announced <- list_of({integer(0..3), member_of(references(echo))}, max_length: 3),
-            {:mote_parcel, _, _, _, _} = whole <- constant({:mote_parcel, 1, true, announced, chosen}),
+            {:mote_parcel, _, _, _, _} = whole <-
+              constant({:mote_parcel, 1, true, announced, Packing.pack(chosen)}),
             parcel <- resize(mutated(whole, echo), 40),
             max_runs: 600
           ) do
@@ -118,7 +119,7 @@ defmodule Mote.FarFuzzTest do
           porter = porter()
           ref = Process.monitor(porter)
           send(porter, parcel)
-          send(porter, {:mote_parcel, 2, true, [], []})
+          send(porter, {:mote_parcel, 2, true, [], {{}, []}})
 
           receive do
             {:DOWN, ^ref, _, _, reason} ->
@@ -160,7 +161,7 @@ defmodule Mote.FarFuzzTest do
         porter = porter()
         ref = Process.monitor(porter)
         send(porter, message)
-        send(porter, {:mote_parcel, 1, true, [], []})
+        send(porter, {:mote_parcel, 1, true, [], {{}, []}})
 
         receive do
           {:DOWN, ^ref, _, _, reason} -> assert reason == :normal

@@ -14,7 +14,7 @@ defmodule Mote.Far.Courier do
 
   require Logger
 
-  alias Mote.Far.{Entry, Gate, Line, Listed, Luggage, Table}
+  alias Mote.Far.{Entry, Gate, Line, Listed, Luggage, Packing, Table}
 
   # Milliseconds without work after which it lets go of what it has sent.
   @rest 100
@@ -141,7 +141,7 @@ defmodule Mote.Far.Courier do
 
     # Before it leaves.
     listed = Listed.add(state.listed, announced)
-    send(state.porter, {:mote_parcel, number, ask?, announced, entries})
+    send(state.porter, {:mote_parcel, number, ask?, announced, Packing.pack(entries)})
     Table.wait(counts, -length(entries), -bytes)
     Table.add(counts, :sent, Entry.messages(entries))
     tell_listed(%{state | line: line, listed: listed})

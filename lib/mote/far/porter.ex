@@ -14,7 +14,7 @@ defmodule Mote.Far.Porter do
   require Logger
 
   alias Mote.{Address, Customer, Error, Far, Native}
-  alias Mote.Far.{Home, Intake, Lease, Luggage, Table}
+  alias Mote.Far.{Home, Intake, Lease, Luggage, Packing, Table}
   alias Mote.Machine.{Batch, Long, Sending}
   require Long
 
@@ -54,10 +54,10 @@ defmodule Mote.Far.Porter do
   end
 
   @impl GenServer
-  def handle_info({:mote_parcel, number, ask?, announced, entries}, state) when is_integer(number) do
+  def handle_info({:mote_parcel, number, ask?, announced, packed}, state) when is_integer(number) do
     case Intake.take(state.intake, number) do
       {:ok, intake} ->
-        taken_in(number, ask?, announced, entries, %{state | intake: intake})
+        taken_in(number, ask?, announced, packed, %{state | intake: intake})
 
       :repeated ->
         settle(state)
@@ -107,7 +107,8 @@ defmodule Mote.Far.Porter do
   # -- entries -------------------------------------------------------------------------------------------------
 
   # What no courier of this version sends ends the connection, and no more.
-  defp taken_in(number, ask?, announced, entries, state) do
+  defp taken_in(number, ask?, announced, packed, state) do
+    entries = Packing.unpack(packed)
     taken = Luggage.take_in(announced, state.dropped)
     if Lease.any?(), do: Enum.each(entries, &renew/1)
     state = Enum.reduce(entries, state, &entry(Luggage.replace(&1, taken), &2))
