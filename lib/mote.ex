@@ -785,8 +785,8 @@ defmodule Mote do
       have machine code, `refused`, how many are left to the interpreter, `pending`, how many modules wait for the
       compiler; `bytes` of machine code; `compile` and `longest_compile`, nanoseconds from the arrival of a module to
       its machine code, of all together and the longest;
-    * `inbox` - what waits to enter any sponsor; `mail` - messages to processes that wait to be sent; `references` -
-      actors that Elixir terms refer to;
+    * `inbox` - what waits to enter any sponsor; `mail` - messages to processes, and to other nodes, that wait for
+      the postman; `references` - actors that Elixir terms refer to;
     * `questions` - `open`, how many wait for an answer, and `broken`, how many were left without one;
     * `paused` - whether `pause/1` holds it still; `uptime` - milliseconds; `name`.
 
