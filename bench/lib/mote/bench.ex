@@ -62,6 +62,7 @@ defmodule Mote.Bench do
     Programs.Idle,
     Programs.Estragon,
     Programs.Sendx,
+    Programs.FromSleep,
     Programs.Beside,
     Programs.Apart,
     Programs.ApartErfc,
