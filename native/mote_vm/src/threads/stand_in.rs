@@ -30,6 +30,7 @@
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
 mod ends;
+mod siblings;
 
 use crate::base::sync::{fence, Relaxed, SeqCst};
 use crate::boundary::parcel::Parcel;
