@@ -454,7 +454,10 @@ impl Dispatch {
     fn look_where(&mut self) {
         let station = &self.context.station;
         let core = station.core.load(std::sync::atomic::Ordering::Relaxed);
-        if self.idling.core.seen(core, self.load.awake_since) {
+        let now = self.load.awake_since;
+        self.idling.lift_bar_in_time(now);
+        if self.idling.core.seen(core, now) {
+            self.idling.lift_bar();
             station.parker.step_aside();
         }
     }

@@ -27,10 +27,12 @@ fn wake(shared: &ParkerScene, waker: Waker) {
     shared.parker.unpark(waker);
 }
 
-/// Sleeps until so much was to do, for a moment at a time or as long as it takes. Awake it is never barred.
+/// Sleeps until so much was to do, for a moment at a time or as long as it takes. Awake it is barred until it lifts the bar.
 fn work(shared: &ParkerScene, much: usize, at_most: Option<Duration>) {
     while shared.work.load(Acquire) < much {
-        shared.parker.park(at_most);
+        let bar = shared.parker.park(at_most);
+        assert_eq!(cores::is_barred(), bar.is_some());
+        drop(bar);
         assert!(!cores::is_barred());
     }
 }

@@ -120,6 +120,7 @@ impl Dispatch {
             return false;
         }
         self.idling.crowded = 0;
+        self.idling.lift_bar();
         self.context.station.parker.step_aside()
     }
 

@@ -4,6 +4,7 @@ use super::Dispatch;
 use crate::base::sync::Relaxed;
 use crate::boundary::trickle::Trickle;
 use crate::threads::core_balance::CoreBalance;
+use crate::threads::parker::Bar;
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
@@ -26,6 +27,8 @@ const BEFORE_ANOTHER: Duration = Duration::from_micros(20);
 const GLANCE: Duration = Duration::from_micros(2);
 /// How long it keeps its core to itself meanwhile.
 const ALONE_AT_FIRST: Duration = Duration::from_micros(1);
+/// How long it leaves itself barred from its waker's core while it has something to run (parker.rs).
+const BARRED: Duration = Duration::from_millis(1);
 /// When nothing but questions has come in this many times in succession, it sleeps at once: the next caller that asks
 /// stands in.
 const ENOUGH_ASKED: u32 = 8;
@@ -50,12 +53,28 @@ pub(crate) struct Idling {
     /// How many times in succession it has handed all its work over to a thread that is awake on the same core.
     pub(crate) crowded: u32,
     pub(super) core: CoreBalance,
+    /// From which core its waker has barred it, and since when it is awake.
+    bar: Option<(Bar, Instant)>,
+}
+
+impl Idling {
+    /// Lifts the bar if the thread is awake for long by then.
+    #[inline]
+    pub(super) fn lift_bar_in_time(&mut self, now: Instant) {
+        self.bar.take_if(|(_, since)| now - *since >= BARRED);
+    }
+
+    /// The thread may run anywhere.
+    pub(crate) fn lift_bar(&mut self) {
+        self.bar = None;
+    }
 }
 
 impl Dispatch {
     /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
     /// due.
     pub(super) fn idle(&mut self) {
+        self.idling.lift_bar();
         if self.collect_a_little() {
             return;
         }
@@ -202,14 +221,14 @@ impl Dispatch {
 
     pub(super) fn sleep(&mut self, at_most: Option<Duration>) {
         let has_nothing_to_run = self.turn.queue.is_empty() || self.is_full_away();
-        debug_assert!(has_nothing_to_run && !self.owes());
+        debug_assert!(has_nothing_to_run && !self.owes() && self.idling.bar.is_none());
         self.idling.has_slept = true;
         self.idling.crowded = 0;
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish();
         self.idling.core.leave();
-        self.idling.called = self.stand_still(|context| {
+        let (called, bar) = self.stand_still(|context| {
             context
                 .sponsor
                 .asleep
@@ -219,18 +238,21 @@ impl Dispatch {
             context.station.waking.store(false, Relaxed);
             context.station.presence.sleep();
             context.machine.quiescence().done(1);
-            if !context.station.inbox.is_pending() && !context.machine.is_stopping() {
-                context.station.parker.park(at_most);
-            }
+            let parks = !context.station.inbox.is_pending() && !context.machine.is_stopping();
+            let bar = parks
+                .then(|| context.station.parker.park(at_most))
+                .flatten();
             context
                 .sponsor
                 .asleep
                 .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
             let called = context.station.waking.load(Relaxed);
             wake(context);
-            called
+            (called, bar)
         });
         let now = Instant::now();
+        self.idling.called = called;
+        self.idling.bar = bar.map(|bar| (bar, now));
         let slept = now - self.load.awake_since;
         self.idling.rests = slept >= REST && !self.context.station.inbox.is_pending();
         self.load.awake_since = now;
