@@ -253,7 +253,7 @@ impl Machine {
             return (0, Some(Refusal::Unknown));
         }
         let held = batch.take_held();
-        let (entered, refused) = match entrance.0.lead().push_batch(batch) {
+        let (entered, refused) = match entrance.0.push_batch(batch) {
             Ok(entered) => entered,
             Err(batch) => {
                 // It was removed in this very moment, as in `send_with`.

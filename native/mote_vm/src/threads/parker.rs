@@ -3,8 +3,9 @@
 //! A system prefers to run a woken thread on the core of its waker. Mostly the waker goes on, though: a sibling has the
 //! other half of the work, and a scheduler of the BEAM waits busily for what may come. A thread woken on that core would
 //! wait there for the end of a time slice, which takes milliseconds, and two threads would be slower than one. So a waker
-//! that goes on bars the thread from its own core. Once awake, the thread lifts the bar itself: when it has nothing to run, when it
-//! shares its core, or after a millisecond. That takes some ten microseconds, which would hold up what it was woken for.
+//! that goes on bars the thread from its own core. The thread lifts the bar itself: before it sleeps again, when it
+//! shares its core, or once it has been awake for a millisecond. That takes ten microseconds, which would hold up what it was
+//! woken for.
 //!
 //! A waker that has handed all its work over to a thread of another sponsor leaves its core to that thread, since waking
 //! another core from its sleep takes several times as long.

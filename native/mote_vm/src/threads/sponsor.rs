@@ -2,6 +2,8 @@
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::{Acquire, AtomicBool, Relaxed, Release};
+use crate::boundary::batch::Batch;
+use crate::boundary::refusal::Refusal;
 use crate::boundary::room::Room;
 use crate::threads::inbox::Wakes;
 use crate::threads::parker::Waker;
@@ -136,6 +138,16 @@ impl Sponsor {
             // The sender's core is barred for the lead, and may be the only other one.
             wake_one_of(&self.stations[1..], Waker::Rests);
         }
+    }
+
+    /// Puts a batch of messages from outside into the lead's inbox (inbox.rs).
+    pub(crate) fn push_batch(
+        &self,
+        batch: Box<Batch>,
+    ) -> Result<(usize, Option<Refusal>), Box<Batch>> {
+        let (entered, refused, wakes) = self.lead().inbox.push_batch(batch)?;
+        self.entered(wakes);
+        Ok((entered, refused))
     }
 
     /// The thread that takes what comes from elsewhere.

@@ -5,8 +5,6 @@ use crate::base::counters::{Counters, Counts};
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
 use crate::base::sync::{AcqRel, Acquire, Apart, AtomicBool, AtomicU64, Relaxed, RwLock};
-use crate::boundary::batch::Batch;
-use crate::boundary::refusal::Refusal;
 use crate::boundary::room::Room;
 use crate::boundary::timers::Timers;
 use crate::platform::cores::{self, NOWHERE};
@@ -115,16 +113,6 @@ impl Station {
         if wakes {
             self.unpark_if_asleep();
         }
-    }
-
-    /// Puts a batch of messages from outside into the inbox (inbox.rs).
-    pub(crate) fn push_batch(
-        &self,
-        batch: Box<Batch>,
-    ) -> Result<(usize, Option<Refusal>), Box<Batch>> {
-        let (entered, refused, wakes) = self.inbox.push_batch(batch)?;
-        self.pushed(wakes);
-        Ok((entered, refused))
     }
 
     /// Moves events in (inbox.rs) and wakes the thread if it sleeps.

@@ -1,0 +1,237 @@
+//! What a thread without events does, and when it sleeps.
+use super::*;
+use crate::base::sync::AtomicBool;
+use crate::testing::still::Still;
+use crate::threads::inbox::Entry;
+use crate::turns::queue::Event;
+use crate::values::actor::BehaviourId;
+use crate::values::value::Value;
+
+/// How long until something is wrong.
+const LONG: Duration = Duration::from_secs(20);
+
+fn await_that(happens: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !happens() {
+        assert!(start.elapsed() < LONG);
+        std::thread::yield_now();
+    }
+}
+
+/// Looks for work while others act, given the own station and those of the siblings: whether something came, and how
+/// many shares were counted.
+fn looked_while(
+    still: &mut Still,
+    act: impl FnOnce(&Station, &[Arc<Station>]) + Send,
+) -> (bool, u64) {
+    let context = still.thread.context.clone();
+    let (asker, siblings) = (&context.station, &context.sponsor.stations[1..]);
+    let came = std::thread::scope(|scope| {
+        scope.spawn(|| act(asker, siblings));
+        still.thread.look_for_work(LONG)
+    });
+    (came, still.thread.turn.counts.shares_taken)
+}
+
+#[test]
+fn a_request_stands_before_there_is_anything_to_be_had() {
+    let shared = || {
+        looked_while(&mut Still::new(2), |asker, siblings| {
+            await_that(|| siblings[0].request.answer() == Some(asker.number));
+            assert!(asker.push(Entry::Alarm).is_ok());
+        })
+    };
+    let start = Instant::now();
+    let mut looked = (true, 0);
+    // The system may hold up the answering thread for longer than the asker waits for its share.
+    while looked == (true, 0) {
+        assert!(start.elapsed() < LONG, "no share ever came");
+        looked = shared();
+    }
+    assert_eq!(looked, (true, 1));
+}
+
+#[test]
+fn who_is_answered_and_given_nothing_asks_again() {
+    let looked = looked_while(&mut Still::new(2), |asker, siblings| {
+        for _ in 0..2 {
+            await_that(|| siblings[0].request.answer() == Some(asker.number));
+        }
+        await_that(|| siblings[0].request.is_by(asker.number));
+        // From elsewhere: no share.
+        assert!(asker.push(Entry::Alarm).is_ok());
+    });
+    assert_eq!(looked, (true, 0));
+}
+
+#[test]
+fn who_has_asked_one_for_a_moment_asks_another_that_has_more_by_then() {
+    let looked = looked_while(&mut Still::new(3), |asker, siblings| {
+        for (has_none, has_some) in [(0, 1), (1, 0)] {
+            siblings[has_none].backlog.store(0, Relaxed);
+            siblings[has_some].backlog.store(1, Relaxed);
+            await_that(|| siblings[has_some].request.is_by(asker.number));
+        }
+        assert!(asker.push(Entry::Alarm).is_ok());
+    });
+    assert_eq!(looked, (true, 0));
+}
+
+#[test]
+fn one_that_has_something_is_asked_with_patience() {
+    let mut still = Still::new(2);
+    let sibling = still.thread.context.sponsor.stations[1].clone();
+    sibling.backlog.store(WORTH_ASKING, Relaxed);
+    let start = Instant::now();
+    assert!(!still.thread.look_for_work(Duration::ZERO));
+    assert!(start.elapsed() >= FOR_AN_ANSWER);
+    assert_eq!(sibling.request.answer(), None);
+}
+
+#[test]
+fn who_was_woken_with_the_lead_waits_until_that_has_taken_in_what_came() {
+    let mut still = Still::new(2);
+    let lead = still.thread.context.sponsor.lead().clone();
+    assert!(lead.push(Entry::Alarm).is_ok());
+    assert_eq!(still.thread.patience(), SPIN);
+    still.thread.idling.called = true;
+    assert_eq!(still.thread.patience(), LONG_SPIN);
+    still.thread.drain();
+    assert_eq!(still.thread.patience(), SPIN);
+}
+
+/// Lets a thread be idle that is awake: it is woken once it sleeps.
+fn idle_until_woken(thread: &mut Dispatch) {
+    let context = thread.context.clone();
+    let station = &context.station;
+    station.parker.open(false);
+    station.presence.wake();
+    context.machine.quiescence().add(1);
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            await_that(|| station.presence.is_asleep() || over.load(Relaxed));
+            assert!(station.push(Entry::Alarm).is_ok());
+        });
+        thread.idle();
+        over.store(true, Relaxed);
+    });
+    context.machine.quiescence().done(1);
+    station.parker.close();
+}
+
+/// The turns of the lead that have run once its sibling has been idle for a while, woken by somebody or not.
+fn turns_of_lead_after_idling_of_sibling(called: bool) -> u64 {
+    let still = Still::new(2);
+    let threads: Result<[Dispatch; 2], _> = still.threads().try_into();
+    let [mut lead, mut sibling] = threads.ok().expect("two");
+    let target = lead.turn.create(BehaviourId::SINK, Value::NIL);
+    let event = Event {
+        target: target.address_pointer(),
+        message: Value::NIL,
+    };
+    let station = lead.context.station.clone();
+    assert!(station.inbox.push_events(&mut vec![event], None).is_ok());
+    lead.idling.has_slept = true;
+    lead.show();
+    sibling.idling.called = called;
+    idle_until_woken(&mut sibling);
+    station.counters.read().turns
+}
+
+#[test]
+fn who_was_woken_with_the_lead_stands_in_for_it() {
+    assert_eq!(turns_of_lead_after_idling_of_sibling(true), 1);
+    assert_eq!(turns_of_lead_after_idling_of_sibling(false), 0);
+}
+
+#[cfg(all(target_os = "linux", not(mote_portable)))]
+#[test]
+fn a_bar_is_lifted_after_a_while_or_before_the_next_sleep() {
+    let mut still = Still::new(2);
+    if crate::platform::cores::usable().len() < 2 {
+        return;
+    }
+    let since = woken_barred(&mut still);
+    let idling = &mut still.thread.idling;
+    idling.lift_bar_in_time(since + BARRED - Duration::from_nanos(1));
+    assert!(idling.bar.is_some());
+    idling.lift_bar_in_time(since + BARRED);
+    assert!(idling.bar.is_none());
+    let since = woken_barred(&mut still);
+    // Woken from that sleep, it may be barred anew.
+    idle_until_woken(&mut still.thread);
+    let bar = still.thread.idling.bar.as_ref();
+    assert!(bar.is_none_or(|bar| bar.1 > since));
+}
+
+/// Sleeps until somebody who goes on wakes the thread while it is parked. Returns since when it is awake.
+#[cfg(all(target_os = "linux", not(mote_portable)))]
+fn woken_barred(still: &mut Still) -> Instant {
+    let context = still.thread.context.clone();
+    let quiescence = context.machine.quiescence();
+    context.station.parker.open(false);
+    let start = Instant::now();
+    loop {
+        assert!(start.elapsed() < LONG);
+        quiescence.add(1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                await_that(|| quiescence.is_quiet());
+                std::thread::sleep(REST);
+                assert!(context.station.push(Entry::Alarm).is_ok());
+            });
+            still.thread.sleep(Some(LONG));
+        });
+        quiescence.done(1);
+        still.thread.drain();
+        match &still.thread.idling.bar {
+            Some((_, since)) => return *since,
+            None => continue,
+        }
+    }
+}
+
+#[test]
+fn who_has_asked_in_vain_withdraws() {
+    let mut still = Still::new(2);
+    assert!(!still.thread.look_for_work(SPIN));
+    assert_eq!(still.thread.turn.counts.shares_taken, 0);
+    let stations = &still.thread.context.sponsor.stations;
+    assert_eq!(stations[1].request.answer(), None);
+}
+
+#[test]
+fn who_sleeps_for_a_moment_without_work_has_rested() {
+    let mut still = Still::new(2);
+    still.thread.context.machine.quiescence().add(1);
+    still.thread.sleep(Some(REST));
+    assert!(still.thread.idling.rests);
+    let mut sleeps_shortly = || {
+        still.thread.sleep(Some(Duration::ZERO));
+        !still.thread.idling.rests
+    };
+    // One of these does not take as long as a rest, whatever else runs.
+    assert!((0..1_000).any(|_| sleeps_shortly()));
+    still.machine.quiescence().done(1);
+}
+
+#[test]
+fn who_is_woken_for_something_rests_no_longer() {
+    let mut still = Still::new(2);
+    let context = still.thread.context.clone();
+    let quiescence = context.machine.quiescence();
+    quiescence.add(1);
+    context.station.parker.open(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            await_that(|| quiescence.is_quiet());
+            std::thread::sleep(REST);
+            assert!(context.station.push(Entry::Alarm).is_ok());
+        });
+        still.thread.sleep(Some(LONG));
+    });
+    assert!(!still.thread.idling.rests);
+    context.station.parker.close();
+    quiescence.done(1);
+}
