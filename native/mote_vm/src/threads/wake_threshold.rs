@@ -57,6 +57,8 @@ impl WakeThreshold {
 mod tests {
     use super::*;
     use crate::testing::still::Still;
+    use crate::values::actor::BehaviourId;
+    use crate::values::value::Value;
     use std::time::{Duration, Instant};
 
     /// How long anything may take before the test gives up.
@@ -126,20 +128,48 @@ mod tests {
         }
     }
 
-    /// Something is sent to a sponsor of two threads, wakings of the second one having been of use so many times: whether
-    /// that one is woken. None of them runs.
-    fn sender_wakes_sibling(useful: usize, wakes: bool, lead_is_awake: bool) -> bool {
-        let still = Still::new(2);
-        let sponsor = &still.thread.context.sponsor;
+    /// A sponsor of two threads, wakings of the second one having been of use so many times, and whether that one is woken when
+    /// something is sent. None of them runs.
+    fn send_wakes_sibling(useful: usize, send: impl FnOnce(&mut Still)) -> bool {
+        let mut still = Still::new(2);
+        let sponsor = still.thread.context.sponsor.clone();
         (0..useful).for_each(|_| sponsor.worth_waking.came_to(USE));
-        if lead_is_awake {
-            sponsor.lead().presence.wake();
-        }
-        sponsor.entered(wakes);
+        send(&mut still);
         let sibling = &sponsor.stations[1];
         let woken = sibling.waking.load(Relaxed);
         assert_eq!(sibling.summoned.load(Relaxed), woken);
         woken
+    }
+
+    fn sender_wakes_sibling(useful: usize, wakes: bool, lead_is_awake: bool) -> bool {
+        send_wakes_sibling(useful, |still| {
+            let sponsor = &still.thread.context.sponsor;
+            if lead_is_awake {
+                sponsor.lead().presence.wake();
+            }
+            sponsor.entered(wakes);
+        })
+    }
+
+    /// A batch with one message.
+    fn send_batch(still: &mut Still) {
+        let created = still.thread.turn.create(BehaviourId::SINK, Value::NIL);
+        let handles = still.thread.context.machine.handles();
+        let key = handles.acquire(created.address_pointer(), None);
+        let (mut letters, mut builder) = still.machine.letters();
+        letters.address(handles.hold(key).expect("held"));
+        assert!(builder.integer(0));
+        letters.end(&builder);
+        let mut batch = letters.seal(builder);
+        let _held = batch.take_held();
+        let entered = still.thread.context.sponsor.push_batch(batch);
+        assert!(entered.is_ok_and(|entered| entered == (1, None)));
+    }
+
+    #[test]
+    fn who_sends_a_batch_wakes_a_sibling_where_that_has_always_paid() {
+        assert!(send_wakes_sibling(4, send_batch));
+        assert!(!send_wakes_sibling(3, send_batch));
     }
 
     #[test]
