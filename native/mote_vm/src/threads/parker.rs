@@ -161,8 +161,8 @@ mod tests {
         count(&set)
     }
 
-    /// How many cores a thread may use before, while it is woken beside this one, and when it has lifted the bar. Until it is awake
-    /// it counts as coming if it is barred from one.
+    /// How many cores a thread may use before, while it is woken beside this one, and when it has lifted the bar. Until it is
+    /// awake it counts as coming if it is barred from one.
     fn woken(bound: bool, waker: Waker) -> [i32; 3] {
         let cores = Cores::of_a_test();
         let parker = Arc::new(Parker::among(cores));
