@@ -30,6 +30,7 @@ impl Dispatch {
     /// Gives half of what is queued, if the first of it is too long for a stand-in and all of it is worth sharing. Returns whether
     /// anything was given.
     fn gives_long_ones(&mut self, to: &Station) -> bool {
+        // As long as the last long turn was, in the burst before.
         let each = self.turn.fuel.long_turn;
         let is_worth = each * self.turn.queue.len() as u64 >= WORTH_ASKING;
         self.lent.postponed && is_worth && self.context.give_half(&mut self.turn, to)

@@ -61,13 +61,13 @@ pub(crate) struct Idling {
 }
 
 impl Idling {
-    /// Lifts the bar if the thread is awake for long by then.
+    /// Lets the thread run anywhere if it has been awake for long enough by then.
     #[inline]
     pub(super) fn lift_bar_in_time(&mut self, now: Instant) {
         self.bar.take_if(|(_, since)| now - *since >= BARRED);
     }
 
-    /// The thread may run anywhere.
+    /// Lets the thread run anywhere.
     pub(crate) fn lift_bar(&mut self) {
         self.bar = None;
     }
