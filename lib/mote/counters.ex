@@ -70,7 +70,7 @@ defmodule Mote.Counters do
 
     * `parks` - times that a thread went to sleep;
     * `stand_ins` - times that a process in `Mote.ask/3` ran the turns itself, for some microseconds, while the thread
-      slept; or that another thread of the sponsor did, which was woken together with this one and came first;
+      slept;
     * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep. The time of a batch of turns is
       counted when the batch is over, however long its turns were; of the processes in `Mote.ask/3` every
       eighth is measured and counts for eight;

@@ -6,8 +6,8 @@
 //! only while the thread is asleep, and a waking thread waits until the last visit has ended. A visit lasts for one
 //! compare-and-swap.
 //!
-//! A caller from outside may also stand in for a sleeper, and a sibling for the lead (stand_in.rs). To all others it is the
-//! thread then, and the thread itself does not finish waking until the caller has gone.
+//! A caller from outside may also stand in for a sleeper (stand_in.rs). To all others it is the thread then, and the thread
+//! itself does not finish waking until the caller has gone.
 //!
 //! Invariants:
 //! 1. Bit 0 says asleep, bit 1 that a caller stands in, bit 2 that the thread waits for that caller to go; the bits above count

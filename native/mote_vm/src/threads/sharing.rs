@@ -66,8 +66,7 @@ impl ThreadContext {
         if backlog >= WORTH_ASKING && self.may_look_through(turn) {
             if let Some(asker) = station.request.answer() {
                 let asker = self.machine.stations().get(asker);
-                self.give_half(turn, &asker);
-                return;
+                return self.give_half(turn, &asker);
             }
         }
         let sponsor = &self.sponsor;
@@ -127,8 +126,8 @@ impl ThreadContext {
         queued <= MOST && self.machine.pool().quota.has(queued * size_of::<Event>())
     }
 
-    /// Gives the actors of half of what is queued to another thread of the sponsor. Returns whether there were any.
-    pub(crate) fn give_half(&self, turn: &mut Turn, to: &Station) -> bool {
+    /// Gives the actors of half of what is queued to another thread of the sponsor.
+    fn give_half(&self, turn: &mut Turn, to: &Station) {
         let queued = turn.queue.queued_before(&turn.savepoint.queue);
         let between_turns = turn.actor.is_null();
         let given = self.give(turn, to, |turn, queued| {
@@ -145,12 +144,10 @@ impl ThreadContext {
             let odd = usize::from(between_turns);
             move |i, event: Event| (i / stripe) % 2 == odd && !stay.contains(&event.target)
         });
+        turn.counts.shares_given += given.is_some_and(|given| given > 0) as u64;
         if given.is_some_and(|given| given < queued / 16) {
             turn.leaving.reluctance = RELUCTANCE;
         }
-        let gives = given.is_some_and(|given| given > 0);
-        turn.counts.shares_given += gives as u64;
-        gives
     }
 }
 

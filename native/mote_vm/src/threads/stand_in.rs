@@ -1,5 +1,5 @@
-//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the thread that sleeps; whoever
-//! tells of the end of a turn that was away commits it; and a sibling that is awake before the lead begins for it.
+//! Standing in: a caller that waits for an answer runs the turns that lead to it, in place of the thread that sleeps; and whoever
+//! tells of the end of a turn that was away commits it.
 //!
 //! Waking a thread, and being woken by it, takes ten to a hundred times as long as the turn between the two. A caller
 //! outside that has nothing else to do before it is answered saves both. If the thread that its message enters by is
@@ -29,10 +29,7 @@
 //! 8. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
-//! 9. A sibling that stands in gives to itself as any thread gives to another one (giving.rs), and takes that in as itself, once
-//!    it has gone.
 mod ends;
-mod siblings;
 
 use crate::base::sync::{fence, Relaxed, SeqCst};
 use crate::boundary::parcel::Parcel;

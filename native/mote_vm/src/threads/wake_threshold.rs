@@ -11,9 +11,7 @@
 //! to be useful. A waking that comes late because the system is busy does little harm.
 //!
 //! Where wakings have always paid, a sender from outside wakes one sibling of a sleeping sponsor together with its lead
-//! (sponsor.rs). The one that comes first begins (stand_in/siblings.rs), instead of the sibling arriving as much later again.
-//! What the sibling runs in place of the lead does not count as its own work, so a single small turn makes its waking a useless
-//! one.
+//! (sponsor.rs): both arrive at the same time, instead of the sibling arriving as much later again.
 use crate::base::sync::{AtomicU64, Relaxed};
 
 /// Nanoseconds of waiting work: at first, and the bounds within which it is learnt.

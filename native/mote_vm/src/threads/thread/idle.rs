@@ -88,11 +88,7 @@ impl Dispatch {
             return;
         }
         self.idling.trickle.wait();
-        let patience = self.patience();
-        if self.was_woken_with_lead() && self.stand_in_for_lead() {
-            return;
-        }
-        if self.look_for_work(patience) {
+        if self.look_for_work(self.patience()) {
             return;
         }
         // More of the same may come soon: waking costs more than a moment's patience.
@@ -118,15 +114,11 @@ impl Dispatch {
         if self.idling.claimed_only >= ENOUGH_ASKED || self.context.gathers() {
             return Duration::ZERO;
         }
-        match self.was_woken_with_lead() {
+        // Woken by a sender, with the lead, which has still to come.
+        match self.idling.called && self.context.sponsor.lead().inbox.is_pending() {
             true => LONG_SPIN,
             false => SPIN,
         }
-    }
-
-    /// Whether a sender has woken it with the lead, which has not taken in yet what was sent.
-    fn was_woken_with_lead(&self) -> bool {
-        self.idling.called && self.context.sponsor.lead().inbox.is_pending()
     }
 
     /// How long there is nothing to do if nothing comes.

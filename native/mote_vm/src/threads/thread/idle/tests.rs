@@ -3,9 +3,6 @@ use super::*;
 use crate::base::sync::AtomicBool;
 use crate::testing::still::Still;
 use crate::threads::inbox::Entry;
-use crate::turns::queue::Event;
-use crate::values::actor::BehaviourId;
-use crate::values::value::Value;
 
 /// How long until something is wrong.
 const LONG: Duration = Duration::from_secs(20);
@@ -118,31 +115,6 @@ fn idle_until_woken(thread: &mut Dispatch) {
     });
     context.machine.quiescence().done(1);
     station.parker.close();
-}
-
-/// The turns of the lead that have run once its sibling has been idle for a while, woken by somebody or not.
-fn turns_of_lead_after_idling_of_sibling(called: bool) -> u64 {
-    let still = Still::new(2);
-    let threads: Result<[Dispatch; 2], _> = still.threads().try_into();
-    let [mut lead, mut sibling] = threads.ok().expect("two");
-    let target = lead.turn.create(BehaviourId::SINK, Value::NIL);
-    let event = Event {
-        target: target.address_pointer(),
-        message: Value::NIL,
-    };
-    let station = lead.context.station.clone();
-    assert!(station.inbox.push_events(&mut vec![event], None).is_ok());
-    lead.idling.has_slept = true;
-    lead.show();
-    sibling.idling.called = called;
-    idle_until_woken(&mut sibling);
-    station.counters.read().turns
-}
-
-#[test]
-fn who_was_woken_with_the_lead_stands_in_for_it() {
-    assert_eq!(turns_of_lead_after_idling_of_sibling(true), 1);
-    assert_eq!(turns_of_lead_after_idling_of_sibling(false), 0);
 }
 
 #[cfg(all(target_os = "linux", not(mote_portable)))]
