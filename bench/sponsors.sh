@@ -37,6 +37,8 @@ awk -F '\t' -f bench/targets.awk - "$out" << 'TARGETS'
 fork_bomb ratio_mt_vs_st 1 least 0.95
 fork_bomb ratio_mt_vs_st 18 least 1.6
 erfc_bomb ratio_mt_vs_st 4 least 1.85
+from_sleep ratio_mt_vs_st 4 least 1.25
+from_sleep ratio_mt_vs_st 6 least 1.55
 time_eater ratio_mt_vs_st 1 least 0.95
 ping_pong ratio_mt_vs_st 1 least 0.95
 ring ratio_mt_vs_st 1 least 0.95
