@@ -3,17 +3,15 @@
 //! A system prefers to run a woken thread on the core of its waker. Mostly the waker goes on, though: a sibling has the
 //! other half of the work, and a scheduler of the BEAM waits busily for what may come. A thread woken on that core would
 //! wait there for the end of a time slice, which takes milliseconds, and two threads would be slower than one. So a waker
-//! that goes on bars the thread from its own core. The thread lifts the bar itself: before it sleeps again, when it
-//! shares its core, or once it has been awake for a millisecond. That takes ten microseconds, which would hold up what it was
-//! woken for.
+//! that goes on bars the thread from its own core. Once awake, the thread may run anywhere again.
 //!
 //! A waker that has handed all its work over to a thread of another sponsor leaves its core to that thread, since waking
 //! another core from its sleep takes several times as long.
 //!
 //! Invariants:
 //! 1. A thread that its user has bound to a core (`pin`) is never barred.
-//! 2. A thread is barred only while it is parked, and lifts the bar before it parks again: whoever bars it sees all cores that it
-//!    may use. (A thread that steps aside bars itself, for as long as that takes.)
+//! 2. A thread is barred only while it is parked, and the cores that it may use are known until it is awake: it never
+//!    goes on running while barred. (A thread that steps aside bars itself, for as long as that takes.)
 //! 3. A system thread is only named here while it lives: it takes its name away itself, under the lock.
 #[cfg(all(test, loom))]
 mod models;
@@ -46,16 +44,6 @@ enum Rest {
     Parked,
     /// Parked and barred from a core; the cores that it may use.
     Barred(cores::Set),
-}
-
-/// What bars a thread that is awake from its waker's core. It is lifted when this is dropped, by that thread.
-#[must_use = "the thread goes on running where it is, and may not go elsewhere"]
-pub(crate) struct Bar(cores::Set);
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        cores::restore(&self.0);
-    }
 }
 
 struct Sleeper {
@@ -91,25 +79,21 @@ impl Parker {
         *self.sleeper.write() = None;
     }
 
-    /// Sleeps until somebody wakes the calling thread, or for so long. Returns what its waker has barred it with, which it is to
-    /// lift before it sleeps again (invariant 2).
-    pub(crate) fn park(&self, at_most: Option<Duration>) -> Option<Bar> {
+    /// Sleeps until somebody wakes the calling thread, or for so long.
+    pub(crate) fn park(&self, at_most: Option<Duration>) {
         *self.rest.lock() = Rest::Parked;
         match at_most {
             Some(duration) => thread::park_timeout(duration),
             None => thread::park(),
         }
-        self.rise()
+        self.rise();
     }
 
-    /// The calling thread is awake.
-    fn rise(&self) -> Option<Bar> {
-        match std::mem::replace(&mut *self.rest.lock(), Rest::Awake) {
-            Rest::Barred(all) => {
-                self.cores.has_come();
-                Some(Bar(all))
-            }
-            _ => None,
+    /// The calling thread is awake, and may run anywhere again.
+    fn rise(&self) {
+        if let Rest::Barred(all) = std::mem::replace(&mut *self.rest.lock(), Rest::Awake) {
+            cores::restore(&all);
+            self.cores.has_come();
         }
     }
 
@@ -161,8 +145,8 @@ mod tests {
         count(&set)
     }
 
-    /// How many cores a thread may use before, while it is woken beside this one, and when it has lifted the bar. Until it is
-    /// awake it counts as coming if it is barred from one.
+    /// How many cores a thread may use before, while it is woken beside this one, and after. Meanwhile it counts as
+    /// coming if it is barred from one.
     fn woken(bound: bool, waker: Waker) -> [i32; 3] {
         let cores = Cores::of_a_test();
         let parker = Arc::new(Parker::among(cores));
@@ -175,10 +159,7 @@ mod tests {
             *sleeper.rest.lock() = Rest::Parked;
             told.send((cores::this_thread(), allowed(0))).unwrap();
             looked.recv().unwrap();
-            let woken = allowed(0);
-            let bar = sleeper.rise();
-            assert_eq!(allowed(0), woken);
-            drop(bar);
+            sleeper.rise();
             let after = allowed(0);
             sleeper.close();
             after
@@ -194,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_barred_from_one_core_until_it_lifts_the_bar() {
+    fn a_thread_is_barred_from_one_core_until_it_is_awake() {
         let [before, barred, after] = woken(false, Waker::GoesOn);
         assert_eq!(barred, (before - 1).max(1));
         assert_eq!(after, before);

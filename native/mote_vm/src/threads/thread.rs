@@ -454,10 +454,7 @@ impl Dispatch {
     fn look_where(&mut self) {
         let station = &self.context.station;
         let core = station.core.load(std::sync::atomic::Ordering::Relaxed);
-        let now = self.load.awake_since;
-        self.idling.lift_bar_in_time(now);
-        if self.idling.core.seen(core, now) {
-            self.idling.lift_bar();
+        if self.idling.core.seen(core, self.load.awake_since) {
             station.parker.step_aside();
         }
     }

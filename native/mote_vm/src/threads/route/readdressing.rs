@@ -120,7 +120,6 @@ impl Dispatch {
             return false;
         }
         self.idling.crowded = 0;
-        self.idling.lift_bar();
         self.context.station.parker.step_aside()
     }
 

@@ -7,7 +7,6 @@ use super::Dispatch;
 use crate::base::sync::Relaxed;
 use crate::boundary::trickle::Trickle;
 use crate::threads::core_balance::CoreBalance;
-use crate::threads::parker::Bar;
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
@@ -30,8 +29,6 @@ const BEFORE_ANOTHER: Duration = Duration::from_micros(20);
 const GLANCE: Duration = Duration::from_micros(2);
 /// How long it keeps its core to itself meanwhile.
 const ALONE_AT_FIRST: Duration = Duration::from_micros(1);
-/// How long it leaves itself barred from its waker's core while it has something to run (parker.rs).
-const BARRED: Duration = Duration::from_millis(1);
 /// When nothing but questions has come in this many times in succession, it sleeps at once: the next caller that asks
 /// stands in.
 const ENOUGH_ASKED: u32 = 8;
@@ -56,21 +53,6 @@ pub(crate) struct Idling {
     /// How many times in succession it has handed all its work over to a thread that is awake on the same core.
     pub(crate) crowded: u32,
     pub(super) core: CoreBalance,
-    /// From which core its waker has barred it, and since when it is awake.
-    bar: Option<(Bar, Instant)>,
-}
-
-impl Idling {
-    /// Lets the thread run anywhere if it has been awake for long enough by then.
-    #[inline]
-    pub(super) fn lift_bar_in_time(&mut self, now: Instant) {
-        self.bar.take_if(|(_, since)| now - *since >= BARRED);
-    }
-
-    /// Lets the thread run anywhere.
-    pub(crate) fn lift_bar(&mut self) {
-        self.bar = None;
-    }
 }
 
 impl Dispatch {
@@ -103,7 +85,6 @@ impl Dispatch {
             if self.idling.called {
                 self.context.sponsor.worth_waking.came_to(worked);
             }
-            self.idling.lift_bar();
             self.sleep(at_most);
         }
     }
@@ -216,14 +197,14 @@ impl Dispatch {
 
     pub(super) fn sleep(&mut self, at_most: Option<Duration>) {
         let has_nothing_to_run = self.turn.queue.is_empty() || self.is_full_away();
-        debug_assert!(has_nothing_to_run && !self.owes() && self.idling.bar.is_none());
+        debug_assert!(has_nothing_to_run && !self.owes());
         self.idling.has_slept = true;
         self.idling.crowded = 0;
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish();
         self.idling.core.leave();
-        let (called, bar) = self.stand_still(|context| {
+        self.idling.called = self.stand_still(|context| {
             context
                 .sponsor
                 .asleep
@@ -233,21 +214,18 @@ impl Dispatch {
             context.station.waking.store(false, Relaxed);
             context.station.presence.sleep();
             context.machine.quiescence().done(1);
-            let parks = !context.station.inbox.is_pending() && !context.machine.is_stopping();
-            let bar = parks
-                .then(|| context.station.parker.park(at_most))
-                .flatten();
+            if !context.station.inbox.is_pending() && !context.machine.is_stopping() {
+                context.station.parker.park(at_most);
+            }
             context
                 .sponsor
                 .asleep
                 .fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
             let called = context.station.waking.load(Relaxed);
             wake(context);
-            (called, bar)
+            called
         });
         let now = Instant::now();
-        self.idling.called = called;
-        self.idling.bar = bar.map(|bar| (bar, now));
         let slept = now - self.load.awake_since;
         self.idling.rests = slept >= REST && !self.context.station.inbox.is_pending();
         self.load.awake_since = now;

@@ -1,6 +1,5 @@
 //! What a thread without events does, and when it sleeps.
 use super::*;
-use crate::base::sync::AtomicBool;
 use crate::testing::still::Still;
 use crate::threads::inbox::Entry;
 
@@ -95,73 +94,6 @@ fn who_was_woken_with_the_lead_waits_until_that_has_taken_in_what_came() {
     assert_eq!(still.thread.patience(), LONG_SPIN);
     still.thread.drain();
     assert_eq!(still.thread.patience(), SPIN);
-}
-
-/// Lets a thread be idle that is awake: it is woken once it sleeps.
-fn idle_until_woken(thread: &mut Dispatch) {
-    let context = thread.context.clone();
-    let station = &context.station;
-    station.parker.open(false);
-    station.presence.wake();
-    context.machine.quiescence().add(1);
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            await_that(|| station.presence.is_asleep() || over.load(Relaxed));
-            assert!(station.push(Entry::Alarm).is_ok());
-        });
-        thread.idle();
-        over.store(true, Relaxed);
-    });
-    context.machine.quiescence().done(1);
-    station.parker.close();
-}
-
-#[cfg(all(target_os = "linux", not(mote_portable)))]
-#[test]
-fn a_bar_is_lifted_after_a_while_or_before_the_next_sleep() {
-    let mut still = Still::new(2);
-    if crate::platform::cores::usable().len() < 2 {
-        return;
-    }
-    let since = woken_barred(&mut still);
-    let idling = &mut still.thread.idling;
-    idling.lift_bar_in_time(since + BARRED - Duration::from_nanos(1));
-    assert!(idling.bar.is_some());
-    idling.lift_bar_in_time(since + BARRED);
-    assert!(idling.bar.is_none());
-    let since = woken_barred(&mut still);
-    // Woken from that sleep, it may be barred anew.
-    idle_until_woken(&mut still.thread);
-    let bar = still.thread.idling.bar.as_ref();
-    assert!(bar.is_none_or(|bar| bar.1 > since));
-}
-
-/// Sleeps until somebody who goes on wakes the thread while it is parked. Returns since when it is awake.
-#[cfg(all(target_os = "linux", not(mote_portable)))]
-fn woken_barred(still: &mut Still) -> Instant {
-    let context = still.thread.context.clone();
-    let quiescence = context.machine.quiescence();
-    context.station.parker.open(false);
-    let start = Instant::now();
-    loop {
-        assert!(start.elapsed() < LONG);
-        quiescence.add(1);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                await_that(|| quiescence.is_quiet());
-                std::thread::sleep(REST);
-                assert!(context.station.push(Entry::Alarm).is_ok());
-            });
-            still.thread.sleep(Some(LONG));
-        });
-        quiescence.done(1);
-        still.thread.drain();
-        match &still.thread.idling.bar {
-            Some((_, since)) => return *since,
-            None => continue,
-        }
-    }
 }
 
 #[test]
