@@ -193,7 +193,7 @@ defmodule Mote.Error do
 
   def from(:timeout, context) do
     cond do
-      context[:address] -> no_answer(context)
+      context[:address] || context[:node] -> no_answer(context)
       context[:survey] -> not_still(context)
       context[:future] -> not_finished(context)
       true -> not_quiet(context)

@@ -154,12 +154,12 @@ defmodule Mote.Far do
   # -- creating ------------------------------------------------------------------------------------------------
 
   @doc "Runs a function of Mote on another node whose result has addresses in it; raises what it raises there."
-  @spec create!(node, :create | :create_many | :move | :keep, [term]) :: term
-  def create!(node, function, args) do
+  @spec create!(node, :create | :create_many | :move | :keep, [term], timeout) :: term
+  def create!(node, function, args, timeout \\ :infinity) do
     context = [node: node]
 
     with {:ok, open} <- question(node, &{:create, function, args, &1}, Entry.bytes(args), context),
-         {:ok, {:ok, created}} <- Question.finish(open, context, :infinity) do
+         {:ok, {:ok, created}} <- Question.finish(open, context, timeout) do
       created
     else
       {:ok, {:error, exception}} -> raise exception

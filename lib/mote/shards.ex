@@ -1,7 +1,7 @@
 defmodule Mote.Shards do
   # Which node has a key is in shards/rule.ex; who is there, and when a key may start, in shards/view.ex, without processes;
   # shards/member.ex is the process of each node, shards/front.ex the actors that messages go through, shards/handover.ex what
-  # moves actors. guides/internals/nodes.md has all of it together.
+  # moves actors, shards/lost.ex what lets go of keys that lead nowhere. guides/internals/nodes.md has all of it together.
   @moduledoc """
   Actors by key, spread over nodes: what `Mote.Directory` is on one node.
 
@@ -66,7 +66,11 @@ defmodule Mote.Shards do
   one (`Mote.move/3` says which others). It is tried again when nodes come and go.
 
   An actor that the program itself moves elsewhere (`Mote.move/3` with the address of `whereis/3`) is still reached by its key. If
-  the node that it is on goes or dies, its key leads nowhere: questions get `:broken_promise` until the key moves to another node.
+  the node that it is on goes or dies, whether or not that is a member, its key is let go: the next message starts it afresh, and
+  `[:mote, :shards, :lost]` tells of it. Until that is found, a moment later, messages are lost and questions get `:broken_promise`.
+  For that each member from which a program has ever moved an actor to another node looks at all of its keys whenever a node goes, some
+  microseconds each, in a process of its own. If only the machine ends that the actor is on, its key leads nowhere until a node goes
+  or the key moves.
 
   Actors move to the machine's first sponsor, or to the one that `:sponsor` names. So actors of a beam sponsor need that option: without
   it they stay, and a warning in the log says how many. An actor that was pinned to a sponsor is not, where it has moved to.
@@ -92,8 +96,9 @@ defmodule Mote.Shards do
     * **Nothing is lost** by moves, but what cannot move is lost when its node goes. What is on its way to a node that dies, or waits for a connection that ends, is lost.
 
   Telemetry events, each with the `name` of the shards in the metadata: `[:mote, :shards, :settled]` (all members know each other; `members`,
-  and their `nodes`), `[:mote, :shards, :handed]` (this node has given away what is not its own: `moved`, `stayed`, `merged`, `lost`) and
-  `[:mote, :shards, :down]` (a node has died: `node`).
+  and their `nodes`), `[:mote, :shards, :handed]` (this node has given away what is not its own: `moved`, `stayed`, `merged`, `lost`),
+  `[:mote, :shards, :down]` (a node has died: `node`) and `[:mote, :shards, :lost]` (`keys`, how many of this node were let go whose actors
+  a program had moved to `node`).
   """
 
   alias Mote.{Address, Ask, Behaviour, Directory, Error, Inspection, Machine}

@@ -360,6 +360,34 @@ defmodule Mote.MoveTest do
     assert_receive {1, :later}, 60_000
   end
 
+  test "a caller waits no longer than it may; a move that holds the actor goes on, one that does not leaves it",
+       context do
+    %{one: one, two: two} = context
+    actor = Mote.create(one, Behaviours.numbering(self(), 0))
+    :ok = Mote.pause(one)
+    Mote.send(actor, 1)
+    assert {:error, %Error{reason: :timeout}} = Mote.move(actor, two, timeout: 50)
+    :ok = Mote.resume(one)
+    assert_receive {0, 1}, 60_000
+
+    # What is sent on waits there, and so does the move. If it does not hold the actor in time, the next one may.
+    :ok = Mote.pause(two)
+
+    assert eventually(fn ->
+             late? = match?({:error, %Error{reason: :timeout}}, Mote.move(actor, two, timeout: 50))
+             late? and match?(%{behaviour: %{name: :onward}}, Mote.info(actor))
+           end)
+
+    for n <- 2..100, do: Mote.send(actor, n)
+    :ok = Mote.resume(two)
+    assert {:ok, moved} = Mote.move(actor, two, timeout: 60_000)
+    Mote.send(moved, 101)
+    for n <- 2..101, do: assert_receive({index, ^n} when index == n - 1, 60_000)
+    assert Mote.ask!(actor, :count) == 101
+    # Nobody's late answer.
+    assert Process.info(self(), :messages) == {:messages, []}
+  end
+
   test "anything but an address and options is a mistake of the caller", %{one: one} do
     assert_raise ArgumentError, ~r/address of an actor to move/, fn -> Mote.move(self(), one) end
     actor = Mote.create(one, Behaviours.nothing())

@@ -5,8 +5,10 @@ defmodule Mote.ShardsTest do
 
   import Mote.Eventually
 
-  alias Mote.{Directory, Error, Shards}
-  alias Mote.Shards.{Front, Handover, Rule}
+  alias Mote.{Directory, Error, Native, Shards}
+  alias Mote.Machine.Question
+  alias Mote.Move.Ways
+  alias Mote.Shards.{Front, Handover, Lost, Rule}
   alias Mote.Shards.Rule.Plain
 
   doctest Mote.Shards
@@ -69,6 +71,38 @@ defmodule Mote.ShardsTest do
     last = %{node: :last, fronts: {front}, machine: third}
     assert %{lost: 1, moved: 0, stayed: 0} = Handover.run(plan(front, here, [{3, last}]))
     assert Mote.ask!(front, {:shard, :all}) == %{}
+  end
+
+  test "keys whose actors are gone where they have moved are let go, also of one that moves at this moment" do
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
+
+    [gone, moving, _stays] =
+      for key <- [:gone, :moving, :stays] do
+        actor = Mote.create(here, Users.user(key, []))
+        Mote.ask!(front, {:shard, {:put, key, actor}})
+        actor
+      end
+
+    {:ok, moved} = Mote.move(gone, there)
+    %{machine: native, key: key} = moving
+    put = &Question.put(native, 60_000, [address: moving], &1)
+    held = {{Ways, :held, Ways.__mote__(:hash)}, 1}
+    assert {:ok, %Mote.Behaviour{}} = put.(&Native.actor_hold(native, key, held, &1))
+    Mote.stop(there)
+    search = Task.async(fn -> Lost.let_go({front}) end)
+
+    # It waits for the move.
+    assert eventually(fn ->
+             Process.info(search.pid, :current_function) == {:current_function, {Process, :sleep, 1}}
+           end)
+
+    assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:moving, :stays]
+    onward = {Ways, :onward, Ways.__mote__(:hash)}
+    assert put.(&Native.actor_go_on(native, key, held, onward, {moved}, &1)) == {:ok, :ok}
+    assert Task.await(search, 60_000) == %{node() => 2}
+    assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:stays]
   end
 
   # One turn for all of them would need more than the machine allows, and the key would wait forever.

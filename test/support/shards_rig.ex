@@ -104,9 +104,14 @@ defmodule Mote.ShardsRig do
   def count(name), do: Shards.count(name)
   def nodes(name), do: Shards.nodes(name)
 
-  @doc "Moves the actor of a key to another node, whoever has the key."
-  def move(name, key, node) do
-    {:ok, moved} = Mote.move(Shards.whereis(name, key), {ShardsRig.Machine, node})
+  @doc "Moves the actor of a key to other nodes, whoever has the key: each time by its newest address."
+  def move(name, key, nodes) do
+    moved =
+      Enum.reduce(nodes, Shards.whereis(name, key), fn node, address ->
+        {:ok, moved} = Mote.move(address, {ShardsRig.Machine, node})
+        moved
+      end)
+
     node(moved.machine)
   end
 
@@ -194,7 +199,7 @@ defmodule Mote.ShardsRig do
     spawn(fn ->
       Process.register(self(), ShardsRig.Listener)
 
-      for event <- [:settled, :handed, :down] do
+      for event <- [:settled, :handed, :down, :lost] do
         :telemetry.attach({__MODULE__, event}, [:mote, :shards, event], &__MODULE__.heard/4, self())
       end
 

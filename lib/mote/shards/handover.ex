@@ -15,7 +15,7 @@ defmodule Mote.Shards.Handover do
 
   require Logger
 
-  alias Mote.{Error, Library}
+  alias Mote.{Error, Library, Move}
   alias Mote.Shards.Rule.Plain
 
   # Milliseconds to wait for each answer of an actor of this node or another.
@@ -163,7 +163,7 @@ defmodule Mote.Shards.Handover do
 
   defp give({key, address} = entry, owner, there, front, plan) do
     {figure, put} =
-      case Mote.move(address, owner.machine, opts(plan)) do
+      case Move.hand_over(address, owner.machine, opts(plan)) do
         {:ok, moved} -> {:moved, moved}
         {:error, error} -> not_moved(error, address)
       end
@@ -217,7 +217,7 @@ defmodule Mote.Shards.Handover do
 
   # An actor that could not move before.
   defp bring({_, address} = entry, front, plan) do
-    case Mote.move(address, plan.machine, opts(plan)) do
+    case Move.hand_over(address, plan.machine, opts(plan)) do
       {:ok, moved} ->
         replace(entry, moved, front)
         :moved
