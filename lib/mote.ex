@@ -261,7 +261,7 @@ defmodule Mote do
     * `:safe` - its behaviour never becomes another one, so that its turns may run in parallel: create another such actor there;
     * `:sink` - it ignores everything;
     * `:busy` - a turn of it runs in a beam sponsor at this moment;
-    * `:held` - somebody else moves it at this moment;
+    * `:held` - somebody else moves it at this moment, or an earlier call does whose time was over;
     * `:too_large` - what it has captured is larger, written out, than the memory of its machine.
 
   Raises `ArgumentError` for anything else.
@@ -828,7 +828,7 @@ defmodule Mote do
   end
 
   @doc """
-  The nodes that this one has sent to, or that have sent to it, by way of addresses: see the guide *Nodes*.
+  The nodes that this one was connected to, to send to addresses or be sent to: see the guide *Nodes*.
 
   For each:
 
@@ -836,7 +836,7 @@ defmodule Mote do
     * `sent` - messages and answers that were sent there;
     * `refused` - messages of processes that were not accepted, because the limit was reached;
     * `lost` - messages of actors that were lost for that reason, and all messages that waited when a
-      connection ended;
+      connection ended, or found none;
     * `undelivered` - messages that came from there and found no actor, or no memory;
     * `listed` - addresses and customers of this node that are held for that node.
 

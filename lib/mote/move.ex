@@ -101,7 +101,9 @@ defmodule Mote.Move do
 
     Far.create!(node(address.machine), :move, [address, machine, opts], opts[:timeout])
   rescue
-    error in Error -> {:error, if(error.reason == :timeout, do: late(address, opts), else: error)}
+    error in Error ->
+      where = " on #{node(address.machine)}, if that node can be reached"
+      {:error, if(error.reason == :timeout, do: late(address, opts, where), else: error)}
   end
 
   defp apart(address, machine, opts) do
@@ -128,7 +130,7 @@ defmodule Mote.Move do
     after
       left ->
         Process.demonitor(ref, [:flush])
-        {:error, late(address, opts)}
+        {:error, late(address, opts, "")}
     end
   end
 
@@ -136,9 +138,9 @@ defmodule Mote.Move do
   defp ended({:shutdown, {:moved, moved}}), do: moved
   defp ended(reason), do: exit(reason)
 
-  defp late(address, opts) do
+  defp late(address, opts, where) do
     message =
-      "the move was not over within #{opts[:timeout]} ms, and goes on: the actor moves, or stays where it is if it cannot move. " <>
+      "the move was not over within #{opts[:timeout]} ms, and goes on#{where}: the actor moves, or stays where it is if it cannot move. " <>
         "Its address reaches it in either case"
 
     Error.new(:timeout, message, address: address, timeout: opts[:timeout])

@@ -108,7 +108,7 @@ defmodule Mote.ShardsRig do
   def move(name, key, nodes) do
     moved =
       Enum.reduce(nodes, Shards.whereis(name, key), fn node, address ->
-        {:ok, moved} = Mote.move(address, {ShardsRig.Machine, node})
+        {:ok, moved} = Mote.move(address, {ShardsRig.Machine, node}, timeout: 60_000)
         moved
       end)
 
