@@ -37,6 +37,8 @@ defmodule Mote.Shards do
       iex> {:ok, _} = Mote.Shards.start_link(name: Doc.Stocks, machine: Doc.ShardsMachine, start: Doc.Shards.stocks(1))
       iex> for name <- [:tea, :milk, :tea], do: Mote.Shards.ask!(Doc.Stocks, name, :take)
       [:taken, :taken, :none_left]
+      iex> {Mote.Shards.delete(Doc.Stocks, :tea), Mote.Shards.ask!(Doc.Stocks, :tea, :take)}
+      {true, :taken}
       iex> {:error, error} = Mote.Shards.ask(Doc.Stocks, "jam", :take)
       iex> {error.reason, Mote.Shards.nodes(Doc.Stocks) == [node()], Mote.Shards.node(Doc.Stocks, :tea) == node()}
       {:unknown_key, true, true}
@@ -207,9 +209,22 @@ defmodule Mote.Shards do
   raises `Mote.Error` if the node that has the key does not answer.
   """
   @spec whereis(shards, term, Ask.options()) :: Address.t() | nil
-  def whereis(shards, key, opts \\ 5_000) do
+  def whereis(shards, key, opts \\ 5_000), do: request(shards, key, {:whereis, key}, opts)
+
+  @doc """
+  Removes a key, so that the next message for it starts its actor afresh. Returns whether it had an actor.
+
+  The actor itself lives on as long as something refers to it, and gets the messages that were sent to it before. With an address, as
+  `whereis/3` returns it, only an entry for that actor is removed. Options and exceptions are those of `whereis/3`.
+  """
+  @spec delete(shards, term, Address.t() | nil, Ask.options()) :: boolean
+  def delete(shards, key, address \\ nil, opts \\ 5_000)
+  def delete(shards, key, nil, opts), do: request(shards, key, {:delete, key}, opts)
+  def delete(shards, key, address, opts), do: request(shards, key, {:delete, key, address}, opts)
+
+  defp request(shards, key, request, opts) do
     case place(shards, key) do
-      {:ok, view, hash, front} -> Ask.ask!(front, {view, hash, {:whereis, key}}, opts)
+      {:ok, view, hash, front} -> Ask.ask!(front, {view, hash, request}, opts)
       {:error, error} -> raise error
     end
   end

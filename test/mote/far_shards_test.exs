@@ -112,6 +112,19 @@ defmodule Mote.FarShardsTest do
            )
   end
 
+  test "a key is removed from wherever one is, and starts afresh", %{nodes: [one, two, _] = nodes, name: name} do
+    for node <- nodes, do: :ok = at(node, :start, [name])
+    settled(nodes, name)
+    keys = keys()
+    :ok = at(one, :send_all, [name, keys, [1]])
+    {removed, kept} = Enum.split(keys, 40)
+    for key <- removed, do: assert(at(one, :delete, [name, key]))
+    for key <- removed, do: refute(at(two, :delete, [name, key]))
+    assert owned(nodes, name) == length(kept)
+    for key <- removed, do: assert(at(two, :seen, [name, key]) == {:ok, []})
+    for key <- kept, do: assert(at(two, :seen, [name, key]) == {:ok, [1]})
+  end
+
   # What was sent before some moment is in order, and what was sent after it: so whatever comes too late was sent before
   # whatever comes too early.
   defp two_in_order?(numbers) do

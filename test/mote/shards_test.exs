@@ -49,6 +49,20 @@ defmodule Mote.ShardsTest do
       {customer, {:put, _view, _key, _address}} -> send customer, :put
     end
 
+    # One that knows other members by then, when somebody has removed the key.
+    defactor removing(front) do
+      {customer, {:same?, _view}} ->
+        send customer, true
+
+      {customer, {:put, _view, key, _address}} ->
+        send front, {self(), {:shard, {:delete, key}}}
+        become removed(customer)
+    end
+
+    defactor removed(customer) do
+      true -> send customer, :other_view
+    end
+
     defactor noting(n), beam: true do
       :note -> become n: n + 1
     end
@@ -70,6 +84,16 @@ defmodule Mote.ShardsTest do
     Mote.stop(there)
     last = %{node: :last, fronts: {front}, machine: third}
     assert %{lost: 1, moved: 0, stayed: 0} = Handover.run(plan(front, here, [{3, last}]))
+    assert Mote.ask!(front, {:shard, :all}) == %{}
+  end
+
+  test "a key that is removed while its actor moves stays removed" do
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
+    Mote.ask!(front, {:shard, {:put, :key, Mote.create(here, Users.user(:key, []))}})
+    other = %{node: :other, fronts: {Mote.create(there, Vanishing.removing(front))}, machine: there}
+    assert catch_exit(Handover.run(plan(front, here, [{2, other}]))) == :enough
     assert Mote.ask!(front, {:shard, :all}) == %{}
   end
 
@@ -269,6 +293,22 @@ defmodule Mote.ShardsTest do
       assert Mote.info(elem(fronts, 0)).pinned == :other
       assert Mote.ask!(address, {:add, 51}) == 51
       assert Shards.whereis(name, 2) == nil
+    end
+
+    test "a key that is removed starts afresh", %{name: name, machine: machine} do
+      {:ok, _} = Shards.start_link(name: name, machine: machine, start: Users.users(), shards: 2)
+      for key <- [1, 2], n <- 1..3, do: Shards.send(name, key, n)
+      # What was sent before comes before.
+      assert Shards.delete(name, 1)
+      refute Shards.delete(name, 1)
+      assert {Shards.ask!(name, 1, :seen), Shards.ask!(name, 2, :seen)} == {[], [1, 2, 3]}
+      two = Shards.whereis(name, 2)
+      refute Shards.delete(name, 1, two)
+      assert Shards.delete(name, 2, two)
+      assert {Shards.whereis(name, 2), Shards.count(name)} == {nil, 1}
+      # It lives on by its address.
+      assert Mote.ask!(two, :seen) == [1, 2, 3]
+      assert_raise Error, fn -> Shards.delete(:no_shards, 1) end
     end
 
     test "what is sent before it is settled waits, and comes in order", %{name: name, machine: machine} do

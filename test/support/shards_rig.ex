@@ -103,6 +103,7 @@ defmodule Mote.ShardsRig do
   def owners(name, keys), do: Map.new(keys, &{&1, Shards.node(name, &1)})
   def count(name), do: Shards.count(name)
   def nodes(name), do: Shards.nodes(name)
+  def delete(name, key), do: Shards.delete(name, key)
 
   @doc "Moves the actor of a key to other nodes, whoever has the key: each time by its newest address."
   def move(name, key, nodes) do

@@ -210,9 +210,9 @@ defmodule Mote.Shards.Handover do
   defp gone?(%{reason: reason, context: %{address: _}}), do: reason in [:machine_down, :unknown_address]
   defp gone?(_error), do: false
 
+  # A key that was removed meanwhile stays so.
   defp replace({key, address}, by, front) do
-    shard(front, {:delete, key, address})
-    shard(front, {:put, key, by})
+    if shard(front, {:delete, key, address}), do: shard(front, {:put, key, by})
   end
 
   # An actor that could not move before.
