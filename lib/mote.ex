@@ -248,15 +248,15 @@ defmodule Mote do
   Options:
 
     * `:sponsor` - pins it to that sponsor of the other machine, as in `create/3`;
-    * `:timeout` - milliseconds to wait for all of it (default 5000). An actor that does not stand still by then stays. Where it
-      stands still, the move goes on without the caller, as soon as both machines run.
+    * `:timeout` - milliseconds to wait for all of it (default 5000). An actor that does not stand still by then stays. The
+      move of one that does goes on without the caller, as soon as both machines run.
 
   Where an error is returned, the actor is what it was, and nothing is lost. There are two exceptions. An error with
   `context.moved` says that the actor has moved to that address, now or by an earlier move, and is gone there
-  (`:machine_down`, `:unknown_address`) or out of reach (`:noconnection`, `:overloaded`). After `:timeout`, or `:noconnection` to the
-  node of `address`, it may have moved or may move yet: `address` reaches it. The reasons are those of `create/3` with the other machine, among them `:machine_down`, `:noconnection`,
-  `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those of `ask/3`, and `:not_movable`. With this one,
-  `context.why` is
+  (`:machine_down`, `:unknown_address`) or out of reach (`:noconnection`, `:overloaded`). After `:timeout`, or `:noconnection` to
+  the node of `address`, it may have moved or may move yet: `address` reaches it. The reasons are those of `create/3` with the
+  other machine, among them `:machine_down`, `:noconnection`, `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those
+  of `ask/3`, and `:not_movable`. With this one, `context.why` is
 
     * `:safe` - its behaviour never becomes another one, so that its turns may run in parallel: create another such actor there;
     * `:sink` - it ignores everything;

@@ -8,7 +8,8 @@ defmodule Mote.Address do
   maps. A reference made with `on(sponsor, address)`, where `sponsor` is set, is a different term from the
   address.
 
-  It is shown with the name of its machine, if that has one, and with `down` once the machine is; one of another node with that node.
+  It is shown with the name of its machine, if that has one, and with `down` once the machine is. One of another node is
+  shown with that node.
 
   The fields are private: match on `%Mote.Address{}`, send with `Mote.send/3`.
   """

@@ -92,8 +92,8 @@ defmodule Mote.Error do
           "the machine is not running"
 
         is_struct(context[:address], Mote.Address) and Mote.Far.far?(context[:address]) ->
-          "#{node(context[:address].machine)} has no such actor any more: that node or the machine has been started anew, or nothing " <>
-            "there held the actor, since messages between processes are not counted (see Mote.lend/2)"
+          "#{node(context[:address].machine)} has no such actor any more: that node or the machine has been started anew, or " <>
+            "nothing there held the actor, since messages between processes are not counted (see Mote.lend/2)"
 
         true ->
           "the machine that this address belongs to has ended; one that was started in its place has new actors: " <>

@@ -15,7 +15,7 @@ defmodule Mote.Far do
   @spec far?(Address.t()) :: boolean
   def far?(%Address{machine: machine}), do: is_reference(machine) and node(machine) != node()
 
-  @doc "Whether the machine of an address is one that this node had before it was restarted: its name is the same, the creation is not."
+  @doc "Whether the machine of an address is one of before this node was restarted: with its name, and another creation."
   @spec earlier?(reference) :: boolean
   def earlier?(machine), do: node(machine) == node() and creation(machine) != creation(make_ref())
 

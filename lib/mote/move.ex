@@ -140,8 +140,8 @@ defmodule Mote.Move do
 
   defp late(address, opts, where) do
     message =
-      "the move was not over within #{opts[:timeout]} ms, and goes on#{where}: the actor moves, or stays where it is if it cannot move. " <>
-        "Its address reaches it in either case"
+      "the move was not over within #{opts[:timeout]} ms, and goes on#{where}: the actor moves, or stays where it is if it " <>
+        "cannot move. Its address reaches it in either case"
 
     Error.new(:timeout, message, address: address, timeout: opts[:timeout])
   end
@@ -196,6 +196,30 @@ defmodule Mote.Move do
     end
   rescue
     Error -> :ok
+  end
+
+  @doc """
+  Has an old address hold the place again that it sends on to: another node lets go of whatever was held by a connection that
+  has ended. Returns `:there`, or `:held` if it is to be tried again.
+  """
+  @spec renew(Address.t(), Address.t()) :: :there | :held
+  def renew(address, to) do
+    hold = new_hold()
+
+    with {:ok, was} <- hold(address, hold, @timeout) do
+      with %Behaviour{module: Ways, name: :onward, captures: {^to}} <- was,
+           {:ok, kept} <- Mote.keep(to),
+           :ok <- go_on(address, hold, kept) do
+        :there
+      else
+        _ ->
+          go_back(address, hold)
+          :held
+      end
+    else
+      {:error, %Error{reason: reason}} when reason in [:timeout, :not_movable] -> :held
+      {:error, _error} -> :there
+    end
   end
 
   defp new_hold, do: {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}

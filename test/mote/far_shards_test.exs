@@ -220,6 +220,28 @@ defmodule Mote.FarShardsTest do
     assert owned([one, two], name) == length(keys)
   end
 
+  test "an actor that was moved is held again where a connection has ended, and there is another one",
+       context do
+    %{nodes: [one, two, _], name: name} = context
+    {four_peer, four_node} = four = Mesh.start_one("four")
+    Mesh.connect([one, two, four])
+    :ok = at(four, :supervise)
+    for node <- [one, two], do: :ok = at(node, :start, [name])
+    settled([one, two], name)
+    [key | _] = for {key, node} <- at(one, :owners, [name, keys()]), node == elem(two, 1), do: key
+    :ok = at(one, :send_all, [name, [key], [1]])
+    assert at(one, :move, [name, key, [four_node]]) == four_node
+    # Until the connection is there again, somebody else holds it.
+    :ok = at(four, :hold, [at(two, :moved, [name, key])])
+    :ok = at(two, :member, [name, :suspend])
+    assert at(two, :connect_again, [four_node])
+    :ok = at(two, :member, [name, :resume])
+    assert eventually(fn -> at(two, :searched?, [name]) end)
+    :ok = at(four, :let_go)
+    assert at(one, :seen, [name, key]) == {:ok, [1]}
+    :peer.stop(four_peer)
+  end
+
   test "all leave at once, and wait for nobody", %{nodes: nodes, name: name} do
     for node <- nodes, do: :ok = at(node, :start, [name])
     settled(nodes, name)

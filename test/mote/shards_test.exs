@@ -115,7 +115,7 @@ defmodule Mote.ShardsTest do
     held = {{Ways, :held, Ways.__mote__(:hash)}, 1}
     assert {:ok, %Mote.Behaviour{}} = put.(&Native.actor_hold(native, key, held, &1))
     Mote.stop(there)
-    search = Task.async(fn -> Lost.let_go({front}) end)
+    search = Task.async(fn -> Lost.let_go({front}, []) end)
 
     # It waits for the move.
     assert eventually(fn ->

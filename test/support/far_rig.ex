@@ -319,8 +319,8 @@ defmodule Mote.FarRig do
   def move(address, machine), do: Mote.move(address, machine, timeout: 60_000)
 
   @doc """
-  Has an actor send that many numbers to another node while the courier that this node looks for has just ended; returns how many messages
-  are lost by that.
+  Has an actor send that many numbers to another node while the courier that this node looks for has just ended; returns how
+  many messages are lost by that.
   """
   def lost_with_courier(machine, address, count) do
     node = node(address.machine)

@@ -3,8 +3,8 @@ defmodule Mote.Far.Table do
   #
   # 1. What waits is counted anew for each courier. A process may count its message, and find that the courier has just ended: nobody
   #    would take that off again.
-  # 2. A node has a row from its first connection on. Before, only its courier has one, which goes with the courier: whoever tries nodes
-  #    that do not exist leaves nothing behind.
+  # 2. A node has a row from its first connection on. Before, only its courier has one, which goes with the courier: whoever
+  #    tries nodes that do not exist leaves nothing behind.
   @moduledoc false
 
   @totals [:sent, :lost, :refused, :undelivered, :listed]

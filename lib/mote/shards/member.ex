@@ -54,7 +54,7 @@ defmodule Mote.Shards.Member do
       leaving: [],
       view: View.new(me),
       worker: nil,
-      # What looks for keys that lead nowhere, and whether another node has gone since.
+      # What looks for keys that lead nowhere, and which nodes have gone since.
       search: nil
     }
 
@@ -165,16 +165,16 @@ defmodule Mote.Shards.Member do
   def handle_info({:DOWN, ref, :process, _, _}, %{worker: {_, ref, _}} = state),
     do: {:noreply, hand_over(%{state | worker: nil})}
 
-  def handle_info({:DOWN, ref, :process, _, reason}, %{search: {ref, again?}} = state) do
+  def handle_info({:DOWN, ref, :process, _, reason}, %{search: {ref, nodes}} = state) do
     with {:lost, lost} <- reason,
          do: for({node, keys} <- lost, do: tell(state, :lost, %{keys: keys}, %{node: node}))
 
     state = %{state | search: nil}
-    {:noreply, if(again?, do: search(state), else: state)}
+    {:noreply, if(nodes == [], do: state, else: search(state, nodes))}
   end
 
   # It need not be one of the members.
-  def handle_info({:nodedown, _node, _info}, state), do: {:noreply, search(state)}
+  def handle_info({:nodedown, node, _info}, state), do: {:noreply, search(state, [node])}
   def handle_info({:nodeup, _node, _info}, state), do: {:noreply, state}
 
   def handle_info({:DOWN, _, :process, pid, _}, state) when is_map_key(state.others, pid) do
@@ -310,12 +310,12 @@ defmodule Mote.Shards.Member do
   end
 
   # One at a time, however many nodes go.
-  defp search(%{search: {ref, _again?}} = state), do: %{state | search: {ref, true}}
+  defp search(%{search: {ref, later}} = state, nodes), do: %{state | search: {ref, Enum.uniq(nodes ++ later)}}
 
-  defp search(%{fronts: fronts} = state) do
+  defp search(%{fronts: fronts} = state, nodes) do
     if Move.abroad?() do
-      {_pid, ref} = spawn_monitor(fn -> exit({:lost, Lost.let_go(fronts)}) end)
-      %{state | search: {ref, false}}
+      {_pid, ref} = spawn_monitor(fn -> exit({:lost, Lost.let_go(fronts, nodes)}) end)
+      %{state | search: {ref, []}}
     else
       state
     end
