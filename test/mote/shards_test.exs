@@ -110,10 +110,7 @@ defmodule Mote.ShardsTest do
       end
 
     {:ok, moved} = Mote.move(gone, there)
-    %{machine: native, key: key} = moving
-    put = &Question.put(native, 60_000, [address: moving], &1)
-    held = {{Ways, :held, Ways.__mote__(:hash)}, 1}
-    assert {:ok, %Mote.Behaviour{}} = put.(&Native.actor_hold(native, key, held, &1))
+    hold = hold(moving)
     Mote.stop(there)
     search = Task.async(fn -> Lost.let_go({front}, []) end)
 
@@ -123,10 +120,29 @@ defmodule Mote.ShardsTest do
            end)
 
     assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:moving, :stays]
-    onward = {Ways, :onward, Ways.__mote__(:hash)}
-    assert put.(&Native.actor_go_on(native, key, held, onward, {moved}, &1)) == {:ok, :ok}
+    go_on(moving, hold, {Ways, :onward, Ways.__mote__(:hash)}, {moved})
     assert Task.await(search, 60_000) == %{node() => 2}
     assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:stays]
+  end
+
+  # As a move does: holds an actor; lets it go on, as what it was or another one.
+  defp hold(%{machine: native, key: key} = actor) do
+    hold = {{Ways, :held, Ways.__mote__(:hash)}, 1}
+    put = &Native.actor_hold(native, key, hold, &1)
+    assert {:ok, %Mote.Behaviour{}} = Question.put(native, 60_000, [address: actor], put)
+    hold
+  end
+
+  defp go_on(%{machine: native, key: key} = actor, hold, next, captures) do
+    put = &Native.actor_go_on(native, key, hold, next, captures, &1)
+    assert Question.put(native, 60_000, [address: actor], put) == {:ok, :ok}
+  end
+
+  # Moves an actor to a machine that ends.
+  defp lose(actor) do
+    {:ok, there} = Mote.start_link()
+    {:ok, _} = Mote.move(actor, there, timeout: 60_000)
+    Mote.stop(there)
   end
 
   # One turn for all of them would need more than the machine allows, and the key would wait forever.
@@ -339,6 +355,27 @@ defmodule Mote.ShardsTest do
           ] do
         assert_raise ArgumentError, fn -> Shards.start_link(wrong) end
       end
+    end
+
+    test "where another node goes during a search, another one follows", %{name: name, machine: machine} do
+      {:ok, pid} = Shards.start_link(name: name, machine: machine, start: Users.users(), shards: 1)
+
+      [waited_for, first, second] =
+        for key <- 1..3, do: with(1 <- Shards.ask!(name, key, {:add, 1}), do: Shards.whereis(name, key))
+
+      # Otherwise there is nothing to search for.
+      assert {:error, %Error{reason: :noconnection}} = Mote.move(first, {Nobody, :nobody@nowhere})
+      lose(first)
+      hold = hold(waited_for)
+      send(pid, {:nodedown, :a, []})
+      assert eventually(fn -> Shards.whereis(name, 2) == nil end)
+      # By now it has looked at all, and waits for one.
+      lose(second)
+      send(pid, {:nodedown, :b, []})
+      assert %{search: {_, [:b]}} = :sys.get_state(pid)
+      go_on(waited_for, hold, nil, {})
+      assert eventually(fn -> Shards.whereis(name, 3) == nil end)
+      assert Shards.whereis(name, 1) == waited_for
     end
 
     test "ends with its machine", %{name: name, machine: machine} do
