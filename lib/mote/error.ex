@@ -11,7 +11,7 @@ defmodule Mote.Error do
     * `:sponsor_exists` - the machine has a sponsor of that name already;
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
     * `:timeout` - no answer came in time, and a later one is discarded. Or the machine was not quiet, or did
-      not stand still, in time; or the future was not finished;
+      not stand still, in time; or the future was not finished, or a move not over;
     * `:aborted` - the turn that was given the question, or the call of a future, was aborted; `context.reason` says why, as
       the guide *The IR* lists it, and `context.behaviour` which behaviour was asked or which function was
       called, as `{module, name}`;

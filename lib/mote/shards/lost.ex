@@ -2,8 +2,8 @@ defmodule Mote.Shards.Lost do
   # Lets go of keys of this node whose actors a program has moved (`Mote.move/3`) to where they are gone: so the next message
   # starts them afresh. It runs in a process of its own, when a node has gone.
   #
-  # 1. All keys of the node are looked at, one after the other, some microseconds each: nobody knows which of them have moved.
-  #    So it is done only where a program has ever moved an actor to another node (`Mote.Move.abroad?/0`).
+  # 1. All keys of the node are looked at, some microseconds each: nobody knows which of them have moved. So it is done only
+  #    where a program has ever moved an actor to another node (`Mote.Move.abroad?/0`).
   # 2. An actor that is held is looked at again until it is not: the node that has gone may have taken it in before.
   # 3. A key is let go only if it still leads to the actor that was looked at.
   # 4. Each node judges its own connections: an actor that has moved on from another node is looked for by that one.
@@ -11,9 +11,16 @@ defmodule Mote.Shards.Lost do
   #    any more: so the actor that forwards is made to hold it again.
   @moduledoc false
 
-  alias Mote.{Address, Behaviour, Error, Far, Inspection, Move}
+  alias Mote.{Address, Behaviour, Error, Far, Move, Native}
   alias Mote.Far.Call
+  alias Mote.Machine.Question
   alias Mote.Move.Ways
+
+  # How many actors are asked at the same time: one by one, each would wake a thread of the machine.
+  @together 100
+
+  # Milliseconds to wait for each of their answers.
+  @patience 5_000
 
   # Milliseconds until it looks again at actors that move.
   @again 100
@@ -29,7 +36,8 @@ defmodule Mote.Shards.Lost do
 
   # What is elsewhere without having been moved by a program, lib/mote/shards/handover.ex sees to.
   defp gone(front, entries, nodes) do
-    ways = for {key, address} <- entries, not Far.far?(address), do: {way(address, nodes), key, address}
+    near = for {_key, address} = entry <- entries, not Far.far?(address), do: entry
+    ways = near |> Enum.chunk_every(@together) |> Enum.flat_map(&ways(&1, nodes))
     gone = for {{:gone, node}, key, address} <- ways, ask(front, {:delete, key, address}), do: node
 
     case for {:held, key, address} <- ways, do: {key, address} do
@@ -44,11 +52,16 @@ defmodule Mote.Shards.Lost do
 
   defp ask(front, request), do: Mote.ask!(front, {:shard, request}, :infinity)
 
+  defp ways(entries, nodes) do
+    asked = for {key, address} <- entries, do: {key, address, ask_about(address)}
+    for {key, address, asked} <- asked, do: {near(address, asked, nodes), key, address}
+  end
+
   @doc "Where an address leads: to an actor; to one that is held or cannot be asked now; or nowhere, as the actor was on that node."
   @spec way(Address.t(), [node]) :: :there | :held | {:gone, node}
   def way(%Address{machine: machine} = address, nodes) do
     cond do
-      not Far.far?(address) -> near(address, nodes)
+      not Far.far?(address) -> near(address, ask_about(address), nodes)
       # Not asked for again and again, if it takes long to find that it cannot be reached.
       node(machine) not in Node.list(:connected) -> {:gone, node(machine)}
       true -> Call.run!(node(machine), __MODULE__, :way, [address, nodes])
@@ -57,11 +70,20 @@ defmodule Mote.Shards.Lost do
     error in Error -> failed(error.reason, node(machine))
   end
 
-  defp near(address, nodes) do
-    case Inspection.info(address).behaviour do
-      %Behaviour{module: Ways, name: :onward, captures: {to}} -> onward(address, to, nodes)
-      %Behaviour{module: Ways, name: :held} -> :held
-      _ -> :there
+  defp ask_about(%{machine: machine, key: key} = address),
+    do: Question.open(machine, [address: address], &Native.actor_info(machine, key, &1))
+
+  defp near(address, asked, nodes) do
+    with {:ok, open} <- asked,
+         {:ok, {behaviour, _sponsor, _pinned, _figures}} <-
+           Question.finish(open, [address: address], @patience) do
+      case behaviour do
+        %Behaviour{module: Ways, name: :onward, captures: {to}} -> onward(address, to, nodes)
+        %Behaviour{module: Ways, name: :held} -> :held
+        _ -> :there
+      end
+    else
+      {:error, error} -> failed(error.reason, node())
     end
   end
 
