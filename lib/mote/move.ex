@@ -31,7 +31,7 @@ defmodule Mote.Move do
   @doc "See `Mote.move/3`."
   @spec move(Address.t(), Machine.t(), options) :: {:ok, Address.t()} | {:error, Error.t()}
   def move(%Address{} = address, machine, opts) do
-    # Before anything is there: whoever finds that nothing is abroad is right, or finds the actor held.
+    # Before the other node takes anything in: if that node goes, the keys of this one are searched.
     if not Far.far?(address) and node_of(machine) != node() and not abroad?(),
       do: :persistent_term.put({__MODULE__, :abroad}, true)
 
