@@ -115,6 +115,22 @@ defmodule Mote.FarEndsTest do
     assert [_] = :peer.call(context.away, :ets, :lookup, [Mote.Far.Table, :"home@127.0.0.1"])
   end
 
+  test "a node that is connected is listed before it has answered", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    pid = :peer.call(context.home, System, :pid, [], 30_000)
+    {_, 0} = System.cmd("kill", ["-STOP", pid])
+
+    try do
+      :ok = at(context.away, :numbers, [address, 3])
+      assert %{"home@127.0.0.1": %{sent: 0, waiting: waiting}} = at(context.away, :nodes)
+      assert waiting > 0
+    after
+      System.cmd("kill", ["-CONT", pid])
+    end
+
+    assert heard(context.home, listener, 3) == [1, 2, 3]
+  end
+
   test "what a node held that is killed is let go", context do
     making = at(context.home, :create, [Home, Behaviours.making()])
     at(context.home, :collect, [Home])

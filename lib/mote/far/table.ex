@@ -77,10 +77,15 @@ defmodule Mote.Far.Table do
   def couriers,
     do: for({_, courier, _, _, _, _} when courier != nil <- :ets.tab2list(__MODULE__), do: courier)
 
-  @doc "What is counted of every other node that there was a connection to. A courier to this one exists in tests only."
+  @doc "What is counted of every other node that there is or was a connection to. A courier to this one exists in tests only."
   @spec all() :: %{node => %{atom => integer}}
   def all do
-    for {node, _, waiting, totals, _, true} when node != node() <- :ets.tab2list(__MODULE__), into: %{} do
+    connected = Node.list(:connected)
+
+    for {node, _, waiting, totals, _, met?} when node != node() <- :ets.tab2list(__MODULE__),
+        # One that is connected may not have answered its courier yet.
+        met? or node in connected,
+        into: %{} do
       {node, Map.new([:waiting | @totals], &{&1, get({totals, waiting}, &1)})}
     end
   rescue
