@@ -111,6 +111,19 @@ impl<'a> UnitFacts<'a> {
     }
 }
 
+/// For each instruction, whether a call may have been made on a way there.
+pub(super) fn behind_calls(code: &[Instr]) -> Vec<bool> {
+    let mut behind = vec![false; code.len() + 1];
+    for (i, instruction) in code.iter().enumerate() {
+        let after = behind[i] || matches!(instruction, Instr::Call { .. });
+        let ways = instruction.label().map(|label| label as usize).into_iter();
+        for way in ways.chain(instruction.falls_through().then_some(i + 1)) {
+            behind[way] |= after;
+        }
+    }
+    behind
+}
+
 /// Whether a piece of code is small enough: invariant 1.
 pub(super) fn fits(code: &[Instr], registers: u16) -> bool {
     let most = code.len() * registers as usize;

@@ -55,6 +55,9 @@ defmodule Mote.Values.FuelTest do
     defpure once(:reverse, a, _), do: Enum.reverse(a)
     defpure once(:member, a, b), do: b in a
     defpure once(:subtract, a, b), do: a -- b
+    defpure once(:sort_list, a, _), do: :lists.sort(a)
+    defpure once(:sort_pairs, a, b), do: :lists.keysort(2, for(x <- a, do: {b, x}))
+    defpure once(:keysort, a, _), do: :lists.keysort(1, a)
     defpure once(:to_tuple, a, _), do: List.to_tuple(a)
     defpure once(:from_tuple, a, _), do: Tuple.to_list(List.to_tuple(a))
     defpure once(:unused, a, _), do: unused(a)
@@ -122,6 +125,9 @@ defmodule Mote.Values.FuelTest do
     :reverse,
     :member,
     :subtract,
+    :sort_list,
+    :sort_pairs,
+    :keysort,
     :to_tuple,
     :from_tuple,
     :unused,

@@ -31,7 +31,7 @@ mod words;
 use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::plan::Plan;
-use super::subject::Subject;
+use super::subject::{behind_calls, Subject};
 use super::unit::{AnalysedCode, ResolvedUnit};
 use activation::{Activation, Here};
 use cranelift_codegen::ir::types::{F64, I32, I64};
@@ -99,6 +99,8 @@ pub(super) struct Body<'a, 'b> {
     role: Role,
     /// Whether the behaviour calls anything, and so spends fuel.
     spends: bool,
+    /// Of a behaviour, for each instruction: whether a call may have been made before it.
+    behind_calls: Vec<bool>,
     mode: Mode,
     active: Activation<'a>,
     inlining: Inlining<'a>,
@@ -209,6 +211,7 @@ impl<'a, 'b> Body<'a, 'b> {
             functions,
             role,
             spends,
+            behind_calls: if spends { behind_calls(subject.code) } else { Vec::new() },
             mode: Mode::Fast,
             active: Activation::new(&mut b, subject, flow, None),
             inlining: Inlining::new(),

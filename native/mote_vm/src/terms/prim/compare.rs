@@ -18,7 +18,7 @@ use super::order::{is_alone, key_leaves, leaves_equal, leaves_same, order};
 use super::types::as_binary;
 use crate::base::work::{Over, Work};
 use crate::values::value::Value;
-use few::few;
+use few::{decided_by_fixnums, few};
 use pairs::{Pairs, Parts};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
@@ -46,6 +46,15 @@ impl Comparison {
             Comparison::Equal => differing(!leaves_equal(a, b)),
             Comparison::Same => differing(!leaves_same(a, b)),
         }
+    }
+
+    /// Counts elements that were looked at. Also where that is too much: it is over then.
+    #[inline(always)]
+    fn pay(self, looked_at: usize, work: &mut Work) {
+        let _ = match self.is_paid() {
+            true => work.pass(looked_at),
+            false => work.count(looked_at),
+        };
     }
 
     /// Whether its steps were paid for before.
@@ -124,19 +133,17 @@ pub(crate) fn min(a: Value, b: Value, work: &mut Work) -> Value {
     }
 }
 
-#[cold]
+// Not cold, as other slow ways are: then the compiler would make them small instead of fast, and sorting takes them.
 #[inline(never)]
 fn compare_slowly(a: Value, b: Value, work: &mut Work) -> Ordering {
     walk(a, b, Comparison::Order, work)
 }
 
-#[cold]
 #[inline(never)]
 fn equal_slowly(a: Value, b: Value, work: &mut Work) -> bool {
     walk(a, b, Comparison::Equal, work).is_eq()
 }
 
-#[cold]
 #[inline(never)]
 fn same_slowly(a: Value, b: Value, work: &mut Work) -> bool {
     walk(a, b, Comparison::Same, work).is_eq()
@@ -166,6 +173,9 @@ const PAID: isize = 1 << 10;
 fn walk(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
     if a == b {
         Ordering::Equal
+    } else if let Some((order, looked_at)) = decided_by_fixnums(a, b) {
+        question.pay(looked_at, work);
+        order
     } else if Parts::of(a, b).is_none() && bytes_in_both(a, b) < COPIED {
         // The usual case needs none of what follows.
         question.leaves(a, b)
@@ -206,11 +216,7 @@ fn limbs_in_both(a: Value, b: Value) -> usize {
 /// Of two maps of the same size all keys come before all values, as in Elixir.
 fn walk_compound(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
     if let Some((order, looked_at)) = few(a, b, question) {
-        // Also where that is too much: it is over then.
-        let _ = match question.is_paid() {
-            true => work.pass(looked_at),
-            false => work.count(looked_at),
-        };
+        question.pay(looked_at, work);
         return order;
     }
     let mut steps = Steps::new(work, question.is_paid());
