@@ -211,7 +211,11 @@ impl<'a, 'b> Body<'a, 'b> {
             functions,
             role,
             spends,
-            behind_calls: if spends { behind_calls(subject.code) } else { Vec::new() },
+            behind_calls: if spends {
+                behind_calls(subject.code)
+            } else {
+                Vec::new()
+            },
             mode: Mode::Fast,
             active: Activation::new(&mut b, subject, flow, None),
             inlining: Inlining::new(),
@@ -317,6 +321,7 @@ impl<'a, 'b> Body<'a, 'b> {
     fn walk(&mut self) {
         let subject = self.active.subject;
         let mut reached = self.mode == Mode::Fast;
+        let mut branched = false;
         for (i, instruction) in subject.code.iter().enumerate() {
             let label = i as Label;
             let block = match self.mode {
@@ -342,7 +347,14 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.active.resume = label;
                 self.before.clear();
             }
-            self.instruction(instruction);
+            if std::mem::take(&mut branched) {
+                self.active.state.transfer(instruction, subject);
+                continue;
+            }
+            branched = self.compare_and_branch(i);
+            if !branched {
+                self.instruction(instruction);
+            }
             reached = instruction.falls_through();
             if reached && self.mode == Mode::Fast {
                 self.active.state.transfer(instruction, subject);

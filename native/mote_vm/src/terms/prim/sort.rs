@@ -17,10 +17,13 @@ use std::cmp::Ordering;
 
 /// An element, and what is compared of it first.
 #[derive(Clone, Copy)]
-struct Element {
-    key: Value,
+struct Element<K> {
+    key: K,
     whole: Value,
 }
+
+/// The first elements of tuples, beside each other so that these need not be looked up.
+type Beginning = [Value; 2];
 
 /// `Enum.sort(list)`
 pub(crate) fn sort(heap: &mut Heap, list: Value) -> Value {
@@ -33,13 +36,14 @@ pub(crate) fn sort(heap: &mut Heap, list: Value) -> Value {
         if every(all, work, |value| value.is_immediate())? {
             return sort_in_runs(all, work, |run| run.sort_by(immediates), immediates).ok();
         }
-        let size = all[0].as_tuple().map(<[Value]>::len);
-        let first = |value: Value| match value.as_tuple() {
-            Some([first, ..]) if value.as_tuple().map(<[Value]>::len) == size => *first,
-            _ => Value::NIL,
+        let size = all[0].as_tuple().map_or(0, <[Value]>::len);
+        let beginning = |value: Value| match value.as_tuple().filter(|of| of.len() == size) {
+            Some([first, second, ..]) => [*first, *second],
+            Some([only]) => [*only, Value::NIL],
+            _ => [Value::NIL; 2],
         };
-        by_keys(heap, all, first, |elements, work| {
-            sort_slowly(elements, work, tuples_first).ok()
+        by_keys(heap, all, beginning, |elements, work| {
+            sort_slowly(elements, work, beginnings_first).ok()
         })
     };
     sorted(heap, list, in_order).unwrap_or(Value::NONE)
@@ -61,7 +65,7 @@ pub(crate) fn keysort(heap: &mut Heap, n: Value, list: Value) -> Value {
         let at_once = every(all, &mut heap.work, |value| key(value).is_immediate())?;
         by_keys(heap, all, key, |elements, work| match at_once {
             true => {
-                let order = |a: &Element, b: &Element| immediates(&a.key, &b.key);
+                let order = |a: &Element<Value>, b: &Element<Value>| immediates(&a.key, &b.key);
                 sort_in_runs(elements, work, |run| run.sort_by(order), order).ok()
             }
             false => sort_slowly(elements, work, |a, b, work| compare(a.key, b.key, work)).ok(),
@@ -96,8 +100,7 @@ fn sorted(
         return None;
     }
     let mut elements = Elements::of(list).zip(&all);
-    let is_as_before =
-        elements.all(|(before, now)| before == *now && heap.work.pass(1).is_ok());
+    let is_as_before = elements.all(|(before, now)| before == *now && heap.work.pass(1).is_ok());
     match is_as_before {
         true => Some(list),
         false => Some(from_slice(heap, &all)),
@@ -116,13 +119,13 @@ fn every(all: &[Value], work: &mut Work, holds: impl Fn(Value) -> bool) -> Optio
 }
 
 /// Puts them in the order in which `sort` puts them with their keys. `None` if that says so, and where there is no memory.
-fn by_keys(
+fn by_keys<K: Copy>(
     heap: &mut Heap,
     all: &mut [Value],
-    key: impl Fn(Value) -> Value,
-    sort: impl FnOnce(&mut Vec<Element>, &mut Work) -> Option<()>,
+    key: impl Fn(Value) -> K,
+    sort: impl FnOnce(&mut Vec<Element<K>>, &mut Work) -> Option<()>,
 ) -> Option<()> {
-    if !heap.fits(size_of_val(all) + 2 * all.len() * size_of::<Element>()) {
+    if !heap.fits(size_of_val(all) + 2 * all.len() * size_of::<Element<K>>()) {
         return None;
     }
     let mut elements = Vec::with_capacity(all.len());
@@ -143,18 +146,20 @@ fn by_keys(
     Some(())
 }
 
-/// Tuples of one size whose keys are their first elements: mostly these decide.
+/// Elements with the beginnings of tuples of one size, which mostly decide, or with what decides nothing.
 #[inline(always)]
-fn tuples_first(a: &Element, b: &Element, work: &mut Work) -> Ordering {
-    if Value::both_fixnum(a.key, b.key) && a.key != b.key {
+fn beginnings_first(a: &Element<Beginning>, b: &Element<Beginning>, work: &mut Work) -> Ordering {
+    let at = usize::from(a.key[0] == b.key[0]);
+    let (x, y) = (a.key[at], b.key[at]);
+    if Value::both_fixnum(x, y) && x != y {
         // As many elements as a comparison of the tuples looks at.
-        let _ = work.count(1);
-        return tagged(&a.key).cmp(&tagged(&b.key));
+        let _ = work.count(at + 1);
+        return tagged(&x).cmp(&tagged(&y));
     }
     compare(a.whole, b.whole, work)
 }
 
-/// A fixnum as a number. Tagging keeps the order.
+/// A fixnum as a number: tagging keeps the order.
 #[inline(always)]
 fn tagged(fixnum: &Value) -> i64 {
     fixnum.word() as i64
@@ -249,7 +254,8 @@ mod tests {
     #[test]
     fn what_comparisons_cost() {
         let mut heap = heap();
-        let pairs = [(2, 1), (1, 2), (1, 1)].map(|(a, b)| heap.tuple(2, |at| Value::fixnum([a, b][at])));
+        let pairs =
+            [(2, 1), (1, 2), (1, 1)].map(|(a, b)| heap.tuple(2, |at| Value::fixnum([a, b][at])));
         let given = from_slice(&mut heap, &pairs);
         heap.work.allow(1000);
         let answer = sort(&mut heap, given);
@@ -272,8 +278,14 @@ mod tests {
             .map(|n| heap.tuple(2, |at| Value::fixnum(if at == 0 { n / 2 } else { *n })))
             .collect();
         let given = from_slice(&mut heap, &pairs);
-        for sorted in [sort(&mut heap, given), keysort(&mut heap, Value::fixnum(1), given)] {
-            let keys = elements(sorted).0.into_iter().map(|pair| pair.as_tuple().unwrap()[0]);
+        for sorted in [
+            sort(&mut heap, given),
+            keysort(&mut heap, Value::fixnum(1), given),
+        ] {
+            let keys = elements(sorted)
+                .0
+                .into_iter()
+                .map(|pair| pair.as_tuple().unwrap()[0]);
             let keys: Vec<i64> = keys.map(|key| key.as_fixnum().unwrap()).collect();
             assert!(keys.is_sorted() && keys.len() == all.len());
         }

@@ -22,13 +22,17 @@ pub(super) fn decided_by_fixnums(a: Value, b: Value) -> Option<(Ordering, usize)
     if a.len() != b.len() || a.len() > FEW {
         return None;
     }
-    let Some(at) = (0..a.len()).find(|i| a[*i] != b[*i]) else {
-        return Some((Ordering::Equal, a.len()));
-    };
-    let (x, y) = (a[at], b[at]);
-    // Tagging keeps the order.
-    let order = (x.word() as i64).cmp(&(y.word() as i64));
-    Value::both_fixnum(x, y).then_some((order, at + 1))
+    let mut at = 0;
+    while at < a.len() {
+        let (x, y) = (a[at], b[at]);
+        at += 1;
+        if x != y {
+            // Tagging keeps the order.
+            let order = (x.word() as i64).cmp(&(y.word() as i64));
+            return Value::both_fixnum(x, y).then_some((order, at));
+        }
+    }
+    Some((Ordering::Equal, at))
 }
 
 /// The answer, and how many elements were looked at; `None` for two values that are no tuples, or in which more may have to be
