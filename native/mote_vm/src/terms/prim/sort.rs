@@ -168,6 +168,11 @@ fn tagged(fixnum: &Value) -> i64 {
 /// Comparing two of these costs nothing.
 #[inline(always)]
 fn immediates(a: &Value, b: &Value) -> Ordering {
+    if a.is_flonum() && b.is_flonum() {
+        let order = a.flonum_value().partial_cmp(&b.flonum_value());
+        // They are finite, so they compare.
+        return order.unwrap_or(Ordering::Equal);
+    }
     compare(*a, *b, &mut Work::free())
 }
 
