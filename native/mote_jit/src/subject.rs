@@ -132,3 +132,30 @@ pub(super) fn fits(code: &[Instr], registers: u16) -> bool {
             && code.len() <= Label::MAX as usize
             && live(code).iter().map(Registers::count).sum::<usize>() <= LARGEST_SPREAD
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mote_vm::code::ir::Operand;
+
+    #[test]
+    fn calls_are_behind_those_that_may_have_made_them() {
+        let value = Operand::Register(0);
+        let code = [
+            Instr::Falsy { value, label: 4 },
+            Instr::Call {
+                dst: 1,
+                function: 0,
+                args: vec![],
+            },
+            Instr::Falsy { value, label: 5 },
+            Instr::Done,
+            Instr::Done,
+            Instr::Done,
+        ];
+        assert_eq!(
+            behind_calls(&code),
+            [false, false, true, true, false, true, false]
+        );
+    }
+}

@@ -327,6 +327,28 @@ defmodule Mote.Values.FuelTest do
     refute_received _
   end
 
+  defmodule Steps do
+    use Mote.Behaviour
+
+    defactor steps(taken) do
+      {customer, :taken} -> send customer, taken
+      n -> become steps(taken + walked(n))
+    end
+
+    defpure walked(0), do: 0
+    defpure walked(n), do: 1 + walked(n - 1)
+  end
+
+  test "each turn has all of its fuel, whatever those before it have spent" do
+    for tier <- [:interp, :native] do
+      machine = start_supervised!({Mote, tier: tier, fuel: 1_000, id: make_ref()})
+      {:ok, _} = Generators.load(machine, Steps)
+      steps = Mote.create(machine, Steps.steps(0))
+      for _ <- 1..100, n <- [10, 100, 200], do: Mote.send(steps, n)
+      assert {tier, Mote.ask!(steps, :taken)} == {tier, 31_000}
+    end
+  end
+
   test "large maps, binaries and vectors cost more than one call" do
     machine = start_supervised!({Mote, fuel: 50_000})
     walk = Mote.create(machine, Walks.walk())
