@@ -341,7 +341,7 @@ defmodule Mote.Values.FuelTest do
 
   test "each turn has all of its fuel, whatever those before it have spent" do
     for tier <- [:interp, :native] do
-      machine = start_supervised!({Mote, tier: tier, fuel: 1_000, id: make_ref()})
+      machine = start_supervised!({Mote, tier: tier, fuel: 250, id: make_ref()})
       {:ok, _} = Generators.load(machine, Steps)
       steps = Mote.create(machine, Steps.steps(0))
       for _ <- 1..100, n <- [10, 100, 200], do: Mote.send(steps, n)
