@@ -248,20 +248,20 @@ defmodule Mote do
   Options:
 
     * `:sponsor` - pins it to that sponsor of the other machine, as in `create/3`;
-    * `:timeout` - milliseconds to wait for a turn of the actor that runs (default 5000). Once the actor is held, the function
-      waits for the rest, also while one of the machines is paused.
+    * `:timeout` - milliseconds to wait for all of it (default 5000). An actor that does not stand still by then stays. The
+      move of one that does goes on without the caller, as soon as both machines run.
 
   Where an error is returned, the actor is what it was, and nothing is lost. There are two exceptions. An error with
   `context.moved` says that the actor has moved to that address, now or by an earlier move, and is gone there
-  (`:machine_down`, `:unknown_address`) or out of reach (`:noconnection`, `:overloaded`). After `:noconnection` to the node
-  of `address`, it may have moved. The reasons are those of `create/3` with the other machine, among them `:machine_down`, `:noconnection`,
-  `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those of `ask/3`, and `:not_movable`. With this one,
-  `context.why` is
+  (`:machine_down`, `:unknown_address`) or out of reach (`:noconnection`, `:overloaded`). After `:timeout`, or `:noconnection` to
+  the node of `address`, it may have moved or may move yet: `address` reaches it. The reasons are those of `create/3` with the
+  other machine, among them `:machine_down`, `:noconnection`, `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those
+  of `ask/3`, and `:not_movable`. With this one, `context.why` is
 
     * `:safe` - its behaviour never becomes another one, so that its turns may run in parallel: create another such actor there;
     * `:sink` - it ignores everything;
     * `:busy` - a turn of it runs in a beam sponsor at this moment;
-    * `:held` - somebody else moves it at this moment;
+    * `:held` - somebody else moves it at this moment, or an earlier call does whose time was over;
     * `:too_large` - what it has captured is larger, written out, than the memory of its machine.
 
   Raises `ArgumentError` for anything else.
@@ -828,7 +828,7 @@ defmodule Mote do
   end
 
   @doc """
-  The nodes that this one has sent to, or that have sent to it, by way of addresses: see the guide *Nodes*.
+  The nodes that this one was connected to, to send to addresses or be sent to: see the guide *Nodes*.
 
   For each:
 
@@ -836,7 +836,7 @@ defmodule Mote do
     * `sent` - messages and answers that were sent there;
     * `refused` - messages of processes that were not accepted, because the limit was reached;
     * `lost` - messages of actors that were lost for that reason, and all messages that waited when a
-      connection ended;
+      connection ended, or found none;
     * `undelivered` - messages that came from there and found no actor, or no memory;
     * `listed` - addresses and customers of this node that are held for that node.
 

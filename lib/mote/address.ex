@@ -8,7 +8,8 @@ defmodule Mote.Address do
   maps. A reference made with `on(sponsor, address)`, where `sponsor` is set, is a different term from the
   address.
 
-  It is shown with the name of its machine, if that has one, and with `down` once the machine is.
+  It is shown with the name of its machine, if that has one, and with `down` once the machine is. One of another node is
+  shown with that node.
 
   The fields are private: match on `%Mote.Address{}`, send with `Mote.send/3`.
   """
@@ -28,6 +29,8 @@ defmodule Mote.Address do
     defp on(nil), do: ""
     defp on(sponsor), do: " on #{Kernel.inspect(sponsor)}"
 
+    defp machine(machine) when is_reference(machine) and node(machine) != node(), do: " on #{node(machine)}"
+
     # By tables of this node, which do not wait for the machine.
     defp machine(machine) do
       with pid when is_pid(pid) <- Mote.Native.machine_owner(machine),
@@ -37,7 +40,7 @@ defmodule Mote.Address do
           name -> " in #{Kernel.inspect(name)}"
         end
       else
-        # The machine is down; of one that is not of this node nothing is known.
+        # The machine is down; of one that this node has had before it was restarted nothing is known.
         :error -> ", down"
         :unknown -> ""
       end

@@ -11,7 +11,7 @@ defmodule Mote.Error do
     * `:sponsor_exists` - the machine has a sponsor of that name already;
     * `:first_sponsor` - the first sponsor of a machine cannot be removed;
     * `:timeout` - no answer came in time, and a later one is discarded. Or the machine was not quiet, or did
-      not stand still, in time; or the future was not finished;
+      not stand still, in time; or the future was not finished, or a move not over;
     * `:aborted` - the turn that was given the question, or the call of a future, was aborted; `context.reason` says why, as
       the guide *The IR* lists it, and `context.behaviour` which behaviour was asked or which function was
       called, as `{module, name}`;
@@ -92,8 +92,8 @@ defmodule Mote.Error do
           "the machine is not running"
 
         is_struct(context[:address], Mote.Address) and Mote.Far.far?(context[:address]) ->
-          "#{node(context[:address].machine)} has no such actor any more: its machine has ended, or nothing on that node held the " <>
-            "actor, since messages between processes are not counted (see Mote.lend/2)"
+          "#{node(context[:address].machine)} has no such actor any more: that node or the machine has been started anew, or " <>
+            "nothing there held the actor, since messages between processes are not counted (see Mote.lend/2)"
 
         true ->
           "the machine that this address belongs to has ended; one that was started in its place has new actors: " <>
@@ -110,10 +110,13 @@ defmodule Mote.Error do
           "the address is one of #{node(machine)}. There, its machine has ended, or nothing held the actor; or this is done on that " <>
             "node only (the guide Nodes lists what is done on all)"
 
+        %{machine: machine} when is_reference(machine) ->
+          if Mote.Far.earlier?(machine),
+            do: "#{node()} has been started anew since, so its earlier actors are gone",
+            else: nowhere()
+
         _ ->
-          "the address belongs to no running machine: an address is valid while its machine runs, and as long as its " <>
-            "term is kept whole (not copied through term_to_binary); one that was sent to another node between processes is " <>
-            "valid as long as its own node holds the actor (see Mote.lend/2)"
+          nowhere()
       end
 
     new(:unknown_address, what, context)
@@ -193,7 +196,7 @@ defmodule Mote.Error do
 
   def from(:timeout, context) do
     cond do
-      context[:address] -> no_answer(context)
+      context[:address] || context[:node] -> no_answer(context)
       context[:survey] -> not_still(context)
       context[:future] -> not_finished(context)
       true -> not_quiet(context)
@@ -301,6 +304,12 @@ defmodule Mote.Error do
       "#{inspect(context[:directory])} has an actor for #{inspect(context[:key])} already: see Mote.Directory.delete/3",
       context
     )
+  end
+
+  defp nowhere do
+    "the address belongs to no running machine: an address is valid while its machine runs, and as long as its " <>
+      "term is kept whole (not copied through term_to_binary); one that was sent to another node between processes is " <>
+      "valid as long as its own node holds the actor (see Mote.lend/2)"
   end
 
   # The sponsors of the machine, as far as the context says which machine.

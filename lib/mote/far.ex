@@ -15,6 +15,16 @@ defmodule Mote.Far do
   @spec far?(Address.t()) :: boolean
   def far?(%Address{machine: machine}), do: is_reference(machine) and node(machine) != node()
 
+  @doc "Whether the machine of an address is one of before this node was restarted: with its name, and another creation."
+  @spec earlier?(reference) :: boolean
+  def earlier?(machine), do: node(machine) == node() and creation(machine) != creation(make_ref())
+
+  # It stands before the words of the reference.
+  defp creation(reference) do
+    <<_version, _tag, words::16, rest::binary>> = :erlang.term_to_binary(reference)
+    binary_part(rest, byte_size(rest), -4 * (words + 1)) |> binary_part(0, 4)
+  end
+
   # -- sending -------------------------------------------------------------------------------------------------
 
   @doc "Sends a message; `on_full` and `timeout` as in `Mote.send/3`."
@@ -154,12 +164,12 @@ defmodule Mote.Far do
   # -- creating ------------------------------------------------------------------------------------------------
 
   @doc "Runs a function of Mote on another node whose result has addresses in it; raises what it raises there."
-  @spec create!(node, :create | :create_many | :move | :keep, [term]) :: term
-  def create!(node, function, args) do
+  @spec create!(node, :create | :create_many | :move | :keep, [term], timeout) :: term
+  def create!(node, function, args, timeout \\ :infinity) do
     context = [node: node]
 
     with {:ok, open} <- question(node, &{:create, function, args, &1}, Entry.bytes(args), context),
-         {:ok, {:ok, created}} <- Question.finish(open, context, :infinity) do
+         {:ok, {:ok, created}} <- Question.finish(open, context, timeout) do
       created
     else
       {:ok, {:error, exception}} -> raise exception
@@ -213,12 +223,14 @@ defmodule Mote.Far do
 
   @doc """
   Gives entries with their bytes to the courier of a node. If too much waits already, `:refuse` returns `:full`, `:lose` loses all but
-  answers, and `:any` puts them in nonetheless. Where there is no courier, everything is lost.
+  answers, and `:any` puts them in nonetheless. Where there is no courier, everything is lost and counted.
   """
   @spec put(node, [{Entry.t(), non_neg_integer}], :refuse | :lose | :any) :: :ok | :full
   def put(node, entries, when_full) do
     case courier(node) do
       nil ->
+        # Unless there never was a connection.
+        with {_, counts, _} <- Table.fetch(node), do: lost(counts, for({entry, _bytes} <- entries, do: entry))
         :ok
 
       {courier, counts, bound} ->
@@ -237,9 +249,11 @@ defmodule Mote.Far do
 
   defp put(courier, counts, room, entries, :lose) do
     {entries, lost, _room} = Enum.reduce(entries, {[], [], room}, &fit/2)
-    Table.add(counts, :lost, Entry.messages(lost))
+    lost(counts, lost)
     give(courier, counts, Enum.reverse(entries))
   end
+
+  defp lost(counts, entries), do: Table.add(counts, :lost, Entry.messages(entries))
 
   # One more than there is room for, as of those that come one by one.
   defp fit({entry, bytes} = weighed, {entries, lost, room}) do
@@ -280,7 +294,7 @@ defmodule Mote.Far do
     with true <- Node.alive?(),
          pid when pid != nil <- Gate.courier(node),
          # It may have ended: then the counts are those of the next one.
-         {courier, _, _} = entry when courier != nil <- Table.ensure(node) do
+         {courier, _, _} = entry when courier != nil <- Table.fetch(node) do
       entry
     else
       _ -> nil

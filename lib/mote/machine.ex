@@ -254,7 +254,7 @@ defmodule Mote.Machine do
   end
 
   defp down(pid) when is_pid(pid) do
-    Error.new(:machine_down, "#{inspect(pid)} is not a running machine of this node", machine: pid)
+    Error.new(:machine_down, "#{inspect(pid)} is not a running machine of #{here()}", machine: pid)
   end
 
   # What takes a machine of another node has asked that one.
@@ -263,8 +263,11 @@ defmodule Mote.Machine do
   end
 
   defp down(name) do
-    Error.new(:machine_down, "no machine of the name #{inspect(name)} is running on this node", machine: name)
+    Error.new(:machine_down, "no machine of the name #{inspect(name)} is running on #{here()}", machine: name)
   end
+
+  # The error may be shown on another node.
+  defp here, do: if(Node.alive?(), do: node(), else: "this node")
 
   @impl GenServer
   def init(config) do

@@ -13,6 +13,8 @@ defmodule Mote.Move do
   #    stays, since it is held meanwhile: see `shorten/5`.
   # 6. It is made again only after the machine's mail that it had before is sent (`tell_last` in native/mote_nif/src/deliver/mail.rs).
   #    So what it has sent to processes of this node comes first.
+  # 7. A caller waits no longer than its timeout. An actor that is not held by then stays. A move that holds it goes on to its end
+  #    without the caller: only that move can let go of it.
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Far, Inspection, Library, Machine, Native}
@@ -29,17 +31,37 @@ defmodule Mote.Move do
   @doc "See `Mote.move/3`."
   @spec move(Address.t(), Machine.t(), options) :: {:ok, Address.t()} | {:error, Error.t()}
   def move(%Address{} = address, machine, opts) do
+    # Before the other node takes anything in: if that node goes, the keys of this one are searched.
+    if not Far.far?(address) and node_of(machine) != node() and not abroad?(),
+      do: :persistent_term.put({__MODULE__, :abroad}, true)
+
+    hand_over(address, machine, opts)
+  end
+
+  def move(other, _machine, _opts) do
+    raise ArgumentError, "expected the address of an actor to move, got: #{inspect(other)}"
+  end
+
+  @doc "Whether a program has ever moved an actor of this node to another node: so a key of shards may lead to there."
+  @spec abroad?() :: boolean
+  def abroad?, do: :persistent_term.get({__MODULE__, :abroad}, false)
+
+  @doc "The same for shards, whose keys do not lead to the old address afterwards."
+  @spec hand_over(Address.t(), Machine.t(), options) :: {:ok, Address.t()} | {:error, Error.t()}
+  def hand_over(address, machine, opts) do
     Inspection.keyword!(opts, "the options of move/3", [:sponsor, :timeout])
-    opts |> Keyword.get(:timeout, @timeout) |> Question.timeout!()
+    opts = Keyword.put_new(opts, :timeout, @timeout)
+    Question.timeout!(opts[:timeout])
     SponsorOptions.option!(Keyword.delete(opts, :timeout), "move/3")
 
     moved = if Far.far?(address), do: elsewhere(address, machine, opts), else: apart(address, machine, opts)
     with {:error, error} <- moved, do: {:error, named(error, machine)}
   end
 
-  def move(other, _machine, _opts) do
-    raise ArgumentError, "expected the address of an actor to move, got: #{inspect(other)}"
-  end
+  defp node_of({_name, node}), do: node
+  defp node_of(%Machine{pid: pid}), do: node(pid)
+  defp node_of(pid) when is_pid(pid), do: node(pid)
+  defp node_of(_name), do: node()
 
   # With the machine that the actor was to move to.
   defp named(
@@ -77,50 +99,84 @@ defmodule Mote.Move do
         do: {machine, node()},
         else: machine
 
-    Far.create!(node(address.machine), :move, [address, machine, opts])
+    Far.create!(node(address.machine), :move, [address, machine, opts], opts[:timeout])
   rescue
-    error in Error -> {:error, error}
+    error in Error ->
+      where = " on #{node(address.machine)}, if that node can be reached"
+      {:error, if(error.reason == :timeout, do: late(address, opts, where), else: error)}
   end
 
   defp apart(address, machine, opts) do
-    {pid, ref} = spawn_monitor(fn -> exit({:shutdown, {:moved, try_move(address, machine, opts)}}) end)
+    deadline = Question.deadline(opts[:timeout])
+    tag = :erlang.alias([:reply])
+    held = fn -> send(tag, {tag, :held}) end
+
+    {_pid, ref} = spawn_monitor(fn -> exit({:shutdown, {:moved, try_move(address, machine, opts, held)}}) end)
 
     receive do
-      {:DOWN, ^ref, :process, ^pid, {:shutdown, {:moved, {:raise, error}}}} -> raise error
-      {:DOWN, ^ref, :process, ^pid, {:shutdown, {:moved, moved}}} -> moved
-      {:DOWN, ^ref, :process, ^pid, reason} -> exit(reason)
+      {^tag, :held} ->
+        moved(ref, address, opts, Question.left(deadline))
+
+      # It has given up waiting itself.
+      {:DOWN, ^ref, :process, _, reason} ->
+        :erlang.unalias(tag)
+        ended(reason)
     end
   end
 
-  defp try_move(address, machine, opts) do
-    run(%{address | sponsor: nil}, machine, opts)
+  defp moved(ref, address, opts, left) do
+    receive do
+      {:DOWN, ^ref, :process, _, reason} -> ended(reason)
+    after
+      left ->
+        Process.demonitor(ref, [:flush])
+        {:error, late(address, opts, "")}
+    end
+  end
+
+  defp ended({:shutdown, {:moved, {:raise, error}}}), do: raise(error)
+  defp ended({:shutdown, {:moved, moved}}), do: moved
+  defp ended(reason), do: exit(reason)
+
+  defp late(address, opts, where) do
+    message =
+      "the move was not over within #{opts[:timeout]} ms, and goes on#{where}: the actor moves, or stays where it is if it " <>
+        "cannot move. Its address reaches it in either case"
+
+    Error.new(:timeout, message, address: address, timeout: opts[:timeout])
+  end
+
+  defp try_move(address, machine, opts, held) do
+    run(%{address | sponsor: nil}, machine, opts, held)
   rescue
     error in Error -> {:error, error}
     # A mistake of the caller.
     error -> {:raise, error}
   end
 
-  defp run(address, machine, opts) do
+  defp run(address, machine, opts, held) do
+    deadline = Question.deadline(opts[:timeout])
     hold = new_hold()
 
-    case hold(address, hold, opts) do
-      # It has moved before: whoever is there now goes on.
-      {:ok, %Behaviour{module: Ways, name: :onward, captures: {to}}} ->
-        go_back(address, hold)
-
-        with {:ok, there} <- there(address, to),
-             {:ok, new} <- move(there, machine, opts) do
-          shorten(address, there, new, machine, opts)
-          {:ok, new}
-        end
-
-      {:ok, was} ->
-        carry(address, hold, was, machine, Keyword.take(opts, [:sponsor]))
-
-      {:error, error} ->
-        {:error, error}
+    with {:ok, was} <- hold(address, hold, opts[:timeout]) do
+      held.()
+      go_from(address, hold, was, machine, Keyword.put(opts, :timeout, Question.left(deadline)))
     end
   end
+
+  # It has moved before: whoever is there now goes on.
+  defp go_from(address, hold, %Behaviour{module: Ways, name: :onward, captures: {to}}, machine, opts) do
+    go_back(address, hold)
+
+    with {:ok, there} <- there(address, to),
+         {:ok, new} <- hand_over(there, machine, opts) do
+      shorten(address, there, new, machine, opts)
+      {:ok, new}
+    end
+  end
+
+  defp go_from(address, hold, was, machine, opts),
+    do: carry(address, hold, was, machine, Keyword.take(opts, [:sponsor]))
 
   # What an old address sends on goes straight to the new place from now on. All that it has sent to the place between comes first: that
   # place sends to the new one itself, and the old address is held until the last of it has arrived. Whether it has is asked by an actor of
@@ -129,7 +185,7 @@ defmodule Mote.Move do
     hold = new_hold()
 
     with [witness] = create!(machine, [Ways.witness()], []),
-         {:ok, was} <- hold(address, hold, opts) do
+         {:ok, was} <- hold(address, hold, opts[:timeout]) do
       # Other moves of either may have come in between.
       arrived =
         with %Behaviour{module: Ways, name: :onward, captures: {^between}} <- was,
@@ -140,6 +196,30 @@ defmodule Mote.Move do
     end
   rescue
     Error -> :ok
+  end
+
+  @doc """
+  Has an old address hold the place again that it sends on to: another node lets go of whatever was held by a connection that
+  has ended. Returns `:there`, or `:held` if it is to be tried again.
+  """
+  @spec renew(Address.t(), Address.t()) :: :there | :held
+  def renew(address, to) do
+    hold = new_hold()
+
+    with {:ok, was} <- hold(address, hold, @timeout) do
+      with %Behaviour{module: Ways, name: :onward, captures: {^to}} <- was,
+           {:ok, kept} <- Mote.keep(to),
+           :ok <- go_on(address, hold, kept) do
+        :there
+      else
+        _ ->
+          go_back(address, hold)
+          :held
+      end
+    else
+      {:error, %Error{reason: reason}} when reason in [:timeout, :not_movable] -> :held
+      {:error, _error} -> :there
+    end
   end
 
   defp new_hold, do: {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
@@ -185,9 +265,8 @@ defmodule Mote.Move do
   # -- the machine's part --------------------------------------------------------------------------------------
 
   # Where the answer may have come too late, of an actor that is held, nobody waits until it has time to say so.
-  defp hold(address, hold, opts) do
-    with {:error, %Error{reason: :timeout}} = error <-
-           try_hold(address, hold, Keyword.get(opts, :timeout, @timeout)) do
+  defp hold(address, hold, timeout) do
+    with {:error, %Error{reason: :timeout}} = error <- try_hold(address, hold, timeout) do
       spawn(fn -> go_back(address, hold) end)
       error
     end

@@ -1,7 +1,7 @@
 defmodule Mote.Shards do
   # Which node has a key is in shards/rule.ex; who is there, and when a key may start, in shards/view.ex, without processes;
   # shards/member.ex is the process of each node, shards/front.ex the actors that messages go through, shards/handover.ex what
-  # moves actors. guides/internals/nodes.md has all of it together.
+  # moves actors, shards/lost.ex what lets go of keys that lead nowhere. guides/internals/nodes.md has all of it together.
   @moduledoc """
   Actors by key, spread over nodes: what `Mote.Directory` is on one node.
 
@@ -37,6 +37,8 @@ defmodule Mote.Shards do
       iex> {:ok, _} = Mote.Shards.start_link(name: Doc.Stocks, machine: Doc.ShardsMachine, start: Doc.Shards.stocks(1))
       iex> for name <- [:tea, :milk, :tea], do: Mote.Shards.ask!(Doc.Stocks, name, :take)
       [:taken, :taken, :none_left]
+      iex> {Mote.Shards.delete(Doc.Stocks, :tea), Mote.Shards.ask!(Doc.Stocks, :tea, :take)}
+      {true, :taken}
       iex> {:error, error} = Mote.Shards.ask(Doc.Stocks, "jam", :take)
       iex> {error.reason, Mote.Shards.nodes(Doc.Stocks) == [node()], Mote.Shards.node(Doc.Stocks, :tea) == node()}
       {:unknown_key, true, true}
@@ -65,8 +67,13 @@ defmodule Mote.Shards do
   An actor that cannot move stays where it is, and is reached from there: above all one whose behaviour never becomes another
   one (`Mote.move/3` says which others). It is tried again when nodes come and go.
 
-  An actor that the program itself moves elsewhere (`Mote.move/3` with the address of `whereis/3`) is still reached by its key. If
-  the node that it is on goes or dies, its key leads nowhere: questions get `:broken_promise` until the key moves to another node.
+  An actor that the program itself moves elsewhere (`Mote.move/3` with the address of `whereis/3`) is still reached by its
+  key. If the node that it is on goes or dies, whether or not that is a member, its key is let go: the next message starts it
+  afresh, and `[:mote, :shards, :lost]` tells of it. Until that is found, a moment later, messages are lost and questions get
+  `:broken_promise`. It is the same if only the connection ends, unless there is another one by then. To find this, a member
+  whose node has ever had an actor moved to another one by a program looks at all of its keys whenever a node goes: some
+  microseconds each, in a process of its own. If only the machine ends that the actor is on, its key leads nowhere until some
+  node goes, or the key moves.
 
   Actors move to the machine's first sponsor, or to the one that `:sponsor` names. So actors of a beam sponsor need that option: without
   it they stay, and a warning in the log says how many. An actor that was pinned to a sponsor is not, where it has moved to.
@@ -91,9 +98,10 @@ defmodule Mote.Shards do
       follow. A process that cannot have that waits for an answer (`ask/4`) before it sends on.
     * **Nothing is lost** by moves, but what cannot move is lost when its node goes. What is on its way to a node that dies, or waits for a connection that ends, is lost.
 
-  Telemetry events, each with the `name` of the shards in the metadata: `[:mote, :shards, :settled]` (all members know each other; `members`,
-  and their `nodes`), `[:mote, :shards, :handed]` (this node has given away what is not its own: `moved`, `stayed`, `merged`, `lost`) and
-  `[:mote, :shards, :down]` (a node has died: `node`).
+  Telemetry events, each with the `name` of the shards in the metadata: `[:mote, :shards, :settled]` (all members know each
+  other; `members`, and their `nodes`), `[:mote, :shards, :handed]` (this node has given away what is not its own: `moved`,
+  `stayed`, `merged`, `lost`), `[:mote, :shards, :down]` (a node has died: `node`) and `[:mote, :shards, :lost]` (`keys`, how
+  many of this node were let go whose actors a program had moved to `node`).
   """
 
   alias Mote.{Address, Ask, Behaviour, Directory, Error, Inspection, Machine}
@@ -202,9 +210,23 @@ defmodule Mote.Shards do
   raises `Mote.Error` if the node that has the key does not answer.
   """
   @spec whereis(shards, term, Ask.options()) :: Address.t() | nil
-  def whereis(shards, key, opts \\ 5_000) do
+  def whereis(shards, key, opts \\ 5_000), do: request(shards, key, {:whereis, key}, opts)
+
+  @doc """
+  Removes a key, so that the next message for it starts its actor afresh. Returns whether it had an actor.
+
+  The actor itself lives on as long as something refers to it, and gets the messages that were sent to it before. With an
+  address, as `whereis/3` returns it, only an entry for that actor is removed. Options and exceptions are those of
+  `whereis/3`.
+  """
+  @spec delete(shards, term, Address.t() | nil, Ask.options()) :: boolean
+  def delete(shards, key, address \\ nil, opts \\ 5_000)
+  def delete(shards, key, nil, opts), do: request(shards, key, {:delete, key}, opts)
+  def delete(shards, key, address, opts), do: request(shards, key, {:delete, key, address}, opts)
+
+  defp request(shards, key, request, opts) do
     case place(shards, key) do
-      {:ok, view, hash, front} -> Ask.ask!(front, {view, hash, {:whereis, key}}, opts)
+      {:ok, view, hash, front} -> Ask.ask!(front, {view, hash, request}, opts)
       {:error, error} -> raise error
     end
   end

@@ -5,7 +5,7 @@ defmodule Mote.FarEndsTest do
   import Mote.FarRig, only: [at: 2, at: 3]
   import Mote.Eventually
 
-  alias Mote.{Actors, Error, TwoNodes}
+  alias Mote.{Actors, Error, FarRig, Mesh, TwoNodes}
   alias Mote.FarRig.Behaviours
 
   @moduletag skip: TwoNodes.missing()
@@ -70,8 +70,65 @@ defmodule Mote.FarEndsTest do
     :ok = at(context.away, :numbers, [echo, 10])
     new = at(context.home, :create, [Home, Actors.echo()])
     assert at(context.away, :ask, [new, 3]) == {:ok, 3}
-    # Home's own address of before is one of a machine that is down.
-    assert {:error, %Error{reason: :unknown_address}} = at(context.home, :ask, [echo, 4])
+    # Home's own address of before is one of a node that is gone, whoever asks.
+    assert {:error, %Error{reason: :unknown_address} = error} = at(context.home, :ask, [echo, 4])
+    anew = "home@127.0.0.1 has been started anew since, so its earlier actors are gone"
+    assert error.message == anew
+
+    for peer <- [context.away, context.home] do
+      assert {:error, %Error{reason: :unknown_address, message: ^anew}} = at(peer, :keep, [echo])
+      assert {:error, %Error{reason: :unknown_address, message: ^anew}} = at(peer, :move, [echo, Away])
+      assert {:error, %Error{reason: :unknown_address, message: ^anew}} = at(peer, :try_info, [echo])
+    end
+
+    # Of an actor that is gone for another reason, that is not said.
+    assert {:error, %Error{reason: :unknown_address, message: text}} =
+             at(context.home, :keep, [%{new | key: <<0::576>>}])
+
+    assert text =~ "belongs to no running machine"
+  end
+
+  test "what actors send while a courier ends is lost and counted", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    :ok = at(context.away, :numbers, [address, 10])
+    assert heard(context.home, listener, 10) == Enum.to_list(1..10)
+    # Others may be sent meanwhile: reports of what was let go.
+    assert at(context.away, :lost_with_courier, [Away, address, 1_000]) in 1_000..1_100
+    :ok = at(context.away, :numbers, [address, 5])
+    assert heard(context.home, listener, 15) == Enum.to_list(1..10) ++ Enum.to_list(1..5)
+  end
+
+  test "nodes that there never was a connection to are not listed, whatever was tried", context do
+    echo = at(context.home, :create, [Home, Actors.echo()])
+    assert at(context.away, :nodes) == %{}
+    assert at(context.away, :ask, [echo, 1]) == {:ok, 1}
+    nowhere = FarRig.address_of(Mesh.nowhere())
+    assert {:error, %Error{reason: :noconnection, message: text}} = at(context.away, :keep, [nowhere])
+    assert text =~ "no connection to #{Mesh.nowhere()}"
+    :ok = at(context.away, :numbers, [nowhere, 10])
+    assert Map.keys(at(context.away, :nodes)) == [:"home@127.0.0.1"]
+    # Nothing of it is left.
+    assert eventually(fn ->
+             :peer.call(context.away, :ets, :lookup, [Mote.Far.Table, Mesh.nowhere()]) == []
+           end)
+
+    assert [_] = :peer.call(context.away, :ets, :lookup, [Mote.Far.Table, :"home@127.0.0.1"])
+  end
+
+  test "a node that is connected is listed before it has answered", context do
+    {listener, address} = at(context.home, :listening, [Home])
+    pid = :peer.call(context.home, System, :pid, [], 30_000)
+    {_, 0} = System.cmd("kill", ["-STOP", pid])
+
+    try do
+      :ok = at(context.away, :numbers, [address, 3])
+      assert %{"home@127.0.0.1": %{sent: 0, waiting: waiting}} = at(context.away, :nodes)
+      assert waiting > 0
+    after
+      System.cmd("kill", ["-CONT", pid])
+    end
+
+    assert heard(context.home, listener, 3) == [1, 2, 3]
   end
 
   test "what a node held that is killed is let go", context do

@@ -156,6 +156,32 @@ defmodule Mote.FarMoveTest do
     end
   end
 
+  test "an actor of another node is waited for no longer than the caller may, and moves nevertheless",
+       context do
+    :ok = at(context.away, :machine, [Paused])
+    :ok = :peer.call(context.away, Mote, :pause, [Paused])
+    keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
+    there = {Paused, context.away_node}
+
+    move = fn timeout ->
+      :peer.call(context.away, Mote, :move, [keeping, there, [timeout: timeout]], 90_000)
+    end
+
+    assert eventually(fn ->
+             late? = match?({:error, %Error{reason: :timeout}}, move.(100))
+             late? and match?(%{behaviour: %{name: :onward}}, at(context.home, :info, [keeping]))
+           end)
+
+    :ok = :peer.call(context.away, Mote, :resume, [Paused])
+    assert at(context.home, :ask, [keeping, {:keep, :one}]) == {:ok, :ok}
+    # A move that goes on without its caller may still hold it.
+    assert {:ok, %{machine: machine}} =
+             eventually(fn -> with {:error, %{context: %{why: :held}}} <- move.(60_000), do: nil end)
+
+    assert node(machine) == context.away_node
+    assert at(context.away, :ask, [keeping, :count]) == {:ok, 1}
+  end
+
   test "an actor that has moved to a node for which too much waits is not taken for gone", context do
     {full, full_node} = Mesh.start_one("full")
     Mesh.connect([{full, full_node}, {context.home, context.home_node}])

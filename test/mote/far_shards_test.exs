@@ -112,6 +112,19 @@ defmodule Mote.FarShardsTest do
            )
   end
 
+  test "a key is removed from wherever one is, and starts afresh", %{nodes: [one, two, _] = nodes, name: name} do
+    for node <- nodes, do: :ok = at(node, :start, [name])
+    settled(nodes, name)
+    keys = keys()
+    :ok = at(one, :send_all, [name, keys, [1]])
+    {removed, kept} = Enum.split(keys, 40)
+    for key <- removed, do: assert(at(one, :delete, [name, key]))
+    for key <- removed, do: refute(at(two, :delete, [name, key]))
+    assert owned(nodes, name) == length(kept)
+    for key <- removed, do: assert(at(two, :seen, [name, key]) == {:ok, []})
+    for key <- kept, do: assert(at(two, :seen, [name, key]) == {:ok, [1]})
+  end
+
   # What was sent before some moment is in order, and what was sent after it: so whatever comes too late was sent before
   # whatever comes too early.
   defp two_in_order?(numbers) do
@@ -176,8 +189,10 @@ defmodule Mote.FarShardsTest do
     assert owned([one, two], name) == length(keys)
   end
 
-  test "an actor that was moved from its key's node, and died there, is lost when the key moves", context do
+  test "an actor that was moved to a node that dies is gone, and the next message starts it afresh",
+       context do
     %{nodes: [one, two, _], name: name} = context
+    # It has a machine only.
     {four_peer, four_node} = four = Mesh.start_one("four")
     Mesh.connect([one, two, four])
     :ok = at(four, :supervise)
@@ -185,25 +200,47 @@ defmodule Mote.FarShardsTest do
     settled([one, two], name)
     keys = keys()
     :ok = at(one, :send_all, [name, keys, [1]])
-    [key | _] = of_two = for {key, node} <- at(one, :owners, [name, keys]), node == elem(two, 1), do: key
-    assert at(one, :move, [name, key, four_node]) == four_node
-    assert at(one, :seen, [name, key]) == {:ok, [1]}
+    of_two = for {key, node} <- at(one, :owners, [name, keys]), node == elem(two, 1), do: key
+    # Straight, by way of another node, and to a node that stays.
+    [straight, round, moved | _] = of_two
+    assert at(one, :move, [name, straight, [four_node]]) == four_node
+    assert at(one, :move, [name, round, [elem(one, 1), four_node]]) == four_node
+    assert at(one, :move, [name, moved, [elem(one, 1)]]) == elem(one, 1)
+    for key <- keys, do: assert(at(one, :seen, [name, key]) == {:ok, [1]})
+    at(two, :listen)
     Process.flag(:trap_exit, true)
     TwoNodes.kill(four_peer)
-    assert eventually(fn -> match?({:error, %{reason: :broken_promise}}, at(one, :seen, [name, key])) end)
-    at(two, :listen)
-    :ok = at(two, :leave, [name])
-    settled([one], name)
-    given = length(of_two) - 1
-    assert eventually(fn -> Enum.any?(at(two, :events), &handed?(&1, name, %{moved: given, lost: 1})) end)
-    assert at(one, :seen, [name, key]) == {:ok, []}
-    for other <- keys -- [key], do: assert(at(one, :seen, [name, other]) == {:ok, [1]})
+
+    assert eventually(fn ->
+             {[:mote, :shards, :lost], %{keys: 2}, %{node: four_node, name: name}} in at(two, :events)
+           end)
+
+    for key <- [straight, round], do: assert(at(one, :seen, [name, key]) == {:ok, []})
+    for key <- keys -- [straight, round], do: assert(at(one, :seen, [name, key]) == {:ok, [1]})
+    assert owned([one, two], name) == length(keys)
   end
 
-  defp handed?({[:mote, :shards, :handed], figures, %{name: name}}, name, expected),
-    do: Map.take(figures, Map.keys(expected)) == expected
-
-  defp handed?(_event, _name, _expected), do: false
+  test "an actor that was moved is held again where a connection has ended, and there is another one",
+       context do
+    %{nodes: [one, two, _], name: name} = context
+    {four_peer, four_node} = four = Mesh.start_one("four")
+    Mesh.connect([one, two, four])
+    :ok = at(four, :supervise)
+    for node <- [one, two], do: :ok = at(node, :start, [name])
+    settled([one, two], name)
+    [key | _] = for {key, node} <- at(one, :owners, [name, keys()]), node == elem(two, 1), do: key
+    :ok = at(one, :send_all, [name, [key], [1]])
+    assert at(one, :move, [name, key, [four_node]]) == four_node
+    # Until the connection is there again, somebody else holds it.
+    :ok = at(four, :hold, [at(two, :moved, [name, key])])
+    :ok = at(two, :member, [name, :suspend])
+    assert at(two, :connect_again, [four_node])
+    :ok = at(two, :member, [name, :resume])
+    assert eventually(fn -> at(two, :searched?, [name]) end)
+    :ok = at(four, :let_go)
+    assert at(one, :seen, [name, key]) == {:ok, [1]}
+    :peer.stop(four_peer)
+  end
 
   test "all leave at once, and wait for nobody", %{nodes: nodes, name: name} do
     for node <- nodes, do: :ok = at(node, :start, [name])

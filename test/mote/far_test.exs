@@ -144,6 +144,17 @@ defmodule Mote.FarTest do
     assert heard(context.home, listener, 1) == [:later]
   end
 
+  test "it is shown with its node", context do
+    address = at(context.home, :create, [Home, Actors.echo()])
+    show = fn peer, address -> :peer.call(peer, Kernel, :inspect, [address]) end
+    assert show.(context.away, address) =~ ~r"^#Mote.Address<\w+ on home@127.0.0.1>$"
+
+    assert show.(context.away, %{address | sponsor: :other}) =~
+             ~r"^#Mote.Address<\w+ on :other on home@127.0.0.1>$"
+
+    assert show.(context.home, address) =~ ~r"^#Mote.Address<\w+ in Home>$"
+  end
+
   test "info tells of it", context do
     address = at(context.home, :create, [Home, Actors.counter(3)])
 
@@ -209,7 +220,10 @@ defmodule Mote.FarTest do
       nobody = {Nobody, :"home@127.0.0.1"}
       nowhere = {Home, :"nowhere@127.0.0.1"}
       echo = Actors.echo()
-      assert {:error, %Error{reason: :machine_down}} = at(context.away, :try_create, [nobody, echo])
+      assert {:error, %Error{reason: :machine_down} = error} = at(context.away, :try_create, [nobody, echo])
+      # Whichever function it is, the name is one of that node.
+      assert error.message == "no machine of the name Nobody is running on home@127.0.0.1"
+      assert {:error, ^error} = at(context.away, :try_info, [nobody])
       assert {:error, %Error{reason: :noconnection}} = at(context.away, :try_create, [nowhere, echo])
       assert {:error, %Error{reason: :noconnection}} = at(context.away, :drain, [nowhere])
       # The own node's machines, too.

@@ -123,7 +123,7 @@ defmodule Mote.MoveTest do
     sender = Task.async(fn -> for n <- 1..20_000, do: Mote.send(actor, n) end)
 
     for _ <- 1..10, machine <- [context.three, context.two, context.one] do
-      assert {:ok, new} = Mote.move(actor, machine)
+      assert {:ok, new} = Mote.move(actor, machine, timeout: 60_000)
       assert %{behaviour: %{module: Ways, name: :onward, captures: {^new}}} = Mote.info(actor)
     end
 
@@ -143,11 +143,11 @@ defmodule Mote.MoveTest do
     actor = Mote.create(one, Behaviours.numbering(self(), 0))
     {:ok, between} = Mote.move(actor, two)
     Mote.pause(two)
-    moves = [Task.async(fn -> Mote.move(actor, three) end)]
+    moves = [Task.async(fn -> Mote.move(actor, three, timeout: 60_000) end)]
     # Then the first move waits for the place between, and so does the second one.
     assert eventually(fn -> match?(%{behaviour: %{name: :onward}}, Mote.info(between)) end)
     %{behaviour: %{captures: {last}}} = Mote.info(between)
-    moves = [Task.async(fn -> Mote.move(between, four) end) | moves]
+    moves = [Task.async(fn -> Mote.move(between, four, timeout: 60_000) end) | moves]
 
     # It holds the place between twice: to see where that leads, and, once the last place has moved, to lead it there.
     assert eventually(fn -> match?(%{behaviour: %{name: :onward}}, Mote.info(last)) end)
@@ -173,7 +173,7 @@ defmodule Mote.MoveTest do
         end
 
       for n <- 1..2_000, do: Mote.send(actor, {:own, n})
-      assert {:ok, moved} = Mote.move(actor, to)
+      assert {:ok, moved} = Mote.move(actor, to, timeout: 60_000)
       for n <- 2_001..2_100, do: Mote.send(moved, {:own, n})
       for s <- 1..3, do: assert_receive({:sent, ^s}, 60_000)
       assert length(senders) == 3
@@ -194,7 +194,7 @@ defmodule Mote.MoveTest do
     for _ <- 1..10, do: Mote.send(actor, :tell)
     # An actor is held before what is queued for it.
     assert eventually(fn -> Native.machine_info(actor.machine).mail > 0 end)
-    move = Task.async(fn -> Mote.move(actor, two) end)
+    move = Task.async(fn -> Mote.move(actor, two, timeout: 60_000) end)
     for _ <- 1..10, do: Mote.send(actor, :tell)
     assert Task.yield(move, 100) == nil
     :ok = :sys.resume(postman)
@@ -234,7 +234,7 @@ defmodule Mote.MoveTest do
     {:ok, small} = Mote.start_link(memory: 16 * 1024 * 1024)
     large = Enum.to_list(1..3_000_000)
     actor = Mote.create(one, Behaviours.captures(large, 2, 3, 4))
-    assert {:error, %Error{reason: :no_memory}} = Mote.move(actor, small)
+    assert {:error, %Error{reason: :no_memory}} = Mote.move(actor, small, timeout: 60_000)
     assert elem(Mote.ask!(actor, :all), 1) == 2
   end
 
@@ -277,10 +277,17 @@ defmodule Mote.MoveTest do
 
   test "a move that has given up waiting leaves the actor answering, and able to move", %{one: one, two: two} do
     actor = give_up(Mote.create(one, Behaviours.slow(self(), 0)), [two, one])
-    assert {:ok, moved} = Mote.move(actor, two, timeout: 60_000)
+    assert {:ok, moved} = move_again(actor, two)
     Mote.send(actor, {:spin, 1})
     Mote.send(moved, {:spin, 2})
     for sum <- [1, 3], do: assert_receive(^sum, 60_000)
+  end
+
+  # A move that goes on without its caller may still hold it.
+  defp move_again(actor, to) do
+    eventually(fn ->
+      with {:error, %Error{context: %{why: :held}}} <- Mote.move(actor, to, timeout: 60_000), do: nil
+    end)
   end
 
   # A turn that runs may end before anybody gives up waiting for it: then the actor has moved, and the next turn is tried.
@@ -319,7 +326,7 @@ defmodule Mote.MoveTest do
     last =
       Enum.reduce(Enum.take(machines, 30), actor, fn machine, address ->
         Mote.send(address, {:set, for(n <- 1..1_000, do: {n, "#{n}"})})
-        assert {:ok, moved} = Mote.move(address, machine)
+        assert {:ok, moved} = Mote.move(address, machine, timeout: 60_000)
         moved
       end)
 
@@ -360,6 +367,34 @@ defmodule Mote.MoveTest do
     assert_receive {1, :later}, 60_000
   end
 
+  test "a caller waits no longer than it may; a move that holds the actor goes on, one that does not leaves it",
+       context do
+    %{one: one, two: two} = context
+    actor = Mote.create(one, Behaviours.numbering(self(), 0))
+    :ok = Mote.pause(one)
+    Mote.send(actor, 1)
+    assert {:error, %Error{reason: :timeout}} = Mote.move(actor, two, timeout: 50)
+    :ok = Mote.resume(one)
+    assert_receive {0, 1}, 60_000
+
+    # What is sent on waits there, and so does the move. If it does not hold the actor in time, the next one may.
+    :ok = Mote.pause(two)
+
+    assert eventually(fn ->
+             late? = match?({:error, %Error{reason: :timeout}}, Mote.move(actor, two, timeout: 50))
+             late? and match?(%{behaviour: %{name: :onward}}, Mote.info(actor))
+           end)
+
+    for n <- 2..100, do: Mote.send(actor, n)
+    :ok = Mote.resume(two)
+    assert {:ok, moved} = move_again(actor, two)
+    Mote.send(moved, 101)
+    for n <- 2..101, do: assert_receive({index, ^n} when index == n - 1, 60_000)
+    assert Mote.ask!(actor, :count) == 101
+    # Nobody's late answer.
+    assert Process.info(self(), :messages) == {:messages, []}
+  end
+
   test "anything but an address and options is a mistake of the caller", %{one: one} do
     assert_raise ArgumentError, ~r/address of an actor to move/, fn -> Mote.move(self(), one) end
     actor = Mote.create(one, Behaviours.nothing())
@@ -374,7 +409,7 @@ defmodule Mote.MoveTest do
     actor = Mote.create(one, Behaviours.numbering(self(), 0))
     # What is sent on waits there.
     :ok = Mote.pause(two)
-    move = Task.async(fn -> Mote.move(actor, two) end)
+    move = Task.async(fn -> Mote.move(actor, two, timeout: 60_000) end)
     assert eventually(fn -> match?(%{behaviour: %{module: Ways, name: :onward}}, Mote.info(actor)) end)
     Mote.stop(two)
 
@@ -390,7 +425,7 @@ defmodule Mote.MoveTest do
   test "where the old machine ends at that moment, the actor has moved", %{one: one, two: two} do
     actor = Mote.create(one, Behaviours.numbering(self(), 0))
     :ok = Mote.pause(two)
-    move = Task.async(fn -> Mote.move(actor, two) end)
+    move = Task.async(fn -> Mote.move(actor, two, timeout: 60_000) end)
     assert eventually(fn -> match?(%{behaviour: %{module: Ways, name: :onward}}, Mote.info(actor)) end)
     Mote.stop(one)
     assert {:ok, moved} = Task.await(move, 60_000)

@@ -5,8 +5,10 @@ defmodule Mote.ShardsTest do
 
   import Mote.Eventually
 
-  alias Mote.{Directory, Error, Shards}
-  alias Mote.Shards.{Front, Handover, Rule}
+  alias Mote.{Directory, Error, Native, Shards}
+  alias Mote.Machine.Question
+  alias Mote.Move.Ways
+  alias Mote.Shards.{Front, Handover, Lost, Rule}
   alias Mote.Shards.Rule.Plain
 
   doctest Mote.Shards
@@ -47,6 +49,20 @@ defmodule Mote.ShardsTest do
       {customer, {:put, _view, _key, _address}} -> send customer, :put
     end
 
+    # One that knows other members by then, when somebody has removed the key.
+    defactor removing(front) do
+      {customer, {:same?, _view}} ->
+        send customer, true
+
+      {customer, {:put, _view, key, _address}} ->
+        send front, {self(), {:shard, {:delete, key}}}
+        become removed(customer)
+    end
+
+    defactor removed(customer) do
+      true -> send customer, :other_view
+    end
+
     defactor noting(n), beam: true do
       :note -> become n: n + 1
     end
@@ -69,6 +85,64 @@ defmodule Mote.ShardsTest do
     last = %{node: :last, fronts: {front}, machine: third}
     assert %{lost: 1, moved: 0, stayed: 0} = Handover.run(plan(front, here, [{3, last}]))
     assert Mote.ask!(front, {:shard, :all}) == %{}
+  end
+
+  test "a key that is removed while its actor moves stays removed" do
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
+    Mote.ask!(front, {:shard, {:put, :key, Mote.create(here, Users.user(:key, []))}})
+    other = %{node: :other, fronts: {Mote.create(there, Vanishing.removing(front))}, machine: there}
+    assert catch_exit(Handover.run(plan(front, here, [{2, other}]))) == :enough
+    assert Mote.ask!(front, {:shard, :all}) == %{}
+  end
+
+  test "keys whose actors are gone where they have moved are let go, also of one that moves at this moment" do
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
+
+    [gone, moving, _stays] =
+      for key <- [:gone, :moving, :stays] do
+        actor = Mote.create(here, Users.user(key, []))
+        Mote.ask!(front, {:shard, {:put, key, actor}})
+        actor
+      end
+
+    {:ok, moved} = Mote.move(gone, there)
+    hold = hold(moving)
+    Mote.stop(there)
+    search = Task.async(fn -> Lost.let_go({front}, []) end)
+
+    # It waits for the move.
+    assert eventually(fn ->
+             Process.info(search.pid, :current_function) == {:current_function, {Process, :sleep, 1}}
+           end)
+
+    assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:moving, :stays]
+    go_on(moving, hold, {Ways, :onward, Ways.__mote__(:hash)}, {moved})
+    assert Task.await(search, 60_000) == %{node() => 2}
+    assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:stays]
+  end
+
+  # As a move does: holds an actor; lets it go on, as what it was or another one.
+  defp hold(%{machine: native, key: key} = actor) do
+    hold = {{Ways, :held, Ways.__mote__(:hash)}, 1}
+    put = &Native.actor_hold(native, key, hold, &1)
+    assert {:ok, %Mote.Behaviour{}} = Question.put(native, 60_000, [address: actor], put)
+    hold
+  end
+
+  defp go_on(%{machine: native, key: key} = actor, hold, next, captures) do
+    put = &Native.actor_go_on(native, key, hold, next, captures, &1)
+    assert Question.put(native, 60_000, [address: actor], put) == {:ok, :ok}
+  end
+
+  # Moves an actor to a machine that ends.
+  defp lose(actor) do
+    {:ok, there} = Mote.start_link()
+    {:ok, _} = Mote.move(actor, there, timeout: 60_000)
+    Mote.stop(there)
   end
 
   # One turn for all of them would need more than the machine allows, and the key would wait forever.
@@ -237,6 +311,22 @@ defmodule Mote.ShardsTest do
       assert Shards.whereis(name, 2) == nil
     end
 
+    test "a key that is removed starts afresh", %{name: name, machine: machine} do
+      {:ok, _} = Shards.start_link(name: name, machine: machine, start: Users.users(), shards: 2)
+      for key <- [1, 2], n <- 1..3, do: Shards.send(name, key, n)
+      # What was sent before comes before.
+      assert Shards.delete(name, 1)
+      refute Shards.delete(name, 1)
+      assert {Shards.ask!(name, 1, :seen), Shards.ask!(name, 2, :seen)} == {[], [1, 2, 3]}
+      two = Shards.whereis(name, 2)
+      refute Shards.delete(name, 1, two)
+      assert Shards.delete(name, 2, two)
+      assert {Shards.whereis(name, 2), Shards.count(name)} == {nil, 1}
+      # It lives on by its address.
+      assert Mote.ask!(two, :seen) == [1, 2, 3]
+      assert_raise Error, fn -> Shards.delete(:no_shards, 1) end
+    end
+
     test "what is sent before it is settled waits, and comes in order", %{name: name, machine: machine} do
       {:ok, pid} = Shards.start_link(name: name, machine: machine, start: Users.users(), shards: 2)
       for n <- 1..200, do: Shards.send(name, rem(n, 3), n)
@@ -265,6 +355,27 @@ defmodule Mote.ShardsTest do
           ] do
         assert_raise ArgumentError, fn -> Shards.start_link(wrong) end
       end
+    end
+
+    test "where another node goes during a search, another one follows", %{name: name, machine: machine} do
+      {:ok, pid} = Shards.start_link(name: name, machine: machine, start: Users.users(), shards: 1)
+
+      [waited_for, first, second] =
+        for key <- 1..3, do: with(1 <- Shards.ask!(name, key, {:add, 1}), do: Shards.whereis(name, key))
+
+      # Otherwise there is nothing to search for.
+      assert {:error, %Error{reason: :noconnection}} = Mote.move(first, {Nobody, :nobody@nowhere})
+      lose(first)
+      hold = hold(waited_for)
+      send(pid, {:nodedown, :a, []})
+      assert eventually(fn -> Shards.whereis(name, 2) == nil end)
+      # By now it has looked at all, and waits for one.
+      lose(second)
+      send(pid, {:nodedown, :b, []})
+      assert %{search: {_, [:b]}} = :sys.get_state(pid)
+      go_on(waited_for, hold, nil, {})
+      assert eventually(fn -> Shards.whereis(name, 3) == nil end)
+      assert Shards.whereis(name, 1) == waited_for
     end
 
     test "ends with its machine", %{name: name, machine: machine} do

@@ -316,14 +316,42 @@ defmodule Mote.FarRig do
     :ok
   end
 
-  def move(address, machine), do: Mote.move(address, machine)
+  def move(address, machine), do: Mote.move(address, machine, timeout: 60_000)
+
+  @doc """
+  Has an actor send that many numbers to another node while the courier that this node looks for has just ended; returns how
+  many messages are lost by that.
+  """
+  def lost_with_courier(machine, address, count) do
+    node = node(address.machine)
+    gate = Process.whereis(Gate)
+    :ok = GenServer.stop(Gate.courier(node))
+    before = Mote.nodes()[node].lost
+    Process.unregister(Gate)
+    Process.register(spawn(&no_courier/0), Gate)
+    numbers_of_actor(machine, address, count, count)
+    eventually(fn -> Mote.nodes()[node].lost >= before + count end)
+    Process.exit(Process.whereis(Gate), :kill)
+    eventually(fn -> Process.whereis(Gate) == nil end)
+    Process.register(gate, Gate)
+    Mote.nodes()[node].lost - before
+  end
+
+  # In the place of the gate: it names a courier that has ended.
+  defp no_courier do
+    receive do
+      {:"$gen_call", from, {:courier, _node}} -> GenServer.reply(from, spawn(fn -> :ok end))
+    end
+
+    no_courier()
+  end
 
   @doc "Has what actors of a machine send to other nodes wait, or go on (`:suspend`, `:resume`)."
   def postman(machine, what), do: apply(:sys, what, [TwoNodes.postman(Process.whereis(machine))])
 
   @doc "The same; a process of this node keeps the new address."
   def move_and_hold(address, machine) do
-    moved = Mote.move(address, machine)
+    moved = move(address, machine)
     spawn(fn -> hold(moved) end)
     moved
   end
@@ -436,6 +464,12 @@ defmodule Mote.FarRig do
   end
 
   def info(address), do: Mote.info(address)
+
+  def try_info(address) do
+    {:ok, Mote.info(address)}
+  rescue
+    error in Mote.Error -> {:error, error}
+  end
 
   @doc "What is said of the machine of an address within some milliseconds, if it is monitored."
   def monitor(address) do

@@ -103,12 +103,68 @@ defmodule Mote.ShardsRig do
   def owners(name, keys), do: Map.new(keys, &{&1, Shards.node(name, &1)})
   def count(name), do: Shards.count(name)
   def nodes(name), do: Shards.nodes(name)
+  def delete(name, key), do: Shards.delete(name, key)
 
-  @doc "Moves the actor of a key to another node, whoever has the key."
-  def move(name, key, node) do
-    {:ok, moved} = Mote.move(Shards.whereis(name, key), {ShardsRig.Machine, node})
+  @doc "Moves the actor of a key to other nodes, whoever has the key: each time by its newest address."
+  def move(name, key, nodes) do
+    moved =
+      Enum.reduce(nodes, Shards.whereis(name, key), fn node, address ->
+        {:ok, moved} = Mote.move(address, {ShardsRig.Machine, node}, timeout: 60_000)
+        moved
+      end)
+
     node(moved.machine)
   end
+
+  @doc "Where the actor of a key has been moved to, of a key that this node has."
+  def moved(name, key) do
+    %{behaviour: %{name: :onward, captures: {to}}} = Mote.info(Shards.whereis(name, key))
+    to
+  end
+
+  @doc "Holds an actor of this node until `let_go/0`."
+  def hold(address) do
+    caller = self()
+
+    spawn(fn ->
+      {:ok, kept} = Mote.keep(address)
+      Process.register(self(), ShardsRig.Held)
+      send(caller, :held)
+
+      receive do
+        :let_go -> kept
+      end
+    end)
+
+    receive do
+      :held -> :ok
+    end
+  end
+
+  @doc "The actor is not held any more; what nobody holds is collected."
+  def let_go do
+    holder = Process.whereis(ShardsRig.Held)
+    ref = Process.monitor(holder)
+    send(holder, :let_go)
+
+    receive do
+      {:DOWN, ^ref, :process, _, _} -> :ok
+    end
+
+    Enum.each(Process.list(), &:erlang.garbage_collect/1)
+    for _ <- 1..3, do: Mote.gc(ShardsRig.Machine)
+    :ok
+  end
+
+  @doc "Ends the connection to a node, and makes another one."
+  def connect_again(node) do
+    true = Node.disconnect(node)
+    eventually(fn -> node not in Node.list() end)
+    eventually(fn -> Node.connect(node) end)
+  end
+
+  @doc "Whether the member has come to all that it was told, and searches no more."
+  def searched?(name), do: :sys.get_state(name).search == nil
 
   @doc "Has what this node is to send to another one wait, or go on (`:suspend`, `:resume`)."
   def courier(node, what), do: apply(:sys, what, [Gate.courier(node)])
@@ -194,7 +250,7 @@ defmodule Mote.ShardsRig do
     spawn(fn ->
       Process.register(self(), ShardsRig.Listener)
 
-      for event <- [:settled, :handed, :down] do
+      for event <- [:settled, :handed, :down, :lost] do
         :telemetry.attach({__MODULE__, event}, [:mote, :shards, event], &__MODULE__.heard/4, self())
       end
 

@@ -109,6 +109,9 @@ defmodule Mote.Behaviour.Primitives do
     {112, :to_list, 1, :partial, [{Map, :to_list}]},
     # What loops and functions of Enum go through.
     {113, :elements, 1, :partial, [{Enum, :to_list}]},
+    # `Enum.sort/1`, `Enum.sort_by/2` and the like are made of these.
+    {114, :sort, 1, :partial, [{:lists, :sort}]},
+    {115, :keysort, 2, :partial, [{:lists, :keysort}]},
     # Of a tuple of values and one of specifications: spelled `<<…>>` and `<>`.
     {120, :bin_of, 2, :partial, []},
     # The next five are what binary patterns are made of.

@@ -71,6 +71,7 @@ defmodule Mote.Far.Courier do
     # The porter lives as long as the connection to it does, and as Mote runs there.
     gate = Process.monitor(porter)
     Process.demonitor(state.gate, [:flush])
+    Table.meet(state.node)
     settle(%{state | gate: gate, porter: porter})
   end
 

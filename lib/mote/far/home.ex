@@ -42,7 +42,7 @@ defmodule Mote.Far.Home do
     %{error | message: message}
   end
 
-  defp named(%{reason: reason} = error, _from) when reason in [:undefined_behaviour, :machine_down],
+  defp named(%{reason: :undefined_behaviour} = error, _from),
     do: %{error | message: "on #{node()}: #{error.message}"}
 
   defp named(error, _from), do: error

@@ -34,7 +34,7 @@ defmodule Mote.Far.Porter do
   def init(courier) do
     Process.monitor(courier)
     send(courier, {:mote_welcome, self()})
-    {_, counts, _} = Table.ensure(node(courier))
+    {_, counts, _} = Table.meet(node(courier))
 
     state = %{
       courier: courier,

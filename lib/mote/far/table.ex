@@ -3,6 +3,8 @@ defmodule Mote.Far.Table do
   #
   # 1. What waits is counted anew for each courier. A process may count its message, and find that the courier has just ended: nobody
   #    would take that off again.
+  # 2. A node has a row from its first connection on. Before, only its courier has one, which goes with the courier: whoever
+  #    tries nodes that do not exist leaves nothing behind.
   @moduledoc false
 
   @totals [:sent, :lost, :refused, :undelivered, :listed]
@@ -29,7 +31,7 @@ defmodule Mote.Far.Table do
   @spec fetch(node) :: entry | nil
   def fetch(node) do
     case :ets.lookup(__MODULE__, node) do
-      [{_, courier, waiting, totals, bound}] -> {courier, {totals, waiting}, bound}
+      [{_, courier, waiting, totals, bound, _met?}] -> {courier, {totals, waiting}, bound}
       [] -> nil
     end
   rescue
@@ -42,7 +44,7 @@ defmodule Mote.Far.Table do
   def ensure(node) do
     with nil <- fetch(node) do
       bound = Application.get_env(:mote, :waiting_for_node, @bound)
-      :ets.insert_new(__MODULE__, {node, nil, none(), :counters.new(length(@totals), []), bound})
+      :ets.insert_new(__MODULE__, {node, nil, none(), :counters.new(length(@totals), []), bound, false})
       ensure(node)
     end
   end
@@ -50,10 +52,20 @@ defmodule Mote.Far.Table do
   @spec put(node, pid) :: true
   def put(node, courier), do: :ets.update_element(__MODULE__, node, {2, courier})
 
+  @doc "There is a connection to a node. Returns its entry, which is made if there is none."
+  @spec meet(node) :: entry
+  def meet(node) do
+    entry = ensure(node)
+    # Somebody who did not know may have removed it.
+    if :ets.update_element(__MODULE__, node, {6, true}), do: entry, else: meet(node)
+  end
+
   @doc "The courier has ended. What waited for it is gone."
   @spec delete(pid) :: :ok
   def delete(courier) do
-    for [node] <- :ets.match(__MODULE__, {:"$1", courier, :_, :_, :_}),
+    :ets.match_delete(__MODULE__, {:_, courier, :_, :_, :_, false})
+
+    for [node] <- :ets.match(__MODULE__, {:"$1", courier, :_, :_, :_, true}),
         do: :ets.update_element(__MODULE__, node, [{2, nil}, {3, none()}])
 
     :ok
@@ -62,12 +74,18 @@ defmodule Mote.Far.Table do
   defp none, do: :counters.new(1, [])
 
   @spec couriers() :: [pid]
-  def couriers, do: for({_, courier, _, _, _} when courier != nil <- :ets.tab2list(__MODULE__), do: courier)
+  def couriers,
+    do: for({_, courier, _, _, _, _} when courier != nil <- :ets.tab2list(__MODULE__), do: courier)
 
-  @doc "What is counted of every other node. A courier to this one exists in tests only."
+  @doc "What is counted of every other node that there is or was a connection to. A courier to this one exists in tests only."
   @spec all() :: %{node => %{atom => integer}}
   def all do
-    for {node, _, waiting, totals, _} when node != node() <- :ets.tab2list(__MODULE__), into: %{} do
+    connected = Node.list(:connected)
+
+    for {node, _, waiting, totals, _, met?} when node != node() <- :ets.tab2list(__MODULE__),
+        # One that is connected may not have answered its courier yet.
+        met? or node in connected,
+        into: %{} do
       {node, Map.new([:waiting | @totals], &{&1, get({totals, waiting}, &1)})}
     end
   rescue

@@ -394,59 +394,7 @@ defmodule Mote.Prelude.Enum do
 
   defpure product(source), do: Enum.reduce(Enum.to_list(source), 1, fn x, product -> product * x end)
 
-  defpure sort(source), do: rising(runs(Enum.to_list(source), []), [])
-
-  # What is in order already is one run; what falls, with nothing that is equal, is one backwards.
-  defpure runs([], runs), do: Enum.reverse(runs)
-  defpure runs([x], runs), do: Enum.reverse([[x] | runs])
-  defpure runs([x, y | rest], runs) when x <= y, do: run_up(rest, y, [y, x], runs)
-  defpure runs([x, y | rest], runs), do: run_down(rest, y, [y, x], runs)
-
-  defpure run_up([y | rest], x, run, runs) when x <= y, do: run_up(rest, y, [y | run], runs)
-  defpure run_up(rest, _, run, runs), do: runs(rest, [Enum.reverse(run) | runs])
-
-  defpure run_down([y | rest], x, run, runs) when x > y, do: run_down(rest, y, [y | run], runs)
-  defpure run_down(rest, _, run, runs), do: runs(rest, [run | runs])
-
-  # Runs are merged with their neighbours until one is left: n log n, and what is equal keeps its order. Of two that rise
-  # one is made that falls, and of two that fall one that rises, so that none is turned round.
-  defpure rising([], []), do: []
-  defpure rising([run], []), do: run
-  defpure rising([a, b | rest], done), do: rising(rest, [merge_up(a, b, []) | done])
-  defpure rising([a], done), do: falling(Enum.reverse([Enum.reverse(a) | done]), [])
-  defpure rising([], done), do: falling(Enum.reverse(done), [])
-
-  defpure falling([run], []), do: Enum.reverse(run)
-  defpure falling([a, b | rest], done), do: falling(rest, [merge_down(a, b, []) | done])
-  defpure falling([a], done), do: rising(Enum.reverse([Enum.reverse(a) | done]), [])
-  defpure falling([], done), do: rising(Enum.reverse(done), [])
-
-  defpure merge_up([x | xs], [y | _] = ys, merged) when x <= y, do: merge_up(xs, ys, [x | merged])
-  defpure merge_up([_ | _] = xs, [y | ys], merged), do: merge_up(xs, ys, [y | merged])
-  defpure merge_up([], ys, merged), do: turned(ys, merged)
-  defpure merge_up(xs, [], merged), do: turned(xs, merged)
-
-  # Of equal ones the second comes first.
-  defpure merge_down([x | xs], [y | _] = ys, merged) when x > y, do: merge_down(xs, ys, [x | merged])
-  defpure merge_down([_ | _] = xs, [y | ys], merged), do: merge_down(xs, ys, [y | merged])
-  defpure merge_down([], ys, merged), do: turned(ys, merged)
-  defpure merge_down(xs, [], merged), do: turned(xs, merged)
-
-  defpure turned([], done), do: done
-  defpure turned([x | rest], done), do: turned(rest, [x | done])
-
-  # The same for elements with their keys: `{key, element}`.
-  defpure sorted_keyed([], []), do: []
-  defpure sorted_keyed([run], []), do: run
-  defpure sorted_keyed([a, b | rest], done), do: sorted_keyed(rest, [merge_keyed(a, b, []) | done])
-  defpure sorted_keyed(rest, done), do: sorted_keyed(Enum.reverse(done) ++ rest, [])
-
-  defpure merge_keyed([{k, _} = x | xs], [{l, _} | _] = ys, merged) when k <= l,
-    do: merge_keyed(xs, ys, [x | merged])
-
-  defpure merge_keyed([_ | _] = xs, [y | ys], merged), do: merge_keyed(xs, ys, [y | merged])
-  defpure merge_keyed([], ys, merged), do: Enum.reverse(merged) ++ ys
-  defpure merge_keyed(xs, [], merged), do: Enum.reverse(merged) ++ xs
+  defpure sort(source), do: :lists.sort(Enum.to_list(source))
 
   defpure values([], values), do: Enum.reverse(values)
   defpure values([{_, x} | rest], values), do: values(rest, [x | values])
@@ -482,7 +430,7 @@ defmodule Mote.Prelude.Enum do
   end
 
   defpure shuffle(source),
-    do: values(sorted_keyed(for(x <- Enum.to_list(source), do: [{:rand.uniform(), x}]), []), [])
+    do: values(:lists.keysort(1, for(x <- Enum.to_list(source), do: {:rand.uniform(), x})), [])
 
   defpure take_random(_, 0), do: []
   defpure take_random(source, n) when is_integer(n) and n > 0, do: take_first(shuffle(source), n, [])

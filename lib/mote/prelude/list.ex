@@ -99,10 +99,7 @@ defmodule Mote.Prelude.List do
 
   defpure keyed?(x, key, place), do: is_tuple(x) and tuple_size(x) > place and elem(x, place) == key
 
-  defpure keysort(list, place) when is_list(list) and is_integer(place) and place >= 0 do
-    keyed = for x <- list, do: [{elem(x, place), x}]
-    Walk.values(Walk.sorted_keyed(keyed, []), [])
-  end
+  defpure keysort(list, place) when is_integer(place), do: :lists.keysort(place + 1, list)
 
   defpure keymember?(list, key, place), do: keyfind(list, key, place, nil) != nil
   defpure keydelete(list, key, place), do: keyed(list, key, place, [], [])

@@ -59,8 +59,7 @@ defmodule Mote.Prelude.Lists do
   defpure sum(list) when is_list(list), do: Enum.sum(list)
   defpure greatest([_ | _] = list), do: Walk.max(list)
   defpure least([_ | _] = list), do: Walk.min(list)
-  defpure sort(list) when is_list(list), do: Walk.sort(list)
-  defpure usort(list) when is_list(list), do: distinct(Walk.sort(list), [])
+  defpure usort(list), do: distinct(:lists.sort(list), [])
 
   # The first of those that are equal.
   defpure distinct([], done), do: Enum.reverse(done)
@@ -82,7 +81,6 @@ defmodule Mote.Prelude.Lists do
     do: List.keyreplace(list, key, n - 1, new)
 
   defpure keystore(key, n, list, new) when n > 0 and is_tuple(new), do: List.keystore(list, key, n - 1, new)
-  defpure keysort(n, list) when is_integer(n) and n > 0, do: List.keysort(list, n - 1)
 
   defpure keytake(key, n, list) when is_integer(n) and n > 0 do
     case List.keytake(list, key, n - 1) do

@@ -74,8 +74,8 @@ defmodule Mote.Prelude.Table do
     {:erlang, Hash, ~w[phash2/1,2]},
     {:lists, Lists, ~w[
       append/1,2 delete/2 droplast/1 duplicate/2 flatten/1,2 keydelete/3 keyfind/3 keymember/3 keyreplace/4
-      keysort/2 keystore/4 keytake/3 last/1 max/1=greatest member/2 min/1=least nth/2 nthtail/2 prefix/2
-      reverse/1,2 seq/2,3 sort/1 split/2 sublist/2,3 subtract/2 suffix/2 sum/1 unzip/1 usort/1 zip/2
+      keystore/4 keytake/3 last/1 max/1=greatest member/2 min/1=least nth/2 nthtail/2 prefix/2 reverse/1,2
+      seq/2,3 split/2 sublist/2,3 subtract/2 suffix/2 sum/1 unzip/1 usort/1 zip/2
     ]},
     {:maps, Maps, ~w[
       find/2 from_keys/2 from_list/1 get/2,3 is_key/2=has_key keys/1 merge/2 new/0 put/3 remove/2

@@ -15,7 +15,7 @@ defmodule Mote.Shards.Handover do
 
   require Logger
 
-  alias Mote.{Error, Library}
+  alias Mote.{Error, Library, Move}
   alias Mote.Shards.Rule.Plain
 
   # Milliseconds to wait for each answer of an actor of this node or another.
@@ -163,7 +163,7 @@ defmodule Mote.Shards.Handover do
 
   defp give({key, address} = entry, owner, there, front, plan) do
     {figure, put} =
-      case Mote.move(address, owner.machine, opts(plan)) do
+      case Move.hand_over(address, owner.machine, opts(plan)) do
         {:ok, moved} -> {:moved, moved}
         {:error, error} -> not_moved(error, address)
       end
@@ -210,14 +210,14 @@ defmodule Mote.Shards.Handover do
   defp gone?(%{reason: reason, context: %{address: _}}), do: reason in [:machine_down, :unknown_address]
   defp gone?(_error), do: false
 
+  # A key that was removed meanwhile stays so.
   defp replace({key, address}, by, front) do
-    shard(front, {:delete, key, address})
-    shard(front, {:put, key, by})
+    if shard(front, {:delete, key, address}), do: shard(front, {:put, key, by})
   end
 
   # An actor that could not move before.
   defp bring({_, address} = entry, front, plan) do
-    case Mote.move(address, plan.machine, opts(plan)) do
+    case Move.hand_over(address, plan.machine, opts(plan)) do
       {:ok, moved} ->
         replace(entry, moved, front)
         :moved

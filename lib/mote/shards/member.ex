@@ -9,8 +9,8 @@ defmodule Mote.Shards.Member do
 
   require Logger
 
-  alias Mote.Directory
-  alias Mote.Shards.{Front, Handover, View}
+  alias Mote.{Directory, Move}
+  alias Mote.Shards.{Front, Handover, Lost, View}
   alias Mote.Shards.Rule.Plain
 
   # Milliseconds until it looks again who is there, and asks again who has not answered.
@@ -37,6 +37,7 @@ defmodule Mote.Shards.Member do
     name = opts[:name]
     machine = Mote.machine(opts[:machine])
     down = Mote.monitor(machine)
+    :ok = :net_kernel.monitor_nodes(true, node_type: :all)
     at = opts |> Keyword.take([:shards, :sponsor]) |> Keyword.put_new(:shards, 64)
     directory = Directory.start(machine, opts[:start], at)
     me = {node(), self()}
@@ -52,7 +53,9 @@ defmodule Mote.Shards.Member do
       others: %{},
       leaving: [],
       view: View.new(me),
-      worker: nil
+      worker: nil,
+      # What looks for keys that lead nowhere, and which nodes have gone since.
+      search: nil
     }
 
     # Until it knows who is there, its own fronts keep what comes.
@@ -161,6 +164,18 @@ defmodule Mote.Shards.Member do
   # It has failed, or there are other members by now: from the beginning.
   def handle_info({:DOWN, ref, :process, _, _}, %{worker: {_, ref, _}} = state),
     do: {:noreply, hand_over(%{state | worker: nil})}
+
+  def handle_info({:DOWN, ref, :process, _, reason}, %{search: {ref, nodes}} = state) do
+    with {:lost, lost} <- reason,
+         do: for({node, keys} <- lost, do: tell(state, :lost, %{keys: keys}, %{node: node}))
+
+    state = %{state | search: nil}
+    {:noreply, if(nodes == [], do: state, else: search(state, nodes))}
+  end
+
+  # It need not be one of the members.
+  def handle_info({:nodedown, node, _info}, state), do: {:noreply, search(state, [node])}
+  def handle_info({:nodeup, _node, _info}, state), do: {:noreply, state}
 
   def handle_info({:DOWN, _, :process, pid, _}, state) when is_map_key(state.others, pid) do
     {%{about: about}, others} = Map.pop!(state.others, pid)
@@ -292,6 +307,18 @@ defmodule Mote.Shards.Member do
     state |> plan() |> Handover.tell_fronts()
   rescue
     error in Mote.Error -> if error.reason == :machine_down, do: :ok, else: reraise(error, __STACKTRACE__)
+  end
+
+  # One at a time, however many nodes go.
+  defp search(%{search: {ref, later}} = state, nodes), do: %{state | search: {ref, Enum.uniq(nodes ++ later)}}
+
+  defp search(%{fronts: fronts} = state, nodes) do
+    if Move.abroad?() do
+      {_pid, ref} = spawn_monitor(fn -> exit({:lost, Lost.let_go(fronts, nodes)}) end)
+      %{state | search: {ref, []}}
+    else
+      state
+    end
   end
 
   # -- leaving -------------------------------------------------------------------------------------------------

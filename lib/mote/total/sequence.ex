@@ -41,6 +41,22 @@ defmodule Mote.Total.Sequence do
     if proper?(left) and proper?(right), do: Enum.reduce(right, left, &delete/2), else: @none
   end
 
+  # Stable. One element is not looked at.
+  def sort(list), do: if(proper?(list), do: Enum.sort(list, &Term.le/2), else: @none)
+
+  def keysort(n, list) when is_integer(n) and n > 0 do
+    cond do
+      not proper?(list) -> @none
+      match?([_, _ | _], list) and not Enum.all?(list, &keyed?(&1, n)) -> @none
+      true -> Enum.sort(list, &Term.le(:erlang.element(n, &1), :erlang.element(n, &2)))
+    end
+  end
+
+  def keysort(_, _), do: @none
+
+  @doc "Whether it is a tuple with an n-th element, counted from one."
+  def keyed?(tuple, n), do: is_tuple(tuple) and :erlang.tuple_size(tuple) >= n
+
   def tuple_to_list(tuple) when is_tuple(tuple), do: :erlang.tuple_to_list(tuple)
   def tuple_to_list(_), do: @none
 

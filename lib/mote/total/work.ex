@@ -11,7 +11,7 @@ defmodule Mote.Total.Work do
   import Mote.Total.Term, only: [is_value_map: 1]
   import Mote.Total.Vectors, only: [is_vector: 1]
 
-  alias Mote.Total.{Integers, Term}
+  alias Mote.Total.{Integers, Sequence, Sorting, Term}
   alias Mote.Turn.Stage
 
   # Elements for one unit of fuel, those that are free, and bytes that cost as much as an element.
@@ -31,6 +31,8 @@ defmodule Mote.Total.Work do
              :reverse,
              :member,
              :subtract,
+             :sort,
+             :keysort,
              :tuple_to_list,
              :list_to_tuple,
              :map_of,
@@ -141,6 +143,13 @@ defmodule Mote.Total.Work do
 
   defp work(:subtract, [left, _], _), do: spine(left, 0)
 
+  defp work(:sort, [list], most), do: sorting(list, list, most)
+
+  defp work(:keysort, [n, list], most) when is_integer(n) and n > 0 do
+    keyed = proper?(list) and Enum.all?(list, &Sequence.keyed?(&1, n))
+    sorting(list, if(keyed, do: Enum.map(list, &elem(&1, n - 1)), else: []), most)
+  end
+
   # -- maps ----------------------------------------------------------------------------------------------------
 
   defp work(name, [map, key], most) when name in @keyed and is_value_map(map),
@@ -192,7 +201,7 @@ defmodule Mote.Total.Work do
 
   defp work(:vec_map2, [name, a, _], _) when name in [:add, :sub, :mul, :div, :min, :max], do: walked(a)
   defp work(name, [a, _], _) when name in [:vec_dot, :vec_distance], do: walked(a)
-  defp work(:vec_sort, [v], _) when is_vector(v), do: sorting(elements(v))
+  defp work(:vec_sort, [v], _) when is_vector(v), do: share(levels(elements(v)))
   defp work(name, [v], _) when name in [:vec_sum, :vec_min, :vec_max, :vec_argmin, :vec_argmax], do: walked(v)
 
   # -- comparisons ---------------------------------------------------------------------------------------------
@@ -219,8 +228,8 @@ defmodule Mote.Total.Work do
   defp size(_), do: 0
 
   defp elements(v), do: div(byte_size(v.binary), 8)
-  defp sorting(0), do: 0
-  defp sorting(n), do: share(n * (n |> Integer.digits(2) |> length() |> Kernel.-(1)))
+  defp levels(0), do: 0
+  defp levels(n), do: n * (n |> Integer.digits(2) |> length() |> Kernel.-(1))
   defp share(elements), do: div(elements * 8, @bytes)
   defp walked(v) when is_vector(v), do: share(elements(v))
   defp walked(_), do: 0
@@ -258,6 +267,24 @@ defmodule Mote.Total.Work do
   end
 
   defp subtract(_, _, _, n, _), do: n
+
+  # Elements and steps, and what comparing their keys costs.
+  defp sorting(list, keys, most) when length(list) > 1 do
+    n = length(list) + levels(length(list))
+
+    if n <= most and Enum.any?(keys, &compound?/1),
+      do: Sorting.compared(keys, n, &compared_keys(&1, &2, &3, most)),
+      else: n
+  end
+
+  defp sorting(list, _, _), do: spine(list, 0)
+
+  defp compared_keys(_, _, n, most) when n > most, do: {false, n}
+
+  defp compared_keys(a, b, n, most) do
+    n = compared(a, b, :equal, n, most)
+    {n <= most and Term.gt(a, b), n}
+  end
 
   # -- what terms weigh: the elements that would be compared to find them equal to others ------------------------
 

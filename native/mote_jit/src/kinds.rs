@@ -109,7 +109,7 @@ impl Kinds {
             P::Length | P::TupleSize | P::ByteSize | P::RandomInt | P::Now => Kinds::FIXNUM,
             P::Eq | P::Ne | P::Same | P::Differ | P::Lt | P::Le | P::Gt | P::Ge => Kinds::BOOLEAN,
             P::Not | P::Member => Kinds::BOOLEAN,
-            P::Reverse | P::Subtract | P::TupleToList => Kinds::LIST,
+            P::Reverse | P::Subtract | P::TupleToList | P::Sort | P::Keysort => Kinds::LIST,
             P::PutElem | P::ListToTuple => Kinds::TUPLE,
             _ if Kinds::tested(p).is_some() => Kinds::BOOLEAN,
             _ if (P::Sqrt..=P::Atan2).contains(&p) => Kinds::FLOAT,

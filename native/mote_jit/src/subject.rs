@@ -111,6 +111,19 @@ impl<'a> UnitFacts<'a> {
     }
 }
 
+/// For each instruction, whether a call may have been made on a way there.
+pub(super) fn behind_calls(code: &[Instr]) -> Vec<bool> {
+    let mut behind = vec![false; code.len() + 1];
+    for (i, instruction) in code.iter().enumerate() {
+        let after = behind[i] || matches!(instruction, Instr::Call { .. });
+        let ways = instruction.label().map(|label| label as usize).into_iter();
+        for way in ways.chain(instruction.falls_through().then_some(i + 1)) {
+            behind[way] |= after;
+        }
+    }
+    behind
+}
+
 /// Whether a piece of code is small enough: invariant 1.
 pub(super) fn fits(code: &[Instr], registers: u16) -> bool {
     let most = code.len() * registers as usize;
@@ -118,4 +131,31 @@ pub(super) fn fits(code: &[Instr], registers: u16) -> bool {
         || most <= LARGEST_CODE
             && code.len() <= Label::MAX as usize
             && live(code).iter().map(Registers::count).sum::<usize>() <= LARGEST_SPREAD
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mote_vm::code::ir::Operand;
+
+    #[test]
+    fn calls_are_behind_those_that_may_have_made_them() {
+        let value = Operand::Register(0);
+        let code = [
+            Instr::Falsy { value, label: 4 },
+            Instr::Call {
+                dst: 1,
+                function: 0,
+                args: vec![],
+            },
+            Instr::Falsy { value, label: 5 },
+            Instr::Done,
+            Instr::Done,
+            Instr::Done,
+        ];
+        assert_eq!(
+            behind_calls(&code),
+            [false, false, true, true, false, true, false]
+        );
+    }
 }

@@ -55,6 +55,9 @@ defmodule Mote.Values.FuelTest do
     defpure once(:reverse, a, _), do: Enum.reverse(a)
     defpure once(:member, a, b), do: b in a
     defpure once(:subtract, a, b), do: a -- b
+    defpure once(:sort_list, a, _), do: :lists.sort(a)
+    defpure once(:sort_pairs, a, b), do: :lists.keysort(2, for(x <- a, do: {b, x}))
+    defpure once(:keysort, a, _), do: :lists.keysort(1, a)
     defpure once(:to_tuple, a, _), do: List.to_tuple(a)
     defpure once(:from_tuple, a, _), do: Tuple.to_list(List.to_tuple(a))
     defpure once(:unused, a, _), do: unused(a)
@@ -122,6 +125,9 @@ defmodule Mote.Values.FuelTest do
     :reverse,
     :member,
     :subtract,
+    :sort_list,
+    :sort_pairs,
+    :keysort,
     :to_tuple,
     :from_tuple,
     :unused,
@@ -319,6 +325,28 @@ defmodule Mote.Values.FuelTest do
     assert Mote.ask!(poor_one, {:one, 60}) == true
     assert Behaviour.turn(Shared.compare(), {self(), {:one, 60}}, little).sends == [{self(), true}]
     refute_received _
+  end
+
+  defmodule Steps do
+    use Mote.Behaviour
+
+    defactor steps(taken) do
+      {customer, :taken} -> send customer, taken
+      n -> become steps(taken + walked(n))
+    end
+
+    defpure walked(0), do: 0
+    defpure walked(n), do: 1 + walked(n - 1)
+  end
+
+  test "each turn has all of its fuel, whatever those before it have spent" do
+    for tier <- [:interp, :native] do
+      machine = start_supervised!({Mote, tier: tier, fuel: 250, id: make_ref()})
+      {:ok, _} = Generators.load(machine, Steps)
+      steps = Mote.create(machine, Steps.steps(0))
+      for _ <- 1..100, n <- [10, 100, 200], do: Mote.send(steps, n)
+      assert {tier, Mote.ask!(steps, :taken)} == {tier, 31_000}
+    end
   end
 
   test "large maps, binaries and vectors cost more than one call" do

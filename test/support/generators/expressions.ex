@@ -62,7 +62,9 @@ defmodule Mote.Generators.Expressions do
   defp build(:negate, s, d, p), do: call(~w(not !), [expr(s, d, p)])
 
   defp build(:take, s, d, p) do
-    functions = ~w(hd tl length tuple_size byte_size Tuple.to_list List.to_tuple Enum.reverse Enum.sum)
+    functions =
+      ~w(hd tl length tuple_size byte_size Tuple.to_list List.to_tuple Enum.reverse Enum.sum :lists.sort)
+
     call(functions, [expr(s, d, p)])
   end
 

@@ -323,12 +323,8 @@ defmodule Mote.Prelude.Inline.Enum do
       else: merge(xs, ys_rest, [y | merged], fun)
   end
 
-  deftemplate sort_by(source, fun_key) do
-    Source.values(
-      Source.sorted_keyed(with_keys(Enum.to_list(source), [], fun_key), []),
-      []
-    )
-  end
+  deftemplate sort_by(source, fun_key),
+    do: Source.values(:lists.keysort(1, for(x <- Enum.to_list(source), do: {fun_key.(x), x})), [])
 
   deftemplate with_keys([], runs, fun_key), do: Enum.reverse(runs)
   deftemplate with_keys([x | rest], runs, fun_key), do: with_keys(rest, [[{fun_key.(x), x}] | runs], fun_key)

@@ -189,12 +189,13 @@ impl Body<'_, '_> {
     /// Ends a behaviour.
     pub(super) fn end(&mut self, how: u32) {
         self.write_down();
-        if self.spends {
+        if self.spends && (how == STOPPED || self.behind_calls[self.active.at as usize]) {
             self.write_fuel();
             // Somebody has to fill it up.
-            let unusual = self.b.ins().iconst(I32, 1);
-            let at = layout::UNUSUAL;
-            self.b.ins().store(trusted(), unusual, self.turn, at);
+            let (turn, at) = (self.turn, layout::UNUSUAL);
+            let unusual = self.b.ins().load(I32, trusted(), turn, at);
+            let unusual = self.b.ins().bor_imm_s(unusual, i64::from(layout::SPENT));
+            self.b.ins().store(trusted(), unusual, turn, at);
         }
         let how = self.b.ins().iconst(I32, i64::from(how));
         self.b.ins().return_(&[how]);

@@ -31,7 +31,7 @@ mod words;
 use super::dataflow::Dataflow;
 use super::kinds::Kinds;
 use super::plan::Plan;
-use super::subject::Subject;
+use super::subject::{behind_calls, Subject};
 use super::unit::{AnalysedCode, ResolvedUnit};
 use activation::{Activation, Here};
 use cranelift_codegen::ir::types::{F64, I32, I64};
@@ -99,6 +99,8 @@ pub(super) struct Body<'a, 'b> {
     role: Role,
     /// Whether the behaviour calls anything, and so spends fuel.
     spends: bool,
+    /// Of a behaviour, for each instruction: whether a call may have been made before it.
+    behind_calls: Vec<bool>,
     mode: Mode,
     active: Activation<'a>,
     inlining: Inlining<'a>,
@@ -209,6 +211,11 @@ impl<'a, 'b> Body<'a, 'b> {
             functions,
             role,
             spends,
+            behind_calls: if spends {
+                behind_calls(subject.code)
+            } else {
+                Vec::new()
+            },
             mode: Mode::Fast,
             active: Activation::new(&mut b, subject, flow, None),
             inlining: Inlining::new(),
@@ -314,6 +321,7 @@ impl<'a, 'b> Body<'a, 'b> {
     fn walk(&mut self) {
         let subject = self.active.subject;
         let mut reached = self.mode == Mode::Fast;
+        let mut branched = false;
         for (i, instruction) in subject.code.iter().enumerate() {
             let label = i as Label;
             let block = match self.mode {
@@ -339,7 +347,14 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.active.resume = label;
                 self.before.clear();
             }
-            self.instruction(instruction);
+            if std::mem::take(&mut branched) {
+                self.active.state.transfer(instruction, subject);
+                continue;
+            }
+            branched = self.compare_and_branch(i);
+            if !branched {
+                self.instruction(instruction);
+            }
             reached = instruction.falls_through();
             if reached && self.mode == Mode::Fast {
                 self.active.state.transfer(instruction, subject);

@@ -5,13 +5,20 @@ use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I64, I8};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
-use mote_vm::code::ir::{Label, Operand};
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::native::{helpers, is_alone, layout::Kind, two_zeros};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::{self, Value as Word};
 
 /// Integers up to this size are floats without loss.
 const EXACT: i64 = 1 << 53;
+
+/// Words of which not all are compared in line: those of fixnums are, or where `zero` says so, those that are no cells.
+struct Parted {
+    a: Value,
+    b: Value,
+    zero: bool,
+}
 
 impl Body<'_, '_> {
     pub(super) fn test(&mut self, p: Primitive, args: &[Operand]) -> Value {
@@ -21,29 +28,105 @@ impl Body<'_, '_> {
         }
     }
 
+    /// Compiles a comparison together with the branch that follows it, if that is what is there.
+    pub(super) fn compare_and_branch(&mut self, i: usize) -> bool {
+        let code = self.active.subject.code;
+        let (
+            Instr::Op {
+                dst,
+                primitive,
+                args,
+            },
+            Some(Instr::Branch { condition, label }),
+        ) = (&code[i], code.get(i + 1))
+        else {
+            return false;
+        };
+        let follows = self.mode == Mode::Fast
+            && *condition == Operand::Register(*dst)
+            && self.active.flow.labels[i + 1].is_none()
+            && self.active.resume as usize == i;
+        let compares = (Primitive::Eq..=Primitive::Ge).contains(primitive);
+        if follows && compares {
+            let comparison = (*primitive, args[0], args[1]);
+            self.go_unless_compared(Some(*dst), comparison, *label);
+        }
+        follows && compares
+    }
+
     fn always(&mut self, truth: bool) -> Value {
         self.b.ins().iconst(I8, i64::from(truth))
     }
 
     fn compared(&mut self, p: Primitive, a: Operand, b: Operand) -> Value {
+        let parted = match self.compared_at_once(p, a, b) {
+            Ok(holds) => return holds,
+            Err(parted) => parted,
+        };
+        let merged = self.next_block();
+        let result = self.b.append_block_param(merged, I8);
+        self.on_both_ways(p, &parted, |body, holds| {
+            body.b.ins().jump(merged, &[holds.into()]);
+        });
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        result
+    }
+
+    /// Goes to the label unless the comparison holds. Where words and a helper are asked, each of them goes there by itself: so what
+    /// the processor compares it also jumps by.
+    pub(super) fn go_unless_compared(
+        &mut self,
+        d: Option<Register>,
+        (p, a, b): (Primitive, Operand, Operand),
+        label: Label,
+    ) {
+        let parted = match self.compared_at_once(p, a, b) {
+            Ok(holds) => {
+                if let Some(d) = d {
+                    self.set_test(d, holds);
+                }
+                return self.leave_unless(holds, self.to(label));
+            }
+            Err(parted) => parted,
+        };
+        let (no, yes) = (self.always(false), self.always(true));
+        if let Some(d) = d {
+            self.set_test(d, no);
+        }
+        let target = self.to(label);
+        let (next, away) = (self.next_block(), self.departure(target));
+        self.on_both_ways(p, &parted, |body, holds| {
+            body.b.ins().brif(holds, next, &[], away, &[]);
+        });
+        self.depart(away, target);
+        self.b.switch_to_block(next);
+        self.b.seal_block(next);
+        if let Some(d) = d {
+            self.set_test(d, yes);
+        }
+    }
+
+    /// The comparison, if it takes no more than one instruction or looks at floats; what is to be compared otherwise.
+    fn compared_at_once(&mut self, p: Primitive, a: Operand, b: Operand) -> Result<Value, Parted> {
         let (of_a, of_b) = (self.kinds(a), self.kinds(b));
         if of_a == Kinds::FIXNUM && of_b == Kinds::FIXNUM {
             let (a, b) = (self.word(a), self.word(b));
-            return self.b.ins().icmp(order(p), a, b);
+            return Ok(self.b.ins().icmp(order(p), a, b));
         }
         // An integer is equal to a float, but never the same.
         let identical = matches!(p, Primitive::Same | Primitive::Differ);
         if !identical || (of_a == Kinds::FLOAT && of_b == Kinds::FLOAT) {
             let numbers = of_a.can_be(Kinds::NUMBER) && of_b.can_be(Kinds::NUMBER);
             match (self.as_float(a), self.as_float(b)) {
-                (Some(x), Some(y)) => return self.floats_compared(p, x, y),
+                (Some(x), Some(y)) => return Ok(self.floats_compared(p, x, y)),
                 (Some(x), None) if numbers && self.is_float(a) => {
                     let compared = |body: &mut Self, y| body.floats_compared(p, x, y);
-                    return self.compared_with_float(p, (a, b), b, compared);
+                    return Ok(self.compared_with_float(p, (a, b), b, compared));
                 }
                 (None, Some(y)) if numbers && self.is_float(b) => {
                     let compared = |body: &mut Self, x| body.floats_compared(p, x, y);
-                    return self.compared_with_float(p, (a, b), a, compared);
+                    return Ok(self.compared_with_float(p, (a, b), a, compared));
                 }
                 _ => {}
             }
@@ -59,12 +142,20 @@ impl Body<'_, '_> {
         };
         let zero = identical && (self.is_immediate(a) || self.is_immediate(b));
         let (a, b) = (self.word(a), self.word(b));
-        if identity {
-            return self.b.ins().icmp(order(p), a, b);
+        match identity {
+            true => Ok(self.b.ins().icmp(order(p), a, b)),
+            false => Err(Parted { a, b, zero }),
         }
+    }
+
+    /// Compares words where these tell, and asks a helper otherwise; `ends` ends the blocks in which either is known.
+    fn on_both_ways(
+        &mut self,
+        p: Primitive,
+        &Parted { a, b, zero }: &Parted,
+        ends: impl Fn(&mut Self, Value),
+    ) {
         let (quick, slow) = (self.next_block(), self.b.create_block());
-        let merged = self.next_block();
-        let result = self.b.append_block_param(merged, I8);
         self.b.set_cold_block(slow);
         if zero {
             // The word of 0.0 is the same as no other word but, perhaps, that of a cell.
@@ -83,16 +174,12 @@ impl Body<'_, '_> {
         self.b.switch_to_block(quick);
         self.b.seal_block(quick);
         let holds = self.b.ins().icmp(order(p), a, b);
-        self.b.ins().jump(merged, &[holds.into()]);
+        ends(self, holds);
 
         self.b.switch_to_block(slow);
         self.b.seal_block(slow);
         let holds = self.helper_compared(p, a, b);
-        self.b.ins().jump(merged, &[holds.into()]);
-
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
-        result
+        ends(self, holds);
     }
 
     /// A float that is at hand and a word that may be any number: `compared` takes that as a float.
@@ -288,8 +375,7 @@ impl Body<'_, '_> {
 
     /// Goes to the label unless both are exactly equal.
     pub(super) fn matching(&mut self, left: Operand, right: Operand, label: Label) {
-        let holds = self.compared(Primitive::Same, left, right);
-        self.leave_unless(holds, self.to(label));
+        self.go_unless_compared(None, (Primitive::Same, left, right), label);
     }
 }
 

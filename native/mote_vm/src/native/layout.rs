@@ -12,6 +12,7 @@ use crate::turns::turn::at_commit::{AtCommit, Next};
 use crate::turns::turn::exchange::{Exchange, Halt, Stop};
 use crate::turns::turn::fuel::Fuel;
 use crate::turns::turn::Turn;
+pub use crate::turns::turn::SPENT;
 use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::{self, Value};
 use std::mem::offset_of;
@@ -34,6 +35,7 @@ pub const ACTOR: i32 = offset_of!(Turn, actor) as i32;
 pub const FUEL: i32 = (offset_of!(Turn, fuel) + offset_of!(Fuel, slice)) as i32;
 pub const ASKED: i32 = (EXCHANGE + offset_of!(Exchange, asked)) as i32;
 pub const ANSWER: i32 = (EXCHANGE + offset_of!(Exchange, answer)) as i32;
+/// Where a turn says what is unusual about it, and what it says if it has spent fuel.
 pub const UNUSUAL: i32 = offset_of!(Turn, unusual) as i32;
 
 /// Fields of what code refers to.

@@ -187,6 +187,8 @@ fn a_turn_ends_at_whichever_allocation_is_refused() {
         "bin_of",
         "vec_to_list",
         "vec_sort",
+        "sort",
+        "keysort",
         "append",
         "subtract",
     ] {
@@ -210,11 +212,15 @@ fn what_cannot_be_paid_is_not_begun() {
     let tuple = heap.tuple(9_000, |i| number(i as i64));
     let entries = (0..9_000).map(|i| (number(i), number(i)));
     let map = map::from_entries(heap, entries.collect());
+    let pairs: Vec<Value> = (0..9_000).map(|i| heap.tuple(1, |_| number(-i))).collect();
+    let list = from_slice(heap, &pairs);
     let tree = (0..60).fold(number(1), |below, _| heap.tuple(2, |_| below));
     let (values, specs) = (heap.tuple(1, |_| binary), heap.tuple(1, |_| number(2)));
     let (none, one) = (Value::NONE, number(1));
     let expensive = [
         (P::VecSort, [vector, none, none]),
+        (P::Sort, [list, none, none]),
+        (P::Keysort, [one, list, none]),
         (P::VecMap2, [atom("add"), vector, vector]),
         (P::VecConcat, [vector, vector, none]),
         (P::VecToList, [vector, none, none]),

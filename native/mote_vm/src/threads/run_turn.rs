@@ -48,6 +48,12 @@ impl Dispatch {
             self.turn.commit();
             return 1;
         }
+        // Most of those that call functions. The others have more to do at their end.
+        if how == entry::DONE && self.turn.has_but_spent() && self.taken_up.is_empty() {
+            self.turn.counts.turns += 1;
+            self.turn.commit();
+            return 1 + self.turn.tidy_up() / 2;
+        }
         self.finish(event, id, how, |_, _, _| ())
     }
 

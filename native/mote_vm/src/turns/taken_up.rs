@@ -42,6 +42,12 @@ impl TakenUp {
         self.remembers = true;
     }
 
+    /// Whether the end of a turn has nothing to keep again.
+    #[inline(always)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
+
     /// It is over (invariant 4).
     pub(crate) fn end(&mut self) {
         self.remembers = false;
@@ -62,7 +68,7 @@ impl TakenUp {
     /// At the end of a turn after which the actor is again what it was when it stashed: stashes what it still has to take up.
     /// What that costs, in units of a small turn.
     pub(crate) fn keep_again(&self, turn: &mut Turn, event: Event) -> u64 {
-        if self.events.is_empty() {
+        if self.is_empty() {
             return 0;
         }
         let done = (turn.counts.turns - self.turns) as usize;

@@ -6,7 +6,8 @@
 //!    has drawn and those of its timers are used up: a turn that is tried again must not draw the same. A turn that is to
 //!    run once more is undone instead, as if it had not begun, and draws and arms with the same numbers.
 //! 3. The usual turn leaves behind only events and cells that had room where they were expected, a become, and the counts of
-//!    these. Anything else sets `unusual`: a turn that ends without it only has to `commit`.
+//!    these. Anything else sets `unusual`: a turn that ends without it only has to `commit`. After one that has but spent fuel,
+//!    there is fuel to fill up besides.
 pub(crate) mod at_commit;
 pub(crate) mod exchange;
 pub(crate) mod fuel;
@@ -30,6 +31,9 @@ use at_commit::{AtCommit, Next, TimerStep};
 use exchange::Exchange;
 use fuel::Fuel;
 
+/// That a turn has spent fuel, and looked around for no more of it.
+pub const SPENT: u32 = 2;
+
 /// Where an aborted turn returns to.
 #[derive(Clone, Copy)]
 pub(crate) struct Savepoint {
@@ -47,7 +51,7 @@ pub(crate) struct Turn {
     /// The header of actors created here, but for the behaviour.
     pub(crate) birth: Header,
     pub(crate) fuel: Fuel,
-    /// Invariant 3. A word, since native code writes it.
+    /// Invariant 3: [`SPENT`], or that and more. A word, since native code writes it.
     pub(crate) unusual: u32,
     pub(crate) at_commit: AtCommit,
     pub(crate) exchange: Exchange,
@@ -115,6 +119,12 @@ impl Turn {
     #[inline(always)]
     pub(crate) fn is_usual(&self) -> bool {
         self.unusual == 0
+    }
+
+    /// Whether a turn that has ended well is usual but for fuel that it has spent.
+    #[inline(always)]
+    pub(crate) fn has_but_spent(&self) -> bool {
+        self.unusual == SPENT
     }
 
     /// The turn is over, committed or aborted, and everything unusual was handled. Returns the fuel that it has spent.

@@ -73,8 +73,8 @@ impl<'h> Node<'h> {
         if self.keys.is_empty() {
             return Err(0);
         }
-        let at = self.last_up_to(key, work);
-        match key_order(self.keys[at], key, work) {
+        let (at, order) = self.search(key, work);
+        match order.unwrap_or_else(|| key_order(self.keys[at], key, work)) {
             Ordering::Equal => Ok(at),
             Ordering::Less => Err(at + 1),
             Ordering::Greater => Err(at),
@@ -84,12 +84,20 @@ impl<'h> Node<'h> {
     /// The last key that is not greater; the first if all are. There is one at least.
     #[inline(always)]
     fn last_up_to(self, key: Value, work: &mut Work) -> usize {
+        self.search(key, work).0
+    }
+
+    /// The same, and how that key compares with the one that is searched, if they have been compared.
+    #[inline(always)]
+    fn search(self, key: Value, work: &mut Work) -> (usize, Option<Ordering>) {
         match self.keys {
             // Between two fixnums there is nothing else, and tagging keeps their order.
             [first, .., last] if key.is_fixnum() && Value::both_fixnum(*first, *last) => {
-                last_word_up_to(self.keys, key)
+                (last_word_up_to(self.keys, key), None)
             }
-            [.., _] if self.is_below_atoms() && key.as_atom().is_some() => self.keys.len() - 1,
+            [.., _] if self.is_below_atoms() && key.as_atom().is_some() => {
+                (self.keys.len() - 1, None)
+            }
             _ => self.last_in_order(key, work),
         }
     }
@@ -101,16 +109,22 @@ impl<'h> Node<'h> {
     }
 
     #[inline(always)]
-    fn last_in_order(self, key: Value, work: &mut Work) -> usize {
+    fn last_in_order(self, key: Value, work: &mut Work) -> (usize, Option<Ordering>) {
         let (mut from, mut count) = (0, self.keys.len());
+        let mut known = None;
         while count > 1 {
             let half = count / 2;
-            if key_order(self.keys[from + half], key, work).is_le() {
-                from += half;
+            match key_order(self.keys[from + half], key, work) {
+                Ordering::Equal => return (from + half, Some(Ordering::Equal)),
+                Ordering::Less => {
+                    from += half;
+                    known = Some(Ordering::Less);
+                }
+                Ordering::Greater => {}
             }
             count -= half;
         }
-        from
+        (from, known)
     }
 
     /// The child that has the key, if any has.

@@ -12,16 +12,18 @@
 //! (weight.rs).
 mod few;
 mod pairs;
+mod steps;
 
 use super::build::COPIED;
 use super::order::{is_alone, key_leaves, leaves_equal, leaves_same, order};
 use super::types::as_binary;
 use crate::base::work::{Over, Work};
 use crate::values::value::Value;
-use few::few;
+use few::{decided_by_fixnums, few};
 use pairs::{Pairs, Parts};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
+use steps::Steps;
 
 /// What is asked about two terms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,6 +48,15 @@ impl Comparison {
             Comparison::Equal => differing(!leaves_equal(a, b)),
             Comparison::Same => differing(!leaves_same(a, b)),
         }
+    }
+
+    /// Counts elements that were looked at. Also where that is too much: it is over then.
+    #[inline(always)]
+    fn pay(self, looked_at: usize, work: &mut Work) {
+        let _ = match self.is_paid() {
+            true => work.pass(looked_at),
+            false => work.count(looked_at),
+        };
     }
 
     /// Whether its steps were paid for before.
@@ -101,7 +112,7 @@ pub(crate) fn key_order(a: Value, b: Value, work: &mut Work) -> Ordering {
     if Value::both_fixnum(a, b) {
         return (a.word() as i64).cmp(&(b.word() as i64));
     }
-    walk(a, b, Comparison::Key, work)
+    key_order_slowly(a, b, work)
 }
 
 /// The larger; the first if they are equal.
@@ -124,10 +135,15 @@ pub(crate) fn min(a: Value, b: Value, work: &mut Work) -> Value {
     }
 }
 
-#[cold]
+// Not cold, as other slow ways are: then the compiler would make it small instead of fast, and sorting takes it.
 #[inline(never)]
 fn compare_slowly(a: Value, b: Value, work: &mut Work) -> Ordering {
-    walk(a, b, Comparison::Order, work)
+    quickly(a, b, Comparison::Order, work)
+}
+
+#[inline(never)]
+fn key_order_slowly(a: Value, b: Value, work: &mut Work) -> Ordering {
+    quickly(a, b, Comparison::Key, work)
 }
 
 #[cold]
@@ -158,11 +174,21 @@ const SPARSE: usize = 64;
 
 /// Bytes of binaries that are compared in one go.
 const MANY: usize = 1 << 20;
-/// Steps that were paid for before between two looks at the work.
-const PAID: isize = 1 << 10;
+
+/// [`walk`], which mostly need not be called for what is sorted and for keys.
+#[inline(always)]
+fn quickly(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
+    match decided_by_fixnums(a, b) {
+        Some((order, looked_at)) if a != b => {
+            question.pay(looked_at, work);
+            order
+        }
+        _ => walk(a, b, question, work),
+    }
+}
 
 /// Compares two terms depth first, from the left. The first difference is the answer.
-#[inline]
+#[inline(never)]
 fn walk(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
     if a == b {
         Ordering::Equal
@@ -206,11 +232,7 @@ fn limbs_in_both(a: Value, b: Value) -> usize {
 /// Of two maps of the same size all keys come before all values, as in Elixir.
 fn walk_compound(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
     if let Some((order, looked_at)) = few(a, b, question) {
-        // Also where that is too much: it is over then.
-        let _ = match question.is_paid() {
-            true => work.pass(looked_at),
-            false => work.count(looked_at),
-        };
+        question.pay(looked_at, work);
         return order;
     }
     let mut steps = Steps::new(work, question.is_paid());
@@ -299,66 +321,6 @@ fn long_binaries(x: &[u8], y: &[u8], steps: &mut Steps<'_>) -> Result<Ordering, 
         steps.work.pass(MANY / COPIED)?;
     }
     Ok(x.len().cmp(&y.len()))
-}
-
-/// Elements that a comparison has looked at.
-struct Steps<'w> {
-    work: &'w mut Work,
-    /// Somebody has paid for them before.
-    paid: bool,
-    /// Those that the work knows, the others, and how many of these there may be. The first pair is no element of
-    /// anything.
-    reported: usize,
-    more: isize,
-    most: isize,
-}
-
-impl Steps<'_> {
-    fn new(work: &mut Work, paid: bool) -> Steps<'_> {
-        let most = Steps::room(work, paid);
-        Steps {
-            work,
-            paid,
-            reported: 0,
-            more: -1,
-            most,
-        }
-    }
-
-    /// How many steps there are to the next look at the work.
-    fn room(work: &Work, paid: bool) -> isize {
-        match paid {
-            true => PAID,
-            false => isize::try_from(work.room()).unwrap_or(isize::MAX),
-        }
-    }
-
-    #[inline(always)]
-    fn take(&mut self, steps: usize) -> Result<(), Over> {
-        self.more = self.more.saturating_add_unsigned(steps);
-        match self.more <= self.most {
-            true => Ok(()),
-            false => self.report_steps(),
-        }
-    }
-
-    /// Tells the work.
-    #[inline(never)]
-    fn report_steps(&mut self) -> Result<(), Over> {
-        let steps = usize::try_from(std::mem::take(&mut self.more)).unwrap_or(0);
-        self.reported = self.reported.saturating_add(steps);
-        match self.paid {
-            true => self.work.pass(steps)?,
-            false => self.work.count(steps)?,
-        }
-        self.most = Steps::room(self.work, self.paid);
-        Ok(())
-    }
-
-    #[inline(always)]
-    fn looked_at(&self) -> usize {
-        self.reported.saturating_add_signed(self.more)
-    }
 }
 
 /// Cells that were found equal, in classes (union and find). What is equal for one question need not be for another.

@@ -145,6 +145,8 @@ primitives! {
     MapMerge = 111, "map_merge", 2;
     ToList = 112, "to_list", 1;
     Elements = 113, "elements", 1;
+    Sort = 114, "sort", 1;
+    Keysort = 115, "keysort", 2;
     BinOf = 120, "bin_of", 2;
     BinInt = 121, "bin_int", 3;
     BinFloat = 122, "bin_float", 3;
@@ -203,12 +205,12 @@ mod tests {
                 None => assert!(
                     !(0..=58).contains(&number)
                         && !(60..=77).contains(&number)
-                        && !matches!(number, 80..=82 | 90 | 100..=113 | 120..=131 | 140..=156)
+                        && !matches!(number, 80..=82 | 90 | 100..=115 | 120..=131 | 140..=156)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 59 + 18 + 4 + 14 + 12 + 17);
+        assert_eq!(Primitive::ALL.len(), 59 + 18 + 4 + 16 + 12 + 17);
     }
 
     #[test]

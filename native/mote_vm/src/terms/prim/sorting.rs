@@ -45,18 +45,19 @@ pub(crate) fn sort_slowly<T: Copy>(
 ) -> Result<(), Over> {
     for run in all.chunks_mut(FEW) {
         for end in 1..run.len() {
-            let mut at = end;
-            while at > 0 && order(&run[at - 1], &run[at], work).is_gt() {
-                run.swap(at - 1, at);
+            let (one, mut at) = (run[end], end);
+            while at > 0 && order(&run[at - 1], &one, work).is_gt() {
+                run[at] = run[at - 1];
                 at -= 1;
             }
+            run[at] = one;
         }
         work.pass(run.len())?;
     }
     merge_runs(all, FEW, work, order)
 }
 
-/// Merges runs of that length, each of them sorted.
+/// Merges runs of that length, each of them sorted. Two that are in order already are compared once.
 fn merge_runs<T: Copy>(
     all: &mut Vec<T>,
     mut length: usize,
@@ -69,6 +70,13 @@ fn merge_runs<T: Copy>(
         merged.reserve_exact(all.len());
         for both in all.chunks(2 * length) {
             let (mut left, mut right) = both.split_at(length.min(both.len()));
+            if let ([.., last], [first, ..]) = (left, right) {
+                work.pass(1)?;
+                if order(last, first, work).is_le() {
+                    merged.extend_from_slice(both);
+                    continue;
+                }
+            }
             while let ([a, others @ ..], [b, more @ ..]) = (left, right) {
                 work.pass(1)?;
                 match order(a, b, work) {

@@ -17,9 +17,15 @@ pub(crate) const PLACED: usize = 4;
 /// Counts what it costs to find a key's place.
 #[inline(always)]
 pub(crate) fn place(key: Value, work: &mut Work) -> Result<(), Over> {
-    match key.is_immediate() || key.is_address() {
-        true => Ok(()),
-        false => weigh(key, PLACED, work),
+    if key.is_immediate() || key.is_address() {
+        return Ok(());
+    }
+    match key.as_tuple() {
+        // Most keys that weigh anything: their elements weigh nothing.
+        Some(elements) if elements.iter().all(|element| element.is_immediate()) => {
+            work.count(elements.len().saturating_mul(PLACED))
+        }
+        _ => weigh(key, PLACED, work),
     }
 }
 

@@ -1,5 +1,5 @@
 //! The fuel of a turn: spent by slices, between which a long turn looks around, and by primitives for what they walk over.
-use super::Turn;
+use super::{Turn, SPENT};
 use crate::base::atom::Atom;
 use crate::terms::prim::weight::written_out;
 
@@ -140,7 +140,7 @@ impl Turn {
     /// a slice without a look.
     #[inline(never)]
     fn pay(&mut self) -> Result<(), Atom> {
-        self.unusual = 1;
+        self.unusual |= SPENT;
         let price = self.heap.work.price();
         if price > self.fuel.reserve + self.fuel.slice {
             // Or because it is to end (base/work.rs, invariant 2).

@@ -15,6 +15,26 @@ const FEW: usize = 16;
 /// How deep tuples may lie in each other.
 const LEVELS: usize = 3;
 
+/// The same for tuples of one size whose first difference, if there is one, is that of two fixnums: most keys. `None` for others.
+#[inline(always)]
+pub(super) fn decided_by_fixnums(a: Value, b: Value) -> Option<(Ordering, usize)> {
+    let (a, b) = (a.as_tuple()?, b.as_tuple()?);
+    if a.len() != b.len() || a.len() > FEW {
+        return None;
+    }
+    let mut at = 0;
+    while at < a.len() {
+        let (x, y) = (a[at], b[at]);
+        at += 1;
+        if x != y {
+            // Tagging keeps the order.
+            let order = (x.word() as i64).cmp(&(y.word() as i64));
+            return Value::both_fixnum(x, y).then_some((order, at));
+        }
+    }
+    Some((Ordering::Equal, at))
+}
+
 /// The answer, and how many elements were looked at; `None` for two values that are no tuples, or in which more may have to be
 /// compared than a few leaves.
 pub(super) fn few(a: Value, b: Value, question: Comparison) -> Option<(Ordering, usize)> {

@@ -1,0 +1,298 @@
+//! `Enum.sort/1` and `:lists.keysort/2`: lists in the order of terms.
+//!
+//! Invariants:
+//! 1. What is equal keeps its order, so there is one answer, however it is found. Fixnums that are equal are the same value:
+//!    those need not keep theirs.
+//! 2. The turn has paid for n elements and for n log2 n steps before anything is compared. Comparisons that cost something of
+//!    their own are those of [`sort_slowly`], one after the other: plain Elixir charges the same (lib/mote/total/sorting.ex).
+//! 3. A list that is in order is the answer itself.
+use super::compare::{compare, less};
+use super::lists::{from_slice, proper_length, Elements};
+use super::sorting::{sort_in_runs, sort_slowly, RUN};
+use super::types::is_integer;
+use crate::base::work::Work;
+use crate::heap::Heap;
+use crate::values::value::Value;
+use std::cmp::Ordering;
+
+/// An element, and what is compared of it first.
+#[derive(Clone, Copy)]
+struct Element<K> {
+    key: K,
+    whole: Value,
+}
+
+/// The first elements of tuples, beside each other so that these need not be looked up.
+type Beginning = [Value; 2];
+
+/// `Enum.sort(list)`
+pub(crate) fn sort(heap: &mut Heap, list: Value) -> Value {
+    let in_order = |all: &mut Vec<Value>, heap: &mut Heap| {
+        let work = &mut heap.work;
+        if every(all, work, |value| value.is_fixnum())? {
+            let run = |run: &mut [Value]| run.sort_unstable_by_key(tagged);
+            return sort_in_runs(all, work, run, |a, b| tagged(a).cmp(&tagged(b))).ok();
+        }
+        if every(all, work, |value| value.is_immediate())? {
+            return sort_in_runs(all, work, |run| run.sort_by(immediates), immediates).ok();
+        }
+        let size = all[0].as_tuple().map_or(0, <[Value]>::len);
+        let beginning = |value: Value| match value.as_tuple().filter(|of| of.len() == size) {
+            Some([first, second, ..]) => [*first, *second],
+            Some([only]) => [*only, Value::NIL],
+            _ => [Value::NIL; 2],
+        };
+        by_keys(heap, all, beginning, |elements, work| {
+            sort_slowly(elements, work, beginnings_first).ok()
+        })
+    };
+    sorted(heap, list, in_order).unwrap_or(Value::NONE)
+}
+
+/// `:lists.keysort(n, list)`: tuples by their n-th elements. As in Erlang, a list of one may have anything in it.
+pub(crate) fn keysort(heap: &mut Heap, n: Value, list: Value) -> Value {
+    if !is_integer(n) || less(n, Value::fixnum(1), &mut heap.work) {
+        return Value::NONE;
+    }
+    // What is beyond all fixnums is beyond the end of any tuple, too.
+    let at = n.as_fixnum().map_or(usize::MAX, |n| n as usize) - 1;
+    let key = |value: Value| value.as_tuple().and_then(|of| of.get(at)).copied();
+    let in_order = |all: &mut Vec<Value>, heap: &mut Heap| {
+        if !every(all, &mut heap.work, |value| key(value).is_some())? {
+            return None;
+        }
+        let key = |value: Value| key(value).unwrap_or(Value::NIL);
+        let at_once = every(all, &mut heap.work, |value| key(value).is_immediate())?;
+        by_keys(heap, all, key, |elements, work| match at_once {
+            true => {
+                let order = |a: &Element<Value>, b: &Element<Value>| immediates(&a.key, &b.key);
+                sort_in_runs(elements, work, |run| run.sort_by(order), order).ok()
+            }
+            false => sort_slowly(elements, work, |a, b, work| compare(a.key, b.key, work)).ok(),
+        })
+    };
+    sorted(heap, list, in_order).unwrap_or(Value::NONE)
+}
+
+/// The list of what `in_order` makes of the elements of a proper list. `None` for any other list, and where `in_order` says so.
+fn sorted(
+    heap: &mut Heap,
+    list: Value,
+    in_order: impl FnOnce(&mut Vec<Value>, &mut Heap) -> Option<()>,
+) -> Option<Value> {
+    let n = proper_length(list, &mut heap.work)?;
+    if n < 2 {
+        return Some(list);
+    }
+    let steps = n.saturating_mul(n.ilog2() as usize);
+    heap.work.count(steps).ok()?;
+    // And what is merged.
+    if !heap.fits(2 * n * size_of::<Value>()) {
+        return None;
+    }
+    let mut all = Vec::with_capacity(n);
+    for element in Elements::of(list) {
+        heap.work.pass(1).ok()?;
+        all.push(element);
+    }
+    in_order(&mut all, heap)?;
+    if heap.work.is_over() {
+        return None;
+    }
+    let mut elements = Elements::of(list).zip(&all);
+    let is_as_before = elements.all(|(before, now)| before == *now && heap.work.pass(1).is_ok());
+    match is_as_before {
+        true => Some(list),
+        false => Some(from_slice(heap, &all)),
+    }
+}
+
+/// Whether it holds of all of them; `None` if the turn is to end.
+fn every(all: &[Value], work: &mut Work, holds: impl Fn(Value) -> bool) -> Option<bool> {
+    for some in all.chunks(RUN) {
+        work.pass(some.len()).ok()?;
+        if !some.iter().all(|value| holds(*value)) {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// Puts them in the order in which `sort` puts them with their keys. `None` if that says so, and where there is no memory.
+fn by_keys<K: Copy>(
+    heap: &mut Heap,
+    all: &mut [Value],
+    key: impl Fn(Value) -> K,
+    sort: impl FnOnce(&mut Vec<Element<K>>, &mut Work) -> Option<()>,
+) -> Option<()> {
+    if !heap.fits(size_of_val(all) + 2 * all.len() * size_of::<Element<K>>()) {
+        return None;
+    }
+    let mut elements = Vec::with_capacity(all.len());
+    for some in all.chunks(RUN) {
+        heap.work.pass(some.len()).ok()?;
+        elements.extend(some.iter().map(|whole| Element {
+            key: key(*whole),
+            whole: *whole,
+        }));
+    }
+    sort(&mut elements, &mut heap.work)?;
+    for (some, sorted) in all.chunks_mut(RUN).zip(elements.chunks(RUN)) {
+        heap.work.pass(some.len()).ok()?;
+        for (place, element) in some.iter_mut().zip(sorted) {
+            *place = element.whole;
+        }
+    }
+    Some(())
+}
+
+/// Elements with the beginnings of tuples of one size, which mostly decide, or with what decides nothing.
+#[inline(always)]
+fn beginnings_first(a: &Element<Beginning>, b: &Element<Beginning>, work: &mut Work) -> Ordering {
+    let at = usize::from(a.key[0] == b.key[0]);
+    let (x, y) = (a.key[at], b.key[at]);
+    if Value::both_fixnum(x, y) && x != y {
+        // As many elements as a comparison of the tuples looks at.
+        let _ = work.count(at + 1);
+        return tagged(&x).cmp(&tagged(&y));
+    }
+    compare(a.whole, b.whole, work)
+}
+
+/// A fixnum as a number: tagging keeps the order.
+#[inline(always)]
+fn tagged(fixnum: &Value) -> i64 {
+    fixnum.word() as i64
+}
+
+/// Comparing two of these costs nothing.
+#[inline(always)]
+fn immediates(a: &Value, b: &Value) -> Ordering {
+    if a.is_flonum() && b.is_flonum() {
+        let order = a.flonum_value().partial_cmp(&b.flonum_value());
+        // They are finite, so they compare.
+        return order.unwrap_or(Ordering::Equal);
+    }
+    compare(*a, *b, &mut Work::free())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::terms::prim::compare::compare;
+    use crate::testing::terms::{elements, heap, list, model, numbers, Built};
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 500 }))]
+
+        #[test]
+        fn as_rust_sorts(models in proptest::collection::vec(model(), 0..40), pick: u64) {
+            let mut built = Built::new();
+            let all: Vec<Value> = models.iter().map(|model| built.value(model)).collect();
+            // Some of them again, or with something before them that is often the same.
+            let all: Vec<Value> = (all.iter().enumerate())
+                .flat_map(|(i, value)| match (pick >> (i % 32)) & 3 {
+                    0 => vec![*value, all[0]],
+                    1 => vec![built.heap.tuple(2, |at| if at == 0 { Value::fixnum(i as i64 % 3) } else { *value })],
+                    _ => vec![*value],
+                })
+                .collect();
+            let given = from_slice(&mut built.heap, &all);
+            let mut expected = all.clone();
+            expected.sort_by(|a, b| compare(*a, *b, &mut Work::free()));
+            let answer = sort(&mut built.heap, given);
+            prop_assert!(elements(answer) == (expected.clone(), Value::EMPTY_LIST));
+            prop_assert!(sort(&mut built.heap, answer) == answer, "in order already");
+
+            let pairs: Vec<Value> = (all.iter().enumerate())
+                .map(|(i, value)| built.heap.tuple(2, |at| if at == 0 { Value::fixnum(i as i64) } else { *value }))
+                .collect();
+            let mut expected = pairs.clone();
+            let second = |pair: &Value| pair.as_tuple().unwrap()[1];
+            expected.sort_by(|a, b| compare(second(a), second(b), &mut Work::free()));
+            let given = from_slice(&mut built.heap, &pairs);
+            let answer = keysort(&mut built.heap, Value::fixnum(2), given);
+            prop_assert!(elements(answer) == (expected, Value::EMPTY_LIST));
+        }
+
+        #[test]
+        fn integers_and_floats(ints in proptest::collection::vec(-9i64..9, 0..300), float in 0usize..300) {
+            let mut heap = heap();
+            let given = list(&mut heap, &ints);
+            let mut expected = ints.clone();
+            expected.sort();
+            prop_assert_eq!(numbers(sort(&mut heap, given)), &*expected);
+            // One of them as a float: it stays where it was among its equals.
+            let values: Vec<Value> = (ints.iter().enumerate())
+                .map(|(i, n)| if i == float { Value::flonum(*n as f64).unwrap_or(Value::fixnum(*n)) } else { Value::fixnum(*n) })
+                .collect();
+            let given = from_slice(&mut heap, &values);
+            let mut expected = values.clone();
+            expected.sort_by(|a, b| compare(*a, *b, &mut Work::free()));
+            prop_assert!(elements(sort(&mut heap, given)).0 == expected);
+        }
+    }
+
+    #[test]
+    fn what_has_no_answer() {
+        let mut heap = heap();
+        let (one, two) = (Value::fixnum(1), Value::fixnum(2));
+        let improper = heap.cons(one, two);
+        for odd in [improper, one, Value::NIL] {
+            assert!(sort(&mut heap, odd).is_none() && keysort(&mut heap, one, odd).is_none());
+        }
+        let single = list(&mut heap, &[7]);
+        assert!(sort(&mut heap, single) == single && keysort(&mut heap, two, single) == single);
+        let (pair, unit) = (heap.tuple(2, |_| one), heap.tuple(1, |_| one));
+        let short = from_slice(&mut heap, &[pair, unit]);
+        assert!(keysort(&mut heap, two, short).is_none());
+        assert!(!keysort(&mut heap, one, short).is_none());
+        for place in [0, -1, i64::MIN >> 2].map(Value::fixnum) {
+            assert!(keysort(&mut heap, place, Value::EMPTY_LIST).is_none());
+        }
+        let float = Value::flonum(1.0).unwrap();
+        assert!(keysort(&mut heap, float, short).is_none());
+    }
+
+    /// As much as the comparisons of [`sort_slowly`] count, and what is paid before them.
+    #[test]
+    fn what_comparisons_cost() {
+        let mut heap = heap();
+        let pairs =
+            [(2, 1), (1, 2), (1, 1)].map(|(a, b)| heap.tuple(2, |at| Value::fixnum([a, b][at])));
+        let given = from_slice(&mut heap, &pairs);
+        heap.work.allow(1000);
+        let answer = sort(&mut heap, given);
+        assert!(elements(answer).0 == [pairs[2], pairs[1], pairs[0]]);
+        // Three elements, three steps; (2, 1) and (1, 2) differ at once, as (2, 1) and (1, 1) do; the others at the second.
+        assert_eq!(heap.work.counted(), 3 + 3 + 1 + 1 + 2);
+    }
+
+    #[test]
+    fn long_lists() {
+        let many: i64 = if cfg!(miri) { 500 } else { 300_000 };
+        let mut heap = heap();
+        let scattered = |i: i64| i * 7_919 % many;
+        let all: Vec<i64> = (0..many).map(scattered).collect();
+        let given = list(&mut heap, &all);
+        let mut expected = all.clone();
+        expected.sort();
+        assert!(numbers(sort(&mut heap, given)) == expected);
+        let pairs: Vec<Value> = (all.iter())
+            .map(|n| heap.tuple(2, |at| Value::fixnum(if at == 0 { n / 2 } else { *n })))
+            .collect();
+        let given = from_slice(&mut heap, &pairs);
+        for sorted in [
+            sort(&mut heap, given),
+            keysort(&mut heap, Value::fixnum(1), given),
+        ] {
+            let keys = elements(sorted)
+                .0
+                .into_iter()
+                .map(|pair| pair.as_tuple().unwrap()[0]);
+            let keys: Vec<i64> = keys.map(|key| key.as_fixnum().unwrap()).collect();
+            assert!(keys.is_sorted() && keys.len() == all.len());
+        }
+    }
+}
