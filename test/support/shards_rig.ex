@@ -117,8 +117,11 @@ defmodule Mote.ShardsRig do
   end
 
   @doc "Where the actor of a key has been moved to, of a key that this node has."
-  def moved(name, key) do
-    %{behaviour: %{name: :onward, captures: {to}}} = Mote.info(Shards.whereis(name, key))
+  def moved(name, key), do: onward(Shards.whereis(name, key))
+
+  @doc "Where an actor of this node has been moved to."
+  def onward(address) do
+    %{behaviour: %{name: :onward, captures: {to}}} = Mote.info(address)
     to
   end
 
@@ -193,6 +196,9 @@ defmodule Mote.ShardsRig do
 
   @doc "Whether the member, which is held, has been told by its worker that everything is given away."
   def told_of_worker?(name), do: Enum.any?(told(name), &match?({:DOWN, _, _, _, {:handed, _, _}}, &1))
+
+  @doc "Whether the member, which is held, has been told that the connection to a node has ended."
+  def told_of_end?(name, node), do: Enum.any?(told(name), &match?({:nodedown, ^node, _}, &1))
 
   defp told(name) do
     {:messages, messages} = Process.info(Process.whereis(name), :messages)
