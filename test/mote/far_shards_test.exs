@@ -258,6 +258,26 @@ defmodule Mote.FarShardsTest do
     :peer.stop(four_peer)
   end
 
+  test "an actor that was moved by way of a node stays when that one is gone", context do
+    %{nodes: [one, two, _], name: name} = context
+    {four_peer, four_node} = four = Mesh.start_one("four")
+    Mesh.connect([one, two, four])
+    :ok = at(four, :supervise)
+    :ok = at(one, :start, [name])
+    settled([one], name)
+    :ok = at(one, :send_all, [name, [:key], [1]])
+    # By its first address each time: that one leads straight to the last place.
+    for node <- [four_node, elem(two, 1)], do: assert(at(one, :move, [name, :key, [node]]) == node)
+    assert node(at(one, :moved, [name, :key]).machine) == elem(two, 1)
+    Process.flag(:trap_exit, true)
+    TwoNodes.kill(four_peer)
+    # What that node has held is let go, by a process that nobody waits for.
+    for node <- [one, two], do: assert(eventually(fn -> at(node, :forgotten?, [four_node]) end))
+    for _ <- 1..20, node <- [one, two], do: :ok = at(node, :collect)
+    assert eventually(fn -> at(one, :searched?, [name]) end)
+    assert at(one, :seen, [name, :key]) == {:ok, [1]}
+  end
+
   test "of an actor whose node cannot tell nothing is known", %{nodes: [{peer, _} = one | _]} do
     {other_peer, other} = four = Mesh.start_one("four")
     Mesh.connect([one, four])

@@ -154,10 +154,18 @@ defmodule Mote.ShardsRig do
       {:DOWN, ^ref, :process, _, _} -> :ok
     end
 
+    collect()
+  end
+
+  @doc "What nobody holds is collected."
+  def collect do
     Enum.each(Process.list(), &:erlang.garbage_collect/1)
     for _ <- 1..3, do: Mote.gc(ShardsRig.Machine)
     :ok
   end
+
+  @doc "Whether this node has no connection to another one any more, and nothing listed for it."
+  def forgotten?(node), do: node not in Node.list() and match?(%{^node => %{listed: 0}}, Mote.nodes())
 
   @doc "Ends the connection to a node, and makes another one."
   def connect_again(node) do
