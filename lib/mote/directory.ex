@@ -62,6 +62,7 @@ defmodule Mote.Directory do
   | `{customer, {:start, key}}` | its address, after starting it if need be, or `nil` |
   | `{customer, {:whereis, key}}` | its address or `nil` |
   | `{customer, {:put, key, address}}` | `:ok` or `{:taken, address}` |
+  | `{customer, {:replace, key, old, new}}` | whether it was the address `old`, in whose place it has `new` now |
   | `{customer, {:delete, key}}` | whether there was one |
   | `{customer, {:delete, key, address}}` | whether it was that actor; another one stays |
 

@@ -184,7 +184,9 @@ defmodule Mote.Move do
   defp shorten(address, between, new, machine, opts) do
     hold = new_hold()
 
-    with [witness] = create!(machine, [Ways.witness()], []),
+    # The new address has come by way of the place between, and holds nothing any more once that node is gone.
+    with {:ok, kept} <- Mote.keep(new),
+         [witness] = create!(machine, [Ways.witness()], []),
          {:ok, was} <- hold(address, hold, opts[:timeout]) do
       # Other moves of either may have come in between.
       arrived =
@@ -192,7 +194,7 @@ defmodule Mote.Move do
              {:ok, [behind]} <- Creator.create_many(address.machine, [Library.fwd(between)], nil),
              do: Mote.ask(behind, {__MODULE__, :passed, witness}, :infinity)
 
-      if arrived != {:ok, new} or go_on(address, hold, new) != :ok, do: go_back(address, hold)
+      if arrived != {:ok, new} or go_on(address, hold, kept) != :ok, do: go_back(address, hold)
     end
   rescue
     Error -> :ok

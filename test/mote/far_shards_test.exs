@@ -5,7 +5,8 @@ defmodule Mote.FarShardsTest do
   import Mote.Eventually
   import Mote.ShardsRig, only: [at: 2, at: 3]
 
-  alias Mote.{Mesh, TwoNodes}
+  alias Mote.{FarRig, Mesh, TwoNodes}
+  alias Mote.Shards.Lost
 
   @moduletag skip: Mesh.missing()
   @moduletag timeout: 180_000
@@ -233,13 +234,71 @@ defmodule Mote.FarShardsTest do
     assert at(one, :move, [name, key, [four_node]]) == four_node
     # Until the connection is there again, somebody else holds it.
     :ok = at(four, :hold, [at(two, :moved, [name, key])])
-    :ok = at(two, :member, [name, :suspend])
-    assert at(two, :connect_again, [four_node])
-    :ok = at(two, :member, [name, :resume])
-    assert eventually(fn -> at(two, :searched?, [name]) end)
+    search_again(two, four_node, name)
     :ok = at(four, :let_go)
     assert at(one, :seen, [name, key]) == {:ok, [1]}
     :peer.stop(four_peer)
+  end
+
+  test "so is one that was moved there and on from there", %{nodes: [one, _, _], name: name} do
+    {four_peer, four_node} = four = Mesh.start_one("four")
+    Mesh.connect([one, four])
+    :ok = at(four, :supervise)
+    :ok = at(one, :start, [name])
+    settled([one], name)
+    :ok = at(one, :send_all, [name, [:key], [1]])
+    # Back to where it was.
+    assert at(one, :move, [name, :key, [four_node, elem(one, 1)]]) == elem(one, 1)
+    between = at(one, :moved, [name, :key])
+    :ok = at(four, :hold, [between])
+    :ok = at(one, :hold, [at(four, :onward, [between])])
+    search_again(one, four_node, name)
+    for node <- [four, one], do: :ok = at(node, :let_go)
+    assert at(one, :seen, [name, :key]) == {:ok, [1]}
+    :peer.stop(four_peer)
+  end
+
+  test "an actor that was moved by way of a node stays when that one is gone", context do
+    %{nodes: [one, two, _], name: name} = context
+    {four_peer, four_node} = four = Mesh.start_one("four")
+    Mesh.connect([one, two, four])
+    :ok = at(four, :supervise)
+    :ok = at(one, :start, [name])
+    settled([one], name)
+    :ok = at(one, :send_all, [name, [:key], [1]])
+    # By its first address each time: that one leads straight to the last place.
+    for node <- [four_node, elem(two, 1)], do: assert(at(one, :move, [name, :key, [node]]) == node)
+    assert node(at(one, :moved, [name, :key]).machine) == elem(two, 1)
+    Process.flag(:trap_exit, true)
+    TwoNodes.kill(four_peer)
+    # What that node has held is let go, by a process that nobody waits for.
+    for node <- [one, two], do: assert(eventually(fn -> at(node, :forgotten?, [four_node]) end))
+    for _ <- 1..20, node <- [one, two], do: :ok = at(node, :collect)
+    assert eventually(fn -> at(one, :searched?, [name]) end)
+    assert at(one, :seen, [name, :key]) == {:ok, [1]}
+  end
+
+  test "of an actor whose node cannot tell nothing is known", %{nodes: [{peer, _} = one | _]} do
+    {other_peer, other} = four = Mesh.start_one("four")
+    Mesh.connect([one, four])
+    way = fn -> :peer.call(peer, Lost, :way, [FarRig.address_of(other), []], 60_000) end
+    assert way.() == {:gone, other}
+    # As an earlier version has it.
+    :peer.call(other_peer, Code, :put_compiler_option, [:ignore_module_conflict, true], 60_000)
+    :peer.call(other_peer, Mesh.Shell, :compile, ["defmodule Mote.Shards.Lost do\nend"], 60_000)
+    assert way.() == :held
+    Process.flag(:trap_exit, true)
+    TwoNodes.kill(other_peer)
+    assert eventually(fn -> way.() == {:gone, other} end)
+  end
+
+  # Ends the connection of a member to another node, and makes one again before the member hears of it.
+  defp search_again(member, node, name) do
+    :ok = at(member, :member, [name, :suspend])
+    assert at(member, :connect_again, [node])
+    assert eventually(fn -> at(member, :told_of_end?, [name, node]) end)
+    :ok = at(member, :member, [name, :resume])
+    assert eventually(fn -> at(member, :searched?, [name]) end)
   end
 
   test "all leave at once, and wait for nobody", %{nodes: nodes, name: name} do

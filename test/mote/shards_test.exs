@@ -63,6 +63,22 @@ defmodule Mote.ShardsTest do
       true -> send customer, :other_view
     end
 
+    # One that knows other members.
+    defactor differing() do
+      {customer, {:same?, _view}} -> send customer, true
+      {customer, {:put, _view, _key, _address}} -> send customer, :other_view
+    end
+
+    # In the place of a front: a message for the key comes after each request.
+    defactor busy(shard, message) do
+      {customer, {:view, _view, _members, _since}} ->
+        send customer, :ok
+
+      {customer, {:shard, request}} ->
+        send shard, {customer, request}
+        send shard, message
+    end
+
     defactor noting(n), beam: true do
       :note -> become n: n + 1
     end
@@ -97,6 +113,40 @@ defmodule Mote.ShardsTest do
     assert Mote.ask!(front, {:shard, :all}) == %{}
   end
 
+  test "a key that leads to another place has an actor at every moment, also if messages to it come" do
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    busy = Mote.create(here, Vanishing.busy(shard, [:key | :more]))
+    Mote.ask!(shard, {:put, :key, Mote.create(here, Users.user(:key, [1]))})
+    other = %{node: :other, fronts: {Mote.create(there, Vanishing.differing())}, machine: there}
+    assert catch_exit(Handover.run(plan(busy, here, [{2, other}]))) == :enough
+    assert %{key: moved} = Mote.ask!(shard, :all)
+    assert Mote.machine(moved).pid == there
+    assert [1, :more | _] = Mote.ask!(moved, :seen)
+  end
+
+  test "a move that takes long keeps no other key from being let go" do
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
+
+    [{first, moving}, {second, gone}] =
+      for _ <- 1..2 do
+        %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+        actor = Mote.create(here, Users.user(:key, []))
+        Mote.ask!(shard, {:put, :key, actor})
+        {Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never)), actor}
+      end
+
+    {:ok, _} = Mote.move(gone, there, timeout: 60_000)
+    hold = hold(moving)
+    Mote.stop(there)
+    search = Task.async(fn -> Lost.let_go({first, second}, []) end)
+    assert eventually(fn -> Mote.ask!(second, {:shard, :all}) == %{} end)
+    assert Map.keys(Mote.ask!(first, {:shard, :all})) == [:key]
+    go_on(moving, hold, nil, {})
+    assert Task.await(search, 60_000) == %{node() => 1}
+    assert Map.keys(Mote.ask!(first, {:shard, :all})) == [:key]
+  end
+
   test "keys whose actors are gone where they have moved are let go, also of one that moves at this moment" do
     [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(), 1)
     %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
@@ -115,11 +165,7 @@ defmodule Mote.ShardsTest do
     search = Task.async(fn -> Lost.let_go({front}, []) end)
 
     # It waits for the move.
-    assert eventually(fn ->
-             Process.info(search.pid, :current_function) == {:current_function, {Process, :sleep, 1}}
-           end)
-
-    assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:moving, :stays]
+    assert eventually(fn -> Map.keys(Mote.ask!(front, {:shard, :all})) == [:moving, :stays] end)
     go_on(moving, hold, {Ways, :onward, Ways.__mote__(:hash)}, {moved})
     assert Task.await(search, 60_000) == %{node() => 2}
     assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:stays]
@@ -372,9 +418,11 @@ defmodule Mote.ShardsTest do
       # By now it has looked at all, and waits for one.
       lose(second)
       send(pid, {:nodedown, :b, []})
-      assert %{search: {_, [:b]}} = :sys.get_state(pid)
-      go_on(waited_for, hold, nil, {})
       assert eventually(fn -> Shards.whereis(name, 3) == nil end)
+      # This one knows of both nodes, and waits, too.
+      assert %{search: {_, [:b, :a], []}} = :sys.get_state(pid)
+      go_on(waited_for, hold, nil, {})
+      assert eventually(fn -> :sys.get_state(pid).search == nil end)
       assert Shards.whereis(name, 1) == waited_for
     end
 

@@ -117,8 +117,11 @@ defmodule Mote.ShardsRig do
   end
 
   @doc "Where the actor of a key has been moved to, of a key that this node has."
-  def moved(name, key) do
-    %{behaviour: %{name: :onward, captures: {to}}} = Mote.info(Shards.whereis(name, key))
+  def moved(name, key), do: onward(Shards.whereis(name, key))
+
+  @doc "Where an actor of this node has been moved to."
+  def onward(address) do
+    %{behaviour: %{name: :onward, captures: {to}}} = Mote.info(address)
     to
   end
 
@@ -151,10 +154,18 @@ defmodule Mote.ShardsRig do
       {:DOWN, ^ref, :process, _, _} -> :ok
     end
 
+    collect()
+  end
+
+  @doc "What nobody holds is collected."
+  def collect do
     Enum.each(Process.list(), &:erlang.garbage_collect/1)
     for _ <- 1..3, do: Mote.gc(ShardsRig.Machine)
     :ok
   end
+
+  @doc "Whether this node has no connection to another one any more, and nothing listed for it."
+  def forgotten?(node), do: node not in Node.list() and match?(%{^node => %{listed: 0}}, Mote.nodes())
 
   @doc "Ends the connection to a node, and makes another one."
   def connect_again(node) do
@@ -193,6 +204,9 @@ defmodule Mote.ShardsRig do
 
   @doc "Whether the member, which is held, has been told by its worker that everything is given away."
   def told_of_worker?(name), do: Enum.any?(told(name), &match?({:DOWN, _, _, _, {:handed, _, _}}, &1))
+
+  @doc "Whether the member, which is held, has been told that the connection to a node has ended."
+  def told_of_end?(name, node), do: Enum.any?(told(name), &match?({:nodedown, ^node, _}, &1))
 
   defp told(name) do
     {:messages, messages} = Process.info(Process.whereis(name), :messages)

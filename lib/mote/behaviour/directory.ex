@@ -112,6 +112,16 @@ defmodule Mote.Behaviour.Directory do
               send customer, false
           end
 
+        {customer, {:replace, key, address, by}} when is_address(by) ->
+          case Map.get(actors, key) do
+            ^address ->
+              send customer, true
+              become unquote(shard)(unquote_splicing(captures), Map.put(actors, key, by))
+
+            _ ->
+              send customer, false
+          end
+
         {customer, :count} ->
           send customer, map_size(actors)
 

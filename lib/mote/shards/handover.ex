@@ -210,10 +210,8 @@ defmodule Mote.Shards.Handover do
   defp gone?(%{reason: reason, context: %{address: _}}), do: reason in [:machine_down, :unknown_address]
   defp gone?(_error), do: false
 
-  # A key that was removed meanwhile stays so.
-  defp replace({key, address}, by, front) do
-    if shard(front, {:delete, key, address}), do: shard(front, {:put, key, by})
-  end
+  # A key that was removed meanwhile stays so. In one step, for messages to it may be coming.
+  defp replace({key, address}, by, front), do: shard(front, {:replace, key, address, by})
 
   # An actor that could not move before.
   defp bring({_, address} = entry, front, plan) do

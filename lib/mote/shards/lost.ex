@@ -7,8 +7,9 @@ defmodule Mote.Shards.Lost do
   # 2. An actor that is held is looked at again until it is not: the node that has gone may have taken it in before.
   # 3. A key is let go only if it still leads to the actor that was looked at.
   # 4. Each node judges its own connections: an actor that has moved on from another node is looked for by that one.
-  # 5. An actor may be there although the connection has ended, if there is another one by now. Nothing of this node holds it
-  #    any more: so the actor that forwards is made to hold it again.
+  # 5. An actor may be there although the connection has ended, if there is another one by now. Nothing holds it any more by that
+  #    connection, from either side: so each actor that forwards to such a node, or is on one, is made to hold the next place again.
+  # 6. Actors that are held are waited for when all others have been looked at: a move may take as long as it likes.
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Far, Move, Native}
@@ -25,29 +26,43 @@ defmodule Mote.Shards.Lost do
   # Milliseconds until it looks again at actors that move.
   @again 100
 
-  @doc "Runs to the end, and returns how many keys were let go whose actors were on which node; `nodes` are those that have gone."
+  @doc """
+  Returns how many keys were let go whose actors were on which node; `nodes` are those that have gone. Runs to the end; or, if it is
+  told `:enough`, until it would only wait for actors that are held.
+  """
   @spec let_go(tuple, [node]) :: %{node => pos_integer}
   def let_go(fronts, nodes) do
-    fronts |> Tuple.to_list() |> Enum.flat_map(&gone(&1, ask(&1, :all), nodes)) |> Enum.frequencies()
+    fronts
+    |> Tuple.to_list()
+    |> Enum.map(&look(&1, ask(&1, :all), nodes))
+    |> gone(nodes)
+    |> Enum.frequencies()
   rescue
     # The machine has ended.
     _ in Error -> exit(:enough)
   end
 
-  # What is elsewhere without having been moved by a program, lib/mote/shards/handover.ex sees to.
-  defp gone(front, entries, nodes) do
+  defp gone(looked_at, nodes) do
+    gone = for {_front, gone, _held} <- looked_at, node <- gone, do: node
+    held = for {front, _gone, [_ | _] = held} <- looked_at, do: {front, held}
+    if held == [], do: gone, else: gone ++ wait(held, nodes)
+  end
+
+  defp wait(held, nodes) do
+    receive do
+      :enough -> []
+    after
+      @again -> gone(for({front, entries} <- held, do: look(front, entries, nodes)), nodes)
+    end
+  end
+
+  # Where actors were whose keys it has let go, and the entries of those that are held. What is elsewhere without having been moved by
+  # a program, lib/mote/shards/handover.ex sees to.
+  defp look(front, entries, nodes) do
     near = for {_key, address} = entry <- entries, not Far.far?(address), do: entry
     ways = near |> Enum.chunk_every(@together) |> Enum.flat_map(&ways(&1, nodes))
     gone = for {{:gone, node}, key, address} <- ways, ask(front, {:delete, key, address}), do: node
-
-    case for {:held, key, address} <- ways, do: {key, address} do
-      [] ->
-        gone
-
-      held ->
-        Process.sleep(@again)
-        gone ++ gone(front, held, nodes)
-    end
+    {front, gone, for({:held, key, address} <- ways, do: {key, address})}
   end
 
   defp ask(front, request), do: Mote.ask!(front, {:shard, request}, :infinity)
@@ -68,6 +83,8 @@ defmodule Mote.Shards.Lost do
     end
   rescue
     error in Error -> failed(error.reason, node(machine))
+    # That node does not know how to answer, or is about to start: nothing is known of the actor.
+    _ -> :held
   end
 
   defp ask_about(%{machine: machine, key: key} = address),
@@ -89,11 +106,11 @@ defmodule Mote.Shards.Lost do
 
   defp onward(address, to, nodes) do
     with :there <- way(to, nodes),
-         do: if(node(to.machine) in nodes, do: Move.renew(address, to), else: :there)
+         do: if(node(to.machine) in nodes or node() in nodes, do: Move.renew(address, to), else: :there)
   end
-
-  defp failed(:timeout, _node), do: :held
 
   defp failed(reason, node) when reason in [:noconnection, :unknown_address, :machine_down],
     do: {:gone, node}
+
+  defp failed(_reason, _node), do: :held
 end

@@ -54,7 +54,7 @@ defmodule Mote.Shards.Member do
       leaving: [],
       view: View.new(me),
       worker: nil,
-      # What looks for keys that lead nowhere, and which nodes have gone since.
+      # What looks for keys that lead nowhere, for which nodes, and which have gone since.
       search: nil
     }
 
@@ -165,12 +165,12 @@ defmodule Mote.Shards.Member do
   def handle_info({:DOWN, ref, :process, _, _}, %{worker: {_, ref, _}} = state),
     do: {:noreply, hand_over(%{state | worker: nil})}
 
-  def handle_info({:DOWN, ref, :process, _, reason}, %{search: {ref, nodes}} = state) do
+  def handle_info({:DOWN, _, :process, pid, reason}, %{search: {pid, nodes, later}} = state) do
     with {:lost, lost} <- reason,
          do: for({node, keys} <- lost, do: tell(state, :lost, %{keys: keys}, %{node: node}))
 
     state = %{state | search: nil}
-    {:noreply, if(nodes == [], do: state, else: search(state, nodes))}
+    {:noreply, if(later == [], do: state, else: search(state, Enum.uniq(later ++ nodes)))}
   end
 
   # It need not be one of the members.
@@ -309,13 +309,16 @@ defmodule Mote.Shards.Member do
     error in Mote.Error -> if error.reason == :machine_down, do: :ok, else: reraise(error, __STACKTRACE__)
   end
 
-  # One at a time, however many nodes go.
-  defp search(%{search: {ref, later}} = state, nodes), do: %{state | search: {ref, Enum.uniq(nodes ++ later)}}
+  # One at a time, however many nodes go. What one still waits for, the next one looks at, too.
+  defp search(%{search: {pid, nodes, later}} = state, gone) do
+    send(pid, :enough)
+    %{state | search: {pid, nodes, Enum.uniq(gone ++ later)}}
+  end
 
   defp search(%{fronts: fronts} = state, nodes) do
     if Move.abroad?() do
-      {_pid, ref} = spawn_monitor(fn -> exit({:lost, Lost.let_go(fronts, nodes)}) end)
-      %{state | search: {ref, []}}
+      {pid, _ref} = spawn_monitor(fn -> exit({:lost, Lost.let_go(fronts, nodes)}) end)
+      %{state | search: {pid, nodes, []}}
     else
       state
     end

@@ -67,6 +67,7 @@ defmodule Mote.Behaviour.StashTest.Actors do
   defactor one(log) do
     :other -> become other(log)
     :show -> become open(log)
+    :improper -> send log, [:one | :more]
     {:k, _} -> stash()
   end
 
@@ -146,6 +147,8 @@ defmodule Mote.Behaviour.StashTest do
       kept = for n <- [1, 2, 4, 5, 6, 7, 8, 9], do: {:k, n}
       assert told(&Actors.one/1, numbers ++ [:other, :show]) == kept
       assert told(&Actors.one/1, numbers ++ [:other, :other, :show]) == kept -- [{:k, 7}]
+      # A behaviour that stashes may have an improper list.
+      assert told(&Actors.one/1, [{:k, 1}, :improper, :show]) == [[:one | :more], {:k, 1}]
     end
 
     test "comes before what waits, in its order" do

@@ -119,12 +119,14 @@ defmodule Mote.Behaviour.Check.Stash do
     :ok
   end
 
-  # The line of the first one.
+  # The line of the first one. A literal may be an improper list.
+  defp stashes({:lit, _, _}), do: nil
   defp stashes({:stash, l, _, _}), do: l
   defp stashes(node) when is_tuple(node), do: node |> Tuple.to_list() |> stashes()
   defp stashes(nodes) when is_list(nodes), do: Enum.find_value(nodes, &stashes/1)
   defp stashes(_), do: nil
 
+  defp leaves?({:lit, _, _}, _, _), do: false
   defp leaves?({:become, _, {nil, name, _}, _}, name, _), do: false
   defp leaves?({:become, _, _, _}, _, _), do: true
   defp leaves?({:gather, _, :become, _, _, _}, _, _), do: true
