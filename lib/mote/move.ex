@@ -99,11 +99,25 @@ defmodule Mote.Move do
         do: {machine, node()},
         else: machine
 
-    Far.create!(node(address.machine), :move, [address, machine, opts], opts[:timeout])
+    deadline = Question.deadline(opts[:timeout])
+    between = node(address.machine)
+
+    with {:ok, new} <- Far.create!(between, :move, [address, machine, opts], opts[:timeout]),
+         do: {:ok, held(new, between, Question.left(deadline))}
   rescue
     error in Error ->
       where = " on #{node(address.machine)}, if that node can be reached"
       {:error, if(error.reason == :timeout, do: late(address, opts, where), else: error)}
+  end
+
+  # An address that has come by way of a third node holds nothing any more once that node is gone.
+  defp held(new, between, _left) when node(new.machine) in [node(), between], do: new
+
+  defp held(new, _between, left) do
+    {:ok, kept} = Far.create!(node(new.machine), :keep, [new], left)
+    kept
+  rescue
+    Error -> new
   end
 
   defp apart(address, machine, opts) do

@@ -72,8 +72,9 @@ defmodule Mote.Shards do
   afresh, and `[:mote, :shards, :lost]` tells of it. Until that is found, a moment later, messages are lost and questions get
   `:broken_promise`. It is the same if only the connection ends, unless there is another one by then. To find this, a member
   whose node has ever had an actor moved to another one by a program looks at all of its keys whenever a node goes: some
-  microseconds each, in a process of its own. If only the machine ends that the actor is on, its key leads nowhere until some
-  node goes, or the key moves.
+  microseconds each, in a process of its own. Three losses are not found so, and the key leads nowhere until some node goes, or the
+  key moves: if only the machine ends that the actor is on; if only a connection between two other nodes ends by which the actor
+  was moved on; and if the actor had stayed on another node before the program moved it from there.
 
   Actors move to the machine's first sponsor, or to the one that `:sponsor` names. So actors of a beam sponsor need that option: without
   it they stay, and a warning in the log says how many. An actor that was pinned to a sponsor is not, where it has moved to.

@@ -5,7 +5,7 @@ defmodule Mote.FarMoveTest do
   import Mote.Eventually
   import Mote.FarRig, only: [at: 2, at: 3]
 
-  alias Mote.{Actors, Error, FarRig, Mesh, TwoNodes}
+  alias Mote.{Actors, Error, FarRig, Mesh, ShardsRig, TwoNodes}
   alias Mote.FarRig.Behaviours
 
   @moduletag skip: Mesh.missing()
@@ -33,6 +33,23 @@ defmodule Mote.FarMoveTest do
     {:ok, back} = at(context.home, :move_and_hold, [moved, Home])
     assert node(back.machine) == context.home_node
     for address <- [keeping, moved, back], do: assert(at(context.away, :ask, [address, :count]) == {:ok, 2})
+  end
+
+  test "an actor that was moved by a third node stays when the node is gone where it was", context do
+    %{home: home, away: away, away_node: away_node} = context
+    {peer, node} = between = Mesh.start_one("between")
+    Mesh.connect([{home, context.home_node}, {away, away_node}, between])
+    :ok = at(peer, :machine, [Between])
+    keeping = at(peer, :create, [Between, Behaviours.keeping([:one])])
+    assert {:ok, moved} = at(home, :move_and_hold, [keeping, {Away, away_node}])
+    Process.flag(:trap_exit, true)
+    TwoNodes.kill(peer)
+    # What that node has held is let go, by a process that nobody waits for.
+    for peer <- [home, away],
+        do: assert(eventually(fn -> :peer.call(peer, ShardsRig, :forgotten?, [node]) end))
+
+    for _ <- 1..20, {peer, machine} <- [{home, Home}, {away, Away}], do: at(peer, :collect, [machine])
+    assert at(home, :ask, [moved, :count]) == {:ok, 1}
   end
 
   test "an actor that is moved on by its old address is reached without a detour", context do
