@@ -6,7 +6,7 @@ defmodule Mote.FarRig do
   import Mote.Eventually
 
   alias Mote.{Actors, Address, TwoNodes}
-  alias Mote.Far.Gate
+  alias Mote.Far.{Gate, Table}
 
   defmodule Behaviours do
     @moduledoc false
@@ -325,10 +325,13 @@ defmodule Mote.FarRig do
   def lost_with_courier(machine, address, count) do
     node = node(address.machine)
     gate = Process.whereis(Gate)
-    :ok = GenServer.stop(Gate.courier(node))
-    before = Mote.nodes()[node].lost
+    courier = Gate.courier(node)
+    # Before it ends: what asks for one now would start another.
     Process.unregister(Gate)
     Process.register(spawn(&no_courier/0), Gate)
+    :ok = GenServer.stop(courier)
+    eventually(fn -> match?({nil, _, _}, Table.fetch(node)) end)
+    before = Mote.nodes()[node].lost
     numbers_of_actor(machine, address, count, count)
     eventually(fn -> Mote.nodes()[node].lost >= before + count end)
     Process.exit(Process.whereis(Gate), :kill)

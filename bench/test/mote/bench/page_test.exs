@@ -215,7 +215,8 @@ defmodule Mote.Bench.PageTest do
   describe "mix mote.report" do
     @describetag :tmp_dir
 
-    @tag timeout: 300_000
+    # It builds the Rust programs, and so waits for whoever builds crates at that moment.
+    @tag timeout: 900_000
     test "writes the page and the runs", %{tmp_dir: dir} do
       output =
         ExUnit.CaptureIO.capture_io(:stderr, fn ->
