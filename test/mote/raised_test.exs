@@ -56,6 +56,8 @@ defmodule Mote.RaisedTest do
   defmodule Careless do
     use Mote.Behaviour, errors: :undefined
     defactor account(balance), do: ({customer, price} -> send(customer, balance - price))
+    defactor sorter(), do: ({customer, list} -> send(customer, Enum.sort(list, :desc)))
+    defactor keysorter(), do: ({customer, list} -> send(customer, List.keysort(list, 0, :desc)))
   end
 
   describe "a turn" do
@@ -99,6 +101,14 @@ defmodule Mote.RaisedTest do
     test "of errors: :undefined goes on", %{machine: machine} do
       assert Mote.ask!(Mote.create(machine, Careless.account(10)), :apples) == :undefined
       assert [{_, :undefined}] = Mote.Behaviour.turn(Careless.account(1), {self(), :a}).sends
+    end
+
+    test "of errors: :undefined does not sort for ever what is no list", %{machine: machine} do
+      for {sorter, odd} <- [{Careless.sorter(), 5}, {Careless.keysorter(), [{1} | 2]}] do
+        assert Mote.Behaviour.turn(sorter, {self(), odd}, fuel: 1_000).outcome == {:abort, :function_clause}
+        assert {:error, %Error{reason: :aborted} = error} = Mote.ask(Mote.create(machine, sorter), odd)
+        assert error.context.reason == :function_clause
+      end
     end
 
     test "arms no timer for what is no time", %{machine: machine} do

@@ -312,7 +312,8 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate sorted([], [], fun), do: []
   deftemplate sorted([run], [], fun), do: run
   deftemplate sorted([a, b | rest], done, fun), do: sorted(rest, [merge(a, b, [], fun) | done], fun)
-  deftemplate sorted(rest, done, fun), do: sorted(Enum.reverse(done) ++ rest, [], fun)
+  deftemplate sorted([a], done, fun), do: sorted(Enum.reverse([a | done]), [], fun)
+  deftemplate sorted([], done, fun), do: sorted(Enum.reverse(done), [], fun)
 
   deftemplate merge([], ys, merged, fun), do: Enum.reverse(merged) ++ ys
   deftemplate merge(xs, [], merged, fun), do: Enum.reverse(merged) ++ xs
@@ -340,7 +341,8 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate sorted_by([], [], fun), do: []
   deftemplate sorted_by([run], [], fun), do: run
   deftemplate sorted_by([a, b | rest], done, fun), do: sorted_by(rest, [merge_by(a, b, [], fun) | done], fun)
-  deftemplate sorted_by(rest, done, fun), do: sorted_by(Enum.reverse(done) ++ rest, [], fun)
+  deftemplate sorted_by([a], done, fun), do: sorted_by(Enum.reverse([a | done]), [], fun)
+  deftemplate sorted_by([], done, fun), do: sorted_by(Enum.reverse(done), [], fun)
 
   deftemplate merge_by([], ys, merged, fun), do: Enum.reverse(merged) ++ ys
   deftemplate merge_by(xs, [], merged, fun), do: Enum.reverse(merged) ++ xs

@@ -315,6 +315,16 @@ impl BlockPool {
         fits
     }
 
+    /// Takes room for bytes that are used beside the pool for a while; whether there was any. A refusal is like any other.
+    pub(crate) fn lend(&self, bytes: usize) -> bool {
+        let lent =
+            self.used.load(Relaxed).saturating_add(bytes) <= self.limit && self.quota.take(bytes);
+        if !lent {
+            self.pace.refused(self.limit);
+        }
+        lent
+    }
+
     /// Counts bytes outside of the pool that a cell keeps; whether the limit allows it, if it is asked.
     pub(crate) fn hold(&self, bytes: usize, anyway: bool) -> bool {
         match anyway {

@@ -243,6 +243,22 @@ impl Heap {
         self.exhausted |= !fits;
         fits
     }
+
+    /// Runs `run`, which uses that many bytes beside the heap, and takes them from the quota meanwhile. `None` if there is no room
+    /// for them; the memory counts as exhausted then.
+    pub(crate) fn beside<T>(
+        &mut self,
+        bytes: usize,
+        run: impl FnOnce(&mut Heap) -> Option<T>,
+    ) -> Option<T> {
+        if self.refuses() || !self.pool.lend(bytes) {
+            self.exhausted = true;
+            return None;
+        }
+        let answer = run(self);
+        self.pool.quota.give(bytes);
+        answer
+    }
 }
 
 impl Drop for Heap {

@@ -6,6 +6,7 @@
 //! 2. The turn has paid for n elements and for n log2 n steps before anything is compared. Comparisons that cost something of
 //!    their own are those of [`sort_slowly`], one after the other: plain Elixir charges the same (lib/mote/total/sorting.ex).
 //! 3. A list that is in order is the answer itself.
+//! 4. What lies outside of the heap meanwhile is taken from the quota for as long: sorting takes long, and many threads may do so.
 use super::compare::{compare, less};
 use super::lists::{from_slice, proper_length, Elements};
 use super::sorting::{sort_in_runs, sort_slowly, RUN};
@@ -28,13 +29,19 @@ type Beginning = [Value; 2];
 /// `Enum.sort(list)`
 pub(crate) fn sort(heap: &mut Heap, list: Value) -> Value {
     let in_order = |all: &mut Vec<Value>, heap: &mut Heap| {
-        let work = &mut heap.work;
-        if every(all, work, |value| value.is_fixnum())? {
+        let merged = size_of_val(all.as_slice());
+        if every(all, &mut heap.work, |value| value.is_fixnum())? {
             let run = |run: &mut [Value]| run.sort_unstable_by_key(tagged);
-            return sort_in_runs(all, work, run, |a, b| tagged(a).cmp(&tagged(b))).ok();
+            let order = |a: &Value, b: &Value| tagged(a).cmp(&tagged(b));
+            return heap.beside(merged, |heap| {
+                sort_in_runs(all, &mut heap.work, run, order).ok()
+            });
         }
-        if every(all, work, |value| value.is_immediate())? {
-            return sort_in_runs(all, work, |run| run.sort_by(immediates), immediates).ok();
+        if every(all, &mut heap.work, |value| value.is_immediate())? {
+            let run = |run: &mut [Value]| run.sort_by(immediates);
+            return heap.beside(merged, |heap| {
+                sort_in_runs(all, &mut heap.work, run, immediates).ok()
+            });
         }
         let size = all[0].as_tuple().map_or(0, <[Value]>::len);
         let beginning = |value: Value| match value.as_tuple().filter(|of| of.len() == size) {
@@ -86,25 +93,24 @@ fn sorted(
     }
     let steps = n.saturating_mul(n.ilog2() as usize);
     heap.work.count(steps).ok()?;
-    // And what is merged.
-    if !heap.fits(2 * n * size_of::<Value>()) {
-        return None;
-    }
-    let mut all = Vec::with_capacity(n);
-    for element in Elements::of(list) {
-        heap.work.pass(1).ok()?;
-        all.push(element);
-    }
-    in_order(&mut all, heap)?;
-    if heap.work.is_over() {
-        return None;
-    }
-    let mut elements = Elements::of(list).zip(&all);
-    let is_as_before = elements.all(|(before, now)| before == *now && heap.work.pass(1).is_ok());
-    match is_as_before {
-        true => Some(list),
-        false => Some(from_slice(heap, &all)),
-    }
+    heap.beside(n * size_of::<Value>(), |heap| {
+        let mut all = Vec::with_capacity(n);
+        for element in Elements::of(list) {
+            heap.work.pass(1).ok()?;
+            all.push(element);
+        }
+        in_order(&mut all, heap)?;
+        if heap.work.is_over() {
+            return None;
+        }
+        let mut elements = Elements::of(list).zip(&all);
+        let is_as_before =
+            elements.all(|(before, now)| before == *now && heap.work.pass(1).is_ok());
+        match is_as_before {
+            true => Some(list),
+            false => Some(from_slice(heap, &all)),
+        }
+    })
 }
 
 /// Whether it holds of all of them; `None` if the turn is to end.
@@ -125,25 +131,26 @@ fn by_keys<K: Copy>(
     key: impl Fn(Value) -> K,
     sort: impl FnOnce(&mut Vec<Element<K>>, &mut Work) -> Option<()>,
 ) -> Option<()> {
-    if !heap.fits(size_of_val(all) + 2 * all.len() * size_of::<Element<K>>()) {
-        return None;
-    }
-    let mut elements = Vec::with_capacity(all.len());
-    for some in all.chunks(RUN) {
-        heap.work.pass(some.len()).ok()?;
-        elements.extend(some.iter().map(|whole| Element {
-            key: key(*whole),
-            whole: *whole,
-        }));
-    }
-    sort(&mut elements, &mut heap.work)?;
-    for (some, sorted) in all.chunks_mut(RUN).zip(elements.chunks(RUN)) {
-        heap.work.pass(some.len()).ok()?;
-        for (place, element) in some.iter_mut().zip(sorted) {
-            *place = element.whole;
+    // And what is merged.
+    let room = 2 * all.len() * size_of::<Element<K>>();
+    heap.beside(room, |heap| {
+        let mut elements = Vec::with_capacity(all.len());
+        for some in all.chunks(RUN) {
+            heap.work.pass(some.len()).ok()?;
+            elements.extend(some.iter().map(|whole| Element {
+                key: key(*whole),
+                whole: *whole,
+            }));
         }
-    }
-    Some(())
+        sort(&mut elements, &mut heap.work)?;
+        for (some, sorted) in all.chunks_mut(RUN).zip(elements.chunks(RUN)) {
+            heap.work.pass(some.len()).ok()?;
+            for (place, element) in some.iter_mut().zip(sorted) {
+                *place = element.whole;
+            }
+        }
+        Some(())
+    })
 }
 
 /// Elements with the beginnings of tuples of one size, which mostly decide, or with what decides nothing.
@@ -179,9 +186,11 @@ fn immediates(a: &Value, b: &Value) -> Ordering {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::heap::block::BlockPool;
     use crate::terms::prim::compare::compare;
     use crate::testing::terms::{elements, heap, list, model, numbers, Built};
     use proptest::prelude::*;
+    use std::sync::Arc;
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 500 }))]
@@ -267,6 +276,32 @@ mod tests {
         assert!(elements(answer).0 == [pairs[2], pairs[1], pairs[0]]);
         // Three elements, three steps; (2, 1) and (1, 2) differ at once, as (2, 1) and (1, 1) do; the others at the second.
         assert_eq!(heap.work.counted(), 3 + 3 + 1 + 1 + 2);
+    }
+
+    /// Invariant 4, at its most: the elements, and twice with their keys.
+    #[test]
+    fn what_lies_outside_of_the_heap_counts_meanwhile() {
+        let (pool, n) = (Arc::new(BlockPool::default()), 1_000);
+        let mut heap = Heap::new(pool.clone());
+        let given = list(&mut heap, &(0..n as i64).rev().collect::<Vec<i64>>());
+        let (before, mut meanwhile) = (pool.quota.held(), 0);
+        let answer = sorted(&mut heap, given, |all, heap| {
+            by_keys(
+                heap,
+                all,
+                |value| value,
+                |_, _| {
+                    meanwhile = pool.quota.held();
+                    Some(())
+                },
+            )
+        });
+        assert!(answer == Some(given));
+        let outside = n * size_of::<Value>() + 2 * n * size_of::<Element<Value>>();
+        assert_eq!(meanwhile, before + outside);
+        assert_eq!(pool.quota.held(), before);
+        assert!(sorted(&mut heap, given, |_, _| None).is_none());
+        assert_eq!(pool.quota.held(), before, "also without an answer");
     }
 
     #[test]
