@@ -41,6 +41,9 @@ use std::sync::Arc;
 /// Slices of up to this many bytes are copied: a cell of them is no larger than one of a slice.
 pub const COPIED_BYTES: usize = 24;
 
+/// So many bytes beside the heap are not worth the time in which they would be counted: each thread has them once.
+const SLIGHT: usize = 4096;
+
 /// One thread's allocator.
 pub(crate) struct Heap {
     next: *mut u8,
@@ -244,19 +247,22 @@ impl Heap {
         fits
     }
 
-    /// Runs `run`, which uses that many bytes beside the heap, and takes them from the quota meanwhile. `None` if there is no room
-    /// for them; the memory counts as exhausted then.
+    /// Runs `run`, which uses that many bytes beside the heap, and takes them from the quota meanwhile, if they are more than
+    /// [`SLIGHT`]. `None` if there is no room for them; the memory counts as exhausted then.
     pub(crate) fn beside<T>(
         &mut self,
         bytes: usize,
         run: impl FnOnce(&mut Heap) -> Option<T>,
     ) -> Option<T> {
-        if self.refuses() || !self.pool.lend(bytes) {
+        let counts = bytes > SLIGHT;
+        if self.refuses() || (counts && !self.pool.lend(bytes)) {
             self.exhausted = true;
             return None;
         }
         let answer = run(self);
-        self.pool.quota.give(bytes);
+        if counts {
+            self.pool.quota.give(bytes);
+        }
         answer
     }
 }
