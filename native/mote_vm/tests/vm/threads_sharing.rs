@@ -264,13 +264,21 @@ fn light_load_leaves_the_second_thread_asleep() {
         rig.send(keys[key], builder.finish());
     }
     rig.quiet();
-    let before = rig.threads("main");
-    rig.send(keys[0], integers(&[300_000]));
-    rig.quiet();
-    assert_eq!(tap.count(), 1);
-    // A collection that marks beside turns wakes who sleeps.
-    if !rig::stressed() {
-        assert_eq!(since(&rig, &before, |t| t.turns), [300_001, 0]);
-        assert_eq!(since(&rig, &before, |t| t.parks)[1], 0);
-    }
+    let stays_asleep = || {
+        until_asleep(&rig);
+        let before = rig.threads("main");
+        rig.send(keys[0], integers(&[300_000]));
+        rig.quiet();
+        let turns = since(&rig, &before, |t| t.turns);
+        turns == [300_001, 0] && since(&rig, &before, |t| t.parks)[1] == 0
+    };
+    // The system may take the first thread off its core in the middle of a turn, which counts as a long one then. And a
+    // collection that marks beside turns wakes who sleeps.
+    let mut rounds = 0;
+    let stayed = (0..20).any(|_| {
+        rounds += 1;
+        stays_asleep()
+    });
+    assert_eq!(tap.count(), rounds);
+    assert!(stayed || rig::stressed());
 }
