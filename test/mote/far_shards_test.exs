@@ -193,12 +193,8 @@ defmodule Mote.FarShardsTest do
   test "an actor that was moved to a node that dies is gone, and the next message starts it afresh",
        context do
     %{nodes: [one, two, _], name: name} = context
-    # It has a machine only.
-    {four_peer, four_node} = four = Mesh.start_one("four")
-    Mesh.connect([one, two, four])
-    :ok = at(four, :supervise)
-    for node <- [one, two], do: :ok = at(node, :start, [name])
-    settled([one, two], name)
+    {four_peer, four_node} = beside([one, two])
+    started([one, two], name)
     keys = keys()
     :ok = at(one, :send_all, [name, keys, [1]])
     of_two = for {key, node} <- at(one, :owners, [name, keys]), node == elem(two, 1), do: key
@@ -224,11 +220,8 @@ defmodule Mote.FarShardsTest do
   test "an actor that was moved is held again where a connection has ended, and there is another one",
        context do
     %{nodes: [one, two, _], name: name} = context
-    {four_peer, four_node} = four = Mesh.start_one("four")
-    Mesh.connect([one, two, four])
-    :ok = at(four, :supervise)
-    for node <- [one, two], do: :ok = at(node, :start, [name])
-    settled([one, two], name)
+    {four_peer, four_node} = four = beside([one, two])
+    started([one, two], name)
     [key | _] = for {key, node} <- at(one, :owners, [name, keys()]), node == elem(two, 1), do: key
     :ok = at(one, :send_all, [name, [key], [1]])
     assert at(one, :move, [name, key, [four_node]]) == four_node
@@ -241,11 +234,8 @@ defmodule Mote.FarShardsTest do
   end
 
   test "so is one that was moved there and on from there", %{nodes: [one, _, _], name: name} do
-    {four_peer, four_node} = four = Mesh.start_one("four")
-    Mesh.connect([one, four])
-    :ok = at(four, :supervise)
-    :ok = at(one, :start, [name])
-    settled([one], name)
+    {four_peer, four_node} = four = beside([one])
+    started([one], name)
     :ok = at(one, :send_all, [name, [:key], [1]])
     # Back to where it was.
     assert at(one, :move, [name, :key, [four_node, elem(one, 1)]]) == elem(one, 1)
@@ -260,11 +250,8 @@ defmodule Mote.FarShardsTest do
 
   test "an actor that was moved by way of a node stays when that one is gone", context do
     %{nodes: [one, two, _], name: name} = context
-    {four_peer, four_node} = four = Mesh.start_one("four")
-    Mesh.connect([one, two, four])
-    :ok = at(four, :supervise)
-    :ok = at(one, :start, [name])
-    settled([one], name)
+    {four_peer, four_node} = beside([one, two])
+    started([one], name)
     :ok = at(one, :send_all, [name, [:key], [1]])
     # By its first address each time: that one leads straight to the last place.
     for node <- [four_node, elem(two, 1)], do: assert(at(one, :move, [name, :key, [node]]) == node)
@@ -290,6 +277,19 @@ defmodule Mote.FarShardsTest do
     Process.flag(:trap_exit, true)
     TwoNodes.kill(other_peer)
     assert eventually(fn -> way.() == {:gone, other} end)
+  end
+
+  # One more node, with a machine, that is no member.
+  defp beside(nodes) do
+    four = Mesh.start_one("four")
+    Mesh.connect(nodes ++ [four])
+    :ok = at(four, :supervise)
+    four
+  end
+
+  defp started(nodes, name) do
+    for node <- nodes, do: :ok = at(node, :start, [name])
+    settled(nodes, name)
   end
 
   # Ends the connection of a member to another node, and makes one again before the member hears of it.

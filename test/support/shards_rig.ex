@@ -127,15 +127,20 @@ defmodule Mote.ShardsRig do
 
   @doc "Holds an actor of this node until `let_go/0`."
   def hold(address) do
+    hold(ShardsRig.Held, fn -> {:ok, _} = Mote.keep(address) end)
+  end
+
+  # What `take` returns is held by a process of that name until it is told to let go.
+  defp hold(name, take) do
     caller = self()
 
     spawn(fn ->
-      {:ok, kept} = Mote.keep(address)
-      Process.register(self(), ShardsRig.Held)
+      Process.register(self(), name)
+      held = take.()
       send(caller, :held)
 
       receive do
-        :let_go -> kept
+        :let_go -> held
       end
     end)
 
@@ -221,25 +226,11 @@ defmodule Mote.ShardsRig do
 
   @doc "Holds the member, though it leaves, until `let_leave/0`."
   def hold_leaving(name) do
-    caller = self()
-
-    spawn(fn ->
-      Process.register(self(), ShardsRig.Holder)
-      true = :erlang.suspend_process(Process.whereis(name))
-      send(caller, :held)
-
-      receive do
-        :enough -> :ok
-      end
-    end)
-
-    receive do
-      :held -> :ok
-    end
+    hold(ShardsRig.Holder, fn -> true = :erlang.suspend_process(Process.whereis(name)) end)
   end
 
   def let_leave do
-    send(ShardsRig.Holder, :enough)
+    send(ShardsRig.Holder, :let_go)
     :ok
   end
 

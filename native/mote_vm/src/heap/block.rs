@@ -307,22 +307,21 @@ impl BlockPool {
 
     /// Whether the limit allows that many bytes more. If not, that hastens a collection as any refusal does.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
-        let fits =
-            self.used.load(Relaxed).saturating_add(bytes) <= self.limit && self.quota.fits(bytes);
-        if !fits {
-            self.pace.refused(self.limit);
-        }
-        fits
+        self.allows(bytes, Quota::fits)
     }
 
     /// Takes room for bytes that are used beside the pool for a while; whether there was any. A refusal is like any other.
     pub(crate) fn lend(&self, bytes: usize) -> bool {
-        let lent =
-            self.used.load(Relaxed).saturating_add(bytes) <= self.limit && self.quota.take(bytes);
-        if !lent {
+        self.allows(bytes, Quota::take)
+    }
+
+    fn allows(&self, bytes: usize, quota: impl FnOnce(&Quota, usize) -> bool) -> bool {
+        let allowed = self.used.load(Relaxed).saturating_add(bytes) <= self.limit
+            && quota(&self.quota, bytes);
+        if !allowed {
             self.pace.refused(self.limit);
         }
-        lent
+        allowed
     }
 
     /// Counts bytes outside of the pool that a cell keeps; whether the limit allows it, if it is asked.

@@ -41,7 +41,7 @@ use std::sync::Arc;
 /// Slices of up to this many bytes are copied: a cell of them is no larger than one of a slice.
 pub const COPIED_BYTES: usize = 24;
 
-/// So many bytes beside the heap are not worth the time in which they would be counted: each thread has them once.
+/// Up to this many bytes beside the heap are not counted: that would take longer than it is worth, and each thread has them once.
 const SLIGHT: usize = 4096;
 
 /// One thread's allocator.

@@ -24,7 +24,7 @@ pub(crate) mod math;
 pub(crate) mod order;
 pub mod primitive;
 pub(crate) mod random;
-pub(crate) mod sort;
+pub(crate) mod sorted_lists;
 pub(crate) mod sorting;
 pub(crate) mod subtract;
 pub(crate) mod text;
@@ -130,8 +130,8 @@ pub(crate) fn apply(
         P::MapMerge => maps::map_merge(heap, a, b),
         P::ToList => maps::to_list(heap, a),
         P::Elements => enumerable::elements(heap, a),
-        P::Sort => sort::sort(heap, a),
-        P::Keysort => sort::keysort(heap, a, b),
+        P::Sort => sorted_lists::sort(heap, a),
+        P::Keysort => sorted_lists::keysort(heap, a, b),
 
         P::BinOf => build::bin_of(heap, a, b),
         P::BinInt => binaries::bin_int(heap, a, b, c),

@@ -15,7 +15,7 @@ const FEW: usize = 16;
 /// How deep tuples may lie in each other.
 const LEVELS: usize = 3;
 
-/// The same for tuples of one size whose first difference, if there is one, is that of two fixnums: most keys. `None` for others.
+/// The answer, and how many elements were looked at, for tuples of one size whose first difference, if there is one, is that of two fixnums: most keys. `None` for others.
 #[inline(always)]
 pub(super) fn decided_by_fixnums(a: Value, b: Value) -> Option<(Ordering, usize)> {
     let (a, b) = (a.as_tuple()?, b.as_tuple()?);
