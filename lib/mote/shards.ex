@@ -96,7 +96,8 @@ defmodule Mote.Shards do
     * **Order.** What one process sends to one key arrives in the order in which it was sent, while the key stays on its node. When
       the key moves, the sender's node learns of that at one moment. What was sent before that moment arrives in order, and so does
       what is sent after it. But the last messages before it pass through the old node, and may arrive after the first ones that
-      follow. A process that cannot have that waits for an answer (`ask/4`) before it sends on.
+      follow. Where nodes come and go so fast that some have not heard of the last change yet, a key moves twice at once, and what is
+      sent meanwhile is in no order. A process that cannot have that waits for an answer (`ask/4`) before it sends on.
     * **Nothing is lost** by moves, but what cannot move is lost when its node goes. What is on its way to a node that dies, or waits for a connection that ends, is lost.
 
   Telemetry events, each with the `name` of the shards in the metadata: `[:mote, :shards, :settled]` (all members know each

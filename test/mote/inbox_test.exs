@@ -63,16 +63,17 @@ defmodule Mote.InboxTest do
     test "refuses what comes from outside, and nothing of it arrives" do
       machine = start(main: [inbox: 100])
       teller = Mote.create(machine, Actors.teller(self()))
-      hold(machine, @long)
-      assert fill(teller, 99) == List.duplicate(:ok, 99)
+      Mote.pause(machine)
+      assert fill(teller, 100) == List.duplicate(:ok, 100)
       assert {:error, %Error{reason: :overloaded} = error} = Mote.send(teller, :refused)
       assert %{address: ^teller, sponsor: nil} = error.context
       assert Exception.message(error) =~ "its :inbox allows"
       assert {:error, %Error{reason: :overloaded}} = Mote.ask(teller, :refused)
       assert {:error, %Error{reason: :overloaded}} = Mote.send(teller, List.duplicate(:big, 10_000))
-      assert %{waiting: 100, high_water: 100, overloaded: 3, inbox: 99} = main(machine)
+      assert %{waiting: 100, high_water: 100, overloaded: 3} = main(machine)
+      Mote.resume(machine)
       :ok = Mote.drain(machine, 60_000)
-      assert received() == Enum.to_list(1..99)
+      assert received() == Enum.to_list(1..100)
       assert %{waiting: 0, high_water: 100} = main(machine)
       assert fill(teller, 50) == List.duplicate(:ok, 50)
     end
@@ -125,15 +126,16 @@ defmodule Mote.InboxTest do
     end
 
     test "gives up in time, and nothing of it comes later" do
-      machine = start(main: [inbox: 3])
+      machine = start(main: [inbox: 2])
       teller = Mote.create(machine, Actors.teller(self()))
-      hold(machine, @long)
+      Mote.pause(machine)
       fill(teller, 2)
 
       assert {:error, %Error{reason: :overloaded} = error} =
                Mote.send(teller, :late, on_full: :wait, timeout: 20)
 
       assert Exception.message(error) =~ "no room within 20 ms"
+      Mote.resume(machine)
       :ok = Mote.drain(machine, 60_000)
       assert received() == [1, 2]
     end
@@ -141,12 +143,15 @@ defmodule Mote.InboxTest do
     test "is what a sponsor can ask for" do
       machine = start(main: [inbox: 2, on_full: :wait])
       teller = Mote.create(machine, Actors.teller(self()))
-      hold(machine, @long)
-      assert {:error, %Error{reason: :overloaded}} = List.last(fill(teller, 2, on_full: :error))
-      assert {:error, %Error{reason: :overloaded}} = Mote.send(teller, 3, timeout: 10)
-      assert :ok = Mote.send(teller, 4, timeout: 60_000)
+      Mote.pause(machine)
+      assert {:error, %Error{reason: :overloaded}} = List.last(fill(teller, 3, on_full: :error))
+      assert {:error, %Error{reason: :overloaded}} = Mote.send(teller, 4, timeout: 10)
+      waits = Task.async(fn -> Mote.send(teller, 5, timeout: 60_000) end)
+      eventually(fn -> Process.info(waits.pid, :status) == {:status, :waiting} end)
+      Mote.resume(machine)
+      assert Task.await(waits, 60_000) == :ok
       :ok = Mote.drain(machine, 60_000)
-      assert received() == [1, 4]
+      assert received() == [1, 2, 5]
     end
 
     test "forgets who dies, and blocks no scheduler" do
@@ -179,8 +184,8 @@ defmodule Mote.InboxTest do
 
     test "ends with the machine or the sponsor" do
       machine = start(main: [], small: [inbox: 1, on_full: :wait])
-      holder = Mote.create(machine, Actors.holder())
-      :ok = Mote.send(holder, @long, sponsor: :small)
+      hold = fn -> :ok = Mote.send(Mote.create(machine, Actors.holder()), @endless, sponsor: :small) end
+      hold.()
 
       wait = fn ->
         Task.async(fn ->
@@ -195,7 +200,7 @@ defmodule Mote.InboxTest do
       assert %Error{reason: :unknown_sponsor} = Task.await(removed, 60_000)
 
       :ok = Mote.add_sponsor(machine, :small, inbox: 1, on_full: :wait)
-      :ok = Mote.send(holder, @endless, sponsor: :small)
+      hold.()
       eventually(fn -> Mote.info(machine).sponsors.small.inbox == 0 end)
       stopped = wait.()
       eventually(fn -> Process.info(stopped.pid, :status) == {:status, :waiting} end)
