@@ -139,7 +139,13 @@ defmodule Mote do
 
   def create(machine, %Behaviour{captures: captures} = behaviour, opts) when is_tuple(captures) do
     sponsor = sponsor!(opts, "create/3")
-    created!(machine, &Creator.create(&1, behaviour, sponsor))
+
+    with {:ok, native} <- Machine.fetch(machine),
+         {:ok, address} <- Creator.create(native, behaviour, sponsor) do
+      address
+    else
+      {:error, error} -> raise error
+    end
   end
 
   def create(_machine, other, _opts) do
