@@ -11,6 +11,9 @@ defmodule Mote.Prelude do
           |> Map.new(fn {{module, name, _}, {_, place, own}} -> {{place, own}, {module, name}} end)
           |> Map.merge(%{
             {Mote.Prelude.Inline.Enum, :with_index_by} => {Enum, :with_index},
+            {Mote.Prelude.Enum, :sort_descending} => {Enum, :sort},
+            {Mote.Prelude.Inline.Enum, :sort_by_descending} => {Enum, :sort_by},
+            {Mote.Prelude.List, :keysort_descending} => {List, :keysort},
             # What functions in line ask of a source: it fails as these do.
             {Mote.Prelude.Enum, :some} => {Enum, :to_list},
             {Mote.Prelude.Enum, :beside} => {Enum, :zip},

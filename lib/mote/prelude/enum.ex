@@ -396,6 +396,9 @@ defmodule Mote.Prelude.Enum do
 
   defpure sort(source), do: :lists.sort(Enum.to_list(source))
 
+  # What is equal keeps its order: so it is backwards before and after.
+  defpure sort_descending(source), do: Enum.reverse(:lists.sort(Enum.reverse(Enum.to_list(source))))
+
   defpure values([], values), do: Enum.reverse(values)
   defpure values([{_, x} | rest], values), do: values(rest, [x | values])
 

@@ -101,6 +101,9 @@ defmodule Mote.Prelude.List do
 
   defpure keysort(list, place) when is_integer(place), do: :lists.keysort(place + 1, list)
 
+  defpure keysort_descending(list, place) when is_list(list),
+    do: Enum.reverse(keysort(Enum.reverse(list), place))
+
   defpure keymember?(list, key, place), do: keyfind(list, key, place, nil) != nil
   defpure keydelete(list, key, place), do: keyed(list, key, place, [], [])
   defpure keyreplace(list, key, place, new), do: keyed(list, key, place, [new], [])

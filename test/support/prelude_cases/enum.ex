@@ -133,10 +133,14 @@ defmodule Mote.PreludeCases.Enum do
       Enum.sort(ordered)
       Enum.sort(l, :asc)
       Enum.sort(l, :desc)
+      Enum.sort([1.0, 1 | e], :desc)
+      Enum.sort([s | texts])
       Enum.sort(pairs, fn {a, _}, {b, _} -> a <= b end)
       Enum.sort(pairs, fn {_, a}, {_, b} -> a >= b end)
       Enum.sort_by(pairs, &elem(&1, 1))
+      Enum.sort_by(pairs, &elem(&1, 0), :asc)
       Enum.sort_by(pairs, &elem(&1, 0), :desc)
+      Enum.sort_by([1.0, 1 | l], &rem(trunc(&1), 3), :desc)
       Enum.sort_by(pairs, fn {_, x} -> x end, fn a, b -> rem(a, 4) <= rem(b, 4) end)
       Enum.frequencies(e)
       Enum.frequencies_by(l, &rem(&1, 3))
@@ -178,6 +182,7 @@ defmodule Mote.PreludeCases.Enum do
       {Enum.random([t]), Enum.random(n..n), Enum.random([i | l]) in [i | l], Enum.random(n..20//3) in n..20//3}
       Enum.sort(Enum.shuffle(l)) == Enum.sort(l)
       {length(Enum.take_random(l, n)), Enum.take_random(l, n) -- l}
+      List.keysort(pairs, 1, :asc)
       List.keysort(pairs, 1, :desc)
       List.keysort(pairs, 0, fn a, b -> rem(a, 3) <= rem(b, 3) end)
       """

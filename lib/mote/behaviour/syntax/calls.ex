@@ -28,6 +28,17 @@ defmodule Mote.Behaviour.Syntax.Calls do
     min_max_by: quote(do: fn a, b -> a < b end)
   }
 
+  # What sorts by the order of terms, and downwards, in place of functions that take a sorter.
+  @sorters %{
+    {{:template, Prelude.Inline.Enum, :sort}, :asc} => {:pure, Prelude.Enum, :sort},
+    {{:template, Prelude.Inline.Enum, :sort}, :desc} => {:pure, Prelude.Enum, :sort_descending},
+    {{:template, Prelude.Inline.Enum, :sort_by}, :asc} => {:template, Prelude.Inline.Enum, :sort_by},
+    {{:template, Prelude.Inline.Enum, :sort_by}, :desc} =>
+      {:template, Prelude.Inline.Enum, :sort_by_descending},
+    {{:template, Prelude.Inline.Enum, :keysort}, :asc} => {:pure, Prelude.List, :keysort},
+    {{:template, Prelude.Inline.Enum, :keysort}, :desc} => {:pure, Prelude.List, :keysort_descending}
+  }
+
   @functions [
     {:math, :pi, 0},
     {Enum, :member?, 2},
@@ -142,7 +153,15 @@ defmodule Mote.Behaviour.Syntax.Calls do
   defp prelude({:pure, module, name}, args, env),
     do: {:call, env.line, {module, name, length(args)}, Syntax.exprs(args, env)}
 
-  defp prelude({:template, module, name}, args, env), do: Templates.call(module, name, args, env)
+  # By the order of terms no function is called.
+  defp prelude({:template, module, name} = entry, args, env) do
+    {others, [last]} = Enum.split(args, -1)
+
+    case @sorters do
+      %{{^entry, ^last} => sorting} -> prelude(sorting, others, env)
+      _ -> Templates.call(module, name, args, env)
+    end
+  end
 
   # Elixir's own order where a call has none. A last function without arguments gives the answer for an empty source.
   defp with_order(:min_max, [_source, fun_none] = args, env) do

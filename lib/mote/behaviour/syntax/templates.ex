@@ -19,7 +19,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
     templates = module.__templates__()
     positions = functions(templates, name, length(args))
-    {funs, values} = args |> ordered(name) |> apart(positions)
+    {funs, values} = apart(args, positions)
     Enum.each(funs, &literal!(&1, name, env))
     key = {name, length(args), funs}
     seen = %{key => Syntax.fresh(name)}
@@ -51,14 +51,6 @@ defmodule Mote.Behaviour.Syntax.Templates do
         "not values in a behaviour"
     )
   end
-
-  # What the functions that sort take as well.
-  @orders %{asc: quote(do: fn a, b -> a <= b end), desc: quote(do: fn a, b -> a >= b end)}
-
-  defp ordered(args, name) when name in [:sort, :sort_by, :keysort],
-    do: List.update_at(args, -1, &if(is_atom(&1), do: Map.get(@orders, &1, &1), else: &1))
-
-  defp ordered(args, _), do: args
 
   defp value({true, ast}, env), do: Syntax.expr(ast, env)
   defp value({false, ast}, env), do: Loops.listed(ast, env)

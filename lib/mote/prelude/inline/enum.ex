@@ -327,6 +327,11 @@ defmodule Mote.Prelude.Inline.Enum do
   deftemplate sort_by(source, fun_key),
     do: Source.values(:lists.keysort(1, for(x <- Enum.to_list(source), do: {fun_key.(x), x})), [])
 
+  deftemplate sort_by_descending(source, fun_key) do
+    pairs = for(x <- Enum.to_list(source), do: {fun_key.(x), x})
+    Enum.reverse(Source.values(:lists.keysort(1, Enum.reverse(pairs)), []))
+  end
+
   deftemplate with_keys([], runs, fun_key), do: Enum.reverse(runs)
   deftemplate with_keys([x | rest], runs, fun_key), do: with_keys(rest, [[{fun_key.(x), x}] | runs], fun_key)
 

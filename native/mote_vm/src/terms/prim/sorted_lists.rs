@@ -7,10 +7,11 @@
 //!    their own are those of [`sort_slowly`], one after the other: plain Elixir charges the same (lib/mote/total/sorting.ex).
 //! 3. A list that is in order is the answer itself.
 //! 4. What lies outside of the heap meanwhile is taken from the quota for as long: sorting takes long, and many threads may do so.
+use super::build::COPIED;
 use super::compare::{compare, less};
 use super::lists::{from_slice, proper_length, Elements};
 use super::sorting::{sort_in_runs, sort_slowly, RUN};
-use super::types::is_integer;
+use super::types::{as_binary, is_integer};
 use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::values::value::Value;
@@ -25,6 +26,13 @@ struct Element<K> {
 
 /// The first elements of tuples, beside each other so that these need not be looked up.
 type Beginning = [Value; 2];
+
+/// A short binary, and its first bytes as a number, which is in the same order as far as it goes.
+#[derive(Clone, Copy)]
+struct Text {
+    beginning: u64,
+    whole: Value,
+}
 
 /// `Enum.sort(list)`
 pub(crate) fn sort(heap: &mut Heap, list: Value) -> Value {
@@ -42,6 +50,9 @@ pub(crate) fn sort(heap: &mut Heap, list: Value) -> Value {
             return heap.beside(merged, |heap| {
                 sort_in_runs(all, &mut heap.work, run, immediates).ok()
             });
+        }
+        if every(all, &mut heap.work, |value| short_text(value).is_some())? {
+            return by_texts(heap, all, |value| value);
         }
         let size = all[0].as_tuple().map_or(0, <[Value]>::len);
         let beginning = |value: Value| match value.as_tuple().filter(|of| of.len() == size) {
@@ -69,6 +80,11 @@ pub(crate) fn keysort(heap: &mut Heap, n: Value, list: Value) -> Value {
             return None;
         }
         let key = |value: Value| key(value).unwrap_or(Value::NIL);
+        if every(all, &mut heap.work, |value| {
+            short_text(key(value)).is_some()
+        })? {
+            return by_texts(heap, all, key);
+        }
         let at_once = every(all, &mut heap.work, |value| key(value).is_immediate())?;
         by_keys(heap, all, key, |elements, work| match at_once {
             true => {
@@ -153,6 +169,41 @@ fn by_keys<K: Copy>(
     })
 }
 
+/// Puts them in the order of their short binaries.
+fn by_texts(heap: &mut Heap, all: &mut [Value], text: impl Fn(Value) -> Value) -> Option<()> {
+    let key = |value: Value| Text::of(text(value));
+    let order = |a: &Element<Text>, b: &Element<Text>| a.key.cmp(&b.key);
+    by_keys(heap, all, key, |elements, work| {
+        sort_in_runs(elements, work, |run| run.sort_by(order), order).ok()
+    })
+}
+
+/// The bytes of a binary of so few that comparing them costs nothing.
+#[inline]
+fn short_text<'h>(value: Value) -> Option<&'h [u8]> {
+    as_binary(value).filter(|bytes| bytes.len() < COPIED)
+}
+
+impl Text {
+    fn of(whole: Value) -> Text {
+        let mut beginning = [0; size_of::<u64>()];
+        for (to, from) in beginning.iter_mut().zip(short_text(whole).unwrap_or(&[])) {
+            *to = *from;
+        }
+        Text {
+            beginning: u64::from_be_bytes(beginning),
+            whole,
+        }
+    }
+
+    #[inline(always)]
+    fn cmp(&self, other: &Text) -> Ordering {
+        let bytes = |text: &Text| short_text(text.whole).unwrap_or(&[]);
+        let first = self.beginning.cmp(&other.beginning);
+        first.then_with(|| bytes(self).cmp(bytes(other)))
+    }
+}
+
 /// Elements with the beginnings of tuples of one size, which mostly decide, or with what decides nothing.
 #[inline(always)]
 fn beginnings_first(a: &Element<Beginning>, b: &Element<Beginning>, work: &mut Work) -> Ordering {
@@ -223,6 +274,30 @@ mod tests {
             let given = from_slice(&mut built.heap, &pairs);
             let answer = keysort(&mut built.heap, Value::fixnum(2), given);
             prop_assert!(elements(answer) == (expected, Value::EMPTY_LIST));
+        }
+
+        /// Some of them are as long as a comparison that costs something.
+        #[test]
+        fn binaries(texts in proptest::collection::vec(proptest::collection::vec(0u8..2, 0..COPIED + 4), 0..40), short: bool) {
+            let mut heap = heap();
+            let most = if short { COPIED - 1 } else { usize::MAX };
+            let texts: Vec<&[u8]> = texts.iter().map(|text| &text[..text.len().min(most)]).collect();
+            let all: Vec<Value> = texts.iter().map(|text| heap.bytes(text)).collect();
+            let given = from_slice(&mut heap, &all);
+            let bytes = |value: &Value| as_binary(*value).unwrap().to_vec();
+            let sorted: Vec<Vec<u8>> = elements(sort(&mut heap, given)).0.iter().map(bytes).collect();
+            let mut expected = texts.clone();
+            expected.sort();
+            prop_assert_eq!(&sorted, &expected);
+            let pairs: Vec<Value> = (all.iter().enumerate())
+                .map(|(i, text)| heap.tuple(2, |at| if at == 0 { Value::fixnum(i as i64) } else { *text }))
+                .collect();
+            let given = from_slice(&mut heap, &pairs);
+            let sorted = elements(keysort(&mut heap, Value::fixnum(2), given)).0;
+            let places: Vec<i64> = sorted.iter().map(|pair| pair.as_tuple().unwrap()[0].as_fixnum().unwrap()).collect();
+            let mut expected: Vec<usize> = (0..texts.len()).collect();
+            expected.sort_by_key(|i| texts[*i]);
+            prop_assert!(places.iter().map(|i| *i as usize).eq(expected));
         }
 
         #[test]
