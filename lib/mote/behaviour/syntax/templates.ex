@@ -128,7 +128,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
     if is_map_key(templates, {name, arity}) do
       {given, values} = apart(args, functions(templates, name, arity))
-      key = {name, arity, Enum.map(given, fn {fun, _, nil} -> Map.fetch!(funs, fun) end)}
+      key = {name, arity, Enum.map(given, &function(&1, funs))}
       new = not is_map_key(seen, key)
       seen = if new, do: Map.put(seen, key, Syntax.fresh(name)), else: seen
       {{:"mote local", meta, [seen[key] | values]}, {seen, if(new, do: [key | found], else: found)}}
@@ -138,4 +138,8 @@ defmodule Mote.Behaviour.Syntax.Templates do
   end
 
   defp instance(node, _, _, acc), do: {node, acc}
+
+  defp function({name, _, nil}, funs), do: Map.fetch!(funs, name)
+  # One of the template's own, which knows no variables around it. What it calls is in its place already.
+  defp function(literal, _funs), do: literal
 end

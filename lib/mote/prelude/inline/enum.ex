@@ -306,22 +306,47 @@ defmodule Mote.Prelude.Inline.Enum do
 
   # -- order ---------------------------------------------------------------------------------------------------
 
-  deftemplate sort(source, fun), do: sorted(for(x <- Enum.to_list(source), do: [x]), [], fun)
+  deftemplate sort(source, fun), do: ascending(runs(Enum.to_list(source), [], fun), [], fun)
 
-  # Runs are merged with their neighbours until one is left: n log n, and what is equal keeps its order.
-  deftemplate sorted([], [], fun), do: []
-  deftemplate sorted([run], [], fun), do: run
-  deftemplate sorted([a, b | rest], done, fun), do: sorted(rest, [merge(a, b, [], fun) | done], fun)
-  deftemplate sorted([a], done, fun), do: sorted(Enum.reverse([a | done]), [], fun)
-  deftemplate sorted([], done, fun), do: sorted(Enum.reverse(done), [], fun)
+  # What is equal keeps its order, here as in each merge.
+  deftemplate runs([a, b | rest], runs, fun),
+    do: runs(rest, [if(fun.(a, b), do: [a, b], else: [b, a]) | runs], fun)
 
-  deftemplate merge([], ys, merged, fun), do: Enum.reverse(merged) ++ ys
-  deftemplate merge(xs, [], merged, fun), do: Enum.reverse(merged) ++ xs
+  deftemplate runs([a], runs, fun), do: Enum.reverse([[a] | runs])
+  deftemplate runs([], runs, fun), do: Enum.reverse(runs)
+
+  # Runs are merged with their neighbours until one is left: n log n. A merge turns them around, since it puts each element before
+  # those that it has taken: so they are ascending and descending by turns.
+  deftemplate ascending([], [], fun), do: []
+  deftemplate ascending([run], [], fun), do: run
+  deftemplate ascending([a, b | rest], done, fun), do: ascending(rest, [merge(a, b, [], fun) | done], fun)
+  deftemplate ascending([a], done, fun), do: descending(Enum.reverse([Enum.reverse(a) | done]), [], fun)
+  deftemplate ascending([], done, fun), do: descending(Enum.reverse(done), [], fun)
+
+  deftemplate merge([], ys, merged, fun), do: :lists.reverse(ys, merged)
+  deftemplate merge(xs, [], merged, fun), do: :lists.reverse(xs, merged)
 
   deftemplate merge([x | xs_rest] = xs, [y | ys_rest] = ys, merged, fun) do
     if fun.(x, y),
       do: merge(xs_rest, ys, [x | merged], fun),
       else: merge(xs, ys_rest, [y | merged], fun)
+  end
+
+  deftemplate descending([run], [], fun), do: Enum.reverse(run)
+
+  deftemplate descending([a, b | rest], done, fun),
+    do: descending(rest, [merge_back(a, b, [], fun) | done], fun)
+
+  deftemplate descending([a], done, fun), do: ascending(Enum.reverse([Enum.reverse(a) | done]), [], fun)
+  deftemplate descending([], done, fun), do: ascending(Enum.reverse(done), [], fun)
+
+  deftemplate merge_back([], ys, merged, fun), do: :lists.reverse(ys, merged)
+  deftemplate merge_back(xs, [], merged, fun), do: :lists.reverse(xs, merged)
+
+  deftemplate merge_back([x | xs_rest] = xs, [y | ys_rest] = ys, merged, fun) do
+    if fun.(x, y),
+      do: merge_back(xs, ys_rest, [y | merged], fun),
+      else: merge_back(xs_rest, ys, [x | merged], fun)
   end
 
   deftemplate sort_by(source, fun_key),
@@ -332,29 +357,14 @@ defmodule Mote.Prelude.Inline.Enum do
     Enum.reverse(Source.values(:lists.keysort(1, Enum.reverse(pairs)), []))
   end
 
-  deftemplate with_keys([], runs, fun_key), do: Enum.reverse(runs)
-  deftemplate with_keys([x | rest], runs, fun_key), do: with_keys(rest, [[{fun_key.(x), x}] | runs], fun_key)
-
   deftemplate sort_by(source, fun_key, fun) do
-    Source.values(sorted_by(with_keys(Enum.to_list(source), [], fun_key), [], fun), [])
+    pairs = for(x <- Enum.to_list(source), do: {fun_key.(x), x})
+    Source.values(sort(pairs, fn {k, _}, {l, _} -> fun.(k, l) end), [])
   end
 
   # Of List.
-  deftemplate keysort(list, place, fun) when is_list(list) and is_integer(place) and place >= 0,
-    do: Source.values(sorted_by(for(x <- list, do: [{elem(x, place), x}]), [], fun), [])
-
-  deftemplate sorted_by([], [], fun), do: []
-  deftemplate sorted_by([run], [], fun), do: run
-  deftemplate sorted_by([a, b | rest], done, fun), do: sorted_by(rest, [merge_by(a, b, [], fun) | done], fun)
-  deftemplate sorted_by([a], done, fun), do: sorted_by(Enum.reverse([a | done]), [], fun)
-  deftemplate sorted_by([], done, fun), do: sorted_by(Enum.reverse(done), [], fun)
-
-  deftemplate merge_by([], ys, merged, fun), do: Enum.reverse(merged) ++ ys
-  deftemplate merge_by(xs, [], merged, fun), do: Enum.reverse(merged) ++ xs
-
-  deftemplate merge_by([{k, _} = x | xs_rest] = xs, [{l, _} = y | ys_rest] = ys, merged, fun) do
-    if fun.(k, l),
-      do: merge_by(xs_rest, ys, [x | merged], fun),
-      else: merge_by(xs, ys_rest, [y | merged], fun)
+  deftemplate keysort(list, place, fun) when is_list(list) and is_integer(place) and place >= 0 do
+    pairs = for(x <- list, do: {elem(x, place), x})
+    Source.values(sort(pairs, fn {k, _}, {l, _} -> fun.(k, l) end), [])
   end
 end
