@@ -43,7 +43,8 @@ defmodule Mote.Ask do
   watched nor collecting. The request and the answer must be small: some hundred values, and turns that take
   no more than some hundred calls and loop steps.
 
-  Anything that takes longer is done by the thread, as are questions of `Mote.async/3`. For `receive` only the
+  `Mote.ask_all/3` does so for each of its questions. Anything that takes longer is done by the thread, as are questions of
+  `Mote.async/3`. For `receive` only the
   timing differs. But a call that is answered at once receives nothing. So `Process.info(self(), :messages)`
   after it may not show yet what actors have sent to the process before: a `receive` finds it, in its order.
 
@@ -174,8 +175,18 @@ defmodule Mote.Ask do
 
   defp ask_near(addresses, request, timeout, sponsor) do
     context = &[address: &1, sponsor: &1.sponsor || sponsor]
-    ask = &send(&1, &1.sponsor || sponsor, request, &2)
+    ask = &put(&1, &1.sponsor || sponsor, request, &2)
     Questions.put_all(addresses, timeout, context, ask)
+  end
+
+  # As `ask/3` does. What that leaves open is waited for when all have been put.
+  defp put(%Address{machine: machine, key: key} = address, sponsor, request, tag) do
+    not_own!(address)
+
+    case Native.ask(machine, key, sponsor, request) do
+      word when word in [:big, :long] -> send(address, sponsor, request, tag)
+      open -> begin(open, machine, tag)
+    end
   end
 
   # -- questions on their way ----------------------------------------------------------------------------------

@@ -65,6 +65,26 @@ defmodule Mote.CreateManyTest do
     assert Mote.info(machine).gc.live_actors < 5_000
   end
 
+  # Another process creates them.
+  test "of a great many the caller gets all, or what went wrong", %{machine: machine} do
+    many = 20_000
+    actors = Mote.create_many(machine, for(n <- 1..many, do: Actors.keeper(n)))
+    assert values(actors) == Enum.to_list(1..many)
+    assert machine |> Mote.create_many(Actors.keeper(:a), many) |> Enum.uniq() |> length() == many
+    assert Process.info(self(), :message_queue_len) == {:message_queue_len, 0}
+
+    wrong = List.duplicate(Actors.keeper(1), many) ++ [:a]
+    assert_raise ArgumentError, ~r/one of them is: :a/, fn -> Mote.create_many(machine, wrong) end
+
+    assert_raise Error, ~r/nowhere/, fn ->
+      Mote.create_many(machine, Actors.keeper(1), many, sponsor: :nowhere)
+    end
+
+    :ok = Mote.stop(machine)
+    error = assert_raise Error, fn -> Mote.create_many(machine, Actors.keeper(1), many) end
+    assert error.reason == :machine_down
+  end
+
   test "creates none when one cannot be created" do
     machine = start_supervised!({Mote, memory: 16 * 1024 * 1024}, id: :small)
     behaviours = for n <- 1..100, do: Actors.keeper(List.duplicate(n, 100_000))

@@ -9,6 +9,11 @@ defmodule Mote.Machine.Creator do
   # As many as one call of the NIF creates.
   @batch 500
 
+  # So many are created by a process of their own. Words of its heap for each of them, and of binaries that count for it.
+  @many 20_000
+  @words 40
+  @binary_words 20
+
   # What every address begins as. One that is an update of a map shares its keys with it, and takes a fifth less memory.
   @address %Address{machine: nil, key: nil}
 
@@ -77,12 +82,38 @@ defmodule Mote.Machine.Creator do
   In one call of the NIF as many as are good for a scheduler, of behaviours that differ in their captures only.
   """
   @spec create_many(reference, [Behaviour.t()], atom) :: {:ok, [Address.t()]} | {:error, Error.t()}
-  def create_many(native, behaviours, sponsor), do: many(behaviours, {native, sponsor}, [])
+  def create_many(native, behaviours, sponsor) do
+    # What is no list is found on the way.
+    count = if is_list(behaviours) and not List.improper?(behaviours), do: length(behaviours), else: 0
+    with_room(count, fn -> many(behaviours, {native, sponsor}, []) end)
+  end
 
   @doc "Creates a number of actors of one behaviour."
   @spec create_copies(reference, Behaviour.t(), non_neg_integer, atom) ::
           {:ok, [Address.t()]} | {:error, Error.t()}
-  def create_copies(native, behaviour, count, sponsor), do: copies(behaviour, count, {native, sponsor}, [])
+  def create_copies(native, behaviour, count, sponsor),
+    do: with_room(count, fn -> copies(behaviour, count, {native, sponsor}, []) end)
+
+  # Many addresses come from a process whose heap has room for all of them from the beginning. In the caller's, which grows with
+  # them, they are collected again and again, and so are their binaries, each of which is on a list of the process.
+  defp with_room(count, create) when count < @many, do: create.()
+
+  defp with_room(count, create) do
+    room = [min_heap_size: @words * count, min_bin_vheap_size: @binary_words * count]
+    {_pid, monitor} = :erlang.spawn_opt(fn -> exit({:created, outcome(create)}) end, [:monitor | room])
+
+    receive do
+      {:DOWN, ^monitor, :process, _, {:created, {:returned, created}}} -> created
+      {:DOWN, ^monitor, :process, _, {:created, {:raised, error, stack}}} -> reraise error, stack
+      {:DOWN, ^monitor, :process, _, reason} -> exit(reason)
+    end
+  end
+
+  defp outcome(create) do
+    {:returned, create.()}
+  rescue
+    error -> {:raised, error, __STACKTRACE__}
+  end
 
   defp copies(_behaviour, 0, _where, made), do: {:ok, together(made)}
 

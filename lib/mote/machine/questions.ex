@@ -16,7 +16,7 @@ defmodule Mote.Machine.Questions do
           [Address.t()],
           timeout,
           (Address.t() -> keyword),
-          (Address.t(), Question.tag() -> reference | atom)
+          (Address.t(), Question.tag() -> reference | Question.ended() | atom)
         ) ::
           [{:ok, term} | {:error, Error.t()}]
   def put_all(addresses, timeout, context, ask) do
@@ -38,6 +38,8 @@ defmodule Mote.Machine.Questions do
     opened =
       case ask.(address, tag) do
         asker when is_reference(asker) -> {tag, asker, address}
+        {:ok, _answer} = answered -> answered
+        {:mote_failed, reason} -> {:error, Error.from(reason, context.(address))}
         word -> {:error, Error.from(word, context.(address))}
       end
 
