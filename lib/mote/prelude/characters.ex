@@ -152,9 +152,19 @@ defmodule Mote.Prelude.Characters do
   end
 
   # What is between breaks: `from` is where the last one has ended.
+  defpure words(text, from, at, done) when at == byte_size(text), do: Enum.reverse(word(text, from, at, done))
+
+  # What is of ASCII is looked at where it is: taking the rest of the text off would cost a binary.
   defpure words(text, from, at, done) do
+    case :binary.at(text, at) do
+      c when c < 128 and breaks(c) -> after_word(text, from, at, 1, done)
+      c when c < 128 -> words(text, from, at + 1, done)
+      _ -> beyond_ascii(text, from, at, done)
+    end
+  end
+
+  defpure beyond_ascii(text, from, at, done) do
     case binary_part(text, at, byte_size(text) - at) do
-      "" -> Enum.reverse(word(text, from, at, done))
       <<c::utf8, _::binary>> when breaks(c) -> after_word(text, from, at, byte_size(<<c::utf8>>), done)
       _ -> words(text, from, at + 1, done)
     end
