@@ -87,7 +87,8 @@ defmodule Mote.MachineTest do
 
     assert log =~ "[warning] machine Mote.MachineTest.Told (#{inspect(machine)}) got an unexpected message"
     assert log =~ "actors are sent to by their address: {:add, 1}"
-    assert capture_log(fn -> Mote.MachineTest.ends(machine) end) == ""
+    # Other tests log meanwhile.
+    refute capture_log(fn -> Mote.MachineTest.ends(machine) end) =~ inspect(machine)
     assert Mote.sponsors(machine) == [:main]
   end
 
