@@ -308,6 +308,8 @@ defmodule Mote.Directory do
   Returns a stream of all `{key, address}`, in no particular order.
 
   The shards are asked one by one, as the stream comes to them. Each returns its entries of that moment.
+
+  The stream takes NN ns a key, and NN with all addresses kept in a list: keep none that is not needed.
   """
   @spec stream(directory, Ask.options()) :: Enumerable.t()
   def stream(directory, opts \\ 5_000), do: directory |> shards(:all, opts) |> Stream.flat_map(& &1)
