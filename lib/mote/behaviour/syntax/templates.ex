@@ -33,7 +33,8 @@ defmodule Mote.Behaviour.Syntax.Templates do
     templates = module.__templates__()
     positions = functions(templates, name, length(args))
     {funs, values} = apart(args, positions)
-    {_module, known} = called = Prelude.called(module, name)
+    called = Prelude.called(module, name)
+    known = if called, do: elem(called, 1), else: name
     {others, sorter} = Enum.split(funs, if({name, length(args)} in @sorting, do: -1, else: length(funs)))
     Enum.each(others, &literal!(&1, known, "", env))
     Enum.each(sorter, &literal!(&1, known, ", or the literal :asc or :desc", env))
