@@ -73,7 +73,8 @@ defmodule Mote do
     * `:name` - a name for it: an atom, `{:global, term}` or `{:via, module, term}`;
     * `:sponsors` - its sponsors by name, each with the options of `add_sponsor/3`; the first one takes what is sent
       without naming a sponsor, and stays to the end (default `[main: [threads: 1]]`);
-    * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000);
+    * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000). The guide
+      *Running machines* says what else counts as a step;
     * `:memory` - bytes that the machine may hold, or `:infinity` (the default). A turn that needs more is aborted with
       `:no_memory`, and messages from outside are refused; see the guide *Memory*;
     * `:gc` - how often it collects: `:min`, the least number of bytes that are allocated between two

@@ -308,6 +308,11 @@ defmodule Mote.Directory do
   Returns a stream of all `{key, address}`, in no particular order.
 
   The shards are asked one by one, as the stream comes to them. Each returns its entries of that moment.
+
+  The address of each actor leaves the machine. Of 100,000 keys that takes some 2,000 ns a key, and 3,500 and more if all are kept
+  in a list. So ask each actor as the stream comes to it, and keep the answer:
+
+      for {key, actor} <- Mote.Directory.stream(rooms), {:ok, n} <- [Mote.ask(actor, :members)], do: {key, n}
   """
   @spec stream(directory, Ask.options()) :: Enumerable.t()
   def stream(directory, opts \\ 5_000), do: directory |> shards(:all, opts) |> Stream.flat_map(& &1)

@@ -70,6 +70,7 @@ defmodule Mote.Error do
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
 
   alias Mote.{Machine, Native, Raised}
+  alias Mote.Raised.Limit
 
   defexception [:reason, :message, context: %{}]
 
@@ -205,7 +206,8 @@ defmodule Mote.Error do
 
   def from({:aborted, module, behaviour, reason}, context) do
     message =
-      "#{inspect(module)}.#{behaviour} aborted the turn that was given the question: #{Raised.format(reason)}#{limit(reason)}"
+      "#{inspect(module)}.#{behaviour} aborted the turn that was given the question: #{Raised.format(reason)}" <>
+        Limit.exceeded(reason, machine(context))
 
     new(
       :aborted,
@@ -215,7 +217,9 @@ defmodule Mote.Error do
   end
 
   def from({:aborted, reason}, context) do
-    message = "#{inspect(context[:future])} was aborted: #{Raised.format(reason)}#{limit(reason)}"
+    message =
+      "#{inspect(context[:future])} was aborted: #{Raised.format(reason)}#{Limit.exceeded(reason, nil)}"
+
     {module, name, _arity} = context[:future].about
     new(:aborted, message, context |> Map.new() |> Map.merge(%{behaviour: {module, name}, reason: reason}))
   end
@@ -255,7 +259,7 @@ defmodule Mote.Error do
     new(
       :broken_promise,
       "there will be no answer: everybody who had the customer has dropped it without answering. The last turn that was given " <>
-        "it and was aborted is one of #{inspect(module)}.#{behaviour}: #{Raised.format(reason)}#{limit(reason)}",
+        "it and was aborted is one of #{inspect(module)}.#{behaviour}: #{Raised.format(reason)}#{Limit.exceeded(reason, nil)}",
       context |> Map.new() |> Map.merge(%{behaviour: {module, behaviour}, reason: reason})
     )
   end
@@ -332,11 +336,13 @@ defmodule Mote.Error do
     )
   end
 
-  defp limit(:fuel), do: " (it needs more than :fuel in Mote.start_link/1 allows one turn)"
-  defp limit(:no_memory), do: " (it needs more than :memory in Mote.start_link/1 allows its machine)"
-  defp limit(:stack), do: " (its calls nest deeper than 100,000)"
-  defp limit(:timeout), do: " (it took longer than :timeout in the options of its beam sponsor allows a turn)"
-  defp limit(_), do: ""
+  # The process of the machine that was asked, as far as the context says.
+  defp machine(context) do
+    with %{address: %{machine: native}} <- Map.new(context),
+         pid when is_pid(pid) <- Native.machine_owner(native),
+         do: pid,
+         else: (_ -> nil)
+  end
 
   defp not_still(context) do
     new(

@@ -282,7 +282,7 @@ defmodule Mote.Machine do
         # From the entry in the table on it is sent to.
         {:ok, _pid} = Postman.start_link(native)
         about = Reporter.about(config.name, config.telemetry)
-        Table.put(self(), native, config.name, about, memory, clock)
+        Table.put(self(), native, config.name, about, memory, clock, fuel)
         for {sponsor, timeout} <- config.workers, do: Workers.start_link(native, sponsor, timeout, fuel)
         reporter = Reporter.start(about, native, config.title)
         wake(:report, Reporter.interval(reporter))

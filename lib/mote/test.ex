@@ -21,9 +21,10 @@ defmodule Mote.Test do
   `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A
   sponsor of one thread is first in, first out as always. In one of several threads any waiting event can be
   the next (of the thousand that have waited longest), unless it would overtake a message of the same sender
-  to the same actor. Any sponsor that has something to do can go on. All messages from outside count as those
-  of one sender. The seed decides everything that this leaves open: **with the same seed, the same program and
-  the same input, the same turns run in the same order.**
+  to the same actor. A message from outside or from another sponsor might be from any sender: on the way to the same
+  actor it overtakes none, and none overtakes it. Any sponsor that has something to do can go on. The seed decides
+  everything that this leaves open: **with the same seed, the same program and the same input, the same turns run in the same
+  order.**
 
   Input is what comes from outside: messages from processes, created actors, time.
 
@@ -62,6 +63,10 @@ defmodule Mote.Test do
   `property` needs. Then the machine runs until it is quiet, and `property` is called with what `graph`
   returned. It may ask actors; it fails when it returns `false` or `nil`, raises (as `assert` does), exits (as
   `Mote.await/2` does) or throws. `graph` must not ask or wait, since nothing runs yet.
+
+  So all that `graph` sends is in place before the first turn, and actors' messages do not overtake it. It is never tried that what
+  follows from its first message reaches an actor before its second message to that actor. Have such messages sent by an
+  actor: each run then chooses among the orders that a machine allows. The guide *Testing* shows this under *What it does not find*.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices. Among all that fail, the run with the fewest
   turns is taken. (A run that did not end in time is not repeated, since each repetition would take as long.)

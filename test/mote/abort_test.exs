@@ -155,7 +155,21 @@ defmodule Mote.AbortTest do
       assert %{address: ^known, behaviour: {Scene, :worker}, reason: {:abort, :tired}} = error.context
       assert_raise Error, error.message, fn -> Mote.ask!(known, :fail) end
       assert {:error, %Error{reason: :aborted, message: message}} = Mote.ask(careless, :fuel, :infinity)
-      assert message =~ ~r/Scene.careless aborted .*: :fuel \(it needs more than :fuel in Mote.start_link/
+
+      assert message =~
+               ~r/careless aborted .*: :fuel \(it needs more than the 10,000 steps that :fuel .* by send self\(\), rest\)$/
+    end
+
+    test "finds the limit in the log, too", %{machine: machine, careless: careless} do
+      log =
+        capture_log(fn ->
+          Mote.send(careless, {nil, :fuel})
+          assert Mote.Eventually.eventually(fn -> Mote.info(machine).counters.aborts_fuel == 1 end)
+          :sys.get_state(machine)
+        end)
+
+      assert log =~
+               ~r/careless aborted a turn .*: :fuel \(it needs more than the 10,000 steps .*\), message: {nil, :fuel}/
     end
 
     test "hears of it however it was asked", %{machine: machine, known: known} do

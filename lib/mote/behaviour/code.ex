@@ -18,11 +18,15 @@ defmodule Mote.Behaviour.Code do
   @spec hidden(atom) :: atom
   def hidden(name), do: :"mote #{name}"
 
-  @doc "A function as it was written, whichever of its Elixir functions this is."
+  @doc """
+  A function as it was written, whichever of its Elixir functions this is. The clauses of a `defdirectory` are a function that
+  has the key besides (directory.ex).
+  """
   @spec written({atom, arity}) :: {atom, arity}
   def written({name, arity} = function) do
-    case Atom.to_string(name) do
-      "mote " <> written -> {String.to_existing_atom(written), arity}
+    case name |> Atom.to_string() |> String.split(" ") do
+      ["mote" | [_ | _] = hidden] -> written({hidden |> Enum.join(" ") |> String.to_existing_atom(), arity})
+      [directory, "start"] -> {String.to_existing_atom(directory), arity - 1}
       _ -> function
     end
   end

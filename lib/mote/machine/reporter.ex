@@ -92,8 +92,8 @@ defmodule Mote.Machine.Reporter do
 
     Logger.warning(
       fn ->
-        "#{inspect(module)}.#{behaviour} aborted a turn of machine #{reporter.title}: #{Mote.Raised.format(reason)}, " <>
-          "message: #{printed}"
+        "#{inspect(module)}.#{behaviour} aborted a turn of machine #{reporter.title}: #{Mote.Raised.format(reason)}" <>
+          "#{Mote.Raised.Limit.exceeded(reason, reporter.about.machine)}, message: #{printed}"
       end,
       mote_module: module,
       mote_behaviour: behaviour,

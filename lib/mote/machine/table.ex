@@ -13,9 +13,9 @@ defmodule Mote.Machine.Table do
     :persistent_term.put(__MODULE__, :ets.whereis(table))
   end
 
-  @spec put(pid, reference, term, Reporter.about(), pos_integer, :system | :manual) :: true
-  def put(pid, machine, name, about, memory, clock),
-    do: :ets.insert(__MODULE__, {pid, machine, name, about, memory, clock})
+  @spec put(pid, reference, term, Reporter.about(), pos_integer, :system | :manual, pos_integer) :: true
+  def put(pid, machine, name, about, memory, clock, fuel),
+    do: :ets.insert(__MODULE__, {pid, machine, name, about, memory, clock, fuel})
 
   @doc "The name that the machine was given, if any."
   @spec name(pid) :: term
@@ -56,11 +56,19 @@ defmodule Mote.Machine.Table do
     ArgumentError -> :error
   end
 
+  @doc "The steps that one turn may take, if the machine is running."
+  @spec fuel(pid) :: {:ok, pos_integer} | :error
+  def fuel(pid) do
+    {:ok, :ets.lookup_element(__MODULE__, pid, 7)}
+  rescue
+    ArgumentError -> :error
+  end
+
   @doc "Removes the entry and returns what it was, if there is one."
   @spec take(pid) :: {:ok, reference, Reporter.about()} | :error
   def take(pid) do
     case :ets.take(__MODULE__, pid) do
-      [{_, machine, _, about, _, _}] -> {:ok, machine, about}
+      [{_, machine, _, about, _, _, _}] -> {:ok, machine, about}
       [] -> :error
     end
   rescue
@@ -69,5 +77,5 @@ defmodule Mote.Machine.Table do
   end
 
   @spec pids() :: [pid]
-  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_, :_, :_}, [], [:"$1"]}])
+  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_, :_, :_, :_}, [], [:"$1"]}])
 end

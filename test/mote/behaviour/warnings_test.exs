@@ -341,6 +341,20 @@ defmodule Mote.Behaviour.WarningsTest do
     assert output =~ "odd.ex:3: Mote.Compiled.Odd.f/1"
   end
 
+  test "a warning about a clause of a directory names the directory" do
+    output =
+      ExUnit.CaptureIO.capture_io(:stderr, fn ->
+        Code.compile_string(
+          "defmodule Mote.Compiled.Keys do\nuse Mote.Behaviour\ndefdirectory keys(n) do\nkey -> cell(n)\nend\n" <>
+            "defactor cell(n) do\n{c, :n} -> send c, n\nend\nend",
+          "keys.ex"
+        )
+      end)
+
+    assert output =~ "variable \"key\" is unused"
+    assert output =~ "keys.ex:4: Mote.Compiled.Keys.keys/1"
+  end
+
   describe "values that go nowhere" do
     test "the last one of a clause, with what to write instead" do
       assert warnings("""

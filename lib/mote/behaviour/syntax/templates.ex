@@ -4,8 +4,21 @@ defmodule Mote.Behaviour.Syntax.Templates do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Syntax.Loops
+  alias Mote.Behaviour.Syntax.{Elsewhere, Loops}
   alias Mote.Prelude
+
+  # Those whose last argument may be the literal :asc or :desc, and never gets here then (calls.ex).
+  @sorting [sort: 2, sort_by: 3, keysort: 3]
+
+  # What takes a key, in place of what takes a module that compares.
+  @keyed %{
+    sort: :sort_by,
+    sort_by: :sort_by,
+    max: :max_by,
+    max_by: :max_by,
+    min: :min_by,
+    min_by: :min_by
+  }
 
   @doc "A call of `name` of the templates in `module`."
   @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
@@ -20,37 +33,52 @@ defmodule Mote.Behaviour.Syntax.Templates do
     templates = module.__templates__()
     positions = functions(templates, name, length(args))
     {funs, values} = apart(args, positions)
-    Enum.each(funs, &literal!(&1, name, env))
+    called = Prelude.called(module, name)
+    known = if called, do: elem(called, 1), else: name
+    {others, sorter} = Enum.split(funs, if({name, length(args)} in @sorting, do: -1, else: length(funs)))
+    Enum.each(others, &literal!(&1, known, "", env))
+    Enum.each(sorter, &literal!(&1, known, ", or the literal :asc or :desc", env))
     key = {name, length(args), funs}
     seen = %{key => Syntax.fresh(name)}
-    fail = {:function_clause, Prelude.called(module, name), arity}
+    fail = {:function_clause, called, arity}
     {functions, seen} = group([key], templates, fail, seen, [], env)
     values = templates |> walked(name, length(args)) |> Enum.zip(values) |> Enum.map(&value(&1, env))
     {:letrec, env.line, functions, {:local, env.line, seen[key], values}}
   end
 
-  defp literal!({form, _, _}, _, _) when form in [:fn, :&], do: :ok
+  # `more` is what may stand there besides.
+  defp literal!({form, _, _}, _, _, _) when form in [:fn, :&], do: :ok
 
-  defp literal!({order, {:__aliases__, _, _} = module}, name, env) when order in [:asc, :desc],
-    do: literal!(module, name, env)
+  defp literal!({order, {:__aliases__, _, _} = module}, name, _, env) when order in [:asc, :desc],
+    do: no_module!(module, order, name, env)
 
-  defp literal!({:__aliases__, _, _} = module, name, env) do
+  defp literal!({:__aliases__, _, _} = module, name, _, env), do: no_module!(module, :asc, name, env)
+
+  defp literal!(other, name, more, env) do
     Error.raise_at(
       env,
       env.line,
-      "#{name} takes no module as a sorter here, as a machine cannot call #{Macro.to_string(module)}.compare/2: write the " <>
-        "order as a function, fn a, b -> … end"
-    )
-  end
-
-  defp literal!(other, name, env) do
-    Error.raise_at(
-      env,
-      env.line,
-      "#{name} wants a literal function here, fn … end or a & capture, got: #{Macro.to_string(other)}; functions are " <>
+      "#{name} wants a literal function here, fn … end or a & capture#{more}, got: #{Macro.to_string(other)}; functions are " <>
         "not values in a behaviour"
     )
   end
+
+  defp no_module!(module, order, name, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{name} takes no module as a sorter here, as a machine cannot call #{Macro.to_string(module)}.compare/2: write " <>
+        (keyed(Macro.expand(module, env), order, @keyed[name]) || "the order as a function, fn a, b -> … end")
+    )
+  end
+
+  # The least of all in the order of a module, as the greatest in the reverse of it, is left to a function.
+  defp keyed(module, order, by) when by == :sort_by or (by != nil and order == :asc) do
+    with fields when fields != nil <- Elsewhere.fields(module, "&1"),
+         do: "Enum.#{by}(…, &#{fields}#{if order == :desc, do: ", :desc"})#{Elsewhere.condition(module)}"
+  end
+
+  defp keyed(_module, _order, _by), do: nil
 
   defp value({true, ast}, env), do: Syntax.expr(ast, env)
   defp value({false, ast}, env), do: Loops.listed(ast, env)
