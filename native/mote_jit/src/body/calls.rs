@@ -80,6 +80,10 @@ impl Body<'_, '_> {
                 self.b.def_var(self.active.floats[d as usize], float);
                 self.active.here[d as usize].float = true;
             }
+            Kinds::BOOLEAN => {
+                let is = self.is_boolean(value);
+                self.expect(is, value, deeper);
+            }
             _ => self.leave_unless(value, Destination::Stopped),
         }
         if let Some(answered) = answered {

@@ -59,11 +59,12 @@ impl Body<'_, '_> {
 
     /// Whether control can go there as it is.
     pub(super) fn is_ready(&self, target: Destination) -> bool {
-        let stops = matches!(target, Destination::Stopped);
+        let pending = match target {
+            Destination::Stopped => self.has_budget(),
+            _ => self.positions.are_pending(),
+        };
         self.unrolling.group.is_some()
-            || self.missing(target).is_empty()
-                && (stops || !self.positions.are_pending())
-                && !self.goes_back(target)
+            || self.missing(target).is_empty() && !pending && !self.goes_back(target)
     }
 
     /// Whether a target is an earlier instruction, which finds registers as they were.
@@ -111,8 +112,9 @@ impl Body<'_, '_> {
         for r in self.missing(target) {
             self.word_of(r);
         }
-        if !matches!(target, Destination::Stopped) {
-            self.write_down();
+        match target {
+            Destination::Stopped => self.hand_over_budget(),
+            _ => self.write_down(),
         }
         let block = self.block_of(target);
         self.b.ins().jump(block, &[]);
@@ -177,6 +179,7 @@ impl Body<'_, '_> {
     pub(super) fn stop_here(&mut self) {
         self.positions.forget();
         self.b.switch_to_block(self.stopped);
+        self.take_over_budget();
         match self.role {
             Role::Behaviour { .. } => self.end(STOPPED),
             Role::Function { .. } => {

@@ -351,7 +351,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.active.state.transfer(instruction, subject);
                 continue;
             }
-            branched = self.compare_and_branch(i);
+            branched = self.compare_and_branch(i) || self.call_and_branch(i);
             if !branched {
                 self.instruction(instruction);
             }
@@ -400,6 +400,10 @@ impl<'a, 'b> Body<'a, 'b> {
             Instr::Jump { label } => self.go(self.to(*label)),
             Instr::Branch { condition, label } => {
                 let holds = self.is_true(*condition);
+                self.leave_unless(holds, self.to(*label));
+            }
+            Instr::Falsy { value, label } if self.kinds(*value).is(Kinds::BOOLEAN) => {
+                let holds = self.is_true(*value);
                 self.leave_unless(holds, self.to(*label));
             }
             Instr::Falsy { value, label } => {

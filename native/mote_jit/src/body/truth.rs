@@ -54,7 +54,7 @@ impl Body<'_, '_> {
         follows && compares
     }
 
-    fn always(&mut self, truth: bool) -> Value {
+    pub(super) fn always(&mut self, truth: bool) -> Value {
         self.b.ins().iconst(I8, i64::from(truth))
     }
 
@@ -320,11 +320,7 @@ impl Body<'_, '_> {
                 let atom = value::TAG_IMMEDIATE as i64;
                 return self.b.ins().icmp_imm_s(IntCC::Equal, low, atom);
             }
-            P::IsBoolean => {
-                let yes = self.is_word(word, Word::TRUE);
-                let no = self.is_word(word, Word::FALSE);
-                return self.b.ins().bor(yes, no);
-            }
+            P::IsBoolean => return self.is_boolean(word),
             P::IsList => {
                 let cons = self.has_tag(word, value::TAG_CONS);
                 let empty = self.is_word(word, Word::EMPTY_LIST);
@@ -365,6 +361,12 @@ impl Body<'_, '_> {
     pub(super) fn is_number(&mut self, word: Value) -> Value {
         let tag = self.b.ins().band_imm_s(word, 3);
         self.b.ins().icmp_imm_s(IntCC::NotEqual, tag, 0)
+    }
+
+    pub(super) fn is_boolean(&mut self, word: Value) -> Value {
+        let yes = self.is_word(word, Word::TRUE);
+        let no = self.is_word(word, Word::FALSE);
+        self.b.ins().bor(yes, no)
     }
 
     pub(super) fn has_tag(&mut self, word: Value, tag: u64) -> Value {
