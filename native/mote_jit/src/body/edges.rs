@@ -1,5 +1,6 @@
 //! Edges between blocks, and what registers hold at their ends; leaving, stopping, the end.
 use super::{trusted, Body, Destination, Mode, Role};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 use mote_vm::code::ir::{Label, Register};
@@ -34,7 +35,11 @@ impl Body<'_, '_> {
             return block;
         }
         let block = self.b.create_block();
-        if let Destination::Slow(_) = target {
+        let cold = match target {
+            Destination::Fast(label) => self.active.flow.aborts[label as usize],
+            _ => true,
+        };
+        if cold {
             self.b.set_cold_block(block);
         }
         blocks[label as usize] = Some(block);
@@ -134,7 +139,8 @@ impl Body<'_, '_> {
     pub(super) fn leave_unless(&mut self, condition: Value, target: Destination) {
         let next = self.next_block();
         let block = self.departure(target);
-        self.b.ins().brif(condition, next, &[], block, &[]);
+        let fails = self.b.ins().icmp_imm_s(IntCC::Equal, condition, 0);
+        self.b.ins().brif(fails, block, &[], next, &[]);
         self.depart(block, target);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
@@ -156,7 +162,7 @@ impl Body<'_, '_> {
             return self.block_of(target);
         }
         let block = self.b.create_block();
-        if !matches!(target, Destination::Fast(_)) {
+        if !matches!(target, Destination::Fast(label) if !self.active.flow.aborts[label as usize]) {
             self.b.set_cold_block(block);
         }
         block

@@ -113,8 +113,8 @@ impl<'a> Body<'a, '_> {
         let fits = self.mode == Mode::Fast
             && self.inlining.calls == Calls::InLine
             && level < levels
-            && flow.size <= LARGEST
-            && self.inlining.size + flow.size <= MOST
+            && flow.size() <= LARGEST
+            && self.inlining.size + flow.size() <= MOST
             && calls.len() <= calls_most
             && !goes_on;
         let given = (flow.inputs.iter().zip(args)).all(|(kinds, arg)| match *kinds {
@@ -212,7 +212,7 @@ impl<'a> Body<'a, '_> {
         expected: Kinds,
     ) {
         let given = self.given(args, flow);
-        self.inlining.size += flow.size;
+        self.inlining.size += flow.size();
         self.let_go_of_positions();
         let other = self.b.create_block();
         self.b.set_cold_block(other);

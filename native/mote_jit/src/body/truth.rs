@@ -17,6 +17,8 @@ const EXACT: i64 = 1 << 53;
 struct Parted {
     a: Value,
     b: Value,
+    /// Has the tag of a fixnum where both are fixnums.
+    tags: Value,
     zero: bool,
 }
 
@@ -142,17 +144,22 @@ impl Body<'_, '_> {
         };
         let zero = identical && (self.is_immediate(a) || self.is_immediate(b));
         let (a, b) = (self.word(a), self.word(b));
-        match identity {
-            true => Ok(self.b.ins().icmp(order(p), a, b)),
-            false => Err(Parted { a, b, zero }),
+        if identity {
+            return Ok(self.b.ins().icmp(order(p), a, b));
         }
+        let tags = match (of_a, of_b) {
+            (Kinds::FIXNUM, _) => b,
+            (_, Kinds::FIXNUM) => a,
+            _ => self.b.ins().band(a, b),
+        };
+        Err(Parted { a, b, tags, zero })
     }
 
     /// Compares words where these tell, and asks a helper otherwise; `ends` ends the blocks in which either is known.
     fn on_both_ways(
         &mut self,
         p: Primitive,
-        &Parted { a, b, zero }: &Parted,
+        &Parted { a, b, tags, zero }: &Parted,
         ends: impl Fn(&mut Self, Value),
     ) {
         let (quick, slow) = (self.next_block(), self.b.create_block());
@@ -166,8 +173,7 @@ impl Body<'_, '_> {
             let cell = self.b.ins().bor(a, b);
             self.b.ins().brif(cell, slow, &[], quick, &[]);
         } else {
-            let both = self.b.ins().band(a, b);
-            let both = self.is_fixnum(both);
+            let both = self.is_fixnum(tags);
             self.b.ins().brif(both, quick, &[], slow, &[]);
         }
 
@@ -370,9 +376,10 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn has_tag(&mut self, word: Value, tag: u64) -> Value {
-        let mask = value::TAG_MASK as i64;
-        let found = self.b.ins().band_imm_s(word, mask);
-        self.b.ins().icmp_imm_s(IntCC::Equal, found, tag as i64)
+        // Without the tag, no bit of it is left: the processor tests that without a copy of the word.
+        let without = self.b.ins().iadd_imm_s(word, -(tag as i64));
+        let left = self.b.ins().band_imm_s(without, value::TAG_MASK as i64);
+        self.b.ins().icmp_imm_s(IntCC::Equal, left, 0)
     }
 
     /// Goes to the label unless both are exactly equal.
