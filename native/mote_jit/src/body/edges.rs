@@ -139,11 +139,17 @@ impl Body<'_, '_> {
     pub(super) fn leave_unless(&mut self, condition: Value, target: Destination) {
         let next = self.next_block();
         let block = self.departure(target);
-        let fails = self.b.ins().icmp_imm_s(IntCC::Equal, condition, 0);
-        self.b.ins().brif(fails, block, &[], next, &[]);
+        self.go_on_if(condition, next, block);
         self.depart(block, target);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
+    }
+
+    /// Goes to `next` if the condition holds, and to `other` otherwise. Cranelift places first what a branch goes to where its
+    /// condition does not hold.
+    pub(super) fn go_on_if(&mut self, condition: Value, next: Block, other: Block) {
+        let fails = self.b.ins().icmp_imm_s(IntCC::Equal, condition, 0);
+        self.b.ins().brif(fails, other, &[], next, &[]);
     }
 
     /// The block in which the current one goes on; cold if that is cold.
@@ -156,21 +162,28 @@ impl Body<'_, '_> {
         next
     }
 
-    /// The target's block, or one of the way there if something must be converted on it.
+    /// The target's block, or one of the way there if something must be converted on it, or registers may have to be moved: Cranelift
+    /// would place its own block for that between the two that usually follow each other.
     pub(super) fn departure(&mut self, target: Destination) -> Block {
-        if self.is_ready(target) {
+        if self.is_direct(target) {
             return self.block_of(target);
         }
-        let block = self.b.create_block();
+        let block = self.next_block();
         if !matches!(target, Destination::Fast(label) if !self.active.flow.aborts[label as usize]) {
             self.b.set_cold_block(block);
         }
         block
     }
 
+    /// Whether a branch leads to the target itself.
+    fn is_direct(&self, target: Destination) -> bool {
+        let moves = matches!(target, Destination::Fast(_)) && self.unrolling.group.is_none();
+        self.is_ready(target) && !moves
+    }
+
     /// The way from a block of `departure` to the target.
     pub(super) fn depart(&mut self, block: Block, target: Destination) {
-        if self.is_ready(target) {
+        if self.is_direct(target) {
             return;
         }
         self.b.switch_to_block(block);

@@ -422,7 +422,11 @@ impl<'a, 'b> Body<'a, 'b> {
             }
             Instr::Done => self.end(entry::DONE),
             Instr::Ignore => self.end(entry::IGNORED),
-            Instr::Match { left, right, label } => self.matching(*left, *right, *label),
+            Instr::Match { left, right, label } => {
+                if !self.match_list(*left, *right, *label) {
+                    self.matching(*left, *right, *label);
+                }
+            }
             Instr::MatchTuple {
                 value,
                 count,

@@ -96,12 +96,12 @@ impl Body<'_, '_> {
         if let Some(d) = d {
             self.set_test(d, no);
         }
-        let target = self.to(label);
-        let (next, away) = (self.next_block(), self.departure(target));
+        let (target, next) = (self.to(label), self.next_block());
         self.on_both_ways(p, &parted, |body, holds| {
-            body.b.ins().brif(holds, next, &[], away, &[]);
+            let away = body.departure(target);
+            body.go_on_if(holds, next, away);
+            body.depart(away, target);
         });
-        self.depart(away, target);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
         if let Some(d) = d {
