@@ -76,6 +76,12 @@ impl Inlining<'_> {
     }
 }
 
+/// Whether a function is small enough to be inlined into itself.
+pub(super) fn is_small(subject: &Subject<'_>, flow: &Dataflow) -> bool {
+    let calls = |i: &&Instr| matches!(i, Instr::Call { .. });
+    flow.size() <= LARGEST && subject.code.iter().filter(calls).count() <= CALLS
+}
+
 /// What a parameter is given.
 pub(super) enum Given {
     Word(Value),

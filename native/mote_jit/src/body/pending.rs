@@ -1,0 +1,252 @@
+//! Pending rounds: a function calls itself, and has little to do once it has the answer, as `head + sum(tail)` or `[f(head) | map(tail)]`.
+//! Such a call is a round of a loop. What is still read behind the call is **kept** in the frame, and where a round returns, the
+//! last one that was kept goes on behind its call.
+//!
+//! Invariants:
+//! 1. A pending round spends fuel and depth as the call would, and gives the depth back where it returns.
+//! 2. At most [`MOST`] rounds are kept. With that many, the call is made.
+//! 3. A function returns to its caller only when no round is kept. Where it stops, they are forgotten.
+use super::inline;
+use super::{trusted, Body, Destination, Mode, Role};
+use crate::dataflow::Dataflow;
+use crate::kinds::Kinds;
+use crate::subject::Subject;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{Block, InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
+
+/// Rounds that one frame keeps.
+const MOST: i64 = 16;
+/// Registers of the largest round that is kept.
+const LARGEST: usize = 3;
+
+/// The call whose rounds are pending.
+pub(super) struct Pending {
+    call: Label,
+    answer: Register,
+    /// The registers that are read behind the call, but for the answer.
+    kept: Vec<Register>,
+    slot: StackSlot,
+    /// Where the next round is kept: bytes from the start of the slot.
+    top: Variable,
+    /// Where the fast body goes on behind the call.
+    resumed: Block,
+}
+
+impl Pending {
+    /// The call of a function that is compiled so, if there is one.
+    pub(super) fn of(
+        b: &mut FunctionBuilder<'_>,
+        subject: &Subject<'_>,
+        flow: &Dataflow,
+        role: Role,
+    ) -> Option<Pending> {
+        let Role::Function { unboxed: false, .. } = role else {
+            return None;
+        };
+        let ends_in_call = |i: &Instr| matches!(i, Instr::TailCall { .. });
+        if subject.code.iter().any(ends_in_call) {
+            return None;
+        }
+        let (call, answer) = last_call(subject)?;
+        let calls =
+            |i: &&Instr| matches!(i, Instr::Call { function, .. } if subject.is_self(*function));
+        // Where both of two calls can be inlined, as those of `fib`, that saves more.
+        if subject.code.iter().filter(calls).count() > 1 && inline::is_small(subject, flow) {
+            return None;
+        }
+        let kept = flow.live[call + 1].iter().filter(|r| *r != answer);
+        let kept: Vec<Register> = kept.collect();
+        if kept.len() > LARGEST {
+            return None;
+        }
+        let top = b.declare_var(I64);
+        let none = b.ins().iconst(I64, 0);
+        b.def_var(top, none);
+        let bytes = (MOST * bytes(&kept)) as u32;
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
+        Some(Pending {
+            call: call as Label,
+            answer,
+            kept,
+            slot: b.create_sized_stack_slot(data),
+            top,
+            resumed: b.create_block(),
+        })
+    }
+}
+
+/// What keeping these registers takes.
+fn bytes(kept: &[Register]) -> i64 {
+    8 * kept.len().max(1) as i64
+}
+
+/// The last call of itself, if there is nothing behind it but a little computation; and the register of its answer.
+fn last_call(subject: &Subject<'_>) -> Option<(usize, Register)> {
+    let itself = |i: &Instr| match i {
+        Instr::Call { dst, function, .. } if subject.is_self(*function) => Some(*dst),
+        _ => None,
+    };
+    let call = subject.code.iter().rposition(|i| itself(i).is_some())?;
+    let behind = &subject.code[call + 1..];
+    let computes = |i: &Instr| {
+        i.operation().is_some()
+            || matches!(
+                i,
+                Instr::Move { .. } | Instr::Cons { .. } | Instr::Tuple { .. }
+            )
+    };
+    let returns = behind.iter().position(|i| !computes(i))?;
+    let little = matches!(behind[returns], Instr::Return { .. }) && returns > 0;
+    little
+        .then(|| itself(&subject.code[call]))
+        .flatten()
+        .map(|answer| (call, answer))
+}
+
+impl Body<'_, '_> {
+    /// Whether code goes on behind that call from other places than the call itself.
+    pub(super) fn resumes_at(&self, label: Label) -> bool {
+        let here = self.active.inlined.is_none();
+        here && self
+            .pending
+            .as_ref()
+            .is_some_and(|pending| pending.call + 1 == label)
+    }
+
+    /// Whether the call at hand is a pending round, and what it would keep is there.
+    pub(super) fn pends(&self) -> bool {
+        let known = |r: &Register| !self.active.state.known(*r).unboxed;
+        self.mode == Mode::Fast
+            && self.resumes_at(self.active.at + 1)
+            && self
+                .pending
+                .iter()
+                .all(|pending| pending.kept.iter().all(known))
+    }
+
+    /// Begins a pending round, once it has been paid for, and goes on where there is no room to keep what it needs.
+    pub(super) fn begin_pending(&mut self, args: &[Operand]) {
+        let fits = self.active.flow.inputs.iter().zip(args);
+        let fits = fits
+            .clone()
+            .all(|(input, arg)| *input != Kinds::FLOAT && self.kinds(*arg).is(*input));
+        let pending = self.pending.as_ref().expect("the call is pending");
+        let (top, slot, kept) = (pending.top, pending.slot, pending.kept.clone());
+        let size = bytes(&kept);
+        let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
+        let kept: Vec<Value> = kept.iter().map(|r| self.word_of(*r)).collect();
+        self.let_go_of_positions();
+        let (keeps, calls) = (self.next_block(), self.b.create_block());
+        self.b.set_cold_block(calls);
+        let before = self.b.use_var(top);
+        let room = self
+            .b
+            .ins()
+            .icmp_imm_s(IntCC::SignedLessThan, before, MOST * size);
+        self.b.ins().brif(room, keeps, &[], calls, &[]);
+
+        self.b.switch_to_block(keeps);
+        self.b.seal_block(keeps);
+        let at = self.kept_at(slot, before);
+        self.fill(at, 0, &kept);
+        let after = self.b.ins().iadd_imm_s(before, size);
+        self.b.def_var(top, after);
+        for (i, word) in words.into_iter().enumerate() {
+            self.b.def_var(self.active.words[i], word);
+        }
+        let header = if fits {
+            self.active.fast_header
+        } else {
+            self.tested_header
+        };
+        self.b
+            .ins()
+            .jump(header.expect("pending rounds begin there"), &[]);
+
+        self.b.switch_to_block(calls);
+        self.b.seal_block(calls);
+    }
+
+    /// Goes on behind the call, which was made and has answered what it usually does.
+    pub(super) fn resume(&mut self) {
+        let pending = self.pending.as_ref().expect("the call is pending");
+        let (resumed, kept) = (pending.resumed, pending.kept.clone());
+        for r in kept {
+            let word = self.word_of(r);
+            self.set_word(r, word);
+        }
+        self.b.ins().jump(resumed, &[]);
+        self.positions.forget();
+        self.current.clear();
+        self.b.switch_to_block(resumed);
+    }
+
+    /// Has the slow body go on behind the call, where rounds return to that did not answer what they usually do.
+    pub(super) fn begin_resumed(&mut self) {
+        if let Some(behind) = self.pending.as_ref().map(|pending| pending.call + 1) {
+            self.block_of(Destination::Slow(behind));
+        }
+    }
+
+    /// Where a round returns: goes on behind its call if it is pending, and otherwise here.
+    pub(super) fn return_pending(&mut self, operand: Operand) {
+        if self.active.inlined.is_some() {
+            return;
+        }
+        let Some(pending) = &self.pending else { return };
+        let (top, slot, kept) = (pending.top, pending.slot, pending.kept.clone());
+        let (answer, resumed, behind) = (pending.answer, pending.resumed, pending.call + 1);
+        let expected = match self.active.subject.code[pending.call as usize] {
+            Instr::Call { function, .. } => self.active.subject.returns(function),
+            _ => unreachable!("a pending round is a call"),
+        };
+        let value = self.word(operand);
+        self.write_down();
+        let here = self.active.here.clone();
+        let before = self.b.use_var(top);
+        let (returns, done) = (self.next_block(), self.next_block());
+        self.b.ins().brif(before, returns, &[], done, &[]);
+
+        self.b.switch_to_block(returns);
+        self.b.seal_block(returns);
+        let left = self.b.ins().iadd_imm_s(before, -bytes(&kept));
+        self.b.def_var(top, left);
+        let budget = self.b.use_var(self.budget);
+        self.returned(budget);
+        let at = self.kept_at(slot, left);
+        for (i, r) in kept.into_iter().enumerate() {
+            let word = self.b.ins().load(I64, trusted(), at, 8 * i as i32);
+            self.set_word(r, word);
+        }
+        let usual = match expected {
+            Kinds::FIXNUM | Kinds::BOOLEAN if self.kinds(operand).is(expected) => None,
+            Kinds::FIXNUM => Some(self.is_fixnum(value)),
+            Kinds::BOOLEAN => Some(self.is_boolean(value)),
+            _ => None,
+        };
+        self.set_word(answer, value);
+        if let Some(usual) = usual {
+            let slow = self.b.create_block();
+            self.b.set_cold_block(slow);
+            self.b.ins().brif(usual, resumed, &[], slow, &[]);
+            self.b.switch_to_block(slow);
+            self.b.seal_block(slow);
+            let slow = self.block_of(Destination::Slow(behind));
+            self.b.ins().jump(slow, &[]);
+        } else {
+            self.b.ins().jump(resumed, &[]);
+        }
+        self.active.here = here;
+        self.b.switch_to_block(done);
+        self.b.seal_block(done);
+    }
+
+    /// Where the frame keeps a round.
+    fn kept_at(&mut self, slot: StackSlot, offset: Value) -> Value {
+        let start = self.b.ins().stack_addr(I64, slot, 0);
+        self.b.ins().iadd(start, offset)
+    }
+}
