@@ -33,6 +33,8 @@ pub(super) struct Pending {
     top: Variable,
     /// Where the fast body goes on behind the call.
     resumed: Block,
+    /// Whether it does: it may not get there, or hold there what is not kept.
+    resumes: bool,
 }
 
 impl Pending {
@@ -74,6 +76,7 @@ impl Pending {
             slot: b.create_sized_stack_slot(data),
             top,
             resumed: b.create_block(),
+            resumes: false,
         })
     }
 }
@@ -85,53 +88,40 @@ fn bytes(kept: &[Register]) -> i64 {
 
 /// The last call of itself, if there is nothing behind it but a little computation; and the register of its answer.
 fn last_call(subject: &Subject<'_>) -> Option<(usize, Register)> {
-    let itself = |i: &Instr| match i {
-        Instr::Call { dst, function, .. } if subject.is_self(*function) => Some(*dst),
+    let itself = |(at, i): (usize, &Instr)| match i {
+        Instr::Call { dst, function, .. } if subject.is_self(*function) => Some((at, *dst)),
         _ => None,
     };
-    let call = subject.code.iter().rposition(|i| itself(i).is_some())?;
-    let behind = &subject.code[call + 1..];
-    let computes = |i: &Instr| {
-        i.operation().is_some()
-            || matches!(
-                i,
-                Instr::Move { .. } | Instr::Cons { .. } | Instr::Tuple { .. }
-            )
-    };
-    let returns = behind.iter().position(|i| !computes(i))?;
-    let little = matches!(behind[returns], Instr::Return { .. }) && returns > 0;
-    little
-        .then(|| itself(&subject.code[call]))
-        .flatten()
-        .map(|answer| (call, answer))
+    let (call, answer) = subject.code.iter().enumerate().filter_map(itself).last()?;
+    let mut behind = subject.code[call + 1..].iter();
+    let end = behind.find(|i| {
+        let makes = matches!(
+            i,
+            Instr::Move { .. } | Instr::Cons { .. } | Instr::Tuple { .. }
+        );
+        !makes && i.operation().is_none()
+    });
+    matches!(end, Some(Instr::Return { .. })).then_some((call, answer))
 }
 
 impl Body<'_, '_> {
     /// Whether code goes on behind that call from other places than the call itself.
     pub(super) fn resumes_at(&self, label: Label) -> bool {
-        let here = self.active.inlined.is_none();
-        here && self
-            .pending
-            .as_ref()
-            .is_some_and(|pending| pending.call + 1 == label)
+        let call = self.pending.as_ref().map(|pending| pending.call);
+        self.active.inlined.is_none() && call.is_some_and(|call| call + 1 == label)
     }
 
     /// Whether the call at hand is a pending round, and what it would keep is there.
     pub(super) fn pends(&self) -> bool {
-        let known = |r: &Register| !self.active.state.known(*r).unboxed;
+        let mut kept = self.pending.iter().flat_map(|pending| &pending.kept);
         self.mode == Mode::Fast
             && self.resumes_at(self.active.at + 1)
-            && self
-                .pending
-                .iter()
-                .all(|pending| pending.kept.iter().all(known))
+            && kept.all(|r| !self.active.state.known(*r).unboxed)
     }
 
     /// Begins a pending round, once it has been paid for, and goes on where there is no room to keep what it needs.
     pub(super) fn begin_pending(&mut self, args: &[Operand]) {
-        let fits = self.active.flow.inputs.iter().zip(args);
-        let fits = fits
-            .clone()
+        let fits = (self.active.flow.inputs.iter().zip(args))
             .all(|(input, arg)| *input != Kinds::FLOAT && self.kinds(*arg).is(*input));
         let pending = self.pending.as_ref().expect("the call is pending");
         let (top, slot, kept) = (pending.top, pending.slot, pending.kept.clone());
@@ -142,10 +132,8 @@ impl Body<'_, '_> {
         let (keeps, calls) = (self.next_block(), self.b.create_block());
         self.b.set_cold_block(calls);
         let before = self.b.use_var(top);
-        let room = self
-            .b
-            .ins()
-            .icmp_imm_s(IntCC::SignedLessThan, before, MOST * size);
+        let less = IntCC::SignedLessThan;
+        let room = self.b.ins().icmp_imm_s(less, before, MOST * size);
         self.b.ins().brif(room, keeps, &[], calls, &[]);
 
         self.b.switch_to_block(keeps);
@@ -157,14 +145,12 @@ impl Body<'_, '_> {
         for (i, word) in words.into_iter().enumerate() {
             self.b.def_var(self.active.words[i], word);
         }
-        let header = if fits {
-            self.active.fast_header
-        } else {
-            self.tested_header
+        let header = match fits {
+            true => self.active.fast_header,
+            false => self.tested_header,
         };
-        self.b
-            .ins()
-            .jump(header.expect("pending rounds begin there"), &[]);
+        let header = header.expect("a function with a pending call begins with tests");
+        self.b.ins().jump(header, &[]);
 
         self.b.switch_to_block(calls);
         self.b.seal_block(calls);
@@ -172,7 +158,8 @@ impl Body<'_, '_> {
 
     /// Goes on behind the call, which was made and has answered what it usually does.
     pub(super) fn resume(&mut self) {
-        let pending = self.pending.as_ref().expect("the call is pending");
+        let pending = self.pending.as_mut().expect("the call is pending");
+        pending.resumes = true;
         let (resumed, kept) = (pending.resumed, pending.kept.clone());
         for r in kept {
             let word = self.word_of(r);
@@ -186,8 +173,12 @@ impl Body<'_, '_> {
 
     /// Has the slow body go on behind the call, where rounds return to that did not answer what they usually do.
     pub(super) fn begin_resumed(&mut self) {
-        if let Some(behind) = self.pending.as_ref().map(|pending| pending.call + 1) {
-            self.block_of(Destination::Slow(behind));
+        let Some(pending) = &self.pending else { return };
+        let (resumed, resumes) = (pending.resumed, pending.resumes);
+        let slow = self.block_of(Destination::Slow(pending.call + 1));
+        if !resumes {
+            self.b.switch_to_block(resumed);
+            self.b.ins().jump(slow, &[]);
         }
     }
 

@@ -46,6 +46,7 @@ mod operations_limits;
 mod operations_loops;
 mod operations_mixed;
 mod operations_nested;
+mod operations_pending;
 mod operations_ranges;
 mod operations_remainders;
 mod operations_unroll;
