@@ -48,9 +48,11 @@ fn unit(rest: Rest, rounds: &[i64], step: i64, ends: &[Constant]) -> Vec<u8> {
         Instr::Match {
             left: r(0),
             right: zero,
-            label: 2,
+            label: 3,
         },
-        ret(r(1)),
+        // Usually an integer.
+        op(7, P::Add, [r(1), zero]),
+        ret(r(7)),
         op(2, P::Sub, [r(0), one]),
         op(3, P::Mul, [r(0), step]),
         op(4, P::Add, [r(3), one]),
@@ -67,7 +69,7 @@ fn unit(rest: Rest, rounds: &[i64], step: i64, ends: &[Constant]) -> Vec<u8> {
                 dst: 7,
                 primitive: P::Add,
                 args: vec![r(3), r(7)],
-                label: 10,
+                label: 11,
             },
             ret(r(7)),
             Instr::Tuple {
