@@ -47,6 +47,7 @@ mod operations_loops;
 mod operations_mixed;
 mod operations_nested;
 mod operations_pending;
+mod operations_predicates;
 mod operations_ranges;
 mod operations_remainders;
 mod operations_unroll;
