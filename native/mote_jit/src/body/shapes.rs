@@ -43,7 +43,8 @@ impl Body<'_, '_> {
         label: Label,
     ) {
         let word = self.word(value);
-        if self.active.cons_at.take() != Some(self.active.at) {
+        let tested = self.mode == Mode::Fast && self.active.cons_at == Some(self.active.at);
+        if !tested {
             let cons = self.has_tag(word, value::TAG_CONS);
             self.leave_unless(cons, self.to(label));
         }

@@ -14,11 +14,18 @@ const PLENTY: u64 = 1 << 40;
 enum Asking {
     Branch,
     Falsy,
+    /// The same, of a call that is made, since it is not known what is passed.
+    FalsyMade,
     /// Nothing branches at once.
     Value,
 }
 
-const ASKING: [Asking; 3] = [Asking::Branch, Asking::Falsy, Asking::Value];
+const ASKING: [Asking; 4] = [
+    Asking::Branch,
+    Asking::Falsy,
+    Asking::FalsyMade,
+    Asking::Value,
+];
 
 /// A constant list that ends with that.
 fn list(b: &mut Build, elements: &[Constant], end: Constant) -> u32 {
@@ -30,8 +37,8 @@ fn list(b: &mut Build, elements: &[Constant], end: Constant) -> u32 {
     tail
 }
 
-/// A unit whose turn says of each list, by two functions, whether none of its elements is a number that goes on from `from` in ones,
-/// and what the second answered. Of what is no list, and of `from`, the first says whether it is not true.
+/// A unit whose turn says of each list, by two functions, whether none of its elements is what `from` has grown to, by one with each; the
+/// second says where the answer led, too. At what is no list, the answer is whether that is not true. A third takes the list apart.
 fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Constant) -> Vec<u8> {
     let mut b = Build::new();
     let [zero, one] = [0, 1].map(|n| k(b.constant(Constant::Integer(n))));
@@ -68,7 +75,7 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
     };
     let branches = match asking {
         Asking::Branch => Some(branch(r(2), 5)),
-        Asking::Falsy => Some(Instr::Falsy {
+        Asking::Falsy | Asking::FalsyMade => Some(Instr::Falsy {
             value: r(2),
             label: 5,
         }),
@@ -80,11 +87,33 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
         code.extend([branches, pair(one), ret(r(3))]);
     }
     code.extend([pair(zero), ret(r(3))]);
+    let cell = |value, label| Instr::MatchCons {
+        value,
+        head: 2,
+        tail: 3,
+        label,
+    };
+    // Of an empty list the other argument is taken apart.
+    let parts = vec![
+        Instr::Match {
+            left: r(0),
+            right: k(1),
+            label: 4,
+        },
+        cell(r(1), 3),
+        ret(r(2)),
+        ret(no),
+        cell(r(0), 6),
+        ret(r(2)),
+        ret(one),
+    ];
+    let part = b.uses(MODULE, "part", 2);
     let lists = lists(&mut b);
     let b = b.function("safe", 2, goes).function("asks", 2, code);
+    let b = b.function("part", 2, parts);
     let calls = lists.into_iter().flat_map(|list| {
         let args = [list, from];
-        [call(1, safe, args), call(1, asks, args)]
+        [safe, asks, part].map(|function| call(1, function, args))
     });
     let calls: Vec<Instr> = calls.collect();
     encode(&b.behaviour("all", 0, says_each(calls)).0)
@@ -144,7 +173,7 @@ fn answers_lead_where_they_are_asked_for() {
         for from in &froms {
             let what = format!("{asking:?} from {from:?}");
             let said = heard_alike(&unit(asking, several, from.clone()), PLENTY, &what);
-            assert_eq!((said.messages.len(), said.aborts.len()), (26, 0), "{what}");
+            assert_eq!((said.messages.len(), said.aborts.len()), (39, 0), "{what}");
             heard.extend(said.messages);
         }
     }
@@ -158,8 +187,8 @@ fn fuel_ends_in_each_round() {
             let elements: Vec<Constant> = (0..count).map(|_| Constant::Integer(0)).collect();
             vec![k(list(b, &elements, Constant::Nil))]
         };
-        // Twice, and the call around it.
-        let needed = 2 * (count as u64 + 1) + 1;
+        // Twice, the call around it, and the last one.
+        let needed = 2 * (count as u64 + 1) + 2;
         for asking in ASKING {
             let unit = unit(asking, numbers, Constant::Integer(1));
             for fuel in [1..9, 4_094..4_099, 8_190..8_196, needed - 2..needed + 2] {
