@@ -2,7 +2,7 @@
 use super::{trusted, Body, Destination, Mode, Role};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_codegen::ir::{Block, Inst, InstBuilder, Value};
 use mote_vm::code::ir::{Label, Register};
 use mote_vm::native::{entry::STOPPED, layout, Stop};
 use mote_vm::values::value::Value as Word;
@@ -35,14 +35,10 @@ impl Body<'_, '_> {
             return block;
         }
         let block = self.b.create_block();
-        let cold = match target {
-            Destination::Fast(label) => self.active.flow.aborts[label as usize],
-            _ => true,
-        };
-        if cold {
+        blocks[label as usize] = Some(block);
+        if self.is_cold(target) {
             self.b.set_cold_block(block);
         }
-        blocks[label as usize] = Some(block);
         block
     }
 
@@ -139,7 +135,10 @@ impl Body<'_, '_> {
     pub(super) fn leave_unless(&mut self, condition: Value, target: Destination) {
         let next = self.next_block();
         let block = self.departure(target);
-        self.go_on_if(condition, next, block);
+        match self.is_cold(target) {
+            true => self.b.ins().brif(condition, next, &[], block, &[]),
+            false => self.go_on_if(condition, next, block),
+        };
         self.depart(block, target);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
@@ -147,9 +146,17 @@ impl Body<'_, '_> {
 
     /// Goes to `next` if the condition holds, and to `other` otherwise. Cranelift places first what a branch goes to where its
     /// condition does not hold.
-    pub(super) fn go_on_if(&mut self, condition: Value, next: Block, other: Block) {
+    pub(super) fn go_on_if(&mut self, condition: Value, next: Block, other: Block) -> Inst {
         let fails = self.b.ins().icmp_imm_s(IntCC::Equal, condition, 0);
-        self.b.ins().brif(fails, other, &[], next, &[]);
+        self.b.ins().brif(fails, other, &[], next, &[])
+    }
+
+    /// Whether a target is seldom gone to.
+    fn is_cold(&self, target: Destination) -> bool {
+        match target {
+            Destination::Fast(label) => self.active.flow.aborts[label as usize],
+            _ => true,
+        }
     }
 
     /// The block in which the current one goes on; cold if that is cold.
@@ -169,7 +176,7 @@ impl Body<'_, '_> {
             return self.block_of(target);
         }
         let block = self.next_block();
-        if !matches!(target, Destination::Fast(label) if !self.active.flow.aborts[label as usize]) {
+        if self.is_cold(target) {
             self.b.set_cold_block(block);
         }
         block
