@@ -81,8 +81,12 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
         }),
         Asking::Value => None,
     };
-    // From here on it is known to be an integer, unless it is none.
-    let mut code = vec![op(1, P::Add, [r(1), zero]), call(2, safe, [r(0), r(1)])];
+    // From there on it is known to be an integer, unless it is none.
+    let known = match asking {
+        Asking::FalsyMade => Instr::Move { dst: 1, src: r(1) },
+        _ => op(1, P::Add, [r(1), zero]),
+    };
+    let mut code = vec![known, call(2, safe, [r(0), r(1)])];
     if let Some(branches) = branches {
         code.extend([branches, pair(one), ret(r(3))]);
     }
