@@ -1,11 +1,11 @@
-//! Pending rounds: a function calls itself, and has little to do once it has the answer, as `head + sum(tail)` or `[f(head) | map(tail)]`.
-//! Such a call is a round of a loop. What is still read behind the call is **kept** in the frame, and where a round returns, the
-//! last one that was kept goes on behind its call.
+//! Pending calls: a function calls itself, and has little to do once it has the answer, as in `first + sum(rest)` or
+//! `[double(first) | doubled(rest)]`. Such a call is not made. What is still read behind it is **kept** in the frame, and the
+//! function begins again. Where it would return, the last call that is pending goes on instead.
 //!
 //! Invariants:
-//! 1. A pending round spends fuel and depth as the call would, and gives the depth back where it returns.
-//! 2. At most [`MOST`] rounds are kept. With that many, the call is made.
-//! 3. A function returns to its caller only when no round is kept. Where it stops, they are forgotten.
+//! 1. A pending call spends fuel and depth as a call does, and gives the depth back where it is answered.
+//! 2. At most [`MOST`] calls are pending in a frame. With that many, the next one is made.
+//! 3. A function returns to its caller only when no call is pending in its frame. Where it stops, they are forgotten.
 use super::inline;
 use super::{trusted, Body, Destination, Mode, Role};
 use crate::dataflow::Dataflow;
@@ -17,19 +17,21 @@ use cranelift_codegen::ir::{Block, InstBuilder, StackSlot, StackSlotData, StackS
 use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::code::ir::{Instr, Label, Operand, Register};
 
-/// Rounds that one frame keeps.
+/// Calls that are pending in one frame.
 const MOST: i64 = 16;
-/// Registers of the largest round that is kept.
+/// Registers that are kept of a call.
 const LARGEST: usize = 3;
 
-/// The call whose rounds are pending.
+/// The call of a function that may be pending.
 pub(super) struct Pending {
     call: Label,
     answer: Register,
+    /// What kinds the answer usually is of.
+    expected: Kinds,
     /// The registers that are read behind the call, but for the answer.
     kept: Vec<Register>,
     slot: StackSlot,
-    /// Where the next round is kept: bytes from the start of the slot.
+    /// Where the next call is kept: bytes from the start of the slot.
     top: Variable,
     /// Where the fast body goes on behind the call.
     resumed: Block,
@@ -38,7 +40,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// The call of a function that is compiled so, if there is one.
+    /// The call that may be pending, if there is one.
     pub(super) fn of(
         b: &mut FunctionBuilder<'_>,
         subject: &Subject<'_>,
@@ -52,7 +54,7 @@ impl Pending {
         if subject.code.iter().any(ends_in_call) {
             return None;
         }
-        let (call, answer) = last_call(subject)?;
+        let (call, answer, import) = last_call(subject)?;
         let calls =
             |i: &&Instr| matches!(i, Instr::Call { function, .. } if subject.is_self(*function));
         // Where both of two calls can be inlined, as those of `fib`, that saves more.
@@ -72,6 +74,7 @@ impl Pending {
         Some(Pending {
             call: call as Label,
             answer,
+            expected: subject.returns(import),
             kept,
             slot: b.create_sized_stack_slot(data),
             top,
@@ -86,13 +89,16 @@ fn bytes(kept: &[Register]) -> i64 {
     8 * kept.len().max(1) as i64
 }
 
-/// The last call of itself, if there is nothing behind it but a little computation; and the register of its answer.
-fn last_call(subject: &Subject<'_>) -> Option<(usize, Register)> {
+/// The last call of itself, if there is nothing behind it but a little computation; the register of its answer, and the import.
+fn last_call(subject: &Subject<'_>) -> Option<(usize, Register, u32)> {
     let itself = |(at, i): (usize, &Instr)| match i {
-        Instr::Call { dst, function, .. } if subject.is_self(*function) => Some((at, *dst)),
+        Instr::Call { dst, function, .. } if subject.is_self(*function) => {
+            Some((at, *dst, *function))
+        }
         _ => None,
     };
-    let (call, answer) = subject.code.iter().enumerate().filter_map(itself).last()?;
+    let mut backwards = subject.code.iter().enumerate().rev();
+    let (call, answer, import) = backwards.find_map(itself)?;
     let mut behind = subject.code[call + 1..].iter();
     let end = behind.find(|i| {
         let makes = matches!(
@@ -101,7 +107,7 @@ fn last_call(subject: &Subject<'_>) -> Option<(usize, Register)> {
         );
         !makes && i.operation().is_none()
     });
-    matches!(end, Some(Instr::Return { .. })).then_some((call, answer))
+    matches!(end, Some(Instr::Return { .. })).then_some((call, answer, import))
 }
 
 impl Body<'_, '_> {
@@ -111,7 +117,7 @@ impl Body<'_, '_> {
         self.active.inlined.is_none() && call.is_some_and(|call| call + 1 == label)
     }
 
-    /// Whether the call at hand is a pending round, and what it would keep is there.
+    /// Whether the call at hand may be pending: it is that one, and what is kept are words.
     pub(super) fn pends(&self) -> bool {
         let mut kept = self.pending.iter().flat_map(|pending| &pending.kept);
         self.mode == Mode::Fast
@@ -119,7 +125,7 @@ impl Body<'_, '_> {
             && kept.all(|r| !self.active.state.known(*r).unboxed)
     }
 
-    /// Begins a pending round, once it has been paid for, and goes on where there is no room to keep what it needs.
+    /// Begins the function again for a call that has been paid for, and goes on where the call has to be made.
     pub(super) fn begin_pending(&mut self, args: &[Operand]) {
         let fits = (self.active.flow.inputs.iter().zip(args))
             .all(|(input, arg)| *input != Kinds::FLOAT && self.kinds(*arg).is(*input));
@@ -171,7 +177,7 @@ impl Body<'_, '_> {
         self.b.switch_to_block(resumed);
     }
 
-    /// Has the slow body go on behind the call, where rounds return to that did not answer what they usually do.
+    /// Has the slow body go on behind the call, too: with answers that are not the usual ones.
     pub(super) fn begin_resumed(&mut self) {
         let Some(pending) = &self.pending else { return };
         let (resumed, resumes) = (pending.resumed, pending.resumes);
@@ -182,7 +188,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Where a round returns: goes on behind its call if it is pending, and otherwise here.
+    /// Where the function returns: goes on behind the last call that is pending, and here if there is none.
     pub(super) fn return_pending(&mut self, operand: Operand) {
         if self.active.inlined.is_some() {
             return;
@@ -190,10 +196,7 @@ impl Body<'_, '_> {
         let Some(pending) = &self.pending else { return };
         let (top, slot, kept) = (pending.top, pending.slot, pending.kept.clone());
         let (answer, resumed, behind) = (pending.answer, pending.resumed, pending.call + 1);
-        let expected = match self.active.subject.code[pending.call as usize] {
-            Instr::Call { function, .. } => self.active.subject.returns(function),
-            _ => unreachable!("a pending round is a call"),
-        };
+        let expected = pending.expected;
         let value = self.word(operand);
         self.write_down();
         let here = self.active.here.clone();
@@ -235,7 +238,7 @@ impl Body<'_, '_> {
         self.b.seal_block(done);
     }
 
-    /// Where the frame keeps a round.
+    /// Where the frame keeps what a call needs.
     fn kept_at(&mut self, slot: StackSlot, offset: Value) -> Value {
         let start = self.b.ins().stack_addr(I64, slot, 0);
         self.b.ins().iadd(start, offset)
