@@ -55,7 +55,7 @@ impl Counted {
     /// If it is one; its round may have `calls` or not.
     pub(super) fn of(subject: &Subject<'_>, flow: &Dataflow, calls: bool) -> Option<Counted> {
         let code = subject.code;
-        if !flow.loops || flow.size > LONGEST || !flow.steps.contains(&true) {
+        if !flow.loops || flow.size() > LONGEST || !flow.steps.contains(&true) {
             return None;
         }
         let is_round =

@@ -35,13 +35,13 @@ pub(super) struct Dataflow {
     pub(super) answers: Kinds,
     /// What it calls, and what kinds it passes: as a loop, but for what that passes to itself.
     pub(super) calls: Vec<(u32, Vec<Kinds>)>,
-    /// Instructions, but for those on whose way there is nothing but an abort.
-    pub(super) size: usize,
+    /// For each instruction, whether nothing but an abort is on its way.
+    pub(super) aborts: Vec<bool>,
     registers: u16,
 }
 
-/// See [`Dataflow::size`].
-fn size(code: &[Instr]) -> usize {
+/// See [`Dataflow::aborts`].
+fn aborts(code: &[Instr]) -> Vec<bool> {
     let mut aborts = vec![false; code.len() + 1];
     for (at, instruction) in code.iter().enumerate().rev() {
         aborts[at] = match instruction {
@@ -50,10 +50,8 @@ fn size(code: &[Instr]) -> usize {
             _ => false,
         };
     }
-    aborts[..code.len()]
-        .iter()
-        .filter(|aborts| !**aborts)
-        .count()
+    aborts.truncate(code.len());
+    aborts
 }
 
 impl Dataflow {
@@ -69,7 +67,7 @@ impl Dataflow {
             counters: vec![false; subject.inputs as usize],
             answers: Kinds::NONE,
             calls: Vec::new(),
-            size: size(subject.code),
+            aborts: aborts(subject.code),
             registers: subject.registers,
         };
         let mut carried = flow.run(subject);
@@ -102,6 +100,11 @@ impl Dataflow {
             flow.counters.clone_from(&flow.steps);
         }
         flow
+    }
+
+    /// Instructions, but for those on whose way there is nothing but an abort.
+    pub(super) fn size(&self) -> usize {
+        self.aborts.iter().filter(|aborts| !**aborts).count()
     }
 
     /// What holds at the start of the fast body.

@@ -262,7 +262,7 @@ impl Knowledge {
 /// What is known of the answer of a call that usually answers with these kinds.
 fn returned(kinds: Kinds) -> Known {
     match kinds {
-        Kinds::FIXNUM => Known::word(Kinds::FIXNUM),
+        Kinds::FIXNUM | Kinds::BOOLEAN => Known::word(kinds),
         Kinds::FLOAT => Known::float(),
         _ => Known::word(Kinds::ANY),
     }

@@ -36,6 +36,8 @@ pub(super) struct Activation<'a> {
     pub(super) resume: Label,
     pub(super) fast: Vec<Option<Block>>,
     pub(super) slow: Vec<Option<Block>>,
+    /// The match with a cell of which that has been tested before.
+    pub(super) cons_at: Option<Label>,
     /// Where the fast body of a loop begins again.
     pub(super) fast_header: Option<Block>,
     /// What this is in line of.
@@ -63,6 +65,7 @@ impl<'a> Activation<'a> {
             resume: 0,
             fast: vec![None; code],
             slow: vec![None; code],
+            cons_at: None,
             fast_header: None,
             inlined,
         }

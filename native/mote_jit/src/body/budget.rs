@@ -9,7 +9,7 @@
 //!
 //! So a call takes one subtraction and one test, and a return one addition. Both are spent at the call, and which of them ran out
 //! is tested in the order in which the interpreter tests it: fuel first.
-use super::{trusted, Body};
+use super::{trusted, Body, Role};
 use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -33,6 +33,28 @@ impl Body<'_, '_> {
         let depth = (MAX_DEPTH as i64) << DEPTH_SHIFT;
         let budget = self.b.ins().bor_imm_s(fuel, depth);
         self.b.def_var(self.budget, budget);
+    }
+
+    /// Whether the code has a budget: a behaviour that calls nothing has none.
+    pub(super) fn has_budget(&self) -> bool {
+        self.spends || matches!(self.role, Role::Function { .. })
+    }
+
+    /// Writes down what is left of the budget, on the way to where the code stops. All such ways meet there, and if each handed it
+    /// over in a register, it would have to be the same one in all of the code.
+    pub(super) fn hand_over_budget(&mut self) {
+        if self.has_budget() {
+            let budget = self.b.use_var(self.budget);
+            self.b.ins().store(trusted(), budget, self.turn, operand(0));
+        }
+    }
+
+    /// Where the code stops: the budget that was handed over.
+    pub(super) fn take_over_budget(&mut self) {
+        if self.has_budget() {
+            let budget = self.b.ins().load(I64, trusted(), self.turn, operand(0));
+            self.b.def_var(self.budget, budget);
+        }
     }
 
     /// Writes the fuel that is left into the turn.
@@ -142,13 +164,9 @@ impl Body<'_, '_> {
 
     /// What is left of the budget when a price that was too much has been paid after all.
     fn paid(&mut self, left: Value, price: i64, borrowed: u32) -> Value {
-        // The budget as it was, calculated back by way of memory: if that were seen to be the same, both would stay in
-        // registers on the usual way, too.
-        let turn = self.turn;
-        let at = operand(0);
-        self.b.ins().store(trusted(), left, turn, at);
-        let at = self.b.ins().iadd_imm_s(turn, i64::from(at));
-        let left = self.b.ins().atomic_load(I64, trusted(), at);
+        // The budget as it was, calculated back: if that were seen to be the same, both would stay in registers on the
+        // usual way, too.
+        let left = self.by_memory(left);
         let budget = self.b.ins().iadd_imm_s(left, price);
         self.b.def_var(self.budget, budget);
         let budget = self.filled_up(budget);
@@ -158,6 +176,15 @@ impl Body<'_, '_> {
             self.abort_if(at_end, Word::atom(Atom::STACK));
         }
         self.b.ins().iadd_imm_s(budget, -price)
+    }
+
+    /// A value, by way of memory: the register allocator takes it for another one. So what it has to be kept in on a way that
+    /// is seldom taken does not decide where it is on the usual one.
+    pub(super) fn by_memory(&mut self, value: Value) -> Value {
+        let (turn, at) = (self.turn, operand(0));
+        self.b.ins().store(trusted(), value, turn, at);
+        let at = self.b.ins().iadd_imm_s(turn, i64::from(at));
+        self.b.ins().atomic_load(I64, trusted(), at)
     }
 
     /// The budget with more fuel if there was none left.

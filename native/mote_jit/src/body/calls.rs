@@ -27,12 +27,16 @@ impl Body<'_, '_> {
         };
         let boxing = callee.own().and_then(|own| self.active.subject.boxing(own));
         let unboxed = boxing.is_some() && expected == Kinds::FLOAT;
-        if let Some(looked) = self.inlined(callee, expected, args) {
+        let pends = self.pends();
+        if let Some(looked) = self.inlined(callee, expected, args).filter(|_| !pends) {
             self.spend_for_call();
             return self.inline(d, args, looked, expected);
         }
-        let early = self.early_answer(callee, expected, args);
+        let early = self.early_answer(callee, expected, args).filter(|_| !pends);
         self.spend_for_call();
+        if pends {
+            self.begin_pending(args);
+        }
         let words = self.arguments(args);
         self.let_go_of_positions();
         let answered = early.map(|early| {
@@ -80,6 +84,10 @@ impl Body<'_, '_> {
                 self.b.def_var(self.active.floats[d as usize], float);
                 self.active.here[d as usize].float = true;
             }
+            Kinds::BOOLEAN => {
+                let is = self.is_boolean(value);
+                self.expect(is, value, deeper);
+            }
             _ => self.leave_unless(value, Destination::Stopped),
         }
         if let Some(answered) = answered {
@@ -91,6 +99,9 @@ impl Body<'_, '_> {
             let budget = self.b.block_params(answered)[1];
             self.returned(budget);
             self.set_word(d, answer);
+        }
+        if pends {
+            self.resume();
         }
     }
 
@@ -227,6 +238,7 @@ impl Body<'_, '_> {
         if let Some(inlined) = self.active.inlined {
             return self.come_back(inlined, operand);
         }
+        self.return_pending(operand);
         let float = match operand {
             Operand::Register(r) if self.active.here[r as usize].float => {
                 Some(self.b.use_var(self.active.floats[r as usize]))

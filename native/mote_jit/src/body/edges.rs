@@ -1,7 +1,8 @@
 //! Edges between blocks, and what registers hold at their ends; leaving, stopping, the end.
 use super::{trusted, Body, Destination, Mode, Role};
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
-use cranelift_codegen::ir::{Block, InstBuilder, Value};
+use cranelift_codegen::ir::{Block, Inst, InstBuilder, Value};
 use mote_vm::code::ir::{Label, Register};
 use mote_vm::native::{entry::STOPPED, layout, Stop};
 use mote_vm::values::value::Value as Word;
@@ -34,10 +35,10 @@ impl Body<'_, '_> {
             return block;
         }
         let block = self.b.create_block();
-        if let Destination::Slow(_) = target {
+        blocks[label as usize] = Some(block);
+        if self.is_cold(target) {
             self.b.set_cold_block(block);
         }
-        blocks[label as usize] = Some(block);
         block
     }
 
@@ -59,11 +60,12 @@ impl Body<'_, '_> {
 
     /// Whether control can go there as it is.
     pub(super) fn is_ready(&self, target: Destination) -> bool {
-        let stops = matches!(target, Destination::Stopped);
+        let pending = match target {
+            Destination::Stopped => self.has_budget(),
+            _ => self.positions.are_pending(),
+        };
         self.unrolling.group.is_some()
-            || self.missing(target).is_empty()
-                && (stops || !self.positions.are_pending())
-                && !self.goes_back(target)
+            || self.missing(target).is_empty() && !pending && !self.goes_back(target)
     }
 
     /// Whether a target is an earlier instruction, which finds registers as they were.
@@ -111,8 +113,9 @@ impl Body<'_, '_> {
         for r in self.missing(target) {
             self.word_of(r);
         }
-        if !matches!(target, Destination::Stopped) {
-            self.write_down();
+        match target {
+            Destination::Stopped => self.hand_over_budget(),
+            _ => self.write_down(),
         }
         let block = self.block_of(target);
         self.b.ins().jump(block, &[]);
@@ -132,10 +135,28 @@ impl Body<'_, '_> {
     pub(super) fn leave_unless(&mut self, condition: Value, target: Destination) {
         let next = self.next_block();
         let block = self.departure(target);
-        self.b.ins().brif(condition, next, &[], block, &[]);
+        match self.is_cold(target) {
+            true => self.b.ins().brif(condition, next, &[], block, &[]),
+            false => self.go_on_if(condition, next, block),
+        };
         self.depart(block, target);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
+    }
+
+    /// Goes to `next` if the condition holds, and to `other` otherwise. Cranelift places first what a branch goes to where its
+    /// condition does not hold.
+    pub(super) fn go_on_if(&mut self, condition: Value, next: Block, other: Block) -> Inst {
+        let fails = self.b.ins().icmp_imm_s(IntCC::Equal, condition, 0);
+        self.b.ins().brif(fails, other, &[], next, &[])
+    }
+
+    /// Whether a target is seldom gone to.
+    fn is_cold(&self, target: Destination) -> bool {
+        match target {
+            Destination::Fast(label) => self.active.flow.aborts[label as usize],
+            _ => true,
+        }
     }
 
     /// The block in which the current one goes on; cold if that is cold.
@@ -148,21 +169,28 @@ impl Body<'_, '_> {
         next
     }
 
-    /// The target's block, or one of the way there if something must be converted on it.
+    /// The target's block, or one of the way there if something must be converted on it, or registers may have to be moved: Cranelift
+    /// would place its own block for that between the two that usually follow each other.
     pub(super) fn departure(&mut self, target: Destination) -> Block {
-        if self.is_ready(target) {
+        if self.is_direct(target) {
             return self.block_of(target);
         }
-        let block = self.b.create_block();
-        if !matches!(target, Destination::Fast(_)) {
+        let block = self.next_block();
+        if self.is_cold(target) {
             self.b.set_cold_block(block);
         }
         block
     }
 
+    /// Whether a branch leads to the target itself.
+    fn is_direct(&self, target: Destination) -> bool {
+        let moves = matches!(target, Destination::Fast(_)) && self.unrolling.group.is_none();
+        self.is_ready(target) && !moves
+    }
+
     /// The way from a block of `departure` to the target.
     pub(super) fn depart(&mut self, block: Block, target: Destination) {
-        if self.is_ready(target) {
+        if self.is_direct(target) {
             return;
         }
         self.b.switch_to_block(block);
@@ -177,6 +205,7 @@ impl Body<'_, '_> {
     pub(super) fn stop_here(&mut self) {
         self.positions.forget();
         self.b.switch_to_block(self.stopped);
+        self.take_over_budget();
         match self.role {
             Role::Behaviour { .. } => self.end(STOPPED),
             Role::Function { .. } => {

@@ -1,5 +1,5 @@
 //! Calls of helpers, for what is not inlined, and what they return.
-use super::{trusted, Body, Destination, Mode, Role};
+use super::{trusted, Body, Destination, Mode};
 use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -63,7 +63,7 @@ impl Body<'_, '_> {
     }
 
     pub(super) fn answered(&mut self, paid: bool, call: impl FnOnce(&mut Self) -> Value) -> Value {
-        let spends = paid && (self.spends || matches!(self.role, Role::Function { .. }));
+        let spends = paid && self.has_budget();
         if spends {
             self.write_fuel();
         }

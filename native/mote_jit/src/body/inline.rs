@@ -29,13 +29,23 @@ const SELF_LEVELS: usize = 1;
 /// Instructions that are inlined into one function.
 const MOST: usize = 64;
 
-/// Where an inlined function comes back to. Both take the answer, the usual one as a float if that is `expected`.
+/// Where an inlined function comes back to.
 #[derive(Clone, Copy)]
 pub(super) struct Inlined {
-    usual: Block,
+    usual: Usual,
+    /// Takes the answer.
     other: Block,
     expected: Kinds,
     level: usize,
+}
+
+/// Where the usual answer leads.
+#[derive(Clone, Copy)]
+enum Usual {
+    /// There, with the answer: a float if that is `expected`.
+    On(Block),
+    /// It is a truth value that the caller asks for at once: where the caller goes on if it is true, and if it is false.
+    Ways(Block, Block),
 }
 
 /// What becomes of calls of small functions.
@@ -64,6 +74,12 @@ impl Inlining<'_> {
             unfinished: Vec::new(),
         }
     }
+}
+
+/// Whether a function is small enough to be inlined into itself.
+pub(super) fn is_small(subject: &Subject<'_>, flow: &Dataflow) -> bool {
+    let calls = |i: &&Instr| matches!(i, Instr::Call { .. });
+    flow.size() <= LARGEST && subject.code.iter().filter(calls).count() <= CALLS
 }
 
 /// What a parameter is given.
@@ -103,8 +119,8 @@ impl<'a> Body<'a, '_> {
         let fits = self.mode == Mode::Fast
             && self.inlining.calls == Calls::InLine
             && level < levels
-            && flow.size <= LARGEST
-            && self.inlining.size + flow.size <= MOST
+            && flow.size() <= LARGEST
+            && self.inlining.size + flow.size() <= MOST
             && calls.len() <= calls_most
             && !goes_on;
         let given = (flow.inputs.iter().zip(args)).all(|(kinds, arg)| match *kinds {
@@ -112,8 +128,8 @@ impl<'a> Body<'a, '_> {
             Kinds::FLOAT => self.is_machine_float(*arg),
             kinds => self.kinds(*arg).is(kinds),
         });
-        let answers = [Kinds::FIXNUM, Kinds::FLOAT, Kinds::ANY].contains(&expected);
-        (fits && given && answers).then_some(looked)
+        let answers = [Kinds::FIXNUM, Kinds::FLOAT, Kinds::BOOLEAN, Kinds::ANY];
+        (fits && given && answers.contains(&expected)).then_some(looked)
     }
 
     /// Inlines a call, once it has been paid for.
@@ -121,16 +137,91 @@ impl<'a> Body<'a, '_> {
         &mut self,
         d: Register,
         args: &[Operand],
+        looked: &'a (Subject<'a>, Dataflow),
+        expected: Kinds,
+    ) {
+        let usual = self.next_block();
+        let answers = if expected == Kinds::FLOAT { F64 } else { I64 };
+        let answer = self.b.append_block_param(usual, answers);
+        self.inline_to(Usual::On(usual), d, args, looked, expected);
+        self.come_to(usual);
+        match expected {
+            Kinds::FLOAT => self.set_float(d, answer),
+            _ => self.set_word(d, answer),
+        }
+    }
+
+    /// Compiles a call together with the branch that follows it, if its answer is a truth value and it is inlined.
+    pub(super) fn call_and_branch(&mut self, i: usize) -> bool {
+        let code = self.active.subject.code;
+        let (
+            Instr::Call {
+                dst,
+                function,
+                args,
+            },
+            Some(next),
+        ) = (&code[i], code.get(i + 1))
+        else {
+            return false;
+        };
+        let (Instr::Branch {
+            condition: asked,
+            label,
+        }
+        | Instr::Falsy {
+            value: asked,
+            label,
+        }) = next
+        else {
+            return false;
+        };
+        let follows = self.mode == Mode::Fast
+            && *asked == Operand::Register(*dst)
+            && self.active.flow.labels[i + 1].is_none()
+            && self.active.subject.returns(*function) == Kinds::BOOLEAN;
+        let callee = self.unit.callee(*function);
+        let looked = follows.then(|| self.inlined(callee, Kinds::BOOLEAN, args));
+        let Some(looked) = looked.flatten() else {
+            return false;
+        };
+        self.spend_for_call();
+        let (yes, no) = (self.next_block(), self.next_block());
+        self.inline_to(Usual::Ways(yes, no), *dst, args, looked, Kinds::BOOLEAN);
+        for (block, holds) in [(no, false), (yes, true)] {
+            self.come_to(block);
+            let holds = self.always(holds);
+            self.set_test(*dst, holds);
+            if block == no {
+                self.go(self.to(*label));
+            }
+        }
+        true
+    }
+
+    /// Goes on where an inlined function comes back to.
+    fn come_to(&mut self, block: Block) {
+        self.positions.forget();
+        self.current.clear();
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
+        self.return_here();
+    }
+
+    /// Inlines a function that comes back to `usual` with the usual answer, and goes on in the slow body with any other.
+    fn inline_to(
+        &mut self,
+        usual: Usual,
+        d: Register,
+        args: &[Operand],
         (subject, flow): &'a (Subject<'a>, Dataflow),
         expected: Kinds,
     ) {
         let given = self.given(args, flow);
-        self.inlining.size += flow.size;
+        self.inlining.size += flow.size();
         self.let_go_of_positions();
-        let (usual, other) = (self.next_block(), self.b.create_block());
+        let other = self.b.create_block();
         self.b.set_cold_block(other);
-        let answers = if expected == Kinds::FLOAT { F64 } else { I64 };
-        let answer = self.b.append_block_param(usual, answers);
         let odd = self.b.append_block_param(other, I64);
         let level = self.active.inlined.map_or(0, |inlined| inlined.level);
         let inlined = Inlined {
@@ -156,13 +247,6 @@ impl<'a> Body<'a, '_> {
         self.set_word(d, odd);
         self.go(super::Destination::Slow(self.active.at + 1));
         self.active.here = here;
-        self.b.switch_to_block(usual);
-        self.b.seal_block(usual);
-        self.return_here();
-        match expected {
-            Kinds::FLOAT => self.set_float(d, answer),
-            _ => self.set_word(d, answer),
-        }
     }
 
     /// What an inlined function is called with.
@@ -225,7 +309,10 @@ impl<'a> Body<'a, '_> {
     pub(super) fn call_for_the_rest(&mut self, inlined: Inlined, args: &[Operand]) {
         let index = self.active.subject.index.expect("functions are in line");
         let piece = self.active.subject.boxing(index).unwrap_or(index);
-        let words = self.arguments(args);
+        let mut words = self.arguments(args);
+        for word in &mut words[1..] {
+            *word = self.by_memory(*word);
+        }
         self.write_down();
         let function = self.own(piece, args.len(), false);
         let call = self.b.ins().call(function, &words);
@@ -233,7 +320,7 @@ impl<'a> Body<'a, '_> {
         let (value, budget) = (results[0], results[1]);
         self.b.def_var(self.budget, budget);
         self.leave_unless(value, super::Destination::Stopped);
-        self.b.ins().jump(inlined.other, &[value.into()]);
+        self.come_back_other(inlined, value);
     }
 
     /// The budget is the caller's again.
@@ -253,19 +340,39 @@ impl<'a> Body<'a, '_> {
 
     /// Comes back to the caller that this is inlined into.
     pub(super) fn come_back(&mut self, inlined: Inlined, operand: Operand) {
-        let fast = self.mode == Mode::Fast;
-        if fast && inlined.expected == Kinds::FLOAT && self.is_machine_float(operand) {
-            let answer = self.machine_float(operand);
-            self.write_down();
-            self.b.ins().jump(inlined.usual, &[answer.into()]);
-            return;
+        let usual = self.mode == Mode::Fast
+            && match inlined.expected {
+                Kinds::FLOAT => self.is_machine_float(operand),
+                kinds => self.kinds(operand).is(kinds),
+            };
+        match inlined.usual {
+            Usual::On(block) if usual => {
+                let answer = match inlined.expected {
+                    Kinds::FLOAT => self.machine_float(operand),
+                    _ => self.word(operand),
+                };
+                self.write_down();
+                self.b.ins().jump(block, &[answer.into()]);
+            }
+            Usual::Ways(yes, no) if usual => {
+                let holds = self.is_true(operand);
+                self.write_down();
+                self.b.ins().brif(holds, yes, &[], no, &[]);
+            }
+            _ => {
+                let answer = self.word(operand);
+                self.write_down();
+                self.come_back_other(inlined, answer);
+            }
         }
-        let answer = self.word(operand);
-        self.write_down();
-        let usual =
-            inlined.expected != Kinds::FLOAT && fast && self.kinds(operand).is(inlined.expected);
-        let to = if usual { inlined.usual } else { inlined.other };
-        self.b.ins().jump(to, &[answer.into()]);
+    }
+
+    /// Comes back to the slow body of the caller.
+    fn come_back_other(&mut self, inlined: Inlined, answer: Value) {
+        let budget = self.b.use_var(self.budget);
+        let budget = self.by_memory(budget);
+        self.b.def_var(self.budget, budget);
+        self.b.ins().jump(inlined.other, &[answer.into()]);
     }
 
     /// Whether an operand is a float that is there as a machine float.

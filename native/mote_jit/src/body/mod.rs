@@ -21,6 +21,7 @@ mod helper_calls;
 mod inline;
 mod lanes;
 mod numbers;
+mod pending;
 mod positions;
 mod quotients;
 mod shapes;
@@ -46,6 +47,7 @@ use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::native::{entry, helpers, layout, Stop};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value as Word;
+use pending::Pending;
 use positions::Positions;
 use unroll::Unrolling;
 
@@ -105,6 +107,7 @@ pub(super) struct Body<'a, 'b> {
     active: Activation<'a>,
     inlining: Inlining<'a>,
     unrolling: Unrolling,
+    pending: Option<Pending>,
     turn: Value,
     budget: Variable,
     positions: Positions,
@@ -156,6 +159,7 @@ impl<'a, 'b> Body<'a, 'b> {
         body.walk();
         body.mode = Mode::Slow;
         body.finish_inlined();
+        body.begin_resumed();
         body.walk();
         let in_line = body.inlining.size > 0 || body.unrolling.lanes_header.is_some();
         body.finish(config);
@@ -220,6 +224,7 @@ impl<'a, 'b> Body<'a, 'b> {
             active: Activation::new(&mut b, subject, flow, None),
             inlining: Inlining::new(),
             unrolling: Unrolling::new(&mut b),
+            pending: Pending::of(&mut b, subject, flow, role),
             turn: params[0],
             budget: b.declare_var(I64),
             positions: Positions::new(&mut b),
@@ -268,6 +273,7 @@ impl<'a, 'b> Body<'a, 'b> {
             }
         }
         if !self.active.flow.loops
+            && self.pending.is_none()
             && self
                 .active
                 .flow
@@ -351,7 +357,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.active.state.transfer(instruction, subject);
                 continue;
             }
-            branched = self.compare_and_branch(i);
+            branched = self.compare_and_branch(i) || self.call_and_branch(i);
             if !branched {
                 self.instruction(instruction);
             }
@@ -366,7 +372,9 @@ impl<'a, 'b> Body<'a, 'b> {
     fn arrive(&mut self, label: Label, block: Block) {
         self.b.switch_to_block(block);
         // Jumps go forward, and the fast body is complete before the slow one: all that lead here are there.
-        self.b.seal_block(block);
+        if !self.resumes_at(label) {
+            self.b.seal_block(block);
+        }
         self.positions.forget();
         self.current.clear();
         if self.mode == Mode::Fast {
@@ -402,6 +410,10 @@ impl<'a, 'b> Body<'a, 'b> {
                 let holds = self.is_true(*condition);
                 self.leave_unless(holds, self.to(*label));
             }
+            Instr::Falsy { value, label } if self.kinds(*value).is(Kinds::BOOLEAN) => {
+                let holds = self.is_true(*value);
+                self.leave_unless(holds, self.to(*label));
+            }
             Instr::Falsy { value, label } => {
                 let word = self.word(*value);
                 let is_false = self.is_word(word, Word::FALSE);
@@ -418,7 +430,11 @@ impl<'a, 'b> Body<'a, 'b> {
             }
             Instr::Done => self.end(entry::DONE),
             Instr::Ignore => self.end(entry::IGNORED),
-            Instr::Match { left, right, label } => self.matching(*left, *right, *label),
+            Instr::Match { left, right, label } => {
+                if !self.match_list(*left, *right, *label) {
+                    self.matching(*left, *right, *label);
+                }
+            }
             Instr::MatchTuple {
                 value,
                 count,

@@ -58,11 +58,20 @@ impl Body<'_, '_> {
                 self.tagged_even(even)
             }
             P::Idiv | P::Irem => self.quotient(p, (a, b), constant),
-            P::Neg => self.negated(a, None),
+            P::Neg => {
+                let two = self.b.ins().iconst(I64, 2);
+                let (word, overflow) = self.b.ins().ssub_overflow(two, a);
+                self.leave_if(overflow, self.out());
+                word
+            }
             P::Abs => {
-                let negative = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, a, 0);
-                let negated = self.negated(a, Some(negative));
-                self.b.ins().select(negative, negated, a)
+                // The negative of the smallest is too large: it wraps to the smallest.
+                let two = self.b.ins().iconst(I64, 2);
+                let negated = self.b.ins().isub(two, a);
+                let word = self.b.ins().smax(a, negated);
+                let wrapped = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, word, 0);
+                self.leave_if(wrapped, self.out());
+                word
             }
             P::Band => self.b.ins().band(a, b),
             P::Bor => self.b.ins().bor(a, b),
@@ -151,18 +160,6 @@ impl Body<'_, '_> {
         let twice = self.b.ins().ishl_imm_s(word, 1);
         let differing = self.b.ins().bxor(word, twice);
         self.b.ins().icmp_imm_s(IntCC::SignedLessThan, differing, 0)
-    }
-
-    /// Minus a fixnum; the smallest has none, which matters only if `when`.
-    fn negated(&mut self, a: Value, when: Option<Value>) -> Value {
-        let two = self.b.ins().iconst(I64, 2);
-        let (word, mut overflow) = self.b.ins().ssub_overflow(two, a);
-        if let Some(when) = when {
-            overflow = self.b.ins().band(overflow, when);
-        }
-        let out = self.out();
-        self.leave_if(overflow, out);
-        word
     }
 
     /// A primitive on numbers of whatever type.

@@ -5,7 +5,7 @@ use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I64, I8};
 use cranelift_codegen::ir::{InstBuilder, Value};
-use mote_vm::code::ir::{Label, Operand, Register};
+use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::native::layout::{self, Kind, CLASS_SHIFT, CONSECUTIVE, COUNT_SHIFT, GRANULE};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::{self, Value as Word};
@@ -43,11 +43,48 @@ impl Body<'_, '_> {
         label: Label,
     ) {
         let word = self.word(value);
-        let cons = self.has_tag(word, value::TAG_CONS);
-        self.leave_unless(cons, self.to(label));
+        let tested = self.mode == Mode::Fast && self.active.cons_at == Some(self.active.at);
+        if !tested {
+            let cons = self.has_tag(word, value::TAG_CONS);
+            self.leave_unless(cons, self.to(label));
+        }
         let (first, rest) = (self.load(word, HEAD), self.load(word, TAIL));
         self.set_word(head, first);
         self.set_word(tail, rest);
+    }
+
+    /// Compiles a match with `[]` together with the match with a cell that its jump leads to, if that is what is there: what a list
+    /// most often is is tested first, and `[]` only of what is no cell.
+    pub(super) fn match_list(&mut self, list: Operand, other: Operand, label: Label) -> bool {
+        let code = self.active.subject.code;
+        let Instr::MatchCons {
+            value: matched,
+            label: no_list,
+            ..
+        } = &code[label as usize]
+        else {
+            return false;
+        };
+        let between = &code[self.active.at as usize + 1..label as usize];
+        let alone = self.active.fast[label as usize].is_none()
+            && between.iter().all(|i| i.label() != Some(label))
+            && between.last().is_some_and(|last| !last.falls_through());
+        let ends = *matched == list && self.constant_of(other) == Word::EMPTY_LIST;
+        if self.mode == Mode::Slow || !alone || !ends {
+            return false;
+        }
+        let word = self.word(list);
+        let cons = self.has_tag(word, value::TAG_CONS);
+        let (cell, end) = (self.to(label), self.next_block());
+        let departure = self.departure(cell);
+        self.go_on_if(cons, departure, end);
+        self.depart(departure, cell);
+        self.active.cons_at = Some(label);
+        self.b.switch_to_block(end);
+        self.b.seal_block(end);
+        let empty = self.is_word(word, Word::EMPTY_LIST);
+        self.leave_unless(empty, self.to(*no_list));
+        true
     }
 
     fn load(&mut self, word: Value, offset: i32) -> Value {

@@ -17,6 +17,8 @@ const EXACT: i64 = 1 << 53;
 struct Parted {
     a: Value,
     b: Value,
+    /// Has the tag of a fixnum where both are fixnums.
+    tags: Value,
     zero: bool,
 }
 
@@ -54,7 +56,7 @@ impl Body<'_, '_> {
         follows && compares
     }
 
-    fn always(&mut self, truth: bool) -> Value {
+    pub(super) fn always(&mut self, truth: bool) -> Value {
         self.b.ins().iconst(I8, i64::from(truth))
     }
 
@@ -94,12 +96,12 @@ impl Body<'_, '_> {
         if let Some(d) = d {
             self.set_test(d, no);
         }
-        let target = self.to(label);
-        let (next, away) = (self.next_block(), self.departure(target));
+        let (target, next) = (self.to(label), self.next_block());
         self.on_both_ways(p, &parted, |body, holds| {
-            body.b.ins().brif(holds, next, &[], away, &[]);
+            let away = body.departure(target);
+            body.go_on_if(holds, next, away);
+            body.depart(away, target);
         });
-        self.depart(away, target);
         self.b.switch_to_block(next);
         self.b.seal_block(next);
         if let Some(d) = d {
@@ -142,17 +144,22 @@ impl Body<'_, '_> {
         };
         let zero = identical && (self.is_immediate(a) || self.is_immediate(b));
         let (a, b) = (self.word(a), self.word(b));
-        match identity {
-            true => Ok(self.b.ins().icmp(order(p), a, b)),
-            false => Err(Parted { a, b, zero }),
+        if identity {
+            return Ok(self.b.ins().icmp(order(p), a, b));
         }
+        let tags = match (of_a, of_b) {
+            (Kinds::FIXNUM, _) => b,
+            (_, Kinds::FIXNUM) => a,
+            _ => self.b.ins().band(a, b),
+        };
+        Err(Parted { a, b, tags, zero })
     }
 
     /// Compares words where these tell, and asks a helper otherwise; `ends` ends the blocks in which either is known.
     fn on_both_ways(
         &mut self,
         p: Primitive,
-        &Parted { a, b, zero }: &Parted,
+        &Parted { a, b, tags, zero }: &Parted,
         ends: impl Fn(&mut Self, Value),
     ) {
         let (quick, slow) = (self.next_block(), self.b.create_block());
@@ -166,8 +173,7 @@ impl Body<'_, '_> {
             let cell = self.b.ins().bor(a, b);
             self.b.ins().brif(cell, slow, &[], quick, &[]);
         } else {
-            let both = self.b.ins().band(a, b);
-            let both = self.is_fixnum(both);
+            let both = self.is_fixnum(tags);
             self.b.ins().brif(both, quick, &[], slow, &[]);
         }
 
@@ -320,11 +326,7 @@ impl Body<'_, '_> {
                 let atom = value::TAG_IMMEDIATE as i64;
                 return self.b.ins().icmp_imm_s(IntCC::Equal, low, atom);
             }
-            P::IsBoolean => {
-                let yes = self.is_word(word, Word::TRUE);
-                let no = self.is_word(word, Word::FALSE);
-                return self.b.ins().bor(yes, no);
-            }
+            P::IsBoolean => return self.is_boolean(word),
             P::IsList => {
                 let cons = self.has_tag(word, value::TAG_CONS);
                 let empty = self.is_word(word, Word::EMPTY_LIST);
@@ -367,10 +369,17 @@ impl Body<'_, '_> {
         self.b.ins().icmp_imm_s(IntCC::NotEqual, tag, 0)
     }
 
+    pub(super) fn is_boolean(&mut self, word: Value) -> Value {
+        let yes = self.is_word(word, Word::TRUE);
+        let no = self.is_word(word, Word::FALSE);
+        self.b.ins().bor(yes, no)
+    }
+
     pub(super) fn has_tag(&mut self, word: Value, tag: u64) -> Value {
-        let mask = value::TAG_MASK as i64;
-        let found = self.b.ins().band_imm_s(word, mask);
-        self.b.ins().icmp_imm_s(IntCC::Equal, found, tag as i64)
+        // Without the tag, no bit of it is left: the processor tests that without a copy of the word.
+        let without = self.b.ins().iadd_imm_s(word, -(tag as i64));
+        let left = self.b.ins().band_imm_s(without, value::TAG_MASK as i64);
+        self.b.ins().icmp_imm_s(IntCC::Equal, left, 0)
     }
 
     /// Goes to the label unless both are exactly equal.

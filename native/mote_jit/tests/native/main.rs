@@ -46,6 +46,8 @@ mod operations_limits;
 mod operations_loops;
 mod operations_mixed;
 mod operations_nested;
+mod operations_pending;
+mod operations_predicates;
 mod operations_ranges;
 mod operations_remainders;
 mod operations_unroll;
