@@ -4,29 +4,32 @@
 //! A caller that moves the clock by hand takes the first step, and says how far it wants to get. From then on the last thread
 //! that is awake takes the steps, since waiting for quiet and stepping from outside costs two wakings a moment. If more than one
 //! thread falls asleep at once, or threads have taken many steps, nobody takes the next one; the caller that waits for quiet
-//! takes it, if it is still alive.
+//! takes it, if it is still alive. What that thread itself has due it fires at once, and goes on with the batch of turns that it
+//! is in: a moment in which little happens costs little.
 //!
 //! Invariant: a thread moves the clock only while nothing is outstanding but the thread itself (quiescence.rs), which has
 //! nothing to run. So a moment begins in the same state, no matter which thread takes the step.
 use super::inbox::Entry;
 use super::shared::Machine;
 use super::thread::Dispatch;
+use crate::base::ids::ThreadNumber;
+use crate::threads::backlog::TurnBatch;
 
 impl Machine {
     /// Moves a manual clock on to the next moment, but not beyond `limit`, and rings at the threads that have something due
-    /// then; whether anything can be due between that moment and `limit`. `None` when the clock moves by itself.
-    pub(crate) fn move_clock(&self, limit: u64) -> Option<bool> {
-        let stations = self.stations().all();
-        let next = stations.iter().map(|station| station.timers.next()).min();
-        let next = next.unwrap_or(u64::MAX).max(self.clock().now());
+    /// then, except the one that asks; whether anything can be due between that moment and `limit`. `None` when the clock moves
+    /// by itself.
+    pub(crate) fn move_clock(&self, limit: u64, asks: Option<ThreadNumber>) -> Option<bool> {
+        let next = self.stations().next_due().unwrap_or(u64::MAX);
+        let next = next.max(self.clock().now());
         if !self.clock().set(next.min(limit)) {
             return None;
         }
         if next > limit {
             return Some(false);
         }
-        for station in stations {
-            if station.timers.next() <= next {
+        for station in self.stations().due_by(next) {
+            if Some(station.number) != asks {
                 self.push(&station, Entry::Alarm);
             }
         }
@@ -35,14 +38,29 @@ impl Machine {
 }
 
 impl Dispatch {
-    /// Lets time pass until the next moment that somebody waits for; whether anything is due then.
-    pub(super) fn passes_time(&self) -> bool {
+    /// Runs turns for a batch, in as many moments as it takes.
+    pub(super) fn run_moments(&mut self) -> TurnBatch {
+        let mut batch = self.run_batch();
+        // What is wanted of it comes first, as it would between batches.
+        while batch.units < self.load.batch && !self.has_other_duties() && self.passes_time() {
+            batch.go_on(self.run_batch());
+        }
+        batch
+    }
+
+    /// Lets time pass until the next moment that somebody waits for, and fires what this thread has due; whether anything is due
+    /// then.
+    pub(super) fn passes_time(&mut self) -> bool {
         let Some(goal) = self.may_pass_until() else {
             return false;
         };
         let machine = &self.context.machine;
         machine.clock().take_step();
-        machine.move_clock(goal) == Some(true)
+        let moves = machine.move_clock(goal, Some(self.context.station.number));
+        if moves == Some(true) {
+            self.fire();
+        }
+        moves == Some(true)
     }
 
     /// The moment until which time may pass at once.
