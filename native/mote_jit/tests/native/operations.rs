@@ -53,6 +53,7 @@ fn of_one_operand() {
         .filter(|p| (P::Sqrt..=P::Erfc).contains(p))
         .collect();
     judge_unary(&functions);
+    judge_unary(&[P::Round, P::Trunc, P::Floor, P::Ceil]);
 }
 
 /// What a comparison or a test says is not written as a value until something wants it so.

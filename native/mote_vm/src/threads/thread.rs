@@ -475,6 +475,17 @@ impl Dispatch {
     }
 }
 
+/// Asks for what an actor has captured.
+///
+/// # Safety
+/// The actor is live.
+#[inline(always)]
+pub(crate) unsafe fn prefetch_captures(actor: *const Actor) {
+    // SAFETY: the caller's. Whatever the state is, a prefetch of it cannot fault.
+    let state = unsafe { (*actor).state() };
+    crate::platform::prefetch::prefetch(state.word() as *const u8);
+}
+
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests {
     use super::*;
@@ -536,15 +547,4 @@ mod tests {
         assert_eq!(all.all_awake(), 0);
         still.machine.quiescence().done(1);
     }
-}
-
-/// Asks for what an actor has captured.
-///
-/// # Safety
-/// The actor is live.
-#[inline(always)]
-pub(crate) unsafe fn prefetch_captures(actor: *const Actor) {
-    // SAFETY: the caller's. Whatever the state is, a prefetch of it cannot fault.
-    let state = unsafe { (*actor).state() };
-    crate::platform::prefetch::prefetch(state.word() as *const u8);
 }
