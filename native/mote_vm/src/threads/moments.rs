@@ -71,3 +71,64 @@ impl Dispatch {
         last.then_some(goal)
     }
 }
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests {
+    use super::*;
+    use crate::testing::still::Still;
+    use crate::threads::thread::{idle, task, BATCH};
+    use crate::values::actor::BehaviourId;
+    use crate::values::value::Value;
+
+    /// A thread that is the last one awake, with a timer in each millisecond from the first one on.
+    fn with_moments(count: u64) -> Still {
+        let mut still = Still::new(1);
+        still.thread.stand_still(idle::wake);
+        let turn = &mut still.thread.turn;
+        let actor = turn.create(BehaviourId::SINK, Value::NIL);
+        turn.tidy_up();
+        for moment in 1..=count {
+            let timers = &still.thread.context.station.timers;
+            timers.arm(moment, 2 * moment, actor, Value::NIL);
+        }
+        still
+    }
+
+    fn end(still: Still) {
+        still.machine.quiescence().done(1);
+    }
+
+    #[test]
+    fn moments_pass_within_a_batch_as_far_as_somebody_waits_for_them() {
+        let mut still = with_moments(30);
+        assert_eq!(still.thread.run_moments().turns, 0);
+        still.machine.clock().aim(20);
+        let batch = still.thread.run_moments();
+        assert_eq!((batch.turns, still.machine.now()), (20, 20));
+        assert!(!still.thread.context.station.inbox.is_pending());
+        end(still);
+    }
+
+    #[test]
+    fn moments_count_in_the_length_of_a_batch() {
+        let mut still = with_moments(2 * BATCH);
+        still.machine.clock().aim(u64::MAX);
+        let batch = still.thread.run_moments();
+        assert!((BATCH / 2..BATCH).contains(&batch.turns), "{}", batch.turns);
+        end(still);
+    }
+
+    #[test]
+    fn what_is_wanted_of_a_thread_comes_before_the_next_moment() {
+        let mut still = with_moments(1);
+        still.machine.clock().aim(1);
+        let station = still.thread.context.station.clone();
+        assert!(station.push(Entry::Task(task(|_| ()))).is_ok());
+        assert_eq!(still.thread.run_moments().turns, 0);
+        still.thread.drain();
+        assert_eq!(still.thread.run_moments().turns, 0);
+        still.thread.run_tasks();
+        assert_eq!(still.thread.run_moments().turns, 1);
+        end(still);
+    }
+}

@@ -45,7 +45,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
-const BATCH: u64 = 512;
+pub(crate) const BATCH: u64 = 512;
 /// How far ahead the records of coming targets are fetched into the cache, and their captures; and what lies behind the
 /// first words of a map that is all that an actor has captured, as that of a directory's shard is.
 pub(crate) const PREFETCH_ACTOR: usize = 32;
