@@ -8,6 +8,7 @@
 //! 2. A timer is in exactly one wheel from when it is armed until it is taken out to fire or to be cancelled, also
 //!    while its thread ends: [`Timers::adopt`] holds both locks.
 //! 3. `next` is not later than any timer's time.
+mod pages;
 mod wheel;
 
 use crate::base::ids::{ThreadNumber, TimerId};
@@ -72,8 +73,8 @@ pub(crate) struct Timers {
     quota: Arc<Quota>,
 }
 
-/// What a timer is charged with: its place in the wheel, twice for the room that the wheel grows by.
-pub(crate) const TIMER_BYTES: usize = 2 * Wheel::<Timer>::ENTRY;
+/// What a timer is charged with.
+pub(crate) const TIMER_BYTES: usize = Wheel::<Timer>::ENTRY;
 
 impl Timers {
     pub(crate) fn new(quota: Arc<Quota>) -> Timers {

@@ -19,6 +19,7 @@
 //!    moves down before anything can be put into the lists that it moves to.
 //! 4. A list is occupied, and has chunks, exactly as long as items wait in it; and no more places in it are of items that
 //!    are gone than wait there, but for one chunk.
+use super::pages::Pages;
 use crate::platform::prefetch::prefetch;
 
 const LEVELS: usize = 8;
@@ -83,25 +84,25 @@ pub(crate) struct Wheel<T> {
     lists: Box<[SlotList; LEVELS * LISTS]>,
     /// For each level which of its lists are not empty.
     occupied: [u64; LEVELS],
-    entries: Vec<ArmedEntry<T>>,
+    entries: Pages<ArmedEntry<T>>,
     free: u32,
-    chunks: Vec<ListChunk>,
+    chunks: Pages<ListChunk>,
     free_chunk: u32,
     len: usize,
 }
 
 impl<T> Wheel<T> {
-    /// Bytes that one takes.
-    pub(crate) const ENTRY: usize = size_of::<ArmedEntry<T>>() + size_of::<ListedPlace>();
+    /// Bytes that one takes, with one more place in a list: that of an item that is gone (invariant 4).
+    pub(crate) const ENTRY: usize = size_of::<ArmedEntry<T>>() + 2 * size_of::<ListedPlace>();
 
     pub(crate) fn new() -> Wheel<T> {
         Wheel {
             position: 0,
             lists: Box::new([SlotList::EMPTY; LEVELS * LISTS]),
             occupied: [0; LEVELS],
-            entries: Vec::new(),
+            entries: Pages::new(),
             free: NONE,
-            chunks: Vec::new(),
+            chunks: Pages::new(),
             free_chunk: NONE,
             len: 0,
         }
@@ -117,15 +118,14 @@ impl<T> Wheel<T> {
         let due = due.clamp(self.position, END);
         let mut place = self.free;
         if place == NONE {
-            place = self.entries.len() as u32;
-            self.entries.push(ArmedEntry {
+            place = self.entries.push(ArmedEntry {
                 item: None,
                 due,
                 stamp: 0,
                 next: NONE,
             });
         }
-        let entry = &mut self.entries[place as usize];
+        let entry = &mut self.entries[place];
         self.free = entry.next;
         entry.next = NONE;
         entry.item = Some(item);
@@ -138,12 +138,12 @@ impl<T> Wheel<T> {
 
     /// The item at a place.
     pub(crate) fn get(&self, place: u32) -> Option<&T> {
-        self.entries.get(place as usize)?.item.as_ref()
+        self.entries.get(place)?.item.as_ref()
     }
 
     /// Takes an item out before its time. Returns it, and when it is due.
     pub(crate) fn remove(&mut self, place: u32) -> Option<(u64, T)> {
-        let due = self.entries.get(place as usize)?.due;
+        let due = self.entries.get(place)?.due;
         let item = self.take(place)?;
         let list = self.list_of(due);
         let SlotList { waiting, gone, .. } = &mut self.lists[list];
@@ -224,7 +224,7 @@ impl<T> Wheel<T> {
         let list = self.list_of(listed.due);
         let last = self.lists[list].last;
         let room = |chunk: &&mut ListChunk| (chunk.end as usize) < CHUNK;
-        let chunk = match self.chunks.get_mut(last as usize).filter(room) {
+        let chunk = match self.chunks.get_mut(last).filter(room) {
             Some(chunk) => chunk,
             None => self.extend(list),
         };
@@ -239,22 +239,21 @@ impl<T> Wheel<T> {
         let SlotList { first, last, .. } = &mut self.lists[list];
         match std::mem::replace(last, chunk) {
             NONE => *first = chunk,
-            last => self.chunks[last as usize].next = chunk,
+            last => self.chunks[last].next = chunk,
         }
         self.occupied[list / LISTS] |= 1 << (list % LISTS);
-        &mut self.chunks[chunk as usize]
+        &mut self.chunks[chunk]
     }
 
     fn empty_chunk(&mut self) -> u32 {
         let number = self.free_chunk;
-        let Some(chunk) = self.chunks.get_mut(number as usize) else {
-            self.chunks.push(ListChunk {
+        let Some(chunk) = self.chunks.get_mut(number) else {
+            return self.chunks.push(ListChunk {
                 places: [ListedPlace::default(); CHUNK],
                 next: NONE,
                 start: 0,
                 end: 0,
             });
-            return self.chunks.len() as u32 - 1;
         };
         self.free_chunk = std::mem::replace(&mut chunk.next, NONE);
         (chunk.start, chunk.end) = (0, 0);
@@ -265,11 +264,11 @@ impl<T> Wheel<T> {
     fn shift(&mut self, list: usize) -> Option<(u64, u32, T)> {
         loop {
             let number = self.lists[list].first;
-            let chunk = self.chunks.get_mut(number as usize)?;
+            let chunk = self.chunks.get_mut(number)?;
             if chunk.start == 0 {
                 // They are about to leave as well.
                 for listed in &chunk.places[..chunk.end as usize] {
-                    let entry = &raw const self.entries[listed.place as usize];
+                    let entry = &raw const self.entries[listed.place];
                     prefetch(entry.cast());
                 }
             }
@@ -294,13 +293,13 @@ impl<T> Wheel<T> {
 
     /// Whether the item of a listed place is still there.
     fn waits(&self, listed: ListedPlace) -> bool {
-        let entry = &self.entries[listed.place as usize];
+        let entry = &self.entries[listed.place];
         entry.stamp == listed.stamp && entry.due == listed.due
     }
 
     /// Takes the item of a place, which is free then.
     fn take(&mut self, place: u32) -> Option<T> {
-        let entry = &mut self.entries[place as usize];
+        let entry = &mut self.entries[place];
         let item = entry.item.take()?;
         entry.stamp = entry.stamp.wrapping_add(1);
         entry.next = self.free;
@@ -314,10 +313,10 @@ impl<T> Wheel<T> {
     fn sort_again(&mut self, list: usize) {
         let SlotList { first, gone, .. } = self.empty(list);
         let mut number = first;
-        while let Some(chunk) = self.chunks.get(number as usize) {
+        while let Some(chunk) = self.chunks.get(number) {
             let next = chunk.next;
             for at in chunk.start..chunk.end {
-                let listed = self.chunks[number as usize].places[at as usize];
+                let listed = self.chunks[number].places[at as usize];
                 if gone == 0 || self.waits(listed) {
                     self.append(listed);
                 }
@@ -330,10 +329,10 @@ impl<T> Wheel<T> {
     /// Nothing waits in a list any more.
     fn let_go(&mut self, list: usize) {
         let SlotList { first, last, .. } = self.empty(list);
-        self.chunks[last as usize].next = std::mem::replace(&mut self.free_chunk, first);
-        if self.len == 0 && self.entries.capacity() > ENTRIES_KEPT {
-            (self.entries, self.free) = (Vec::new(), NONE);
-            (self.chunks, self.free_chunk) = (Vec::new(), NONE);
+        self.chunks[last].next = std::mem::replace(&mut self.free_chunk, first);
+        if self.len == 0 && self.entries.len() > ENTRIES_KEPT {
+            (self.entries, self.free) = (Pages::new(), NONE);
+            (self.chunks, self.free_chunk) = (Pages::new(), NONE);
         }
     }
 
@@ -344,7 +343,7 @@ impl<T> Wheel<T> {
     }
 
     fn free_chunk(&mut self, number: u32) {
-        self.chunks[number as usize].next = std::mem::replace(&mut self.free_chunk, number);
+        self.chunks[number].next = std::mem::replace(&mut self.free_chunk, number);
     }
 }
 
@@ -416,7 +415,7 @@ mod tests {
             wheel.insert(item as u64 % 977, item);
         }
         assert_eq!(fired(&mut wheel, 1_000).len(), n);
-        assert_eq!((wheel.entries.capacity(), wheel.chunks.capacity()), (0, 0));
+        assert_eq!((wheel.entries.len(), wheel.chunks.len()), (0, 0));
     }
 
     /// Those who arm far ahead and cancel at once, again and again, need no more room than those who do not.
