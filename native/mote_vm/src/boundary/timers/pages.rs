@@ -1,9 +1,9 @@
-//! Numbered things in pages that never move. So growing copies nothing, however many there are, and takes no more than a page
-//! too much.
+//! Numbered things in pages that never move, each twice as large as the one before. So growing copies nothing, however many there
+//! are; and of a page that is not full, the system has only provided what was touched.
 use std::ops::{Index, IndexMut};
 
-/// Bytes of a page.
-const PAGE: usize = 4096;
+/// Bytes of the first page.
+const FIRST: usize = 4096;
 
 /// Things by their numbers, which are given in order from 0.
 pub(super) struct Pages<T> {
@@ -12,9 +12,8 @@ pub(super) struct Pages<T> {
 }
 
 impl<T> Pages<T> {
-    /// How many of them a page has: two to that power.
-    const BITS: u32 = (PAGE / size_of::<T>()).ilog2();
-    const EACH: usize = 1 << Self::BITS;
+    /// The first page has two to that power.
+    const BITS: u32 = (FIRST / size_of::<T>()).ilog2();
 
     pub(super) const fn new() -> Pages<T> {
         Pages {
@@ -27,24 +26,36 @@ impl<T> Pages<T> {
         self.len
     }
 
+    /// Which page a number is in, and where.
+    #[inline(always)]
+    fn find(number: u32) -> (usize, usize) {
+        // Shifted by the size of the first page, those of a page have their highest bit in common.
+        let shifted = number as usize + (1 << Self::BITS);
+        let highest = shifted.ilog2();
+        let page = highest - Self::BITS;
+        (page as usize, shifted - (1 << highest))
+    }
+
     /// Adds one. Returns its number.
     pub(super) fn push(&mut self, item: T) -> u32 {
-        if self.len == self.pages.len() << Self::BITS {
-            self.pages.push(Vec::with_capacity(Self::EACH));
+        let number = self.len as u32;
+        let (page, _) = Self::find(number);
+        if page == self.pages.len() {
+            self.pages.push(Vec::with_capacity(1 << Self::BITS << page));
         }
-        self.pages[self.len >> Self::BITS].push(item);
+        self.pages[page].push(item);
         self.len += 1;
-        self.len as u32 - 1
+        number
     }
 
     pub(super) fn get(&self, number: u32) -> Option<&T> {
-        let page = self.pages.get(number as usize >> Self::BITS)?;
-        page.get(number as usize % Self::EACH)
+        let (page, at) = Self::find(number);
+        self.pages.get(page)?.get(at)
     }
 
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
-        let page = self.pages.get_mut(number as usize >> Self::BITS)?;
-        page.get_mut(number as usize % Self::EACH)
+        let (page, at) = Self::find(number);
+        self.pages.get_mut(page)?.get_mut(at)
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
@@ -56,13 +67,15 @@ impl<T> Index<u32> for Pages<T> {
     type Output = T;
 
     fn index(&self, number: u32) -> &T {
-        &self.pages[number as usize >> Self::BITS][number as usize % Self::EACH]
+        let (page, at) = Self::find(number);
+        &self.pages[page][at]
     }
 }
 
 impl<T> IndexMut<u32> for Pages<T> {
     fn index_mut(&mut self, number: u32) -> &mut T {
-        &mut self.pages[number as usize >> Self::BITS][number as usize % Self::EACH]
+        let (page, at) = Self::find(number);
+        &mut self.pages[page][at]
     }
 }
 

@@ -68,8 +68,6 @@ struct ListChunk {
     end: u16,
 }
 
-/// On a cache line of its own: items fire in another order than they lie in.
-#[repr(align(64))]
 struct ArmedEntry<T> {
     /// `None` when the place is free; then `next` leads to the next free one.
     item: Option<T>,
@@ -163,8 +161,8 @@ impl<T> Wheel<T> {
         self.first_list().map(|(_, _, from)| from)
     }
 
-    /// Takes the next item that is due at `now`.
-    pub(crate) fn pop(&mut self, now: u64) -> Option<(u64, T)> {
+    /// Takes the next item that is due at `now`: when it was due, its place, and itself.
+    pub(crate) fn pop(&mut self, now: u64) -> Option<(u64, u32, T)> {
         let now = now.min(END);
         while let Some((level, list, from)) = self.first_list() {
             if from > now {
@@ -172,7 +170,7 @@ impl<T> Wheel<T> {
             }
             self.position = self.position.max(from);
             if level == 0 {
-                return self.shift(list).map(|(due, _, item)| (due, item));
+                return self.shift(list);
             }
             self.sort_again(list);
         }
@@ -354,7 +352,9 @@ mod tests {
 
     /// Everything due until `now`, as it leaves.
     fn fired(wheel: &mut Wheel<usize>, now: u64) -> Vec<(u64, usize)> {
-        std::iter::from_fn(|| wheel.pop(now)).collect()
+        std::iter::from_fn(|| wheel.pop(now))
+            .map(|(due, _, item)| (due, item))
+            .collect()
     }
 
     #[test]
@@ -389,7 +389,7 @@ mod tests {
     #[test]
     fn what_is_late_or_never_due_is_kept_too() {
         let mut wheel = Wheel::new();
-        assert_eq!(wheel.pop(500), None);
+        assert_eq!(fired(&mut wheel, 500), []);
         wheel.insert(3, 1);
         wheel.insert(u64::MAX, 2);
         assert_eq!(fired(&mut wheel, 500), [(500, 1)]);
