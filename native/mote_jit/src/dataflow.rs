@@ -358,11 +358,11 @@ mod tests {
 
     #[test]
     fn what_is_only_beside_floats_may_be_an_integer_unless_floats_are_passed() {
-        let (integer, float) = (Constant::Integer(3), Constant::Float(1.5));
+        let both = [Constant::Integer(3), Constant::Float(1.5)];
         assert_eq!(beside_floats(false, &[]), [Kinds::ANY]);
-        assert_eq!(beside_floats(false, &[integer.clone()]), [Kinds::FIXNUM]);
-        assert_eq!(beside_floats(false, &[float.clone()]), [Kinds::FLOAT]);
-        assert_eq!(beside_floats(false, &[integer, float]), [Kinds::ANY]);
+        assert_eq!(beside_floats(false, &both[..1]), [Kinds::FIXNUM]);
+        assert_eq!(beside_floats(false, &both[1..]), [Kinds::FLOAT]);
+        assert_eq!(beside_floats(false, &both), [Kinds::ANY]);
         assert_eq!(beside_floats(true, &[]), [Kinds::FLOAT]);
     }
 
