@@ -25,6 +25,8 @@ pub(super) struct Dataflow {
     /// The registers that are still read, before each instruction.
     pub(super) live: Vec<Registers>,
     pub(super) loops: bool,
+    /// The parameters that are numbers beside floats and nothing else, and of which callers do not say more.
+    beside: Vec<bool>,
     /// The integers that a loop only ever passes on as they are, or a small step further.
     pub(super) steps: Vec<bool>,
     /// Those of them that the fast body is entered with half of the integers around free, so that steps need no test:
@@ -63,6 +65,7 @@ impl Dataflow {
             loops: subject.code.iter().any(
                 |i| matches!(i, Instr::TailCall { function, .. } if subject.is_self(*function)),
             ),
+            beside: vec![false; subject.inputs as usize],
             steps: vec![false; subject.inputs as usize],
             counters: vec![false; subject.inputs as usize],
             answers: Kinds::NONE,
@@ -76,6 +79,8 @@ impl Dataflow {
         }
         if !flow.loops {
             flow.inputs = carried.inputs_as_passed(subject.passed());
+            let open = |i: usize| carried.is_beside_floats(i) && flow.inputs[i] == Kinds::ANY;
+            flow.beside = (0..flow.inputs.len()).map(open).collect();
             flow.run(subject);
             return flow;
         }
@@ -115,6 +120,7 @@ impl Dataflow {
                 kinds: *kinds,
                 unboxed: *kinds == Kinds::FLOAT,
                 param: Some(i as u16),
+                beside: self.beside[i],
                 ..Known::NOTHING
             };
         }
@@ -133,6 +139,7 @@ impl Dataflow {
             used_as: vec![Kinds::NONE; self.inputs.len()],
             integers: vec![false; self.inputs.len()],
             either: vec![false; self.inputs.len()],
+            alone: vec![false; self.inputs.len()],
         };
         self.answers = Kinds::NONE;
         self.calls.clear();
@@ -329,6 +336,37 @@ mod tests {
             let expected = [Kinds::FIXNUM, Kinds::ANY, Kinds::FLOAT, Kinds::FLOAT];
             assert_eq!(inputs(order), expected, "{order:?}");
         }
+    }
+
+    /// What `x * 0.5`, and then `x * 2.0`, or `x + x` if it is used `alone` as well, takes `x` for where others of its unit pass
+    /// these.
+    fn beside_floats(alone: bool, passed: &[Constant]) -> Vec<Kinds> {
+        let mut build = Build::new();
+        let half = k(build.constant(Constant::Float(0.5)));
+        let half_of = build.uses(MODULE, "half", 1);
+        let again = match alone {
+            true => op(2, P::Add, [r(0), r(0)]),
+            false => op(2, P::Sub, [half, r(0)]),
+        };
+        let code = vec![op(1, P::Mul, [r(0), half]), again, ret(r(1))];
+        let mut callers = Vec::new();
+        for number in passed {
+            let number = k(build.constant(number.clone()));
+            callers.push(call(0, half_of, [number]));
+        }
+        callers.push(ret(k(0)));
+        let build = build.function("half", 1, code);
+        inputs_of_first(build.function("callers", 0, callers))
+    }
+
+    #[test]
+    fn what_is_only_beside_floats_may_be_an_integer_unless_floats_are_passed() {
+        let both = [Constant::Integer(3), Constant::Float(1.5)];
+        assert_eq!(beside_floats(false, &[]), [Kinds::ANY]);
+        assert_eq!(beside_floats(false, &both[..1]), [Kinds::FIXNUM]);
+        assert_eq!(beside_floats(false, &both[1..]), [Kinds::FLOAT]);
+        assert_eq!(beside_floats(false, &both), [Kinds::ANY]);
+        assert_eq!(beside_floats(true, &[]), [Kinds::FLOAT]);
     }
 
     #[test]

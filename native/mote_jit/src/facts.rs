@@ -19,6 +19,8 @@ pub(super) struct Known {
     pub(super) range: Range,
     /// That it is an integer rests on the company that a number of unknown kind was in: it may as well be a float.
     pub(super) guessed: bool,
+    /// It is a parameter, still, that is a number beside floats and nothing else: so an integer is converted where it is used.
+    pub(super) beside: bool,
 }
 
 /// The largest constant that is small: a slice of rounds with such steps stays far below the room that is tested
@@ -33,6 +35,7 @@ impl Known {
         stepped: None,
         range: Range::ALL,
         guessed: false,
+        beside: false,
     };
 
     pub(super) fn word(kinds: Kinds) -> Known {
@@ -58,6 +61,7 @@ impl Known {
             stepped: self.stepped.filter(|_| self.stepped == other.stepped),
             range: self.range.or(other.range),
             guessed: self.guessed || other.guessed,
+            beside: self.beside && other.beside,
         }
     }
 }

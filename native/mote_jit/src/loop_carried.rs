@@ -17,6 +17,8 @@ pub(super) struct LoopCarried {
     pub(super) integers: Vec<bool>,
     /// Which ones it uses as numbers of either kind.
     pub(super) either: Vec<bool>,
+    /// Which ones it computes with where no float is beside them.
+    pub(super) alone: Vec<bool>,
 }
 
 impl LoopCarried {
@@ -58,6 +60,12 @@ impl LoopCarried {
                     *used_as = used_as.or(is.kinds);
                 }
                 self.integers[param as usize] |= is.kinds == Kinds::FIXNUM && !is.guessed;
+                let is_float = |other: &&Operand| before.kinds(**other, constants) == Kinds::FLOAT;
+                let company = args.iter().filter(|other| *other != arg).find(is_float);
+                let indifferent = floats && company.is_some()
+                    || matches!(before.plan(p, args, constants), Plan::Test)
+                    || before.takes_integers(p, *arg);
+                self.alone[param as usize] |= !indifferent;
                 self.either[param as usize] |=
                     is.kinds == Kinds::NUMBER || before.repeats && compared;
                 // As long as it is not handed on otherwise, the company tells.
@@ -138,14 +146,22 @@ impl LoopCarried {
         }
     }
 
+    /// Whether nothing but the company of floats says that a parameter is one, and it is a number nowhere else.
+    pub(super) fn is_beside_floats(&self, i: usize) -> bool {
+        self.used_as[i] == Kinds::FLOAT && !self.alone[i]
+    }
+
     /// The same, where what is used as a number of either kind is what callers pass. It is so, too, where only the company
-    /// of an integer, as in `x + 1`, says that the parameter is one.
+    /// of an integer, as in `x + 1`, says that the parameter is one. What is only ever beside floats is taken for one if
+    /// callers pass floats, or nobody knows; if they pass integers, or are none, it may be either.
     pub(super) fn inputs_as_passed(&self, passed: &[Kinds]) -> Vec<Kinds> {
         let mut inputs = self.inputs();
         for (i, kinds) in passed.iter().enumerate() {
             let open = self.either[i] && self.used_as[i] == Kinds::NONE;
             let guessed = self.used_as[i] == Kinds::FIXNUM && !self.integers[i];
             match *kinds {
+                Kinds::FIXNUM if self.is_beside_floats(i) => inputs[i] = *kinds,
+                Kinds::NONE | Kinds::NUMBER if self.is_beside_floats(i) => inputs[i] = Kinds::ANY,
                 Kinds::FIXNUM | Kinds::FLOAT if open || guessed => inputs[i] = *kinds,
                 Kinds::NUMBER if guessed => inputs[i] = *kinds,
                 _ => {}

@@ -12,6 +12,8 @@ pub(super) enum Plan {
     Fixnums,
     /// On floats; an operand that is not a number leaves the fast body.
     Floats,
+    /// On a float, to the integer beside it; one that is no fixnum leaves the fast body.
+    Whole,
     /// By a helper that answers a machine float. It has an effect, so that it is asked once.
     Draw,
     /// On numbers of any type; any other operand leaves the fast body.
@@ -25,10 +27,11 @@ pub(super) enum Plan {
 }
 
 impl Knowledge {
-    /// Whether a primitive that is computed on floats takes integers as they come, too. Otherwise numbers of unknown kind
-    /// are taken for floats by their company.
-    pub(super) fn takes_integers(&self, p: Primitive) -> bool {
-        self.repeats || p == Primitive::Fdiv || is_function(p)
+    /// Whether a primitive that is computed on floats takes an operand that is an integer as it comes, too. Otherwise a number
+    /// of unknown kind is taken for a float by its company.
+    pub(super) fn takes_integers(&self, p: Primitive, arg: Operand) -> bool {
+        let beside = matches!(arg, Operand::Register(r) if self.known(r).beside);
+        self.repeats || p == Primitive::Fdiv || is_function(p) || beside
     }
 
     /// How the fast body computes a primitive here.
@@ -72,6 +75,7 @@ impl Knowledge {
             }
             _ if is_function(p) && (0..p.arity()).all(number) => Plan::Floats,
             P::Max | P::Min if kinds(0) == Kinds::FLOAT && kinds(1) == Kinds::FLOAT => Plan::Floats,
+            P::Round | P::Trunc | P::Floor | P::Ceil if kinds(0) == Kinds::FLOAT => Plan::Whole,
             P::Random => Plan::Draw,
             P::Eq | P::Ne | P::Same | P::Differ | P::Lt | P::Le | P::Gt | P::Ge => Plan::Test,
             _ if Kinds::tested(p).is_some() => Plan::Test,

@@ -132,10 +132,11 @@ fn of_operation(
         Plan::Helper => Some(What::Asks),
         Plan::Numbers => Some(What::FindsOut),
         Plan::Fixnums if takes_floats(p) && any(Kinds::FLOAT) => Some(What::TakesForInteger),
-        Plan::Floats if !state.takes_integers(p) && any(Kinds::FIXNUM) => {
+        Plan::Floats => {
             let unsure = |arg: &Operand| {
                 let kinds = state.kinds(*arg, constants);
-                kinds.can_be(Kinds::FIXNUM) && kinds.can_be(Kinds::FLOAT)
+                let either = kinds.can_be(Kinds::FIXNUM) && kinds.can_be(Kinds::FLOAT);
+                either && !state.takes_integers(p, *arg)
             };
             args.iter().any(unsure).then_some(What::TakesForFloat)
         }

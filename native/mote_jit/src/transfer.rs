@@ -20,7 +20,7 @@ impl Knowledge {
         let guessed = plan == Plan::Fixnums && self.is_guessed(p, args, constants);
         self.learn_arguments(p, args, plan);
         let mut answer = match plan {
-            Plan::Fixnums => Known::word(Kinds::FIXNUM),
+            Plan::Fixnums | Plan::Whole => Known::word(Kinds::FIXNUM),
             Plan::Floats | Plan::Draw => Known::float(),
             Plan::Numbers => Known::word(Kinds::NUMBER),
             Plan::Test => Known::word(Kinds::BOOLEAN),
@@ -52,7 +52,6 @@ impl Knowledge {
 
     /// A primitive has given an answer as planned: so its arguments were what that takes.
     fn learn_arguments(&mut self, p: Primitive, args: &[Operand], plan: Plan) {
-        let takes_integers = self.takes_integers(p);
         for arg in args {
             let Operand::Register(r) = *arg else { continue };
             let kinds = self.known(r).kinds;
@@ -65,10 +64,10 @@ impl Knowledge {
                 Plan::Numbers => self.learn(r, Kinds::NUMBER),
                 Plan::Floats if !kinds.can_be(Kinds::FLOAT) => self.learn(r, Kinds::FIXNUM),
                 // An integer would do as well, and which of the two it is is not remembered.
-                Plan::Floats if kinds.can_be(Kinds::FIXNUM) && takes_integers => {
+                Plan::Floats if kinds.can_be(Kinds::FIXNUM) && self.takes_integers(p, *arg) => {
                     self.learn(r, Kinds::NUMBER);
                 }
-                Plan::Floats => {
+                Plan::Floats | Plan::Whole => {
                     self.learn(r, Kinds::FLOAT);
                     self.registers[r as usize].unboxed = true;
                 }

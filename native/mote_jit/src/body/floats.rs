@@ -18,6 +18,9 @@ const COMMON: i64 = 0x4000_0000_0000_0000;
 /// The bits of an infinity without the sign; those of a NaN are greater.
 const INFINITE: i64 = (f64::INFINITY.to_bits() << 1) as i64;
 
+/// The bits of the first float that is greater than all fixnums, like these.
+const BEYOND_FIXNUMS: i64 = ((1u64 << 62) as f64).to_bits().wrapping_shl(1) as i64;
+
 impl Body<'_, '_> {
     /// A primitive on floats; leaves the fast body when there is no answer, or an operand is not a number.
     pub(super) fn floats(&mut self, d: Register, p: Primitive, args: &[Operand]) -> Value {
@@ -30,8 +33,11 @@ impl Body<'_, '_> {
             // Towards zero: what is finite stays so.
             return self.b.ins().fmul(dividend, inverse);
         }
-        let either = self.active.state.takes_integers(p);
-        let mut floats: Vec<Value> = args.iter().map(|arg| self.float(*arg, either)).collect();
+        let mut floats: Vec<Value> = Vec::with_capacity(args.len());
+        for arg in args {
+            let either = self.active.state.takes_integers(p, *arg);
+            floats.push(self.float(*arg, either));
+        }
         if let (Primitive::Add | Primitive::Mul, Operand::Constant(_)) = (p, args[0]) {
             // As the second operand it can stay in memory.
             floats.swap(0, 1);
@@ -203,6 +209,41 @@ impl Body<'_, '_> {
         let size = self.b.ins().rotl_imm_s(bits, 1);
         let infinite = self.b.ins().iconst(I64, INFINITE);
         self.b.ins().icmp(IntCC::UnsignedLessThan, size, infinite)
+    }
+
+    /// The integer that a float is rounded to; leaves the fast body when that is no fixnum.
+    pub(super) fn whole(&mut self, p: Primitive, arg: Operand) -> Value {
+        let float = self.float(arg, false);
+        let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
+        let size = self.b.ins().rotl_imm_s(bits, 1);
+        let most = self.b.ins().iconst(I64, BEYOND_FIXNUMS);
+        let small = self.b.ins().icmp(IntCC::UnsignedLessThan, size, most);
+        self.assume(small);
+        let towards_zero = match p {
+            // What is less than a half away from zero must not get there by a sum that is rounded itself.
+            Primitive::Round => {
+                let half = self.b.ins().f64const(0.5 - f64::EPSILON / 4.0);
+                let half = self.b.ins().fcopysign(half, float);
+                self.b.ins().fadd(float, half)
+            }
+            _ => float,
+        };
+        let n = self.b.ins().fcvt_to_sint_sat(I64, towards_zero);
+        let back = self.b.ins().fcvt_from_sint(F64, n);
+        let n = match p {
+            Primitive::Floor => {
+                let above = self.b.ins().fcmp(FloatCC::GreaterThan, back, float);
+                let above = self.b.ins().uextend(I64, above);
+                self.b.ins().isub(n, above)
+            }
+            Primitive::Ceil => {
+                let below = self.b.ins().fcmp(FloatCC::LessThan, back, float);
+                let below = self.b.ins().uextend(I64, below);
+                self.b.ins().iadd(n, below)
+            }
+            _ => n,
+        };
+        self.tagged(n)
     }
 
     /// The float of an immediate float's word: [`mote_vm::values::value::Value::flonum_value`].

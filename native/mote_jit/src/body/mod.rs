@@ -478,6 +478,10 @@ impl<'a, 'b> Body<'a, 'b> {
                 let float = self.floats(d, p, args);
                 self.set_float(d, float);
             }
+            Plan::Whole => {
+                let word = self.whole(p, args[0]);
+                self.set_word(d, word);
+            }
             Plan::Draw => {
                 let float = self.call_foreign(helpers::DRAW, &[self.turn], F64);
                 self.set_float(d, float);

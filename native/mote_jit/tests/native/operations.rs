@@ -53,6 +53,7 @@ fn of_one_operand() {
         .filter(|p| (P::Sqrt..=P::Erfc).contains(p))
         .collect();
     judge_unary(&functions);
+    judge_unary(&[P::Round, P::Trunc, P::Floor, P::Ceil]);
 }
 
 /// What a comparison or a test says is not written as a value until something wants it so.
@@ -269,6 +270,36 @@ fn answers_at_once() {
         }
     }
     table.judge();
+}
+
+/// A parameter that is a number beside floats only, where callers pass integers, floats, or both.
+#[test]
+fn numbers_beside_floats() {
+    use Shape::{Floats, Integers};
+    for shapes in [&[Integers][..], &[Floats], &[Integers, Floats]] {
+        let mut table = Table::new();
+        let (half, two) = (table.float(0.5), table.float(2.0));
+        let code = vec![
+            op(1, P::Mul, vec![r(0), half]),
+            op(2, P::Sub, vec![two, r(0)]),
+            op(2, P::Add, vec![r(1), r(2)]),
+            op(3, P::Round, vec![r(2)]),
+            Instr::Tuple {
+                dst: 4,
+                elements: [0, 1, 2, 3].map(r).to_vec(),
+            },
+            ret(r(4)),
+        ];
+        let build = std::mem::replace(&mut table.build, Build::new());
+        table.build = build.function("beside", 1, code);
+        let beside = table.build.uses(MODULE, "beside", 1);
+        for shape in shapes {
+            let mut body = table.known(*shape, KNOWN[0], r(RIGHT));
+            body.push(call(RESULT, beside, [r(KNOWN[0])]));
+            table.each(&format!("{shape:?} beside floats"), body);
+        }
+        table.judge();
+    }
 }
 
 /// A value keeps what it is on the way through what is made of it.

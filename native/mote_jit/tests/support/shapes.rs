@@ -40,14 +40,19 @@ const INTEGERS: [i64; 21] = [
     FIXNUM_MAX,
 ];
 
-/// Immediate ones and boxed ones, and among the latter the one whose word would be that of 0.0.
+/// Immediate ones and boxed ones, and among the latter the one whose word would be that of 0.0. Some lie between integers, at
+/// and beside a half.
 fn floats() -> Vec<f64> {
     vec![
         0.0,
         -0.0,
         1.0,
         -1.5,
+        2.5,
         0.1,
+        0.5 - f64::EPSILON / 4.0,
+        (EXACT / 2) as f64 - 0.5,
+        -(EXACT as f64) / 4.0 - 0.75,
         EXACT as f64,
         FIXNUM_MAX as f64,
         f64::from_bits(0x3000_0000_0000_0000),

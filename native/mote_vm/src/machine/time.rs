@@ -72,6 +72,6 @@ impl Machine {
     /// that will not wait so long steps to 0, which takes it back. `None` when the clock moves by itself.
     pub fn step_clock(&self, limit: u64) -> Option<bool> {
         self.clock().aim(limit);
-        self.move_clock(limit)
+        self.move_clock(limit, None)
     }
 }

@@ -57,6 +57,14 @@ impl TurnBatch {
         }
     }
 
+    /// Takes up what ran after a moment of time that has passed in it, which counts as a small turn.
+    pub(crate) fn go_on(&mut self, after: TurnBatch) {
+        self.turns += after.turns;
+        self.units += 1 + after.units;
+        self.last = after.last;
+        self.queued = after.queued;
+    }
+
     /// How much the queue has grown to be this long, in quarters of an event per turn.
     pub(crate) fn growth(&self, queued: usize) -> i64 {
         (queued as i64 - self.queued as i64) * 4 / self.turns.max(1) as i64

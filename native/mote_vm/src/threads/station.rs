@@ -234,6 +234,19 @@ impl Stations {
         self.all.read()[number as usize - 1].clone()
     }
 
+    /// When the next timer of any thread may be due: a hint, as [`Timers::next`] is.
+    pub(crate) fn next_due(&self) -> Option<u64> {
+        let all = self.all.read();
+        all.iter().map(|station| station.timers.next()).min()
+    }
+
+    /// The stations whose threads may have a timer due by then.
+    pub(crate) fn due_by(&self, moment: u64) -> Vec<Arc<Station>> {
+        let all = self.all.read();
+        let due = all.iter().filter(|s| s.timers.next() <= moment);
+        due.cloned().collect()
+    }
+
     /// Every station that was ever opened.
     pub(crate) fn all(&self) -> Vec<Arc<Station>> {
         self.all.read().clone()

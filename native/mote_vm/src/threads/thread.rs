@@ -36,6 +36,7 @@ use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
 use crate::turns::taken_up::TakenUp;
 use crate::turns::turn::Turn;
+use crate::values::actor::Actor;
 use crate::values::value::Value;
 use crate::watching::watch::Watch;
 use idle::Idling;
@@ -44,11 +45,11 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
-const BATCH: u64 = 512;
+pub(crate) const BATCH: u64 = 512;
 /// How far ahead the records of coming targets are fetched into the cache, and their captures; and what lies behind the
 /// first words of a map that is all that an actor has captured, as that of a directory's shard is.
-const PREFETCH_ACTOR: usize = 32;
-const PREFETCH_CAPTURES: usize = 16;
+pub(crate) const PREFETCH_ACTOR: usize = 32;
+pub(crate) const PREFETCH_CAPTURES: usize = 16;
 const PREFETCH_MAP: usize = 8;
 /// The number of batches in which maps are fetched after an actor with such a map was seen: between the messages to shards come
 /// those that the shards have passed on.
@@ -194,7 +195,7 @@ impl Dispatch {
                 true => Instant::now(),
                 false => self.load.awake_since,
             };
-            let batch = self.run_batch();
+            let batch = self.run_moments();
             let end = Instant::now();
             self.idling.rests &= batch.turns == 0;
             let backlog = self.estimate(&batch, end - begin);
@@ -361,9 +362,8 @@ impl Dispatch {
             crate::platform::prefetch::prefetch(far.target.cast());
         }
         if near.target != elsewhere {
-            // SAFETY: targets of queued events are live. Whatever the state is, a prefetch of it cannot fault.
-            let state = unsafe { (*near.target).state() };
-            crate::platform::prefetch::prefetch(state.word() as *const u8);
+            // SAFETY: targets of queued events are live.
+            unsafe { prefetch_captures(near.target) };
         }
     }
 
@@ -473,6 +473,17 @@ impl Dispatch {
         let station = self.context.station.clone();
         station.show((self as *mut Dispatch).cast());
     }
+}
+
+/// Asks for what an actor has captured.
+///
+/// # Safety
+/// The actor is live.
+#[inline(always)]
+pub(crate) unsafe fn prefetch_captures(actor: *const Actor) {
+    // SAFETY: the caller's. Whatever the state is, a prefetch of it cannot fault.
+    let state = unsafe { (*actor).state() };
+    crate::platform::prefetch::prefetch(state.word() as *const u8);
 }
 
 #[cfg(all(test, not(any(miri, loom))))]

@@ -8,6 +8,7 @@
 //! 2. A timer is in exactly one wheel from when it is armed until it is taken out to fire or to be cancelled, also
 //!    while its thread ends: [`Timers::adopt`] holds both locks.
 //! 3. `next` is not later than any timer's time.
+mod pages;
 mod wheel;
 
 use crate::base::ids::{ThreadNumber, TimerId};
@@ -41,10 +42,12 @@ impl Message {
 pub(crate) struct Timer {
     pub(crate) target: Value,
     pub(crate) message: Message,
+    /// [`ADOPTED`] if its reference has that of a thread that has ended.
     serial: u64,
-    /// The reference that it had before its thread ended.
-    was: Option<Box<TimerId>>,
 }
+
+/// No reference has this serial number.
+const ADOPTED: u64 = u64::MAX;
 
 // SAFETY: the values are plain words; only dispatch threads and the collector look behind them.
 unsafe impl Send for Timer {}
@@ -54,8 +57,9 @@ struct ArmedTimers {
     /// How many odd serial numbers were given: to timers from outside, and to those of threads that have ended.
     odd_serials: u64,
     own: u64,
-    /// Where timers are that were adopted, by their references.
+    /// Where timers are that were adopted, by their references; and their references, by where they are.
     adopted: FxHashMap<TimerId, u32>,
+    references: FxHashMap<u32, TimerId>,
     /// What the parcels in the wheel are charged with, and what the wheel is, with them.
     parcels: usize,
     charged: usize,
@@ -72,8 +76,8 @@ pub(crate) struct Timers {
     quota: Arc<Quota>,
 }
 
-/// What a timer is charged with: its place in the wheel, twice for the room that the wheel grows by.
-pub(crate) const TIMER_BYTES: usize = 2 * Wheel::<Timer>::ENTRY;
+/// What a timer is charged with.
+pub(crate) const TIMER_BYTES: usize = Wheel::<Timer>::ENTRY;
 
 impl Timers {
     pub(crate) fn new(quota: Arc<Quota>) -> Timers {
@@ -82,6 +86,7 @@ impl Timers {
             odd_serials: 0,
             own: 0,
             adopted: FxHashMap::default(),
+            references: FxHashMap::default(),
             parcels: 0,
             charged: 0,
             closed: false,
@@ -106,7 +111,6 @@ impl Timers {
             target,
             message: Message::Value(message),
             serial,
-            was: None,
         };
         let place = state.wheel.insert(due, timer);
         self.note(&mut state);
@@ -138,7 +142,6 @@ impl Timers {
             target,
             message: Message::Parcel(Box::new(message)),
             serial,
-            was: None,
         };
         let place = state.wheel.insert(due, timer);
         // Under the lock: the caller that has made it earlier than any other one says so; later ones need not.
@@ -155,7 +158,7 @@ impl Timers {
     /// Takes a timer out before its time; gives when it is due. `None` when it is not here (any more).
     pub(crate) fn cancel(&self, id: TimerId) -> Option<u64> {
         let state = self.state.lock();
-        let here = |timer: &&Timer| timer.serial == id.serial && timer.was.is_none();
+        let here = |timer: &&Timer| timer.serial == id.serial;
         state.wheel.get(id.place).filter(here)?;
         self.take(state, id.place)
     }
@@ -164,6 +167,7 @@ impl Timers {
     pub(crate) fn cancel_adopted(&self, id: TimerId) -> Option<u64> {
         let mut state = self.state.lock();
         let place = state.adopted.remove(&id)?;
+        state.references.remove(&place);
         self.take(state, place)
     }
 
@@ -180,9 +184,10 @@ impl Timers {
     /// Takes out what is due at `now`, in order.
     pub(crate) fn fire(&self, now: u64, due: &mut Vec<Timer>) {
         let mut state = self.state.lock();
-        while let Some((_, timer)) = state.wheel.pop(now) {
-            if let Some(id) = &timer.was {
-                state.adopted.remove(id);
+        while let Some((_, place, timer)) = state.wheel.pop(now) {
+            if timer.serial == ADOPTED {
+                let id = state.references.remove(&place);
+                id.map(|id| state.adopted.remove(&id));
             }
             state.parcels -= timer.message.bytes();
             due.push(timer);
@@ -202,9 +207,10 @@ impl Timers {
                 thread,
                 place,
             };
-            timer.was = Some(Box::new(id));
+            timer.serial = ADOPTED;
             let place = state.wheel.insert(due, timer);
             state.adopted.insert(id, place);
+            state.references.insert(place, id);
         }
         // What is taken out moves a wheel on; the next thread's time may be earlier.
         ending.wheel = Wheel::new();
@@ -235,6 +241,7 @@ impl Timers {
         let mut state = self.state.lock();
         let left = std::mem::replace(&mut state.wheel, Wheel::new());
         state.adopted.clear();
+        state.references.clear();
         state.parcels = 0;
         state.closed = true;
         self.note(&mut state);

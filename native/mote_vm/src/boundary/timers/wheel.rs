@@ -7,12 +7,21 @@
 //!
 //! It knows nothing of clocks, threads or messages: instants are numbers, and its caller says how late it is.
 //!
+//! A list has the items' places, in the order in which they came, in chunks. So items move down without being looked at, and
+//! those that fire together are fetched into the cache together; what they carry lies still. An item that is taken out before
+//! its time leaves its place in the list. Such places are sorted out when most of a list is, or when it moves down.
+//!
 //! Invariants:
 //! 1. `position` never falls, and no item that is still in the wheel is due before it.
 //! 2. An item's list is the one that its due time and the position call for; so within a level only lists from the
 //!    position's digit on are occupied, and all items of a level are due before all items of higher ones.
 //! 3. Items due at the same instant leave in the order in which they came: lists are first in, first out, and a list
 //!    moves down before anything can be put into the lists that it moves to.
+//! 4. A list is occupied, and has chunks, exactly as long as items wait in it; and no more places in it are of items that
+//!    are gone than wait there, but for one chunk.
+use super::pages::Pages;
+use crate::platform::prefetch::prefetch;
+
 const LEVELS: usize = 8;
 const BITS: u32 = 6;
 const LISTS: usize = 1 << BITS;
@@ -21,20 +30,50 @@ const END: u64 = (1 << (BITS * LEVELS as u32)) - 1;
 const NONE: u32 = u32::MAX;
 /// Room that is kept when nothing waits any more.
 const ENTRIES_KEPT: usize = 1024;
+/// Places in a chunk: 256 bytes with what else there is.
+const CHUNK: usize = 15;
 
 #[derive(Clone, Copy)]
 struct SlotList {
     first: u32,
     last: u32,
+    /// How many of its places are of items that wait, and of such that are gone.
+    waiting: u32,
+    gone: u32,
+}
+
+impl SlotList {
+    const EMPTY: SlotList = SlotList {
+        first: NONE,
+        last: NONE,
+        waiting: 0,
+        gone: 0,
+    };
+}
+
+/// Where an item is.
+#[derive(Clone, Copy, Default)]
+struct ListedPlace {
+    due: u64,
+    place: u32,
+    /// Tells an item from those that were there before.
+    stamp: u32,
+}
+
+/// A part of a list. Those between `start` and `end` are still there.
+struct ListChunk {
+    places: [ListedPlace; CHUNK],
+    next: u32,
+    start: u16,
+    end: u16,
 }
 
 struct ArmedEntry<T> {
     /// `None` when the place is free; then `next` leads to the next free one.
     item: Option<T>,
     due: u64,
-    before: u32,
+    stamp: u32,
     next: u32,
-    list: u16,
 }
 
 /// Entries that wait for their times, in a hierarchy of lists.
@@ -43,26 +82,26 @@ pub(crate) struct Wheel<T> {
     lists: Box<[SlotList; LEVELS * LISTS]>,
     /// For each level which of its lists are not empty.
     occupied: [u64; LEVELS],
-    entries: Vec<ArmedEntry<T>>,
+    entries: Pages<ArmedEntry<T>>,
     free: u32,
+    chunks: Pages<ListChunk>,
+    free_chunk: u32,
     len: usize,
 }
 
 impl<T> Wheel<T> {
-    /// Bytes that one takes.
-    pub(crate) const ENTRY: usize = size_of::<ArmedEntry<T>>();
+    /// Bytes that one takes, with one more place in a list: that of an item that is gone (invariant 4).
+    pub(crate) const ENTRY: usize = size_of::<ArmedEntry<T>>() + 2 * size_of::<ListedPlace>();
 
     pub(crate) fn new() -> Wheel<T> {
-        let empty = SlotList {
-            first: NONE,
-            last: NONE,
-        };
         Wheel {
             position: 0,
-            lists: Box::new([empty; LEVELS * LISTS]),
+            lists: Box::new([SlotList::EMPTY; LEVELS * LISTS]),
             occupied: [0; LEVELS],
-            entries: Vec::new(),
+            entries: Pages::new(),
             free: NONE,
+            chunks: Pages::new(),
+            free_chunk: NONE,
             len: 0,
         }
     }
@@ -74,39 +113,45 @@ impl<T> Wheel<T> {
 
     /// Adds an item. Returns its place, which is its own until it leaves. An item that is already due leaves next.
     pub(crate) fn insert(&mut self, due: u64, item: T) -> u32 {
-        let entry = ArmedEntry {
-            item: Some(item),
-            due: due.clamp(self.position, END),
-            before: NONE,
-            next: NONE,
-            list: 0,
-        };
-        let place = self.free;
-        let place = if place == NONE {
-            self.entries.push(entry);
-            self.entries.len() as u32 - 1
-        } else {
-            self.free = self.entries[place as usize].next;
-            self.entries[place as usize] = entry;
-            place
-        };
+        let due = due.clamp(self.position, END);
+        let mut place = self.free;
+        if place == NONE {
+            place = self.entries.push(ArmedEntry {
+                item: None,
+                due,
+                stamp: 0,
+                next: NONE,
+            });
+        }
+        let entry = &mut self.entries[place];
+        self.free = entry.next;
+        entry.next = NONE;
+        entry.item = Some(item);
+        entry.due = due;
+        let stamp = entry.stamp;
         self.len += 1;
-        self.link(place);
+        self.append(ListedPlace { due, place, stamp });
         place
     }
 
     /// The item at a place.
     pub(crate) fn get(&self, place: u32) -> Option<&T> {
-        self.entries.get(place as usize)?.item.as_ref()
+        self.entries.get(place)?.item.as_ref()
     }
 
-    /// Takes an item out before its time; gives it and when it is due.
+    /// Takes an item out before its time. Returns it, and when it is due.
     pub(crate) fn remove(&mut self, place: u32) -> Option<(u64, T)> {
-        let entry = self.entries.get_mut(place as usize)?;
-        let item = entry.item.take()?;
-        let due = entry.due;
-        self.unlink(place);
-        self.forget(place);
+        let due = self.entries.get(place)?.due;
+        let item = self.take(place)?;
+        let list = self.list_of(due);
+        let SlotList { waiting, gone, .. } = &mut self.lists[list];
+        *waiting -= 1;
+        *gone += 1;
+        if *waiting == 0 {
+            self.let_go(list);
+        } else if *gone > *waiting + CHUNK as u32 {
+            self.sort_again(list);
+        }
         Some((due, item))
     }
 
@@ -116,8 +161,8 @@ impl<T> Wheel<T> {
         self.first_list().map(|(_, _, from)| from)
     }
 
-    /// Takes the next item that is due at `now`.
-    pub(crate) fn pop(&mut self, now: u64) -> Option<(u64, T)> {
+    /// Takes the next item that is due at `now`: when it was due, its place, and itself.
+    pub(crate) fn pop(&mut self, now: u64) -> Option<(u64, u32, T)> {
         let now = now.min(END);
         while let Some((level, list, from)) = self.first_list() {
             if from > now {
@@ -125,9 +170,9 @@ impl<T> Wheel<T> {
             }
             self.position = self.position.max(from);
             if level == 0 {
-                return self.remove(self.lists[list].first);
+                return self.shift(list);
             }
-            self.move_down(list);
+            self.sort_again(list);
         }
         // Nothing is due until then, so no list's span is entered.
         self.position = self.position.max(now);
@@ -139,13 +184,9 @@ impl<T> Wheel<T> {
         let mut all: Vec<_> = Vec::with_capacity(self.len);
         while let Some((level, list, from)) = self.first_list() {
             self.position = self.position.max(from);
-            if level > 0 {
-                self.move_down(list);
-                continue;
-            }
-            let place = self.lists[list].first;
-            if let Some((due, item)) = self.remove(place) {
-                all.push((due, place, item));
+            match level {
+                0 => all.extend(self.shift(list)),
+                _ => self.sort_again(list),
             }
         }
         all
@@ -176,60 +217,131 @@ impl<T> Wheel<T> {
         level * LISTS + (due >> (BITS * level as u32)) as usize % LISTS
     }
 
-    /// Appends an entry to the list where it belongs.
-    fn link(&mut self, place: u32) {
-        let list = self.list_of(self.entries[place as usize].due);
-        let last = std::mem::replace(&mut self.lists[list].last, place);
-        let entry = &mut self.entries[place as usize];
-        entry.list = list as u16;
-        entry.before = last;
-        entry.next = NONE;
-        match last {
-            NONE => self.lists[list].first = place,
-            last => self.entries[last as usize].next = place,
+    /// Appends a place to the list where it belongs.
+    fn append(&mut self, listed: ListedPlace) {
+        let list = self.list_of(listed.due);
+        let last = self.lists[list].last;
+        let room = |chunk: &&mut ListChunk| (chunk.end as usize) < CHUNK;
+        let chunk = match self.chunks.get_mut(last).filter(room) {
+            Some(chunk) => chunk,
+            None => self.extend(list),
+        };
+        chunk.places[chunk.end as usize] = listed;
+        chunk.end += 1;
+        self.lists[list].waiting += 1;
+    }
+
+    /// Gives a list one more chunk.
+    fn extend(&mut self, list: usize) -> &mut ListChunk {
+        let chunk = self.empty_chunk();
+        let SlotList { first, last, .. } = &mut self.lists[list];
+        match std::mem::replace(last, chunk) {
+            NONE => *first = chunk,
+            last => self.chunks[last].next = chunk,
         }
         self.occupied[list / LISTS] |= 1 << (list % LISTS);
+        &mut self.chunks[chunk]
     }
 
-    fn unlink(&mut self, place: u32) {
-        let ArmedEntry {
-            before, next, list, ..
-        } = self.entries[place as usize];
-        let list = list as usize;
-        match before {
-            NONE => self.lists[list].first = next,
-            before => self.entries[before as usize].next = next,
-        }
-        match next {
-            NONE => self.lists[list].last = before,
-            next => self.entries[next as usize].before = before,
-        }
-        if self.lists[list].first == NONE {
-            self.occupied[list / LISTS] &= !(1 << (list % LISTS));
+    fn empty_chunk(&mut self) -> u32 {
+        let number = self.free_chunk;
+        let Some(chunk) = self.chunks.get_mut(number) else {
+            return self.chunks.push(ListChunk {
+                places: [ListedPlace::default(); CHUNK],
+                next: NONE,
+                start: 0,
+                end: 0,
+            });
+        };
+        self.free_chunk = std::mem::replace(&mut chunk.next, NONE);
+        (chunk.start, chunk.end) = (0, 0);
+        number
+    }
+
+    /// Takes the first item out of a list of the lowest level: when it is due, its place, and itself.
+    fn shift(&mut self, list: usize) -> Option<(u64, u32, T)> {
+        loop {
+            let number = self.lists[list].first;
+            let chunk = self.chunks.get_mut(number)?;
+            if chunk.start == 0 {
+                // They are about to leave as well.
+                for listed in &chunk.places[..chunk.end as usize] {
+                    let entry = &raw const self.entries[listed.place];
+                    prefetch(entry.cast());
+                }
+            }
+            let listed = chunk.places[chunk.start as usize];
+            chunk.start += 1;
+            if chunk.start == chunk.end && number != self.lists[list].last {
+                self.lists[list].first = chunk.next;
+                self.free_chunk(number);
+            }
+            if !self.waits(listed) {
+                self.lists[list].gone -= 1;
+                continue;
+            }
+            let item = self.take(listed.place)?;
+            self.lists[list].waiting -= 1;
+            if self.lists[list].waiting == 0 {
+                self.let_go(list);
+            }
+            return Some((listed.due, listed.place, item));
         }
     }
 
-    /// The place is free again.
-    fn forget(&mut self, place: u32) {
-        self.entries[place as usize].next = self.free;
+    /// Whether the item of a listed place is still there.
+    fn waits(&self, listed: ListedPlace) -> bool {
+        let entry = &self.entries[listed.place];
+        entry.stamp == listed.stamp && entry.due == listed.due
+    }
+
+    /// Takes the item of a place, which is free then.
+    fn take(&mut self, place: u32) -> Option<T> {
+        let entry = &mut self.entries[place];
+        let item = entry.item.take()?;
+        entry.stamp = entry.stamp.wrapping_add(1);
+        entry.next = self.free;
         self.free = place;
         self.len -= 1;
-        if self.len == 0 && self.entries.capacity() > ENTRIES_KEPT {
-            self.entries = Vec::new();
-            self.free = NONE;
+        Some(item)
+    }
+
+    /// Puts the items of a list where they belong, in their order: the position has entered its span, and they go to lower
+    /// levels; or most of its places are of items that are gone.
+    fn sort_again(&mut self, list: usize) {
+        let SlotList { first, gone, .. } = self.empty(list);
+        let mut number = first;
+        while let Some(chunk) = self.chunks.get(number) {
+            let next = chunk.next;
+            for at in chunk.start..chunk.end {
+                let listed = self.chunks[number].places[at as usize];
+                if gone == 0 || self.waits(listed) {
+                    self.append(listed);
+                }
+            }
+            self.free_chunk(number);
+            number = next;
         }
     }
 
-    /// The position has entered the span of a list: its items go to lower levels, in their order.
-    fn move_down(&mut self, list: usize) {
-        let mut place = std::mem::replace(&mut self.lists[list].first, NONE);
-        self.lists[list].last = NONE;
-        self.occupied[list / LISTS] &= !(1 << (list % LISTS));
-        while place != NONE {
-            let next = self.entries[place as usize].next;
-            self.link(place);
-            place = next;
+    /// Nothing waits in a list any more.
+    fn let_go(&mut self, list: usize) {
+        let SlotList { first, last, .. } = self.empty(list);
+        self.chunks[last].next = std::mem::replace(&mut self.free_chunk, first);
+        if self.len == 0 && self.entries.len() > ENTRIES_KEPT {
+            (self.entries, self.free) = (Pages::new(), NONE);
+            (self.chunks, self.free_chunk) = (Pages::new(), NONE);
         }
+    }
+
+    /// Empties a list, and returns it as it was.
+    fn empty(&mut self, list: usize) -> SlotList {
+        self.occupied[list / LISTS] &= !(1 << (list % LISTS));
+        std::mem::replace(&mut self.lists[list], SlotList::EMPTY)
+    }
+
+    fn free_chunk(&mut self, number: u32) {
+        self.chunks[number].next = std::mem::replace(&mut self.free_chunk, number);
     }
 }
 
@@ -240,7 +352,9 @@ mod tests {
 
     /// Everything due until `now`, as it leaves.
     fn fired(wheel: &mut Wheel<usize>, now: u64) -> Vec<(u64, usize)> {
-        std::iter::from_fn(|| wheel.pop(now)).collect()
+        std::iter::from_fn(|| wheel.pop(now))
+            .map(|(due, _, item)| (due, item))
+            .collect()
     }
 
     #[test]
@@ -275,7 +389,7 @@ mod tests {
     #[test]
     fn what_is_late_or_never_due_is_kept_too() {
         let mut wheel = Wheel::new();
-        assert_eq!(wheel.pop(500), None);
+        assert_eq!(fired(&mut wheel, 500), []);
         wheel.insert(3, 1);
         wheel.insert(u64::MAX, 2);
         assert_eq!(fired(&mut wheel, 500), [(500, 1)]);
@@ -301,7 +415,42 @@ mod tests {
             wheel.insert(item as u64 % 977, item);
         }
         assert_eq!(fired(&mut wheel, 1_000).len(), n);
-        assert_eq!(wheel.entries.capacity(), 0);
+        assert_eq!((wheel.entries.len(), wheel.chunks.len()), (0, 0));
+    }
+
+    /// Those who arm far ahead and cancel at once, again and again, need no more room than those who do not.
+    #[test]
+    fn places_of_items_that_are_gone_do_not_pile_up() {
+        let mut wheel = Wheel::new();
+        for item in 0..LISTS {
+            wheel.insert(50 << BITS | item as u64, item);
+        }
+        for _ in 0..1_000 {
+            let place = wheel.insert(50 << BITS, LISTS);
+            wheel.remove(place);
+            let alone = wheel.insert(51 << BITS, LISTS);
+            wheel.remove(alone);
+        }
+        let most = 2 * LISTS / CHUNK + 4;
+        assert!(wheel.chunks.len() <= most, "{} chunks", wheel.chunks.len());
+        assert!(wheel.entries.len() <= LISTS + 2);
+        wheel.remove(3);
+        let left = fired(&mut wheel, END).into_iter().map(|(_, item)| item);
+        assert!(left.eq((0..LISTS).filter(|item| *item != 3)));
+    }
+
+    /// Nobody is told to look where nothing waits.
+    #[test]
+    fn a_list_of_which_all_are_gone_is_none() {
+        let mut wheel = Wheel::new();
+        let places = [10, 10, 11, 900].map(|due| wheel.insert(due, 0));
+        for (place, next) in places
+            .into_iter()
+            .zip([Some(10), Some(11), Some(896), None])
+        {
+            wheel.remove(place);
+            assert_eq!(wheel.next(), next);
+        }
     }
 
     #[derive(Clone, Debug)]

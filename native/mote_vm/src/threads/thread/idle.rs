@@ -236,7 +236,7 @@ impl Dispatch {
 }
 
 /// Begins, or comes back from sleep.
-pub(super) fn wake(context: &ThreadContext) {
+pub(in crate::threads) fn wake(context: &ThreadContext) {
     // Counted before it drains: quiescence.rs, invariant 1.
     context.machine.quiescence().add(1);
     context.station.presence.wake();

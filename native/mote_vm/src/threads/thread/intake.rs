@@ -1,8 +1,9 @@
 //! Turns whatever reaches a dispatch thread from elsewhere into events: its inbox, messages from outside, timers that are due.
 //! Runs only between turns.
-use super::Dispatch;
+use super::{prefetch_captures, Dispatch, PREFETCH_ACTOR, PREFETCH_CAPTURES};
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::Message;
+use crate::platform::prefetch::prefetch;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::actor;
 use crate::turns::queue::Event;
@@ -161,12 +162,20 @@ impl Dispatch {
     }
 
     /// Turns due timers into events.
-    fn fire(&mut self) {
+    pub(crate) fn fire(&mut self) {
         let context = &self.context;
         let now = context.machine.clock().now();
         let mut due = std::mem::take(&mut self.intake.due);
         context.station.timers.fire(now, &mut due);
         let before = self.turn.queue.position();
+        // The turns of the first ones come before what fetches ahead gets to them.
+        let targets = || due.iter().map(|timer| timer.target);
+        let actors = |target: Value| target.is_address().then(|| target.address_pointer());
+        let soon = targets().take(PREFETCH_ACTOR).filter_map(actors);
+        soon.for_each(|actor| prefetch(actor.cast()));
+        let sooner = targets().take(PREFETCH_CAPTURES).filter_map(actors);
+        // SAFETY: a timer's target is live.
+        sooner.for_each(|actor| unsafe { prefetch_captures(actor) });
         for timer in due.drain(..) {
             let message = match timer.message {
                 Message::Value(message) => Some(message),
