@@ -4,7 +4,7 @@
 use crate::build::{call, k, op, r, ret, says_each, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::{Constant, Instr, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
@@ -120,6 +120,43 @@ fn rounds_return_in_turn() {
         }
     }
     assert!(different.len() > 150, "{}", different.len());
+}
+
+/// With so many parameters floats are returned as words.
+#[test]
+fn floats_of_functions_with_many_parameters() {
+    const MANY: Register = 17;
+    let mut b = Build::new();
+    let [zero, one] = [0, 1].map(|n| k(b.constant(Constant::Integer(n))));
+    let [two, quarter] = [2.0, 0.25].map(|x| k(b.constant(Constant::Float(x))));
+    let me = b.uses(MODULE, "me", MANY as u32);
+    let (left, answer) = (MANY, MANY + 1);
+    let again: Vec<Operand> = [r(left)].into_iter().chain((1..MANY).map(r)).collect();
+    let code = vec![
+        Instr::Match {
+            left: r(0),
+            right: zero,
+            label: 2,
+        },
+        ret(quarter),
+        op(left, P::Sub, [r(0), one]),
+        call(answer, me, again),
+        op(answer, P::Mul, [r(answer), two]),
+        op(answer, P::Add, [r(answer), r(0)]),
+        ret(r(answer)),
+    ];
+    let rounds = [0, 1, 2, 15, 16, 17, 40].map(|n| k(b.constant(Constant::Integer(n))));
+    let calls = rounds.map(|n| {
+        let others = std::iter::repeat_n(zero, MANY as usize - 1);
+        call(1, me, std::iter::once(n).chain(others).collect::<Vec<_>>())
+    });
+    let mut b = b.function("me", MANY as u32, code);
+    b.0.functions[0].registers = answer + 1;
+    let unit = encode(&b.behaviour("all", 0, says_each(calls.to_vec())).0);
+    assert_eq!(
+        heard_alike(&unit, PLENTY, "many parameters").messages.len(),
+        rounds.len()
+    );
 }
 
 #[test]
