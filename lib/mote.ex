@@ -166,6 +166,9 @@ defmodule Mote do
   Raises as `create/3` does if one of the actors cannot be created; the others are unreachable then, and are
   collected.
 
+  From 20,000 actors on, another process creates them, whose heap has room for all of their addresses: so the caller does not
+  collect a growing list again and again. The captures are copied to it.
+
       iex> defmodule Doc.Cell do
       ...>   use Mote.Behaviour
       ...>   defactor cell(value) do
