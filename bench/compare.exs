@@ -8,7 +8,7 @@
 if Mix.Project.config()[:app] == :mote, do: Code.require_file("load.exs", __DIR__)
 
 defmodule Mote.Bench.Compare do
-  alias Mote.Bench.{Options, Variant}
+  alias Mote.Bench.{Options, Run, Variant}
 
   @doc "Sizes come from the command line, `default` without any."
   def run(program, default) do
@@ -62,16 +62,8 @@ defmodule Mote.Bench.Compare do
 
   defp mote(program, {machine, param}) do
     stages = program.mote(machine, param)
-    compiled(machine)
+    Run.compiled(machine)
     %{param: param, stages: stages}
-  end
-
-  # As in `Mote.Bench.Run`: what is timed is not the interpreter that stands in until the code is ready.
-  defp compiled(machine) do
-    if Mote.info(machine).native.pending > 0 do
-      Process.sleep(1)
-      compiled(machine)
-    end
   end
 
   defp beam(program, param), do: %{param: param, stages: program.beam(param)}

@@ -8,7 +8,7 @@
 Code.require_file("load.exs", __DIR__)
 
 defmodule Mote.Bench.CPUTime do
-  alias Mote.Bench.{Programs, Savina, Threads}
+  alias Mote.Bench.{Programs, Run, Savina, Threads}
 
   # What Linux calls the threads of the two sides.
   @threads [mote: "mote-", beam: "1_sched"]
@@ -60,7 +60,7 @@ defmodule Mote.Bench.CPUTime do
   defp measured(side, program, size, machine) do
     Task.async(fn ->
       stages = if side == :mote, do: program.mote(machine, size), else: program.beam(size)
-      compiled(machine)
+      Run.compiled(machine)
       before = Threads.cpu_ns(@threads[side])
       result = Enum.reduce(stages, nil, fn {_, stage}, given -> stage.(given) end)
       :ok = Mote.drain(machine, :infinity)
@@ -72,13 +72,6 @@ defmodule Mote.Bench.CPUTime do
       time / program.count(size)
     end)
     |> Task.await(:infinity)
-  end
-
-  defp compiled(machine) do
-    if Mote.info(machine).native.pending > 0 do
-      Process.sleep(1)
-      compiled(machine)
-    end
   end
 
   defp middle(sorted), do: Enum.at(sorted, div(length(sorted), 2))

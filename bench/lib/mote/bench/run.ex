@@ -136,11 +136,14 @@ defmodule Mote.Bench.Run do
     end
   end
 
-  # What is measured is the code that a machine runs in the long run, not the interpreter that stands in for it.
-  defp compiled(machine) do
+  @doc "Waits for native code: what is measured is what a machine runs in the long run, not the interpreter that stands in for it."
+  @spec compiled(Mote.Machine.t()) :: :ok
+  def compiled(machine) do
     if Mote.info(machine).native.pending > 0 do
       Process.sleep(1)
       compiled(machine)
+    else
+      :ok
     end
   end
 
