@@ -44,9 +44,9 @@ defmodule Mote.Ask do
   no more than some hundred calls and loop steps.
 
   `Mote.ask_all/3` does so for each of its questions. Anything that takes longer is done by the thread, as are questions of
-  `Mote.async/3`. For `receive` only the
-  timing differs. But a call that is answered at once receives nothing. So `Process.info(self(), :messages)`
-  after it may not show yet what actors have sent to the process before: a `receive` finds it, in its order.
+  `Mote.async/3`. For `receive` only the timing differs. But a call that is answered at once receives nothing. So
+  `Process.info(self(), :messages)` after it may not show yet what actors have sent to the process before: a `receive` finds
+  it, in its order.
 
   ## In a process that does not wait
 

@@ -9,10 +9,12 @@ defmodule Mote.Machine.Creator do
   # As many as one call of the NIF creates.
   @batch 500
 
-  # So many are created by a process of their own. Words of its heap for each of them, and of binaries that count for it.
+  # So many are created by a process of their own. Words of its heap for each of them, and of binaries that count for it; and for
+  # how many at most: a third of a gigabyte.
   @many 20_000
   @words 40
   @binary_words 20
+  @most 1_000_000
 
   # What every address begins as. One that is an update of a map shares its keys with it, and takes a fifth less memory.
   @address %Address{machine: nil, key: nil}
@@ -99,7 +101,8 @@ defmodule Mote.Machine.Creator do
   defp with_room(count, create) when count < @many, do: create.()
 
   defp with_room(count, create) do
-    room = [min_heap_size: @words * count, min_bin_vheap_size: @binary_words * count]
+    some = min(count, @most)
+    room = [min_heap_size: @words * some, min_bin_vheap_size: @binary_words * some]
     {_pid, monitor} = :erlang.spawn_opt(fn -> exit({:created, outcome(create)}) end, [:monitor | room])
 
     receive do
