@@ -133,7 +133,7 @@ defmodule Mote.PreludeCases.Enum do
       Enum.sort(ordered)
       Enum.sort(l, :asc)
       Enum.sort(l, :desc)
-      Enum.sort([1.0, 1 | e], :desc)
+      Enum.sort(ordered, :desc)
       Enum.sort([s | texts])
       Enum.sort(pairs, fn {a, _}, {b, _} -> a <= b end)
       Enum.sort(pairs, fn {_, a}, {_, b} -> a >= b end)

@@ -107,6 +107,11 @@ impl Clock {
         }
     }
 
+    /// Whether it moves only by hand.
+    pub(crate) fn is_manual(&self) -> bool {
+        matches!(self, Clock::Manual(_))
+    }
+
     /// Says how far whoever moves the clock by hand wants to get.
     pub(crate) fn aim(&self, instant: u64) {
         if let Clock::Manual(time) = self {

@@ -72,6 +72,16 @@ impl Machine {
     /// that will not wait so long steps to 0, which takes it back. `None` when the clock moves by itself.
     pub fn step_clock(&self, limit: u64) -> Option<bool> {
         self.clock().aim(limit);
-        self.move_clock(limit, None)
+        // A thread may have woken by itself since the machine was quiet, and has what is due then in its hands: so the caller counts as
+        // a thread does that is awake, and takes a step only as the last one (moments.rs). Otherwise it waits for quiet once more.
+        let quiescence = self.quiescence();
+        quiescence.add(1);
+        let is_last = quiescence.is_last() || limit == 0;
+        let moved = match is_last {
+            true => self.move_clock(limit, None),
+            false => self.clock().is_manual().then_some(true),
+        };
+        quiescence.done(1);
+        moved
     }
 }

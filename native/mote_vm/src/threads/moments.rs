@@ -8,7 +8,8 @@
 //! is in: a moment in which little happens costs little.
 //!
 //! Invariant: a thread moves the clock only while nothing is outstanding but the thread itself (quiescence.rs), which has
-//! nothing to run. So a moment begins in the same state, no matter which thread takes the step.
+//! nothing to run, and a caller outside only while nothing is outstanding but the caller (machine/time.rs). So a moment begins in
+//! the same state, no matter who takes the step, and nobody takes one in the middle of a moment.
 use super::inbox::Entry;
 use super::shared::Machine;
 use super::thread::Dispatch;
@@ -107,6 +108,15 @@ mod tests {
         assert_eq!((batch.turns, still.machine.now()), (20, 20));
         assert!(!still.thread.context.station.inbox.is_pending());
         end(still);
+    }
+
+    #[test]
+    fn a_caller_outside_takes_no_step_while_a_thread_is_awake() {
+        let still = with_moments(1);
+        let step = || (still.machine.step_clock(10), still.machine.now());
+        assert_eq!(step(), (Some(true), 0));
+        still.machine.quiescence().done(1);
+        assert_eq!(step(), (Some(true), 1));
     }
 
     #[test]
