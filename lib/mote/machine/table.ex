@@ -20,46 +20,31 @@ defmodule Mote.Machine.Table do
   @doc "The name that the machine was given, if any."
   @spec name(pid) :: term
   def name(pid) do
-    :ets.lookup_element(__MODULE__, pid, 3)
-  rescue
-    ArgumentError -> nil
+    with {:ok, name} <- column(pid, 3), do: name, else: (:error -> nil)
   end
 
   @spec fetch(pid) :: {:ok, reference} | :error
-  def fetch(pid) do
-    {:ok, :ets.lookup_element(:persistent_term.get(__MODULE__), pid, 2)}
-  rescue
-    ArgumentError -> :error
-  end
+  def fetch(pid), do: column(pid, 2)
 
   @doc "What is reported of the machine, if it is running."
   @spec about(pid) :: {:ok, Reporter.about()} | :error
-  def about(pid) do
-    {:ok, :ets.lookup_element(__MODULE__, pid, 4)}
-  rescue
-    ArgumentError -> :error
-  end
+  def about(pid), do: column(pid, 4)
 
   @doc "The bytes that the machine may use, if it is running."
   @spec memory(pid) :: {:ok, pos_integer} | :error
-  def memory(pid) do
-    {:ok, :ets.lookup_element(__MODULE__, pid, 5)}
-  rescue
-    ArgumentError -> :error
-  end
+  def memory(pid), do: column(pid, 5)
 
   @doc "What its time comes from, if the machine is running."
   @spec clock(pid) :: {:ok, :system | :manual} | :error
-  def clock(pid) do
-    {:ok, :ets.lookup_element(__MODULE__, pid, 6)}
-  rescue
-    ArgumentError -> :error
-  end
+  def clock(pid), do: column(pid, 6)
 
   @doc "The steps that one turn may take, if the machine is running."
   @spec fuel(pid) :: {:ok, pos_integer} | :error
-  def fuel(pid) do
-    {:ok, :ets.lookup_element(__MODULE__, pid, 7)}
+  def fuel(pid), do: column(pid, 7)
+
+  # The application may have stopped, and the table with it.
+  defp column(pid, number) do
+    {:ok, :ets.lookup_element(:persistent_term.get(__MODULE__), pid, number)}
   rescue
     ArgumentError -> :error
   end

@@ -23,8 +23,8 @@ defmodule Mote.Prelude.Casing do
   @lower table.(&String.downcase/1)
   @title table.(&String.capitalize/1)
 
-  defpure upcase(text) when is_binary(text), do: Text.joined(upper(text, 0, 0, []), [], "")
-  defpure downcase(text) when is_binary(text), do: Text.joined(lower(text, 0, 0, []), [], "")
+  defpure upcase(text) when is_binary(text), do: parts(text, ?a, -32)
+  defpure downcase(text) when is_binary(text), do: parts(text, ?A, 32)
 
   defpure capitalize(<<c, rest::binary>>) when c in ?a..?z, do: <<c - 32>> <> downcase(rest)
   defpure capitalize(<<c::utf8, rest::binary>>), do: Map.get(@title, c, <<c::utf8>>) <> downcase(rest)
@@ -32,61 +32,45 @@ defmodule Mote.Prelude.Casing do
   defpure capitalize(""), do: ""
 
   # Parts of a text, each of which costs a binary: what stays as it is, however long, and eight letters at a time of what does not,
-  # where all are of ASCII.
-  defpure upper(text, from, at, done) when at == byte_size(text), do: Enum.reverse(part(text, from, at, done))
+  # where all are of ASCII. `a` is the first of the letters that change, and `by` how far they are from what they become.
+  defpure parts(text, a, by), do: Text.joined(parts(text, a, by, 0, 0, []), [], "")
 
-  defpure upper(text, from, at, done) do
-    case :binary.at(text, at) do
-      c when c in ?a..?z or c > 127 -> upper_more(rest(text, at), text, at, part(text, from, at, done))
-      _ -> upper(text, from, at + 1, done)
-    end
+  defpure parts(text, _, _, from, at, done) when at == byte_size(text),
+    do: Enum.reverse(part(text, from, at, done))
+
+  defpure parts(text, a, by, from, at, done) do
+    c = :binary.at(text, at)
+
+    if c > 127 or (c >= a and c <= a + 25),
+      do: changing(rest(text, at), a, by, text, at, part(text, from, at, done)),
+      else: parts(text, a, by, from, at + 1, done)
   end
 
-  defpure upper_more(<<a, b, c, d, e, f, g, h, _::binary>>, text, at, done)
-          when (a ||| b ||| c ||| d ||| e ||| f ||| g ||| h) < 128 do
-    changed = <<up(a), up(b), up(c), up(d), up(e), up(f), up(g), up(h)>>
-    upper(text, at + 8, at + 8, [changed | done])
+  defpure changing(<<c, d, e, f, g, h, i, j, _::binary>>, a, by, text, at, done)
+          when (c ||| d ||| e ||| f ||| g ||| h ||| i ||| j) < 128 do
+    changed =
+      <<ascii(c, a, by), ascii(d, a, by), ascii(e, a, by), ascii(f, a, by), ascii(g, a, by), ascii(h, a, by),
+        ascii(i, a, by), ascii(j, a, by)>>
+
+    parts(text, a, by, at + 8, at + 8, [changed | done])
   end
 
-  defpure upper_more(<<c, _::binary>>, text, at, done) when c < 128,
-    do: upper(text, at + 1, at + 1, [<<up(c)>> | done])
+  defpure changing(<<c, _::binary>>, a, by, text, at, done) when c < 128,
+    do: parts(text, a, by, at + 1, at + 1, [<<ascii(c, a, by)>> | done])
 
-  defpure upper_more(<<c::utf8, _::binary>>, text, at, done) do
+  defpure changing(<<c::utf8, _::binary>>, a, by, text, at, done) do
     same = <<c::utf8>>
     next = at + byte_size(same)
-    upper(text, next, next, [Map.get(@upper, c, same) | done])
+    parts(text, a, by, next, next, [other(c, a, same) | done])
   end
 
-  defpure upper_more(<<byte, _::binary>>, text, at, done), do: upper(text, at + 1, at + 1, [<<byte>> | done])
+  defpure changing(<<byte, _::binary>>, a, by, text, at, done),
+    do: parts(text, a, by, at + 1, at + 1, [<<byte>> | done])
 
-  defpure lower(text, from, at, done) when at == byte_size(text), do: Enum.reverse(part(text, from, at, done))
+  defpure ascii(c, a, by), do: if(c >= a and c <= a + 25, do: c + by, else: c)
 
-  defpure lower(text, from, at, done) do
-    case :binary.at(text, at) do
-      c when c in ?A..?Z or c > 127 -> lower_more(rest(text, at), text, at, part(text, from, at, done))
-      _ -> lower(text, from, at + 1, done)
-    end
-  end
-
-  defpure lower_more(<<a, b, c, d, e, f, g, h, _::binary>>, text, at, done)
-          when (a ||| b ||| c ||| d ||| e ||| f ||| g ||| h) < 128 do
-    changed = <<down(a), down(b), down(c), down(d), down(e), down(f), down(g), down(h)>>
-    lower(text, at + 8, at + 8, [changed | done])
-  end
-
-  defpure lower_more(<<c, _::binary>>, text, at, done) when c < 128,
-    do: lower(text, at + 1, at + 1, [<<down(c)>> | done])
-
-  defpure lower_more(<<c::utf8, _::binary>>, text, at, done) do
-    same = <<c::utf8>>
-    next = at + byte_size(same)
-    lower(text, next, next, [Map.get(@lower, c, same) | done])
-  end
-
-  defpure lower_more(<<byte, _::binary>>, text, at, done), do: lower(text, at + 1, at + 1, [<<byte>> | done])
-
-  defpure up(c), do: if(c in ?a..?z, do: c - 32, else: c)
-  defpure down(c), do: if(c in ?A..?Z, do: c + 32, else: c)
+  defpure other(c, ?a, same), do: Map.get(@upper, c, same)
+  defpure other(c, ?A, same), do: Map.get(@lower, c, same)
 
   defpure part(_, at, at, done), do: done
   defpure part(text, from, at, done), do: [binary_part(text, from, at - from) | done]

@@ -334,20 +334,12 @@ defmodule Mote.Prelude.Inline.Enum do
 
   deftemplate descending([run], [], fun), do: Enum.reverse(run)
 
+  # Backwards, what comes later is taken first where both are equal.
   deftemplate descending([a, b | rest], done, fun),
-    do: descending(rest, [merge_back(a, b, [], fun) | done], fun)
+    do: descending(rest, [merge(b, a, [], fn y, x -> fun.(x, y) end) | done], fun)
 
   deftemplate descending([a], done, fun), do: ascending(Enum.reverse([Enum.reverse(a) | done]), [], fun)
   deftemplate descending([], done, fun), do: ascending(Enum.reverse(done), [], fun)
-
-  deftemplate merge_back([], ys, merged, fun), do: :lists.reverse(ys, merged)
-  deftemplate merge_back(xs, [], merged, fun), do: :lists.reverse(xs, merged)
-
-  deftemplate merge_back([x | xs_rest] = xs, [y | ys_rest] = ys, merged, fun) do
-    if fun.(x, y),
-      do: merge_back(xs, ys_rest, [y | merged], fun),
-      else: merge_back(xs_rest, ys, [x | merged], fun)
-  end
 
   deftemplate sort_by(source, fun_key),
     do: Source.values(:lists.keysort(1, for(x <- Enum.to_list(source), do: {fun_key.(x), x})), [])

@@ -169,8 +169,8 @@ impl Body<'_, '_> {
         next
     }
 
-    /// The target's block, or one of the way there if something must be converted on it, or registers may have to be moved: Cranelift
-    /// would place its own block for that between the two that usually follow each other.
+    /// The target's block, or one of the way there if something must be converted on it, or registers may have to be moved:
+    /// Cranelift would place its own block for that between the two that usually follow each other.
     pub(super) fn departure(&mut self, target: Destination) -> Block {
         if self.is_direct(target) {
             return self.block_of(target);

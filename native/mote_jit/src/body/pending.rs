@@ -61,8 +61,8 @@ impl Pending {
         if subject.code.iter().filter(calls).count() > 1 && inline::is_small(subject, flow) {
             return None;
         }
-        // That of a float is one where the call is made, and would be a word where it was pending. Functions whose answers have no
-        // boxes make their calls anyway.
+        // Where the call is made, its answer would be a machine float, and where it was pending, a word. Functions that return
+        // machine floats make their calls anyway.
         let expected = subject.returns(import);
         if expected == Kinds::FLOAT {
             return None;

@@ -72,8 +72,8 @@ impl Machine {
     /// that will not wait so long steps to 0, which takes it back. `None` when the clock moves by itself.
     pub fn step_clock(&self, limit: u64) -> Option<bool> {
         self.clock().aim(limit);
-        // A thread may have woken by itself since the machine was quiet, and has what is due then in its hands: so the caller counts as
-        // a thread does that is awake, and takes a step only as the last one (moments.rs). Otherwise it waits for quiet once more.
+        // Since the machine was quiet a thread may have woken by itself, and have begun the next moment. So the caller counts as
+        // a thread that is awake does, and takes a step only as the last one (moments.rs). Otherwise it waits for quiet again.
         let quiescence = self.quiescence();
         quiescence.add(1);
         let is_last = quiescence.is_last() || limit == 0;

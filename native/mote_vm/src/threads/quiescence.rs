@@ -58,7 +58,7 @@ impl Quiescence {
         self.outstanding.load(SeqCst) == 0
     }
 
-    /// Whether nothing is left at this moment but one thing: asked by a thread that is awake, or a caller that counts as one, itself.
+    /// Whether nothing is left at this moment but one thing: whoever asks, a thread that is awake or a caller that counts as one.
     pub(crate) fn is_last(&self) -> bool {
         self.outstanding.load(SeqCst) == 1
     }

@@ -45,11 +45,11 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
-pub(crate) const BATCH: u64 = 512;
+pub(super) const BATCH: u64 = 512;
 /// How far ahead the records of coming targets are fetched into the cache, and their captures; and what lies behind the
 /// first words of a map that is all that an actor has captured, as that of a directory's shard is.
-pub(crate) const PREFETCH_ACTOR: usize = 32;
-pub(crate) const PREFETCH_CAPTURES: usize = 16;
+const PREFETCH_ACTOR: usize = 32;
+const PREFETCH_CAPTURES: usize = 16;
 const PREFETCH_MAP: usize = 8;
 /// The number of batches in which maps are fetched after an actor with such a map was seen: between the messages to shards come
 /// those that the shards have passed on.
@@ -480,7 +480,7 @@ impl Dispatch {
 /// # Safety
 /// The actor is live.
 #[inline(always)]
-pub(crate) unsafe fn prefetch_captures(actor: *const Actor) {
+unsafe fn prefetch_captures(actor: *const Actor) {
     // SAFETY: the caller's. Whatever the state is, a prefetch of it cannot fault.
     let state = unsafe { (*actor).state() };
     crate::platform::prefetch::prefetch(state.word() as *const u8);

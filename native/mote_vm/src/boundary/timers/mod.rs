@@ -158,7 +158,8 @@ impl Timers {
     /// Takes a timer out before its time; gives when it is due. `None` when it is not here (any more).
     pub(crate) fn cancel(&self, id: TimerId) -> Option<u64> {
         let state = self.state.lock();
-        let here = |timer: &&Timer| timer.serial == id.serial;
+        // Anybody can have made the reference: with the serial number of those that were adopted, too.
+        let here = |timer: &&Timer| timer.serial == id.serial && id.serial != ADOPTED;
         state.wheel.get(id.place).filter(here)?;
         self.take(state, id.place)
     }
@@ -273,5 +274,25 @@ impl Timers {
             Some(more) => self.quota.take_anyway(more),
             None => self.quota.give(before - charge),
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timer_that_was_adopted_is_cancelled_by_the_reference_that_it_had() {
+        let [ended, heir] = [(); 2].map(|()| Timers::new(Arc::default()));
+        let place = ended.arm(5, 2, Value::NIL, Value::NIL);
+        heir.adopt(&ended, 7, 2);
+        let [had, made_up] = [2, ADOPTED].map(|serial| TimerId {
+            serial,
+            thread: 7,
+            place,
+        });
+        assert_eq!(heir.cancel(made_up), None);
+        assert_eq!(heir.cancel_adopted(had), Some(5));
+        assert_eq!((heir.cancel_adopted(had), heir.len()), (None, 0));
     }
 }

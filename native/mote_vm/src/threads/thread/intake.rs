@@ -162,7 +162,7 @@ impl Dispatch {
     }
 
     /// Turns due timers into events.
-    pub(crate) fn fire(&mut self) {
+    pub(in crate::threads) fn fire(&mut self) {
         let context = &self.context;
         let now = context.machine.clock().now();
         let mut due = std::mem::take(&mut self.intake.due);
