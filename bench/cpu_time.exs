@@ -1,6 +1,7 @@
 # Programs by the CPU time that they take, not by the clock: that of the machine's one thread, until the machine is at rest, beside
-# that of one scheduler. Other programs on the computer disturb it less. In nanoseconds for what a program counts: the median, the
-# least and the greatest of the runs; the ratio of the medians, and of the least; at the end the geometric mean of both. On Linux.
+# that of one scheduler, and that of the thread of the same in plain Rust, if there is such a program. Other programs on the
+# computer disturb it less. In nanoseconds for what a program counts: the median, the least and the greatest of the runs; the
+# ratio of the medians, and of the least; at the end the geometric mean of those to one scheduler. On Linux.
 #
 #     ERL_FLAGS="+S 1:1 +sbwt none" mix run bench/cpu_time.exs [PROGRAM[:SIZE],…] [RUNS]
 #
@@ -8,13 +9,14 @@
 Code.require_file("load.exs", __DIR__)
 
 defmodule Mote.Bench.CPUTime do
-  alias Mote.Bench.{Programs, Run, Savina, Threads}
+  alias Mote.Bench.{Programs, Run, Rust, Savina, Threads, Variant}
 
   # What Linux calls the threads of the two sides.
   @threads [mote: "mote-", beam: "1_sched"]
 
   def run(names, runs) do
     if :erlang.system_info(:schedulers) > 1, do: raise("start the node with ERL_FLAGS=\"+S 1:1 +sbwt none\"")
+    with {:error, reason} <- Rust.build(), do: raise("no comparison with Rust: #{reason}")
     {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1]])
     ratios = for {program, size} <- programs(names), do: row(program, size, machine, runs)
 
@@ -41,23 +43,20 @@ defmodule Mote.Bench.CPUTime do
   end
 
   defp row(program, size, machine, runs) do
-    sides = Keyword.keys(@threads)
+    sides = Keyword.keys(@threads) ++ Variant.rust(program)
     # The first one of each compiles, and takes memory that later ones find.
     for side <- sides, do: measured(side, program, size, machine)
     times = for _ <- 1..runs, side <- sides, do: {side, measured(side, program, size, machine)}
-    [mote, beam] = for side <- sides, do: Enum.sort(Keyword.get_values(times, side))
-    ratios = {middle(beam) / middle(mote), hd(beam) / hd(mote)}
-
-    IO.puts(
-      "#{program.about().name} #{size}: #{figures(mote)}; #{figures(beam)}; " <>
-        "#{round2(elem(ratios, 0))}, #{round2(elem(ratios, 1))}"
-    )
-
-    ratios
+    [mote | others] = for side <- sides, do: Enum.sort(Keyword.get_values(times, side))
+    ratios = for other <- others, do: {middle(other) / middle(mote), hd(other) / hd(mote)}
+    figures = Enum.map_join([mote | others], "; ", &figures/1)
+    shown = Enum.map_join(ratios, "; ", fn {median, least} -> "#{round2(median)}, #{round2(least)}" end)
+    IO.puts("#{program.about().name} #{size}: #{figures}; #{shown}")
+    hd(ratios)
   end
 
   # In a process of its own, which takes its memory with it.
-  defp measured(side, program, size, machine) do
+  defp measured(side, program, size, machine) when side in [:mote, :beam] do
     Task.async(fn ->
       stages = if side == :mote, do: program.mote(machine, size), else: program.beam(size)
       Run.compiled(machine)
@@ -66,12 +65,20 @@ defmodule Mote.Bench.CPUTime do
       :ok = Mote.drain(machine, :infinity)
       time = Threads.cpu_ns(@threads[side]) - before
 
-      if result != program.expected(size),
-        do: raise("#{program.about().name} has computed #{inspect(result)}")
-
+      check(program, size, result)
       time / program.count(size)
     end)
     |> Task.await(:infinity)
+  end
+
+  defp measured(rust, program, size, _machine) do
+    {_ns, cpu_ns, result} = Rust.run(program.about().rust[rust], size, 1)
+    check(program, size, program.rust(result, size))
+    cpu_ns / program.count(size)
+  end
+
+  defp check(program, size, result) do
+    if result != program.expected(size), do: raise("#{program.about().name} has computed #{inspect(result)}")
   end
 
   defp middle(sorted), do: Enum.at(sorted, div(length(sorted), 2))

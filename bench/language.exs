@@ -40,6 +40,8 @@ defmodule Mote.Bench.Language do
   def run do
     {:ok, machine} = Mote.start_link(fuel: 1_000_000_000_000)
     calls = Mote.create(machine, Calls.calls())
+    # What is called for the first time is interpreted until it is compiled.
+    settle(machine, calls)
     text = String.duplicate("Some words of ASCII, with a few commas, ", 200)
 
     IO.puts("functions of String over #{byte_size(text)} bytes, microseconds: Mote, Elixir, ratio")
@@ -76,6 +78,12 @@ defmodule Mote.Bench.Language do
     IO.puts("a module of 50 behaviours with six clauses each, compiled: microseconds")
     [compiled] = rounds([&compile/0], 3)
     IO.puts("  #{spread(compiled, 1)}")
+  end
+
+  defp settle(machine, calls) do
+    for what <- @strings, do: ask(calls, what, "a, B", 1)
+    Process.sleep(10)
+    if Mote.info(machine).native.pending > 0, do: settle(machine, calls)
   end
 
   defp compare(calls, what, text, n, rounds) do

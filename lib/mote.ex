@@ -483,7 +483,7 @@ defmodule Mote do
     * `:sponsor` - as in `send/3`.
 
   Errors are `:timeout`, `:machine_down`, `:aborted` (the turn that took the question was aborted; the message says why),
-  `:broken_promise` (nothing refers to the customer any more; the message says which behaviour aborted last, if one did),
+  `:broken_promise` (nothing refers to the customer any more; the message says which behaviour aborted last, or had no clause),
   `:answer_too_large`, `:unknown_sponsor`, `:unknown_address`, `:overloaded` (the
   sponsor is full), `:no_memory`, and of an actor of another node `:noconnection`. A late answer is discarded and never reaches the mailbox.
 

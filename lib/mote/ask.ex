@@ -36,12 +36,12 @@ defmodule Mote.Ask do
 
   ## While the machine's thread sleeps
 
-  `Mote.ask/3` then runs the turns that lead to the answer in the process that asks, for some microseconds at
-  most, so no thread has to be woken. If the answer is there when they end, the call returns it, without a
+  `Mote.ask/3` then runs the turns that lead to the answer in the process that asks, for some tens of microseconds
+  at most, so no thread has to be woken. If the answer is there when they end, the call returns it, without a
   message and without waiting. If the turn was aborted, the call returns the reason in the same way. This
   applies while the thread that receives the question is asleep, and the machine is neither paused, seeded,
-  watched nor collecting. The request and the answer must be small: some hundred values, and turns that take
-  no more than some hundred calls and loop steps.
+  watched nor collecting. The request and the answer must be small: some hundred values. The turns must be short: some
+  thousand calls and loop steps, some tens of microseconds, and calls that nest no deeper than about two hundred.
 
   `Mote.ask_all/3` does so for each of its questions. Anything that takes longer is done by the thread, as are questions of
   `Mote.async/3`. For `receive` only the timing differs. But a call that is answered at once receives nothing. So
@@ -56,6 +56,7 @@ defmodule Mote.Ask do
     * `{ref, answer}`;
     * `{ref, :mote_failed, reason}` - there will be no answer: `{:aborted, module, behaviour, reason}`, `:broken_promise`,
       `{:broken_promise, module, behaviour, reason}` (the last turn that was given the customer and was aborted),
+      `{:broken_promise, module, behaviour}` (the behaviour that was given it last and had no clause for the message),
       `:answer_too_large` or `:machine_down`;
     * `{:DOWN, ref, :process, machine, reason}`.
 
@@ -93,25 +94,26 @@ defmodule Mote.Ask do
 
   @doc "See `Mote.ask/3`."
   @spec ask(Address.t(), term, options) :: result
-  def ask(address, request, timeout_or_opts \\ @timeout)
+  def ask(address, request, timeout_or_opts \\ @timeout), do: ask(address, request, request, timeout_or_opts)
 
-  def ask(%Address{machine: machine, key: key} = address, request, timeout_or_opts) do
+  @doc false
+  # The same for those who ask by way of another request: errors show what is meant.
+  @spec ask(Address.t(), term, term, options) :: result
+  def ask(%Address{machine: machine, key: key} = address, request, meant, timeout_or_opts) do
     {timeout, named} = options!(timeout_or_opts, "ask/3")
     sponsor = address.sponsor || named
     not_own!(address)
 
     case Native.ask(machine, key, sponsor, request) do
       {:ok, _answer} = answered -> answered
-      :unknown -> far(address, sponsor, request, timeout)
-      open -> wait(open, {address, sponsor, request}, timeout)
+      :unknown -> far(about(address, sponsor, meant), request, timeout)
+      open -> wait(open, request, about(address, sponsor, meant), timeout)
     end
   end
 
-  def ask(other, _request, _timeout_or_opts), do: not_an_address!(other)
+  def ask(other, _request, _meant, _timeout_or_opts), do: not_an_address!(other)
 
-  defp far(address, sponsor, request, timeout) do
-    context = [address: address, sponsor: sponsor]
-
+  defp far([address: address, sponsor: sponsor, request: _] = context, request, timeout) do
     with true <- Far.far?(address),
          {:ok, open} <- Far.open(address, sponsor, request, context) do
       Question.finish(open, context, timeout)
@@ -122,11 +124,12 @@ defmodule Mote.Ask do
   end
 
   # The call has not answered itself: it has left the question open, or has not put it.
-  defp wait(open, {%{machine: machine} = address, sponsor, request}, timeout) do
-    Question.put(machine, timeout, [address: address, sponsor: sponsor], fn tag ->
+  defp wait(open, request, [address: address, sponsor: sponsor, request: _] = context, timeout) do
+    %{machine: machine, key: key} = address
+
+    Question.put(machine, timeout, context, fn tag ->
       case open do
         word when word in [:big, :long] ->
-          key = address.key
           again = &begin(Native.ask(machine, key, sponsor, request, &1), machine, tag)
           Long.again(word, request, again, &Native.ask_async_big(machine, key, sponsor, request, tag, &1))
 
@@ -167,14 +170,17 @@ defmodule Mote.Ask do
 
     for {address, opened} <- opened do
       with {:ok, ask} <- opened do
-        look(ask, Question.left(deadline)) || Question.ignore(open_of(ask), context(ask)) ||
-          {:error, Error.from(:timeout, timeout: timeout, address: address)}
+        context = about(address, address.sponsor || sponsor, request)
+
+        Question.look(open_of(ask), context, Question.left(deadline)) ||
+          Question.ignore(open_of(ask), context) ||
+          {:error, Error.from(:timeout, [timeout: timeout] ++ context)}
       end
     end
   end
 
   defp ask_near(addresses, request, timeout, sponsor) do
-    context = &[address: &1, sponsor: &1.sponsor || sponsor]
+    context = &about(&1, &1.sponsor || sponsor, request)
     ask = &put(&1, &1.sponsor || sponsor, request, &2)
     Questions.put_all(addresses, timeout, context, ask)
   end
@@ -330,6 +336,9 @@ defmodule Mote.Ask do
   defp open_of(%{ref: ref, asker: asker}), do: {ref, asker}
 
   defp context(ask), do: [address: ask.address]
+
+  # Not before there is an error to tell, or to wait for: most questions have their answer at once.
+  defp about(address, sponsor, request), do: [address: address, sponsor: sponsor, request: request]
 
   defp options!(timeout, _function) when is_timeout(timeout), do: {timeout, nil}
   defp options!(opts, function), do: named!(opts, function)

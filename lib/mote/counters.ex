@@ -69,8 +69,8 @@ defmodule Mote.Counters do
   The threads themselves:
 
     * `parks` - times that a thread went to sleep;
-    * `stand_ins` - times that a process in `Mote.ask/3` or `Mote.ask_all/3` ran the turns itself, for some microseconds, while the thread
-      slept;
+    * `stand_ins` - times that a process in `Mote.ask/3` or `Mote.ask_all/3` ran the turns itself, for some tens of
+      microseconds at most, while the thread slept;
     * `busy_ns` - nanoseconds awake; the rest of the uptime it was asleep. The time of a batch of turns is
       counted when the batch is over, however long its turns were; of the processes in `Mote.ask/3` every
       eighth is measured and counts for eight;

@@ -245,7 +245,7 @@ defmodule Mote.Directory do
          %Address{} = address <- whereis(directory, key, timeout_or_opts),
          do: Ask.not_own!(address)
 
-    case Ask.ask(shard(directory, key), {:ask, key, request}, timeout_or_opts) do
+    case Ask.ask(shard(directory, key), {:ask, key, request}, request, timeout_or_opts) do
       {:ok, {__MODULE__, :unknown_key}} -> {:error, Error.from(:unknown_key, directory: directory, key: key)}
       result -> result
     end

@@ -2,7 +2,8 @@ defmodule Mote.Error do
   @moduledoc """
   What `Mote` could not do, and why.
 
-  `reason` is for programs, `message` for people, `context` holds what it was about. The reasons:
+  `reason` is for programs, `message` for people, `context` holds what it was about, such as `address` and `request` of a
+  question. The reasons:
 
     * `:machine_down` - the machine is not running, or ended meanwhile;
     * `:unknown_address` - the address belongs to no running machine, or its key was not kept whole;
@@ -15,9 +16,9 @@ defmodule Mote.Error do
     * `:aborted` - the turn that was given the question, or the call of a future, was aborted; `context.reason` says why, as
       the guide *The IR* lists it, and `context.behaviour` which behaviour was asked or which function was
       called, as `{module, name}`;
-    * `:broken_promise` - nothing is left that could answer. If another actor was given the customer and its
-      turn was aborted, `context.behaviour` says whose turn, as `{module, name}`, and `context.reason` why; of
-      several, the last one;
+    * `:broken_promise` - nothing is left that could answer. If an actor was given the customer and has no clause
+      for the message, or another actor than the one that was asked aborted its turn, `context.behaviour` says whose turn
+      it was, as `{module, name}`, and `context.reason` why it was aborted; of several, the last one;
     * `:answer_too_large` - there was an answer, but written out, with shared parts repeated, it is larger
       than the memory of the machine;
     * `:overloaded` - the sponsor is full (`:inbox`): the message was not accepted;
@@ -70,7 +71,7 @@ defmodule Mote.Error do
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
 
   alias Mote.{Machine, Native, Raised}
-  alias Mote.Raised.Limit
+  alias Mote.Raised.{Call, Limit}
 
   defexception [:reason, :message, context: %{}]
 
@@ -248,18 +249,30 @@ defmodule Mote.Error do
   def from(:broken_promise, context) do
     new(
       :broken_promise,
-      "there will be no answer: everybody who had the customer has dropped it without answering. " <>
+      unanswered(context) <>
         "An actor that has no clause for a message ignores it, and an aborted turn sends nothing: Mote.trace/2 shows both. " <>
         "An answer for which the machine has no memory is thrown away: Mote.info/1 counts it in refused_no_memory",
       context
     )
   end
 
+  def from({:broken_promise, module, behaviour}, context) do
+    who = if module, do: "#{inspect(module)}.#{behaviour}", else: "a #{behaviour}"
+
+    new(
+      :broken_promise,
+      unanswered(context) <>
+        "The last message with it that no clause matches was given to #{who}. A clause for a question matches {customer, request}",
+      context |> Map.new() |> Map.put(:behaviour, {module, behaviour})
+    )
+  end
+
   def from({:broken_promise, module, behaviour, reason}, context) do
     new(
       :broken_promise,
-      "there will be no answer: everybody who had the customer has dropped it without answering. The last turn that was given " <>
-        "it and was aborted is one of #{inspect(module)}.#{behaviour}: #{Raised.format(reason)}#{Limit.exceeded(reason, nil)}",
+      unanswered(context) <>
+        "The last turn that was given it and was aborted is one of #{inspect(module)}.#{behaviour}: " <>
+        "#{Raised.format(reason)}#{Limit.exceeded(reason, nil)}",
       context |> Map.new() |> Map.merge(%{behaviour: {module, behaviour}, reason: reason})
     )
   end
@@ -327,6 +340,15 @@ defmodule Mote.Error do
 
   defp only([_ | _] = known), do: ", only #{Enum.map_join(known, ", ", &inspect/1)}"
   defp only(_unknown), do: ""
+
+  defp unanswered(context) do
+    asked =
+      with {:ok, request} <- Map.fetch(Map.new(context), :request),
+           do: " to #{Call.show(request)}",
+           else: (:error -> "")
+
+    "there will be no answer#{asked}: everybody who had the customer has dropped it without answering. "
+  end
 
   defp no_answer(context) do
     new(

@@ -188,7 +188,7 @@ defmodule Mote.Shards do
   @spec ask(shards, term, term, Ask.options()) :: Ask.result()
   def ask(shards, key, request, timeout_or_opts \\ 5_000) do
     with {:ok, view, hash, front} <- place(shards, key) do
-      case Ask.ask(front, {view, hash, {:ask, key, request}}, timeout_or_opts) do
+      case Ask.ask(front, {view, hash, {:ask, key, request}}, request, timeout_or_opts) do
         {:ok, {Directory, :unknown_key}} -> {:error, Error.from(:unknown_key, directory: shards, key: key)}
         result -> result
       end

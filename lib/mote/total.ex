@@ -47,7 +47,10 @@ defmodule Mote.Total do
 
   @doc false
   # The module that calculates it, for those who pay for nothing.
-  def core(name, arity), do: Enum.find(@cores, &Kernel.function_exported?(&1, name, arity))
+  for {_, name, arity, _, _} <- Primitives.all() do
+    def core(unquote(name), unquote(arity)),
+      do: unquote(Enum.find(@cores, &Kernel.function_exported?(&1, name, arity)))
+  end
 
   @doc """
   The answer of a primitive, `{:ok, value}`, or `:none`.

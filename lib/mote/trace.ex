@@ -32,6 +32,7 @@ defmodule Mote.Trace do
   """
 
   alias Mote.{Address, Error, Inspection, Machine, Native}
+  alias Mote.Behaviour.IR
   alias Mote.Machine.Question
   alias Mote.Trace.{Printer, Turn}
 
@@ -64,7 +65,7 @@ defmodule Mote.Trace do
   def start(machine, filter \\ [], opts \\ []) do
     {to, limit} = options!(opts)
     native = fetch!(machine)
-    filter = filter!(filter, native)
+    filter = filter!(filter, machine, native)
     sponsor!(machine, elem(filter, 3))
     ref = make_ref()
     printer = if to == :iex, do: Printer.start(ref, Native.machine_owner(native))
@@ -191,9 +192,9 @@ defmodule Mote.Trace do
     end
   end
 
-  defp filter!(filter, native) do
+  defp filter!(filter, machine, native) do
     filter = keyword!(filter, "the filter of trace/3", [:behaviour, :actor, :sponsor, :message])
-    {module, name} = behaviour!(filter[:behaviour])
+    {module, name} = behaviour!(filter[:behaviour], machine)
     sponsor = filter[:sponsor]
     if sponsor != nil, do: Machine.SponsorOptions.name!(sponsor)
     {module, name, actor!(filter[:actor], native), sponsor, pattern!(Keyword.fetch(filter, :message))}
@@ -207,13 +208,47 @@ defmodule Mote.Trace do
     if name not in known, do: raise(Error.from(:no_sponsor, machine: machine, sponsor: name, known: known))
   end
 
-  defp behaviour!(nil), do: {nil, nil}
-  defp behaviour!(module) when is_atom(module), do: {module, nil}
-  defp behaviour!({module, name}) when is_atom(module) and is_atom(name), do: {module, name}
+  defp behaviour!(nil, _machine), do: {nil, nil}
+  defp behaviour!(module, machine) when is_atom(module), do: known!(module, nil, machine)
 
-  defp behaviour!(other) do
+  defp behaviour!({module, name}, machine) when is_atom(module) and is_atom(name),
+    do: known!(module, name, machine)
+
+  defp behaviour!(other, _machine) do
     raise ArgumentError, "expected :behaviour to be a module or {module, name}, got: #{inspect(other)}"
   end
+
+  # As with sponsors. Only units may have a module that Elixir does not know; and actors may have what an earlier version of
+  # theirs had.
+  defp known!(module, name, machine) do
+    if Code.ensure_loaded?(module) and not meant?(name, names(module)) and
+         not meant?(name, alive(module, machine)) do
+      raise ArgumentError,
+            "expected :behaviour to be one that actors can have, got: #{inspect((name && {module, name}) || module)}: " <>
+              "#{inspect(module)} has #{listed(of(module, :behaviours))}"
+    end
+
+    {module, name}
+  end
+
+  defp meant?(nil, names), do: names != []
+  defp meant?(name, names), do: name in names
+
+  # A function has a behaviour for its calls.
+  defp names(module) do
+    calls = for {name, arity} <- of(module, :functions), do: IR.call_name(name, arity)
+    Keyword.keys(of(module, :behaviours)) ++ calls
+  end
+
+  defp of(module, what), do: if(function_exported?(module, :__mote__, 1), do: module.__mote__(what), else: [])
+
+  defp alive(module, machine),
+    do: for(%{behaviour: {^module, name, _}} <- Inspection.behaviours(machine, for: 0), do: name)
+
+  defp listed([]), do: "no behaviours"
+
+  defp listed(behaviours),
+    do: "only " <> (behaviours |> Keyword.keys() |> Enum.uniq() |> Enum.map_join(", ", &inspect/1))
 
   defp actor!(nil, _native), do: nil
   defp actor!(%Address{machine: native, key: key}, native), do: key

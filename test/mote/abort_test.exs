@@ -30,6 +30,17 @@ defmodule Mote.AbortTest.Scene do
     {customer, {:pass, workers, other}} ->
       for worker <- workers, do: send(worker, {customer, :fail})
       send_after(20, other, {customer, :get})
+
+    {customer, {:pass_on, worker}} ->
+      send worker, {customer, :nobody}
+
+    {customer, {:pass_on, worker, other}} ->
+      send worker, {customer, :nobody}
+      send_after(20, other, {customer, :get})
+  end
+
+  defactor gone(_known) do
+    _ -> become sink()
   end
 
   defpure endless(list), do: endless([list])
@@ -195,7 +206,7 @@ defmodule Mote.AbortTest do
       assert {:error, %Error{reason: :broken_promise} = error} =
                Mote.ask(careless, {:pass, [known]}, :infinity)
 
-      assert error.context == Map.merge(last, %{address: careless, sponsor: nil})
+      assert error.context == Map.merge(last, %{address: careless, sponsor: nil, request: {:pass, [known]}})
       assert error.message =~ "one of Mote.AbortTest.Scene.worker: {:abort, :tired}"
       future = Future.future(Scene.careless(known), {:pass, [known]}, machine: machine)
       assert %Error{reason: :broken_promise} = error = catch_error(Future.touch(future))
@@ -207,7 +218,44 @@ defmodule Mote.AbortTest do
       assert {:broken_promise, _} = catch_exit(Mote.await(Mote.async(careless, {:pass, [known]}), :infinity))
       # Nobody was aborted: there is nothing to say.
       assert {:error, %Error{context: context}} = Mote.ask(careless, {:pass, []}, :infinity)
-      assert context == %{address: careless, sponsor: nil}
+      assert context == %{address: careless, sponsor: nil, request: {:pass, []}}
+    end
+
+    test "or of the last behaviour that had no clause for it", %{
+      machine: machine,
+      known: known,
+      careless: careless
+    } do
+      gone = Mote.create(machine, Scene.gone(known))
+      assert Mote.ask(gone, :sink, 0) |> elem(0) == :error
+
+      for {asked, request, behaviour, who} <- [
+            {known, :nobody, {Scene, :worker},
+             "to :nobody: .* no clause matches was given to Mote.AbortTest.Scene.worker"},
+            {careless, {:pass_on, known}, {Scene, :worker},
+             "to {:pass_on, .* no clause matches was given to Mote.AbortTest.Scene.worker"},
+            {gone, 1, {nil, :sink}, "to 1: .* no clause matches was given to a sink"}
+          ] do
+        assert {:error, %Error{reason: :broken_promise} = error} = Mote.ask(asked, request, :infinity)
+        assert error.context == %{address: asked, sponsor: nil, request: request, behaviour: behaviour}
+        assert error.message =~ ~r/#{who}/
+      end
+
+      future = Future.future(Scene.worker(1), :nobody, machine: machine)
+      assert %Error{context: %{behaviour: {Scene, :worker}}} = catch_error(Future.touch(future))
+      %{ref: ref} = ask = Mote.async(known, :nobody)
+      assert_receive {^ref, :mote_failed, {:broken_promise, Scene, :worker}}, 20_000
+      assert ask.ref == ref
+      # Whoever else has it may still answer.
+      assert Mote.ask(careless, {:pass_on, known, known}, :infinity) == {:ok, 0}
+      assert [{:error, %Error{context: %{request: :nobody}}}] = Mote.ask_all([known], :nobody, :infinity)
+    end
+
+    test "with its request in as few words as somebody reads", %{known: known} do
+      for request <- [2 ** 2_000_000, List.duplicate("text", 1_000)] do
+        assert {:error, %Error{reason: :broken_promise} = error} = Mote.ask(known, request, :infinity)
+        assert {error.context.request, byte_size(error.message) < 500} == {request, true}
+      end
     end
 
     test "is answered by another one who has the customer", %{

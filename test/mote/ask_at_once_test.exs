@@ -268,6 +268,9 @@ defmodule Mote.AskAtOnceTest do
       answered -> assert answered == {:ok, :paused}
     end
 
+    # The asker's side is held until here: without it nobody would wait for the answer any more.
+    refute Native.cancel(asker)
+
     seeded = start_supervised!({Mote, schedule: {:seeded, 1}}, id: :seeded)
     echo = Mote.create(seeded, Actors.echo())
     assert Mote.ask(echo, :seeded) == {:ok, :seeded}

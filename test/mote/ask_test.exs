@@ -65,6 +65,15 @@ defmodule Mote.AskTest do
     end
 
     @tag not_under_stress: "a thread that collects all the time does not sleep"
+    test "runs turns of some thousand steps there", %{machine: machine} do
+      slow = Mote.create(machine, Tally.slow())
+
+      stood_in(machine, %{turns: 1, stand_ins: 1, parks: 0}, fn ->
+        assert Mote.ask(slow, 2_000) == {:ok, 0}
+      end)
+    end
+
+    @tag not_under_stress: "a thread that collects all the time does not sleep"
     test "leaves long turns to the thread, as one turn each", %{machine: machine} do
       slow = Mote.create(machine, Tally.slow())
 

@@ -221,7 +221,7 @@ defmodule Mote.AsyncTest do
       %Ask{ref: ref} = aborted = Mote.async(Mote.create(machine, Actors.failing(1)), :hi)
       assert_receive {^ref, :mote_failed, {:aborted, Actors, :failing, {:abort, {1}}}}
       %Ask{ref: ref} = broken = Mote.async(Mote.create(machine, Holders.silent([])), :who_knows)
-      assert_receive {^ref, :mote_failed, :broken_promise}
+      assert_receive {^ref, :mote_failed, {:broken_promise, Holders, :silent}}
       %Ask{ref: ref} = kept = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
       :ok = Mote.stop(machine)
       assert_receive {^ref, :mote_failed, :machine_down}

@@ -223,6 +223,18 @@ defmodule Mote.DirectoryTest do
       assert Directory.count(directory) == 1_000
       for n <- 1..1_000, do: assert(Directory.ask!(directory, "#{n}", :read) == {"#{n}", n})
     end
+
+    test "is asked in vain for what it has no clause for, and the request is named as it was put", %{
+      machine: machine
+    } do
+      directory = Directory.start(machine, Actors.tallies(nil))
+
+      assert {:error, %Error{reason: :broken_promise} = error} =
+               Directory.ask(directory, :tea, :what, :infinity)
+
+      assert {error.context.request, error.context.behaviour} == {:what, {Actors, :tally}}
+      assert error.message =~ "no answer to :what:"
+    end
   end
 
   describe "keys" do

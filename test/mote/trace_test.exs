@@ -147,7 +147,6 @@ defmodule Mote.TraceTest do
             {[], [{one, {:add, 1}}, {two, {:add, 2.5}}, {echo, ["x", 7]}]},
             {[behaviour: Actors], [{one, {:add, 1}}, {two, {:add, 2.5}}, {echo, ["x", 7]}]},
             {[behaviour: {Actors, :counter}], [{one, {:add, 1}}, {two, {:add, 2.5}}]},
-            {[behaviour: {Actors, :none}], []},
             {[behaviour: Scene], []},
             {[actor: two], [{two, {:add, 2.5}}]},
             {[sponsor: :main], [{one, {:add, 1}}, {echo, ["x", 7]}]},
@@ -176,10 +175,38 @@ defmodule Mote.TraceTest do
       end
     end
 
+    test "by a behaviour that only actors of an earlier version have, or calls of a function", %{
+      machine: machine
+    } do
+      module = Module.concat(__MODULE__, Versions)
+      define = &Code.compile_string("defmodule #{inspect(module)} do\nuse Mote.Behaviour\n#{&1}\nend")
+      define.("defactor earlier() do\n_ -> create(sink())\nend")
+      actor = Mote.create(machine, module.earlier())
+      # Without a warning that it is defined once more.
+      :code.delete(module)
+      define.("defpure twice(n), do: 2 * n")
+
+      for {behaviour, turn} <- [
+            {{module, :earlier}, fn -> Mote.send(actor, 1) end},
+            {{module, :"twice/1"}, fn -> Mote.Future.future(&module.twice/1, [2], machine: machine) end},
+            {module, fn -> Mote.Future.future(&module.twice/1, [3], machine: machine) end}
+          ] do
+        trace = Mote.trace(machine, behaviour: behaviour)
+        future = turn.()
+        %{ref: ref} = trace
+        assert_receive {:mote_trace, ^ref, %Turn{}}
+        Trace.stop(trace)
+        if is_struct(future), do: Mote.Future.touch(future)
+      end
+    end
+
     test "that cannot be meant", %{machine: machine} do
       for {filter, opts, text} <- [
             {[behaviour: "Counter"], [],
              "expected :behaviour to be a module or {module, name}, got: \"Counter\""},
+            {[behaviour: {Scene, :nobody}], [],
+             "got: {Mote.TraceTest.Scene, :nobody}: Mote.TraceTest.Scene has only :"},
+            {[behaviour: Enum], [], "got: Enum: Enum has no behaviours"},
             {[actor: self()], [], "expected :actor to be the address of an actor"},
             {[sponsor: true], [], "expected the name of a sponsor"},
             {[message: %{}], [], "expected :message to be a pattern"},

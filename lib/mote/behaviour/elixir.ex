@@ -11,6 +11,7 @@ defmodule Mote.Behaviour.Elixir do
 
   alias Mote.Behaviour.{AST, Beam, Code, Delegate, Failures, Flow, IR, Marks}
   alias Mote.Behaviour.Elixir.{Direct, Expressions, Forms}
+  alias Mote.Prelude
 
   @doc "The code to be put at the end of the module."
   @spec unit(map, [map], [module], {binary, non_neg_integer, binary}, Failures.mode(), Macro.Env.t()) ::
@@ -42,7 +43,7 @@ defmodule Mote.Behaviour.Elixir do
 
       unquote_splicing(Enum.map(actors, &constructor(&1, unit.module, hash)))
       unquote_splicing(Delegate.functions(delegates))
-      unquote_splicing(unit |> Direct.codes(env) |> Enum.map(&direct(&1, mode)))
+      unquote_splicing(unit |> Direct.codes(env) |> Enum.map(&direct(&1, unit.module, mode)))
       unquote_splicing(for code <- effects, code.public, do: effect(code))
       unquote_splicing(functions |> staged(actors) |> Enum.map(&function/1))
       unquote_splicing(for code <- effects, not code.public, name(code) in unit.named, do: named(code))
@@ -135,25 +136,24 @@ defmodule Mote.Behaviour.Elixir do
     captures = code.params |> Enum.take(code.arity) |> Enum.map(variable)
     default = "The behaviour `#{code.name}(#{code.args})`, to create actors with."
 
+    # All behaviours of a function are updates of one map, whose keys they share: so they are made sooner, and are smaller.
+    beginning = Macro.escape(%Mote.Behaviour{module: module, name: code.name, version: hash})
+
     quote generated: true, line: code.line do
       unquote_splicing(Marks.code(code.marks))
       @doc unquote(doc(code, default))
       @spec unquote(code.name)(unquote_splicing(terms(code.arity))) :: Mote.Behaviour.t()
       def unquote(code.name)(unquote_splicing(captures)) do
-        %Mote.Behaviour{
-          module: unquote(module),
-          name: unquote(code.name),
-          version: unquote(hash),
-          captures: {unquote_splicing(captures)}
-        }
+        %{unquote(beginning) | captures: {unquote_splicing(captures)}}
       end
     end
   end
 
   # A function as plain Elixir calls it.
-  defp direct(%Code{} = code, mode) do
+  defp direct(%Code{} = code, module, mode) do
     careful = :"mote careful #{code.name}"
     {body, other} = Direct.body(code, careful, mode)
+    body = own(body, code, Prelude.Own.entry(module, code.name, code.arity))
     default = "The function `#{code.name}/#{code.arity}`, for behaviours and for Elixir."
 
     quote generated: true, line: code.line do
@@ -161,6 +161,21 @@ defmodule Mote.Behaviour.Elixir do
       unquote(if code.public, do: quote(do: @doc(unquote(doc(code, default)))))
       unquote(defined(if(code.public, do: :def, else: :defp), code.name, code, body))
       unquote(if other, do: defined(:defp, careful, code, other))
+    end
+  end
+
+  # What Elixir's own function answers is asked of that.
+  defp own(body, _code, nil), do: body
+
+  defp own(body, code, {{module, name}, kinds}) do
+    params = Enum.map(code.params, &Forms.variable/1)
+    tests = for {kind, param} <- Enum.zip(kinds, params), do: Prelude.Own.test(kind, param)
+
+    quote generated: true, line: code.line do
+      case unquote(Forms.all(tests, :andalso)) do
+        true -> unquote(module).unquote(name)(unquote_splicing(params))
+        false -> unquote(body)
+      end
     end
   end
 

@@ -110,7 +110,10 @@ defmodule Mote.Behaviour.Listing do
   end
 
   defp primitives do
-    for {_, _, arity, _, spellings} <- Primitives.all(), spelling <- spellings do
+    # Those of `Mote.Total` are for Mote's own functions.
+    for {_, _, arity, _, spellings} <- Primitives.all(),
+        spelling <- spellings,
+        not match?({Mote.Total, _}, spelling) do
       case spelling do
         {module, name} -> {module, name, arity}
         name -> {nil, name, arity}

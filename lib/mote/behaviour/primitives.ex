@@ -127,6 +127,9 @@ defmodule Mote.Behaviour.Primitives do
     # Also spelled by interpolation.
     {130, :to_string, 1, :partial, [:to_string]},
     {131, :to_float, 1, :partial, [{String, :to_float}]},
+    # What String and Enum search texts with, and put them together with.
+    {132, :binary_find, 3, :partial, [{Mote.Total, :binary_find}]},
+    {133, :binary_join, 2, :partial, [{Mote.Total, :binary_join}]},
     {140, :vec_new, 2, :partial, [{Mote.Vector, :new}]},
     {141, :vec_from_binary, 2, :partial, [{Mote.Vector, :from_binary}]},
     {142, :vec_to_list, 1, :partial, [{Mote.Vector, :to_list}]},

@@ -3,21 +3,27 @@ defmodule Mote.Prelude.Base do
   @moduledoc false
   use Mote.Behaviour
 
+  import Bitwise
+
   alias Mote.Prelude.Keyword, as: Pairs
+  alias Mote.Prelude.Text
 
   # -- 16 ------------------------------------------------------------------------------------------------------
 
-  defpure encode16(data), do: digits(data, ?A - 10)
+  @upper List.to_tuple(for byte <- 0..255, do: Base.encode16(<<byte>>))
+  @lower List.to_tuple(for byte <- 0..255, do: Base.encode16(<<byte>>, case: :lower))
+
+  defpure encode16(data), do: digits(data, @upper, [])
 
   defpure encode16(data, options) do
     case Pairs.get(options, :case, :upper) do
-      :upper -> digits(data, ?A - 10)
-      :lower -> digits(data, ?a - 10)
+      :upper -> digits(data, @upper, [])
+      :lower -> digits(data, @lower, [])
     end
   end
 
-  defpure digits(data, letters),
-    do: for(<<n::4 <- data>>, into: "", do: if(n < 10, do: <<?0 + n>>, else: <<letters + n>>))
+  defpure digits(<<byte, rest::binary>>, pairs, done), do: digits(rest, pairs, [elem(pairs, byte) | done])
+  defpure digits("", _, done), do: Text.joined(Enum.reverse(done), "")
 
   defpure decode16(text), do: decode16(text, [])
 
@@ -65,10 +71,21 @@ defmodule Mote.Prelude.Base do
   defpure text64(data, padding, plus, slash) do
     missing = rem(3 - rem(byte_size(data), 3), 3)
     filled = data <> binary_part(<<0, 0>>, 0, missing)
-    text = for <<n::6 <- filled>>, into: "", do: <<character(n, plus, slash)>>
+    text = fours(filled, plus, slash, [])
     kept = binary_part(text, 0, byte_size(text) - missing)
     if padding, do: kept <> binary_part("==", 0, missing), else: kept
   end
+
+  # Four characters for each three bytes.
+  defpure fours(<<a, b, c, rest::binary>>, plus, slash, done) do
+    four =
+      <<character(a >>> 2, plus, slash), character((a &&& 3) <<< 4 ||| b >>> 4, plus, slash),
+        character((b &&& 15) <<< 2 ||| c >>> 6, plus, slash), character(c &&& 63, plus, slash)>>
+
+    fours(rest, plus, slash, [four | done])
+  end
+
+  defpure fours("", _, _, done), do: Text.joined(Enum.reverse(done), "")
 
   defpure character(n, _, _) when n < 26, do: ?A + n
   defpure character(n, _, _) when n < 52, do: ?a + n - 26

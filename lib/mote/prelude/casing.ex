@@ -33,7 +33,7 @@ defmodule Mote.Prelude.Casing do
 
   # Parts of a text, each of which costs a binary: what stays as it is, however long, and eight letters at a time of what does not,
   # where all are of ASCII. `a` is the first of the letters that change, and `by` how far they are from what they become.
-  defpure parts(text, a, by), do: Text.joined(parts(text, a, by, 0, 0, []), [], "")
+  defpure parts(text, a, by), do: Text.joined(parts(text, a, by, 0, 0, []), "")
 
   defpure parts(text, _, _, from, at, done) when at == byte_size(text),
     do: Enum.reverse(part(text, from, at, done))

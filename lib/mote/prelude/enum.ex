@@ -340,7 +340,7 @@ defmodule Mote.Prelude.Enum do
   defpure into(source, target) when is_list(target), do: target ++ Enum.to_list(source)
 
   defpure into(source, target) when is_binary(target),
-    do: target <> Text.joined(Enum.to_list(source), [], "")
+    do: target <> Text.joined(Enum.to_list(source), "")
 
   defpure into(source, %MapSet{map: map} = set),
     do: %{set | map: Map.merge(map, Map.new(for(x <- Enum.to_list(source), do: {x, []})))}
@@ -359,7 +359,7 @@ defmodule Mote.Prelude.Enum do
   defpure join(source), do: join(source, "")
 
   defpure join(source, joiner) when is_binary(joiner),
-    do: Text.joined(for(x <- Enum.to_list(source), do: to_string(x)), [], joiner)
+    do: Text.joined(for(x <- Enum.to_list(source), do: to_string(x)), joiner)
 
   # -- order and number ----------------------------------------------------------------------------------------
 

@@ -62,7 +62,7 @@ defmodule Mote.Prelude.Kernel do
   defpure every(part, step, at, bytes) do
     if at < byte_size(part),
       do: every(part, step, at + step, [binary_part(part, at, 1) | bytes]),
-      else: Text.joined(Enum.reverse(bytes), [], "")
+      else: Text.joined(Enum.reverse(bytes), "")
   end
 
   # The elements of a list, as many as there are variables for: `destructure`.

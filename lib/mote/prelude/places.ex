@@ -10,17 +10,7 @@ defmodule Mote.Prelude.Places do
 
   # The first place, at `at` or behind it, where a text stands in another one; or nil.
   defpure found(text, "", at), do: if(at <= byte_size(text), do: at)
-
-  defpure found(text, part, at),
-    do: search(text, part, :binary.at(part, 0), byte_size(part), at, byte_size(text) - byte_size(part))
-
-  defpure search(text, part, first, size, at, last) do
-    cond do
-      at > last -> nil
-      :binary.at(text, at) == first and binary_part(text, at, size) === part -> at
-      true -> search(text, part, first, size, at + 1, last)
-    end
-  end
+  defpure found(text, part, at), do: Mote.Total.binary_find(text, part, at)
 
   # The next place of a pattern with its size. No text of the pattern is empty.
   defpure next(text, part, at) when is_binary(part) do
@@ -74,6 +64,14 @@ defmodule Mote.Prelude.Places do
 
   defpure cut(text, _, from, 1, trim, done), do: last_part(from(text, from), trim, done)
 
+  defpure cut(text, part, from, most, trim, done) when is_binary(part) do
+    case Mote.Total.binary_find(text, part, from) do
+      nil -> last_part(from(text, from), trim, done)
+      ^from when trim -> cut(text, part, from + byte_size(part), most, trim, done)
+      at -> cut(text, part, at + byte_size(part), most - 1, trim, [binary_part(text, from, at - from) | done])
+    end
+  end
+
   defpure cut(text, pattern, from, most, trim, done) do
     case next(text, pattern, from) do
       nil -> last_part(from(text, from), trim, done)
@@ -93,7 +91,7 @@ defmodule Mote.Prelude.Places do
     do: characters(Characters.graphemes(text), most - 1, trim, [""])
 
   defpure characters(rest, most, trim, done) when rest == [] or most == 1,
-    do: last_part(Text.joined(rest, [], ""), trim, done)
+    do: last_part(Text.joined(rest, ""), trim, done)
 
   defpure characters([character | rest], most, trim, done),
     do: characters(rest, most - 1, trim, [character | done])
@@ -134,7 +132,7 @@ defmodule Mote.Prelude.Places do
     do: with_new(text, places(text, pattern, options), new, 0, [])
 
   defpure with_new(text, [], _, from, parts),
-    do: Text.joined(Enum.reverse([from(text, from) | parts]), [], "")
+    do: Text.joined(Enum.reverse([from(text, from) | parts]), "")
 
   defpure with_new(text, [{at, size} | places], new, from, parts),
     do: with_new(text, places, new, at + size, [new, binary_part(text, from, at - from) | parts])

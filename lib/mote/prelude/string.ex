@@ -4,7 +4,7 @@ defmodule Mote.Prelude.String do
   @moduledoc false
   use Mote.Behaviour
 
-  alias Mote.Prelude.{Characters, Places}
+  alias Mote.Prelude.{Characters, Places, Text}
 
   defpure starts_with?(text, prefixes) when is_binary(text) and is_list(prefixes),
     do: any_prefix?(text, prefixes)
@@ -172,7 +172,7 @@ defmodule Mote.Prelude.String do
   defpure points(<<c::utf8, rest::binary>>, done), do: points(rest, [<<c::utf8>> | done])
   defpure points(<<byte, rest::binary>>, done), do: points(rest, [<<byte>> | done])
 
-  defpure to_charlist(text), do: Enum.map(codepoints(text), fn <<c::utf8>> -> c end)
+  defpure to_charlist(text) when is_binary(text), do: Text.charlist(text)
 
   # -- numbers -------------------------------------------------------------------------------------------------
 

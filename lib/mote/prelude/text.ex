@@ -4,17 +4,12 @@ defmodule Mote.Prelude.Text do
   @moduledoc false
   use Mote.Behaviour
 
-  # Neighbours first, so that no text is copied more often than there are doublings.
-  defpure joined([], [], _), do: ""
-  defpure joined([text], [], _), do: text
-  defpure joined([a, b | rest], done, joiner), do: joined(rest, [a <> joiner <> b | done], joiner)
-  defpure joined([a], done, joiner), do: joined(Enum.reverse([a | done]), [], joiner)
-  defpure joined([], done, joiner), do: joined(Enum.reverse(done), [], joiner)
+  defpure joined(texts, joiner), do: Mote.Total.binary_join(texts, joiner)
 
   # -- characters and texts ------------------------------------------------------------------------------------
 
   # `List.to_string/1`, which is also what `to_string/1` does with a list.
-  defpure of_list(list) when is_list(list), do: joined(Enum.reverse(texts(list, [])), [], "")
+  defpure of_list(list) when is_list(list), do: joined(Enum.reverse(texts(list, [])), "")
 
   defpure texts([], done), do: done
   defpure texts([c | rest], done) when is_integer(c), do: texts(rest, [<<c::utf8>> | done])
@@ -47,7 +42,7 @@ defmodule Mote.Prelude.Text do
   # -- bytes and binaries --------------------------------------------------------------------------------------
 
   defpure of_iodata(binary) when is_binary(binary), do: binary
-  defpure of_iodata(list) when is_list(list), do: joined(Enum.reverse(binaries(list, [])), [], "")
+  defpure of_iodata(list) when is_list(list), do: joined(Enum.reverse(binaries(list, [])), "")
 
   defpure binaries([], done), do: done
   defpure binaries([byte | rest], done) when byte in 0..255, do: binaries(rest, [<<byte>> | done])

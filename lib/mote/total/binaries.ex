@@ -14,7 +14,7 @@ defmodule Mote.Total.Binaries do
   def bin_of(values, specs) when is_tuple(values) and is_tuple(specs) do
     {answer, parts} = join(Tuple.to_list(values), Tuple.to_list(specs), [])
     bits = for part <- Enum.reverse(parts), into: <<>>, do: part
-    Work.built(byte_size(bits))
+    Work.bytes(byte_size(bits))
     if answer == :ok and is_binary(bits), do: bits, else: @none
   end
 
@@ -161,6 +161,39 @@ defmodule Mote.Total.Binaries do
       do: :binary.at(binary, index)
 
   def binary_at(_, _), do: @none
+
+  def binary_find(binary, part, from)
+      when is_binary(binary) and is_binary(part) and part != "" and is_integer(from) and from >= 0 and
+             from <= byte_size(binary) do
+    case :binary.match(binary, part, scope: {from, byte_size(binary) - from}) do
+      {at, size} ->
+        Work.bytes(at + size - from)
+        at
+
+      :nomatch ->
+        Work.bytes(byte_size(binary) - from)
+        nil
+    end
+  end
+
+  def binary_find(_, _, _), do: @none
+
+  def binary_join(list, joiner) when is_binary(joiner) do
+    {count, rest} = binaries(list, 0)
+    joined = list |> between(joiner, count) |> IO.iodata_to_binary()
+    # The one that is no binary is met, too.
+    Work.bytes(byte_size(joined), count + if(match?([_ | _], rest), do: 1, else: 0))
+    if rest == [], do: joined, else: @none
+  end
+
+  def binary_join(_, _), do: @none
+
+  defp binaries([binary | rest], count) when is_binary(binary), do: binaries(rest, count + 1)
+  defp binaries(rest, count), do: {count, rest}
+
+  defp between(_, _, 0), do: []
+  defp between([last | _], _, 1), do: [last]
+  defp between([binary | rest], joiner, count), do: [binary, joiner | between(rest, joiner, count - 1)]
 
   def to_string(n) when is_integer(n), do: Integers.text(n)
   def to_string(f) when is_float(f), do: Float.to_string(f)

@@ -39,9 +39,11 @@ defmodule Mote.Total.Enumerable do
   def member(_, _), do: @none
 
   # As far as it is searched, a list must be proper, whatever it ends with otherwise.
-  defp listed(value, [head | tail]), do: Term.same(head, value) or listed(value, tail)
-  defp listed(_, []), do: false
-  defp listed(_, _), do: @none
+  defp listed(value, list) do
+    :lists.member(value, list)
+  rescue
+    ArgumentError -> @none
+  end
 
   defp held?(value, range), do: is_integer(value) and Integers.number?(value) and value in range
 

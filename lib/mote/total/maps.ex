@@ -49,7 +49,7 @@ defmodule Mote.Total.Maps do
   def map_keys(map) when is_value_map(map), do: Term.sorted_keys(map)
   def map_keys(_), do: @none
 
-  def map_values(map) when is_value_map(map), do: for(key <- Term.sorted_keys(map), do: Map.fetch!(map, key))
+  def map_values(map) when is_value_map(map), do: for({_, value} <- Term.sorted_pairs(map), do: value)
   def map_values(_), do: @none
 
   # What structs are gone through as are no pairs, or seldom.
@@ -65,8 +65,6 @@ defmodule Mote.Total.Maps do
   def map_merge(a, b) when is_value_map(a) and is_value_map(b), do: Map.merge(a, b)
   def map_merge(_, _), do: @none
 
-  def to_list(map) when is_value_map(map),
-    do: for(key <- Term.sorted_keys(map), do: {key, Map.fetch!(map, key)})
-
+  def to_list(map) when is_value_map(map), do: Term.sorted_pairs(map)
   def to_list(_), do: @none
 end

@@ -41,13 +41,27 @@ defmodule Mote.Total.Sequence do
     if proper?(left) and proper?(right), do: Enum.reduce(right, left, &delete/2), else: @none
   end
 
-  # Stable. One element is not looked at.
-  def sort(list), do: if(proper?(list), do: Enum.sort(list, &Term.le/2), else: @none)
+  # Stable, as the BEAM's own is by keys, but not where 1 and 1.0 are in a list. One element is not looked at.
+  def sort(list) do
+    cond do
+      not proper?(list) -> @none
+      Term.exact?(list) or floats?(list) -> :lists.sort(list)
+      Term.native?(list) -> for {x} <- :lists.keysort(1, for(x <- list, do: {x})), do: x
+      true -> Enum.sort(list, &Term.le/2)
+    end
+  end
+
+  # Two zeros are equal and may have two signs.
+  defp floats?([x | rest]) when is_float(x) and x != 0, do: floats?(rest)
+  defp floats?([x | rest]) when is_float(x), do: <<x::float>> == <<0::64>> and floats?(rest)
+  defp floats?(list), do: list == []
 
   def keysort(n, list) when is_integer(n) and n > 0 do
     cond do
       not proper?(list) -> @none
-      match?([_, _ | _], list) and not Enum.all?(list, &keyed?(&1, n)) -> @none
+      not match?([_, _ | _], list) -> list
+      not Enum.all?(list, &keyed?(&1, n)) -> @none
+      Enum.all?(list, &Term.native?(:erlang.element(n, &1))) -> :lists.keysort(n, list)
       true -> Enum.sort(list, &Term.le(:erlang.element(n, &1), :erlang.element(n, &2)))
     end
   end

@@ -17,6 +17,10 @@ defmodule Mote.Total.Term do
             when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
                    :erlang.map_get(:__struct__, term) == Mote.Timer
 
+  @doc "The structs that are no maps for behaviours."
+  @spec structs() :: [module]
+  def structs, do: [Mote.Timer | @addresses]
+
   @doc "Whether a term is a map for behaviours: an address is none, and neither is a timer."
   defguard is_value_map(term)
            when :erlang.is_map(term) and :erlang.not(is_address_struct(term) or is_timer_struct(term))
@@ -74,22 +78,26 @@ defmodule Mote.Total.Term do
   def on(_, _), do: @none
 
   defp order(a, b) do
-    if plain?(a) and plain?(b), do: native(a, b), else: compare(a, b, &native/2)
+    if native?(a) and native?(b), do: native(a, b), else: compare(a, b, &native/2)
   end
 
   defp native(a, b) when a < b, do: :lt
   defp native(a, b) when a > b, do: :gt
   defp native(_, _), do: :eq
 
-  # Terms that cannot contain an address or a timer: the BEAM's own order holds.
-  defp plain?([h | t]), do: plain?(h) and plain?(t)
-  defp plain?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> plain?()
-  defp plain?(a) when is_address_struct(a) or is_timer_struct(a), do: false
+  defguardp is_leaf(a) when :erlang.is_number(a) or :erlang.is_atom(a) or :erlang.is_bitstring(a)
 
-  defp plain?(a) when :erlang.is_map(a),
-    do: a |> :maps.keys() |> mapless?() and a |> :maps.values() |> plain?()
+  @doc "Whether the BEAM's own order holds for a term, or the elements of a list: no address and no timer is in it."
+  @spec native?(term) :: boolean
+  def native?([leaf | t]) when is_leaf(leaf), do: native?(t)
+  def native?([h | t]), do: native?(h) and native?(t)
+  def native?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> native?()
+  def native?(a) when is_address_struct(a) or is_timer_struct(a), do: false
 
-  defp plain?(_), do: true
+  def native?(a) when :erlang.is_map(a),
+    do: a |> :maps.keys() |> mapless?() and a |> :maps.values() |> native?()
+
+  def native?(_), do: true
 
   # Terms that have no map in them. From OTP 26 on, the BEAM orders a map that is part of a key by the numbers of its atoms.
   defp mapless?([h | t]), do: mapless?(h) and mapless?(t)
@@ -98,7 +106,28 @@ defmodule Mote.Total.Term do
 
   @doc "The keys of a map, in the order that they have in every map: as terms, but integers come before floats."
   @spec sorted_keys(map) :: [term]
-  def sorted_keys(map), do: map |> :maps.keys() |> Enum.sort(&(key_order(&1, &2) != :gt))
+  def sorted_keys(map) do
+    keys = :maps.keys(map)
+    if exact?(keys), do: :lists.sort(keys), else: Enum.sort(keys, &(key_order(&1, &2) != :gt))
+  end
+
+  @doc "The pairs of a map, in the order of the keys."
+  @spec sorted_pairs(map) :: [{term, term}]
+  def sorted_pairs(map) do
+    if map |> :maps.keys() |> exact?(),
+      do: :lists.keysort(1, :maps.to_list(map)),
+      else: for(key <- sorted_keys(map), do: {key, :maps.get(key, map)})
+  end
+
+  @doc """
+  Whether the BEAM orders a term, or the elements of a list, as a machine does, be they keys or not, and two that are equal are the
+  same: neither a float nor a map is in it.
+  """
+  @spec exact?(term) :: boolean
+  def exact?([leaf | t]) when is_leaf(leaf) and :erlang.not(:erlang.is_float(leaf)), do: exact?(t)
+  def exact?([h | t]), do: exact?(h) and exact?(t)
+  def exact?(a) when :erlang.is_tuple(a), do: a |> :erlang.tuple_to_list() |> exact?()
+  def exact?(a), do: :erlang.not(:erlang.is_float(a) or :erlang.is_map(a))
 
   defp key_order(a, b) do
     if mapless?(a) and mapless?(b), do: native_keys(a, b), else: compare(a, b, &native_keys/2)

@@ -42,6 +42,9 @@ defmodule Mote.Total.Work do
              [:vec_to_list, :vec_concat, :vec_map2, :vec_dot, :vec_distance, :vec_sum, :vec_min, :vec_max] ++
              [:vec_argmin, :vec_argmax, :vec_sort, :to_float]
 
+  # These pay for what they have searched, or put together.
+  @paying [:bin_of, :binary_find, :binary_join]
+
   # These pay where integers are long, while they calculate.
   @arithmetic [:add, :sub, :mul, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr, :to_string]
 
@@ -53,18 +56,17 @@ defmodule Mote.Total.Work do
 
   @doc "Whether a primitive walks over its arguments, other than to compare them, or to find a key."
   @spec walks?(atom) :: boolean
-  def walks?(name), do: name in @walking or name == :bin_of
+  def walks?(name), do: name in @walking or name in @paying
 
   @doc "Whether a primitive pays by the size of its arguments, were it only for integers of thousands of bits."
   @spec pays?(atom) :: boolean
-  def pays?(name), do: paid?(name) or name == :bin_of or name in @arithmetic
+  def pays?(name), do: paid?(name) or name in @paying or name in @arithmetic
 
-  @doc "Pays for bytes of a binary that was put together, as far as it was."
-  @spec built(non_neg_integer) :: :ok | nil
-  def built(bytes) when bytes > @free * @bytes, do: if(Stage.fuel(), do: spend(div(bytes, @bytes)))
-  def built(_), do: :ok
+  @doc "Pays, within a turn, for bytes that were put together or searched, as far as they were, and for the elements they are of."
+  @spec bytes(non_neg_integer, non_neg_integer) :: :ok | integer | nil
+  def bytes(bytes, elements \\ 0), do: count(elements + div(bytes, @bytes))
 
-  @doc "Pays, within a turn, for the elements that an operation on large integers visits."
+  @doc "Pays, within a turn, for the elements that an operation visits."
   @spec count(non_neg_integer) :: :ok | integer | nil
   def count(elements) when elements >= @free + @elements, do: if(Stage.fuel(), do: spend(elements))
   def count(_), do: :ok

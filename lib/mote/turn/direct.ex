@@ -9,15 +9,10 @@ defmodule Mote.Turn.Direct do
 
   @type function_name :: {name :: atom, arity}
 
-  @doc "Calls a function of the library: what failed in it is told of the call."
-  @spec told({module, non_neg_integer, Mote.Raised.operation()}, function_name, tuple, (... -> value)) ::
-          value
-        when value: term
-  def told(where, function, arguments, fun) do
-    fun.()
-  rescue
-    _ -> failed({:raised, where, arguments}, __STACKTRACE__, function)
-  end
+  @doc "Raises what the reason stands for that a function of the library has failed with, wherever it did: as its caller."
+  @spec told(Mote.Raised.reason(), Exception.stacktrace(), function_name) :: no_return
+  def told({:raised, {module, _line, _operation}, _arguments} = reason, stacktrace, function),
+    do: failed(reason, Enum.drop_while(stacktrace, &(elem(&1, 0) != module)), function)
 
   @doc """
   Raises what the reason of an abort stands for. An abort that somebody has written ends a turn that runs, as anywhere else.

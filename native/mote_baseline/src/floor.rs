@@ -6,19 +6,26 @@
 //! since that was tried and makes no difference here: the records are visited in the order in which they were made.
 use crate::queue::Queue;
 use crate::region::Region;
+use crate::watch::Watch;
 use crate::Run;
 use std::ptr::NonNull;
-use std::time::Instant;
 
 /// An actor.
 #[derive(Clone, Copy)]
-pub(crate) struct Record {
+struct Record {
     behaviour: Behaviour,
     /// The parent, or where the captures are.
     state: *mut (),
 }
 
 const _: () = assert!(size_of::<Record>() == 16);
+
+/// A message on its way to an actor.
+#[derive(Clone, Copy)]
+struct Event {
+    target: NonNull<Record>,
+    message: u64,
+}
 
 type Behaviour = fn(&mut Floor, NonNull<Record>, u64);
 
@@ -32,11 +39,16 @@ struct Captures {
 const DONE: u64 = u64::MAX;
 
 struct Floor {
-    queue: Queue,
+    queue: Queue<Event>,
     region: Region,
 }
 
 impl Floor {
+    #[inline(always)]
+    fn send(&mut self, target: NonNull<Record>, message: u64) {
+        self.queue.push(Event { target, message });
+    }
+
     #[inline(always)]
     fn create(&mut self, behaviour: Behaviour, state: *mut ()) -> NonNull<Record> {
         // SAFETY: `run` asked for as many granules as the tree needs.
@@ -53,13 +65,13 @@ fn node(floor: &mut Floor, me: NonNull<Record>, depth: u64) {
     unsafe {
         let parent = NonNull::new_unchecked((*me.as_ptr()).state.cast::<Record>());
         if depth == 0 {
-            floor.queue.push(parent, DONE);
+            floor.send(parent, DONE);
             return;
         }
         let left = floor.create(node, me.as_ptr().cast());
         let right = floor.create(node, me.as_ptr().cast());
-        floor.queue.push(left, depth - 1);
-        floor.queue.push(right, depth - 1);
+        floor.send(left, depth - 1);
+        floor.send(right, depth - 1);
         let captures = floor.region.granule::<Captures>();
         let waits_for = 2;
         captures.write(Captures { parent, waits_for });
@@ -79,7 +91,7 @@ fn collect(floor: &mut Floor, me: NonNull<Record>, message: u64) {
         if (*captures).waits_for > 1 {
             (*captures).waits_for -= 1;
         } else {
-            floor.queue.push((*captures).parent, DONE);
+            floor.send((*captures).parent, DONE);
         }
     }
 }
@@ -94,7 +106,7 @@ fn outside(_: &mut Floor, me: NonNull<Record>, message: u64) {
 /// part of the time, giving it back is not.
 pub fn run(depth: u32) -> Run {
     let actors = (2usize << depth) - 1;
-    let start = Instant::now();
+    let watch = Watch::start();
     let mut floor = Floor {
         queue: Queue::new(),
         // The actors, one granule of captures for every inner node, and the outside.
@@ -102,7 +114,7 @@ pub fn run(depth: u32) -> Run {
     };
     let parent = floor.create(outside, std::ptr::null_mut());
     let root = floor.create(node, parent.as_ptr().cast());
-    floor.queue.push(root, depth.into());
+    floor.send(root, depth.into());
     let mut turns = 0usize;
     while let Some(event) = floor.queue.pop() {
         // SAFETY: targets are records.
@@ -110,11 +122,11 @@ pub fn run(depth: u32) -> Run {
         behaviour(&mut floor, event.target, event.message);
         turns += 1;
     }
-    let time = start.elapsed();
+    let (time, cpu) = watch.passed();
     // Each inner node gets its depth and two reports, each leaf its depth, and the outside one report.
     // SAFETY: a record.
     let done = unsafe { !(*parent.as_ptr()).state.is_null() };
     let right = done && turns == actors + 2 * (actors / 2) + 1;
     let result = if right { actors as f64 } else { 0.0 };
-    Run { time, result }
+    Run { time, cpu, result }
 }

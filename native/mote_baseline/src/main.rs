@@ -1,13 +1,16 @@
-//! `mote_baseline PROGRAM SIZE REPEATS`: for `mix mote.bench`. Prints nanoseconds and result, in one line.
+//! `mote_baseline PROGRAM SIZE REPEATS`: for `mix mote.bench`. Prints nanoseconds by the clock, those of CPU time, and the
+//! result, in one line.
 //!
-//! With several repeats one more run goes ahead of them, and the time is the median.
+//! With several repeats one more run goes ahead of them, and the times are the medians.
+use mote_baseline::Run;
 use std::process::ExitCode;
+use std::time::Duration;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match measured(&arguments) {
-        Some((ns, result)) => {
-            println!("{ns:.3} {result:?}");
+        Some((ns, cpu, result)) => {
+            println!("{ns:.3} {cpu:.3} {result:?}");
             ExitCode::SUCCESS
         }
         None => {
@@ -18,7 +21,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn measured(arguments: &[String]) -> Option<(f64, f64)> {
+fn measured(arguments: &[String]) -> Option<(f64, f64, f64)> {
     let [program, size, repeats] = arguments else {
         return None;
     };
@@ -27,14 +30,16 @@ fn measured(arguments: &[String]) -> Option<(f64, f64)> {
     if repeats > 1 {
         mote_baseline::run(program, size)?;
     }
-    let mut times = Vec::with_capacity(repeats);
-    let mut result = 0.0;
-    for _ in 0..repeats {
-        let run = mote_baseline::run(program, size)?;
-        times.push(run.time);
-        result = run.result;
-    }
+    let runs: Vec<Run> = (0..repeats)
+        .map(|_| mote_baseline::run(program, size))
+        .collect::<Option<_>>()?;
+    let median = |times: fn(&Run) -> Duration| median(runs.iter().map(times).collect());
+    let last = runs.last()?;
+    Some((median(|run| run.time), median(|run| run.cpu), last.result))
+}
+
+fn median(mut times: Vec<Duration>) -> f64 {
     times.sort_unstable();
-    let middle = (times[(repeats - 1) / 2] + times[repeats / 2]) / 2;
-    Some((middle.as_nanos() as f64, result))
+    let middle = (times[(times.len() - 1) / 2] + times[times.len() / 2]) / 2;
+    middle.as_nanos() as f64
 }

@@ -1,33 +1,26 @@
 //! A first in, first out queue of two-word events in chunks of 16 KiB; emptied chunks are used again.
-use crate::floor::Record;
 use std::ptr::NonNull;
-
-/// A message on its way to a record.
-#[derive(Clone, Copy)]
-pub(crate) struct Event {
-    pub(crate) target: NonNull<Record>,
-    pub(crate) message: u64,
-}
 
 const EVENTS: usize = 1023;
 
 #[repr(C, align(16))]
-struct Chunk {
-    events: [Event; EVENTS],
-    next: *mut Chunk,
+struct Chunk<E> {
+    events: [E; EVENTS],
+    next: *mut Chunk<E>,
 }
 
 /// Invariants: `head` to `tail` along the links are initialised events; the chunks are boxes that only the queue has.
-pub(crate) struct Queue {
-    head: *mut Event,
-    head_end: *mut Event,
-    tail: *mut Event,
-    tail_end: *mut Event,
-    spare: Vec<NonNull<Chunk>>,
+pub(crate) struct Queue<E> {
+    head: *mut E,
+    head_end: *mut E,
+    tail: *mut E,
+    tail_end: *mut E,
+    spare: Vec<NonNull<Chunk<E>>>,
 }
 
-impl Queue {
-    pub(crate) fn new() -> Queue {
+impl<E: Copy> Queue<E> {
+    pub(crate) fn new() -> Queue<E> {
+        const { assert!(size_of::<E>() == 16) };
         let chunk = fresh();
         Queue {
             head: start(chunk),
@@ -39,19 +32,19 @@ impl Queue {
     }
 
     #[inline(always)]
-    pub(crate) fn push(&mut self, target: NonNull<Record>, message: u64) {
+    pub(crate) fn push(&mut self, event: E) {
         if self.tail == self.tail_end {
             self.extend();
         }
         // SAFETY: `tail` is before the end of its chunk.
         unsafe {
-            self.tail.write(Event { target, message });
+            self.tail.write(event);
             self.tail = self.tail.add(1);
         }
     }
 
     #[inline(always)]
-    pub(crate) fn pop(&mut self) -> Option<Event> {
+    pub(crate) fn pop(&mut self) -> Option<E> {
         if self.head == self.tail {
             return None;
         }
@@ -91,7 +84,7 @@ impl Queue {
     }
 }
 
-impl Drop for Queue {
+impl<E> Drop for Queue<E> {
     fn drop(&mut self) {
         // SAFETY: by the invariant.
         unsafe {
@@ -103,32 +96,32 @@ impl Drop for Queue {
             }
             for chunk in self.spare.drain(..) {
                 drop(Box::from_raw(
-                    chunk.as_ptr().cast::<std::mem::MaybeUninit<Chunk>>(),
+                    chunk.as_ptr().cast::<std::mem::MaybeUninit<Chunk<E>>>(),
                 ));
             }
         }
     }
 }
 
-fn fresh() -> NonNull<Chunk> {
-    let chunk = Box::leak(Box::<Chunk>::new_uninit());
-    let chunk = NonNull::from(chunk).cast::<Chunk>();
+fn fresh<E>() -> NonNull<Chunk<E>> {
+    let chunk = Box::leak(Box::<Chunk<E>>::new_uninit());
+    let chunk = NonNull::from(chunk).cast::<Chunk<E>>();
     // SAFETY: just allocated.
     unsafe { (&raw mut (*chunk.as_ptr()).next).write(std::ptr::null_mut()) };
     chunk
 }
 
-fn start(chunk: NonNull<Chunk>) -> *mut Event {
+fn start<E>(chunk: NonNull<Chunk<E>>) -> *mut E {
     chunk.as_ptr().cast()
 }
 
-fn end(chunk: NonNull<Chunk>) -> *mut Event {
+fn end<E>(chunk: NonNull<Chunk<E>>) -> *mut E {
     // SAFETY: that many events are in a chunk.
     unsafe { start(chunk).add(EVENTS) }
 }
 
 /// The chunk whose events end there.
-fn chunk_of(end: *mut Event) -> *mut Chunk {
+fn chunk_of<E>(end: *mut E) -> *mut Chunk<E> {
     end.wrapping_sub(EVENTS).cast()
 }
 
@@ -139,19 +132,19 @@ mod tests {
     #[test]
     fn first_in_first_out_across_chunks_and_when_they_are_used_again() {
         let mut queue = Queue::new();
-        let (mut pushed, mut popped) = (0, 0);
+        let (mut pushed, mut popped) = (0u128, 0);
         for burst in [1, EVENTS, 3 * EVENTS + 5, 2, 4 * EVENTS] {
             for _ in 0..burst {
-                queue.push(NonNull::dangling(), pushed);
+                queue.push(pushed);
                 pushed += 1;
             }
             for _ in 0..burst / 2 {
-                assert_eq!(queue.pop().map(|e| e.message), Some(popped));
+                assert_eq!(queue.pop(), Some(popped));
                 popped += 1;
             }
         }
         while let Some(event) = queue.pop() {
-            assert_eq!(event.message, popped);
+            assert_eq!(event, popped);
             popped += 1;
         }
         assert_eq!(popped, pushed);

@@ -1,4 +1,5 @@
 //! Fresh memory for one run: a mapping, huge pages asked for, and a position in it.
+use std::ops::Range;
 use std::ptr::NonNull;
 
 const HUGE: usize = 2 << 20;
@@ -23,7 +24,7 @@ impl Region {
                 std::ptr::null_mut(),
                 bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
                 0,
             );
@@ -35,6 +36,13 @@ impl Region {
         // SAFETY: one huge page more was asked for, so the next start of one is inside.
         let next = unsafe { start.add(start.align_offset(HUGE)) };
         Region { next, start, bytes }
+    }
+
+    /// What has not been given out.
+    pub(crate) fn range(&self) -> Range<*mut u8> {
+        // The end is one of 16 bytes from the next ones, too.
+        let left = (self.start as usize + self.bytes - self.next as usize) & !15;
+        self.next..self.next.wrapping_add(left)
     }
 
     /// The next 16 bytes.

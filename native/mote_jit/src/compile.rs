@@ -215,10 +215,22 @@ impl<'a> PieceCompiler<'a> {
         let compiled = self.context.compiled_code()?;
         let frame = compiled.buffer.frame_layout()?.frame_to_fp_offset as usize;
         // Arguments beyond the registers stand above the frame.
-        let arguments = 8 * self.context.func.signature.params.len();
+        let arguments = 8 * most_arguments(&self.context.func);
         if frame + arguments > largest_frame {
             return None;
         }
         Piece::of(compiled, &self.context.func)
     }
+}
+
+/// How many arguments there is room for above the frame: those of a function that is called last take the place of its
+/// caller's, which keeps room for them from its beginning.
+fn most_arguments(function: &Function) -> usize {
+    let ends = function
+        .layout
+        .blocks()
+        .filter_map(|block| function.layout.last_inst(block));
+    let called_last = ends.filter_map(|end| function.dfg.call_signature(end));
+    let params = called_last.map(|signature| function.dfg.signatures[signature].params.len());
+    params.fold(function.signature.params.len(), usize::max)
 }

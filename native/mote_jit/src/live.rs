@@ -10,6 +10,10 @@ impl Registers {
         self.0[r as usize / 64] |= 1 << (r % 64);
     }
 
+    pub(super) fn has(&self, r: Register) -> bool {
+        self.0[r as usize / 64] >> (r % 64) & 1 == 1
+    }
+
     pub(super) fn remove(&mut self, r: u32) {
         self.0[r as usize / 64] &= !(1 << (r % 64));
     }

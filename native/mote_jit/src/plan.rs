@@ -22,6 +22,10 @@ pub(super) enum Plan {
     Test,
     /// In line; an operation without an answer leaves the fast body.
     Take,
+    /// In line for what is usual in binaries, by a helper for the rest.
+    Read,
+    /// In line where a map has no atoms among its keys, by a helper elsewhere.
+    AtomKey,
     /// By a helper.
     Helper,
 }
@@ -80,7 +84,11 @@ impl Knowledge {
             P::Eq | P::Ne | P::Same | P::Differ | P::Lt | P::Le | P::Gt | P::Ge => Plan::Test,
             _ if Kinds::tested(p).is_some() => Plan::Test,
             P::Not | P::Hd | P::Tl | P::TupleSize => Plan::Take,
-            P::Elem if fixnum(1) => Plan::Take,
+            P::Elem | P::PutElem if fixnum(1) => Plan::Take,
+            P::BinInt if plain(args[2], constants).is_some() => Plan::Read,
+            P::BinSlice | P::BinRest | P::BinaryPart | P::BinaryAt => Plan::Read,
+            P::ByteSize | P::BitSize | P::BinUtf8 | P::Utf8Bits => Plan::Read,
+            P::MapHasKey if is_atom(args[1], constants) => Plan::AtomKey,
             _ => Plan::Helper,
         }
     }
@@ -95,6 +103,40 @@ pub(super) fn takes_floats(p: Primitive) -> bool {
 /// Whether it is a function of floats.
 fn is_function(p: Primitive) -> bool {
     (Primitive::Sqrt..=Primitive::Atan2).contains(&p)
+}
+
+/// An integer in a binary that is read in line: of how many bytes, and whether the lowest is the first.
+#[derive(Clone, Copy)]
+pub(super) struct WholeBytes {
+    pub(super) bytes: u32,
+    pub(super) little: bool,
+}
+
+impl WholeBytes {
+    pub(super) const ONE: WholeBytes = WholeBytes {
+        bytes: 1,
+        little: false,
+    };
+}
+
+fn is_atom(key: Operand, constants: &[Value]) -> bool {
+    matches!(key, Operand::Constant(k) if constants[k as usize].as_atom().is_some())
+}
+
+/// What a constant specification says, if it is an integer without a sign of 1, 2 or 4 bytes (terms/prim/binaries.rs).
+pub(super) fn plain(spec: Operand, constants: &[Value]) -> Option<WholeBytes> {
+    let Operand::Constant(k) = spec else {
+        return None;
+    };
+    let spec = constants[k as usize].as_fixnum()?;
+    let bytes = match spec >> 2 {
+        8 => 1,
+        16 => 2,
+        32 => 4,
+        _ => return None,
+    };
+    let little = spec & 1 != 0;
+    (spec & 2 == 0).then_some(WholeBytes { bytes, little })
 }
 
 /// The constant count of a shift, if it is one that the machine's shift can do.

@@ -16,6 +16,10 @@ impl Range {
         Range(n, n)
     }
 
+    pub(super) fn between(least: i64, most: i64) -> Range {
+        Range(least, most)
+    }
+
     /// Where a comparison with the bound is true.
     pub(super) fn where_true(p: Primitive, bound: i64) -> Range {
         use Primitive as P;

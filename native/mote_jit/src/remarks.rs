@@ -66,8 +66,8 @@ fn stand_in(constant: &Constant) -> Value {
         Constant::Float(f) => Value::flonum(*f)
             .or(Value::flonum(1.0))
             .unwrap_or(Value::NIL),
-        Constant::Nil => Value::EMPTY_LIST,
-        _ => Value::UNDEFINED,
+        Constant::Atom(_) => Value::UNDEFINED,
+        _ => Value::EMPTY_LIST,
     }
 }
 

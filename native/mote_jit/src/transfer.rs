@@ -1,12 +1,15 @@
 //! What holds after an instruction, given what held before it.
 use super::facts::{Fact, Knowledge, Known, Order};
 use super::kinds::Kinds;
-use super::plan::{takes_floats, Plan};
+use super::plan::{plain, takes_floats, Plan};
 use super::range::{opposite, turned, Range};
 use super::subject::Subject;
 use mote_vm::code::ir::{Instr, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
+
+/// More bits than a binary can have.
+const MOST_BITS: i64 = 1 << 56;
 
 impl Knowledge {
     /// What holds after a primitive has given an answer, or `:undefined` if `total`.
@@ -24,9 +27,12 @@ impl Knowledge {
             Plan::Floats | Plan::Draw => Known::float(),
             Plan::Numbers => Known::word(Kinds::NUMBER),
             Plan::Test => Known::word(Kinds::BOOLEAN),
-            Plan::Helper if total => Known::word(Kinds::answers(p).or(Kinds::OTHER_ATOM)),
-            Plan::Take | Plan::Helper => Known::word(Kinds::answers(p)),
+            Plan::Read => read(p, args, constants),
+            Plan::Take | Plan::AtomKey | Plan::Helper => Known::word(Kinds::answers(p)),
         };
+        if total && matches!(plan, Plan::Read | Plan::AtomKey | Plan::Helper) {
+            answer.kinds = answer.kinds.or(Kinds::OTHER_ATOM);
+        }
         if matches!(plan, Plan::Fixnums | Plan::Numbers) {
             answer.stepped = self.step(p, args, constants);
         }
@@ -71,7 +77,8 @@ impl Knowledge {
                     self.learn(r, Kinds::FLOAT);
                     self.registers[r as usize].unboxed = true;
                 }
-                Plan::Test | Plan::Take | Plan::Draw | Plan::Helper => {}
+                Plan::Test | Plan::Take | Plan::Read | Plan::Draw => {}
+                Plan::AtomKey | Plan::Helper => {}
             }
         }
         if plan == Plan::Take {
@@ -255,6 +262,26 @@ impl Knowledge {
         for order in orders {
             self.narrow(order.subject, order.p, order.bound);
         }
+    }
+}
+
+/// What is known of what is read in a binary.
+fn read(p: Primitive, args: &[Operand], constants: &[Value]) -> Known {
+    use Primitive as P;
+    let up_to = |most| (Kinds::FIXNUM, Range::between(0, most));
+    let (kinds, range) = match p {
+        P::BinInt => match plain(args[2], constants) {
+            Some(whole) => up_to((1 << (8 * whole.bytes)) - 1),
+            None => (Kinds::INTEGER, Range::ALL),
+        },
+        P::BinaryAt => up_to(u8::MAX.into()),
+        P::BinUtf8 => up_to(u32::from(char::MAX).into()),
+        P::ByteSize | P::BitSize | P::Utf8Bits => up_to(MOST_BITS),
+        _ => (Kinds::answers(p), Range::ALL),
+    };
+    Known {
+        range,
+        ..Known::word(kinds)
     }
 }
 

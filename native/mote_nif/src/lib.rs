@@ -9,6 +9,7 @@
 //! what it carries for the machine. A message from an actor to a process begins in `deliver`, and `codec` makes its terms.
 
 /// Terms of the BEAM, wherever they are: looked into, made, kept, sent.
+#[macro_use]
 mod term;
 
 /// What Elixir holds references to, and what machines carry of the BEAM.
@@ -33,7 +34,7 @@ use rustler::{Env, Term};
 /// Machines treat 0.0 and -0.0 as this node does.
 fn load(env: Env<'_>, _info: Term<'_>) -> bool {
     mote_vm::distinguish_zeros(term::read::two_zeros(env));
-    true
+    term::resource::open_all(env)
 }
 
 rustler::init!("Elixir.Mote.Native", load = load);

@@ -86,7 +86,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"%Range{first: 1}",
              "the following keys must also be given when building struct Range: [:last, :step]"},
             {"struct!(Range, x)",
-             "the following keys must also be given when building struct Range: [:first, :last, :step]"},
+             "the following keys must also be given when building struct Range: [:first, :last, :step]; which keys fields " <>
+               "have that are calculated is not known here, so write struct!(%Name{key: value}, fields)"},
             {":queue.fold(&(&1 + &2), 0, x)", "what there is of :queue is listed in Mote.Behaviour"},
             {"%Range{start: 1}", "%Range{} has no key :start"},
             {"get_in(x, [Access.key(:a)])",

@@ -50,6 +50,30 @@ defmodule Mote.Behaviour.MatchingTest do
       assert eval("z = ({q, _} = x)\n{z, q}", x: {1, 2}) == {{1, 2}, 1}
     end
 
+    test "texts within binaries, at whole bytes and between" do
+      for n <- 1..9 do
+        text = binary_part("abcdefghi", 0, n)
+
+        source = """
+        case x do
+          <<"#{text}", rest::binary>> -> {:first, rest}
+          <<a::4, "#{text}", b::4>> -> {:between, a, b}
+          <<k, s::binary-size(k), "#{text}">> -> {:last, s}
+          _ -> :no
+        end
+        """
+
+        assert eval(source, x: text <> "z") == {:first, "z"}
+        assert eval(source, x: text) == {:first, ""}
+        assert eval(source, x: <<1::4, text::binary, 2::4>>) == {:between, 1, 2}
+        assert eval(source, x: <<2, "xy", text::binary>>) == {:last, "xy"}
+        assert eval(source, x: <<2, "xy", text::binary, 0>>) == :no
+        assert eval(source, x: binary_part(text, 0, n - 1) <> "z") == :no
+        assert eval(source, x: binary_part(text, 0, n - 1)) == :no
+        assert eval(source, x: n) == :no
+      end
+    end
+
     test "floats match by their bits, zeros as on the node" do
       {plus, minus} = {eval("0.0"), eval("-0.0")}
       one = plus === minus

@@ -142,7 +142,7 @@ defmodule Mote.Behaviour.ProgramsTest do
   end
 
   # Sponsors are not the programs' business, chance would make no two runs alike, and patterns of binaries have tests of
-  # their own.
+  # their own, as has what texts are searched and joined with.
   @elsewhere [
     :on,
     :now,
@@ -153,7 +153,9 @@ defmodule Mote.Behaviour.ProgramsTest do
     :bin_slice,
     :bin_rest,
     :bin_utf8,
-    :utf8_bits
+    :utf8_bits,
+    :binary_find,
+    :binary_join
   ]
 
   # Some more programs, where what is rare has not occurred by chance, and how often.

@@ -76,6 +76,9 @@ defmodule Mote.Values.FuelTest do
     defpure once(:join, a, b), do: a <> b
     defpure once(:bits, a, b), do: <<1::3, a::binary, b::binary, 0::5>>
     defpure once(:join_odd, a, b), do: <<a::binary, b::binary, 0xD800::utf8>>
+    defpure once(:find, a, b), do: Mote.Total.binary_find(a, b, 1)
+    defpure once(:join_all, a, b), do: Mote.Total.binary_join([b, a, a], b)
+    defpure once(:join_list, a, b), do: Mote.Total.binary_join(a, b)
     defpure once(:eq, a, b), do: a == b
     defpure once(:ne, a, b), do: a != b
     defpure once(:same, a, b), do: a === b
@@ -208,7 +211,9 @@ defmodule Mote.Values.FuelTest do
       constant({@keyed, keyed(some, some)}),
       # A pattern that does not fit is paid for by machines only.
       constant({[:fetch], keyed(some)}),
-      constant({[:join, :bits, :join_odd, :bytes], pairs(bytes)}),
+      constant({[:join, :bits, :join_odd, :bytes, :join_all], pairs(bytes)}),
+      constant({[:find], {bytes, one_of([member_of(["a", <<0, 1>>, <<0>>]), binary(max_length: 2), bytes])}}),
+      constant({[:join_list], {map({list_of(bytes, max_length: 90), other()}, &maybe_improper/1), bytes}}),
       constant({@comparisons, pairs(some)}),
       constant({[:member, :subtract], pairs(list_of(some, max_length: 5))}),
       constant({[:pairs, :member], {ranges(), far()}}),
@@ -237,6 +242,10 @@ defmodule Mote.Values.FuelTest do
       {constant(map), one_of([member_of(Map.keys(map)) | List.wrap(others)])}
     end)
   end
+
+  defp maybe_improper({list, last}) when is_tuple(last), do: improper(list, last)
+  defp maybe_improper({list, last}) when is_boolean(last), do: list ++ [last]
+  defp maybe_improper({list, _}), do: list
 
   defp improper([], last), do: last
   defp improper([head | tail], last), do: [head | improper(tail, last)]

@@ -131,19 +131,25 @@ defmodule Mote.Chaos.Child do
   defp long_schedules do
     receive do
       {:monitor, pid, :long_schedule, info} when is_pid(pid) ->
-        stack = Process.info(pid, :current_stacktrace)
+        unless compiles?(info[:in]) and compiles?(info[:out]) do
+          Findings.found(:held_scheduler, %{
+            milliseconds: info[:timeout],
+            in: info[:in],
+            out: info[:out],
+            stack: Process.info(pid, :current_stacktrace)
+          })
+        end
 
-        Findings.found(:held_scheduler, %{
-          milliseconds: info[:timeout],
-          in: info[:in],
-          out: info[:out],
-          stack: stack
-        })
+        long_schedules()
 
       _ ->
         long_schedules()
     end
   end
+
+  # The compiler of Erlang calls nothing of ours, and the collections of its heap are long.
+  defp compiles?({module, _, _}), do: String.starts_with?(Atom.to_string(module), "beam_")
+  defp compiles?(:undefined), do: false
 
   # A handler that keeps what it is told, and uses it later.
   defp listen_to_telemetry do

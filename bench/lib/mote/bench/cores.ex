@@ -17,7 +17,7 @@ defmodule Mote.Bench.Cores do
   @doc "Looks at them, for a few milliseconds. Needs what `Mote.Bench.Rust.build/0` builds."
   @spec even?() :: boolean
   def even? do
-    {_ns, evenness} = Rust.run("cores", @micros, 1)
+    {_ns, _cpu_ns, evenness} = Rust.run("cores", @micros, 1)
     evenness >= @even
   end
 

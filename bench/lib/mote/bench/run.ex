@@ -77,7 +77,7 @@ defmodule Mote.Bench.Run do
 
   # The time is that of the executable, the memory nobody's: it is not in this OS process.
   defp run_rust(sample, name) do
-    {ns, result} = Rust.run(name, sample.param, sample.repeats)
+    {ns, _cpu_ns, result} = Rust.run(name, sample.param, sample.repeats)
     check(sample, sample.program.rust(result, sample.param))
     %{sample | stages: [%{name: :run, ns: ns, rss: nil}]}
   end

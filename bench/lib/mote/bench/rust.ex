@@ -20,18 +20,19 @@ defmodule Mote.Bench.Rust do
   end
 
   @doc """
-  Nanoseconds and result of a program. If it is repeated, one more run goes ahead, and the time is the median.
+  Nanoseconds by the clock, those of CPU time, and the result of a program. If it is repeated, one more run goes ahead, and
+  the times are the medians.
 
   Raises `RuntimeError` when it fails.
   """
-  @spec run(String.t(), pos_integer, pos_integer) :: {ns :: float, result :: float}
+  @spec run(String.t(), pos_integer, pos_integer) :: {ns :: float, cpu_ns :: float, result :: float}
   def run(program, size, repeats) do
     executable = Path.join([target(), "release", @crate])
 
     case System.cmd(executable, [program, "#{size}", "#{repeats}"], stderr_to_stdout: true) do
       {output, 0} ->
-        [ns, result] = String.split(output)
-        {String.to_float(ns), String.to_float(result)}
+        [_ns, _cpu_ns, _result] = figures = String.split(output)
+        figures |> Enum.map(&String.to_float/1) |> List.to_tuple()
 
       {output, status} ->
         raise "#{@crate} #{program} #{size} ended with status #{status}: #{output}"

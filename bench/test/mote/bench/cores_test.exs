@@ -75,7 +75,7 @@ defmodule Mote.Bench.CoresTest do
   test "the cores of this computer" do
     :ok = Rust.build()
     assert is_boolean(Cores.even?())
-    assert {_ns, evenness} = Rust.run("cores", 100, 1)
+    assert {_ns, _cpu_ns, evenness} = Rust.run("cores", 100, 1)
     assert evenness > 0 and evenness <= 1
   end
 end

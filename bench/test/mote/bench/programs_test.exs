@@ -150,7 +150,10 @@ defmodule Mote.Bench.ProgramsTest do
 
   test "programs in Rust are those of the crate, and a wrong result of one is found out" do
     programs = Enum.filter(Bench.programs(), &(Variant.rust(&1) != []))
-    assert Enum.map(programs, & &1.about().name) == ~w(floor cps fib erfc_dsl vectors)
+
+    assert Enum.map(programs, & &1.about().name) ==
+             ~w(floor cps radixsort sorted_list philosophers barber smokers queens quicksort trapezoid erfc_bomb fib erfc_dsl vectors)
+
     for program <- programs, result <- [0.0, 2.0], do: assert(program.rust(result, 9) != program.expected(9))
 
     assert_raise RuntimeError, ~r/unknown 1 ended with status 1: usage.*programs: floor, continuations/, fn ->

@@ -6,14 +6,15 @@ defmodule Mote.Behaviour.Elixir.Direct do
   # larger here than in a machine.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code}
-  alias Mote.Behaviour.Elixir.{Expressions, Forms, Match}
+  alias Mote.Behaviour.{AST, Code, Primitives}
+  alias Mote.Behaviour.Elixir.{Binaries, Expressions, Forms, Match, Usual}
 
   # Elixir's own in all that they answer, and raise.
   @own [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr] ++
-         [:round, :trunc, :floor, :ceil, :not, :hd, :tl, :tuple_size]
+         [:round, :trunc, :floor, :ceil, :not, :hd, :tl, :tuple_size, :elem, :length, :append]
   @equal [:eq, :ne, :same, :differ]
-  # Elixir's own for numbers; and for integers of the usual size, since these need not raise.
+  # Elixir's own where the BEAM orders one operand and anything else as a machine does; and for integers of the usual size, since
+  # these need not raise.
   @ordered [:lt, :le, :gt, :ge, :max, :min]
   @counted [:add, :sub]
   # Elixir 1.20 makes a type with a part for each element up to a literal index: of an index of 2^60 it takes all memory.
@@ -97,14 +98,34 @@ defmodule Mote.Behaviour.Elixir.Direct do
   def call({nil, name, _}, args, l), do: {name, Forms.generated(l), args}
   def call({module, name, _}, args, l), do: Forms.remote(module, name, args, l)
 
+  @doc "A call of a function of the library, with variables and literals: what fails in it is told of the call."
+  @spec library(tuple, {module | nil, atom, arity}, [Macro.t()], non_neg_integer) :: Macro.t()
+  def library(where, function, args, l) do
+    quote generated: true, line: l do
+      try do
+        unquote(call(function, args, l))
+      rescue
+        _ ->
+          Mote.Turn.Direct.told(
+            {:raised, unquote(Macro.escape(where)), {unquote_splicing(args)}},
+            __STACKTRACE__,
+            unquote(Forms.function(l))
+          )
+      end
+    end
+  end
+
   @doc "A primitive that raises where it has no answer: with its operands, and with their code."
   @spec must(tuple, atom, [AST.expr()], [Macro.t()], non_neg_integer) :: Macro.t()
   def must(where, primitive, es, args, l) do
+    checked = &checked(where, primitive, &1, l)
+
     cond do
-      not Enum.all?(es, &fits?(primitive, &1)) -> checked(where, primitive, args, l)
+      primitive == :bin_of -> Binaries.made(es, args, checked, l)
+      primitive not in @own -> Usual.of(primitive, es, args, checked, l)
+      not Enum.all?(es, &fits?(primitive, &1)) -> checked.(args)
       primitive == :elem -> Forms.remote(Kernel, :elem, args, l)
-      primitive in @own -> own(primitive, args, l)
-      true -> checked(where, primitive, args, l)
+      true -> own(primitive, args, l)
     end
   end
 
@@ -114,6 +135,7 @@ defmodule Mote.Behaviour.Elixir.Direct do
   defp fits?(primitive, {:lit, _, value}) when primitive in [:fdiv, :idiv, :irem],
     do: is_number(value) and value != 0
 
+  defp fits?(:append, {:lit, _, value}), do: is_list(value) and not List.improper?(value)
   defp fits?(_primitive, {:lit, _, value}), do: is_number(value)
   defp fits?(_primitive, _), do: true
 
@@ -123,27 +145,31 @@ defmodule Mote.Behaviour.Elixir.Direct do
   @doc "A primitive that always has an answer: with its operands, and with their code."
   @spec op(atom, [AST.expr()], [Macro.t()], non_neg_integer) :: Macro.t()
   def op(primitive, es, args, l) do
-    total = &Forms.op(primitive, es, &1, l)
+    total = &Forms.remote(total(primitive, length(es)), primitive, &1, l)
 
     cond do
-      Forms.native(primitive, es) != nil -> total.(args)
+      Forms.native(primitive, es) != nil -> Forms.op(primitive, es, args, l)
       primitive in @equal -> own(primitive, args, l)
-      primitive in @ordered -> either(es, args, primitive, &number/1, total, l)
-      primitive in @counted -> either(es, args, primitive, &small/1, total, l)
-      true -> total.(args)
+      primitive in @ordered -> either(es, args, primitive, {:orelse, &Forms.sure/1}, total, l)
+      primitive in @counted -> either(es, args, primitive, {:andalso, &small/1}, total, l)
+      true -> Usual.of(primitive, es, args, total, l)
     end
   end
+
+  # One that has no answer is `:undefined`; the others need not pay for it.
+  defp total(primitive, arity),
+    do: if(Primitives.always?(primitive), do: Mote.Total.core(primitive, arity), else: Mote.Total)
 
   defp own(primitive, args, l), do: Forms.remote(:erlang, Forms.erlang(primitive) || primitive, args, l)
 
   # Elixir's own operation where the operands are such, otherwise that of a machine. Small integers that are written out are.
-  defp either(es, args, primitive, test, total, l) do
+  defp either(es, args, primitive, {operator, test}, total, l) do
     operands =
       for {e, arg, part} <- Enum.zip([es, args, [:left, :right]]) do
         if small?(e), do: arg, else: {part, [generated: true, counter: Forms.unique()], __MODULE__}
       end
 
-    own = own(primitive, operands, l)
+    own = primitive |> own(operands, l) |> branching(primitive, l)
 
     case for {e, arg, operand} <- Enum.zip([es, args, operands]), not small?(e), do: {arg, operand} do
       [] ->
@@ -156,13 +182,25 @@ defmodule Mote.Behaviour.Elixir.Direct do
         either_of(
           List.to_tuple(args),
           List.to_tuple(operands),
-          both(operands, test),
+          Forms.all(Enum.map(operands, test), operator),
           own,
           total.(operands),
           l
         )
     end
   end
+
+  # The BEAM compares inline where it branches, and calls a function where it wants the value.
+  defp branching(own, primitive, l) when primitive in [:lt, :le, :gt, :ge] do
+    quote generated: true, line: l do
+      case unquote(own) do
+        true -> true
+        false -> false
+      end
+    end
+  end
+
+  defp branching(own, _primitive, _l), do: own
 
   defp either_of(value, pattern, test, own, total, l) do
     quote generated: true, line: l do
@@ -173,19 +211,15 @@ defmodule Mote.Behaviour.Elixir.Direct do
     end
   end
 
-  defp both([a, b], test), do: both_of(test.(a), test.(b))
-  defp number(variable), do: Forms.remote(:erlang, :is_number, [variable], 0)
-
   # Integers whose sum is far from the largest one of a machine.
   @small 0x400_0000_0000_0000
   defp small(variable) do
-    within = both_of(order(:>=, variable, -@small), order(:"=<", variable, @small))
-    both_of(Forms.remote(:erlang, :is_integer, [variable], 0), within)
+    integer = Forms.remote(:erlang, :is_integer, [variable], 0)
+    Forms.all([integer, order(:>=, variable, -@small), order(:"=<", variable, @small)], :andalso)
   end
 
   defp small?({:lit, _, value}), do: value in -@small..@small
   defp small?(_), do: false
 
   defp order(name, variable, limit), do: Forms.remote(:erlang, name, [variable, limit], 0)
-  defp both_of(a, b), do: Forms.remote(:erlang, :andalso, [a, b], 0)
 end

@@ -142,7 +142,7 @@ defmodule Mote.Behaviour.Elixir.Expressions do
 
   def expr({:placed, l, where, [{:call, _, function, es}]}, :staged) do
     {before, args} = arguments(es, :staged, l)
-    call = told(Mote.Turn.Stage, [Macro.escape(where)], args, call(function, args, l), l)
+    call = told(where, args, call(function, args, l), l)
     {:__block__, Forms.generated(l), before ++ called(call, l)}
   end
 
@@ -156,17 +156,7 @@ defmodule Mote.Behaviour.Elixir.Expressions do
 
   def expr({:placed, l, where, [{:call, _, function, es}]}, form) do
     {before, args} = arguments(es, form, l)
-
-    called =
-      told(
-        Mote.Turn.Direct,
-        [Macro.escape(where), Forms.function(l)],
-        args,
-        Direct.call(function, args, l),
-        l
-      )
-
-    {:__block__, Forms.generated(l), before ++ [called]}
+    {:__block__, Forms.generated(l), before ++ [Direct.library(where, function, args, l)]}
   end
 
   def expr({:self, l}, :staged), do: stage(:me, [], l)
@@ -200,9 +190,9 @@ defmodule Mote.Behaviour.Elixir.Expressions do
   defp called(call, l), do: [stage(:enter, [], l), stage(:leave, [call], l)]
 
   # What fails in a function of the library is told of its call.
-  defp told(module, where, args, call, l) do
+  defp told(where, args, call, l) do
     fun = {:fn, Forms.generated(l), [{:->, Forms.generated(l), [[], call]}]}
-    Forms.remote(module, :told, where ++ [{:{}, Forms.generated(l), args}, fun], l)
+    stage(:told, [Macro.escape(where), {:{}, Forms.generated(l), args}, fun], l)
   end
 
   # Arguments are calculated before the call goes one deeper.

@@ -48,6 +48,17 @@ defmodule Mote.Behaviour.Elixir.Forms do
   def negative_zero?(value) when is_map(value), do: value |> :maps.to_list() |> negative_zero?()
   def negative_zero?(_), do: false
 
+  @doc "A test whether the BEAM orders a value and anything else as a machine does."
+  # Numbers and atoms come before all that is in doubt, and binaries behind it.
+  @spec sure(Macro.t()) :: Macro.t()
+  def sure(value),
+    do:
+      all(for(test <- [:is_number, :is_atom, :is_bitstring], do: remote(:erlang, test, [value], 0)), :orelse)
+
+  @doc "Several tests as one, by `:andalso` or `:orelse`."
+  @spec all([Macro.t(), ...], :andalso | :orelse) :: Macro.t()
+  def all(tests, operator), do: Enum.reduce(tests, &remote(:erlang, operator, [&2, &1], 0))
+
   @native [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++
             [:is_binary, :is_bitstring, :is_function, :is_pid]
 
@@ -62,6 +73,7 @@ defmodule Mote.Behaviour.Elixir.Forms do
             idiv: :div,
             irem: :rem,
             neg: :-,
+            append: :++,
             same: :"=:=",
             differ: :"=/="
           }
@@ -88,7 +100,7 @@ defmodule Mote.Behaviour.Elixir.Forms do
           not Failures.defined?(e),
           do: remote(:erlang, :"=/=", [arg, :undefined], 0)
 
-    Enum.reduce(tl(tests), hd(tests), &remote(:erlang, :andalso, [&2, &1], 0))
+    all(tests, :andalso)
   end
 
   @doc """

@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Elixir.Guards do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Failures, Primitives}
-  alias Mote.Behaviour.Elixir.{Forms, Match}
+  alias Mote.Behaviour.Elixir.{Direct, Forms, Match}
 
   @native_partial [:hd, :tl, :tuple_size, :not]
   # In functions that plain Elixir calls.
@@ -40,7 +40,7 @@ defmodule Mote.Behaviour.Elixir.Guards do
   def doubts({tag, _, primitive, [a, b]}, {:direct, _})
       when tag in [:op, :ordered] and primitive in @ordered do
     if Forms.native(primitive, [a, b]) == nil and not number?(a) and not number?(b),
-      do: [all([in_doubt(code(a)), in_doubt(code(b))], :andalso)],
+      do: [Forms.all([in_doubt(code(a)), in_doubt(code(b))], :andalso)],
       else: []
   end
 
@@ -49,13 +49,7 @@ defmodule Mote.Behaviour.Elixir.Guards do
   defp number?({:op, _, primitive, _}), do: Primitives.number?(primitive)
   defp number?(_), do: false
 
-  # Numbers and atoms come before all that is in doubt, and binaries behind it.
-  defp in_doubt(value) do
-    sure = for test <- [:is_number, :is_atom, :is_bitstring], do: Forms.remote(:erlang, test, [value], 0)
-    Forms.remote(:erlang, :not, [all(sure, :orelse)], 0)
-  end
-
-  defp all(tests, operator), do: Enum.reduce(tests, &Forms.remote(:erlang, operator, [&2, &1], 0))
+  defp in_doubt(value), do: Forms.remote(:erlang, :not, [Forms.sure(value)], 0)
 
   defp value({:lit, _, value}), do: value
   defp value(_), do: nil
@@ -107,13 +101,13 @@ defmodule Mote.Behaviour.Elixir.Guards do
   defp variable(_), do: nil
 
   @doc "Code that calculates guards: of what is to happen where one of them holds, and where none does. Without guards all is well."
-  @spec tested([AST.expr()] | nil, Macro.t(), Macro.t()) :: Macro.t()
-  def tested(nil, yes, _), do: yes
+  @spec tested([AST.expr()] | nil, Macro.t(), Macro.t(), Match.form()) :: Macro.t()
+  def tested(nil, yes, _no, _form), do: yes
 
-  def tested(guards, yes, no) do
+  def tested(guards, yes, no, form) do
     tests =
       for guard <- guards do
-        quote generated: true, do: unquote(answer(guard)) === {:ok, true}
+        quote generated: true, do: unquote(answer(guard, form)) === {:ok, true}
       end
 
     [first | others] = tests
@@ -128,36 +122,37 @@ defmodule Mote.Behaviour.Elixir.Guards do
   end
 
   # A guard as an expression whose value is {:ok, value} or :none.
-  defp answer({:and, _, a, b}) do
+  defp answer({:and, _, a, b}, form) do
     quote generated: true do
-      case unquote(answer(a)) do
-        {:ok, true} -> unquote(answer(b))
+      case unquote(answer(a, form)) do
+        {:ok, true} -> unquote(answer(b, form))
         {:ok, false} -> {:ok, false}
         _ -> :none
       end
     end
   end
 
-  defp answer({:or, _, a, b}) do
+  defp answer({:or, _, a, b}, form) do
     quote generated: true do
-      case unquote(answer(a)) do
-        {:ok, false} -> unquote(answer(b))
+      case unquote(answer(a, form)) do
+        {:ok, false} -> unquote(answer(b, form))
         {:ok, true} -> {:ok, true}
         _ -> :none
       end
     end
   end
 
-  defp answer({:op, l, primitive, es}) do
+  defp answer({:op, l, primitive, es}, form) do
     if Primitives.always?(primitive) and Enum.all?(es, &AST.simple?/1) do
-      {:ok, Forms.op(primitive, es, Enum.map(es, &Forms.simple/1), l)}
+      op = if form == :staged, do: &Forms.op/4, else: &Direct.op/4
+      {:ok, op.(primitive, es, Enum.map(es, &Forms.simple/1), l)}
     else
-      with_answers(es, &Forms.remote(Mote.Total, :answer, [primitive, &1], l))
+      with_answers(es, form, &Forms.remote(Mote.Total, :answer, [primitive, &1], l))
     end
   end
 
-  defp answer({:ordered, _, primitive, es}) do
-    with_answers(es, fn args ->
+  defp answer({:ordered, _, primitive, es}, form) do
+    with_answers(es, form, fn args ->
       quote generated: true do
         case unquote(Forms.defined(es, args)) do
           true -> Mote.Total.answer(unquote(primitive), unquote(args))
@@ -167,22 +162,25 @@ defmodule Mote.Behaviour.Elixir.Guards do
     end)
   end
 
-  defp answer({:tuple, _, es}), do: with_answers(es, &{:ok, {:{}, [], &1}})
-  defp answer({:cons, _, h, t}), do: with_answers([h, t], fn [h, t] -> {:ok, [{:|, [], [h, t]}]} end)
-  defp answer(e), do: {:ok, Forms.simple(e)}
+  defp answer({:tuple, _, es}, form), do: with_answers(es, form, &{:ok, {:{}, [], &1}})
 
-  defp with_answers(es, make, done \\ [])
-  defp with_answers([], make, done), do: make.(Enum.reverse(done))
+  defp answer({:cons, _, h, t}, form),
+    do: with_answers([h, t], form, fn [h, t] -> {:ok, [{:|, [], [h, t]}]} end)
 
-  defp with_answers([e | es], make, done) do
+  defp answer(e, _form), do: {:ok, Forms.simple(e)}
+
+  defp with_answers(es, form, make, done \\ [])
+  defp with_answers([], _form, make, done), do: make.(Enum.reverse(done))
+
+  defp with_answers([e | es], form, make, done) do
     if AST.simple?(e) do
-      with_answers(es, make, [Forms.simple(e) | done])
+      with_answers(es, form, make, [Forms.simple(e) | done])
     else
       value = {:value, [generated: true, counter: Forms.unique()], __MODULE__}
 
       quote generated: true do
-        case unquote(answer(e)) do
-          {:ok, unquote(value)} -> unquote(with_answers(es, make, [value | done]))
+        case unquote(answer(e, form)) do
+          {:ok, unquote(value)} -> unquote(with_answers(es, form, make, [value | done]))
           _ -> :none
         end
       end

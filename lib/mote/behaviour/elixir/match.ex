@@ -8,14 +8,15 @@ defmodule Mote.Behaviour.Elixir.Match do
   @moduledoc false
 
   alias Mote.Behaviour.AST
-  alias Mote.Behaviour.Elixir.{Forms, Guards}
+  alias Mote.Behaviour.Elixir.{Forms, Guards, Usual}
+  alias Mote.Total.Term
 
   @typedoc "The form of the code; `:direct` with the code for what the BEAM may order in another way."
   @type form :: Mote.Behaviour.Elixir.Expressions.form() | {:direct, Macro.t()}
 
   @doc "`pattern = value` that aborts when it does not match; binds for what follows. `fail` says in which form the code is, too."
   def match(pattern, value, fail, l) do
-    {native, tests, _} = loosen(pattern, 0)
+    {native, tests, maps} = loosened(pattern, elem(fail, 0))
     whole = {:whole, [generated: true], __MODULE__}
     bound = pattern |> AST.bound() |> Enum.map(&Forms.variable/1)
     abort = failure(fail, whole, l)
@@ -25,8 +26,11 @@ defmodule Mote.Behaviour.Elixir.Match do
       quote generated: true, line: l do
         unquote(result) =
           case unquote(value) do
-            unquote(native) = unquote(whole) -> unquote(tested(tests, result, abort))
-            unquote(whole) -> unquote(abort)
+            unquote(guarded({:=, Forms.generated(l), [native, whole]}, maps, l)) ->
+              unquote(tested(tests, result, abort))
+
+            unquote(whole) ->
+              unquote(abort)
           end
       end
 
@@ -77,20 +81,34 @@ defmodule Mote.Behaviour.Elixir.Match do
       {native, [loose]} ->
         loosely(native, loose, subject, failure(fail, subject, l), fail, l)
 
-      {native, [loose | rest]} ->
-        next = {:next, [generated: true, counter: Forms.unique()], __MODULE__}
-        go_on = {{:., Forms.generated(l), [next]}, Forms.generated(l), []}
+      {native, [%{tests: []} = loose | rest]} ->
+        rest = chain(Enum.map(rest, & &1.clause), subject, fail, l)
 
-        quote generated: true, line: l do
-          unquote(next) = fn -> unquote(chain(Enum.map(rest, & &1.clause), subject, fail, l)) end
-          unquote(loosely(native, loose, subject, go_on, fail, l))
-        end
+        # It goes on from one place only.
+        if otherwise(native ++ [loose], subject, rest, l) == [],
+          do: loosely(native, loose, subject, rest, fail, l),
+          else: in_a_function(native, loose, rest, subject, fail, l)
+
+      {native, [loose | rest]} ->
+        rest = chain(Enum.map(rest, & &1.clause), subject, fail, l)
+        in_a_function(native, loose, rest, subject, fail, l)
+    end
+  end
+
+  # What comes after a test is in a function where it is called from several places.
+  defp in_a_function(native, loose, rest, subject, fail, l) do
+    next = {:next, [generated: true, counter: Forms.unique()], __MODULE__}
+    go_on = {{:., Forms.generated(l), [next]}, Forms.generated(l), []}
+
+    quote generated: true, line: l do
+      unquote(next) = fn -> unquote(rest) end
+      unquote(loosely(native, loose, subject, go_on, fail, l))
     end
   end
 
   # Clauses of which only the last one has something left to test.
   defp loosely(native, loose, subject, go_on, fail, l) do
-    body = tested(loose.tests, Guards.tested(loose.guard, loose.body, go_on), go_on)
+    body = tested(loose.tests, Guards.tested(loose.guard, loose.body, go_on, elem(fail, 0)), go_on)
 
     all =
       Enum.flat_map(native, &arrows(&1, &1.body, fail)) ++
@@ -101,20 +119,24 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   # A clause as a native pattern, native guards, and what is left to test.
   defp prepare({:clause, l, pattern, guards, body} = clause, form) do
-    {native, tests, _} = loosen(pattern, 0)
+    {native, tests, maps} = loosened(pattern, form)
     native_guards = Enum.all?(guards, &Guards.native?(&1, form))
+    codes = if native_guards, do: Enum.map(guards, &Guards.code/1), else: []
 
     %{
       clause: clause,
       line: l,
       pattern: native,
       tests: tests,
-      when: if(native_guards, do: Enum.map(guards, &Guards.code/1), else: []),
+      when: if(codes == [] and maps != [], do: [Forms.all(maps, :andalso)], else: with_all(maps, codes)),
       guard: if(native_guards, do: nil, else: guards),
-      doubts: if(native_guards, do: Enum.flat_map(guards, &Guards.doubts(&1, form)), else: []),
+      doubts:
+        if(native_guards, do: with_all(maps, Enum.flat_map(guards, &Guards.doubts(&1, form))), else: []),
       body: body
     }
   end
+
+  defp with_all(maps, codes), do: for(code <- codes, do: Forms.all(maps ++ [code], :andalso))
 
   # Where the order of two terms may not be Elixir's.
   defp arrows(%{doubts: []} = c, body, _fail), do: [arrow(c, body)]
@@ -122,11 +144,13 @@ defmodule Mote.Behaviour.Elixir.Match do
   defp arrows(c, body, {{:direct, otherwise}, _}),
     do: [arrow(%{c | when: c.doubts}, otherwise), arrow(c, body)]
 
-  defp arrow(%{when: []} = c, body), do: {:->, Forms.generated(c.line), [[c.pattern], body]}
+  defp arrow(c, body), do: {:->, Forms.generated(c.line), [[guarded(c.pattern, c.when, c.line)], body]}
 
-  defp arrow(%{when: guards} = c, body) do
-    guard = guards |> Enum.reverse() |> Enum.reduce(&{:when, Forms.generated(c.line), [&1, &2]})
-    {:->, Forms.generated(c.line), [[{:when, Forms.generated(c.line), [c.pattern, guard]}], body]}
+  defp guarded(pattern, [], _l), do: pattern
+
+  defp guarded(pattern, guards, l) do
+    guard = guards |> Enum.reverse() |> Enum.reduce(&{:when, Forms.generated(l), [&1, &2]})
+    {:when, Forms.generated(l), [pattern, guard]}
   end
 
   # The clause for what fits no other one. Where one fits everything it is left out: the compilers would only find that out.
@@ -171,7 +195,22 @@ defmodule Mote.Behaviour.Elixir.Match do
 
   # -- patterns ------------------------------------------------------------------------------------------------
 
-  # The pattern without what the BEAM may match differently, and the equalities to test instead.
+  # The pattern without what the BEAM may match differently; the equalities to test instead, in their order; and guards that parts
+  # of it are maps, where nobody pays for tests.
+  defp loosened(pattern, :staged) do
+    {native, tests, _} = loosen(pattern, 0)
+    {native, Enum.map(tests, &paid/1), []}
+  end
+
+  defp loosened(pattern, _form) do
+    {native, tests, _} = loosen(pattern, 0)
+    {native, for({a, b} <- tests, do: {a, b}), for({:is_map, map, false} <- tests, do: Usual.value_map(map))}
+  end
+
+  defp paid({:is_map, map, _struct}), do: {Forms.remote(Mote.Total, :is_map, [map], 0), true}
+  defp paid({:key, map, key}), do: {Forms.remote(Mote.Total, :map_has_key, [map, key], 0), true}
+  defp paid(equality), do: equality
+
   defp loosen({:any, _}, n), do: {{:_, [generated: true], nil}, [], n}
   defp loosen({:bind, _, v}, n), do: {Forms.variable(v), [], n}
   defp loosen({:pin, _, v}, n), do: equal(Forms.variable(v), n)
@@ -199,7 +238,7 @@ defmodule Mote.Behaviour.Elixir.Match do
   # An address is a struct here, and no map.
   defp loosen({:map, _, pairs}, n) do
     map = {:"part#{n}", [generated: true], __MODULE__}
-    is_map = {Forms.remote(Mote.Total, :is_map, [map], 0), true}
+    is_map = {:is_map, map, Enum.any?(pairs, &struct?/1)}
 
     {pairs, {tests, n}} =
       Enum.map_reduce(pairs, {[is_map], n + 1}, fn {key, p}, acc ->
@@ -207,18 +246,18 @@ defmodule Mote.Behaviour.Elixir.Match do
         {{key(key), p}, acc}
       end)
 
-    paid =
-      for {native, _} <- pairs,
-          weighs?(native),
-          do: {Forms.remote(Mote.Total, :map_has_key, [map, unpinned(native)], 0), true}
-
-    {{:=, [generated: true], [map, {:%{}, [generated: true], pairs}]}, tests ++ paid, n}
+    heavy = for {key, _} <- pairs, weighs?(key), do: {:key, map, unpinned(key)}
+    {{:=, [generated: true], [map, {:%{}, [generated: true], pairs}]}, tests ++ heavy, n}
   end
 
   defp loosen({:all, _, ps}, n) do
     {ps, {tests, n}} = Enum.map_reduce(ps, {[], n}, &loosen_part/2)
     {Enum.reduce(ps, &{:=, [generated: true], [&2, &1]}), tests, n}
   end
+
+  # Whether it is a struct that is a map for behaviours.
+  defp struct?({{:lit, _, :__struct__}, {:lit, _, struct}}), do: struct not in Term.structs()
+  defp struct?(_), do: false
 
   # Whether a key may cost fuel: that is paid where the pattern fits.
   defp weighs?(key), do: not (is_atom(key) or is_number(key))

@@ -8,6 +8,9 @@ defmodule Mote.Behaviour.IR.Binaries do
 
   import Mote.Behaviour.IR.Builder, only: [emit: 2, fresh: 1, stop: 2]
 
+  # Bytes of the longest text that is compared as integers.
+  @short 8
+
   @doc "Goes to `fail` unless the binary `o` consists of these segments."
   def pattern([], o, fail, g), do: emit(g, {:match, o, {:k, ""}, fail})
 
@@ -37,13 +40,16 @@ defmodule Mote.Behaviour.IR.Binaries do
     advance(:add, position, bits, g)
   end
 
-  defp segment(%{kind: :binary} = s, o, {position, g}, fail) do
-    {bytes, g} = scaled(s.size, div(s.unit, 8), fail, g)
-    {value, g} = read(:bin_slice, [o, position, bytes], fail, g)
-    g = Match.pattern(s.value, value, fail, g)
-    {bits, g} = advance(:mul, bytes, {:k, 8}, g)
-    advance(:add, position, bits, g)
+  # A short text is compared as integers, so that no part of the binary is made.
+  defp segment(%{kind: :binary, value: {:lit, _, text}} = s, o, at, fail)
+       when is_binary(text) and byte_size(text) in 1..@short do
+    case s.size do
+      {:lit, _, n} when n * s.unit == bit_size(text) -> text(text, o, at, fail)
+      _ -> part(s, o, at, fail)
+    end
   end
+
+  defp segment(%{kind: :binary} = s, o, at, fail), do: part(s, o, at, fail)
 
   defp segment(%{kind: :utf8} = s, o, {position, g}, fail) do
     {value, g} = read(:bin_utf8, [o, position], fail, g)
@@ -53,6 +59,25 @@ defmodule Mote.Behaviour.IR.Binaries do
   end
 
   defp segment(%{kind: :skip, size: {:var, _, v}}, _, {_, g}, _), do: {Map.fetch!(g.env, v), g}
+
+  defp text("", _, at, _), do: at
+
+  defp text(text, o, {position, g}, fail) do
+    bytes = Enum.find([4, 2, 1], &(&1 <= byte_size(text)))
+    n = text |> binary_part(0, bytes) |> :binary.decode_unsigned()
+    rest = binary_part(text, bytes, byte_size(text) - bytes)
+    {value, g} = read(:bin_int, [o, position, {:k, bytes * 8 * 4}], fail, g)
+    g = emit(g, {:match, value, {:k, n}, fail})
+    text(rest, o, advance(:add, position, {:k, bytes * 8}, g), fail)
+  end
+
+  defp part(s, o, {position, g}, fail) do
+    {bytes, g} = scaled(s.size, div(s.unit, 8), fail, g)
+    {value, g} = read(:bin_slice, [o, position, bytes], fail, g)
+    g = Match.pattern(s.value, value, fail, g)
+    {bits, g} = advance(:mul, bytes, {:k, 8}, g)
+    advance(:add, position, bits, g)
+  end
 
   # A number, and its bits.
   defp number(s, o, position, fail, g) do

@@ -6,6 +6,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   @process "send it to a BEAM process that does it, mark the behaviour beam: true, or use Mote.Library.Beam"
   @clock "a turn that runs again must do the same again: use System.monotonic_time(unit), or take the time from the message"
   @atoms "atoms are never freed: keep the binary"
+  @existing "which atoms exist differs from node to node: keep the binary, or match the texts that you expect"
   @unicode "it needs tables of Unicode that are not in a machine"
   @regex "there are no regexes in a machine: use patterns of binaries, String.split/3 or String.contains?/2"
   @timer "write send_after(milliseconds, target, message), and cancel_timer(timer)"
@@ -42,10 +43,10 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {Process, :exit} => "an actor ends by become sink(), and another one by a message that it understands",
     {GenServer, :cast} => "write send target, message",
     {String, :to_atom} => @atoms,
-    {String, :to_existing_atom} => @atoms,
+    {String, :to_existing_atom} => @existing,
     {String, :to_unsafe_atom} => @atoms,
     {List, :to_atom} => @atoms,
-    {List, :to_existing_atom} => @atoms,
+    {List, :to_existing_atom} => @existing,
     {:erlang, :binary_to_atom} => @atoms,
     {:erlang, :list_to_atom} => @atoms,
     {String, :normalize} => @unicode,

@@ -60,6 +60,8 @@ defmodule Mote.Behaviour.Syntax.Maps do
     AST.map(env.line, for({key, value} <- pairs, do: {{:lit, env.line, key}, {:lit, env.line, value}}))
   end
 
+  @later "; which keys fields have that are calculated is not known here, so write struct!(%Name{key: value}, fields)"
+
   @doc "`struct!(module, fields)` and `struct!(struct, fields)`."
   @spec struct!(Macro.t(), Macro.t(), Macro.Env.t()) :: AST.expr()
   def struct!(struct, fields, env) do
@@ -67,8 +69,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
     cond do
       not Keyword.keyword?(fields) ->
-        # Which keys there will be is not known here.
-        if is_atom(module), do: enforced(module, [], env)
+        if is_atom(module), do: enforced(module, [], env, @later)
         filled(:structured!, module, struct, fields, env)
 
       is_atom(module) ->
@@ -103,12 +104,12 @@ defmodule Mote.Behaviour.Syntax.Maps do
   end
 
   # As in Elixir. Elixir itself checks the keys that a struct of this very module enforces: see `literals/1`.
-  defp enforced(module, pairs, env) do
+  defp enforced(module, pairs, env, more \\ "") do
     if module == env.module,
       do: Module.put_attribute(module, :mote_literals, {env.line, Keyword.keys(pairs)}),
       else: module.__struct__(for {key, _} <- pairs, do: {key, nil})
   rescue
-    error in ArgumentError -> Error.raise_at(env, env.line, error.message)
+    error in ArgumentError -> Error.raise_at(env, env.line, error.message <> more)
   end
 
   @doc "Code in which Elixir sees the structs of the module itself that its behaviours make, to see that no key is missing."

@@ -236,10 +236,10 @@ defmodule Mote.Prelude.Inline.Enum do
   end
 
   deftemplate map_join(source, fun),
-    do: Mote.Prelude.Text.joined(texts(Enum.to_list(source), [], fun), [], "")
+    do: Mote.Prelude.Text.joined(texts(Enum.to_list(source), [], fun), "")
 
   deftemplate map_join(source, joiner, fun) when is_binary(joiner),
-    do: Mote.Prelude.Text.joined(texts(Enum.to_list(source), [], fun), [], joiner)
+    do: Mote.Prelude.Text.joined(texts(Enum.to_list(source), [], fun), joiner)
 
   deftemplate texts([], done, fun), do: Enum.reverse(done)
   deftemplate texts([x | rest], done, fun), do: texts(rest, [to_string(fun.(x)) | done], fun)

@@ -32,7 +32,7 @@ pub(super) struct Activation<'a> {
     pub(super) floats: Vec<Variable>,
     /// The instruction that is compiled.
     pub(super) at: Label,
-    /// Where the slow body takes over from here: the same instruction, or an earlier one whose float is `unproven`.
+    /// Where the slow body takes over from here: the same instruction, or an earlier one whose float is not proven finite yet.
     pub(super) resume: Label,
     pub(super) fast: Vec<Option<Block>>,
     pub(super) slow: Vec<Option<Block>>,
@@ -75,7 +75,8 @@ impl<'a> Activation<'a> {
 impl<'a> Body<'a, '_> {
     /// Goes over to another activation, and leaves the current one there.
     pub(super) fn switch(&mut self, other: &mut Activation<'a>) {
-        debug_assert!(!self.unproven);
+        debug_assert!(self.proof <= Some(self.active.at));
+        self.proof = None;
         self.before.clear();
         swap(&mut self.active, other);
     }

@@ -15,11 +15,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use mote_vm::base::atom::Atom;
-use mote_vm::native::{layout, MAX_DEPTH, SLICE};
+use mote_vm::native::{layout, DEPTH_SHIFT, MAX_DEPTH, SLICE};
 use mote_vm::values::value::Value as Word;
 
 const FUEL: i64 = (1 << 13) - 1;
-const DEPTH_SHIFT: i64 = 14;
 const ONE_DEEPER: i64 = 1 << DEPTH_SHIFT;
 const NO_FUEL: u32 = 1 << 13;
 const NO_DEPTH: u32 = 1 << 31;
@@ -30,8 +29,8 @@ impl Body<'_, '_> {
     /// The budget of a behaviour that has just begun.
     pub(super) fn whole_budget(&mut self) {
         let fuel = self.b.ins().load(I64, trusted(), self.turn, layout::FUEL);
-        let depth = (MAX_DEPTH as i64) << DEPTH_SHIFT;
-        let budget = self.b.ins().bor_imm_s(fuel, depth);
+        let depth = self.b.ins().load(I64, trusted(), self.turn, layout::DEPTH);
+        let budget = self.b.ins().bor(fuel, depth);
         self.b.def_var(self.budget, budget);
     }
 
@@ -112,9 +111,13 @@ impl Body<'_, '_> {
 
     /// Whether that many calls may still nest.
     pub(super) fn has_depth_for(&mut self, budget: Value, calls: i64) -> Value {
-        let depth = self.b.ins().ushr_imm_s(budget, DEPTH_SHIFT);
+        let depth = self.depth_of(budget);
         let enough = IntCC::UnsignedGreaterThanOrEqual;
         self.b.ins().icmp_imm_u(enough, depth, calls)
+    }
+
+    fn depth_of(&mut self, budget: Value) -> Value {
+        self.b.ins().ushr_imm_s(budget, i64::from(DEPTH_SHIFT))
     }
 
     /// Spends what a round of a loop costs. Where it takes the next slice of fuel, it goes on as `sliced` has it, which
@@ -171,7 +174,7 @@ impl Body<'_, '_> {
         self.b.def_var(self.budget, budget);
         let budget = self.filled_up(budget);
         if borrowed & NO_DEPTH != 0 {
-            let depth = self.b.ins().ushr_imm_s(budget, DEPTH_SHIFT);
+            let depth = self.depth_of(budget);
             let at_end = self.b.ins().icmp_imm_s(IntCC::Equal, depth, 0);
             self.abort_if(at_end, Word::atom(Atom::STACK));
         }

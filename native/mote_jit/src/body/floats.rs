@@ -1,7 +1,7 @@
 //! Floats: unboxed arithmetic, and the encoding of floats as words.
+use super::proofs::keeps_finite;
 use super::Body;
 use crate::kinds::Kinds;
-use crate::plan::Plan;
 use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I64};
@@ -43,39 +43,16 @@ impl Body<'_, '_> {
             floats.swap(0, 1);
         }
         let result = self.float_result(p, &floats);
-        self.unproven = self.next_proves(d);
-        match self.unproven {
-            true => self.keep(d),
-            false => self.assume_finite(p, result),
+        match self.proof_of(p, d) {
+            Some(proof) => self.proof = self.proof.max(Some(proof)),
+            None => self.assume_finite(p, result),
         }
         result
     }
 
-    /// Whether the next instruction will find out by its own result that what this one leaves in `d` is not finite: it is
-    /// a sum, a difference or a product of that, and nothing but this one leads there. Then it leaves for where this one
-    /// would have left for.
-    fn next_proves(&self, d: Register) -> bool {
-        let next = self.active.at as usize + 1;
-        let next_one = self.active.subject.code.get(next);
-        let Some((_, p, args)) = next_one.and_then(|next| next.operation()) else {
-            return false;
-        };
-        let keeps = matches!(p, Primitive::Add | Primitive::Sub | Primitive::Mul);
-        let reads = args.contains(&Operand::Register(d));
-        if !keeps || !reads || self.active.flow.labels[next].is_some() {
-            return false;
-        }
-        let mut state = self.active.state.clone();
-        state.transfer(
-            &self.active.subject.code[self.active.at as usize],
-            self.active.subject,
-        );
-        state.plan(p, args, self.active.subject.constants) == Plan::Floats
-    }
-
     /// One by a divisor, if multiplying by that is exactly the same, and does not make numbers larger: it is a power of
     /// two of 1 or more.
-    fn exact_inverse(&self, args: &[Operand]) -> Option<f64> {
+    pub(super) fn exact_inverse(&self, args: &[Operand]) -> Option<f64> {
         let [_, divisor @ Operand::Constant(_)] = args else {
             return None;
         };
@@ -189,9 +166,7 @@ impl Body<'_, '_> {
     }
 
     fn assume_finite(&mut self, p: Primitive, result: Value) {
-        // These keep what is finite finite.
-        use Primitive as P;
-        if matches!(p, P::Neg | P::Abs | P::Max | P::Min) {
+        if keeps_finite(p) {
             return;
         }
         if self.unrolling.group.is_some() {

@@ -1,5 +1,5 @@
 //! Calls of helpers, for what is not inlined, and what they return.
-use super::{trusted, Body, Destination, Mode};
+use super::{trusted, Body, Destination};
 use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -8,6 +8,13 @@ use mote_vm::code::ir::{Label, Operand};
 use mote_vm::native::{helpers, layout};
 use mote_vm::terms::prim::primitive::Primitive;
 
+/// Whether control often gets to a call of a helper: in the fast body, unless something is unusual.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Frequency {
+    Often,
+    Seldom,
+}
+
 impl Body<'_, '_> {
     /// The answer of a primitive by its helper; goes to the label without one.
     pub(super) fn helper_call(
@@ -15,6 +22,7 @@ impl Body<'_, '_> {
         p: Primitive,
         args: &[Operand],
         label: Option<Label>,
+        frequency: Frequency,
     ) -> Value {
         let mut words = vec![self.turn, self.b.ins().iconst(I64, i64::from(p.number()))];
         for i in 0..3 {
@@ -24,13 +32,13 @@ impl Body<'_, '_> {
             };
             words.push(word);
         }
-        let answer = match (self.mode, label) {
-            (Mode::Fast, _) => {
+        let answer = match (frequency, label) {
+            (Frequency::Often, _) => {
                 let helper = helpers::of(p, label.is_some());
                 self.paid_helper(helper, &words)
             }
-            (Mode::Slow, Some(_)) => self.paid_seldom(Seldom::Guard, &words),
-            (Mode::Slow, None) => self.paid_seldom(Seldom::Op, &words),
+            (Frequency::Seldom, Some(_)) => self.paid_seldom(Seldom::Guard, &words),
+            (Frequency::Seldom, None) => self.paid_seldom(Seldom::Op, &words),
         };
         if let Some(label) = label {
             let none = self

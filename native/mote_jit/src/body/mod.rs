@@ -11,6 +11,7 @@
 //! This file has the walk over the instructions. Edges are in edges.rs, moves in words.rs, the operations in the other
 //! files of this folder.
 mod activation;
+mod atom_keys;
 mod binaries;
 mod budget;
 mod calls;
@@ -21,8 +22,11 @@ mod helper_calls;
 mod inline;
 mod lanes;
 mod numbers;
+mod parts;
 mod pending;
 mod positions;
+mod proofs;
+mod put_elem;
 mod quotients;
 mod shapes;
 mod truth;
@@ -41,6 +45,7 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::{CallConv, TargetFrontendConfig};
 use cranelift_frontend::{FunctionBuilder, Variable};
+use helper_calls::Frequency;
 pub(super) use inline::Calls;
 use inline::Inlining;
 use mote_vm::code::ir::{Instr, Label, Operand, Register};
@@ -113,8 +118,8 @@ pub(super) struct Body<'a, 'b> {
     positions: Positions,
     /// The numbers of behaviours' versions that were looked up since the last label.
     current: Vec<(u32, Value)>,
-    /// The instruction has left a float that nobody knows yet to be finite.
-    unproven: bool,
+    /// The instruction that proves finite what those before it have left (proofs.rs).
+    proof: Option<Label>,
     /// What registers held at `resume` that have been written since and are read there: its forms, the word, the float.
     before: Vec<(Register, Here, Option<Value>, Option<Value>)>,
     stopped: Block,
@@ -229,7 +234,7 @@ impl<'a, 'b> Body<'a, 'b> {
             budget: b.declare_var(I64),
             positions: Positions::new(&mut b),
             current: Vec::new(),
-            unproven: false,
+            proof: None,
             before: Vec::new(),
             stopped,
             tested_header: None,
@@ -349,9 +354,10 @@ impl<'a, 'b> Body<'a, 'b> {
                 continue;
             }
             self.active.at = label;
-            if !std::mem::take(&mut self.unproven) {
+            if self.proof < Some(label) {
                 self.active.resume = label;
                 self.before.clear();
+                self.proof = None;
             }
             if std::mem::take(&mut branched) {
                 self.active.state.transfer(instruction, subject);
@@ -431,7 +437,10 @@ impl<'a, 'b> Body<'a, 'b> {
             Instr::Done => self.end(entry::DONE),
             Instr::Ignore => self.end(entry::IGNORED),
             Instr::Match { left, right, label } => {
-                if !self.match_list(*left, *right, *label) {
+                if self.mode == Mode::Fast && self.is_empty_binary(*right) {
+                    let word = self.word(*left);
+                    self.match_empty_binary(word, *label);
+                } else if !self.match_list(*left, *right, *label) {
                     self.matching(*left, *right, *label);
                 }
             }
@@ -476,6 +485,9 @@ impl<'a, 'b> Body<'a, 'b> {
             }
             Plan::Floats => {
                 let float = self.floats(d, p, args);
+                if self.proof > Some(self.active.at) {
+                    self.keep(d);
+                }
                 self.set_float(d, float);
             }
             Plan::Whole => {
@@ -495,9 +507,14 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.set_test(d, holds);
             }
             Plan::Take => self.take(d, p, args, label),
-            Plan::Helper if self.mode == Mode::Fast && self.read(d, p, args, label) => {}
+            Plan::Read => self.read(d, p, args, label),
+            Plan::AtomKey => self.has_atom_key(d, args, label),
             Plan::Helper => {
-                let answer = self.helper_call(p, args, label);
+                let frequency = match self.mode {
+                    Mode::Fast => Frequency::Often,
+                    Mode::Slow => Frequency::Seldom,
+                };
+                let answer = self.helper_call(p, args, label, frequency);
                 self.set_word(d, answer);
             }
         }

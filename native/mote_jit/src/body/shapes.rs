@@ -139,19 +139,30 @@ impl Body<'_, '_> {
                 let size = self.tagged(count);
                 self.set_word(d, size);
             }
+            Primitive::PutElem => self.put_elem(d, args, label),
             _ => {
-                let header = self.tuple_header(args[0], label);
-                let count = self.count(header);
-                let tuple = self.word(args[0]);
-                let index = self.fixnum(args[1]);
-                let index = self.untagged(index);
-                // Unsigned: a negative one is too large.
-                let within = self.b.ins().icmp(IntCC::UnsignedLessThan, index, count);
-                self.answer_if(within, label);
+                let (tuple, header, index) = self.tuple_and_index(args, label);
                 let element = self.element(tuple, header, index);
                 self.set_word(d, element);
             }
         }
+    }
+
+    /// A tuple, its header, and an index within it.
+    pub(super) fn tuple_and_index(
+        &mut self,
+        args: &[Operand],
+        label: Option<Label>,
+    ) -> (Value, Value, Value) {
+        let header = self.tuple_header(args[0], label);
+        let count = self.count(header);
+        let tuple = self.word(args[0]);
+        let index = self.fixnum(args[1]);
+        let index = self.untagged(index);
+        // Unsigned: a negative one is too large.
+        let within = self.b.ins().icmp(IntCC::UnsignedLessThan, index, count);
+        self.answer_if(within, label);
+        (tuple, header, index)
     }
 
     /// An element that is there. Of consecutive actors it is computed: see heap/cell.rs.
@@ -196,7 +207,7 @@ impl Body<'_, '_> {
         self.load(word, 0)
     }
 
-    fn count(&mut self, header: Value) -> Value {
+    pub(super) fn count(&mut self, header: Value) -> Value {
         self.b.ins().ushr_imm_s(header, i64::from(COUNT_SHIFT))
     }
 
@@ -225,11 +236,16 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Room for that many granules: the heap's `allocate`. The turn stops when memory is exhausted.
+    /// Room for that many granules. The turn stops when memory is exhausted.
     pub(super) fn allocate(&mut self, granules: usize) -> Value {
-        let bytes = (granules * GRANULE) as i64;
+        let bytes = self.b.ins().iconst(I64, (granules * GRANULE) as i64);
+        self.allocate_bytes(bytes)
+    }
+
+    /// Room for that many bytes, which are whole granules: the heap's `allocate`.
+    pub(super) fn allocate_bytes(&mut self, bytes: Value) -> Value {
         let (next, end) = self.position(PositionIn::Heap);
-        let after = self.b.ins().iadd_imm_s(next, bytes);
+        let after = self.b.ins().iadd(next, bytes);
         let (quick, slow) = (self.next_block(), self.b.create_block());
         let merged = self.next_block();
         let cell = self.b.append_block_param(merged, I64);
@@ -246,7 +262,8 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(slow);
         self.b.seal_block(slow);
-        let granules = self.b.ins().iconst(I64, granules as i64);
+        let granules = i64::from(GRANULE.trailing_zeros());
+        let granules = self.b.ins().ushr_imm_s(bytes, granules);
         let turn = self.turn;
         let found = self.seldom(Seldom::Allocate, &[turn, granules]);
         self.b.ins().jump(merged, &[found.into()]);

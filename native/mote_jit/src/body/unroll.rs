@@ -120,7 +120,7 @@ impl<'a> Body<'a, '_> {
         self.before_groups(&start, group.counters, head);
         self.active.state = self.active.flow.start();
         self.before.clear();
-        self.unproven = false;
+        self.proof = None;
     }
 
     /// What groups of this loop would be, if it counts.
@@ -381,11 +381,11 @@ impl<'a> Body<'a, '_> {
         let instruction = &subject.code[at as usize];
         self.active.state.arrive(at, self.active.flow);
         self.active.at = at;
-        self.unproven = false;
+        self.proof = None;
         self.before.clear();
         self.instruction(instruction);
         self.transfer(instruction);
-        self.unproven = false;
+        self.proof = None;
     }
 
     /// What is known after an instruction of a round.

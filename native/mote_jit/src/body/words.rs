@@ -98,6 +98,11 @@ impl Body<'_, '_> {
         }
     }
 
+    pub(super) fn is_empty_binary(&self, operand: Operand) -> bool {
+        let value = self.constant_of(operand);
+        !value.is_none() && value.as_binary().is_some_and(<[u8]>::is_empty)
+    }
+
     pub(super) fn literal(&mut self, value: Word) -> Value {
         if value.is_immediate() || value.is_none() {
             return self.b.ins().iconst(I64, value.word() as i64);

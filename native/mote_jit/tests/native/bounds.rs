@@ -110,3 +110,68 @@ fn what_keeps_too_much_is_left_to_the_interpreter() {
     rig.quiet();
     assert_eq!(tap.count(), 2);
 }
+
+/// `keep(n)` keeps `values` while it calls itself, and calls a function of so many `arguments` last.
+fn keeping(values: u16, arguments: u16) -> Unit {
+    let mut a = Assembler::default();
+    let zero = a.int(0);
+    let keep = a.function_used("keep", 1);
+    let last = a.function_used("last", arguments.into());
+    let (first, less, all) = (1, values + 1, values + 2);
+    let mut code = vec![
+        Instr::Match {
+            left: r(0),
+            right: zero,
+            label: 2,
+        },
+        Instr::TailCall {
+            function: last,
+            args: vec![r(0); arguments.into()],
+        },
+    ];
+    code.extend((first..less).map(|dst| Instr::Tuple {
+        dst,
+        elements: vec![r(0)],
+    }));
+    code.extend([
+        op(less, Primitive::Sub, vec![r(0), a.int(1)]),
+        call(all, keep, vec![r(less)]),
+    ]);
+    // Of what a tuple may have.
+    for start in (first..less).step_by(200) {
+        let kept = (start..less.min(start + 200)).map(r);
+        code.push(Instr::Tuple {
+            dst: all,
+            elements: kept.chain([r(all)]).collect(),
+        });
+    }
+    code.push(Instr::Return { value: r(all) });
+    a.function("keep", 1, all + 1, code);
+    let code = vec![Instr::Return { value: r(0) }];
+    a.function("last", arguments.into(), arguments, code);
+    a.unit()
+}
+
+#[test]
+fn room_for_the_arguments_of_what_is_called_last_is_part_of_a_frame() {
+    let is_refused = |values, arguments| {
+        let rig = Rig::new(&[("main", 1)], keeping(values, arguments));
+        rig.machine.wait_for_compiler();
+        rig.machine.info().native.refused > 0
+    };
+    if Rig::new(&[("main", 1)], keeping(1, 1))
+        .machine
+        .info()
+        .native
+        .tier
+        != Tier::Native
+    {
+        return;
+    }
+    // Some number of values leaves room for one argument, and not for that many.
+    let values = [230, 240, 250, 260];
+    let is_found = values
+        .iter()
+        .any(|v| !is_refused(*v, 1) && is_refused(*v, 250));
+    assert!(is_found);
+}

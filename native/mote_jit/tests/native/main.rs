@@ -44,12 +44,15 @@ mod operations_in_line;
 mod operations_lanes;
 mod operations_limits;
 mod operations_loops;
+mod operations_maps;
 mod operations_mixed;
 mod operations_nested;
 mod operations_pending;
 mod operations_predicates;
+mod operations_proofs;
 mod operations_ranges;
 mod operations_remainders;
+mod operations_tuples;
 mod operations_unroll;
 mod tiers;
 mod uncommitted;
@@ -87,6 +90,8 @@ mod threads_sharing;
 mod threads_sponsors;
 #[path = "../../../mote_vm/tests/vm/threads_stand_in.rs"]
 mod threads_stand_in;
+#[path = "../../../mote_vm/tests/vm/threads_stand_in_deep.rs"]
+mod threads_stand_in_deep;
 #[path = "../../../mote_vm/tests/vm/threads_stop.rs"]
 mod threads_stop;
 #[path = "../../../mote_vm/tests/vm/timers.rs"]

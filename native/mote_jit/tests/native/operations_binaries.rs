@@ -1,4 +1,4 @@
-//! Reading slices of binaries, which native code does in line, against the interpreter: at every kind of position, in
+//! Reading binaries, which native code does in line, against the interpreter: at every kind of position, in
 //! binaries of every kind, with what is usual and what is not.
 
 use crate::build::{k, mov, r, Build};
@@ -14,6 +14,14 @@ use Primitive as P;
 const BINARY: u16 = 1;
 const OPERANDS: [u16; 2] = [2, 3];
 const RESULT: u16 = 4;
+
+/// An integer that is no fixnum.
+fn beyond() -> Constant {
+    Constant::Big {
+        negative: false,
+        bytes: vec![1; 9],
+    }
+}
 
 /// A turn in the making, and what each of its messages is about.
 struct Turn {
@@ -132,6 +140,84 @@ impl Turn {
         }
     }
 
+    /// What takes places in bytes, or none: bytes, parts, sizes, and whether it is empty.
+    fn read_bytes(&mut self, name: &str, size: i64) {
+        let places = [
+            0,
+            1,
+            size - 1,
+            size,
+            size + 1,
+            -1,
+            1 << 40,
+            FIXNUM_MIN,
+            FIXNUM_MAX,
+        ];
+        let mut odd = vec![("[]".to_owned(), k(1))];
+        for constant in [Constant::Float(1.0), beyond()] {
+            odd.push((format!("{constant:?}"), k(self.build.constant(constant))));
+        }
+        let mut at = odd.clone();
+        for place in places {
+            at.push((place.to_string(), self.integer(place)));
+        }
+        for (place, operand) in &at {
+            self.read(
+                &format!("the byte {place} of {name}"),
+                P::BinaryAt,
+                &[*operand],
+            );
+            self.read(
+                &format!("a character at {place} of {name}"),
+                P::BinUtf8,
+                &[*operand],
+            );
+        }
+        for from in [0, 1, 9, size - 25, size - 8, size] {
+            for count in [
+                0,
+                1,
+                7,
+                8,
+                9,
+                15,
+                16,
+                17,
+                23,
+                24,
+                25,
+                size - 1,
+                size,
+                -1,
+                -8,
+            ] {
+                let operands = [self.integer(from), self.integer(count)];
+                let label = format!("{count} bytes from {from} of {name}");
+                self.read(&label, P::BinaryPart, &operands);
+            }
+            for (count, operand) in &odd {
+                let label = format!("{count} bytes from {from} of {name}");
+                let from = self.integer(from);
+                self.read(&label, P::BinaryPart, &[from, *operand]);
+            }
+        }
+        self.read(&format!("the bytes of {name}"), P::ByteSize, &[]);
+        self.read(&format!("the bits of {name}"), P::BitSize, &[]);
+        self.match_empty(name);
+    }
+
+    fn match_empty(&mut self, name: &str) {
+        let empty = self.build.constant(Constant::Binary(Vec::new()));
+        self.code.push(mov(RESULT, k(1)));
+        self.code.push(Instr::Match {
+            left: r(BINARY),
+            right: k(empty),
+            label: self.code.len() as u32 + 2,
+        });
+        self.code.push(mov(RESULT, r(BINARY)));
+        self.tell(format!("whether {name} is empty"));
+    }
+
     fn judge(mut self) {
         self.code.push(Instr::Done);
         let unit = encode(&self.build.behaviour("all", 0, self.code).0);
@@ -159,6 +245,57 @@ fn slices() {
         turn.read_all(&format!("a slice of {size}"), size);
         turn.judge();
     }
+}
+
+#[test]
+fn bytes_of_binaries() {
+    // Short ones, copies and slices of them, and those outside of the heap.
+    for size in [0, 1, 7, 8, 9, 24, 25, 256, 257, 300] {
+        let mut turn = Turn::new();
+        let whole = turn.text(size);
+        turn.code.push(mov(BINARY, whole));
+        turn.read_bytes(&format!("a binary of {size}"), size as i64);
+        turn.judge();
+    }
+    for (whole, from, count) in [(100, 3, 50), (300, 3, 50), (300, 275, 25), (300, 1, 24)] {
+        let mut turn = Turn::new();
+        let text = turn.text(whole);
+        let operands = [from * 8, count].map(|n| turn.integer(n));
+        turn.op(BINARY, P::BinSlice, vec![text, operands[0], operands[1]]);
+        turn.read_bytes(&format!("{count} bytes from {from} of {whole}"), count);
+        turn.judge();
+    }
+}
+
+/// Of one byte, of more, and what is none.
+#[test]
+fn characters() {
+    let mut turn = Turn::new();
+    let text = "aß\u{7F}€😀\u{80}".as_bytes().to_vec();
+    let size = text.len() as i64;
+    let text = turn.build.constant(Constant::Binary(text));
+    turn.code.push(mov(BINARY, k(text)));
+    for position in (0..=size).map(|n| n * 8).chain([4, -8]) {
+        let operand = turn.integer(position);
+        turn.read(&format!("at {position}"), P::BinUtf8, &[operand]);
+    }
+    let around = [0, 0x80, 0x800, 0x1_0000, 0xD800, 0xE000, 0x11_0000];
+    for c in around
+        .iter()
+        .flat_map(|c| [c - 1, *c])
+        .chain([FIXNUM_MIN, FIXNUM_MAX])
+    {
+        let c = turn.integer(c);
+        turn.code.push(mov(BINARY, c));
+        turn.read(&format!("bits of {c:?}"), P::Utf8Bits, &[]);
+    }
+    for odd in [Constant::Float(97.0), Constant::Nil] {
+        let name = format!("bits of {odd:?}");
+        let odd = turn.build.constant(odd);
+        turn.code.push(mov(BINARY, k(odd)));
+        turn.read(&name, P::Utf8Bits, &[]);
+    }
+    turn.judge();
 }
 
 /// A slice that native code has made is one like any other.
@@ -203,6 +340,7 @@ fn what_is_no_binary() {
         let odd = turn.build.constant(odd);
         turn.code.push(mov(BINARY, k(odd)));
         turn.read_at(&name, 30, &[]);
+        turn.read_bytes(&name, 30);
         turn.judge();
     }
 }

@@ -75,6 +75,8 @@ fn looped() -> impl Strategy<Value = Looped> {
         1 => Just(P::Eq),
         1 => Just(P::Band),
         1 => Just(P::Trunc),
+        1 => Just(P::Sqrt),
+        1 => Just(P::Sin),
     ];
     let step = (p, any::<[u8; 2]>()).prop_map(|(p, args)| Step { p, args });
     let starts = vec(any::<[u8; VALUES as usize]>(), 1..5);
@@ -132,7 +134,7 @@ impl Table {
         let register = |n: u8| r(1 + u16::from(n) % written);
         let [a, b] = step.args;
         let args = match step.p {
-            P::Neg | P::Abs | P::Trunc => vec![register(a)],
+            P::Neg | P::Abs | P::Trunc | P::Sqrt | P::Sin => vec![register(a)],
             // Of two numbers that grow with each round it would be far too large.
             P::Mul if a % 2 == 0 => vec![self.number(a / 2), register(b)],
             P::Mul => vec![register(b), self.number(a / 2)],

@@ -4,6 +4,7 @@ use crate::term::read::{list_cell, tuple_elements, word_of};
 use rustc_hash::FxHashMap;
 use rustler::types::atom::Atom;
 use rustler::{schedule, Binary, Env, Term};
+use std::time::Duration;
 
 /// The work that may be done on a normal scheduler: about a tenth of a millisecond.
 pub const NORMAL: usize = 4_000;
@@ -16,6 +17,9 @@ pub const LARGE: usize = NORMAL;
 
 /// Parts of terms that take a hundredth of a time slice, in all.
 const PARTS_A_PERCENT: usize = 200;
+
+/// A hundredth of a time slice, which is about a millisecond.
+const NANOSECONDS_A_PERCENT: usize = 10_000;
 
 /// Why a term was not written.
 pub enum Unwritten {
@@ -104,7 +108,15 @@ pub fn place(term: Term<'_>) -> (usize, usize) {
 /// Has the scheduler count what visiting that many parts has taken, on a normal one: otherwise a process that goes on and on
 /// with large terms would not be interrupted for long. Few are not worth a call.
 pub fn spent(env: Env<'_>, parts: usize) {
-    let percent = parts / PARTS_A_PERCENT;
+    consume(env, parts / PARTS_A_PERCENT);
+}
+
+/// The same for a process that has run turns for so long.
+pub fn ran(env: Env<'_>, time: Duration) {
+    consume(env, time.as_nanos() as usize / NANOSECONDS_A_PERCENT);
+}
+
+fn consume(env: Env<'_>, percent: usize) {
     if percent > 0 {
         schedule::consume_timeslice(env, percent.min(100) as i32);
     }

@@ -98,15 +98,16 @@ fn emptied<'a, O, P>(mut steps: Vec<DecodeStep<'_, O>>) -> Vec<DecodeStep<'a, P>
 }
 
 /// What has no parts and holds on to nothing.
-fn leaf<'a, 'm, O: Origin<'m>>(env: Env<'a>, value: VmTerm<'m, O>) -> Option<Term<'a>> {
-    Some(match value.view() {
+fn leaf<'m, O: Origin<'m>>(env: Env<'_>, view: View<'m, O>) -> Option<ErlNifTerm> {
+    let term = match view {
         View::Integer(n) => n.encode(env),
         View::Float(f) => f.encode(env),
         View::Atom(atom) => atoms::to_term(env, atom),
         View::EmptyList => Term::list_new_empty(env),
         View::Big(big) if big.limbs().len() == 1 => make::integer(env, big)?,
         _ => return None,
-    })
+    };
+    Some(term.as_c_arg())
 }
 
 impl Decoder {
@@ -192,7 +193,8 @@ impl Decoder {
         value: VmTerm<'m, O>,
     ) -> Term<'a> {
         if let Some(term) = self.flat(env, value) {
-            return term;
+            // SAFETY: made in `env` just now.
+            return unsafe { Term::new(env, term) };
         }
         let mut steps = emptied(std::mem::take(&mut self.steps));
         steps.push(DecodeStep::Visit(value));
@@ -224,23 +226,26 @@ impl Decoder {
     }
 
     /// A leaf that stands for itself, or a tuple of some, as most messages are: made without any steps.
-    fn flat<'a, 'm, O: Origin<'m>>(
+    fn flat<'m, O: Origin<'m>>(
         &mut self,
-        env: Env<'a>,
+        env: Env<'_>,
         value: VmTerm<'m, O>,
-    ) -> Option<Term<'a>> {
-        let View::Tuple(elements) = value.view() else {
-            let term = leaf(env, value)?;
-            self.nodes += 1;
-            return Some(term);
+    ) -> Option<ErlNifTerm> {
+        let elements = match value.view() {
+            View::Tuple(elements) => elements,
+            view => {
+                let term = leaf(env, view)?;
+                self.nodes += 1;
+                return Some(term);
+            }
         };
         let (from, count) = (self.made.len(), elements.len());
         if count > FLAT {
             return None;
         }
         for element in elements.iter() {
-            match leaf(env, element) {
-                Some(term) => self.made.push(term.as_c_arg()),
+            match leaf(env, element.view()) {
+                Some(term) => self.made.push(term),
                 None => {
                     self.made.truncate(from);
                     return None;
@@ -248,8 +253,7 @@ impl Decoder {
             }
         }
         self.nodes += 1 + count;
-        // SAFETY: made in `env` just now.
-        Some(unsafe { Term::new(env, self.tuple(env, count)) })
+        Some(self.tuple(env, count))
     }
 
     /// A leaf, or the steps that make it.
@@ -273,8 +277,9 @@ impl Decoder {
                     false => names::more().to_term(env),
                 }
             }
-            View::Integer(_) | View::Float(_) | View::Atom(_) | View::EmptyList => {
-                return leaf(env, value)
+            view @ (View::Integer(_) | View::Float(_) | View::Atom(_) | View::EmptyList) => {
+                // SAFETY: made in `env` just now.
+                return leaf(env, view).map(|term| unsafe { Term::new(env, term) });
             }
             View::Big(big) => self.integer(env, big),
             View::Bytes(bytes) => self.part(env, value, bytes),

@@ -90,11 +90,8 @@ impl<'m, 'a> Writer<'m, 'a> {
     }
 
     /// Writes what goes to a heap at once, and is not charged while it waits.
-    pub fn for_heap(self) -> Self {
-        Writer {
-            bytes_a_word: size_of::<ErlNifTerm>(),
-            ..self
-        }
+    pub fn is_for_heap(&mut self) {
+        self.bytes_a_word = size_of::<ErlNifTerm>();
     }
 
     /// Has the scheduler count what writing with the budget of a normal scheduler has taken so far.

@@ -8,12 +8,13 @@ use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::held::structs;
 use crate::term::own_term::{Nursery, OwnTerm, NURSED};
+use crate::term::resource::ResourceArc;
 use mote_vm::boundary::outbox::Letters;
 use mote_vm::machine::{Machine, TurnAway};
 use mote_vm::values::foreign::Class;
 use mote_vm::{Term as VmTerm, View};
 use rustler::types::tuple::make_tuple;
-use rustler::{Encoder, Env, ResourceArc, Term};
+use rustler::{Encoder, Env, Term};
 
 /// What is smaller may have neighbours that come later, and perhaps never.
 const SMALL: usize = 1 << 10;

@@ -5,13 +5,13 @@ use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::held::structs;
 use crate::term::own_term::OwnTerm;
+use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::TimerId;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Carrier, ForeignRef};
 use mote_vm::{ActorRef, Term as VmTerm, View};
-use rustler::ResourceArc;
 use std::sync::Arc;
 
 /// A value of the machine `from` as a parcel for the machine `there`.
@@ -108,7 +108,7 @@ fn at_home(
 ) {
     if let Some(elsewhere) = foreign.as_any().downcast_ref::<Elsewhere>() {
         let (home, key) = elsewhere.home();
-        let at_home = home.as_c_arg() == there.as_c_arg();
+        let at_home = home.identity() == there.identity();
         if let Some(held) = at_home.then(|| machine.hold(key)).flatten() {
             if let Some(sponsor) = elsewhere.sponsor() {
                 builder.on();
@@ -119,7 +119,7 @@ fn at_home(
         }
     }
     if let Some(elsewhere) = foreign.as_any().downcast_ref::<TimerElsewhere>() {
-        if elsewhere.machine.as_c_arg() == there.as_c_arg() {
+        if elsewhere.machine.identity() == there.identity() {
             return builder.timer(elsewhere.timer);
         }
     }

@@ -10,11 +10,13 @@ use crate::held::question::{AnswerRoute, Asked, Customer, Question};
 use crate::held::reason::Reason;
 use crate::term::atoms::{self, names};
 use crate::term::own_term::OwnTerm;
+use crate::term::resource::Resource;
 use crate::term::send;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::machine::{Abort, Machine};
 use mote_vm::values::foreign::Carrier;
 use mote_vm::Term as VmTerm;
-use rustler::{Atom, Encoder, Env, Resource, Term};
+use rustler::{Atom, Encoder, Env, Term};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// An answer of more terms than this is sent as a message instead of being copied by the process that asked.
@@ -178,10 +180,8 @@ impl Customer {
             return Reason::Word(names::machine_down());
         }
         self.machine.questions.broken();
-        match self.question.take_lost() {
-            Some(lost) => Reason::About(lost),
-            None => Reason::Word(names::broken_promise()),
-        }
+        let lost = self.question.take_lost();
+        lost.unwrap_or_else(|| Reason::Word(names::broken_promise()))
     }
 
     /// Says why there will be no answer, on a dispatch thread; for the claimant.
@@ -221,23 +221,23 @@ impl Customer {
             Asked::Launched(identity) => identity.load(Relaxed) == abort.actor.identity(),
         };
         if !was_asked {
+            let broken = names::broken_promise();
             let lost = OwnTerm::make(|env| {
                 let mut decoder = Decoder::default();
-                Some(why(
-                    env,
-                    &mut decoder,
-                    names::broken_promise(),
-                    machine,
-                    abort,
-                ))
+                Some(why(env, &mut decoder, broken, machine, abort))
             });
             lost.into_iter()
-                .for_each(|lost| self.question.note_lost(lost));
+                .for_each(|lost| self.question.note_lost(Reason::About(lost)));
         } else if self.claim() {
             self.fail(machine, |env, decoder| {
                 why(env, decoder, names::was_aborted(), machine, abort)
             });
         }
+    }
+
+    /// Notes that this customer was given to a behaviour that has no clause for its message, on a dispatch thread.
+    pub fn ignored(&self, (module, behaviour): (VmAtom, VmAtom)) {
+        self.question.note_lost(Reason::Ignored(module, behaviour));
     }
 }
 
@@ -254,10 +254,7 @@ fn why<'a>(
     (word, module, behaviour, reason).encode(env)
 }
 
-#[rustler::resource_impl]
 impl Resource for Customer {
-    const IMPLEMENTS_DESTRUCTOR: bool = true;
-
     // Nobody is left who could answer.
     fn destructor(self, env: Env<'_>) {
         if self.question.call().is_some() {
@@ -274,3 +271,5 @@ impl Resource for Customer {
         }
     }
 }
+
+resource_type!(Customer);

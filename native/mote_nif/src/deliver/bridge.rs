@@ -33,6 +33,12 @@ impl Embedder for Bridge {
         })
     }
 
+    fn ignored(&self, message: VmTerm<'_>, behaviour: (VmAtom, VmAtom)) {
+        if let Some(customer) = foreign::customer_of(message) {
+            customer.ignored(behaviour);
+        }
+    }
+
     fn fault(&self, machine: &Machine, fault: Fault) {
         let Some(resource) = pin(machine) else {
             return;

@@ -9,11 +9,12 @@ use crate::held::question::Customer;
 use crate::held::reason::Reason;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
+use crate::term::resource::ResourceArc;
 use crate::term::send::send_in;
 use mote_vm::boundary::outbox::Letters;
 use mote_vm::values::foreign::Carrier;
 use mote_vm::Term as VmTerm;
-use rustler::{Encoder, Env, ResourceArc, Term};
+use rustler::{Encoder, Env, Term};
 
 impl FutureValue {
     /// Fills it with a value of the machine, on a dispatch thread.

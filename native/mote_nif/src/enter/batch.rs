@@ -6,6 +6,7 @@ use crate::held::machine::MachineResource;
 use crate::held::structs::{address_fields, Fields};
 use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements};
+use crate::term::resource;
 use mote_vm::boundary::batch::BatchLetters;
 use mote_vm::machine::{Entrance, Machine};
 use mote_vm::values::actor::SponsorId;
@@ -74,7 +75,7 @@ impl<'m, 'a> Run<'m, 'a> {
         named: Option<SponsorId>,
     ) -> Result<(), Atom> {
         let address = address_of(pair)?;
-        let machine: Option<&MachineResource> = address.machine.try_get_resource();
+        let machine: Option<&MachineResource> = resource::get(address.machine);
         if !std::ptr::eq(machine.ok_or_else(names::other)?, resource) {
             return Err(names::more_left());
         }

@@ -5,10 +5,11 @@ use crate::held::handle::Handle;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::{names, Name};
 use crate::term::read::{list_cell, tuple_elements};
+use crate::term::resource::ResourceArc;
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::machine::{BehaviourVersion, CreateError, Machine};
 use mote_vm::values::handles::Key;
-use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, Term};
 
 /// Actors that are created together: a tenth of a millisecond.
 const BATCH: usize = 500;
@@ -106,7 +107,8 @@ fn make_many<'a>(
     let count = tuple_elements(first).len();
     let behaviour = behaviour(machine, kind, count)?;
     let pinned = sponsor(machine, pinned)?;
-    let mut writer = Writer::new(resource, machine, Means::first()).for_heap();
+    let mut writer = Writer::new(resource, machine, Means::first());
+    writer.is_for_heap();
     let (mut parcels, mut rest, mut why) = (Vec::new(), list, names::ok());
     while let Some((captures, tail)) = list_cell(rest) {
         if parcels.len() == BATCH || tuple_elements(captures).len() != count {
@@ -149,7 +151,8 @@ pub fn prepare<'a>(
     means: Means<'a>,
 ) -> Result<(BehaviourVersion, Parcel), Atom> {
     let behaviour = behaviour(machine, kind, tuple_elements(captures).len())?;
-    let mut writer = Writer::new(resource, machine, means).for_heap();
+    let mut writer = Writer::new(resource, machine, means);
+    writer.is_for_heap();
     writer.term(captures)?;
     writer.count_spent(captures.get_env());
     Ok((behaviour, writer.builder.finish()))

@@ -59,7 +59,8 @@ pub fn aborted_within<'a>(
     let Some(machine) = desk.machine.running() else {
         return names::stopped().encode(env);
     };
-    let mut writer = Writer::new(&desk.machine, machine, means).for_heap();
+    let mut writer = Writer::new(&desk.machine, machine, means);
+    writer.is_for_heap();
     let written = writer.term(reason);
     writer.count_spent(env);
     match written {

@@ -5,8 +5,9 @@
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::atoms::names;
+use crate::term::resource::{Resource, ResourceArc};
 use crate::term::send::send_in;
-use rustler::{Env, Resource, ResourceArc};
+use rustler::Env;
 
 /// A waiter, notified when nobody holds it any more.
 pub struct Drain {
@@ -14,10 +15,7 @@ pub struct Drain {
     pub machine: ResourceArc<MachineResource>,
 }
 
-#[rustler::resource_impl]
 impl Resource for Drain {
-    const IMPLEMENTS_DESTRUCTOR: bool = true;
-
     fn destructor(self, env: Env<'_>) {
         if self.customer.claim() {
             let message = match self.machine.running() {
@@ -30,3 +28,5 @@ impl Resource for Drain {
         }
     }
 }
+
+resource_type!(Drain);

@@ -77,7 +77,8 @@ pub fn effects<'a>(
     if steps.is_empty() {
         return Ok(Effects::default());
     }
-    let mut writer = Writer::new(resource, machine, means).for_heap();
+    let mut writer = Writer::new(resource, machine, means);
+    writer.is_for_heap();
     writer.made = made;
     let written = writer.all(&values);
     writer.count_spent(env);

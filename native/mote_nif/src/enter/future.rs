@@ -11,10 +11,11 @@ use crate::held::machine::{sponsor, MachineResource};
 use crate::held::question::{Asker, Customer, Question};
 use crate::held::reason::Reason;
 use crate::term::atoms::{names, Name};
+use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::machine::LaunchError;
 use mote_vm::ActorRef;
 use parking_lot::Mutex;
-use rustler::{Encoder, Env, Resource, ResourceArc, Term};
+use rustler::{Encoder, Env, Term};
 use std::sync::{Arc, Weak};
 
 /// The futures of an environment that may still be open.
@@ -30,16 +31,15 @@ struct Members {
     ended: bool,
 }
 
-#[rustler::resource_impl]
 impl Resource for Environment {
-    const IMPLEMENTS_DESTRUCTOR: bool = true;
-
     fn destructor(self, _env: Env<'_>) {
         let members = self.0.into_inner().questions;
         let count = members.len();
         let_go(members, count);
     }
 }
+
+resource_type!(Environment);
 
 impl Environment {
     /// One more; `false` if it has ended, and takes none.

@@ -1,5 +1,5 @@
 //! Asking: the customer goes with the request, and its other side to the process that asks.
-use crate::codec::budget::Means;
+use crate::codec::budget::{self, Means};
 use crate::codec::encode::Writer;
 use crate::deliver::at_once;
 use crate::enter::target::Addressee;
@@ -7,9 +7,11 @@ use crate::held::foreign::Awaiting;
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Customer};
 use crate::term::atoms::names;
+use crate::term::resource::{self, ResourceArc};
 use mote_vm::values::handles::Key;
-use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, LocalPid, Term};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Asks for a process that waits at once, and runs the turns meanwhile. Returns the answer, or why there is none, if that
 /// is known by then; otherwise the asker's side, with which the process is to wait (`wait_within`).
@@ -31,23 +33,30 @@ fn call<'a>(
     request: Term<'a>,
     means: Means<'a>,
 ) -> Result<Term<'a>, Atom> {
-    let resource: ResourceArc<MachineResource> = machine.decode().map_err(|_| names::unknown())?;
-    let target = Addressee::of(&resource, key, sponsor)?;
-    let mut writer = Writer::new(target.resource, target.machine, means);
-    let customer = Customer::calling(env.pid(), resource.clone(), target.key);
+    let target = Addressee::find((machine, key, sponsor))?;
+    let machine = machine.decode().map_err(|_| names::unknown())?;
+    let customer = Customer::calling(env.pid(), machine, target.key);
     let waiting = Arc::new(Awaiting::calling(customer));
-    writer.request_of(waiting.clone());
-    let asker = Asker::of(waiting.customer());
-    // A question that was not put is closed by the asker's side, before the customer's.
-    writer.term(request)?;
-    writer.count_spent(env);
-    let parcel = writer.builder.finish();
-    let question = asker.question();
+    let question = &waiting.customer().question;
     let answered = || !question.is_open();
-    let (sent, returned) = at_once::during(env, question, || target.ask(parcel, &answered));
-    sent?;
-    drop(waiting);
-    Ok(returned.unwrap_or_else(|| ResourceArc::new(asker).encode(env)))
+    let (put, returned) = at_once::during(env, question, || -> Result<Duration, Atom> {
+        let mut writer = Writer::new(target.resource, target.machine, means);
+        writer.request_of(waiting.clone());
+        writer.term(request)?;
+        writer.count_spent(env);
+        target.ask(writer.builder.finish(), &answered)
+    });
+    match put {
+        Ok(ran) => budget::ran(env, ran),
+        Err(word) => {
+            // By the asker's side, before the customer's goes.
+            question.close();
+            return Err(word);
+        }
+    }
+    // The asker's side is made where somebody is to wait.
+    let asker = || ResourceArc::new(Asker::of(waiting.customer()));
+    Ok(returned.unwrap_or_else(|| asker().encode(env)))
 }
 
 /// The process that has asked waits for a message with that tag: its side of the question, or what has come meanwhile.
@@ -57,7 +66,7 @@ pub fn wait_within<'a>(
     asker: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    match asker.try_get_resource::<Asker>() {
+    match resource::get::<Asker>(asker) {
         Some(side) => Customer::wait(side.question(), env, machine, tag).unwrap_or(asker),
         None => names::unknown().encode(env),
     }
@@ -148,7 +157,7 @@ pub fn answer_within<'a>(
     value: Term<'a>,
     may_take_long: bool,
 ) -> Atom {
-    match customer.try_get_resource::<Customer>() {
+    match resource::get::<Customer>(customer) {
         None => names::unknown(),
         Some(customer) if customer.is_future() && !may_take_long => names::big(),
         Some(customer) if !customer.claim() => names::closed(),

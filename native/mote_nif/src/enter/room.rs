@@ -3,11 +3,12 @@
 //! As in drain.rs, the notification is the dropping of a resource: only destructors may send a message from anywhere.
 use crate::enter::target::Addressee;
 use crate::held::question::Customer;
+use crate::term::resource::{Resource, ResourceArc};
 use crate::term::send::send_in;
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::boundary::room::{InLine, Permit};
 use parking_lot::Mutex;
-use rustler::{Atom, Encoder, Env, Resource, ResourceArc};
+use rustler::{Atom, Encoder, Env};
 
 /// A waiter, notified when nobody holds it any more.
 pub struct Hope {
@@ -15,10 +16,7 @@ pub struct Hope {
     pub permit: Mutex<Option<Permit>>,
 }
 
-#[rustler::resource_impl]
 impl Resource for Hope {
-    const IMPLEMENTS_DESTRUCTOR: bool = true;
-
     fn destructor(self, env: Env<'_>) {
         let Some(permit) = self.permit.into_inner() else {
             // Given up: nobody waits.
@@ -32,17 +30,21 @@ impl Resource for Hope {
     }
 }
 
+resource_type!(Hope);
+
 /// The place of a process in the line. It is given up when the process dies or drops it.
 pub struct PlaceInLine(pub Mutex<Option<InLine>>);
 
-#[rustler::resource_impl]
 impl Resource for PlaceInLine {}
+
+resource_type!(PlaceInLine);
 
 /// Room for one message. It goes to the next in line when it is dropped unused.
 pub struct Admission(Mutex<Option<Permit>>);
 
-#[rustler::resource_impl]
 impl Resource for Admission {}
+
+resource_type!(Admission);
 
 impl Admission {
     /// Sends with it; without it when it was used before.

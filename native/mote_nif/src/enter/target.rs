@@ -4,6 +4,7 @@ use crate::codec::encode::Writer;
 use crate::held::handle::parse_key;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::names;
+use crate::term::resource;
 use mote_vm::base::ids::TimerId;
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::boundary::room::Permit;
@@ -11,6 +12,7 @@ use mote_vm::machine::{Look, Machine, Refusal};
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::Key;
 use rustler::{Atom, Term};
+use std::time::Duration;
 
 /// Why a message was not accepted.
 pub fn refusal(refusal: Refusal) -> Atom {
@@ -36,12 +38,14 @@ pub struct Addressee<'a> {
 
 impl<'a> Addressee<'a> {
     /// The fields of an address, or what is wrong with them.
+    #[inline]
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
-        let resource: &MachineResource = machine.try_get_resource().ok_or_else(names::unknown)?;
+        let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
         Addressee::of(resource, key, name)
     }
 
     /// The same in a machine that was found.
+    #[inline]
     pub fn of(resource: &'a MachineResource, key: Term<'_>, name: Term<'_>) -> Result<Self, Atom> {
         let machine = resource.running().ok_or_else(names::stopped)?;
         let key = parse_key(key).ok_or_else(names::unknown)?;
@@ -60,8 +64,9 @@ impl<'a> Addressee<'a> {
         sent.map_err(refusal)
     }
 
-    /// The same for a process that does nothing else before it is answered.
-    pub fn ask(&self, request: Parcel, answered: &dyn Fn() -> bool) -> Result<(), Atom> {
+    /// The same for a process that does nothing else before it is answered. Returns for how long it has run turns itself, if they
+    /// were long.
+    pub fn ask(&self, request: Parcel, answered: &dyn Fn() -> bool) -> Result<Duration, Atom> {
         let sent = self.machine.ask(self.key, self.sponsor, request, answered);
         sent.map_err(refusal)
     }

@@ -8,8 +8,8 @@
 //!    thread, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the lock, and
 //!    says so there.
 //! 2. The library is not unloaded under the thread: from the first errand on, it holds a resource of its own forever.
+use crate::term::resource::{Resource, ResourceArc};
 use parking_lot::{Condvar, Mutex};
-use rustler::{Resource, ResourceArc};
 use std::collections::VecDeque;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::OnceLock;
@@ -40,8 +40,9 @@ static CALLED: Condvar = Condvar::new();
 /// Keeps the library loaded.
 struct Pin;
 
-#[rustler::resource_impl]
 impl Resource for Pin {}
+
+resource_type!(Pin);
 
 /// Has it run soon, without waiting.
 pub fn aside(errand: impl FnOnce() + Send + 'static) {

@@ -3,11 +3,11 @@ use crate::held::desk::Desk;
 use crate::held::machine::{MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
+use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::foreign::Carrier;
 use parking_lot::{Mutex, RwLock};
 use rustc_hash::FxHashMap;
-use rustler::ResourceArc;
 use std::sync::Arc;
 
 /// The embedder's side of a running machine.

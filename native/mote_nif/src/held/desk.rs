@@ -10,6 +10,7 @@ use crate::held::machine::MachineResource;
 use crate::held::question::Outside;
 use crate::term::atoms::names;
 use crate::term::own_term::{Nursery, OwnTerm};
+use crate::term::resource::{Resource, ResourceArc};
 use crate::term::send::send_as_nobody;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::outbox::{Charge, Letters};
@@ -18,7 +19,7 @@ use mote_vm::values::foreign::ForeignRef;
 use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::FxHashMap;
 use rustler::types::atom::Atom;
-use rustler::{LocalPid, Resource, ResourceArc};
+use rustler::LocalPid;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -344,8 +345,9 @@ pub struct DeskResource {
     pub machine: ResourceArc<MachineResource>,
 }
 
-#[rustler::resource_impl]
 impl Resource for DeskResource {}
+
+resource_type!(DeskResource);
 
 /// Sends a word. Whether the receiver is there.
 fn tell(pid: &LocalPid, word: Atom) -> bool {

@@ -13,8 +13,9 @@ use crate::held::handle::KEY_BYTES;
 use crate::held::question::FarQuestion;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
+use crate::term::resource::{Resource, ResourceArc};
 use parking_lot::Mutex;
-use rustler::{Env, LocalPid, Resource, ResourceArc, Term};
+use rustler::{Env, LocalPid, Term};
 
 /// What it is that takes messages there, as its term says.
 #[derive(Clone, Copy)]
@@ -81,8 +82,9 @@ impl Dropped {
     }
 }
 
-#[rustler::resource_impl]
 impl Resource for Dropped {}
+
+resource_type!(Dropped);
 
 /// The announcement of an address or a customer by another node, held by the key binary that is made of it.
 pub struct FarKey {
@@ -104,12 +106,13 @@ impl FarKey {
             number,
             content,
         });
-        key.make_binary(env, |key| &key.content).to_term(env)
+        key.binary(env, |key| &key.content)
     }
 }
 
-#[rustler::resource_impl]
 impl Resource for FarKey {}
+
+resource_type!(FarKey);
 
 impl Drop for FarKey {
     fn drop(&mut self) {

@@ -3,13 +3,14 @@
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
+use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::TimerId;
 use mote_vm::values::foreign::{length, Class, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Term as VmTerm, View};
 use rustler::sys::{enif_inspect_binary, enif_make_sub_binary, ErlNifBinary, ErlNifTerm};
-use rustler::{Env, LocalPid, ResourceArc, Term};
+use rustler::{Env, LocalPid, Term};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 

@@ -4,9 +4,9 @@ use crate::held::question::Customer;
 use crate::held::reason::Reason;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
+use crate::term::resource::ResourceArc;
 use mote_vm::boundary::outbox::Letters;
 use parking_lot::Mutex;
-use rustler::ResourceArc;
 
 /// What a future holds.
 pub enum Content {

@@ -1,8 +1,9 @@
 //! The keys of addresses and timers: what Elixir holds of an actor, which keeps it alive.
 use crate::held::machine::MachineResource;
+use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::base::ids::TimerId;
 use mote_vm::values::handles::Key;
-use rustler::{Binary, Env, Resource, ResourceArc, Term};
+use rustler::{Binary, Env, Term};
 
 /// Bytes of an address's key. OTP 27 and later may copy binaries of up to 64 bytes into process heaps, and a copy
 /// does not hold the resource that keeps the actor alive; so keys are longer than their content.
@@ -35,14 +36,13 @@ impl Handle {
 
     /// The same, of a handle that is kept elsewhere as well.
     pub fn key_of<'a>(handle: &ResourceArc<Handle>, env: Env<'a>) -> Term<'a> {
-        handle
-            .make_binary(env, |handle| &handle.content)
-            .to_term(env)
+        handle.binary(env, |handle| &handle.content)
     }
 }
 
-#[rustler::resource_impl]
 impl Resource for Handle {}
+
+resource_type!(Handle);
 
 impl Drop for Handle {
     fn drop(&mut self) {

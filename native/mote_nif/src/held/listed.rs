@@ -4,10 +4,10 @@
 //!
 //! Invariants:
 //! 1. Nothing is dropped under the lock: an actor that nobody holds any more may be the end of much else.
+use crate::term::resource::Resource;
 use mote_vm::values::handles::Held;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use rustler::Resource;
 
 /// What one courier has announced (lib/mote/far/courier.ex).
 #[derive(Default)]
@@ -45,5 +45,6 @@ impl Listed {
     }
 }
 
-#[rustler::resource_impl]
 impl Resource for Listed {}
+
+resource_type!(Listed);

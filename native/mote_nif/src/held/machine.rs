@@ -9,14 +9,15 @@ use crate::held::bridge::Bridge;
 use crate::held::desk::Desk;
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
-use crate::term::atoms::{self, names};
+use crate::term::atoms::{names, Name};
 use crate::term::own_term::Nursery;
+use crate::term::resource::Resource;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::machine::Machine;
 use mote_vm::values::actor::SponsorId;
 use parking_lot::Mutex;
 use rustler::types::atom::Atom;
-use rustler::{Env, LocalPid, Monitor, Resource, Term};
+use rustler::{LocalPid, Term};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, OnceLock};
@@ -155,22 +156,21 @@ impl MachineResource {
     }
 }
 
-#[rustler::resource_impl]
 impl Resource for MachineResource {
     const IMPLEMENTS_DOWN: bool = true;
 
     // The owner was killed. Its janitor joins; here the threads are only told, which waits for nobody.
-    fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
+    fn down(&self) {
         self.stop();
     }
 }
 
+resource_type!(MachineResource);
+
 /// The sponsor of a name in a running machine; none of `nil`.
 pub fn sponsor(machine: &Machine, name: Term<'_>) -> Result<Option<SponsorId>, Atom> {
-    if !name.is_atom() {
-        return Err(names::no_sponsor());
-    }
-    match atoms::number(name) {
+    let Name(name) = name.decode().map_err(|_| names::no_sponsor())?;
+    match name {
         VmAtom::NIL => Ok(None),
         name => machine
             .sponsor(name)

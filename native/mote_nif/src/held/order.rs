@@ -42,12 +42,12 @@ fn identity(value: &dyn Foreign) -> Result<ErlNifTerm, Identity> {
         let (machine, key) = elsewhere.home();
         Err(Identity::Elsewhere(
             elsewhere.sponsor().map(VmAtom::id),
-            machine.as_c_arg() as usize,
+            machine.identity(),
             key.slot,
             key.serial,
         ))
     } else if let Some(TimerElsewhere { machine, timer }) = any.downcast_ref() {
-        Err(Identity::Timer(*timer, machine.as_c_arg() as usize))
+        Err(Identity::Timer(*timer, machine.identity()))
     } else {
         Err(Identity::Other)
     }

@@ -2,8 +2,9 @@
 use crate::held::aside::let_go;
 use crate::held::machine::MachineResource;
 use crate::term::own_term::OwnTerm;
+use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::boundary::outbox::{Account, Charge, Outbox};
-use rustler::{Env, LocalPid, Monitor, Resource, ResourceArc};
+use rustler::{Env, LocalPid};
 
 /// A message that is not a small and plain value, and what it is charged with.
 pub struct Copied {
@@ -42,13 +43,11 @@ impl OutboxResource {
     }
 }
 
-#[rustler::resource_impl]
 impl Resource for OutboxResource {
-    const IMPLEMENTS_DESTRUCTOR: bool = true;
     const IMPLEMENTS_DOWN: bool = true;
 
     // The owner has ended: nobody reads any more.
-    fn down<'a>(&'a self, _env: Env<'a>, _pid: LocalPid, _monitor: Monitor) {
+    fn down(&self) {
         let lost = self.abandon();
         if let Some(machine) = self.machine.any() {
             machine.count_undelivered(lost);
@@ -61,12 +60,14 @@ impl Resource for OutboxResource {
     }
 }
 
+resource_type!(OutboxResource);
+
 /// An outbox as actors have it.
 pub struct Writable(pub ResourceArc<OutboxResource>);
 
 impl Writable {
     /// What tells outboxes apart.
     pub fn identity(&self) -> usize {
-        self.0.as_c_arg() as usize
+        self.0.identity()
     }
 }

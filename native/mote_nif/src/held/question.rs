@@ -13,53 +13,79 @@
 use crate::held::call::Call;
 use crate::held::future_value::FutureValue;
 use crate::held::machine::MachineResource;
+use crate::held::reason::Reason;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
+use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::values::handles::Key;
 use mote_vm::ActorRef;
 use parking_lot::Mutex;
-use rustler::{Encoder, Env, LocalPid, Resource, ResourceArc, Term};
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use rustler::{Encoder, Env, LocalPid, Term};
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize};
 use std::sync::Arc;
 
 /// The questions to one machine, counted.
 #[derive(Default)]
 pub struct Questions {
+    /// Those that actors could forget: the number of the newest.
     asked: AtomicU64,
-    open: AtomicU64,
+    /// How many of these are closed, or outside. Others, while they are open, count as one less: so what was asked more than
+    /// that is open.
+    gone: AtomicU64,
     /// Those that are outside are open as well, but not counted as such.
     outside: AtomicU64,
     broken: AtomicU64,
 }
 
 impl Questions {
-    // Relaxed, all: numbers that guard nothing.
+    // Relaxed, all but `asked` and `gone`: numbers that guard nothing. Release: whoever sees this sees what was gone before it.
     fn asked(&self) {
-        self.open.fetch_add(1, Relaxed);
-        self.asked.fetch_add(1, Relaxed);
+        self.asked.fetch_add(1, Release);
     }
 
     /// One more is open, but none that actors could forget.
     fn inquired(&self) {
-        self.open.fetch_add(1, Relaxed);
+        self.gone.fetch_sub(1, Relaxed);
     }
 
     fn closed(&self, outside: bool) {
-        let count = if outside { &self.outside } else { &self.open };
-        count.fetch_sub(1, Relaxed);
+        match outside {
+            true => self.outside.fetch_sub(1, Relaxed),
+            false => self.gone(),
+        };
+    }
+
+    // Release: whoever sees this sees that the question was asked (`open`).
+    fn gone(&self) -> u64 {
+        self.gone.fetch_add(1, Release)
     }
 
     /// One of those that are open goes outside.
     fn went(&self) {
         self.outside.fetch_add(1, Relaxed);
-        self.open.fetch_sub(1, Relaxed);
+        self.gone();
     }
 
     /// One of them comes back.
     fn came(&self) {
-        self.open.fetch_add(1, Relaxed);
+        self.inquired();
         self.outside.fetch_sub(1, Relaxed);
+    }
+
+    /// How many are open and not outside, and how many were ever asked.
+    fn open(&self) -> (u64, u64) {
+        // Acquire: nothing is gone that does not count as asked, and what is asked comes after what was gone by then.
+        let mut gone = self.gone.load(Acquire);
+        loop {
+            let asked = self.asked.load(Acquire);
+            let now = self.gone.load(Acquire);
+            // What was asked and closed in between, however much that is, would count as open.
+            if now == gone {
+                return (asked.wrapping_sub(gone), asked);
+            }
+            gone = now;
+        }
     }
 
     pub fn broken(&self) {
@@ -69,14 +95,14 @@ impl Questions {
     /// How many are open; and how many could no longer be answered by anybody while the machine was running.
     pub fn counts(&self) -> (u64, u64) {
         // One that is closed while it goes outside may be taken off before it is added.
-        let open = self.open.load(Relaxed);
-        let open = open.wrapping_add(self.outside.load(Relaxed));
+        let open = self.open().0.wrapping_add(self.outside.load(Relaxed));
         (open, self.broken.load(Relaxed))
     }
 
     /// The number of the newest one that actors could forget, if any is open that is not outside.
     pub fn newest(&self) -> Option<u64> {
-        (self.open.load(Relaxed) > 0).then(|| self.asked.load(Relaxed))
+        let (open, asked) = self.open();
+        (open > 0).then_some(asked)
     }
 }
 
@@ -115,8 +141,8 @@ fn is_open(state: u8) -> bool {
 pub enum AnswerRoute {
     /// It is a message.
     Message,
-    /// It is kept: a future.
-    Kept(FutureValue),
+    /// It is kept: a future. In a box, so that other questions are small.
+    Kept(Box<FutureValue>),
     /// The call that has asked returns it, if it comes at once; otherwise it is a message.
     Returned(Call),
 }
@@ -126,9 +152,9 @@ pub struct Question {
     state: AtomicU8,
     /// The identity of the actor that the question was passed on to, if the actor that was asked has said so; otherwise 0.
     passed: AtomicUsize,
-    /// What to say if nobody is left who could answer: which turn was aborted last that was given the customer, if it was not
-    /// that of the actor that was asked.
-    lost: Mutex<Option<OwnTerm>>,
+    /// What to say if nobody is left who could answer: which turn was last that was given the customer and was aborted, if it was
+    /// not that of the actor that was asked, or had no clause for its message.
+    lost: Mutex<Option<Reason>>,
     questions: Arc<Questions>,
     pub route: AnswerRoute,
 }
@@ -222,17 +248,17 @@ impl Question {
     }
 
     /// Keeps what to say if nobody is left who could answer.
-    pub fn note_lost(&self, reason: OwnTerm) {
+    pub fn note_lost(&self, reason: Reason) {
         *self.lost.lock() = Some(reason);
     }
 
     /// Takes what was kept last.
-    pub fn take_lost(&self) -> Option<OwnTerm> {
+    pub fn take_lost(&self) -> Option<Reason> {
         self.lost.lock().take()
     }
 
     /// The asker's end of it. Returns the state that it was in.
-    fn close(&self) -> u8 {
+    pub fn close(&self) -> u8 {
         // As in `change`.
         let state = self.state.swap(CLOSED, AcqRel);
         if is_open(state) {
@@ -305,8 +331,9 @@ impl Drop for Asker {
     }
 }
 
-#[rustler::resource_impl]
 impl Resource for Asker {}
+
+resource_type!(Asker);
 
 /// Whom a question was put to.
 pub enum Asked {
@@ -381,7 +408,7 @@ impl Customer {
         future: FutureValue,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, AnswerRoute::Kept(future));
+        let question = Question::new(&machine.questions, AnswerRoute::Kept(Box::new(future)));
         let asked = Asked::Launched(AtomicUsize::new(0));
         Customer::with(pid, None, question, machine, asked)
     }

@@ -7,11 +7,12 @@ use crate::held::question::Customer;
 use crate::term::atoms::{self, names};
 use crate::term::make::{bytes, map};
 use crate::term::read::{self, is_of_another_node, map_size, tuple_elements};
+use crate::term::resource::{self, ResourceArc};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::{BehaviourName, TimerId};
 use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
-use rustler::{Encoder, Env, ResourceArc, Term};
+use rustler::{Encoder, Env, Term};
 
 /// What a map says it is.
 pub enum Struct {
@@ -94,9 +95,9 @@ pub fn address_fields(map: Term<'_>) -> Option<Fields<'_>> {
 
 /// Whether a reference is one of our own resources, which must not be kept longer than needed.
 pub fn is_ours(reference: Term<'_>) -> bool {
-    reference.try_get_resource::<Customer>().is_some()
-        || reference.try_get_resource::<MachineResource>().is_some()
-        || reference.try_get_resource::<OutboxResource>().is_some()
+    resource::get::<Customer>(reference).is_some()
+        || resource::get::<MachineResource>(reference).is_some()
+        || resource::get::<OutboxResource>(reference).is_some()
 }
 
 /// `%Mote.Address{}` with the key of a handle.

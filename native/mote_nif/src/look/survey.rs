@@ -7,6 +7,7 @@ use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::held::structs;
 use crate::term::atoms::{self, names};
+use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::BehaviourName;
 use mote_vm::look::graph::{Edge, Graph, GraphNode};
@@ -14,7 +15,7 @@ use mote_vm::look::survey::Survey;
 use mote_vm::look::Figure;
 use mote_vm::machine::{Inspection, Machine};
 use rustler::types::tuple::make_tuple;
-use rustler::{Encoder, Env, ResourceArc, Term};
+use rustler::{Encoder, Env, Term};
 
 /// Puts a question that a survey answers.
 pub fn survey<'a>(

@@ -4,7 +4,8 @@ use crate::enter::create::{create_many_within, create_row_within, create_within}
 use crate::enter::target::send_within;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::Name;
-use rustler::{Encoder, Env, ResourceArc, Term};
+use crate::term::resource::ResourceArc;
+use rustler::{Encoder, Env, Term};
 
 in_three_forms! {
     /// The key of a new actor's address, or why there is none: `:big`, `:long`, `:load` (the machine has no such version of the behaviour), `:stopped`,

@@ -4,6 +4,7 @@ use crate::enter::target::Addressee;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements, word_of};
+use crate::term::resource;
 use rustler::{Encoder, Env, Term};
 
 /// Sends a list to one actor: how many were accepted, what is left, and why: `:ok` (nothing is), `:more` (call again),
@@ -45,10 +46,8 @@ fn send_pairs<'a>(env: Env<'a>, pairs: Term<'a>, name: Term<'a>) -> Term<'a> {
         return (0, pairs, names::ok()).encode(env);
     };
     let found = address_of(first).and_then(|address| {
-        let resource: &MachineResource = address
-            .machine
-            .try_get_resource()
-            .ok_or_else(names::other)?;
+        let found = resource::get(address.machine);
+        let resource: &MachineResource = found.ok_or_else(names::other)?;
         let machine = resource.running().ok_or_else(names::stopped)?;
         let named = sponsor(machine, name)?;
         let own = sponsor_of(machine, &address, named)?;

@@ -7,10 +7,11 @@ use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::held::structs;
 use crate::term::atoms::{self, names, Name};
+use crate::term::resource::ResourceArc;
 use mote_vm::boundary::places::Found;
 use mote_vm::machine::Outcome;
 use rustler::types::tuple::make_tuple;
-use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, LocalPid, Term};
 use std::time::Duration;
 
 /// The desk of a sponsor whose turns run outside, and may take so many milliseconds or `:infinity`. The calling process answers

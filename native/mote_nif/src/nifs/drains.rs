@@ -3,8 +3,9 @@ use crate::enter::drain::Drain;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::atoms::names;
+use crate::term::resource::ResourceArc;
 use mote_vm::machine::Ticket;
-use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, Term};
 
 /// Waits in the calling process: `:ok` if it is quiet now, `:stopped`, or `{asker, ticket}`. Then it gets `{tag, :ok}`
 /// as soon as the machine has nothing to do, or `{tag, :mote_failed, :machine_down}`, unless the asker cancels first;

@@ -11,7 +11,8 @@ use crate::held::future_value::Content;
 use crate::held::machine::MachineResource;
 use crate::held::question::Asker;
 use crate::term::atoms::{names, Name};
-use rustler::{Encoder, Env, ResourceArc, Term};
+use crate::term::resource::ResourceArc;
+use rustler::{Encoder, Env, Term};
 
 /// What holds the futures of an environment together.
 #[rustler::nif]

@@ -5,12 +5,13 @@ use crate::held::bridge::{unpin, Bridge};
 use crate::held::machine::MachineResource;
 use crate::look::info;
 use crate::term::atoms::{self, names, Name};
+use crate::term::resource::{self, ResourceArc};
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Config, Machine, RemoveError, StartError};
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::cores;
-use rustler::{Atom, Binary, Encoder, Env, NifResult, ResourceArc, Term};
+use rustler::{Atom, Binary, Encoder, Env, NifResult, Term};
 
 /// The numbers of the cores that this process may run on; none where the system does not say. Asked on a dirty
 /// scheduler: a normal one may itself be bound to a core.
@@ -57,7 +58,7 @@ fn machine_start<'a>(
     match Machine::start(config, Box::new(Bridge::new(resource.clone()))) {
         Ok(machine) => {
             resource.set(machine);
-            if env.monitor(&resource, &env.pid()).is_none() {
+            if !resource.monitor(env, &env.pid()) {
                 resource.stop();
             }
             Ok((names::ok(), resource).encode(env))
@@ -138,7 +139,7 @@ fn machine_remove_sponsor<'a>(env: Env<'a>, machine: &MachineResource, name: Nam
 /// The process that answers for it, or `:unknown`.
 #[rustler::nif]
 fn machine_owner<'a>(env: Env<'a>, machine: Term<'a>) -> Term<'a> {
-    match machine.try_get_resource::<MachineResource>() {
+    match resource::get::<MachineResource>(machine) {
         Some(machine) => machine.owner.encode(env),
         None => names::unknown().encode(env),
     }

@@ -8,19 +8,20 @@
 /// A function in the two forms for normal schedulers, which differ in the [`Means`](crate::codec::budget::Means) that they
 /// write a term with. The text is the name that both have in Elixir.
 macro_rules! in_two_forms {
-    ($(#[$about:meta])* $first:ident, $again:ident as $text:tt ($($args:tt)*) |$env:ident, $means:ident| $body:expr) => {
-        $(#[$about])*
-        #[rustler::nif]
-        fn $first<'a>(env: Env<'a>, $($args)*) -> Term<'a> {
-            let ($env, $means) = (env, Means::first());
-            $body
+    ($(#[$about:meta])* $first:ident, $again:ident as $text:tt ($($arg:ident: $of:ty),*) |$env:ident, $means:ident| $body:expr) => {
+        plain_nif! {
+            $(#[$about])*
+            $first as $text ($($arg: $of),*) |$env| {
+                let $means = Means::first();
+                $body
+            }
         }
 
-        #[rustler::nif(name = $text)]
-        #[allow(clippy::too_many_arguments)] // What a NIF takes.
-        fn $again<'a>(env: Env<'a>, $($args)*, kept: Term<'a>) -> Term<'a> {
-            let ($env, $means) = (env, Means::again(kept));
-            $body
+        plain_nif! {
+            $again as $text ($($arg: $of),*, kept: Term<'a>) |$env| {
+                let $means = Means::again(kept);
+                $body
+            }
         }
     };
 }

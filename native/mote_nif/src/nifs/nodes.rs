@@ -7,7 +7,8 @@ use crate::held::handle::{parse_key, Handle, KEY_BYTES};
 use crate::held::listed::Listed;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
-use rustler::{Atom, Binary, Encoder, Env, ResourceArc, Term};
+use crate::term::resource::ResourceArc;
+use rustler::{Atom, Binary, Encoder, Env, Term};
 
 in_normal_and_dirty_form! {
     /// The addresses and customers in a term, or `:big`.

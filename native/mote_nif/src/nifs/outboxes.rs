@@ -6,9 +6,10 @@ use crate::held::machine::MachineResource;
 use crate::held::outbox::{OutboxResource, Writable};
 use crate::held::structs;
 use crate::term::atoms::names;
+use crate::term::resource::ResourceArc;
 use mote_vm::boundary::outbox::{Outbox, Part, ReadEnd};
 use rustler::sys::{enif_make_list_from_array, ErlNifTerm};
-use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, Term};
 
 /// An outbox of the calling process: `%Mote.Outbox{}`, or `:stopped`.
 #[rustler::nif]
@@ -22,7 +23,7 @@ fn outbox_open<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, capacity
         owner: env.pid(),
         machine,
     });
-    if env.monitor(&outbox, &env.pid()).is_none() {
+    if !outbox.monitor(env, &env.pid()) {
         outbox.abandon();
     }
     structs::outbox(env, &outbox)

@@ -8,8 +8,8 @@ use rustler::{Encoder, Env, Term};
 
 in_two_forms! {
     /// Sends `{customer, request}` for a process that waits for the answer at once, and runs the turns itself while the
-    /// machine's thread sleeps, for some microseconds. Answers with `{:ok, answer}` or `{:mote_failed, reason}` if that
-    /// has led to an end of the question; with what can cancel it if it is open, to be given to `ask_wait`; or why it was not
+    /// machine's thread sleeps, for some tens of microseconds at most. Answers with `{:ok, answer}` or `{:mote_failed, reason}` if
+    /// that has led to an end of the question; with what can cancel it if it is open, to be given to `ask_wait`; or why it was not
     /// asked: `:big`, `:long`, `:stopped`, `:unknown`, `:no_sponsor`, `:full`, `:full_wait`, `:no_memory`.
     ask, ask_again as "ask" (
         machine: Term<'a>,

@@ -6,8 +6,9 @@ use crate::enter::target::Addressee;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::atoms::names;
+use crate::term::resource::ResourceArc;
 use parking_lot::Mutex;
-use rustler::{Atom, Encoder, Env, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, Term};
 
 /// Waits in the calling process for room where such a message enters: `{asker, place}`, or why not: `:stopped`,
 /// `:unknown`, `:no_sponsor`. Then it gets `{tag, admission}`, unless the asker cancels first or the place is dropped.

@@ -6,6 +6,7 @@ use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
 use crate::look::survey::{behaviour, figures, graph, show, survey};
 use crate::term::atoms::names;
+use crate::term::resource;
 use rustler::{Encoder, Env, Term};
 use std::time::{Duration, Instant};
 
@@ -111,9 +112,7 @@ fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>)
 /// Collects: the answer, when it is done, is `:ok`. Otherwise as `actor_info`.
 #[rustler::nif]
 fn machine_collect<'a>(env: Env<'a>, machine: Term<'a>, tag: Term<'a>) -> Term<'a> {
-    let running = machine
-        .try_get_resource::<MachineResource>()
-        .and_then(MachineResource::running);
+    let running = resource::get(machine).and_then(MachineResource::running);
     let Some(running) = running else {
         return names::stopped().encode(env);
     };

@@ -4,6 +4,7 @@ use crate::enter::timer::send_after_within;
 use crate::held::handle::parse_timer;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
+use crate::term::resource;
 use rustler::{Encoder, Env, Term};
 
 in_three_forms! {
@@ -20,7 +21,7 @@ in_three_forms! {
 /// The milliseconds that were left, `false` when it was not armed any more, `:unknown` when the key is not a timer's.
 #[rustler::nif]
 fn cancel_timer<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>) -> Term<'a> {
-    let machine = machine.try_get_resource::<MachineResource>();
+    let machine = resource::get::<MachineResource>(machine);
     let (Some(machine), Some(timer)) = (machine, parse_timer(key)) else {
         return names::unknown().encode(env);
     };

@@ -7,12 +7,13 @@ use crate::look::trace::{turn, ProcessWitness};
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::OwnTerm;
 use crate::term::pattern::Pattern;
+use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::look::pause::StepError;
 use mote_vm::machine::Machine;
 use mote_vm::watching::shown_turn::TurnSeen;
 use mote_vm::watching::trace::{Filter, Traced};
-use rustler::{Atom, Encoder, Env, LocalPid, ResourceArc, Term};
+use rustler::{Atom, Encoder, Env, LocalPid, Term};
 
 /// Shows turns to a process from now on: the number of the trace, or `:stopped`, `:unknown`. `filter` is `{module,
 /// behaviour, key, sponsor, pattern}`, each `nil` if it does not matter, the pattern in a tuple of one.

@@ -152,9 +152,10 @@ pub struct Name(pub VmAtom);
 
 impl<'a> Decoder<'a> for Name {
     fn decode(term: Term<'a>) -> NifResult<Name> {
-        match term.is_atom() {
-            true => Ok(Name(number(term))),
-            false => Err(Error::BadArg),
+        match AtomCache::here().number(term) {
+            Some(number) => Ok(Name(number)),
+            None if term.is_atom() => Ok(Name(number(term))),
+            None => Err(Error::BadArg),
         }
     }
 }

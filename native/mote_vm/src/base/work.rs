@@ -17,7 +17,7 @@ use std::sync::Arc;
 const ELEMENTS: usize = 4;
 /// What a primitive walks over for nothing: as little as other operations do, which cost no fuel either. The plain
 /// Elixir form charges the same (lib/mote/total/work.ex).
-const FREE: usize = 64;
+pub const FREE: usize = 64;
 /// Steps between two looks whether the turn is to end: some tens of microseconds, ten times that with a cache miss in each.
 const LOOK: usize = 1 << 14;
 /// Counted when the turn is to end.

@@ -185,10 +185,11 @@ impl Batch {
     ) -> Paper {
         let BatchLetters { ends, targets, .. } = self.letters;
         let words = self.words;
-        let mut foreigns = self.contents.into_foreigns();
+        let foreigns = self.contents.into_foreigns();
+        let foreigns = |at: usize| foreigns.get(at).cloned();
         each(&ends, &targets, |target, at| {
             let position = heap.position();
-            let made = parcel::unpack(&words[at], &mut foreigns, &[], heap, scratch);
+            let made = parcel::unpack(&words[at], foreigns, &[], heap, scratch);
             if made.is_none() {
                 heap.rewind(position);
                 put_in(target, None);

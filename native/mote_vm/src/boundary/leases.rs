@@ -12,7 +12,8 @@ use std::sync::Arc;
 #[derive(Default)]
 struct LentHeaps {
     /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended.
-    resting: Vec<Heap>,
+    #[allow(clippy::vec_box)] // A caller takes one for a moment, and a heap is large.
+    resting: Vec<Box<Heap>>,
     /// How many are with threads and callers outside.
     lent: usize,
     /// How many of these are with callers: a collection waits for them.
@@ -32,7 +33,7 @@ pub(crate) struct Leases {
 /// A lease of a caller outside.
 struct Guest<'a> {
     leases: &'a Leases,
-    heap: Option<Heap>,
+    heap: Option<Box<Heap>>,
 }
 
 impl Drop for Guest<'_> {
@@ -59,10 +60,10 @@ impl Leases {
             leases: self,
             heap: Some(self.lend_to_guest()?),
         };
-        guest.heap.as_mut().map(act)
+        guest.heap.as_deref_mut().map(act)
     }
 
-    fn lend_to_guest(&self) -> Option<Heap> {
+    fn lend_to_guest(&self) -> Option<Box<Heap>> {
         let mut state = self.state.lock();
         if state.closed {
             return None;
@@ -70,7 +71,7 @@ impl Leases {
         state.lent += 1;
         state.guests += 1;
         let heap = state.resting.pop();
-        Some(heap.unwrap_or_else(|| Heap::new(self.pool.clone())))
+        Some(heap.unwrap_or_else(|| Box::new(Heap::new(self.pool.clone()))))
     }
 
     /// A heap for a thread: a new one, so that a collection that comes before the thread has begun misses nothing.
@@ -85,10 +86,10 @@ impl Leases {
 
     /// The end of a lease. The contents of the heap may be in use elsewhere, so it is kept; `None` if it is lost.
     pub(crate) fn give_back(&self, heap: Option<Heap>) {
-        self.take_back(&mut self.state.lock(), heap);
+        self.take_back(&mut self.state.lock(), heap.map(Box::new));
     }
 
-    fn take_back(&self, state: &mut LentHeaps, heap: Option<Heap>) {
+    fn take_back(&self, state: &mut LentHeaps, heap: Option<Box<Heap>>) {
         state.resting.extend(heap);
         state.lent -= 1;
         if state.lent == 0 {
@@ -97,7 +98,7 @@ impl Leases {
     }
 
     /// Acts on the resting heaps once no caller has one, and before one gets one again (invariant 2).
-    pub(crate) fn while_all_rest(&self, act: impl FnOnce(&mut Vec<Heap>)) {
+    pub(crate) fn while_all_rest(&self, act: impl FnOnce(&mut Vec<Box<Heap>>)) {
         loop {
             let mut state = self.state.lock();
             if state.guests == 0 {

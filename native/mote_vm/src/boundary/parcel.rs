@@ -127,7 +127,10 @@ impl Parcel {
     pub(crate) fn unpack(mut self, heap: &mut Heap, scratch: &mut Vec<Value>) -> Value {
         match &self.words {
             Words::Few([value, ..], 1) if !value.is_boxed() => *value,
-            words => unpack(words.as_slice(), &mut self.foreigns, &[], heap, scratch),
+            words => {
+                let foreigns = |at| take_foreign(&mut self.foreigns, at);
+                unpack(words.as_slice(), foreigns, &[], heap, scratch)
+            }
         }
     }
 
@@ -139,7 +142,16 @@ impl Parcel {
         scratch: &mut Vec<Value>,
     ) -> Value {
         let words = self.words.as_slice();
-        unpack(words, &mut self.foreigns, made, heap, scratch)
+        let foreigns = |at| take_foreign(&mut self.foreigns, at);
+        unpack(words, foreigns, made, heap, scratch)
+    }
+}
+
+/// The foreign value at a place, which no other command of the parcel stands for: the last one is met first, and is taken.
+fn take_foreign(foreigns: &mut ParcelForeigns, at: usize) -> Option<ForeignRef> {
+    match at + 1 == foreigns.len() {
+        true => foreigns.pop(),
+        false => foreigns.get(at).cloned(),
     }
 }
 

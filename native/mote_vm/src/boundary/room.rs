@@ -11,7 +11,9 @@
 //! 2. While a caller waits for room, no later one gets any: it is given in order, as permits, and a permit is a place that is
 //!    counted already. One that is dropped unused goes to the next.
 //! 3. No room is left unoffered: a caller that returns places looks for waiters afterwards; one that adds a waiter looks for
-//!    places afterwards, each with a sequentially consistent fence between its two steps: so one of them sees the other.
+//!    places afterwards, and changes their count in between. Of these two steps on the count the later one sees what came
+//!    before the other. A room that is closed and a waiter see each other by a sequentially consistent fence between the two
+//!    steps of each.
 //!    While one caller grants permits, others leave it to that one, which looks again under the lock before it stops.
 //! 4. Places may be taken ahead (inbox.rs), never more than a sixteenth of those that are free: they count as taken, and
 //!    are returned with the next ones. A caller that uses one later checks again whether another one waits.
@@ -164,7 +166,6 @@ impl Room {
     pub(crate) fn leave(self: &Arc<Room>, n: usize) {
         if n > 0 {
             self.taken.fetch_sub(n, AcqRel);
-            fence(SeqCst);
             if self.awaited.load(Relaxed) {
                 self.offer();
             }
@@ -197,6 +198,8 @@ impl Room {
         line.waiting.push_back((number, waiter));
         self.awaited.store(true, Relaxed);
         drop(line);
+        // Adds nothing, but has a place in the order of the steps on the count: invariant 3.
+        self.taken.fetch_add(0, AcqRel);
         fence(SeqCst);
         self.offer();
         number

@@ -104,12 +104,12 @@ impl Program {
                 code_memory: Vec::new(),
             }),
         };
-        program.publish_ignoring("sink", true);
+        program.publish_ignoring("sink", true, 0);
         Some(program)
     }
 
     /// A behaviour that ignores every message.
-    fn publish_ignoring(&self, name: &str, safe: bool) -> BehaviourId {
+    fn publish_ignoring(&self, name: &str, safe: bool, captures: u16) -> BehaviourId {
         let code = BehaviourCode {
             code: Code {
                 ops: Box::new([Op::Ignore]),
@@ -118,7 +118,7 @@ impl Program {
                 registers: 1,
                 sites: Box::new([]),
             },
-            captures: 0,
+            captures,
             safe,
             away_only: false,
             is_newer: false,
@@ -134,7 +134,13 @@ impl Program {
     /// One of which nobody knows that it never becomes another.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn publish_unsafe(&self) -> BehaviourId {
-        self.publish_ignoring("unsafe", false)
+        self.publish_capturing(0)
+    }
+
+    /// Such a one with captures.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn publish_capturing(&self, captures: u16) -> BehaviourId {
+        self.publish_ignoring("unsafe", false, captures)
     }
 
     #[inline(always)]

@@ -195,10 +195,10 @@ impl<'m> Stopped<'m> {
         };
         self.machine.leases().while_all_rest(|resting| {
             pool.set_marking(0);
-            resting.iter_mut().for_each(sweep);
+            resting.iter_mut().for_each(|heap| sweep(heap));
             // One is enough for whoever comes next; where many stay, each keeps blocks of its own.
-            let one = std::mem::take(resting).into_iter().reduce(Heap::join);
-            resting.extend(one);
+            let all = std::mem::take(resting).into_iter().map(|heap| *heap);
+            resting.extend(all.reduce(Heap::join).map(Box::new));
         });
         for thread in &mut self.threads {
             sweep(&mut thread.turn.heap);

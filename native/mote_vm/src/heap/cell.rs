@@ -1,7 +1,7 @@
 //! The layout of boxed cells, and reading them.
 //!
-//! The header word: kind in the lowest byte, the class of a foreign value, the sign of an integer, the level of a map's node or what is
-//! known of a tuple in the next, a count above.
+//! The header word: kind in the lowest byte, the class of a foreign value, the sign of an integer, the level of a map's node with
+//! [`MAY_HAVE_ATOMS`], or what is known of a tuple in the next, a count above.
 //!
 //! A tuple that is [`CONSECUTIVE`] has the addresses of actors that are consecutive in memory. So an element is computed instead
 //! of read, from the first one, and a large table of them need not be in the cache. The code that writes such a header has
@@ -12,7 +12,7 @@
 //! float    header         the double's bits
 //! bytes    header(n)      n bytes
 //! integer  header(sign, n) n limbs                    see crate::values::big
-//! foreign  header(class)  pointer to a boxed ForeignRef
+//! foreign  header(class)  pointer to a boxed ForeignRef; of a binary also where its bytes are, how many
 //! on       header         sponsor, address
 //! timer    header(where)  serial number
 //! slice    header         the binary that it is part of, where its bytes are, how many
@@ -50,6 +50,13 @@ const LINE: usize = 64;
 
 /// The class of a tuple whose elements are the addresses of consecutive actors; the class of any other is 0.
 pub const CONSECUTIVE: u8 = 1;
+
+/// In the class of a map's node, beside its level: atoms may be among the keys of the map from here on. Without it there are
+/// none.
+pub const MAY_HAVE_ATOMS: u8 = 0x80;
+
+/// The header word of a binary that is a foreign value. Its bytes are where those of a slice are.
+pub const LONG_BINARY: u64 = header(Kind::Foreign, Class::Binary as u8, 0);
 
 /// Where in a header word the class is.
 pub const CLASS_SHIFT: u32 = 8;
@@ -201,7 +208,7 @@ impl Value {
             self.count()
         } else if header as u8 == Kind::Map as u8 {
             2 * self.count() + 1
-        } else if header as u8 == Kind::Slice as u8 {
+        } else if header as u8 == Kind::Slice as u8 || header == LONG_BINARY {
             3
         } else {
             1
@@ -226,7 +233,7 @@ impl Value {
         }
     }
 
-    /// Level, size, keys and items of a map, or of a node of one.
+    /// Class, size, keys and items of a map, or of a node of one.
     #[inline(always)]
     pub(crate) fn as_map_node<'h>(self) -> Option<(u8, usize, &'h [Value], &'h [Value])> {
         if !self.is_kind(Kind::Map) {
@@ -246,7 +253,9 @@ impl Value {
     /// Whether this is a map, or a node of one, without inner nodes.
     #[inline(always)]
     pub(crate) fn is_map_leaf(self) -> bool {
-        self.is_boxed() && self.header() as u16 == Kind::Map as u16
+        let leaf = header(Kind::Map, 0, 0) as u16;
+        let atoms = header(Kind::Map, MAY_HAVE_ATOMS, 0) as u16 ^ leaf;
+        self.is_boxed() && self.header() as u16 & !atoms == leaf
     }
 
     /// Where the cache lines of a map's node begin, after the one with its header.
@@ -259,30 +268,30 @@ impl Value {
             .map(move |at| first.wrapping_add(at))
     }
 
-    /// The bytes of a binary, wherever they are.
+    /// The bytes of a binary, or of a foreign value that knows its bytes.
     pub(crate) fn as_bytes<'h>(self) -> Option<&'h [u8]> {
-        match self.inner_bytes() {
+        match self.as_binary() {
             Some(bytes) => Some(bytes),
             None => self.as_foreign()?.bytes(),
         }
     }
 
-    /// The bytes of a binary that is not a foreign value.
+    /// The bytes of a binary, wherever they are, and of nothing else.
     #[inline(always)]
-    pub(crate) fn inner_bytes<'h>(self) -> Option<&'h [u8]> {
+    pub fn as_binary<'h>(self) -> Option<&'h [u8]> {
         if !self.is_boxed() {
             return None;
         }
-        let kind = self.header() as u8;
-        if kind == Kind::Slice as u8 {
-            // SAFETY: see the head of this file; the bytes are those of another cell, or of its foreign value, which the
-            // cell of the slice keeps, and they never move.
+        let header = self.header();
+        if header as u8 == Kind::Slice as u8 || header == LONG_BINARY {
+            // SAFETY: see the head of this file; the bytes are those of another cell, or of a foreign value, which the
+            // cell keeps, and they never move.
             return Some(unsafe {
                 let (bytes, count) = (*self.body().add(1), *self.body().add(2));
                 std::slice::from_raw_parts(bytes as *const u8, count as usize)
             });
         }
-        if kind == Kind::Bytes as u8 {
+        if header as u8 == Kind::Bytes as u8 {
             // SAFETY: see the head of this file; the header counts the bytes.
             return Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) });
         }

@@ -8,7 +8,7 @@
 //!    before it is there until it is dropped.
 //! 2. `ahead` is charged and not used. The end of a collection gives it back, and so does the heap when it goes.
 use super::block::BlockPool;
-use super::cell::{self, Kind};
+use super::cell::{self, Kind, LONG_BINARY};
 use super::{marks, Heap};
 use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
@@ -112,10 +112,19 @@ impl Heap {
             self.exhausted = true;
             return Value::NONE;
         }
+        let header = cell::header(Kind::Foreign, class, 0);
+        let bytes_of = (header == LONG_BINARY).then(|| foreign.bytes().unwrap_or_default());
+        let found = bytes_of.map(|bytes| [bytes.as_ptr() as u64, bytes.len() as u64]);
         let boxed = NonNull::from(Box::leak(Box::new(foreign)));
-        let value = self.boxed(cell::header(Kind::Foreign, class, 0), 1, |words| {
-            // SAFETY: `boxed` made room for one word.
-            unsafe { words.write(boxed.as_ptr() as u64) }
+        let words = if found.is_some() { 3 } else { 1 };
+        let value = self.boxed(header, words, |words| {
+            // SAFETY: `boxed` made room for one word, and for two more if there are bytes.
+            unsafe {
+                words.write(boxed.as_ptr() as u64);
+                if let Some(found) = found {
+                    words.add(1).cast::<[u64; 2]>().write(found);
+                }
+            }
         });
         if value.is_none() {
             // SAFETY: leaked just above and stored nowhere.
@@ -172,9 +181,10 @@ mod tests {
         heap.rewind(position);
         assert!(pool.quota.held() <= before + 2 * AHEAD);
         heap.rewind(nothing);
-        assert!(pool.quota.held() <= 2 * AHEAD);
+        // The block stays.
+        assert!(pool.quota.held() <= BLOCK + 2 * AHEAD);
         drop(heap);
-        assert_eq!(pool.quota.held(), 0);
+        assert_eq!(pool.quota.held(), BLOCK);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Making cells in the heap: a constructor for each kind. All return `NONE` when the memory is exhausted.
 use super::block::{GRANULE, PAYLOAD};
-use super::cell::{self, Kind, CONSECUTIVE};
+use super::cell::{self, Kind, CONSECUTIVE, MAY_HAVE_ATOMS};
 use super::{Heap, COPIED_BYTES};
 use crate::base::ids::TimerId;
 use crate::values::actor::{Actor, Header};
@@ -212,16 +212,17 @@ impl Heap {
         })
     }
 
-    /// A node of a map with `n` entries, which `fill` writes.
+    /// A node of a map with `n` entries, which `fill` writes. `atoms`: whether atoms may be among the keys from here on.
     #[inline(always)]
     pub(crate) fn map_node(
         &mut self,
-        level: u8,
+        (level, atoms): (u8, bool),
         size: usize,
         n: usize,
         fill: impl FnOnce(&mut Entries),
     ) -> Value {
-        self.boxed(cell::header(Kind::Map, level, n), 2 * n + 1, |words| {
+        let class = level | if atoms { MAY_HAVE_ATOMS } else { 0 };
+        self.boxed(cell::header(Kind::Map, class, n), 2 * n + 1, |words| {
             let mut entries = Entries {
                 // SAFETY: `boxed` made room for the size, n keys and n items.
                 keys: unsafe { words.add(1).cast() },
@@ -315,6 +316,19 @@ impl Entries {
             std::ptr::copy_nonoverlapping(items.as_ptr(), self.items.add(to), count);
         }
         self.written += keys.len();
+    }
+
+    /// Puts others in the place of entries that are written, from `at` on; as many keys as items.
+    #[inline(always)]
+    pub(crate) fn replace(&mut self, at: usize, (keys, items): (&[Value], &[Value])) {
+        assert!(keys.len() == items.len() && at + keys.len() <= self.written);
+        for (i, (key, item)) in keys.iter().zip(items).enumerate() {
+            // SAFETY: the check just above.
+            unsafe {
+                self.keys.add(at + i).write(*key);
+                self.items.add(at + i).write(*item);
+            }
+        }
     }
 }
 

@@ -164,29 +164,38 @@ impl Heap {
     }
 
     /// Forgets everything allocated since `position`. No value made since then may be used again. Returns the bytes of
-    /// the blocks that are free again.
+    /// the blocks taken since then, in which nothing is any more.
     pub(crate) fn rewind(&mut self, position: HeapPosition) -> usize {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
-        let blocks = self.blocks.len() - position.blocks;
-        for block in self.blocks.drain(position.blocks..) {
+        // The first block stays: whoever makes and forgets a little again and again would take it each time anew.
+        let kept = position.blocks.max(1).min(self.blocks.len());
+        let emptied = self.blocks.len() - position.blocks;
+        for block in self.blocks.drain(kept..) {
             self.pool.release(block);
         }
         for large in self.large.drain(position.large..) {
             self.pool.release_large(large);
         }
-        self.next = position.next;
-        self.end = position.end;
+        (self.next, self.end) = match self.blocks.first() {
+            Some(first) if position.blocks == 0 => (first.first_cell(), first.end()),
+            _ => (position.next, position.end),
+        };
         self.cursor = position.cursor;
         self.moved = true;
         self.exhausted = false;
-        blocks * PAYLOAD
+        emptied * PAYLOAD
     }
 
-    /// Whether an allocation failed since the last rewind.
+    /// Whether an allocation failed since the last rewind, and was not forgiven.
     #[inline(always)]
     pub(crate) fn exhausted(&self) -> bool {
         self.exhausted
+    }
+
+    /// Forgets that an allocation failed: nothing depends on what was not made.
+    pub(crate) fn forgive(&mut self) {
+        self.exhausted = false;
     }
 
     /// Room for `granules`, or `None` when the memory is exhausted.

@@ -26,7 +26,7 @@ impl Heap {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::heap::block::BlockPool;
+    use crate::heap::block::{BlockPool, BLOCK, PAYLOAD};
     use crate::heap::marks::{mark, GRANULES};
     use crate::heap::Heap;
     use crate::values::value::Value;
@@ -43,6 +43,19 @@ mod tests {
         assert!(since.iter().all(|cell| heap.is_since(&start, *cell)));
         assert!(!before.iter().any(|cell| heap.is_since(&start, *cell)));
         heap.rewind(start);
+    }
+
+    #[test]
+    fn whoever_makes_and_forgets_again_and_again_takes_one_block() {
+        let pool = Arc::new(BlockPool::default());
+        let mut heap = Heap::new(pool.clone());
+        let start = heap.position();
+        let first = cells(&mut heap, 1);
+        assert_eq!(heap.rewind(start), PAYLOAD);
+        let start = heap.position();
+        assert_eq!(cells(&mut heap, GRANULES)[0], first[0]);
+        assert_eq!(heap.rewind(start), PAYLOAD);
+        assert_eq!((pool.used(), cells(&mut heap, 1)), (BLOCK, first));
     }
 
     #[test]

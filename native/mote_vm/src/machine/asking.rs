@@ -3,34 +3,35 @@ use super::outside::Via;
 use super::Machine;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::Refusal;
-use crate::threads::stand_in;
+use crate::threads::stand_in::WaitingCaller;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Key;
+use std::time::Duration;
 
 impl Machine {
     /// Sends for a caller that does nothing else before there is an answer, on a thread that may run turns for some
-    /// microseconds: the caller stands in for the thread that the message enters by, if that sleeps. `answered` says whether the
-    /// answer is there.
+    /// tens of microseconds: the caller stands in for the thread that the message enters by, if that sleeps. `answered` says whether the
+    /// answer is there. Returns for how long the caller has run turns that were long: nothing if all were short.
     pub fn ask(
         &self,
         target: Key,
         sponsor: Option<SponsorId>,
         mut message: Parcel,
         answered: &dyn Fn() -> bool,
-    ) -> Result<(), Refusal> {
-        let fuel = stand_in::fuel().filter(|_| self.0.seeded.is_none());
-        let Some(fuel) = fuel else {
-            return self.send(target, sponsor, message);
+    ) -> Result<Duration, Refusal> {
+        let caller = WaitingCaller::here(answered).filter(|_| self.0.seeded.is_none());
+        let Some(caller) = &caller else {
+            return self.send(target, sponsor, message).map(|()| Duration::ZERO);
         };
         if !message.is_for(&self.0.handles) {
             return Err(Refusal::Unknown);
         }
         // Until the thread's queue or the inbox keeps them.
         let _held = message.take_held();
-        match self.bring_to(target, sponsor, fuel, message, answered) {
-            Ok(()) => Ok(()),
-            Err(message) => self.send_with(None, target, sponsor, message, Some((fuel, answered))),
+        if let Err(message) = self.bring_to(target, sponsor, message, caller) {
+            self.send_with(None, target, sponsor, message, Some(caller))?;
         }
+        Ok(caller.ran())
     }
 
     /// Brings a message to the thread that it would enter by, if that sleeps (stand_in.rs, invariant 8); otherwise gives it
@@ -39,20 +40,13 @@ impl Machine {
         &self,
         target: Key,
         sponsor: Option<SponsorId>,
-        fuel: u64,
         message: Parcel,
-        answered: &dyn Fn() -> bool,
+        caller: &WaitingCaller<'_>,
     ) -> Result<(), Parcel> {
         let Some(pinned) = self.0.handles.visit(target, |_, pinned| pinned) else {
             return Err(message);
         };
         let via = Via(pinned.or(sponsor).map(|id| self.0.sponsors.by_id(id)));
-        self.bring(
-            self.entrance_of(&via).lead(),
-            fuel,
-            target,
-            message,
-            answered,
-        )
+        self.bring(self.entrance_of(&via).lead(), target, message, caller)
     }
 }

@@ -6,9 +6,13 @@
 //!    holder's number, and the messages that came meanwhile, the newest first: its behaviour does nothing but stash. So all of
 //!    it is live, and paid for.
 //! 2. Nothing is lost and nothing is done twice: what waited for the actor waits on, and what came while it was held is put
-//!    before that when it goes on, as for every actor that leaves a stash behind.
+//!    before that when it goes on, as for every actor that leaves a stash behind. A turn outside that would stash one more is not
+//!    heard any more then: its message is queued again (`call_back`).
 //! 3. Whoever refuses changes nothing: an actor is held only once the asker's side has taken what it was.
 //! 4. Only the one who holds an actor lets it go on. Another one, whose own hold came too late, finds it not held.
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests;
+
 use super::Machine;
 use crate::boundary::parcel::Parcel;
 use crate::look::inspect::Inspection;
@@ -215,6 +219,8 @@ impl Dispatch {
                 self.turn.at_commit.stash.put(kept, unusual);
                 let unstashed = self.turn.unstashed();
                 self.turn.commit();
+                // All that it could do is to stash a message that is to be done now.
+                self.call_back(actor);
                 if !unstashed.is_empty() {
                     self.take_up_again(&unstashed);
                 }

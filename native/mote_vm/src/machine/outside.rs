@@ -13,6 +13,7 @@ use crate::look::inspect;
 use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
+use crate::threads::stand_in::WaitingCaller;
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::foreign::Carrier;
 use crate::values::handles::{Held, Key, Target};
@@ -109,17 +110,17 @@ impl Machine {
         target: Key,
         sponsor: Option<SponsorId>,
         message: Parcel,
-        waits: Option<(u64, &dyn Fn() -> bool)>,
+        caller: Option<&WaitingCaller<'_>>,
     ) -> Result<(), Refusal> {
-        let sender = waits.map_or(Sender::GoesOn, |_| Sender::Waits);
+        let sender = caller.map_or(Sender::GoesOn, |_| Sender::Waits);
         let push = |inbox: &Inbox, entry| inbox.push_from_outside(entry, &mut permit, sender);
         self.put_in(
             target,
             sponsor,
             message,
             push,
-            |entrance, wakes| match waits {
-                Some((fuel, answered)) => self.stand_in(entrance.lead(), fuel, answered),
+            |entrance, wakes| match caller {
+                Some(caller) => self.stand_in(entrance.lead(), caller),
                 None => entrance.entered(wakes),
             },
         )

@@ -5,6 +5,7 @@
 //! called with; nothing else refers to it meanwhile.
 use super::layout::NO_ANSWER;
 use crate::base::atom::Atom;
+use crate::terms::map::{at_word, Node};
 use crate::terms::prim;
 use crate::terms::prim::primitive::Primitive;
 use crate::terms::prim::random::Draws;
@@ -84,17 +85,22 @@ fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> 
         let clock = &turn.around.clock;
         let draws = Draws(&mut turn.random, &turn.counts.turns);
         let answer = prim::apply(p, &mut turn.heap, draws, clock, &arguments);
-        if let Err(reason) = turn.pay_for_work() {
-            return abort(turn, reason);
-        }
-        if !answer.is_none() {
-            Some(answer.word())
-        } else if turn.heap.exhausted() {
-            abort(turn, Atom::NO_MEMORY)
-        } else {
-            Some(otherwise)
-        }
+        answered(turn, answer, otherwise)
     })
+}
+
+/// What a primitive has answered, if the turn can pay for it.
+fn answered(turn: &mut Turn, answer: Value, otherwise: u64) -> Option<u64> {
+    if let Err(reason) = turn.pay_for_work() {
+        return abort(turn, reason);
+    }
+    if !answer.is_none() {
+        Some(answer.word())
+    } else if turn.heap.exhausted() {
+        abort(turn, Atom::NO_MEMORY)
+    } else {
+        Some(otherwise)
+    }
 }
 
 extern "C" fn draw(turn: *mut Turn) -> f64 {
@@ -103,13 +109,15 @@ extern "C" fn draw(turn: *mut Turn) -> f64 {
     Draws(&mut turn.random, &turn.counts.turns).uniform()
 }
 
-/// The helper of a primitive: one that knows which it is, for those that loops ask and that do not allocate, or one that
-/// finds out.
+/// The helper of a primitive: one that knows which it is, for those that are often asked, or one that finds out.
 pub fn of(p: Primitive, guarded: bool) -> Helper {
     match (p, guarded) {
         (Primitive::MapGet, false) => map_get::<{ Value::UNDEFINED.word() }> as Helper,
         (Primitive::MapGet, true) => map_get::<NO_ANSWER> as Helper,
         (Primitive::MapFetch, true) => map_fetch as Helper,
+        (Primitive::MapHasKey, true) => map_has_key as Helper,
+        (Primitive::MapPut, true) => map_put as Helper,
+        (Primitive::MapUpdate, true) => map_update as Helper,
         (_, false) => OP,
         (_, true) => GUARD,
     }
@@ -122,28 +130,49 @@ extern "C" fn map_get<const OTHERWISE: u64>(
     key: Value,
     default: Value,
 ) -> u64 {
+    if let Some(found) = Node::of(map).and_then(|map| at_word(map, key)) {
+        return match found {
+            Some(value) => value.word(),
+            None => default.word(),
+        };
+    }
+    map_get_of_any(turn, map, key, default, OTHERWISE)
+}
+
+#[inline(never)]
+fn map_get_of_any(turn: *mut Turn, map: Value, key: Value, default: Value, otherwise: u64) -> u64 {
     carefully(turn, |turn| {
         let found = prim::maps::map_get(&mut turn.heap.work, map, key, default);
-        found_or(turn, found, OTHERWISE)
+        answered(turn, found, otherwise)
     })
 }
 
 extern "C" fn map_fetch(turn: *mut Turn, _p: u64, map: Value, key: Value, _none: Value) -> u64 {
+    if let Some(found) = Node::of(map).and_then(|map| at_word(map, key)) {
+        return found.map_or(NO_ANSWER, Value::word);
+    }
+    map_get_of_any(turn, map, key, Value::NONE, NO_ANSWER)
+}
+
+extern "C" fn map_has_key(turn: *mut Turn, _p: u64, map: Value, key: Value, _none: Value) -> u64 {
     carefully(turn, |turn| {
-        let found = prim::maps::map_fetch(&mut turn.heap.work, map, key);
-        found_or(turn, found, NO_ANSWER)
+        let found = prim::maps::map_has_key(&mut turn.heap.work, map, key);
+        answered(turn, found, NO_ANSWER)
     })
 }
 
-/// What was found, if the turn can pay for it.
-fn found_or(turn: &mut Turn, found: Value, otherwise: u64) -> Option<u64> {
-    if let Err(reason) = turn.pay_for_work() {
-        return abort(turn, reason);
-    }
-    match found.is_none() {
-        true => Some(otherwise),
-        false => Some(found.word()),
-    }
+extern "C" fn map_put(turn: *mut Turn, _p: u64, map: Value, key: Value, value: Value) -> u64 {
+    carefully(turn, |turn| {
+        let made = prim::maps::map_put(&mut turn.heap, map, key, value);
+        answered(turn, made, NO_ANSWER)
+    })
+}
+
+extern "C" fn map_update(turn: *mut Turn, _p: u64, map: Value, key: Value, value: Value) -> u64 {
+    carefully(turn, |turn| {
+        let made = prim::maps::map_update(&mut turn.heap, map, key, value);
+        answered(turn, made, NO_ANSWER)
+    })
 }
 
 extern "C" fn op(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u64 {

@@ -2,9 +2,11 @@
 //!
 //! Nothing is defined here: all of it follows the types that it is taken from.
 use crate::base::counters::Counts;
+pub use crate::base::work::FREE as FREE_ELEMENTS;
 use crate::code::slots::{BehaviourSlot, FunctionSlot};
 pub use crate::heap::block::GRANULE;
-pub use crate::heap::cell::{header, Kind, CLASS_SHIFT, CONSECUTIVE, COUNT_SHIFT};
+use crate::heap::cell::MAY_HAVE_ATOMS;
+pub use crate::heap::cell::{header, Kind, CLASS_SHIFT, CONSECUTIVE, COUNT_SHIFT, LONG_BINARY};
 use crate::heap::Heap;
 pub use crate::heap::COPIED_BYTES;
 use crate::turns::queue::{Event, EventQueue};
@@ -33,6 +35,7 @@ pub const HALT_REASON: i32 = (HALT + offset_of!(Halt, reason)) as i32;
 pub const BIRTH: i32 = offset_of!(Turn, birth) as i32;
 pub const ACTOR: i32 = offset_of!(Turn, actor) as i32;
 pub const FUEL: i32 = (offset_of!(Turn, fuel) + offset_of!(Fuel, slice)) as i32;
+pub const DEPTH: i32 = (offset_of!(Turn, fuel) + offset_of!(Fuel, depth)) as i32;
 pub const ASKED: i32 = (EXCHANGE + offset_of!(Exchange, asked)) as i32;
 pub const ANSWER: i32 = (EXCHANGE + offset_of!(Exchange, answer)) as i32;
 /// Where a turn says what is unusual about it, and what it says if it has spent fuel.
@@ -52,15 +55,22 @@ pub const SINK: u32 = BehaviourId::SINK.0;
 /// What a function answers in place of a word when it answers a machine float: that of no value, as no list is there.
 pub const UNBOXED: i64 = value::TAG_CONS as i64;
 
-/// Words of a slice: see heap/cell.rs.
+/// Words of a slice, and all but the first also of a long binary; and where the bytes of a short one are: see heap/cell.rs.
 pub const SLICE_WHOLE: i32 = 8;
 pub const SLICE_BYTES: i32 = 16;
 pub const SLICE_COUNT: i32 = 24;
+pub const SHORT_BYTES: i32 = 8;
 
 /// The header word of a tuple of that many elements.
 pub fn tuple_header(n: usize) -> i64 {
     header(Kind::Tuple, 0, n) as i64
 }
+
+/// Which bits of a header's lowest 16 say that a cell is a map without atoms among its keys, and what they are then.
+pub const MAP_WITHOUT_ATOMS: (i64, i64) = (
+    header(Kind::Map, MAY_HAVE_ATOMS, 0) as i64 | 0xff,
+    Kind::Map as i64,
+);
 
 /// What a helper answers when a guard has no answer: a word that no value has.
 pub const NO_ANSWER: u64 = Value::EMPTY_LIST.word() + 0x10;

@@ -34,7 +34,7 @@ pub use crate::terms::prim::math::function as math_function;
 pub use crate::terms::prim::order::{is_alone, two_zeros};
 pub use crate::turns::interpreter::MAX_DEPTH;
 pub use crate::turns::turn::exchange::Stop;
-pub use crate::turns::turn::fuel::SLICE;
+pub use crate::turns::turn::fuel::{DEPTH_SHIFT, SLICE};
 
 use crate::code::ir::MAX_REGISTERS;
 use crate::heap::make::LEAST_ROW_TABLE;

@@ -66,6 +66,7 @@ fn arguments(heap: &mut Heap) -> Vec<Value> {
         large(heap, 70, 3),
         list,
         from_slice(heap, &pairs),
+        from_slice(heap, &[text; 2]),
         heap.cons(number(1), number(2)),
         heap.tuple(70, |i| number(i as i64)),
         heap.bytes(&bytes),
@@ -185,6 +186,7 @@ fn a_turn_ends_at_whichever_allocation_is_refused() {
     for name in [
         "map_merge",
         "bin_of",
+        "binary_join",
         "vec_to_list",
         "vec_sort",
         "sort",
@@ -216,6 +218,7 @@ fn what_cannot_be_paid_is_not_begun() {
     let list = from_slice(heap, &pairs);
     let tree = (0..60).fold(number(1), |below, _| heap.tuple(2, |_| below));
     let (values, specs) = (heap.tuple(1, |_| binary), heap.tuple(1, |_| number(2)));
+    let texts = from_slice(heap, &[binary; 2]);
     let (none, one) = (Value::NONE, number(1));
     let expensive = [
         (P::VecSort, [vector, none, none]),
@@ -227,6 +230,7 @@ fn what_cannot_be_paid_is_not_begun() {
         (P::VecSum, [vector, none, none]),
         (P::VecFromBinary, [atom("f64"), binary, none]),
         (P::BinOf, [values, specs, none]),
+        (P::BinaryJoin, [texts, binary, none]),
         (P::BinSlice, [binary, one, number(9_000)]),
         (P::MapKeys, [map, none, none]),
         (P::ToList, [map, none, none]),

@@ -136,6 +136,23 @@ impl Away {
         self.lines.get(&event.target)?.front().copied()
     }
 
+    /// Takes the event of the turn of that number, and the line of its actor, which is away no longer.
+    fn take_turn(&mut self, number: u64) -> Vec<Event> {
+        let Some(event) = self.turns.remove(&number) else {
+            return Vec::new();
+        };
+        let mut events = vec![event];
+        events.extend(self.take_line(event.target));
+        events
+    }
+
+    /// The number of the turn of that actor, if it is away.
+    fn number_of(&self, actor: *const Actor) -> Option<u64> {
+        let mut turns = self.turns.iter();
+        let found = turns.find(|(_, event)| event.target == actor);
+        found.map(|(number, _)| *number)
+    }
+
     /// Takes the line of an actor, which is away no longer.
     fn take_line(&mut self, actor: *const Actor) -> VecDeque<Event> {
         let line = self.lines.remove(&actor).unwrap_or_default();

@@ -11,6 +11,10 @@ use std::any::Any;
 pub trait Embedder: Send + Sync + 'static {
     /// A turn was aborted. Whether it is reported: the machine counts those that are not.
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool;
+    /// A message was given to a behaviour that has no clause for it: the module and the name of the behaviour.
+    fn ignored(&self, message: Term<'_>, behaviour: (Atom, Atom)) {
+        let _ = (message, behaviour);
+    }
     /// A dispatch thread met a panic and has ended; the machine runs no further.
     fn fault(&self, machine: &Machine, fault: Fault);
     /// The number of the newest question of the outside, greater than 0, if any that was asked is still open. A caller

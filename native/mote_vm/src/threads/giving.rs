@@ -60,7 +60,7 @@ struct Divided {
 
 impl ThreadContext {
     /// Gives actors away, with all that is queued for them: those that were decided to go, and those that `plan` picks,
-    /// by the place of their first event. How many events; or nothing, and nothing has happened, if it has to wait.
+    /// by the place of their first event. How many events; or nothing, and no actor has gone, if it has to wait.
     pub(crate) fn give<G: Fn(usize, Event) -> bool>(
         &self,
         turn: &mut Turn,
@@ -139,14 +139,11 @@ impl ThreadContext {
                 continue;
             }
             let is_safe = turn.around.program.behaviour(header.behaviour()).safe;
-            if is_safe && picks(i, event) {
+            let may_go = || picks(i, event) && !turn.leaving.is_asked(event.target);
+            if is_safe && may_go() {
                 turn.leaving.add(to.number, ListKind::Entrance, event);
                 divided.alone += 1;
-            } else if !is_safe
-                && self.decide(event, || {
-                    picks(i, event) && !turn.leaving.is_asked(event.target)
-                }) == Decided::Goes
-            {
+            } else if !is_safe && self.decide(event, may_go) == Decided::Goes {
                 divided.goes.push(event);
             } else {
                 divided.stays.push(event);
@@ -190,6 +187,7 @@ impl ThreadContext {
         given.extend(leaving.wanted.extract_if(.., |event| is_going(event)));
         given.extend_from_slice(&taken.events);
         let count = given.len();
+        leaving.gone += count as u64;
         others_may_act();
         let pushed = to.inbox.push_given(given, |given| {
             self.machine.stations().count_move();
@@ -204,6 +202,8 @@ impl ThreadContext {
             }
             Err(given) => {
                 self.forget(&given);
+                // Whoever asked for them has ended.
+                given.iter().for_each(|event| actor(event).forget_asker());
                 turn.queue.prepend(&given);
                 Some(0)
             }

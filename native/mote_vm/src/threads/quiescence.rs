@@ -10,7 +10,7 @@
 //!    outside or a timer can make it rise again.
 //! 3. A waiter is notified when the count is zero after the waiter was registered, and never because of an earlier zero: the
 //!    waiter may have added something in between.
-use crate::base::sync::{AtomicIsize, Mutex, SeqCst};
+use crate::base::sync::{AtomicBool, AtomicIsize, Mutex, Relaxed, SeqCst};
 
 type Waiter = Box<dyn FnOnce() + Send>;
 
@@ -28,6 +28,8 @@ struct Waiters {
 #[repr(align(128))]
 pub(crate) struct Quiescence {
     outstanding: AtomicIsize,
+    /// Whether anybody waits. Written under the lock of the waiters.
+    awaited: AtomicBool,
     waiters: Mutex<Waiters>,
 }
 
@@ -35,6 +37,7 @@ impl Default for Quiescence {
     fn default() -> Quiescence {
         Quiescence {
             outstanding: AtomicIsize::new(0),
+            awaited: AtomicBool::new(false),
             waiters: Mutex::default(),
         }
     }
@@ -48,7 +51,10 @@ impl Quiescence {
 
     /// `n` things less; tells the waiters if these were the last.
     pub(crate) fn done(&self, n: usize) {
-        if n > 0 && self.outstanding.fetch_sub(n as isize, SeqCst) == n as isize {
+        let was_last = n > 0 && self.outstanding.fetch_sub(n as isize, SeqCst) == n as isize;
+        // Relaxed: a waiter says that it waits and then looks at the count, in a step that changes it (`tell_if_quiet`). That
+        // step comes after this one and finds the zero, or before, and then it is seen here.
+        if was_last && self.awaited.load(Relaxed) {
             self.tell_if_quiet();
         }
     }
@@ -69,6 +75,7 @@ impl Quiescence {
         waiters.given += 1;
         let ticket = Ticket(waiters.given);
         waiters.waiting.push((ticket, waiter));
+        self.awaited.store(true, Relaxed);
         drop(waiters);
         self.tell_if_quiet();
         ticket
@@ -87,9 +94,10 @@ impl Quiescence {
     /// If the count has risen again, whoever makes it zero the next time tells.
     fn tell_if_quiet(&self) {
         let mut waiters = self.waiters.lock();
-        // Under the lock: invariant 3.
-        if self.is_quiet() {
+        // Under the lock: invariant 3. Adds nothing, but has a place in the order of the steps on the count (`done`).
+        if self.outstanding.fetch_add(0, SeqCst) == 0 {
             let told = std::mem::take(&mut waiters.waiting);
+            self.awaited.store(false, Relaxed);
             drop(waiters);
             call(told);
         }

@@ -59,6 +59,10 @@ impl ThreadContext {
             if header.owner() == 0 {
                 // Its next event here needs no route.
                 actor.take(header, me);
+            } else if header.owner() == me && header.is_asked_for() {
+                // Whoever asks for it can run it without.
+                turn.leaving.forget_asker(actor);
+                actor.forget_asker();
             }
             return true;
         }
@@ -186,6 +190,7 @@ impl ThreadContext {
         let wakes = station.inbox.push_wanted(event, me, version)?;
         station.pushed(wakes);
         turn.counts.migrations += 1;
+        turn.leaving.gone += 1;
         Ok(())
     }
 

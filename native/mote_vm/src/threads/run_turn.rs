@@ -155,10 +155,7 @@ impl Dispatch {
                     self.commit_outgoing();
                 }
             }
-            Verdict::Ignored => {
-                self.turn.counts.ignored += 1;
-                self.turn.abort();
-            }
+            Verdict::Ignored => self.ignored(behaviour, event),
             Verdict::Aborted(reason) => self.aborted(behaviour, event, reason),
         }
         self.turn.actor = std::ptr::null();
@@ -166,13 +163,14 @@ impl Dispatch {
     }
 
     /// Puts what the actor had kept before all that is queued here, or before all that waits for it while its turn is
-    /// outside: it is owned by this thread, as its behaviour becomes.
+    /// outside, or until it has gone to another thread: it is owned by this one, as its behaviour becomes.
     #[cold]
     pub(crate) fn take_up_again(&mut self, unstashed: &[Event]) {
         if self
             .away
             .as_mut()
             .is_some_and(|away| away.precede(unstashed))
+            || self.turn.leaving.precede(unstashed)
         {
             return;
         }
@@ -361,12 +359,21 @@ impl Dispatch {
         }
     }
 
-    /// Whether the turn would get further elsewhere, or with the fuel that the machine allows.
+    /// Whether the turn would get further elsewhere, or with the fuel and the stack of the thread.
     fn runs_again(&self, reason: Value) -> bool {
         let is = |atom| reason == Value::atom(atom);
         // A unit may abort with any reason: what is true besides tells whether it is meant.
         let is_leaving = self.context.sponsor.removed.load(Relaxed);
-        is(Atom::FUEL) && self.turn.is_short_of_fuel() || is(Atom::MOVED) && is_leaving
+        let is_short = is(Atom::FUEL) || is(Atom::STACK);
+        is_short && self.turn.fuel.is_lent || is(Atom::MOVED) && is_leaving
+    }
+
+    fn ignored(&mut self, behaviour: &BehaviourCode, event: Event) {
+        self.turn.counts.ignored += 1;
+        let about = (behaviour.module, behaviour.name);
+        let embedder = self.context.machine.embedder();
+        embedder.ignored(Term::new(event.message), about);
+        self.turn.abort();
     }
 
     #[cold]

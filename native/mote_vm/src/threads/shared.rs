@@ -67,6 +67,7 @@ impl Machine {
     }
 
     /// Whether `stop` was called or a fault has happened.
+    #[inline]
     pub fn is_stopping(&self) -> bool {
         // Relaxed: a flag that guards no data; a thread sees it a batch later at worst.
         self.0.stopping.load(Relaxed)

@@ -13,14 +13,17 @@
 //! 2. A stand-in counts as an awake thread as long as it is there (quiescence.rs). When it has gone, it looks for what
 //!    has come in meanwhile, as a thread that falls asleep does (inbox.rs, invariant 3). If it leaves something to do, it
 //!    leaves its count as well, once, until the thread has woken (`is_wanted`).
-//! 3. It may take little fuel, so it neither stays long nor needs much of the caller's stack. Each call of the language
-//!    takes one unit, and a primitive that would take more than is left is not begun, or ends soon (base/work.rs). A turn
-//!    that needs more leaves nothing behind and stays first in the queue.
+//! 3. It neither stays long nor needs much of the caller's stack. Its turns have little fuel, of which each call of the language
+//!    takes one unit, and a primitive that would take more than is left is not begun, or ends soon (base/work.rs). What takes
+//!    longer than its fuel says ends at its next look around, as do all turns after it (turn/fuel.rs). Calls of native code nest
+//!    no deeper than there is stack for; nothing else takes stack in proportion to what a turn does. A turn that needs more of
+//!    any of these leaves nothing behind and stays first in the queue. So a thread that wakes meanwhile waits no longer than for
+//!    a turn of its own.
 //! 4. It hands on whatever it takes in before it leaves, or the thread is woken for that. This includes what comes
 //!    between two of its batches, and what is for others (`owes`).
 //! 5. It forgets everything that it has unpacked and made if nothing can have kept it, so a question that only reads leaves no
 //!    garbage. Roots are states of actors, queues, timers and what other threads were given (gc/roots.rs). When no turn has
-//!    touched any of these, and nothing waits, nothing new can be reached.
+//!    touched any of these, no event has gone to another thread, and nothing waits, nothing new can be reached.
 //! 6. It never sleeps, never collects, and never runs what callers want done between turns. Anything else that takes long
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
 //!    the machine. A turn that sends such a message is rolled back, like one that needs more fuel.
@@ -30,6 +33,8 @@
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
 mod ends;
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests;
 
 use crate::base::sync::{fence, Relaxed, SeqCst};
 use crate::boundary::parcel::Parcel;
@@ -46,12 +51,14 @@ use crate::turns::queue::Event;
 use crate::values::foreign::Class;
 use crate::values::handles::{Key, Target};
 use crate::values::term::Term;
+use std::cell::Cell;
 use std::panic::{catch_unwind, AssertUnwindSafe};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-/// The most fuel of a turn, and the least for which it is worth trying.
-const MOST_FUEL: u64 = 512;
-const LEAST_FUEL: u64 = 64;
+/// The most fuel of a turn: some tens of microseconds, which is what waking the thread takes.
+const MOST_FUEL: u64 = 16_384;
+/// The least depth for which it is worth trying.
+const LEAST_DEPTH: usize = 64;
 /// How often it takes in what has come, and small turns each time.
 const ROUNDS: usize = 4;
 const BATCH: u64 = 32;
@@ -67,15 +74,36 @@ const MEASURED: u64 = 8;
 const OTHER_FRAMES: usize = 256 << 10;
 const _: () = assert!(LARGEST_BEHAVIOUR_FRAME <= OTHER_FRAMES / 2);
 
-/// The fuel that a turn may take on the calling thread; none if its stack is too small, or not known.
-pub(crate) fn fuel() -> Option<u64> {
-    let room = stack::left()?.checked_sub(OTHER_FRAMES)?;
-    let fuel = (room / (LARGEST_FRAME + 16)) as u64;
-    (fuel >= LEAST_FUEL).then_some(fuel.min(MOST_FUEL))
+/// A caller that stands in, or would.
+pub(crate) struct WaitingCaller<'a> {
+    /// How deep calls may nest on its stack.
+    depth: usize,
+    /// Whether it has what it waits for.
+    answered: &'a dyn Fn() -> bool,
+    /// For how long it has run long turns.
+    ran: Cell<Duration>,
 }
 
-/// A message that a stand-in brings, and whom it is for.
-type Brought = (Target, Parcel);
+impl<'a> WaitingCaller<'a> {
+    /// The calling thread; none if its stack is too small, or not known.
+    pub(crate) fn here(answered: &'a dyn Fn() -> bool) -> Option<WaitingCaller<'a>> {
+        let room = stack::left()?.checked_sub(OTHER_FRAMES)?;
+        let depth = room / (LARGEST_FRAME + 16);
+        (depth >= LEAST_DEPTH).then(|| WaitingCaller {
+            depth,
+            answered,
+            ran: Cell::default(),
+        })
+    }
+
+    /// For how long it has run long turns: nothing if all were short.
+    pub(crate) fn ran(&self) -> Duration {
+        self.ran.get()
+    }
+}
+
+/// A message that a stand-in brings, and whom it is for. It stays where it is, for it is large.
+type Brought<'a> = (Target, &'a mut Option<Parcel>);
 
 /// What a thread knows of its stand-ins.
 #[derive(Default)]
@@ -87,13 +115,12 @@ pub(crate) struct Lent {
 }
 
 impl Machine {
-    /// Something has entered there that the caller waits for. If the thread sleeps, the caller runs the turns, with that
-    /// much fuel each; otherwise the thread is awake or is woken. `answered` says whether the caller has what it waits
-    /// for.
-    pub(crate) fn stand_in(&self, station: &Station, fuel: u64, answered: &dyn Fn() -> bool) {
+    /// Something has entered there that the caller waits for. If the thread sleeps, the caller runs the turns; otherwise the
+    /// thread is awake or is woken.
+    pub(crate) fn stand_in(&self, station: &Station, caller: &WaitingCaller<'_>) {
         let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
-        let stood_in = self.stood_in(station, answered, begin, |dispatch, ()| {
-            dispatch.stand_in(fuel, None)
+        let stood_in = self.stood_in(station, caller.answered, begin, |dispatch, ()| {
+            dispatch.stand_in(caller, None)
         });
         wake_if_needed(station, stood_in.unwrap_or(true));
     }
@@ -103,14 +130,13 @@ impl Machine {
     pub(crate) fn bring(
         &self,
         station: &Station,
-        fuel: u64,
         target: Key,
         message: Parcel,
-        answered: &dyn Fn() -> bool,
+        caller: &WaitingCaller<'_>,
     ) -> Result<(), Parcel> {
+        let bytes = message.bytes();
         let mut message = Some(message);
         let begin = |dispatch: &Dispatch| {
-            let bytes = message.as_ref()?.bytes();
             let is_next = !station.inbox.is_pending() && dispatch.turn.queue.is_empty();
             if dispatch.away.is_some()
                 || !is_next
@@ -121,11 +147,10 @@ impl Machine {
             }
             let target = self.handles().visit(target, |actor, _| Target(actor))?;
             let has_room = dispatch.context.sponsor.room.enter_at_once();
-            let message = message.take_if(|_| has_room)?;
-            Some((target, message))
+            has_room.then_some(target)
         };
-        let stood_in = self.stood_in(station, answered, begin, |dispatch, brought| {
-            dispatch.stand_in(fuel, Some(brought))
+        let stood_in = self.stood_in(station, caller.answered, begin, |dispatch, target| {
+            dispatch.stand_in(caller, Some((target, &mut message)))
         });
         // Also where it has only been there: others that came meanwhile took it for the thread.
         wake_if_needed(station, stood_in.unwrap_or(false));
@@ -192,12 +217,11 @@ impl Dispatch {
         self.idling.has_slept && !collects && !self.is_watched()
     }
 
-    fn stand_in(&mut self, fuel: u64, brought: Option<Brought>) {
+    fn stand_in(&mut self, caller: &WaitingCaller<'_>, brought: Option<Brought<'_>>) {
         self.turn.counts.stand_ins += 1;
         let is_measured = self.turn.counts.stand_ins.is_multiple_of(MEASURED);
         let begin = is_measured.then(Instant::now);
-        let whole = self.context.machine.fuel();
-        self.turn.allow(fuel.min(whole));
+        self.turn.lend(MOST_FUEL, caller.depth);
         self.lent.stands_in = true;
         let (heap, footprints) = (self.turn.heap.position(), self.footprints());
         let batch = std::mem::replace(&mut self.load.batch, BATCH);
@@ -226,32 +250,23 @@ impl Dispatch {
             let freed = self.turn.heap.rewind(heap);
             self.context.machine.pool().pace.freed(freed);
         }
-        let end = Instant::now();
         if let Some(begin) = begin {
-            self.turn.counts.busy_ns += MEASURED * (end - begin).as_nanos() as u64;
+            self.turn.counts.busy_ns += MEASURED * begin.elapsed().as_nanos() as u64;
         }
-        self.load.awake_since = end;
-        self.publish_at(end, 0);
+        self.publish_all_but_time(0);
         self.load.batch = batch;
         self.lent.stands_in = false;
-        self.turn.allow(whole);
+        caller.ran.set(self.turn.take_back());
         // The thread sleeps until the timer that was the next one.
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
     }
 
     /// What changes when a turn leaves something where a collection would find it, or hands it to another thread. An
-    /// actor that was created is known to others if it is to be of any use.
-    fn footprints(&self) -> [u64; 7] {
+    /// actor that was created is known to others if it is to be of any use. All of these only grow, so their sum says whether one
+    /// has changed.
+    fn footprints(&self) -> u64 {
         let counts = &self.turn.counts;
-        [
-            counts.creates,
-            counts.becomes,
-            self.turn.timer_serial,
-            counts.forwarded,
-            counts.sendx,
-            counts.migrations,
-            counts.shares_given,
-        ]
+        counts.creates + counts.becomes + self.turn.timer_serial + self.turn.leaving.gone
     }
 
     /// Whether nothing waits here for a turn, or for anything between two turns.
@@ -279,7 +294,8 @@ impl Dispatch {
         let away = self.away.as_mut();
         // What waits for its actor is not to overtake it.
         if !away.is_some_and(|away| away.precede(&[event])) {
-            self.turn.queue.put_back(event);
+            // If the turn has given something, or tried to, the place that the event had is gone.
+            self.turn.queue.prepend(&[event]);
         }
         self.lent.postponed = true;
         LONG

@@ -238,8 +238,10 @@ impl Dispatch {
 
     /// What others want, and what is theirs; whether there was anything.
     pub(crate) fn hand_over_all(&mut self) -> bool {
-        self.migrate();
-        self.flush()
+        self.owes() && {
+            self.migrate();
+            self.flush()
+        }
     }
 
     /// Whether it has something that others want, or that is theirs.
@@ -432,6 +434,11 @@ impl Dispatch {
     pub(crate) fn publish_at(&mut self, now: Instant, backlog: u64) {
         self.turn.counts.busy_ns += (now - self.load.awake_since).as_nanos() as u64;
         self.load.awake_since = now;
+        self.publish_all_but_time(backlog);
+    }
+
+    /// The same without a look at the clock.
+    pub(crate) fn publish_all_but_time(&mut self, backlog: u64) {
         self.publish_counters();
         let queued = self.waiting() as u64;
         let turn = &mut self.turn;

@@ -43,13 +43,16 @@ pub(crate) struct Leaving {
     /// The actor that an event was last forwarded for, and to whom. Others for it follow without a look at its record: each
     /// look would take the cache line away from the owner, which writes to it turn by turn.
     pub(crate) elsewhere: (*const Actor, ThreadNumber),
-    /// The threads that ask for actors of this one, and the events that wait for them to go.
+    /// The threads that ask for actors of this one, and the events that wait for them to go. No root: a claim is here no longer
+    /// than its event is queued or waits.
     pub(crate) claims: Vec<Claim>,
     pub(crate) wanted: Vec<Event>,
     /// How many turns the thread had run when it last gave what was asked for.
     pub(crate) given_at: u64,
     /// Events that come before all that is queued here, as soon as their actors are here.
     pub(crate) held: Vec<Event>,
+    /// How many events were handed to other threads by now, or refused by them.
+    pub(crate) gone: u64,
     /// Batches to come in which nothing is shared (sharing.rs).
     pub(crate) reluctance: u32,
     /// Whether neighbours in the queue are to stay together when it is shared (backlog.rs).
@@ -69,6 +72,7 @@ impl Default for Leaving {
             wanted: Vec::new(),
             given_at: 0,
             held: Vec::new(),
+            gone: 0,
             reluctance: 0,
             goes_round: false,
         }
@@ -111,10 +115,25 @@ impl Leaving {
         self.claims.iter().any(|claim| claim.event.target == actor)
     }
 
+    /// Whoever asks for that actor does not need it any more.
+    pub(crate) fn forget_asker(&mut self, actor: *const Actor) {
+        self.claims.retain(|claim| claim.event.target != actor);
+    }
+
     /// Whether events for that actor, which somebody asks for, wait until it has gone.
     pub(crate) fn is_due(&self, actor: *const Actor) -> bool {
         let mut claims = self.claims.iter();
         claims.any(|claim| claim.event.target == actor && claim.is_due)
+    }
+
+    /// Puts events before all others that wait until their actor has gone, if any does.
+    pub(crate) fn precede(&mut self, events: &[Event]) -> bool {
+        let is_first = |event: &Event| events.first().is_some_and(|e| e.target == event.target);
+        let at = self.wanted.iter().position(is_first);
+        if let Some(at) = at {
+            self.wanted.splice(at..at, events.iter().copied());
+        }
+        at.is_some()
     }
 
     /// Whether an event for that actor is held.

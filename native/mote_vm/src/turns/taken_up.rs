@@ -109,8 +109,63 @@ impl TakenUp {
                 count = 0;
             }
         }
+        // What could not be made here is made by turns of its own, or they are aborted.
+        turn.heap.forgive();
         turn.counts.turns += count as u64;
         turn.counts.becomes += count as u64;
         (count / IN_A_TURN) as u64
+    }
+}
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests {
+    use super::*;
+    use crate::testing::still::Still;
+    use crate::turns::interpreter::no_answer;
+
+    #[test]
+    fn what_there_is_no_memory_for_is_left_to_turns_of_its_own() {
+        // As many cells as that can be made; a state of two captures takes one more.
+        for (captures, made, kept) in [(1, 0, 0), (1, 1, 1), (1, 2, 2), (2, 2, 0), (2, 3, 2)] {
+            let mut still = Still::new(1);
+            let turn = &mut still.thread.turn;
+            let id = turn.around.program.publish_capturing(captures);
+            let events = [1, 2, 3].map(|n| Event {
+                target: turn.create(id, Value::EMPTY_LIST).address_pointer(),
+                message: Value::fixnum(n),
+            });
+            let events = events.map(|event| Event {
+                target: events[0].target,
+                ..event
+            });
+            let taken_up = TakenUp {
+                behaviour: Some(id),
+                events: events.to_vec(),
+                ..TakenUp::default()
+            };
+            for event in events {
+                turn.queue.push(event.target, event.message);
+            }
+            let first = turn.queue.pop().expect("queued");
+            turn.begin(first);
+            let state = match captures {
+                1 => Some(Value::EMPTY_LIST),
+                n => turn.heap.captures(n as usize, |_| Value::EMPTY_LIST),
+            };
+            turn.become_next(id, state.expect("memory"));
+            turn.counts.turns += 1;
+            turn.heap.refused_after = Some(made);
+            taken_up.keep_again(turn, first);
+            turn.commit();
+            let left: Vec<_> = std::iter::from_fn(|| turn.queue.pop()).collect();
+            assert_eq!((left.len(), turn.counts.turns), (2 - kept, 1 + kept as u64));
+            let has_refused = turn.heap.refused_after.take().is_none();
+            assert_eq!(
+                has_refused,
+                (captures, made) != (1, 2) && (captures, made) != (2, 3)
+            );
+            // The next turn does not lack memory.
+            assert!(no_answer(turn).is_ok());
+        }
     }
 }

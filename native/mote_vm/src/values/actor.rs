@@ -204,6 +204,12 @@ impl Actor {
         self.header.store(header | ASKED_FOR, Release);
     }
 
+    /// Notes that none does any more, by the owner.
+    pub(crate) fn forget_asker(&self) {
+        let header = self.header.load(Relaxed);
+        self.header.store(header & !ASKED_FOR, Release);
+    }
+
     /// Notes what the owner has decided, or that this is over.
     pub(crate) fn decide(&self, decided: Option<Decided>) {
         let mark = match decided {

@@ -92,7 +92,7 @@ impl Book {
 pub(crate) struct Handles {
     inner: Apart<Mutex<Book>>,
     quota: Arc<Quota>,
-    secrets: [RandomState; 2],
+    secret: RandomState,
 }
 
 // SAFETY: the raw pointers are plain addresses here, never followed.
@@ -105,7 +105,7 @@ impl Handles {
         Handles {
             inner: Apart::default(),
             quota,
-            secrets: Default::default(),
+            secret: RandomState::new(),
         }
     }
 
@@ -135,9 +135,9 @@ impl Handles {
             };
         }
         inner.given += 1;
-        // Keyed hashes of a counter: unique enough to never repeat, and without the keys not to be guessed.
-        let [a, b] = &self.secrets;
-        let serial = (a.hash_one(inner.given) as u128) << 64 | b.hash_one(inner.given) as u128;
+        // A counter never repeats, and what belongs to it nobody can guess without the key.
+        let proof = self.secret.hash_one(inner.given);
+        let serial = (proof as u128) << 64 | inner.given as u128;
         let entry = HandleSlot {
             actor,
             pinned,

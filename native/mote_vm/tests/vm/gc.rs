@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// `hold(x)`: becomes `hold(message)`. `tell(x)`: sends x the message. `later(x)`: sends x the message after that many
 /// milliseconds. `wait(x)`: spins for that many steps and then sends the number to x. `heap(x)`: creates as many
-/// `hold`s that hold each other, one for each message of itself.
+/// `hold`s that hold each other, one for each message of itself. `pair(x, y)`: becomes `pair(message, y)`.
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let spin = rig::spin(&mut a);
@@ -83,6 +83,12 @@ fn unit() -> Unit {
         Instr::Done,
     ];
     a.behaviour("heap", 1, 5, code);
+    let pair = a.behaviour_used("pair", 2);
+    let next = Instr::Become {
+        behaviour: pair,
+        captures: vec![r(2), r(1)],
+    };
+    a.behaviour("pair", 2, 3, vec![next, Instr::Done]);
     a.unit()
 }
 
@@ -403,6 +409,68 @@ fn foreign_values_are_dropped_once_and_only_with_their_holder() {
     assert_eq!(count.load(SeqCst), 30);
     drop(rig);
     assert_eq!(count.load(SeqCst), 0);
+}
+
+/// Actors that are alike; `write` writes their captures.
+fn row(
+    rig: &Rig,
+    (name, captures): (&str, usize),
+    count: usize,
+    write: impl FnOnce(&mut Builder),
+) -> Vec<Key> {
+    let (module, name) = (Atom::new("Test"), Atom::new(name));
+    let found = rig.machine.behaviour(module, name, captures);
+    let (behaviour, _) = found.expect("a behaviour of that name");
+    let mut builder = Builder::new();
+    builder.tuple(captures);
+    write(&mut builder);
+    let row = rig
+        .machine
+        .create_row(&behaviour, None, builder.finish(), count);
+    row.expect("room")
+}
+
+#[test]
+fn captures_that_a_row_of_actors_shares_count_once() {
+    let rig = one();
+    let count = 1_000;
+    for (name, captures, bytes) in [("hold", 1, 0), ("pair", 2, 16)] {
+        let row = row(&rig, (name, captures), count, |b| {
+            (0..captures as i64).for_each(|n| int(b, n));
+        });
+        let held = collect(&rig);
+        assert_eq!(held.live_actors, count as u64);
+        assert_eq!(held.live_bytes, 16 * count + bytes);
+        row.into_iter().for_each(|key| rig.machine.release(key));
+    }
+}
+
+/// Every third one becomes, again and again, while collections mark or between them.
+#[test]
+fn actors_of_a_row_keep_what_they_share_though_others_become() {
+    for stress in [Stress::Standing, Stress::Running] {
+        let rig = Rig::under(stress, usize::MAX, &[("main", 2)], unit());
+        let shared = holder(&rig);
+        let row = row(&rig, ("pair", 2), 60, |b| {
+            address(&rig.machine, b, shared);
+            b.bytes(b"shared");
+        });
+        rig.machine.release(shared);
+        for n in 0..20 {
+            let becoming = row.iter().step_by(3).skip(n);
+            becoming.for_each(|key| rig.send(*key, integers(&[n as i64])));
+        }
+        rig.quiet();
+        for (i, key) in row.iter().enumerate() {
+            let first = match i % 3 {
+                0 => (i / 3).to_string(),
+                _ => "address".to_string(),
+            };
+            let held = rig.captures(*key);
+            assert_eq!(held, [first, "\"shared\"".to_string()], "{i}");
+        }
+        assert_eq!(collect(&rig).live_actors, 61);
+    }
 }
 
 #[test]

@@ -48,5 +48,6 @@ mod threads_removal;
 mod threads_sharing;
 mod threads_sponsors;
 mod threads_stand_in;
+mod threads_stand_in_deep;
 mod threads_stop;
 mod timers;

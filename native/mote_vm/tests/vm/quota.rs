@@ -150,7 +150,7 @@ fn a_look_at_an_actor_that_holds_much_goes_only_so_far_and_says_so() {
         message.foreign(Arc::new(LongBytes([].into())));
         message.empty_list();
     });
-    assert_eq!(few, (16 + 32 + 16 + CARRIED, true));
+    assert_eq!(few, (16 + 32 + 32 + CARRIED, true));
     let long = hold(|message| bytes(message, 5 * MIB));
-    assert_eq!(long, (16 + 16 + CARRIED + 5 * MIB, true));
+    assert_eq!(long, (16 + 32 + CARRIED + 5 * MIB, true));
 }

@@ -9,7 +9,8 @@ defmodule Mote.Bench.Programs.ErfcBomb do
     defaults: [12],
     small: 2,
     metric: :us_per_leaf,
-    plot: [sizes: [3, 5, 7, 9], full: 3..12, over: :count, x: :log2]
+    plot: [sizes: [3, 5, 7, 9], full: 3..12, over: :count, x: :log2],
+    rust: [rust: "erfc_bomb"]
 
   @randoms 1_000
 
@@ -66,6 +67,9 @@ defmodule Mote.Bench.Programs.ErfcBomb do
     root = spawn(Processes, :node, [self(), @randoms])
     [run: fn _ -> fn -> send(root, depth) end |> answer() |> judge(depth) end]
   end
+
+  @impl true
+  def rust(sum, depth), do: judge(sum, depth)
 
   @doc "Whether that can be the sum of a tree of that depth."
   @spec judge(float, pos_integer) :: :plausible | {:mean, float}

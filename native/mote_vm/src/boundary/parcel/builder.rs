@@ -31,6 +31,7 @@ pub struct BuilderPosition {
 
 impl Builder {
     /// An empty builder.
+    #[inline]
     pub fn new() -> Builder {
         Builder::default()
     }
@@ -93,6 +94,7 @@ impl Builder {
 
     /// An integer; `false` when it is outside of the fixnum range.
     #[must_use]
+    #[inline]
     pub fn integer(&mut self, n: i64) -> bool {
         match Value::integer(n) {
             Some(value) => {
@@ -114,6 +116,7 @@ impl Builder {
     }
 
     /// An atom.
+    #[inline]
     pub fn atom(&mut self, atom: Atom) {
         self.words.push(Value::atom(atom).word());
     }
@@ -129,6 +132,7 @@ impl Builder {
     }
 
     /// A tuple of `count` elements, which follow in order.
+    #[inline]
     pub fn tuple(&mut self, count: usize) {
         self.words.push(TUPLE | (count as u64) << COUNT_SHIFT);
     }
@@ -149,6 +153,7 @@ impl Builder {
     }
 
     /// A value of the outside.
+    #[inline]
     pub fn foreign(&mut self, foreign: ForeignRef) {
         self.words
             .push(FOREIGN | (self.foreigns.len() as u64) << COUNT_SHIFT);
@@ -191,6 +196,7 @@ impl Builder {
     }
 
     /// The parcel.
+    #[inline]
     pub fn finish(self) -> Parcel {
         Parcel {
             words: self.words.finish(),

@@ -9,7 +9,7 @@ use crate::values::value::Value;
 #[inline]
 pub(crate) fn unpack(
     words: &[Value],
-    foreigns: &mut [ForeignRef],
+    foreigns: impl FnMut(usize) -> Option<ForeignRef>,
     made: &[Value],
     heap: &mut Heap,
     stack: &mut Vec<Value>,
@@ -31,7 +31,7 @@ fn row(words: &[Value]) -> Option<&[Value]> {
 
 fn unpack_any(
     words: &[Value],
-    foreigns: &mut [ForeignRef],
+    mut foreigns: impl FnMut(usize) -> Option<ForeignRef>,
     made: &[Value],
     heap: &mut Heap,
     stack: &mut Vec<Value>,
@@ -63,8 +63,8 @@ fn unpack_any(
                 let limbs: Vec<u64> = raw.iter().map(|limb| limb.word()).collect();
                 heap.integer(count % 2 == 1, &limbs)
             }
-            FOREIGN => match foreigns.get(count) {
-                Some(foreign) => heap.foreign(foreign.clone()),
+            FOREIGN => match foreigns(count) {
+                Some(foreign) => heap.foreign(foreign),
                 None => Value::UNDEFINED,
             },
             TIMER => heap.timer(TimerId {

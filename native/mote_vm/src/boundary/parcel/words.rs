@@ -63,6 +63,7 @@ impl Written {
         }
     }
 
+    #[inline]
     pub(super) fn finish(self) -> Words {
         match self.many.is_empty() {
             true => Words::Few(self.few.map(Value::from_word), self.n as u8),

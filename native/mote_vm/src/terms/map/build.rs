@@ -168,18 +168,22 @@ fn packed(heap: &mut Heap, mut all: Vec<KeyAndItem>, pass: Pass) -> Value {
 
 /// A node of entries that are in order: of values, or of the nodes below.
 fn packed_node(heap: &mut Heap, level: u8, all: &[KeyAndItem]) -> Value {
-    let size = match level {
-        0 => all.len(),
-        _ => {
-            let below = all.iter().filter_map(|(_, child)| Node::of(*child));
-            below.map(|child| child.size).sum()
-        }
+    let below = || all.iter().filter_map(|(_, child)| Node::of(*child));
+    let (size, atoms) = match level {
+        0 => (
+            all.len(),
+            all.iter().any(|(key, _)| key.as_atom().is_some()),
+        ),
+        _ => (
+            below().map(|child| child.size).sum(),
+            below().any(|child| child.atoms),
+        ),
     };
     let (mut keys, mut items) = ([Value::NIL; WIDTH], [Value::NIL; WIDTH]);
     for (i, (key, item)) in all.iter().enumerate() {
         (keys[i], items[i]) = (*key, *item);
     }
-    heap.map_node(level, size, all.len(), |room| {
+    heap.map_node((level, atoms), size, all.len(), |room| {
         room.extend(&keys[..all.len()], &items[..all.len()])
     })
 }

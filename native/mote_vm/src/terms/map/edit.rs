@@ -2,12 +2,14 @@
 //!
 //! `None` always means that memory ran out.
 use super::{Descent, Node, LEAST, WIDTH};
-use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::values::value::Value;
 
 /// Entries that lie behind each other: keys, and as many items.
 type KeyRun<'h> = (&'h [Value], &'h [Value]);
+
+/// A node's level, and whether atoms may be among the keys from there on.
+type Sort = (u8, bool);
 
 /// What became of a node: one, or two when it had too many entries.
 #[derive(Clone, Copy)]
@@ -33,7 +35,8 @@ fn set(
     value: Value,
     choose: impl FnOnce(Value) -> Value,
 ) -> Value {
-    let (mut path, leaf) = descend(map, key, &mut heap.work);
+    let mut path = Descent::new();
+    let leaf = path.descend(map, key, &mut heap.work);
     let (at, key, replaced) = match leaf.find(key, &mut heap.work) {
         Ok(at) => (at, choose(leaf.keys[at]), 1),
         Err(at) => (at, key, 0),
@@ -55,7 +58,8 @@ fn set(
 
 /// The map without that key; `NONE` when the memory is exhausted.
 pub(crate) fn delete(heap: &mut Heap, map: Node<'_>, key: Value) -> Value {
-    let (mut path, leaf) = descend(map, key, &mut heap.work);
+    let mut path = Descent::new();
+    let leaf = path.descend(map, key, &mut heap.work);
     let Ok(at) = leaf.find(key, &mut heap.work) else {
         return map.value;
     };
@@ -88,17 +92,6 @@ fn up(change: impl FnOnce() -> Option<Value>) -> Value {
     change().unwrap_or(Value::NONE)
 }
 
-fn descend<'h>(map: Node<'h>, key: Value, work: &mut Work) -> (Descent<'h>, Node<'h>) {
-    let mut path = Descent::new();
-    let mut node = map;
-    while !node.is_leaf() {
-        let at = node.last_up_to(key, work);
-        path.push(node, at);
-        node = node.child(at);
-    }
-    (path, node)
-}
-
 /// The topmost node of what was made.
 fn root(heap: &mut Heap, made: Grown) -> Option<Value> {
     match made {
@@ -108,7 +101,8 @@ fn root(heap: &mut Heap, made: Grown) -> Option<Value> {
             let ((a, key_a), (b, key_b)) = (a?, b?);
             node(
                 heap,
-                a.level + 1,
+                // Halves of one node say the same.
+                (a.level + 1, a.atoms),
                 a.size + b.size,
                 &[(&[key_a, key_b], &children)],
             )
@@ -153,32 +147,50 @@ fn splice(
     with: KeyRun<'_>,
     size: usize,
 ) -> Option<Grown> {
+    let atoms = node.atoms || have_atoms(node.level, with);
+    let sort = (node.level, atoms);
+    if replaced == with.0.len() {
+        // As many as there were: nothing moves.
+        let made = heap.map_node(sort, size, node.keys.len(), |entries| {
+            entries.extend(node.keys, node.items);
+            entries.replace(at, with);
+        });
+        return (!made.is_none()).then_some(Grown::One(made));
+    }
     let before = (&node.keys[..at], &node.items[..at]);
     let behind = (&node.keys[at + replaced..], &node.items[at + replaced..]);
-    pack(heap, node.level, size, [before, with, behind])
+    pack(heap, sort, size, [before, with, behind])
 }
 
 /// Two neighbours as one node if they fit, or as two of the same number of entries.
 fn join(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Option<Grown> {
     let runs = [(a.keys, a.items), (b.keys, b.items), (&[][..], &[][..])];
-    pack(heap, a.level, a.size + b.size, runs)
+    pack(heap, (a.level, a.atoms || b.atoms), a.size + b.size, runs)
 }
 
-fn pack(heap: &mut Heap, level: u8, size: usize, runs: [KeyRun<'_>; 3]) -> Option<Grown> {
+/// Whether atoms may be among the keys from there on.
+fn have_atoms(level: u8, (keys, items): KeyRun<'_>) -> bool {
+    match level {
+        0 => keys.iter().any(|key| key.as_atom().is_some()),
+        _ => (items.iter()).any(|child| Node::of(*child).is_some_and(|child| child.atoms)),
+    }
+}
+
+fn pack(heap: &mut Heap, sort: Sort, size: usize, runs: [KeyRun<'_>; 3]) -> Option<Grown> {
     let count: usize = runs.iter().map(|run| run.0.len()).sum();
     if count <= WIDTH {
-        return Some(Grown::One(node(heap, level, size, &runs)?));
+        return Some(Grown::One(node(heap, sort, size, &runs)?));
     }
     let half = count / 2;
     let left = runs_of(runs, 0, half);
     let right = runs_of(runs, half, count);
-    let left_size = match level {
+    let left_size = match sort.0 {
         0 => half,
         _ => sizes(&left),
     };
     Some(Grown::Two(
-        node(heap, level, left_size, &left)?,
-        node(heap, level, size - left_size, &right)?,
+        node(heap, sort, left_size, &left)?,
+        node(heap, sort, size - left_size, &right)?,
     ))
 }
 
@@ -201,9 +213,9 @@ fn sizes(runs: &[KeyRun<'_>]) -> usize {
         .sum()
 }
 
-fn node(heap: &mut Heap, level: u8, size: usize, runs: &[KeyRun<'_>]) -> Option<Value> {
+fn node(heap: &mut Heap, sort: Sort, size: usize, runs: &[KeyRun<'_>]) -> Option<Value> {
     let count = runs.iter().map(|run| run.0.len()).sum();
-    let made = heap.map_node(level, size, count, |entries| {
+    let made = heap.map_node(sort, size, count, |entries| {
         for (keys, items) in runs {
             entries.extend(keys, items);
         }

@@ -15,6 +15,8 @@
 //! 2. All leaves of a map have the same depth; a node's level is its distance from them.
 //! 3. A node has at most [`WIDTH`] entries; one that is not a root has at least [`LEAST`]; an inner root has two.
 //! 4. An inner node's keys are the lowest keys of its children, and its size the sum of theirs.
+//! 5. A node from which an atom can be reached as a key says so. One that says so need not have any: what was deleted still
+//!    counts.
 mod build;
 mod edit;
 mod walk;
@@ -24,17 +26,17 @@ pub(crate) use edit::{delete, put, replace};
 pub(crate) use walk::entries;
 
 use crate::base::work::Work;
+use crate::heap::cell::MAY_HAVE_ATOMS;
 use crate::terms::prim::compare::key_order;
 use crate::values::value::Value;
 use std::cmp::Ordering;
+use std::hint::select_unpredictable;
 use std::marker::PhantomData;
 
 /// The most entries of a node.
 pub(crate) const WIDTH: usize = 32;
 /// The fewest entries of a node that is not a root.
 const LEAST: usize = 10;
-/// This many keys are looked at together.
-const STRIDE: usize = 8;
 /// More levels than any map has: with nodes of ten, memory ends first.
 const LEVELS: usize = 18;
 
@@ -43,6 +45,8 @@ const LEVELS: usize = 18;
 pub(crate) struct Node<'h> {
     pub(crate) value: Value,
     pub(crate) level: u8,
+    /// Whether atoms may be among the keys of the map from here on.
+    pub(crate) atoms: bool,
     /// Entries of the whole map from here on.
     pub(crate) size: usize,
     pub(crate) keys: &'h [Value],
@@ -54,10 +58,11 @@ impl<'h> Node<'h> {
     /// The map, if it is one.
     #[inline(always)]
     pub(crate) fn of(value: Value) -> Option<Node<'h>> {
-        let (level, size, keys, items) = value.as_map_node()?;
+        let (class, size, keys, items) = value.as_map_node()?;
         Some(Node {
             value,
-            level,
+            level: class & !MAY_HAVE_ATOMS,
+            atoms: class & MAY_HAVE_ATOMS != 0,
             size,
             keys,
             items,
@@ -68,13 +73,33 @@ impl<'h> Node<'h> {
         self.level == 0
     }
 
+    /// Where that very word is.
+    #[inline(always)]
+    fn position(self, key: Value) -> Option<usize> {
+        self.keys.iter().position(|k| *k == key)
+    }
+
     /// Where the key is, or where it would be.
     fn find(self, key: Value, work: &mut Work) -> Result<usize, usize> {
         if self.keys.is_empty() {
             return Err(0);
         }
-        let (at, order) = self.search(key, work);
-        match order.unwrap_or_else(|| key_order(self.keys[at], key, work)) {
+        // Comparing the names of atoms takes longer than comparing all words.
+        let same = key.as_atom().and_then(|_| self.position(key));
+        if let Some(at) = same {
+            return Ok(at);
+        }
+        let (at, order) = match self.last_integer_up_to(key) {
+            Some(at) => (at, in_order(self.keys[at]).cmp(&in_order(key))),
+            None => {
+                let (at, order) = self.search(key, work);
+                (
+                    at,
+                    order.unwrap_or_else(|| key_order(self.keys[at], key, work)),
+                )
+            }
+        };
+        match order {
             Ordering::Equal => Ok(at),
             Ordering::Less => Err(at + 1),
             Ordering::Greater => Err(at),
@@ -84,17 +109,45 @@ impl<'h> Node<'h> {
     /// The last key that is not greater; the first if all are. There is one at least.
     #[inline(always)]
     fn last_up_to(self, key: Value, work: &mut Work) -> usize {
-        self.search(key, work).0
+        match self.last_integer_up_to(key) {
+            Some(at) => at,
+            None => self.search(key, work).0,
+        }
     }
 
-    /// The same, and how that key compares with the one that is searched, if they have been compared.
+    /// The same of an integer, if there are only integers. None of the comparisons is a branch: half of them would be guessed
+    /// wrong.
     #[inline(always)]
+    fn last_integer_up_to(self, key: Value) -> Option<usize> {
+        let (first, last) = (self.keys.first()?, self.keys.last()?);
+        // Between two fixnums there is nothing else.
+        if !key.is_fixnum() || !Value::both_fixnum(*first, *last) {
+            return None;
+        }
+        let (mut from, mut count) = (0, self.keys.len());
+        let mut halve = || {
+            let half = count / 2;
+            // SAFETY: there are keys, and `from + count` never exceeds how many.
+            let middle = unsafe { self.keys.get_unchecked(from + half) };
+            let above = in_order(*middle) > in_order(key);
+            from = select_unpredictable(above, from, from + half);
+            count -= half;
+        };
+        // From WIDTH to 1, as often for any number: a loop would end unforeseen where nodes differ.
+        if self.keys.len() > 8 {
+            halve();
+            halve();
+        }
+        halve();
+        halve();
+        halve();
+        Some(from)
+    }
+
+    /// As `last_up_to`, and how that key compares with the one that is searched, if they have been compared.
+    #[inline(never)]
     fn search(self, key: Value, work: &mut Work) -> (usize, Option<Ordering>) {
         match self.keys {
-            // Between two fixnums there is nothing else, and tagging keeps their order.
-            [first, .., last] if key.is_fixnum() && Value::both_fixnum(*first, *last) => {
-                (last_word_up_to(self.keys, key), None)
-            }
             [.., _] if self.is_below_atoms() && key.as_atom().is_some() => {
                 (self.keys.len() - 1, None)
             }
@@ -137,52 +190,69 @@ impl<'h> Node<'h> {
     }
 }
 
-/// As `last_up_to`, where the words are in the order of the keys. First among every eighth, then among eight: so most
-/// comparisons do not wait for each other, and none of them has to be guessed, as half of a binary search's would be.
+/// Of fixnums, what is in their order: tagging keeps it.
 #[inline(always)]
-fn last_word_up_to(keys: &[Value], key: Value) -> usize {
-    let up_to = |k: &Value| usize::from(k.word() as i64 <= key.word() as i64);
-    let from = STRIDE
-        * keys
-            .iter()
-            .step_by(STRIDE)
-            .skip(1)
-            .map(up_to)
-            .sum::<usize>();
-    let block = &keys[from..];
-    let within: usize = match block.first_chunk::<STRIDE>() {
-        Some(eight) => eight[1..].iter().map(up_to).sum(),
-        None => block[1..].iter().map(up_to).sum(),
-    };
-    from + within
+fn in_order(fixnum: Value) -> i64 {
+    fixnum.word() as i64
 }
 
 /// The value at a key.
 #[inline(always)]
 pub(crate) fn get(map: Node<'_>, key: Value, work: &mut Work) -> Option<Value> {
+    match at_word(map, key) {
+        Some(found) => found,
+        None => at_any(map, key, work),
+    }
+}
+
+/// As `get`, of an atom in few entries, and of an integer that is compared with integers only: words are enough. `None`: they
+/// are not.
+#[inline(always)]
+pub(crate) fn at_word(map: Node<'_>, key: Value) -> Option<Option<Value>> {
+    if key.is_fixnum() {
+        return at_integer(map, key);
+    }
+    key.as_atom()?;
+    // Most maps that are asked for an atom which they do not have are asked whether they are structs.
+    if !map.atoms {
+        return Some(None);
+    }
+    // Their order is by name, which takes longer.
+    map.is_leaf().then(|| named(map, key))
+}
+
+#[inline(always)]
+fn at_integer(map: Node<'_>, key: Value) -> Option<Option<Value>> {
+    let mut node = map;
+    while !node.is_leaf() {
+        node = Node::of(*node.items.get(node.last_integer_up_to(key)?)?)?;
+    }
+    // Where it is if the keys are consecutive.
+    let near = (key.word().wrapping_sub(node.keys.first()?.word()) >> 1) as usize;
+    if node.keys.get(near) == Some(&key) {
+        return Some(Some(node.items[near]));
+    }
+    let at = node.last_integer_up_to(key)?;
+    Some((node.keys.get(at) == Some(&key)).then(|| node.items[at]))
+}
+
+#[inline(never)]
+fn at_any(map: Node<'_>, key: Value, work: &mut Work) -> Option<Value> {
     let mut node = map;
     while !node.is_leaf() {
         node = node.child(node.last_up_to(key, work));
     }
-    // Atoms are found as words; their order is by name, which takes longer. Most maps that are asked for one which they do
-    // not have are asked whether they are structs.
-    let at = if key.as_atom().is_some() {
-        if node.is_below_atoms() {
-            return None;
-        }
-        node.keys.iter().position(|k| *k == key)?
-    } else if key.is_fixnum() && !node.keys.is_empty() {
-        let at = node.last_up_to(key, work);
-        (node.keys[at] == key).then_some(at)?
-    } else {
-        node.find(key, work).ok()?
+    let at = match key.as_atom() {
+        Some(_) => node.keys.iter().position(|k| *k == key)?,
+        None => node.find(key, work).ok()?,
     };
     Some(node.items[at])
 }
 
 /// The value at an atom of a map of few entries.
+#[inline(always)]
 pub(crate) fn named(map: Node<'_>, key: Value) -> Option<Value> {
-    let at = map.keys.iter().position(|k| *k == key)?;
+    let at = map.position(key)?;
     map.is_leaf().then(|| map.items[at])
 }
 
@@ -205,6 +275,18 @@ impl<'h> Descent<'h> {
     fn push(&mut self, node: Node<'h>, at: usize) {
         self.steps[self.depth] = (node.value, at);
         self.depth += 1;
+    }
+
+    /// Goes down to the leaf of a key.
+    #[inline(always)]
+    fn descend(&mut self, map: Node<'h>, key: Value, work: &mut Work) -> Node<'h> {
+        let mut node = map;
+        while !node.is_leaf() {
+            let at = node.last_up_to(key, work);
+            self.push(node, at);
+            node = node.child(at);
+        }
+        node
     }
 
     fn pop(&mut self) -> Option<(Node<'h>, usize)> {

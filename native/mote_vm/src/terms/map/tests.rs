@@ -4,6 +4,7 @@ use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::testing::terms::uncounted::{compare, equal, key_order, same};
 use crate::testing::terms::{heap, model, model_of, Built, Model};
+use crate::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ fn node<'h>(map: Value) -> Node<'h> {
 fn check(map: Value) {
     fn level(at: Node<'_>, root: bool) -> usize {
         assert!(at.keys.len() <= WIDTH);
+        assert!(at.atoms || at.keys.iter().all(|key| key.as_atom().is_none()));
         assert!(root || at.keys.len() >= LEAST, "{} entries", at.keys.len());
         if at.is_leaf() {
             assert_eq!(at.size, at.keys.len());
@@ -35,6 +37,7 @@ fn check(map: Value) {
         for (i, key) in at.keys.iter().enumerate() {
             let child = at.child(i);
             assert_eq!(child.level + 1, at.level);
+            assert!(at.atoms || !child.atoms);
             assert!(child.keys[0] == *key);
             size += level(child, false);
         }
@@ -58,7 +61,7 @@ fn atoms_behind_integers() {
     let mut heap = heap();
     let [before, between, behind] = ["a", "m", "z"].map(|name| Value::atom(Atom::new(name)));
     let half = heap.float(0.5);
-    for n in [0, 1, WIDTH as i64, 100, 2_000] {
+    for n in [0, 1, WIDTH as i64, 100, 1_100] {
         let mut integers = empty(&mut heap);
         for i in 0..n {
             integers = put(&mut heap, node(integers), number(i), number(-i));
@@ -81,7 +84,79 @@ fn atoms_behind_integers() {
             assert!(
                 (0..n).all(|i| get(node(map), number(i), &mut Work::free()) == Some(number(-i)))
             );
+            // Leaves with atoms are joined with others without.
+            for i in (0..n).rev() {
+                map = delete(&mut heap, node(map), number(i));
+                check(map);
+                assert!(
+                    (others.iter()).all(|key| get(node(map), *key, &mut Work::free()).is_some())
+                );
+            }
         }
+    }
+}
+
+/// Of any number of keys, far from each other and next to each other, the smallest and the largest among them.
+#[test]
+fn each_integer_is_found_where_it_belongs() {
+    let mut heap = heap();
+    let ends = [FIXNUM_MIN, FIXNUM_MIN + 1, FIXNUM_MAX - 1, FIXNUM_MAX];
+    for step in [1, 3] {
+        for n in 1..=WIDTH as i64 {
+            let mut keys: Vec<i64> = (0..n).map(|i| (i - n / 2) * step).collect();
+            for outermost in [false, true] {
+                if outermost {
+                    (keys[0], keys[n as usize - 1]) = (FIXNUM_MIN, FIXNUM_MAX);
+                }
+                let entries = keys.iter().map(|key| (number(*key), number(key / 2)));
+                let map = from_entries(&mut heap, entries.collect());
+                for key in (-100..=100).chain(ends) {
+                    let place = node(map).find(number(key), &mut Work::free());
+                    assert_eq!(place, keys.binary_search(&key), "{key} of {n}");
+                    let found = at_word(node(map), number(key));
+                    let expected = place.is_ok().then(|| number(key / 2));
+                    assert!(found == Some(expected), "{key} of {n}");
+                }
+            }
+        }
+    }
+}
+
+/// Integers beyond the fixnums lie before them and behind them, and are in no order as words.
+#[test]
+fn fixnums_are_found_among_larger_integers() {
+    let mut heap = heap();
+    for (before, behind) in [(0, 0), (1, 0), (0, 1), (9, 0), (0, 9), (9, 9), (50, 50)] {
+        for n in [1, 2, 9, 20, 100] {
+            let far = |i: i64| (1 << 70) + i128::from(i);
+            let mut keys: Vec<Value> = (0..before).map(|i| heap.wide_integer(-far(i))).collect();
+            keys.extend((0..behind).map(|i| heap.wide_integer(far(i))));
+            keys.extend((0..n).map(|i| number(3 * i - n)));
+            keys.extend([FIXNUM_MIN, FIXNUM_MAX].map(number));
+            let map = from_entries(&mut heap, keys.iter().map(|key| (*key, *key)).collect());
+            check(map);
+            for key in &keys {
+                assert!(get(node(map), *key, &mut Work::free()) == Some(*key));
+                let again = replace(&mut heap, node(map), *key, Value::NIL);
+                check(again);
+                assert!(get(node(again), *key, &mut Work::free()) == Some(Value::NIL));
+            }
+            for i in 0..n {
+                assert!(get(node(map), number(3 * i - n + 1), &mut Work::free()).is_none());
+            }
+        }
+    }
+}
+
+/// After each key: the next one would put right what a new root does not say.
+#[test]
+fn a_root_of_two_halves_says_that_there_are_atoms() {
+    let mut heap = heap();
+    let mut map = empty(&mut heap);
+    for i in 0..3 * WIDTH {
+        let key = Value::atom(Atom::new(&format!("key{i}")));
+        map = put(&mut heap, node(map), key, key);
+        check(map);
     }
 }
 
@@ -303,7 +378,7 @@ proptest! {
     }
 
     #[test]
-    fn keys_of_all_kinds(keys in proptest::collection::vec(model(), 0..80)) {
+    fn keys_of_all_kinds(keys in proptest::collection::vec(model(), 0..120), gone in 0..120usize) {
         let mut built = Built::new();
         let mut map = empty(&mut built.heap);
         let mut distinct: Vec<&Model> = Vec::new();
@@ -321,5 +396,25 @@ proptest! {
             let value = built.value(key);
             prop_assert!(get(node(map), value, &mut Work::free()).is_some());
         }
+        let (gone, left) = distinct.split_at(gone.min(distinct.len()));
+        let [mut few, many] = [gone, left].map(|keys| {
+            let entries = keys.iter().map(|key| (built.value(key), Value::NIL)).collect();
+            from_entries(&mut built.heap, entries)
+        });
+        check(many);
+        for key in gone {
+            let value = built.value(key);
+            map = delete(&mut built.heap, node(map), value);
+        }
+        check(map);
+        for key in &distinct {
+            let value = built.value(key);
+            let is_left = left.iter().any(|other| model_of::same(other, key));
+            prop_assert_eq!(get(node(map), value, &mut Work::free()).is_some(), is_left);
+            prop_assert_eq!(get(node(many), value, &mut Work::free()).is_some(), is_left);
+        }
+        few = merge(&mut built.heap, node(few), node(many));
+        check(few);
+        prop_assert_eq!(node(few).size, distinct.len());
     }
 }

@@ -1,8 +1,8 @@
 //! Putting binaries together.
 use super::arith::as_f64;
 use super::binaries::{as_character, INTEGER_BITS};
-
 use super::integers::lowest_bits;
+use super::lists::Elements;
 use super::types::as_binary;
 use crate::base::work::{Over, Work};
 use crate::heap::Heap;
@@ -127,6 +127,30 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
     }
 }
 
+/// `binary_join(list, joiner)`: a binary of all those in a proper list, with another one between each two of them. What is put
+/// together is paid for also if a later element is no binary.
+pub(crate) fn binary_join(heap: &mut Heap, list: Value, joiner: Value) -> Value {
+    let mut bits = BitString::default();
+    match join(heap, &mut bits, list, joiner) {
+        Some(()) => heap.owned_bytes(bits.bytes),
+        None => Value::NONE,
+    }
+}
+
+fn join(heap: &mut Heap, bits: &mut BitString, list: Value, joiner: Value) -> Option<()> {
+    let joiner = as_binary(joiner)?;
+    let mut elements = Elements::of(list);
+    for (i, element) in elements.by_ref().enumerate() {
+        heap.work.count(1).ok()?;
+        let bytes = as_binary(element)?;
+        if i > 0 {
+            copy(heap, bits, joiner)?;
+        }
+        copy(heap, bits, bytes)?;
+    }
+    elements.ended_properly().then_some(())
+}
+
 fn put_together(heap: &mut Heap, bits: &mut BitString, values: Value, specs: Value) -> Option<()> {
     let mut values = values.as_tuple()?.iter().copied();
     for spec in specs.as_tuple()? {
@@ -244,6 +268,31 @@ mod tests {
         .concat();
         assert_eq!(built(&mut heap, &values, &specs), Some(expected));
         assert_eq!(built(&mut heap, &[], &[]), Some(vec![]));
+    }
+
+    #[test]
+    fn binaries_of_a_list_are_joined() {
+        let mut heap = heap();
+        let [a, b, none] = [&b"a"[..], b"bc", b""].map(|bytes| heap.bytes(bytes));
+        let mut joined = |elements: &[Value], end: Value, joiner: Value| {
+            let list = elements
+                .iter()
+                .rev()
+                .fold(end, |rest, e| heap.cons(*e, rest));
+            let binary = binary_join(&mut heap, list, joiner);
+            (!binary.is_none()).then(|| binary.as_bytes().unwrap().to_vec())
+        };
+        let empty = Value::EMPTY_LIST;
+        assert_eq!(joined(&[], empty, b), Some(vec![]));
+        assert_eq!(joined(&[a], empty, b), Some(b"a".to_vec()));
+        assert_eq!(
+            joined(&[a, none, b, a], empty, b),
+            Some(b"abcbcbcbca".to_vec())
+        );
+        assert_eq!(joined(&[a, b], empty, none), Some(b"abc".to_vec()));
+        assert_eq!(joined(&[a, Value::NIL], empty, b), None);
+        assert_eq!(joined(&[a, b], a, b), None);
+        assert_eq!(joined(&[a, b], empty, Value::NIL), None);
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub(crate) mod math;
 pub(crate) mod order;
 pub mod primitive;
 pub(crate) mod random;
+pub(crate) mod search;
 pub(crate) mod sorted_lists;
 pub(crate) mod sorting;
 pub(crate) mod subtract;
@@ -145,6 +146,8 @@ pub(crate) fn apply(
         P::BinaryAt => binaries::binary_at(a, b),
         P::ToString => text::to_string(heap, a),
         P::ToFloat => text::to_float(heap, a),
+        P::BinaryFind => search::binary_find(&mut heap.work, a, b, c),
+        P::BinaryJoin => build::binary_join(heap, a, b),
 
         P::VecNew => vectors::vec_new(heap, a, b),
         P::VecFromBinary => vectors::vec_from_binary(heap, a, b),

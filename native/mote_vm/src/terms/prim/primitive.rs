@@ -159,6 +159,8 @@ primitives! {
     BinaryAt = 129, "binary_at", 2;
     ToString = 130, "to_string", 1;
     ToFloat = 131, "to_float", 1;
+    BinaryFind = 132, "binary_find", 3;
+    BinaryJoin = 133, "binary_join", 2;
     VecNew = 140, "vec_new", 2;
     VecFromBinary = 141, "vec_from_binary", 2;
     VecToList = 142, "vec_to_list", 1;
@@ -205,12 +207,12 @@ mod tests {
                 None => assert!(
                     !(0..=58).contains(&number)
                         && !(60..=77).contains(&number)
-                        && !matches!(number, 80..=82 | 90 | 100..=115 | 120..=131 | 140..=156)
+                        && !matches!(number, 80..=82 | 90 | 100..=115 | 120..=133 | 140..=156)
                 ),
             }
         }
         assert_eq!(Primitive::from_number(u64::MAX), None);
-        assert_eq!(Primitive::ALL.len(), 59 + 18 + 4 + 16 + 12 + 17);
+        assert_eq!(Primitive::ALL.len(), 59 + 18 + 4 + 16 + 14 + 17);
     }
 
     #[test]

@@ -99,17 +99,9 @@ fn is_class(a: Value, class: Class) -> bool {
 }
 
 /// The bytes of a binary, and of nothing else: a foreign value of another class may know bytes of its own.
-#[inline]
+#[inline(always)]
 pub(crate) fn as_binary<'h>(a: Value) -> Option<&'h [u8]> {
-    if let Some(bytes) = a.inner_bytes() {
-        return Some(bytes);
-    }
-    match a.foreign_class() {
-        // A binary that does not tell its bytes is still a binary.
-        Some(Class::Binary) => Some(a.as_bytes().unwrap_or(&[])),
-        Some(_) => None,
-        None => a.as_bytes(),
-    }
+    a.as_binary()
 }
 
 /// `not a`, for booleans.

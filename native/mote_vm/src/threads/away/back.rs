@@ -181,13 +181,23 @@ impl Dispatch {
         let count = away.turns.len();
         let mut numbers: Vec<u64> = away.turns.keys().copied().collect();
         numbers.sort_unstable();
-        let mut events = Vec::new();
-        for number in numbers {
-            let event = away.turns[&number];
-            events.push(event);
-            events.extend(away.take_line(event.target));
-        }
+        let events = numbers.into_iter().flat_map(|n| away.take_turn(n));
+        let events: Vec<Event> = events.collect();
         self.turn.queue.prepend(&events);
         self.context.machine.quiescence().done(count);
+    }
+
+    /// The actor has become another between two turns: one of it that is away will not be heard any more, and begins anew.
+    pub(crate) fn call_back(&mut self, actor: *const Actor) {
+        let Some(away) = self.away.as_mut() else {
+            return;
+        };
+        let Some(number) = away.number_of(actor) else {
+            return;
+        };
+        let events = away.take_turn(number);
+        self.turn.queue.prepend(&events);
+        self.seeded.senders.precede(events.len());
+        self.context.machine.quiescence().done(1);
     }
 }

@@ -4,7 +4,7 @@ use super::*;
 use crate::base::interleaving::{others_may_act, Interleaving};
 use crate::testing::still::Still;
 use crate::threads::thread::Dispatch;
-use crate::values::actor::Actor;
+use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::Value;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -175,4 +175,143 @@ fn play(seed: u64) {
 #[test]
 fn no_message_is_overtaken_whenever_others_act() {
     (0..400).for_each(play);
+}
+
+/// A thread of two in the middle of a turn of its first actor, whose event was the last one in a chunk of the queue; events for
+/// the others are queued behind it.
+fn amid_a_turn(others: usize) -> (Still, Event, Vec<Event>) {
+    let mut still = Still::new(2);
+    let turn = &mut still.thread.turn;
+    let behaviour = turn.around.program.publish_unsafe();
+    let mut events = (0..=others).map(|_| Event {
+        target: turn.create(behaviour, Value::NIL).address_pointer(),
+        message: Value::NIL,
+    });
+    let first = events.next().expect("one at least");
+    let others: Vec<Event> = events.collect();
+    for event in &others {
+        turn.queue.push(event.target, event.message);
+    }
+    // In a chunk of its own, for there is no room before the others.
+    turn.queue.prepend(&[first]);
+    turn.queue.pop();
+    turn.begin(first);
+    (still, first, others)
+}
+
+fn targets_of(turn: &mut Turn) -> Vec<*const Actor> {
+    let queued = std::iter::from_fn(|| turn.queue.pop());
+    queued.map(|event| event.target).collect()
+}
+
+#[test]
+fn a_turn_that_has_looked_through_the_queue_can_run_once_more() {
+    for others in [1, 2, 5] {
+        let (mut still, first, others) = amid_a_turn(others);
+        let Dispatch { context, turn, .. } = &mut still.thread;
+        let given = context.give(turn, &context.sponsor.stations[1], |_, _| |_, _| false);
+        assert_eq!(given, Some(0));
+        still.thread.postpone(first);
+        let all = [first]
+            .iter()
+            .chain(&others)
+            .map(|e| e.target)
+            .collect::<Vec<_>>();
+        assert_eq!(targets_of(&mut still.thread.turn), all);
+    }
+}
+
+#[test]
+fn nothing_is_lost_with_a_turn_that_gives_to_a_thread_that_has_ended() {
+    let (mut still, first, others) = amid_a_turn(1);
+    let Dispatch { context, turn, .. } = &mut still.thread;
+    let heir = &context.sponsor.stations[1];
+    heir.inbox.close(&mut Default::default());
+    let mut come = others.clone();
+    assert!(context.station.inbox.push_events(&mut come, None).is_ok());
+    turn.queue.push(first.target, Value::TRUE);
+    let given = context.give(turn, heir, |_, _| |_, _| true);
+    assert_eq!(given, Some(0));
+    turn.abort();
+    turn.actor = std::ptr::null();
+    still.thread.take_up_held();
+    let twice = [others[0].target; 2];
+    assert_eq!(targets_of(&mut still.thread.turn), twice);
+}
+
+/// A thread of two, with an event of its own actor queued that the other thread asks for.
+fn asked_for() -> (Still, Event) {
+    let mut still = Still::new(2);
+    let thread = &mut still.thread;
+    let behaviour = thread.turn.around.program.publish_unsafe();
+    let event = Event {
+        target: thread.turn.create(behaviour, Value::NIL).address_pointer(),
+        message: Value::NIL,
+    };
+    thread.turn.queue.push(event.target, event.message);
+    let asker = thread.context.sponsor.stations[1].number;
+    thread.ask_from(event, asker);
+    assert!(thread.turn.leaving.is_asked(event.target));
+    (still, event)
+}
+
+/// The same, but the actor has become another that never becomes: any thread may run it.
+fn asked_for_in_vain() -> (Still, Event) {
+    let (still, event) = asked_for();
+    actor(&event).set(BehaviourId::SINK, Value::NIL);
+    (still, event)
+}
+
+#[test]
+fn an_actor_that_a_thread_has_asked_for_that_has_ended_stays() {
+    let (mut still, event) = asked_for();
+    let thread = &mut still.thread;
+    let asker = thread.context.sponsor.stations[1].clone();
+    asker.inbox.close(&mut Default::default());
+    thread.run_batch();
+    assert!(thread.turn.leaving.is_due(event.target));
+    thread.migrate();
+    assert!(!thread.turn.leaving.is_asked(event.target));
+    assert_eq!(thread.turn.queue.len(), 1);
+    // It needs no route.
+    assert!(header(&event).is_run_by(thread.context.station.number));
+}
+
+#[test]
+fn nobody_waits_for_an_actor_that_any_thread_may_run() {
+    let (mut still, event) = asked_for_in_vain();
+    still.thread.run_batch();
+    assert!(still.thread.turn.queue.is_empty());
+    assert!(!still.thread.turn.leaving.is_asked(event.target));
+    // Its next event here needs no route.
+    assert!(!header(&event).is_asked_for());
+    let (mut still, event) = asked_for_in_vain();
+    let Dispatch { context, turn, .. } = &mut still.thread;
+    let given = context.give(turn, &context.sponsor.stations[1], |_, _| |_, _| true);
+    // Where its event is, that is found out.
+    assert_eq!((given, turn.queue.len()), (Some(0), 1));
+    still.thread.run_batch();
+    assert!(!still.thread.turn.leaving.is_asked(event.target));
+}
+
+#[test]
+fn events_that_go_alone_count_although_no_actor_can_be_given() {
+    let mut still = Still::new(2);
+    let Dispatch { context, turn, .. } = &mut still.thread;
+    let alone = turn.create(BehaviourId::SINK, Value::NIL).address_pointer();
+    let behaviour = turn.around.program.publish_unsafe();
+    let other = turn.create(behaviour, Value::NIL).address_pointer();
+    // Its owner, of another sponsor, has just ended: the event is held.
+    let ended = context.machine.stations().open().expect("a number");
+    ended.presence.wake();
+    ended.inbox.close(&mut Default::default());
+    // SAFETY: made just now.
+    unsafe { (*other).give(ended.number) };
+    turn.queue.push(alone, Value::NIL);
+    turn.queue.push(other, Value::NIL);
+    let heir = &context.sponsor.stations[1];
+    let given = context.give(turn, heir, |_, _| |_, _| true);
+    assert_eq!((given, heir.inbox.figures().0), (None, 1));
+    assert_eq!(turn.leaving.gone, 1);
+    ended.presence.sleep();
 }

@@ -69,6 +69,7 @@ impl ThreadContext {
     pub(crate) fn hand_over(&self, turn: &mut Turn, mut list: List, waker: Waker) -> Option<List> {
         let version = (list.kind == ListKind::Owner).then_some(list.version);
         let events = &mut list.events;
+        turn.leaving.gone += events.len() as u64;
         others_may_act();
         match self.at(list.to, |station| {
             station.push_events(events, version, waker)

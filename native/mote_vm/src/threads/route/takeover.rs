@@ -66,7 +66,8 @@ impl Dispatch {
             let header = actor.header();
             let owner = header.owner();
             if owner == context.station.number {
-                return None;
+                // What it brings with it is taken in before (giving.rs, step 4): whoever asks comes back behind that.
+                return header.is_in_transit().then(|| context.station.clone());
             }
             let entrance = context.entrance_of(header);
             if let Some(entrance) = entrance {

@@ -204,6 +204,7 @@ impl Dispatch {
         self.turn.queue.rest();
         self.publish();
         self.idling.core.leave();
+        let stand_ins = self.turn.counts.stand_ins;
         self.idling.called = self.stand_still(|context| {
             context
                 .sponsor
@@ -227,7 +228,9 @@ impl Dispatch {
         });
         let now = Instant::now();
         let slept = now - self.load.awake_since;
-        self.idling.rests = slept >= REST && !self.context.station.inbox.is_pending();
+        // What a stand-in has done is as new as what the thread does itself, and may go on.
+        let was_alone = self.turn.counts.stand_ins == stand_ins;
+        self.idling.rests = slept >= REST && was_alone && !self.context.station.inbox.is_pending();
         self.load.awake_since = now;
         if std::mem::take(&mut self.lent.is_wanted) {
             self.context.machine.quiescence().done(1);

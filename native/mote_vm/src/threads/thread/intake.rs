@@ -120,10 +120,12 @@ impl Dispatch {
     }
 
     /// Queues a message from outside that a stand-in brings, and that has a place.
-    pub(crate) fn take_brought(&mut self, target: Target, parcel: Parcel) {
+    pub(crate) fn take_brought(&mut self, target: Target, parcel: &mut Option<Parcel>) {
         self.idling.claimed_only = self.idling.claimed_only.saturating_add(1);
         self.idling.trickle.took(0);
-        self.accept(target, parcel);
+        if let Some(parcel) = parcel.take() {
+            self.accept(target, parcel);
+        }
         let queued = self.waiting();
         self.context.recount_places(&mut self.turn, queued, 1);
     }

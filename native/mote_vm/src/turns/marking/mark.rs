@@ -163,7 +163,9 @@ impl<'w> Marker<'w> {
     }
 }
 
-/// Shows what an actor that was just marked held, and marks the captures, which are its own (actor.rs, invariant 3).
+/// Shows what an actor that was just marked held, and marks its captures. A row of actors shares them (actor.rs, invariant 3): the
+/// first that comes shows and counts them for all. They were there when the collection began, so nothing has marked them in
+/// advance.
 pub(crate) fn held_parts(
     program: &Program,
     number: u64,
@@ -179,11 +181,12 @@ pub(crate) fn held_parts(
         n => {
             let captures = state.word() as *const Value;
             let granules = n.div_ceil(2);
-            mark(captures.cast(), granules, number);
-            found.cell(granules);
-            for i in 0..n {
-                // SAFETY: the state points to as many captures as the behaviour has.
-                show(unsafe { *captures.add(i) });
+            if mark(captures.cast(), granules, number) {
+                found.cell(granules);
+                for i in 0..n {
+                    // SAFETY: the state points to as many captures as the behaviour has.
+                    show(unsafe { *captures.add(i) });
+                }
             }
         }
     }

@@ -3,20 +3,8 @@ use super::chunk::{Chunk, EVENTS};
 use super::{events_between, Event, EventQueue, QueuePosition};
 
 impl EventQueue {
-    /// Puts the event back that was popped last; nothing was pushed since that is still there.
-    pub(crate) fn put_back(&mut self, event: Event) {
-        if self.is_empty() {
-            return self.push(event.target, event.message);
-        }
-        // SAFETY: others are queued, so `head` stands behind the event in its chunk.
-        unsafe {
-            self.head = self.head.sub(1);
-            self.head.write(event);
-        }
-    }
-
-    /// Puts events before all others, in their order. While a turn runs, only as many as were taken (`take_before`), and not
-    /// while the queue is read.
+    /// Puts events before all others, in their order. While a turn runs, only if some were taken (`take_before`), and not while
+    /// the queue is read.
     pub(crate) fn prepend(&mut self, events: &[Event]) {
         // SAFETY: `head_end` ends a live chunk of this queue.
         let first = unsafe { Chunk::ending(self.head_end) };

@@ -1,6 +1,7 @@
 //! The queue against a deque, its memory, and what a collection reads of it.
 use super::chunk::SPARE;
 use super::*;
+use proptest::prelude::*;
 use std::collections::VecDeque;
 
 fn push(queue: &mut EventQueue, n: i64) {
@@ -271,5 +272,121 @@ fn a_collection_reads_what_was_queued_though_it_is_taken_and_more_comes() {
             assert_eq!(pop(&mut queue), Some(i));
         }
         assert!(queue.supply.held() <= SPARE + 1);
+    }
+}
+
+/// What a thread does with its queue.
+#[derive(Clone, Debug)]
+enum Step {
+    /// So many events come in, behind all others or before them.
+    Come(usize),
+    Precede(usize),
+    /// A turn that stages so many, and may look through the queue and give so many away; and how it ends.
+    Turn(usize, Option<usize>, TurnEnding),
+    Keep,
+    LetGo,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum TurnEnding {
+    Commit,
+    Abort,
+    /// It is to run once more.
+    Again,
+}
+
+fn some() -> impl Strategy<Value = usize> {
+    prop_oneof![4 => 0..4usize, 1 => EVENTS - 2..EVENTS + 3]
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    use TurnEnding::{Abort, Again, Commit};
+    let ending = prop_oneof![2 => Just(Commit), 1 => Just(Abort), 2 => Just(Again)];
+    let turn = (some(), proptest::option::of(some()), ending);
+    let step = prop_oneof![
+        3 => some().prop_map(Step::Come),
+        3 => some().prop_map(Step::Precede),
+        9 => turn.prop_map(|(staged, gives, ending)| Step::Turn(staged, gives, ending)),
+        1 => Just(Step::Keep),
+        1 => Just(Step::LetGo),
+    ];
+    proptest::collection::vec(step, 0..if cfg!(miri) { 12 } else { 60 })
+}
+
+/// A queue, and the numbers that are in it.
+struct Modelled {
+    queue: EventQueue,
+    model: VecDeque<i64>,
+    next: i64,
+}
+
+impl Modelled {
+    fn numbers(&mut self, n: usize) -> std::ops::Range<i64> {
+        self.next += n as i64;
+        self.next - n as i64..self.next
+    }
+
+    fn turn(&mut self, staged: usize, gives: Option<usize>, ending: TurnEnding) {
+        let staged = self.numbers(staged);
+        let Modelled { queue, model, .. } = self;
+        let Some(event) = queue.pop() else {
+            return assert_eq!(model.pop_front(), None);
+        };
+        assert_eq!(Some(event.message.fixnum_value()), model.pop_front());
+        let position = queue.position();
+        staged.clone().for_each(|n| push(queue, n));
+        if let Some(gives) = gives.filter(|_| !queue.is_read()) {
+            let taken: Vec<Event> = std::iter::from_fn(|| queue.take_before(&position)).collect();
+            let gives = gives.min(taken.len());
+            queue.prepend(&taken[gives..]);
+            model.drain(..gives);
+        }
+        match ending {
+            TurnEnding::Commit => model.extend(staged),
+            TurnEnding::Abort => queue.rewind(position),
+            TurnEnding::Again => {
+                queue.rewind(position);
+                queue.prepend(&[event]);
+                model.push_front(event.message.fixnum_value());
+            }
+        }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Come(n) => {
+                let numbers = self.numbers(n);
+                numbers.clone().for_each(|n| push(&mut self.queue, n));
+                self.model.extend(numbers);
+            }
+            Step::Precede(n) => {
+                let numbers = self.numbers(n);
+                self.queue.prepend(&events(numbers.clone()));
+                numbers.rev().for_each(|n| self.model.push_front(n));
+            }
+            Step::Turn(staged, gives, ending) => self.turn(staged, gives, ending),
+            Step::Keep if !self.queue.is_read() => self.queue.keep(),
+            Step::Keep => {}
+            Step::LetGo => self.queue.let_go(),
+        }
+        assert_eq!(self.queue.len(), self.model.len());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 4 } else { 400 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn it_is_a_deque_whatever_turns_do(steps in steps()) {
+        let (queue, model) = (EventQueue::new(Arc::default()), VecDeque::new());
+        let mut modelled = Modelled { queue, model, next: 0 };
+        steps.into_iter().for_each(|step| modelled.step(step));
+        let Modelled { mut queue, model, .. } = modelled;
+        let left: Vec<i64> = std::iter::from_fn(|| pop(&mut queue)).collect();
+        prop_assert_eq!(left, model.into_iter().collect::<Vec<_>>());
     }
 }

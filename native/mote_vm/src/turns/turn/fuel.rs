@@ -1,7 +1,10 @@
-//! The fuel of a turn: spent by slices, between which a long turn looks around, and by primitives for what they walk over.
+//! The fuel of a turn: spent by slices, between which a long turn looks around, and by primitives for what they walk over. And how
+//! deep its native calls may nest.
 use super::{Turn, SPENT};
 use crate::base::atom::Atom;
 use crate::terms::prim::weight::written_out;
+use crate::turns::interpreter::MAX_DEPTH;
+use std::time::{Duration, Instant};
 
 /// Fuel between two looks around within a long turn: some microseconds at first, then half of what it has spent before,
 /// at last some tens of microseconds. Where long turns are expected the first look comes at once: a sibling that waits for
@@ -13,6 +16,17 @@ pub const SLICE: u64 = 4096;
 const SELDOMER: u64 = 2;
 /// About what a unit of fuel takes, in nanoseconds.
 const UNIT: u64 = 10;
+/// Native code counts nested calls in the word in which it counts fuel, above this bit.
+pub const DEPTH_SHIFT: u32 = 14;
+/// For how long a caller runs turns, from the first look around of any of them; and what counts of the time between two looks: the
+/// system may have interrupted the thread. No test is to depend on how long something takes.
+const MOMENT: Duration = match cfg!(debug_assertions) {
+    true => Duration::from_secs(10),
+    false => Duration::from_micros(30),
+};
+const BETWEEN_LOOKS: Duration = Duration::from_nanos(MOMENT.as_nanos() as u64 / 3 * 2);
+
+const WHOLE_DEPTH: u64 = (MAX_DEPTH as u64) << DEPTH_SHIFT;
 
 /// What a turn may still spend.
 pub(crate) struct Fuel {
@@ -21,6 +35,12 @@ pub(crate) struct Fuel {
     pub(crate) slice: u64,
     reserve: u64,
     allowance: u64,
+    /// How deep calls of native code may nest, shifted by [`DEPTH_SHIFT`]. Those of the interpreter take no stack.
+    pub(crate) depth: u64,
+    /// Whether a caller runs the turns; when one of them last looked around, and how long they have taken by then.
+    pub(crate) is_lent: bool,
+    looked: Option<Instant>,
+    took: Duration,
     /// Fuel that primitives were paid with since the turn last looked around.
     unlooked: u64,
     /// About how many nanoseconds a long turn took lately; 0 while turns are small (backlog.rs).
@@ -33,9 +53,21 @@ impl Fuel {
             slice: 0,
             reserve: 0,
             allowance,
+            depth: WHOLE_DEPTH,
+            is_lent: false,
+            looked: None,
+            took: Duration::ZERO,
             unlooked: 0,
             long_turn: 0,
         }
+    }
+
+    /// Whether a caller has run turns for long enough. A unit of fuel may take a hundred times as long as another one.
+    fn is_late(&mut self) -> bool {
+        let now = Instant::now();
+        let before = self.looked.replace(now);
+        self.took += before.map_or(Duration::ZERO, |before| BETWEEN_LOOKS.min(now - before));
+        self.took > MOMENT
     }
 }
 
@@ -58,9 +90,21 @@ impl Turn {
         self.fill_up();
     }
 
-    /// Whether turns have less fuel than the machine allows.
-    pub(crate) fn is_short_of_fuel(&self) -> bool {
-        self.fuel.allowance < self.around.fuel
+    /// From now on a caller runs the turns: each has that much fuel at most, calls nest no deeper, and all of them together take a
+    /// moment. Called between turns.
+    pub(crate) fn lend(&mut self, fuel: u64, depth: usize) {
+        self.fuel.depth = WHOLE_DEPTH.min((depth as u64) << DEPTH_SHIFT);
+        self.fuel.is_lent = true;
+        (self.fuel.looked, self.fuel.took) = (None, Duration::ZERO);
+        self.allow(fuel.min(self.around.fuel));
+    }
+
+    /// The thread runs the turns itself again. Returns for how long they have run since one of them first looked around.
+    pub(crate) fn take_back(&mut self) -> Duration {
+        self.fuel.depth = WHOLE_DEPTH;
+        self.fuel.is_lent = false;
+        self.allow(self.around.fuel);
+        self.fuel.took
     }
 
     /// How much fuel the turn has spent.
@@ -113,7 +157,11 @@ impl Turn {
     /// Whether the turn is not to go on, whatever fuel it has.
     fn look(&mut self) -> Result<(), Atom> {
         self.fuel.unlooked = 0;
-        self.around.overseer.may_go_on(self.message)
+        self.around.overseer.may_go_on(self.message)?;
+        match self.fuel.is_lent && self.fuel.is_late() {
+            true => Err(Atom::FUEL),
+            false => Ok(()),
+        }
     }
 
     /// Spends fuel for what a primitive has walked over.
@@ -162,11 +210,14 @@ impl Turn {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::{FIRST_SLICE, UNIT};
+    use super::{FIRST_SLICE, MOMENT, UNIT};
+    use crate::base::atom::Atom;
     use crate::base::sync::Relaxed;
     use crate::testing::still::Still;
+    use crate::turns::turn::Turn;
     use crate::values::actor::BehaviourId;
     use crate::values::value::Value;
+    use std::time::Instant;
 
     #[test]
     fn where_long_turns_are_expected_the_first_look_comes_at_once() {
@@ -186,6 +237,31 @@ mod tests {
         };
         assert_eq!(slices(0), (1_000, vec![256, 256, 256, 232]));
         assert_eq!(slices(10_000), (1_000, vec![32, 256, 256, 272, 184]));
+    }
+
+    /// Of a caller's turns each look counts, in whichever turn it is.
+    #[test]
+    fn turns_of_a_caller_end_when_they_have_taken_a_moment() {
+        let mut still = Still::new(1);
+        let turn = &mut still.thread.turn;
+        turn.around.fuel = 1_000_000;
+        let look = |turn: &mut Turn, ago| {
+            let before = Instant::now().checked_sub(ago);
+            turn.fuel.looked = Some(before.expect("the system has run for longer"));
+            turn.fuel.slice = 0;
+            turn.refuel()
+        };
+        turn.lend(1_000, 1);
+        assert_eq!(look(turn, 2 * MOMENT), Ok(()));
+        turn.tidy_up();
+        assert_eq!(look(turn, 2 * MOMENT), Err(Atom::FUEL));
+        assert!(turn.take_back() > MOMENT);
+        // The thread's own.
+        turn.tidy_up();
+        assert_eq!(look(turn, 2 * MOMENT), Ok(()));
+        turn.tidy_up();
+        turn.lend(1_000, 1);
+        assert_eq!(look(turn, 2 * MOMENT), Ok(()));
     }
 
     /// What it says it has to do, to whoever may ask: the turn that runs is one of those that take as long.

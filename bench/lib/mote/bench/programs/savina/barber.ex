@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.Savina.Barber do
     param: :n,
     defaults: [5_000],
     small: 20,
-    metric: :us_per_cut
+    metric: :us_per_cut,
+    rust: [rust: "barber"]
 
   @seats 1_000
 
@@ -39,23 +40,23 @@ defmodule Mote.Bench.Programs.Savina.Barber do
       :cut -> send street, :cut
     end
 
-    defactor room(guests, seats, asleep, barber) do
+    # `free`: the seats that nobody waits on, as `:queue.len/1` would count all who wait.
+    defactor room(guests, free, asleep, barber) do
       {:enter, guest} when asleep ->
         send barber, {:cut, guest, self()}
         become asleep: false
 
+      {:enter, guest} when free > 0 ->
+        become guests: :queue.in(guest, guests), free: free - 1
+
       {:enter, guest} ->
-        if :queue.len(guests) < seats do
-          become guests: :queue.in(guest, guests)
-        else
-          send guest, :full
-        end
+        send guest, :full
 
       :free ->
         case :queue.out(guests) do
           {{:value, guest}, guests} ->
             send barber, {:cut, guest, self()}
-            become guests: guests
+            become guests: guests, free: free + 1
 
           {:empty, _} ->
             become asleep: true
@@ -121,29 +122,28 @@ defmodule Mote.Bench.Programs.Savina.Barber do
       end
     end
 
-    @spec room(:queue.queue(pid), pos_integer, boolean, pid) :: :ok
-    def room(guests, seats, asleep, barber) do
+    @spec room(:queue.queue(pid), non_neg_integer, boolean, pid) :: :ok
+    def room(guests, free, asleep, barber) do
       receive do
         {:enter, guest} when asleep ->
           send(barber, {:cut, guest, self()})
-          room(guests, seats, false, barber)
+          room(guests, free, false, barber)
+
+        {:enter, guest} when free > 0 ->
+          room(:queue.in(guest, guests), free - 1, false, barber)
 
         {:enter, guest} ->
-          if :queue.len(guests) < seats do
-            room(:queue.in(guest, guests), seats, false, barber)
-          else
-            send(guest, :full)
-            room(guests, seats, false, barber)
-          end
+          send(guest, :full)
+          room(guests, free, false, barber)
 
         :free ->
           case :queue.out(guests) do
             {{:value, guest}, guests} ->
               send(barber, {:cut, guest, self()})
-              room(guests, seats, false, barber)
+              room(guests, free + 1, false, barber)
 
             {:empty, guests} ->
-              room(guests, seats, true, barber)
+              room(guests, free, true, barber)
           end
 
         :stop ->
@@ -191,4 +191,7 @@ defmodule Mote.Bench.Programs.Savina.Barber do
     me = self()
     [run: fn _ -> answer(fn -> send(street, {:start, me}) end) end]
   end
+
+  @impl true
+  def rust(cuts, n), do: if(cuts == n, do: :closed, else: {:cuts, cuts})
 end

@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.Savina.Philosophers do
     param: :n,
     defaults: [10_000],
     small: 10,
-    metric: :ns_per_meal
+    metric: :ns_per_meal,
+    rust: [rust: "philosophers"]
 
   @philosophers 20
 
@@ -130,6 +131,10 @@ defmodule Mote.Bench.Programs.Savina.Philosophers do
     philosophers = for number <- numbers, do: spawn(Processes, :philosopher, [number, n, arbiter])
     [run: fn _ -> answer(fn -> for(philosopher <- philosophers, do: send(philosopher, :start)) end) end]
   end
+
+  # All meals, if all forks lie on the table.
+  @impl true
+  def rust(meals, _n), do: {trunc(meals), @philosophers}
 
   defp forks, do: Tuple.duplicate(true, @philosophers)
 end

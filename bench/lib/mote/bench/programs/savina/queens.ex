@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.Savina.Queens do
     param: :n,
     defaults: [10],
     small: 5,
-    metric: :us_per_board
+    metric: :us_per_board,
+    rust: [rust: "queens"]
 
   @workers 20
 
@@ -156,4 +157,7 @@ defmodule Mote.Bench.Programs.Savina.Queens do
     master = Processes.start(@workers, n, self())
     [run: fn _ -> answer(fn -> send(master, :start) end) end]
   end
+
+  @impl true
+  def rust(solutions, _n), do: trunc(solutions)
 end

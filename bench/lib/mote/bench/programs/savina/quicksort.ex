@@ -9,7 +9,8 @@ defmodule Mote.Bench.Programs.Savina.Quicksort do
     param: :n,
     defaults: [100_000],
     small: 5_000,
-    metric: :ns_per_number
+    metric: :ns_per_number,
+    rust: [rust: "quicksort"]
 
   defmodule Actors do
     @moduledoc false
@@ -143,6 +144,10 @@ defmodule Mote.Bench.Programs.Savina.Quicksort do
     source = spawn(Processes, :source, [numbers(n), judge])
     [run: fn _ -> answer(fn -> send(source, :start) end) end]
   end
+
+  # The lowest 53 bits, which a float has.
+  @impl true
+  def rust(sum, n), do: if(sum == rem(expected(n), 9_007_199_254_740_992), do: expected(n), else: {:sum, sum})
 
   # Numbers of the generator, put together to such of 60 bits.
   defp numbers(n) do

@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.Savina.Radixsort do
     param: :n,
     defaults: [50_000],
     small: 50,
-    metric: :ns_per_message
+    metric: :ns_per_message,
+    rust: [rust: "radixsort"]
 
   @bits 59
   @seed {2014, 10, 20}
@@ -34,6 +35,8 @@ defmodule Mote.Bench.Programs.Savina.Radixsort do
         ones = if rem(div(number, bit), 2) == 0, do: ones, else: [number | ones]
         if rem(div(number, bit), 2) == 0, do: send(next, number)
         for one <- Enum.reverse(ones), do: send(next, one)
+        # As a process that ends, it lets go of its list.
+        become sink()
     end
 
     # Whether they come sorted, and all of them.
@@ -107,6 +110,9 @@ defmodule Mote.Bench.Programs.Savina.Radixsort do
     source = spawn(Processes, :source, [numbers, first])
     [run: fn _ -> answer(fn -> send(source, :start) end) end]
   end
+
+  @impl true
+  def rust(sorted, n), do: if(sorted == n, do: :sorted, else: {:of, sorted})
 
   defp numbers(n) do
     :rand.seed(:exsss, @seed)

@@ -8,7 +8,8 @@ defmodule Mote.Bench.Programs.Savina.Smokers do
     param: :n,
     defaults: [1_000],
     small: 20,
-    metric: :us_per_round
+    metric: :us_per_round,
+    rust: [rust: "smokers"]
 
   @smokers 200
 
@@ -105,4 +106,7 @@ defmodule Mote.Bench.Programs.Savina.Smokers do
     arbiter = spawn(Processes, :arbiter, [List.to_tuple(smokers), n, 1, self()])
     [run: fn _ -> answer(fn -> send(arbiter, :start) end) end]
   end
+
+  @impl true
+  def rust(rounds, _n), do: trunc(rounds)
 end

@@ -9,7 +9,8 @@ defmodule Mote.Bench.Programs.Savina.SortedList do
     param: :n,
     defaults: [1_000],
     small: 30,
-    metric: :ns_per_request
+    metric: :ns_per_request,
+    rust: [rust: "sorted_list"]
 
   alias Mote.Bench.Dice
 
@@ -143,5 +144,13 @@ defmodule Mote.Bench.Programs.Savina.SortedList do
     list = spawn(Processes, :list, [[], @workers, self()])
     workers = for seed <- 1..@workers, do: spawn(Processes, :worker, [n, seed, list])
     [run: fn _ -> answer(fn -> for(worker <- workers, do: send(worker, :start)) end) end]
+  end
+
+  # The sum of the numbers, each times its place.
+  @impl true
+  def rust(sum, n) do
+    numbers = expected(n)
+    right = for {number, place} <- Enum.with_index(numbers, 1), reduce: 0, do: (sum -> sum + number * place)
+    if sum == right, do: numbers, else: {:sum, sum}
   end
 end

@@ -156,7 +156,7 @@ fn made(heap: &mut Heap, kind: Value, binary: Value) -> Value {
     let names = names();
     // In the order of their names.
     let keys = [names.structure, names.binary, names.kind];
-    heap.map_node(0, 3, 3, |room| {
+    heap.map_node((0, true), 3, 3, |room| {
         room.extend(&keys, &[names.module, binary, kind])
     })
 }

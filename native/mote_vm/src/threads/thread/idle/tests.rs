@@ -2,6 +2,7 @@
 use super::*;
 use crate::testing::still::Still;
 use crate::threads::inbox::Entry;
+use crate::threads::thread_context::ThreadContext;
 
 /// How long until something is wrong.
 const LONG: Duration = Duration::from_secs(20);
@@ -120,8 +121,8 @@ fn who_sleeps_for_a_moment_without_work_has_rested() {
     still.machine.quiescence().done(1);
 }
 
-#[test]
-fn who_is_woken_for_something_rests_no_longer() {
+/// Whether a thread has rested that sleeps until it is woken in that way.
+fn rests_until(wake: impl FnOnce(&ThreadContext) + Send) -> bool {
     let mut still = Still::new(2);
     let context = still.thread.context.clone();
     let quiescence = context.machine.quiescence();
@@ -131,11 +132,30 @@ fn who_is_woken_for_something_rests_no_longer() {
         scope.spawn(|| {
             await_that(|| quiescence.is_quiet());
             std::thread::sleep(REST);
-            assert!(context.station.push(Entry::Alarm).is_ok());
+            wake(&context);
         });
         still.thread.sleep(Some(LONG));
     });
-    assert!(!still.thread.idling.rests);
     context.station.parker.close();
     quiescence.done(1);
+    still.thread.idling.rests
+}
+
+#[test]
+fn who_was_stood_in_for_has_not_rested() {
+    assert!(!rests_until(|context| {
+        let stand_in = context.station.presence.stand_in();
+        let thread = Dispatch::shown_by(&context.station).expect("a thread that sleeps");
+        // SAFETY: it sleeps, and nobody else stands in.
+        unsafe { (*thread).turn.counts.stand_ins += stand_in.iter().count() as u64 };
+        drop(stand_in);
+        context.station.unpark_if_asleep();
+    }));
+}
+
+#[test]
+fn who_is_woken_for_something_rests_no_longer() {
+    assert!(!rests_until(|context| {
+        assert!(context.station.push(Entry::Alarm).is_ok());
+    }));
 }
