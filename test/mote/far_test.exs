@@ -75,8 +75,9 @@ defmodule Mote.FarTest do
        context do
     {listener, address} = at(context.home, :listening, [Home])
     {charged, overflowed} = at(context.away, :flood_postman, [address, 4_000])
-    assert charged > 8_000_000
     assert overflowed > 500
+    # As cells of two words. What else the machine holds it may give back as soon as it rests.
+    assert charged > (4_000 - overflowed) * 200 * 16
     # All others arrive.
     heard = heard(context.home, listener, 4_000 - overflowed)
     assert length(heard) == 4_000 - overflowed

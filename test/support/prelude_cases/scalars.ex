@@ -60,7 +60,7 @@ defmodule Mote.PreludeCases.Scalars do
       {:erlang.float(i), :erlang.float(f)}
       :erlang.float_to_binary(f, decimals: n)
       :erlang.float_to_binary(f, decimals: n + n_more)
-      :erlang.float_to_binary(number / 1000, [:compact, decimals: n])
+      :erlang.float_to_binary(rem(number, 1_000_000_000_000) / 1000, [:compact, decimals: n])
       :erlang.float_to_binary(n / 16, [{:decimals, 2}, :compact])
       {:erlang.float_to_binary(-0.001, decimals: 2), :erlang.float_to_binary(1.0e22, decimals: 1), :erlang.float_to_binary(1.115, decimals: 2)}
       :erlang.integer_to_binary(number)
