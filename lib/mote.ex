@@ -79,7 +79,8 @@ defmodule Mote do
       `:no_memory`, and messages from outside are refused; see the guide *Memory*;
     * `:gc` - how often it collects: `:min`, the least number of bytes that are allocated between two
       collections (default 32 MiB), and `:factor`, bytes that are allocated for each byte that was live after
-      the last one (default 2.0). The greater of the two counts;
+      the last one (default 2.0). The greater of the two counts. With a factor below 1 the machine also marks faster
+      beside long turns, so that little is allocated meanwhile: it takes less memory and more time;
     * `:schedule` - `{:seeded, seed}` for turns in a reproducible order that the seed decides, for tests:
       see `Mote.Test` (default `:threads`);
     * `:clock` - `:manual` for time that passes only by `advance/3`, for tests (default `:system`);

@@ -68,7 +68,8 @@ impl Dispatch {
                     (_, false) => SLICE,
                 };
                 let urgent = machine.pool().is_short();
-                let marked = !urgent && gc.work.slice(cells);
+                let by_now = machine.pool().pace.marked_by_now();
+                let marked = !urgent && gc.work.slice(cells, by_now);
                 self.turn.heap.look_ahead();
                 let done = gc.work.is_done();
                 if urgent || done {

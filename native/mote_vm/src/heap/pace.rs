@@ -270,6 +270,17 @@ impl Pace {
         self.allocated.load(Relaxed) - self.at_begin.load(Relaxed)
     }
 
+    /// Bytes that the collection that goes on should have marked by now: with a factor below 1, memory matters more than time,
+    /// and turns make no more meanwhile than between two collections. Turns that are long and make much would make many
+    /// times as much otherwise, all of which counts as live.
+    pub(crate) fn marked_by_now(&self) -> usize {
+        let GcConfig { factor, stress, .. } = self.config;
+        match factor < 1.0 && stress == Stress::Off {
+            true => (self.since_begun() as f64 / factor) as usize,
+            false => 0,
+        }
+    }
+
     /// A collection found that much live; with the newest question, if any is open.
     pub(crate) fn collected(&self, live: usize, pause: u64, newest: Option<u64>) {
         let newest = newest.unwrap_or(0);
@@ -385,6 +396,21 @@ mod tests {
         assert!(!allocated(999) && allocated(1));
         pace.freed(1);
         assert!(!pace.is_due_at_rest());
+    }
+
+    #[test]
+    fn a_machine_that_spares_memory_marks_while_little_is_made() {
+        for (factor, marked) in [(2.0, 0), (1.0, 0), (0.25, 120)] {
+            let pace = Pace::new(GcConfig {
+                factor,
+                ..GcConfig::default()
+            });
+            pace.allocated(1_000);
+            pace.begun(0);
+            assert_eq!(pace.marked_by_now(), 0);
+            pace.allocated(30);
+            assert_eq!(pace.marked_by_now(), marked);
+        }
     }
 
     /// Both have seen that one is due.

@@ -12,6 +12,7 @@ use super::mark::{Marked, Marker};
 use super::span::Span;
 use crate::base::sync::{AtomicBool, Relaxed};
 use crate::code::program::Program;
+use crate::heap::block::GRANULE;
 use crate::values::value::Value;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -22,6 +23,8 @@ const MARKERS: usize = 32;
 /// What is left to scan, less than which is not worth giving away, and the most that is given at once.
 const WORTH_GIVING: usize = 64;
 const MOST_GIVEN: usize = 8 * 1024;
+/// The most cells that a slice marks because it is late: for about a millisecond.
+const MOST_LATE: usize = 128 * 1024;
 /// Cells between two looks at the clock, and at whether somebody is hungry.
 const STEP: usize = 128;
 
@@ -136,20 +139,32 @@ impl MarkingWork {
         (state.found, state.spent)
     }
 
-    /// Marks a little, beside turns; `false` when there was nothing to take.
-    pub(crate) fn slice(&self, cells: usize) -> bool {
+    /// Marks a little, beside turns: so many cells, or more if it is late, since so many bytes should be marked by now. `false`
+    /// when there was nothing to take.
+    pub(crate) fn slice(&self, cells: usize, by_now: usize) -> bool {
         let mut state = self.state.lock();
         let Some(place) = state.free.pop() else {
             return false;
         };
-        let Some(packet) = state.packets.pop() else {
-            state.free.push(place);
-            return false;
-        };
-        let effort = Effort { cells, until: None };
-        let mut state = self.work_on(state, place, packet, effort);
+        let late = by_now.saturating_sub(state.found.bytes) / GRANULE;
+        let mut rest = cells.max(late.min(MOST_LATE));
+        let mut any = false;
+        // What turns have met comes anew after each batch, and must not keep the others waiting. A packet counts as a cell, for
+        // it may have none.
+        while rest > 0 {
+            let Some(packet) = state.packets.pop() else {
+                break;
+            };
+            let effort = Effort {
+                cells: rest,
+                until: None,
+            };
+            let (then, left) = self.work_on(state, place, packet, effort);
+            (state, rest) = (then, left.min(rest - 1));
+            any = true;
+        }
         state.free.push(place);
-        true
+        any
     }
 
     /// A new round of helping in a pause begins.
@@ -166,7 +181,7 @@ impl MarkingWork {
         state.inside += 1;
         while !state.over {
             if let Some(packet) = state.packets.pop() {
-                state = self.work_on(state, place, packet, effort);
+                (state, _) = self.work_on(state, place, packet, effort);
                 let late = effort.until.is_some_and(|until| Instant::now() >= until);
                 state.over |= late || effort.cells != usize::MAX;
                 continue;
@@ -191,14 +206,14 @@ impl MarkingWork {
         state.packets.is_empty()
     }
 
-    /// Works on a packet; what is left of it when the effort is spent goes back.
+    /// Works on a packet; what is left of it when the effort is spent goes back. How many cells are left of the effort.
     fn work_on<'s>(
         &'s self,
         mut state: MutexGuard<'s, Packets>,
         place: usize,
         packet: Packet,
         effort: Effort,
-    ) -> MutexGuard<'s, Packets> {
+    ) -> (MutexGuard<'s, Packets>, usize) {
         state.busy += 1;
         let wanting = state.packets.is_empty() && state.inside > state.busy;
         self.hungry.store(wanting, Relaxed);
@@ -214,7 +229,7 @@ impl MarkingWork {
         while cells > 0 {
             let step = cells.min(STEP);
             let rest = marker.run(step);
-            cells -= step;
+            cells -= step - rest;
             if rest > 0 || effort.until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
@@ -238,7 +253,7 @@ impl MarkingWork {
         }
         state.busy -= 1;
         self.news.notify_all();
-        state
+        (state, cells)
     }
 
     /// Hands part of a marker's work to others.
@@ -319,6 +334,27 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_takes_packet_after_packet_and_catches_up_when_it_is_late() {
+        let mut heap = Heap::new(Arc::new(BlockPool::default()));
+        let (_, roots) = lists(&mut heap);
+        let work = work();
+        work.begin(3);
+        // The newest is taken first, and two have no cells.
+        let packets = [roots, vec![], vec![]];
+        work.add(packets.map(Packet::Values));
+        // A cell has one granule or two.
+        let marked = || work.result().0.bytes / GRANULE;
+        assert!(work.slice(2, 0) && marked() == 0);
+        assert!(work.slice(20, 0) && (20..=40).contains(&marked()));
+        let (before, late) = (marked(), 300);
+        assert!(work.slice(2, (before + late) * GRANULE));
+        assert!((before + late..=before + 2 * late).contains(&marked()));
+        assert!(work.slice(2, 0) && !work.is_done());
+        while work.slice(usize::MAX, 0) {}
+        assert!(work.is_done());
+    }
+
+    #[test]
     fn slices_and_short_rounds_come_to_an_end_together() {
         let mut heap = Heap::new(Arc::new(BlockPool::default()));
         let (cells, roots) = lists(&mut heap);
@@ -329,7 +365,7 @@ mod tests {
         work.add([Packet::Values(roots), Packet::Values(vec![wide])]);
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| while work.slice(7) || !work.is_done() {});
+                scope.spawn(|| while work.slice(7, 0) || !work.is_done() {});
             }
             work.call();
             work.help(Effort {
