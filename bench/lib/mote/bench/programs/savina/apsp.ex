@@ -9,7 +9,7 @@ defmodule Mote.Bench.Programs.Savina.Apsp do
   use Mote.Bench.Program,
     title: "shortest paths between n nodes, on blocks of 50 × 50",
     param: :n,
-    defaults: [200],
+    defaults: [300],
     small: 100,
     metric: :us_per_phase_of_a_block
 

@@ -6,7 +6,7 @@ defmodule Mote.Bench.Programs.Savina.Big do
   use Mote.Bench.Program,
     title: "120 actors send n pings each to one of them by lot, each when the one before is answered",
     param: :n,
-    defaults: [5_000],
+    defaults: [20_000],
     small: 5,
     metric: :ns_per_message
 

@@ -7,7 +7,7 @@ defmodule Mote.Bench.Programs.Savina.BitonicSort do
   use Mote.Bench.Program,
     title: "2^depth integers, sorted by a network of comparators, an actor for each",
     param: :depth,
-    defaults: [10],
+    defaults: [12],
     small: 4,
     metric: :ns_per_comparator
 

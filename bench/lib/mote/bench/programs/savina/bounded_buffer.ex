@@ -6,7 +6,7 @@ defmodule Mote.Bench.Programs.Savina.BoundedBuffer do
   use Mote.Bench.Program,
     title: "40 producers make n items each for 40 consumers, through a buffer of 50",
     param: :n,
-    defaults: [25],
+    defaults: [100],
     small: 1,
     metric: :us_per_item
 

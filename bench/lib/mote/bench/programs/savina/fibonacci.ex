@@ -6,7 +6,7 @@ defmodule Mote.Bench.Programs.Savina.Fibonacci do
   use Mote.Bench.Program,
     title: "the n-th Fibonacci number by double recursion, an actor for each call",
     param: :n,
-    defaults: [23],
+    defaults: [25],
     small: 8,
     metric: :ns_per_actor
 

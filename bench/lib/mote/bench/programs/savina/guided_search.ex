@@ -10,7 +10,7 @@ defmodule Mote.Bench.Programs.Savina.GuidedSearch do
   use Mote.Bench.Program,
     title: "the cheapest way through a grid of n × n × n places, whose layers belong to 20 workers",
     param: :n,
-    defaults: [20],
+    defaults: [30],
     small: 4,
     metric: :us_per_place
 

@@ -10,7 +10,7 @@ defmodule Mote.Bench.Programs.Savina.LogisticMap do
   use Mote.Bench.Program,
     title: "10 series of n terms, each of which is computed by another actor",
     param: :n,
-    defaults: [10_000],
+    defaults: [25_000],
     small: 20,
     metric: :ns_per_term
 

@@ -6,7 +6,7 @@ defmodule Mote.Bench.Programs.Savina.Pi do
   use Mote.Bench.Program,
     title: "n digits of pi, a term at a time by 20 workers",
     param: :n,
-    defaults: [1_000],
+    defaults: [5_000],
     small: 50,
     metric: :us_per_term
 

@@ -6,7 +6,7 @@ defmodule Mote.Bench.Programs.Savina.Queens do
   use Mote.Bench.Program,
     title: "the ways to place n queens so that none takes another, by 20 workers",
     param: :n,
-    defaults: [10],
+    defaults: [12],
     small: 5,
     metric: :us_per_board,
     rust: [rust: "queens"]

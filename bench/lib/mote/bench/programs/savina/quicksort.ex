@@ -7,7 +7,7 @@ defmodule Mote.Bench.Programs.Savina.Quicksort do
   use Mote.Bench.Program,
     title: "quicksort of n integers, an actor for each part of more than 2,048",
     param: :n,
-    defaults: [100_000],
+    defaults: [1_000_000],
     small: 5_000,
     metric: :ns_per_number,
     rust: [rust: "quicksort"]

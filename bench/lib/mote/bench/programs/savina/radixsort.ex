@@ -6,7 +6,7 @@ defmodule Mote.Bench.Programs.Savina.Radixsort do
   use Mote.Bench.Program,
     title: "n integers of 59 bits, sorted by a chain of 59 actors, one for each bit",
     param: :n,
-    defaults: [50_000],
+    defaults: [100_000],
     small: 50,
     metric: :ns_per_message,
     rust: [rust: "radixsort"]

@@ -7,7 +7,7 @@ defmodule Mote.Bench.Programs.Savina.RecursiveMatmul do
   use Mote.Bench.Program,
     title: "the product of two matrices of n × n numbers, 16 times a power of two, by quarters",
     param: :n,
-    defaults: [128],
+    defaults: [256],
     small: 32,
     metric: :ns_per_product
 

@@ -6,7 +6,7 @@ defmodule Mote.Bench.Programs.Savina.Sieve do
   use Mote.Bench.Program,
     title: "the primes below n, by a chain of filters that know up to 1,000 primes each",
     param: :n,
-    defaults: [50_000],
+    defaults: [100_000],
     small: 100,
     metric: :ns_per_number
 

@@ -7,7 +7,7 @@ defmodule Mote.Bench.Programs.Savina.SortedList do
   use Mote.Bench.Program,
     title: "20 workers make n requests each to one sorted list, a tenth of them additions",
     param: :n,
-    defaults: [1_000],
+    defaults: [8_000],
     small: 30,
     metric: :ns_per_request,
     rust: [rust: "sorted_list"]

@@ -6,7 +6,7 @@ defmodule Mote.Bench.Programs.Savina.Trapezoid do
   use Mote.Bench.Program,
     title: "the area below a curve in 100 n pieces, by 100 workers",
     param: :n,
-    defaults: [1_000],
+    defaults: [100_000],
     small: 10,
     metric: :ns_per_piece,
     rust: [rust: "trapezoid"]

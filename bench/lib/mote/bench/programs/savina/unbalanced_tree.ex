@@ -9,7 +9,7 @@ defmodule Mote.Bench.Programs.Savina.UnbalancedTree do
   use Mote.Bench.Program,
     title: "n unbalanced trees of about ten nodes each, grown from one root and traversed",
     param: :n,
-    defaults: [2_000],
+    defaults: [20_000],
     small: 20,
     metric: :ns_per_node
 
