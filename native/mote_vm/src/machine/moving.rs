@@ -217,7 +217,7 @@ impl Dispatch {
                 self.turn.become_next(id, state);
                 let unusual = &mut self.turn.unusual;
                 self.turn.at_commit.stash.put(kept, unusual);
-                let unstashed = self.turn.unstashed();
+                let unstashed = self.turn.unstashed(&mut Vec::new());
                 self.turn.commit();
                 // All that it could do is to stash a message that is to be done now.
                 self.call_back(actor);

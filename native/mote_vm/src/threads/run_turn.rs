@@ -138,7 +138,7 @@ impl Dispatch {
             Verdict::Commits => {
                 let again = self.turn.at_commit.stash.is_kept_again() && !behaviour.is_newer;
                 let left = again.then(|| header(&event).behaviour());
-                let unstashed = self.turn.unstashed();
+                let unstashed = self.turn.unstashed(&mut self.taken_up.spare);
                 // What is given back now comes before what was given back earlier.
                 if unstashed.is_empty() {
                     units += self.taken_up.keep_again(&mut self.turn, event);

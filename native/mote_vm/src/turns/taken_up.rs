@@ -32,6 +32,8 @@ pub(crate) struct TakenUp {
     behaviour: Option<BehaviourId>,
     /// The oldest first; empty where nothing is remembered.
     events: Vec<Event>,
+    /// Room for what is given back next.
+    pub(crate) spare: Vec<Event>,
     /// How many turns this thread had counted by then.
     turns: u64,
 }
@@ -57,11 +59,10 @@ impl TakenUp {
     /// Remembers what a turn has given back if `left`, the behaviour that it was stashed by, would stash it again. It comes before
     /// what was given back earlier, which is forgotten.
     pub(crate) fn remember(&mut self, turn: &Turn, left: Option<BehaviourId>, events: Vec<Event>) {
-        self.events.clear();
-        if self.remembers && left.is_some() {
-            self.behaviour = left;
-            self.events = events;
-            self.turns = turn.counts.turns;
+        self.spare = std::mem::replace(&mut self.events, events);
+        match self.remembers && left.is_some() {
+            true => (self.behaviour, self.turns) = (left, turn.counts.turns),
+            false => self.events.clear(),
         }
     }
 

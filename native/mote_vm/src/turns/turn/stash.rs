@@ -53,21 +53,19 @@ impl Stash {
 }
 
 impl Turn {
-    /// What the turn gives back, the oldest first; before it is committed.
-    pub(crate) fn unstashed(&mut self) -> Vec<Event> {
+    /// What the turn gives back, the oldest first, in the room of `spare` if there is anything; before it is committed.
+    pub(crate) fn unstashed(&mut self, spare: &mut Vec<Event>) -> Vec<Event> {
         let stash = std::mem::take(&mut self.at_commit.stash);
         if !stash.leaves || self.becoming().is_none() {
             return Vec::new();
         }
-        let cells = || std::iter::successors(stash.kept.as_cons(), |(_, others)| others.as_cons());
-        let empty = Event {
-            target: self.actor,
-            message: Value::NIL,
-        };
-        let mut events = vec![empty; cells().count()];
-        for (event, (message, _)) in events.iter_mut().rev().zip(cells()) {
-            event.message = message;
-        }
+        let mut events = std::mem::take(spare);
+        events.clear();
+        let target = self.actor;
+        // Each step waits for memory, so the list is walked once.
+        let cells = std::iter::successors(stash.kept.as_cons(), |(_, others)| others.as_cons());
+        events.extend(cells.map(|(message, _)| Event { target, message }));
+        events.reverse();
         events
     }
 }
