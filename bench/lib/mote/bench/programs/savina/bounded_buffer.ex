@@ -1,6 +1,7 @@
 defmodule Mote.Bench.Programs.Savina.BoundedBuffer do
   # Producers and consumers of the Savina suite (`bndbuffer`: a buffer of 50, 40 producers of 1,000 items each, 40 consumers,
   # 25 × 100 logarithms to make an item and as many to use it). A producer makes the next item when the buffer has room.
+  # The default is 100 items of each, since 1,000 take processes seven seconds.
   @moduledoc false
 
   use Mote.Bench.Program,

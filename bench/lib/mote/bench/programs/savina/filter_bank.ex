@@ -3,7 +3,8 @@ defmodule Mote.Bench.Programs.Savina.FilterBank do
   # through a delay, a filter, a sampler, another delay and another filter of each channel, an actor for each. An
   # integrator waits for the value of all channels and adds them up.
   #
-  # Filters have 64 columns here, and numbers are integers, so that sums do not depend on an order.
+  # Filters have 64 columns here, and numbers are integers, so that sums do not depend on an order. There are 2,000 samples by
+  # default: processes, whose source waits for nobody, take twenty times as long for each of 34,816.
   @moduledoc false
 
   use Mote.Bench.Program,

@@ -1,7 +1,7 @@
 defmodule Mote.Bench.Programs.Savina.RecursiveMatmul do
   # Recursive multiplication of matrices of the Savina suite (`recmatmul`: 1,024², blocks of 16,384 numbers): a product is left to
   # eight more actors, of quarters, until the quarters are blocks of 16 × 16. Savina's workers share arrays; here a matrix is
-  # a tree of quarters, of which messages hold parts.
+  # a tree of quarters, of which messages hold parts, and one of 256²: 1,024² take processes most of a minute.
   @moduledoc false
 
   use Mote.Bench.Program,
