@@ -19,6 +19,7 @@
 //!    counts.
 mod build;
 mod edit;
+mod tuples;
 mod walk;
 
 pub(crate) use build::{from_entries, from_pairs, from_puts, merge, FEW};
@@ -151,7 +152,10 @@ impl<'h> Node<'h> {
             [.., _] if self.is_below_atoms() && key.as_atom().is_some() => {
                 (self.keys.len() - 1, None)
             }
-            _ => self.last_in_order(key, work),
+            _ => match self.last_tuple_up_to(key, work) {
+                Some(found) => found,
+                None => self.last_in_order(key, work),
+            },
         }
     }
 
@@ -163,11 +167,21 @@ impl<'h> Node<'h> {
 
     #[inline(always)]
     fn last_in_order(self, key: Value, work: &mut Work) -> (usize, Option<Ordering>) {
+        self.last_by(work, |other, work| key_order(other, key, work))
+    }
+
+    /// As `search`, where `order` says how one of the keys compares with that one.
+    #[inline(always)]
+    fn last_by(
+        self,
+        work: &mut Work,
+        order: impl Fn(Value, &mut Work) -> Ordering,
+    ) -> (usize, Option<Ordering>) {
         let (mut from, mut count) = (0, self.keys.len());
         let mut known = None;
         while count > 1 {
             let half = count / 2;
-            match key_order(self.keys[from + half], key, work) {
+            match order(self.keys[from + half], work) {
                 Ordering::Equal => return (from + half, Some(Ordering::Equal)),
                 Ordering::Less => {
                     from += half;

@@ -418,3 +418,42 @@ proptest! {
         prop_assert_eq!(node(few).size, distinct.len());
     }
 }
+
+/// Among others of the same size, of other sizes, and others.
+#[test]
+fn tuples_are_found_where_they_belong() {
+    let small = || {
+        prop_oneof![
+            (0i64..3).prop_map(Model::Int),
+            (0i64..3).prop_map(Model::Int),
+            model()
+        ]
+    };
+    let integers = || (-3i64..3).prop_map(Model::Int);
+    let of_size = |size: usize| {
+        prop_oneof![
+            20 => proptest::collection::vec(integers(), size).prop_map(Model::Tuple),
+            1 => proptest::collection::vec(small(), size).prop_map(Model::Tuple),
+            1 => proptest::collection::vec(integers(), 0..6).prop_map(Model::Tuple),
+        ]
+    };
+    let keys = (1usize..6).prop_flat_map(|size| proptest::collection::vec(of_size(size), 2..60));
+    let cases = if cfg!(miri) { 8 } else { 1_000 };
+    proptest!(ProptestConfig::with_cases(cases), |(models in keys)| {
+        let mut built = Built::new();
+        let all: Vec<Value> = models.iter().map(|model| built.value(model)).collect();
+        // Half of them are there.
+        let there = all.iter().step_by(2).map(|key| (*key, *key));
+        let map = from_entries(&mut built.heap, there.collect());
+        check(map);
+        let there: Vec<Value> = entries(node(map)).map(|(key, _)| key).collect();
+        for key in all {
+            let place = there.binary_search_by(|other| key_order(*other, key));
+            let found = get(node(map), key, &mut Work::free());
+            prop_assert!(found == place.ok().map(|at| there[at]));
+            if node(map).is_leaf() {
+                prop_assert_eq!(node(map).find(key, &mut Work::free()), place);
+            }
+        }
+    });
+}

@@ -22,6 +22,7 @@ pub(crate) mod lists;
 pub(crate) mod maps;
 pub(crate) mod math;
 pub(crate) mod order;
+mod packed;
 pub mod primitive;
 pub(crate) mod random;
 pub(crate) mod search;

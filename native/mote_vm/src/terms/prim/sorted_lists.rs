@@ -10,10 +10,12 @@
 use super::build::COPIED;
 use super::compare::{compare, less};
 use super::lists::{from_slice, proper_length, Elements};
+use super::packed::Packing;
 use super::sorting::{sort_in_runs, sort_slowly, RUN};
 use super::types::{as_binary, is_integer};
 use crate::base::work::Work;
 use crate::heap::Heap;
+use crate::platform::prefetch::prefetch;
 use crate::values::value::Value;
 use std::cmp::Ordering;
 
@@ -24,15 +26,15 @@ struct Element<K> {
     whole: Value,
 }
 
-/// The first elements of tuples, beside each other so that these need not be looked up.
-type Beginning = [Value; 2];
-
 /// A short binary, and its first bytes as a number, which is in the same order as far as it goes.
 #[derive(Clone, Copy)]
 struct Text {
     beginning: u64,
     whole: Value,
 }
+
+/// So many tuples are compared by numbers: of fewer, making these takes longer than it saves.
+const MANY: usize = 32;
 
 /// `Enum.sort(list)`
 pub(crate) fn sort(heap: &mut Heap, list: Value) -> Value {
@@ -54,15 +56,12 @@ pub(crate) fn sort(heap: &mut Heap, list: Value) -> Value {
         if every(all, &mut heap.work, |value| short_text(value).is_some())? {
             return by_texts(heap, all, |value| value);
         }
-        let size = all[0].as_tuple().map_or(0, <[Value]>::len);
-        let beginning = |value: Value| match value.as_tuple().filter(|of| of.len() == size) {
-            Some([first, second, ..]) => [*first, *second],
-            Some([only]) => [*only, Value::NIL],
-            _ => [Value::NIL; 2],
-        };
-        by_keys(heap, all, beginning, |elements, work| {
-            sort_slowly(elements, work, beginnings_first).ok()
-        })
+        match packed(all, |value| value, &mut heap.work) {
+            Some(packing) => by_numbers(heap, all, &packing, |value| value),
+            None => heap.beside(merged, |heap| {
+                sort_slowly(all, &mut heap.work, |a, b, work| compare(*a, *b, work)).ok()
+            }),
+        }
     };
     sorted(heap, list, in_order).unwrap_or(Value::NONE)
 }
@@ -86,6 +85,9 @@ pub(crate) fn keysort(heap: &mut Heap, n: Value, list: Value) -> Value {
             return by_texts(heap, all, key);
         }
         let at_once = every(all, &mut heap.work, |value| key(value).is_immediate())?;
+        if let Some(packing) = packed(all, key, &mut heap.work) {
+            return by_numbers(heap, all, &packing, key);
+        }
         by_keys(heap, all, key, |elements, work| match at_once {
             true => {
                 let order = |a: &Element<Value>, b: &Element<Value>| immediates(&a.key, &b.key);
@@ -113,6 +115,10 @@ fn sorted(
         let mut all = Vec::with_capacity(n);
         for element in Elements::of(list) {
             heap.work.pass(1).ok()?;
+            if element.is_boxed() {
+                // It is looked into soon.
+                prefetch(element.boxed_pointer().cast());
+            }
             all.push(element);
         }
         in_order(&mut all, heap)?;
@@ -204,17 +210,33 @@ impl Text {
     }
 }
 
-/// Elements with the beginnings of tuples of one size, which mostly decide, or with what decides nothing.
-#[inline(always)]
-fn beginnings_first(a: &Element<Beginning>, b: &Element<Beginning>, work: &mut Work) -> Ordering {
-    let at = usize::from(a.key[0] == b.key[0]);
-    let (x, y) = (a.key[at], b.key[at]);
-    if Value::both_fixnum(x, y) && x != y {
-        // As many elements as a comparison of the tuples looks at.
-        let _ = work.count(at + 1);
-        return tagged(&x).cmp(&tagged(&y));
+/// How their keys are packed, if that is worth it.
+fn packed(all: &[Value], key: impl Fn(Value) -> Value, work: &mut Work) -> Option<Packing> {
+    match all.len() < MANY {
+        true => None,
+        false => Packing::of(all, key, work),
     }
-    compare(a.whole, b.whole, work)
+}
+
+/// Puts them in the order of tuples, where their numbers mostly tell.
+fn by_numbers(
+    heap: &mut Heap,
+    all: &mut [Value],
+    packing: &Packing,
+    tuple: impl Fn(Value) -> Value,
+) -> Option<()> {
+    let number = |value: Value| packing.number(tuple(value));
+    let order = |a: &Element<u64>, b: &Element<u64>, work: &mut Work| {
+        if a.key == b.key {
+            return compare(tuple(a.whole), tuple(b.whole), work);
+        }
+        // As many as a comparison of the tuples counts: invariant 2.
+        let _ = work.count(packing.looked_at(a.key, b.key));
+        a.key.cmp(&b.key)
+    };
+    by_keys(heap, all, number, |elements, work| {
+        sort_slowly(elements, work, order).ok()
+    })
 }
 
 /// A fixnum as a number: tagging keeps the order.
@@ -351,6 +373,41 @@ mod tests {
         assert!(elements(answer).0 == [pairs[2], pairs[1], pairs[0]]);
         // Three elements, three steps; (2, 1) and (1, 2) differ at once, as (2, 1) and (1, 1) do; the others at the second.
         assert_eq!(heap.work.counted(), 3 + 3 + 1 + 1 + 2);
+    }
+
+    /// Also where their numbers are compared instead.
+    #[test]
+    fn comparisons_of_tuples_cost_the_same_in_any_number() {
+        let mut heap = heap();
+        for n in [2, MANY - 1, MANY, 10 * MANY] {
+            let number = |n: usize| Value::fixnum(n as i64);
+            let tuples: Vec<Value> = (0..n)
+                .map(|i| {
+                    let inner = heap.tuple(2, |at| number([i * 7 % 3, i % 2][at]));
+                    let elements = [number(i * 17 % 5), inner, number(i * 11 % 13)];
+                    heap.tuple(3, |at| elements[at])
+                })
+                .collect();
+            let (mut expected, mut compared) = (tuples.clone(), Work::free());
+            let in_order = sort_slowly(&mut expected, &mut compared, |a, b, work| {
+                compare(*a, *b, work)
+            });
+            assert!(in_order.is_ok());
+            let cost = n + n * n.ilog2() as usize + compared.counted();
+            let given = from_slice(&mut heap, &tuples);
+            heap.work.allow(u64::MAX);
+            assert!(elements(sort(&mut heap, given)).0 == expected);
+            assert_eq!(heap.work.counted(), cost, "{n}");
+            let whole: Vec<Value> = (tuples.iter()).map(|key| heap.tuple(1, |_| *key)).collect();
+            let given = from_slice(&mut heap, &whole);
+            heap.work.allow(u64::MAX);
+            let sorted = elements(keysort(&mut heap, number(1), given)).0;
+            assert!(sorted
+                .iter()
+                .map(|whole| whole.as_tuple().unwrap()[0])
+                .eq(expected));
+            assert_eq!(heap.work.counted(), cost, "{n} keys");
+        }
     }
 
     /// Invariant 4, at its most: the elements, and twice with their keys.
