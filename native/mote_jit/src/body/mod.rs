@@ -53,7 +53,7 @@ use mote_vm::native::{entry, helpers, layout, Stop};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value as Word;
 use pending::Pending;
-use positions::Positions;
+use positions::{makes_cells_in_rounds, Positions};
 use unroll::Unrolling;
 
 /// What the code is.
@@ -215,7 +215,7 @@ impl<'a, 'b> Body<'a, 'b> {
         let params = b.block_params(entry).to_vec();
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
-        let body = Body {
+        let mut body = Body {
             unit,
             functions,
             role,
@@ -242,6 +242,9 @@ impl<'a, 'b> Body<'a, 'b> {
             last_tagged: None,
             b,
         };
+        if let Some(pending) = &body.pending {
+            body.active.makes_cells = makes_cells_in_rounds(subject, Some(pending.call));
+        }
         (body, params)
     }
 
@@ -321,8 +324,10 @@ impl<'a, 'b> Body<'a, 'b> {
     /// From what was tested to the fast body, by groups if it is a loop that counts.
     fn begin_rounds(&mut self) {
         let fast_header = self.b.create_block();
+        self.hold_positions();
         self.groups(fast_header);
         self.b.switch_to_block(fast_header);
+        self.arrive_with_positions(Destination::Fast(0));
         self.active.fast_header = Some(fast_header);
         self.begin_plain_round();
         self.start_of_round();
@@ -381,7 +386,7 @@ impl<'a, 'b> Body<'a, 'b> {
         if !self.resumes_at(label) {
             self.b.seal_block(block);
         }
-        self.positions.forget();
+        self.arrive_with_positions(self.to(label));
         self.current.clear();
         if self.mode == Mode::Fast {
             let known = self.active.flow.labels[label as usize].clone();
