@@ -187,12 +187,10 @@ impl Body<'_, '_> {
     /// Has the slow body go on behind the call, too: with answers that are not the usual ones.
     pub(super) fn begin_resumed(&mut self) {
         let Some(pending) = &self.pending else { return };
-        let (resumed, resumes, behind) = (pending.resumed, pending.resumes, pending.call + 1);
-        let slow = self.block_of(Destination::Slow(behind));
+        let (resumed, resumes) = (pending.resumed, pending.resumes);
+        let slow = self.block_of(Destination::Slow(pending.call + 1));
         if !resumes {
             self.b.switch_to_block(resumed);
-            self.arrive_with_positions(Destination::Fast(behind));
-            self.let_go_of_positions();
             self.b.ins().jump(slow, &[]);
         }
     }

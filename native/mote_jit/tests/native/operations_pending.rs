@@ -189,7 +189,12 @@ fn sums_get_too_large_in_each_round() {
 fn squares_get_too_large_behind_calls() {
     let rounds = [1, 7, 8, 9, 17, 40, 5_000];
     let heard = heard_alike(
-        &unit(Rest::ListsSquares, &rounds, 1 << 28, &[Constant::Nil]),
+        &unit(
+            Rest::ListsSquares,
+            &rounds,
+            1 << 28,
+            &[Constant::Integer(0)],
+        ),
         PLENTY,
         "squares",
     );
