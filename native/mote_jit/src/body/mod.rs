@@ -15,6 +15,7 @@ mod atom_keys;
 mod binaries;
 mod budget;
 mod calls;
+mod differences;
 mod edges;
 mod effects;
 mod floats;
@@ -127,6 +128,8 @@ pub(super) struct Body<'a, 'b> {
     tested_header: Option<Block>,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
     last_tagged: Option<Tagged>,
+    /// The words that a comparison has found to be fixnums for the operation behind it, which is next.
+    narrowed: Vec<Value>,
 }
 
 /// The integer that was made a word last: what goes on with it need not take the tag away, and wait for that.
@@ -240,6 +243,7 @@ impl<'a, 'b> Body<'a, 'b> {
             tested_header: None,
             signatures: Vec::new(),
             last_tagged: None,
+            narrowed: Vec::new(),
             b,
         };
         if let Some(pending) = &body.pending {
@@ -368,7 +372,9 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.active.state.transfer(instruction, subject);
                 continue;
             }
-            branched = self.compare_and_branch(i) || self.call_and_branch(i);
+            branched = self.compare_and_branch(i)
+                || self.call_and_branch(i)
+                || self.absolute_difference(i);
             if !branched {
                 self.instruction(instruction);
             }
