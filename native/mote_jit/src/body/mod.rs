@@ -377,6 +377,7 @@ impl<'a, 'b> Body<'a, 'b> {
                 || self.absolute_difference(i);
             if !branched {
                 self.instruction(instruction);
+                self.narrowed.clear();
             }
             reached = instruction.falls_through();
             if reached && self.mode == Mode::Fast {

@@ -137,8 +137,10 @@ impl Body<'_, '_> {
     /// Has positions as a target expects them, on the way there.
     pub(super) fn suit_positions(&mut self, target: Destination) {
         if !self.is_held_at(target) {
-            self.write_down();
-        } else if !self.positions.heap.held {
+            return self.write_down();
+        }
+        debug_assert!(!self.positions.queue.moved && self.positions.creates == 0);
+        if !self.positions.heap.held {
             self.read_position(PositionIn::Heap);
         }
     }
