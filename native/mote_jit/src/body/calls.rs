@@ -299,7 +299,7 @@ impl Body<'_, '_> {
             body.active.here = here;
         });
         self.hand_on(args);
-        self.write_down();
+        self.suit_positions(Destination::Fast(0));
         let block = self
             .active
             .fast_header
