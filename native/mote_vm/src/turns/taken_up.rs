@@ -18,7 +18,7 @@ use crate::turns::turn::Turn;
 use crate::values::actor::{captured, BehaviourId};
 use crate::values::value::Value;
 
-/// How many messages are kept at once: about as long as some long turns.
+/// How many messages are kept at once: about as long as some long turns. Room for more is not kept.
 const MOST: usize = 1 << 12;
 /// So many take about as long as a small turn.
 const IN_A_TURN: usize = 8;
@@ -54,12 +54,15 @@ impl TakenUp {
     pub(crate) fn end(&mut self) {
         self.remembers = false;
         self.events.clear();
+        self.events.shrink_to(MOST);
     }
 
     /// Remembers what a turn has given back if `left`, the behaviour that it was stashed by, would stash it again. It comes before
     /// what was given back earlier, which is forgotten.
     pub(crate) fn remember(&mut self, turn: &Turn, left: Option<BehaviourId>, events: Vec<Event>) {
         self.spare = std::mem::replace(&mut self.events, events);
+        self.spare.clear();
+        self.spare.shrink_to(MOST);
         match self.remembers && left.is_some() {
             true => (self.behaviour, self.turns) = (left, turn.counts.turns),
             false => self.events.clear(),

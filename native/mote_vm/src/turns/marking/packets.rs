@@ -23,8 +23,9 @@ const MARKERS: usize = 32;
 /// What is left to scan, less than which is not worth giving away, and the most that is given at once.
 const WORTH_GIVING: usize = 64;
 const MOST_GIVEN: usize = 8 * 1024;
-/// The most cells that a slice marks because it is late: for about a millisecond.
+/// The most cells that a slice marks because it is late, and how long it takes at most: callers and other threads may wait for it.
 const MOST_LATE: usize = 128 * 1024;
+const LONGEST: Duration = Duration::from_millis(1);
 /// Cells between two looks at the clock, and at whether somebody is hungry.
 const STEP: usize = 128;
 
@@ -54,6 +55,10 @@ impl Effort {
         cells: usize::MAX,
         until: None,
     };
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
 }
 
 #[derive(Default)]
@@ -147,21 +152,24 @@ impl MarkingWork {
             return false;
         };
         let late = by_now.saturating_sub(state.found.bytes) / GRANULE;
-        let mut rest = cells.max(late.min(MOST_LATE));
+        let mut effort = Effort {
+            cells: cells.max(late.min(MOST_LATE)),
+            until: Some(Instant::now() + LONGEST),
+        };
         let mut any = false;
         // What turns have met comes anew after each batch, and must not keep the others waiting. A packet counts as a cell, for
         // it may have none.
-        while rest > 0 {
+        while effort.cells > 0 {
             let Some(packet) = state.packets.pop() else {
                 break;
             };
-            let effort = Effort {
-                cells: rest,
-                until: None,
-            };
             let (then, left) = self.work_on(state, place, packet, effort);
-            (state, rest) = (then, left.min(rest - 1));
+            state = then;
+            effort.cells = left.min(effort.cells - 1);
             any = true;
+            if effort.is_late() {
+                break;
+            }
         }
         state.free.push(place);
         any
@@ -182,8 +190,7 @@ impl MarkingWork {
         while !state.over {
             if let Some(packet) = state.packets.pop() {
                 (state, _) = self.work_on(state, place, packet, effort);
-                let late = effort.until.is_some_and(|until| Instant::now() >= until);
-                state.over |= late || effort.cells != usize::MAX;
+                state.over |= effort.is_late() || effort.cells != usize::MAX;
                 continue;
             }
             if state.busy == 0 {
@@ -230,7 +237,7 @@ impl MarkingWork {
             let step = cells.min(STEP);
             let rest = marker.run(step);
             cells -= step - rest;
-            if rest > 0 || effort.until.is_some_and(|until| Instant::now() >= until) {
+            if rest > 0 || effort.is_late() {
                 break;
             }
             if self.hungry.load(Relaxed) {
@@ -338,18 +345,23 @@ mod tests {
         let mut heap = Heap::new(Arc::new(BlockPool::default()));
         let (_, roots) = lists(&mut heap);
         let work = work();
-        work.begin(3);
-        // The newest is taken first, and two have no cells.
-        let packets = [roots, vec![], vec![]];
-        work.add(packets.map(Packet::Values));
         // A cell has one granule or two.
         let marked = || work.result().0.bytes / GRANULE;
-        assert!(work.slice(2, 0) && marked() == 0);
-        assert!(work.slice(20, 0) && (20..=40).contains(&marked()));
+        // A slice takes no longer than it may, so on a busy computer it may be over early.
+        let in_one = (3..23).any(|number| {
+            while work.slice(usize::MAX, 0) {}
+            work.begin(number);
+            // The newest is taken first, and two have no cells.
+            let packets = [roots.clone(), vec![], vec![]];
+            work.add(packets.map(Packet::Values));
+            work.slice(20, 0) && marked() > 0
+        });
+        assert!(in_one && marked() <= 40);
         let (before, late) = (marked(), 300);
-        assert!(work.slice(2, (before + late) * GRANULE));
-        assert!((before + late..=before + 2 * late).contains(&marked()));
-        assert!(work.slice(2, 0) && !work.is_done());
+        let by_now = (before + late) * GRANULE;
+        let slices = std::iter::repeat_with(|| work.slice(2, by_now));
+        assert!(slices.take(10).all(|any| any) && marked() >= before + late);
+        assert!(marked() <= before + 2 * late && !work.is_done());
         while work.slice(usize::MAX, 0) {}
         assert!(work.is_done());
     }

@@ -56,7 +56,7 @@ impl Turn {
     /// What the turn gives back, the oldest first, in the room of `spare` if there is anything; before it is committed.
     pub(crate) fn unstashed(&mut self, spare: &mut Vec<Event>) -> Vec<Event> {
         let stash = std::mem::take(&mut self.at_commit.stash);
-        if !stash.leaves || self.becoming().is_none() {
+        if !stash.leaves || stash.kept.as_cons().is_none() || self.becoming().is_none() {
             return Vec::new();
         }
         let mut events = std::mem::take(spare);
