@@ -3,7 +3,6 @@
 //! The body has one of the code itself, and one for each function that is made in line (inline.rs) and for each frame of a
 //! lane (lanes.rs); it is at one of them at a time.
 use super::inline::Inlined;
-use super::positions::makes_cells_in_rounds;
 use super::Body;
 use crate::dataflow::Dataflow;
 use crate::facts::Knowledge;
@@ -39,8 +38,6 @@ pub(super) struct Activation<'a> {
     pub(super) slow: Vec<Option<Block>>,
     /// The match with a cell of which that has been tested before.
     pub(super) cons_at: Option<Label>,
-    /// Whether its rounds make cells (positions.rs).
-    pub(super) makes_cells: bool,
     /// Where the fast body of a loop begins again.
     pub(super) fast_header: Option<Block>,
     /// What this is in line of.
@@ -69,7 +66,6 @@ impl<'a> Activation<'a> {
             fast: vec![None; code],
             slow: vec![None; code],
             cons_at: None,
-            makes_cells: makes_cells_in_rounds(subject, None),
             fast_header: None,
             inlined,
         }

@@ -299,7 +299,7 @@ impl Body<'_, '_> {
             body.active.here = here;
         });
         self.hand_on(args);
-        self.suit_positions(Destination::Fast(0));
+        self.write_down();
         let block = self
             .active
             .fast_header

@@ -62,7 +62,7 @@ impl Body<'_, '_> {
     pub(super) fn is_ready(&self, target: Destination) -> bool {
         let pending = match target {
             Destination::Stopped => self.has_budget(),
-            _ => !self.positions_suit(target),
+            _ => self.positions.are_pending(),
         };
         self.unrolling.group.is_some()
             || self.missing(target).is_empty() && !pending && !self.goes_back(target)
@@ -115,7 +115,7 @@ impl Body<'_, '_> {
         }
         match target {
             Destination::Stopped => self.hand_over_budget(),
-            _ => self.suit_positions(target),
+            _ => self.write_down(),
         }
         let block = self.block_of(target);
         self.b.ins().jump(block, &[]);

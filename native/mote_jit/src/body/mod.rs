@@ -15,7 +15,6 @@ mod atom_keys;
 mod binaries;
 mod budget;
 mod calls;
-mod differences;
 mod edges;
 mod effects;
 mod floats;
@@ -54,7 +53,7 @@ use mote_vm::native::{entry, helpers, layout, Stop};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value as Word;
 use pending::Pending;
-use positions::{makes_cells_in_rounds, Positions};
+use positions::Positions;
 use unroll::Unrolling;
 
 /// What the code is.
@@ -128,8 +127,6 @@ pub(super) struct Body<'a, 'b> {
     tested_header: Option<Block>,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
     last_tagged: Option<Tagged>,
-    /// The words that a comparison has found to be fixnums for the operation behind it, which is next.
-    narrowed: Vec<Value>,
 }
 
 /// The integer that was made a word last: what goes on with it need not take the tag away, and wait for that.
@@ -218,7 +215,7 @@ impl<'a, 'b> Body<'a, 'b> {
         let params = b.block_params(entry).to_vec();
         let calls = |i: &Instr| matches!(i, Instr::Call { .. });
         let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
-        let mut body = Body {
+        let body = Body {
             unit,
             functions,
             role,
@@ -243,12 +240,8 @@ impl<'a, 'b> Body<'a, 'b> {
             tested_header: None,
             signatures: Vec::new(),
             last_tagged: None,
-            narrowed: Vec::new(),
             b,
         };
-        if let Some(pending) = &body.pending {
-            body.active.makes_cells = makes_cells_in_rounds(subject, Some(pending.call));
-        }
         (body, params)
     }
 
@@ -328,10 +321,8 @@ impl<'a, 'b> Body<'a, 'b> {
     /// From what was tested to the fast body, by groups if it is a loop that counts.
     fn begin_rounds(&mut self) {
         let fast_header = self.b.create_block();
-        self.hold_positions();
         self.groups(fast_header);
         self.b.switch_to_block(fast_header);
-        self.arrive_with_positions(Destination::Fast(0));
         self.active.fast_header = Some(fast_header);
         self.begin_plain_round();
         self.start_of_round();
@@ -372,12 +363,9 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.active.state.transfer(instruction, subject);
                 continue;
             }
-            branched = self.compare_and_branch(i)
-                || self.call_and_branch(i)
-                || self.absolute_difference(i);
+            branched = self.compare_and_branch(i) || self.call_and_branch(i);
             if !branched {
                 self.instruction(instruction);
-                self.narrowed.clear();
             }
             reached = instruction.falls_through();
             if reached && self.mode == Mode::Fast {
@@ -393,7 +381,7 @@ impl<'a, 'b> Body<'a, 'b> {
         if !self.resumes_at(label) {
             self.b.seal_block(block);
         }
-        self.arrive_with_positions(self.to(label));
+        self.positions.forget();
         self.current.clear();
         if self.mode == Mode::Fast {
             let known = self.active.flow.labels[label as usize].clone();

@@ -23,12 +23,10 @@ impl Body<'_, '_> {
     }
 
     /// The operands' words, once all are known to be fixnums.
-    pub(super) fn all_fixnums(&mut self, args: &[Operand]) -> Vec<Value> {
-        let narrowed = std::mem::take(&mut self.narrowed);
+    fn all_fixnums(&mut self, args: &[Operand]) -> Vec<Value> {
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
         let unsure = args.iter().zip(&words);
-        let unsure = unsure
-            .filter(|(arg, word)| self.kinds(**arg) != Kinds::FIXNUM && !narrowed.contains(word));
+        let unsure = unsure.filter(|(arg, _)| self.kinds(**arg) != Kinds::FIXNUM);
         let unsure: Vec<Value> = unsure.map(|(_, word)| *word).collect();
         if let Some(all) = unsure.into_iter().reduce(|a, b| self.b.ins().band(a, b)) {
             let are = self.is_fixnum(all);

@@ -24,7 +24,7 @@ const LARGEST: usize = 3;
 
 /// The call of a function that may be pending.
 pub(super) struct Pending {
-    pub(super) call: Label,
+    call: Label,
     answer: Register,
     /// What kinds the answer usually is of.
     expected: Kinds,
@@ -140,6 +140,7 @@ impl Body<'_, '_> {
         let size = bytes(&kept);
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
         let kept: Vec<Value> = kept.iter().map(|r| self.word_of(*r)).collect();
+        self.let_go_of_positions();
         let (keeps, calls) = (self.next_block(), self.b.create_block());
         self.b.set_cold_block(calls);
         let before = self.b.use_var(top);
@@ -156,11 +157,10 @@ impl Body<'_, '_> {
         for (i, word) in words.into_iter().enumerate() {
             self.b.def_var(self.active.words[i], word);
         }
-        let (header, to) = match fits {
-            true => (self.active.fast_header, Destination::Fast(0)),
-            false => (self.tested_header, Destination::Slow(0)),
+        let header = match fits {
+            true => self.active.fast_header,
+            false => self.tested_header,
         };
-        self.suit_positions(to);
         let header = header.expect("a function with a pending call begins with tests");
         self.b.ins().jump(header, &[]);
 
@@ -177,9 +177,8 @@ impl Body<'_, '_> {
             let word = self.word_of(r);
             self.set_word(r, word);
         }
-        self.suit_positions(Destination::Fast(self.active.at + 1));
         self.b.ins().jump(resumed, &[]);
-        self.arrive_with_positions(Destination::Fast(self.active.at + 1));
+        self.positions.forget();
         self.current.clear();
         self.b.switch_to_block(resumed);
     }
@@ -205,6 +204,7 @@ impl Body<'_, '_> {
         let (answer, resumed, behind) = (pending.answer, pending.resumed, pending.call + 1);
         let expected = pending.expected;
         let value = self.word(operand);
+        self.write_down();
         let here = self.active.here.clone();
         let before = self.b.use_var(top);
         let (returns, done) = (self.next_block(), self.next_block());
@@ -229,10 +229,16 @@ impl Body<'_, '_> {
         };
         self.set_word(answer, value);
         if let Some(usual) = usual {
-            self.leave_unless(usual, Destination::Slow(behind));
+            let slow = self.b.create_block();
+            self.b.set_cold_block(slow);
+            self.b.ins().brif(usual, resumed, &[], slow, &[]);
+            self.b.switch_to_block(slow);
+            self.b.seal_block(slow);
+            let slow = self.block_of(Destination::Slow(behind));
+            self.b.ins().jump(slow, &[]);
+        } else {
+            self.b.ins().jump(resumed, &[]);
         }
-        self.suit_positions(Destination::Fast(behind));
-        self.b.ins().jump(resumed, &[]);
         self.active.here = here;
         self.b.switch_to_block(done);
         self.b.seal_block(done);

@@ -7,15 +7,10 @@
 //! 2. The fields are right wherever anything but the code at hand reads them: in helpers, in calls, at labels, at the end of
 //!    the turn. A turn that stops is undone, so there they need not be.
 //! 3. The ends of the free memory only change in helpers and calls.
-//! 4. A code that makes cells in its rounds ([`makes_cells_in_rounds`]) differs in that, as writing the place of the next cell
-//!    down and reading it again would be most of what a cell takes: at the labels of its fast body, and where it begins again,
-//!    that place is held, and may have moved. It has no effects, so that the place of the next event is never held there.
-use super::{trusted, Body, Destination};
-use crate::subject::Subject;
+use super::{trusted, Body};
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
-use mote_vm::code::ir::{Instr, Label};
 use mote_vm::native::layout;
 
 /// One of the two: where the next cell, or the next event, goes.
@@ -72,11 +67,11 @@ impl Positions {
     }
 
     /// Whether something must be written down before others look.
-    fn are_pending(&self) -> bool {
+    pub(super) fn are_pending(&self) -> bool {
         self.heap.moved || self.queue.moved || self.creates > 0
     }
 
-    /// Nothing is held, and nothing is pending.
+    /// At a label: nothing is held, and nothing is pending.
     pub(super) fn forget(&mut self) {
         for position in [&mut self.heap, &mut self.queue] {
             position.held = false;
@@ -90,65 +85,7 @@ impl Positions {
     }
 }
 
-/// Whether a code makes cells on its way to the next round, or behind the call that may be pending, and has neither effects nor
-/// other calls.
-pub(super) fn makes_cells_in_rounds(subject: &Subject<'_>, pending: Option<Label>) -> bool {
-    let pending = pending.map(|call| call as usize);
-    let mut code = subject.code.iter().enumerate();
-    let alone = code.all(|(at, instruction)| match instruction {
-        Instr::Call { .. } => pending == Some(at),
-        other => !other.is_effect(),
-    });
-    let in_round = |at: usize| {
-        let mut rest = subject.code[at..].iter();
-        let end = rest.find(|instruction| !instruction.falls_through());
-        pending.is_some_and(|call| at > call)
-            || matches!(end, Some(Instr::TailCall { function, .. }) if subject.is_self(*function))
-    };
-    let cell = |i: &Instr| matches!(i, Instr::Cons { .. } | Instr::Tuple { .. });
-    alone && (0..subject.code.len()).any(|at| cell(&subject.code[at]) && in_round(at))
-}
-
 impl Body<'_, '_> {
-    /// Where the code begins its rounds: the place of the next cell is held from here on.
-    pub(super) fn hold_positions(&mut self) {
-        if self.active.makes_cells {
-            self.position(PositionIn::Heap);
-        }
-    }
-
-    /// At a target: what is held there is what [`suit_positions`](Body::suit_positions) has seen to.
-    pub(super) fn arrive_with_positions(&mut self, target: Destination) {
-        self.positions.forget();
-        if self.is_held_at(target) {
-            self.positions.heap.held = true;
-            self.positions.heap.moved = true;
-        }
-    }
-
-    /// Whether positions are as a target expects them.
-    pub(super) fn positions_suit(&self, target: Destination) -> bool {
-        match self.is_held_at(target) {
-            true => self.positions.heap.held,
-            false => !self.positions.are_pending(),
-        }
-    }
-
-    /// Has positions as a target expects them, on the way there.
-    pub(super) fn suit_positions(&mut self, target: Destination) {
-        if !self.is_held_at(target) {
-            return self.write_down();
-        }
-        debug_assert!(!self.positions.queue.moved && self.positions.creates == 0);
-        if !self.positions.heap.held {
-            self.read_position(PositionIn::Heap);
-        }
-    }
-
-    fn is_held_at(&self, target: Destination) -> bool {
-        matches!(target, Destination::Fast(_)) && self.active.makes_cells
-    }
-
     /// The position and the end of its room.
     pub(super) fn position(&mut self, place: PositionIn) -> (Value, Value) {
         let position = self.positions.at(place);

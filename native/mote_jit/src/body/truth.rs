@@ -1,7 +1,6 @@
 //! Comparisons and type tests: truth values, which become words only where a word is needed.
 use super::{Body, Mode};
 use crate::kinds::Kinds;
-use crate::plan::Plan;
 use crate::stubs::Seldom;
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types::{F64, I64, I8};
@@ -91,16 +90,6 @@ impl Body<'_, '_> {
                 }
                 return self.leave_unless(holds, self.to(label));
             }
-            Err(parted) if d.is_some() && self.narrows((a, b)) => {
-                let both = self.is_fixnum(parted.tags);
-                self.assume(both);
-                self.narrowed = vec![parted.a, parted.b];
-                let holds = self.b.ins().icmp(order(p), parted.a, parted.b);
-                if let Some(d) = d {
-                    self.set_test(d, holds);
-                }
-                return self.leave_unless(holds, self.to(label));
-            }
             Err(parted) => parted,
         };
         let (no, yes) = (self.always(false), self.always(true));
@@ -164,25 +153,6 @@ impl Body<'_, '_> {
             _ => self.b.ins().band(a, b),
         };
         Err(Parted { a, b, tags, zero })
-    }
-
-    /// Whether what follows the branch behind a comparison goes on only if both of its operands are fixnums: then the comparison
-    /// may as well.
-    fn narrows(&self, (a, b): (Operand, Operand)) -> bool {
-        let (active, behind) = (&self.active, self.active.at as usize + 2);
-        let unknown = |o: &Operand| self.kinds(*o) != Kinds::FIXNUM;
-        self.mode == Mode::Fast
-            && matches!(active.subject.code[behind - 1], Instr::Branch { .. })
-            && active.flow.labels[behind].is_none()
-            && active.subject.code[behind]
-                .operation()
-                .is_some_and(|(_, p, args)| {
-                    active.state.plan(p, args, active.subject.constants) == Plan::Fixnums
-                        && [a, b]
-                            .iter()
-                            .filter(|o| unknown(o))
-                            .all(|o| args.contains(o))
-                })
     }
 
     /// Compares words where these tell, and asks a helper otherwise; `ends` ends the blocks in which either is known.

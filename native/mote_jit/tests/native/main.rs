@@ -39,8 +39,6 @@ mod fuzz_targets;
 mod operations;
 mod operations_answers;
 mod operations_binaries;
-mod operations_cells;
-mod operations_differences;
 mod operations_effects;
 mod operations_in_line;
 mod operations_lanes;

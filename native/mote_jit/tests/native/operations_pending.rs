@@ -27,18 +27,15 @@ enum Rest {
     AddsMore,
     /// Whether the answer is less.
     Compares,
-    /// A list of the square of its number and the answer.
-    ListsSquares,
 }
 
-const RESTS: [Rest; 7] = [
+const RESTS: [Rest; 6] = [
     Rest::Counts,
     Rest::Adds,
     Rest::Guards,
     Rest::Lists,
     Rest::AddsMore,
     Rest::Compares,
-    Rest::ListsSquares,
 ];
 
 /// A unit whose turn says what comes of so many rounds that end with each of the answers. The number that a round adds is `step`
@@ -82,15 +79,6 @@ fn unit(rest: Rest, rounds: &[i64], step: i64, ends: &[Constant]) -> Vec<u8> {
             ret(r(7)),
         ],
         Rest::Lists => vec![
-            Instr::Cons {
-                dst: 7,
-                head: r(4),
-                tail: r(7),
-            },
-            ret(r(7)),
-        ],
-        Rest::ListsSquares => vec![
-            op(4, P::Mul, [r(3), r(3)]),
             Instr::Cons {
                 dst: 7,
                 head: r(4),
@@ -184,23 +172,6 @@ fn sums_get_too_large_in_each_round() {
     }
 }
 
-/// From some round on, squares are too large: the slow body makes the cell of that round behind its call.
-#[test]
-fn squares_get_too_large_behind_calls() {
-    let rounds = [1, 7, 8, 9, 17, 40, 5_000];
-    let heard = heard_alike(
-        &unit(
-            Rest::ListsSquares,
-            &rounds,
-            1 << 28,
-            &[Constant::Integer(0)],
-        ),
-        PLENTY,
-        "squares",
-    );
-    assert_eq!(heard.messages.len(), rounds.len());
-}
-
 #[test]
 fn fuel_and_depth_end_at_each_round() {
     let end = [Constant::Integer(1)];
@@ -211,8 +182,7 @@ fn fuel_and_depth_end_at_each_round() {
                 let what = format!("{rest:?}, {rounds} rounds with fuel {fuel}");
                 let heard = heard_alike(&unit, fuel, &what);
                 // A list takes fuel when it is sent, too.
-                let enough =
-                    fuel > rounds as u64 && !matches!(rest, Rest::Lists | Rest::ListsSquares);
+                let enough = fuel > rounds as u64 && !matches!(rest, Rest::Lists);
                 assert!(heard.aborts.is_empty() >= enough, "{what}");
                 assert!(fuel > rounds as u64 || !heard.aborts.is_empty(), "{what}");
             }
