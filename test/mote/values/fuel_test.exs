@@ -73,6 +73,7 @@ defmodule Mote.Values.FuelTest do
     defpure once(:delete, a, b), do: Map.delete(a, b)
     defpure once(:fetch, a, b), do: fetched(a, b)
     defpure once(:put_elem, a, b), do: put_elem(List.to_tuple(a), 0, b)
+    defpure once(:put_elems, a, b), do: List.to_tuple([a, b | a]) |> put_elem(0, b) |> put_elem(1, a)
     defpure once(:join, a, b), do: a <> b
     defpure once(:bits, a, b), do: <<1::3, a::binary, b::binary, 0::5>>
     defpure once(:join_odd, a, b), do: <<a::binary, b::binary, 0xD800::utf8>>
@@ -136,6 +137,7 @@ defmodule Mote.Values.FuelTest do
     :unused,
     :new,
     :put_elem,
+    :put_elems,
     :vector
   ]
   @maps [:keys, :values, :pairs, :merge, :map_of]
@@ -171,6 +173,24 @@ defmodule Mote.Values.FuelTest do
       if plain.fuel > 0 do
         less = [fuel: plain.fuel - 1]
         assert Behaviour.turn(Priced.price(), {work, a, b}, less).outcome == {:abort, :fuel}
+      end
+    end
+  end
+
+  # Large ones are hardly ever among what is generated.
+  test "both tiers charge a second put_elem as the first, however large the tuple" do
+    for tier <- [:interp, :native] do
+      machine = start_supervised!({Mote, tier: tier, id: tier})
+      {:ok, _} = Generators.load(machine, Priced)
+      Mote.pause(machine)
+      price = Mote.create(machine, Priced.price())
+
+      for n <- [0, 62, 63, 300] do
+        list = Enum.to_list(1..n//1)
+        Mote.send(price, {:put_elems, list, 1})
+        {:ok, turn} = Mote.step(machine)
+        plain = Behaviour.turn(Priced.price(), {:put_elems, list, 1})
+        assert {tier, n, turn.fuel} == {tier, n, plain.fuel}
       end
     end
   end

@@ -6,7 +6,8 @@
 //!    collector, which does not look at what a turn has made before the turn ends.
 //! 2. The slow body, which may take over at any instruction, copies the tuple whether it has been changed or not. The same element is
 //!    put in the same place then.
-//! 3. What is copied in line costs no fuel (base/work.rs), as if the helper had done it.
+//! 3. What is copied in line costs no fuel (base/work.rs), as if the helper had done it. A tuple with more elements is never changed
+//!    in place, so that it costs the same on both tiers.
 use super::helper_calls::Frequency;
 use super::positions::PositionIn;
 use super::{trusted, Body};
@@ -22,10 +23,8 @@ impl Body<'_, '_> {
         let (tuple, header, index) = self.tuple_and_index(args, label);
         let value = self.word(args[2]);
         let into_itself = args[2] == args[0];
-        let changed = match !into_itself && self.is_its_own(args[0]) {
-            true => tuple,
-            false => self.copied(tuple, header, args),
-        };
+        let its_own = !into_itself && self.is_its_own(args[0]);
+        let changed = self.to_change((tuple, header), args, its_own);
         let at = self.b.ins().ishl_imm_s(index, 3);
         let at = self.b.ins().iadd(changed, at);
         self.b.ins().store(trusted(), value, at, 8);
@@ -64,8 +63,13 @@ impl Body<'_, '_> {
         false
     }
 
-    /// A copy of a tuple. One with many elements is copied by the helper.
-    fn copied(&mut self, tuple: Value, header: Value, args: &[Operand]) -> Value {
+    /// A copy of a tuple, or the tuple if it is its own. One with many elements is copied by the helper.
+    fn to_change(
+        &mut self,
+        (tuple, header): (Value, Value),
+        args: &[Operand],
+        its_own: bool,
+    ) -> Value {
         let count = self.count(header);
         // Before the ways part: both know where the next cell goes.
         self.position(PositionIn::Heap);
@@ -86,17 +90,25 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(few);
         self.b.seal_block(few);
+        let changed = match its_own {
+            true => tuple,
+            false => self.copied(tuple, count),
+        };
+        self.b.ins().jump(merged, &[changed.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        copy
+    }
+
+    fn copied(&mut self, tuple: Value, count: Value) -> Value {
         let granules = self.b.ins().iadd_imm_s(count, 2);
         let granules = self.b.ins().ushr_imm_s(granules, 1);
         let shift = i64::from(GRANULE.trailing_zeros());
         let bytes = self.b.ins().ishl_imm_s(granules, shift);
         let cell = self.allocate_bytes(bytes);
         self.copy_granules(tuple, cell, bytes);
-        self.b.ins().jump(merged, &[cell.into()]);
-
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
-        copy
+        cell
     }
 
     /// Copies at least one granule, the last one first.
