@@ -24,7 +24,7 @@ impl Body<'_, '_> {
         let value = self.word(args[2]);
         let into_itself = args[2] == args[0];
         let its_own = !into_itself && self.is_its_own(args[0]);
-        let changed = self.to_change((tuple, header), args, its_own);
+        let changed = self.copied_unless((tuple, header), args, its_own);
         let at = self.b.ins().ishl_imm_s(index, 3);
         let at = self.b.ins().iadd(changed, at);
         self.b.ins().store(trusted(), value, at, 8);
@@ -64,7 +64,7 @@ impl Body<'_, '_> {
     }
 
     /// A copy of a tuple, or the tuple if it is its own. One with many elements is copied by the helper.
-    fn to_change(
+    fn copied_unless(
         &mut self,
         (tuple, header): (Value, Value),
         args: &[Operand],
