@@ -181,9 +181,9 @@ defmodule Mote.FarRig do
     Mote.ask!(lists, count, 60_000)
     # A thread counts together what a batch of turns has done, which may be after the answer.
     overflowed = eventually(fn -> with 0 <- Mote.info(:flooding).counters.overflowed, do: nil end)
-    charged = Mote.info(:flooding).memory.charged
+    memory = Mote.info(:flooding).memory
     :ok = :sys.resume(postman)
-    {charged, overflowed}
+    {memory.charged - memory.heap, overflowed}
   end
 
   def send_many(address, messages), do: Mote.send_many(address, messages)

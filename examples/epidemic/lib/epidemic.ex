@@ -48,7 +48,7 @@ defmodule Epidemic do
     {report, opts} = Keyword.pop(opts, :report, fn _machine, _day -> :ok end)
     opts = @defaults |> Keyword.merge(opts) |> Map.new()
     sponsors = Enum.map(1..opts.threads, &{:"district_#{&1}", threads: 1})
-    # Most of what is made lives on: a quarter of it in garbage is enough to collect it.
+    # Most of what is made lives on: a fifth of it in garbage is enough to collect it.
     {:ok, machine} = Mote.start_link(clock: :manual, sponsors: sponsors, gc: [factor: 0.2])
     office = Mote.create(machine, Town.office())
     town = town(machine, office, opts)

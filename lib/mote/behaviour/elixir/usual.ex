@@ -25,37 +25,10 @@ defmodule Mote.Behaviour.Elixir.Usual do
   # The compiler warns of a literal that is never usual.
   def of(_primitive, [{:lit, _, _} | _], args, otherwise, _l), do: otherwise.(args)
 
-  # A pattern finds a key once.
-  def of(:map_fetch, [_, key], [map_code, key_code] = args, otherwise, l) do
-    if key?(key) do
-      [map, value] = for name <- [:map, :value], do: variable(name)
+  def of(:map_fetch, [_, key], args, otherwise, l), do: found(key, args, otherwise, l)
 
-      quote generated: true, line: l do
-        case unquote(map_code) do
-          unquote(found(key, key_code, value)) = unquote(map) when unquote(value_map(map)) -> unquote(value)
-          unquote(map) -> unquote(otherwise.([map, key_code]))
-        end
-      end
-    else
-      otherwise.(args)
-    end
-  end
-
-  def of(:map_get, [_, key, default], [map_code, key_code, default_code] = args, otherwise, l) do
-    if key?(key) and AST.simple?(default) do
-      [map, value] = for name <- [:map, :value], do: variable(name)
-
-      quote generated: true, line: l do
-        case unquote(map_code) do
-          unquote(found(key, key_code, value)) = unquote(map) when unquote(value_map(map)) -> unquote(value)
-          unquote(map) when unquote(map(map)) -> unquote(default_code)
-          unquote(map) -> unquote(otherwise.([map, key_code, default_code]))
-        end
-      end
-    else
-      otherwise.(args)
-    end
-  end
+  def of(:map_get, [_, key, default], args, otherwise, l),
+    do: if(AST.simple?(default), do: found(key, args, otherwise, l), else: otherwise.(args))
 
   def of(primitive, es, args, otherwise, l) do
     operands = for _ <- es, do: variable(:operand)
@@ -91,7 +64,27 @@ defmodule Mote.Behaviour.Elixir.Usual do
   defp key?({tag, _, _} = key), do: tag == :var or Forms.exact?(key)
   defp key?(_), do: false
 
-  defp found({tag, _, _}, code, value),
+  # A pattern finds a key once. `rest` is the default, if there is one.
+  defp found(key, [map_code, key_code | rest] = args, otherwise, l) do
+    if key?(key) do
+      [map, value] = for name <- [:map, :value], do: variable(name)
+      missing = for default <- rest, do: {:->, Forms.generated(l), [[guarded(map, map(map))], default]}
+
+      [found, other] =
+        quote generated: true, line: l do
+          unquote(having(key, key_code, value)) = unquote(map) when unquote(value_map(map)) -> unquote(value)
+          unquote(map) -> unquote(otherwise.([map, key_code | rest]))
+        end
+
+      {:case, Forms.generated(l), [map_code, [do: [found | missing] ++ [other]]]}
+    else
+      otherwise.(args)
+    end
+  end
+
+  defp guarded(pattern, guard), do: {:when, Forms.generated(), [pattern, guard]}
+
+  defp having({tag, _, _}, code, value),
     do: {:%{}, Forms.generated(), [{if(tag == :var, do: {:^, Forms.generated(), [code]}, else: code), value}]}
 
   defp map(value), do: Forms.all([erlang(:is_map, [value]), value_map(value)], :andalso)

@@ -84,10 +84,10 @@ pub(crate) fn keysort(heap: &mut Heap, n: Value, list: Value) -> Value {
         })? {
             return by_texts(heap, all, key);
         }
-        let at_once = every(all, &mut heap.work, |value| key(value).is_immediate())?;
         if let Some(packing) = packed(all, key, &mut heap.work) {
             return by_numbers(heap, all, &packing, key);
         }
+        let at_once = every(all, &mut heap.work, |value| key(value).is_immediate())?;
         by_keys(heap, all, key, |elements, work| match at_once {
             true => {
                 let order = |a: &Element<Value>, b: &Element<Value>| immediates(&a.key, &b.key);
