@@ -6,7 +6,7 @@ defmodule Mote.Chaos do
   smaller (`Mote.Chaos.Shrink`) and written to a file, from which it can be had again. See `test/support/chaos/README.md`.
   """
 
-  alias Mote.Chaos.{Kinds, Run, Scenario, Shrink}
+  alias Mote.Chaos.{Kinds, Nodes, Run, Scenario, Shrink}
 
   @directory "_build/chaos"
   # The short run: seeds that have among them every kind, and one of today's.
@@ -15,17 +15,17 @@ defmodule Mote.Chaos do
   # Milliseconds that this process was late: what passed a deadline meanwhile may have been late for the same reason.
   @late_host 1_000
   @late_scheduler 150
-  @options [seed: :integer, for: :float, only: :string, replay: :string]
+  @options [seed: :integer, for: :float, only: :string, replay: :string, nodes: :boolean]
 
   @doc "What `bin/prove chaos` runs; ends the process, with status 1 if anything was found."
   def main(arguments) do
     case OptionParser.parse(arguments, strict: @options) do
       {options, [], []} ->
-        options |> campaign() |> finish()
+        options |> Map.new() |> campaign() |> finish()
 
       _ ->
         stop(
-          "usage: bin/prove chaos [--seed N] [--for MINUTES] [--only kind,kind] [--replay FILE]; kinds: #{kinds()}"
+          "usage: bin/prove chaos [--seed N] [--for MINUTES] [--only kind,kind] [--replay FILE] [--nodes]; kinds: #{kinds()}"
         )
     end
   end
@@ -48,6 +48,8 @@ defmodule Mote.Chaos do
 
   # -- campaigns -----------------------------------------------------------------------------------------------
 
+  defp campaign(%{nodes: true} = options), do: Nodes.campaign(options)
+
   defp campaign(options) do
     only = only(options[:only])
     today = Date.to_gregorian_days(Date.utc_today())
@@ -56,8 +58,8 @@ defmodule Mote.Chaos do
       file = options[:replay] ->
         again(Scenario.read!(file), 10)
 
-      options[:for] ->
-        long(options[:seed] || :os.system_time(:second), only, now() + round(options[:for] * 60_000), %{})
+      minutes = options[:for] ->
+        long(options[:seed] || :os.system_time(:second), only, now() + round(minutes * 60_000), %{})
 
       seed = options[:seed] ->
         again(Scenario.of(seed, only), 5)
