@@ -5,7 +5,7 @@ defmodule Mote.Far do
   @moduledoc false
 
   alias Mote.{Address, Customer, Error}
-  alias Mote.Far.{Entry, Gate, Luggage, Table}
+  alias Mote.Far.{Entry, Gate, Home, Luggage, Table}
   alias Mote.Machine.Question
 
   @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
@@ -149,9 +149,16 @@ defmodule Mote.Far do
     question(node(machine), &{:ask, machine, key, sponsor, request, &1}, bytes, context)
   end
 
-  defp question(node, entry, bytes, context) do
+  @doc "Puts a request of Mote's own, however much waits (`Mote.Machine.Request`)."
+  @spec request(Address.t(), term, keyword) :: {:ok, {reference, asker}} | {:error, Error.t()}
+  def request(%Address{machine: machine, key: key}, request, context) do
+    bytes = Entry.bytes(request)
+    question(node(machine), &{:request, machine, key, request, &1}, bytes, context, :any)
+  end
+
+  defp question(node, entry, bytes, context, when_full \\ :refuse) do
     with {courier, counts, bound} <- courier(node),
-         true <- Table.get(counts, :waiting) <= bound do
+         true <- when_full == :any or Table.get(counts, :waiting) <= bound do
       tag = :erlang.monitor(:process, courier, alias: :explicit_unalias)
       give(courier, counts, [{entry.(tag), bytes}])
       {:ok, {tag, {courier, :atomics.new(1, [])}}}
@@ -164,11 +171,18 @@ defmodule Mote.Far do
   # -- creating ------------------------------------------------------------------------------------------------
 
   @doc "Runs a function of Mote on another node whose result has addresses in it; raises what it raises there."
-  @spec create!(node, :create | :create_many | :move | :keep, [term], timeout) :: term
-  def create!(node, function, args, timeout \\ :infinity) do
-    context = [node: node]
+  @spec create!(node, Home.function_name(), [term], timeout) :: term
+  def create!(node, function, args, timeout \\ :infinity), do: run!(node, function, args, timeout, :refuse)
 
-    with {:ok, open} <- question(node, &{:create, function, args, &1}, Entry.bytes(args), context),
+  @doc "The same for Mote itself, however much waits."
+  @spec create_own!(node, Home.function_name(), [term], timeout) :: term
+  def create_own!(node, function, args, timeout \\ :infinity), do: run!(node, function, args, timeout, :any)
+
+  defp run!(node, function, args, timeout, when_full) do
+    context = [node: node]
+    entry = &{:create, function, args, &1}
+
+    with {:ok, open} <- question(node, entry, Entry.bytes(args), context, when_full),
          {:ok, {:ok, created}} <- Question.finish(open, context, timeout) do
       created
     else

@@ -18,7 +18,7 @@ defmodule Mote.Move do
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Far, Inspection, Library, Machine, Native}
-  alias Mote.Machine.{Creator, Loader, Question, SponsorOptions}
+  alias Mote.Machine.{Creator, Loader, Long, Question, SponsorOptions}
   alias Mote.Move.Ways
 
   @timeout 5_000
@@ -102,7 +102,7 @@ defmodule Mote.Move do
     deadline = Question.deadline(opts[:timeout])
     between = node(address.machine)
 
-    with {:ok, new} <- Far.create!(between, :move, [address, machine, opts], opts[:timeout]),
+    with {:ok, new} <- Far.create_own!(between, :move, [address, machine, opts], opts[:timeout]),
          do: {:ok, held(new, between, Question.left(deadline))}
   rescue
     error in Error ->
@@ -114,7 +114,7 @@ defmodule Mote.Move do
   defp held(new, between, _left) when node(new.machine) in [node(), between], do: new
 
   defp held(new, _between, left) do
-    {:ok, kept} = Far.create!(node(new.machine), :keep, [new], left)
+    {:ok, kept} = Far.create_own!(node(new.machine), :keep, [new], left)
     kept
   rescue
     Error -> new
@@ -238,7 +238,9 @@ defmodule Mote.Move do
     end
   end
 
-  defp new_hold, do: {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
+  @doc "What holds the actors of one move."
+  @spec new_hold() :: {tuple, non_neg_integer}
+  def new_hold, do: {ways(:held), rem(System.unique_integer([:positive]), 0x1_0000_0000)}
 
   defp carry(address, hold, was, machine, opts) do
     [new, witness] = create!(machine, [was, Ways.witness()], opts)
@@ -254,13 +256,18 @@ defmodule Mote.Move do
       reraise error, __STACKTRACE__
   end
 
+  @doc "Creates actors where they move to; raises `Mote.Error`."
+  @spec create!(Machine.t(), [Behaviour.t()], sponsor: atom) :: [Address.t()]
   # The process of a machine of another node stands for it.
-  defp create!(%Machine{pid: pid}, behaviours, opts), do: create!(pid, behaviours, opts)
+  def create!(%Machine{pid: pid}, behaviours, opts), do: create!(pid, behaviours, opts)
 
-  defp create!(pid, behaviours, opts) when is_pid(pid) and node(pid) != node(),
-    do: Far.create!(node(pid), :create_many, [pid, behaviours, opts])
+  def create!(pid, behaviours, opts) when is_pid(pid) and node(pid) != node(),
+    do: Far.create_own!(node(pid), :create_many, [pid, behaviours, opts])
 
-  defp create!(machine, behaviours, opts), do: Mote.create_many(machine, behaviours, opts)
+  def create!({_name, node} = machine, behaviours, opts) when is_atom(node) and node not in [nil, node()],
+    do: Far.create_own!(node, :create_many, [machine, behaviours, opts])
+
+  def create!(machine, behaviours, opts), do: Mote.create_many(machine, behaviours, opts)
 
   # What the old address had still to send on has arrived. If that way has ended, the new node is asked itself.
   defp passed(address, new, witness) do
@@ -270,8 +277,9 @@ defmodule Mote.Move do
     end
   end
 
-  # The place that an actor has moved to, if it is there.
-  defp there(address, to) do
+  @doc "The place that an actor has moved to, if it is there."
+  @spec there(Address.t(), Address.t()) :: {:ok, Address.t()} | {:error, Error.t()}
+  def there(address, to) do
     with {:error, error} <- Mote.keep(to) do
       message = "the actor has moved to #{node(to.machine)}, where it cannot be reached: #{error.message}"
       {:error, Error.new(error.reason, message, address: address, moved: to)}
@@ -280,8 +288,10 @@ defmodule Mote.Move do
 
   # -- the machine's part --------------------------------------------------------------------------------------
 
+  @doc "Holds an actor of this node between two turns; returns what it was."
+  @spec hold(Address.t(), tuple, timeout) :: {:ok, Behaviour.t()} | {:error, Error.t()}
   # Where the answer may have come too late, of an actor that is held, nobody waits until it has time to say so.
-  defp hold(address, hold, timeout) do
+  def hold(address, hold, timeout) do
     with {:error, %Error{reason: :timeout}} = error <- try_hold(address, hold, timeout) do
       spawn(fn -> go_back(address, hold) end)
       error
@@ -299,18 +309,34 @@ defmodule Mote.Move do
     end
   end
 
-  defp loaded(native, address) do
+  @doc "Has a machine know what actors are while they move."
+  @spec loaded(reference, Address.t()) :: :ok | {:error, Error.t()}
+  def loaded(native, address) do
     with {:error, %Error{reason: :machine_down}} <- Loader.load(native, Ways),
          do: {:error, Error.from(:stopped, address: address)}
   rescue
     ArgumentError -> {:error, Error.from(:unknown, address: address)}
   end
 
-  defp go_on(address, hold, to), do: again(fn -> next(address, hold, ways(:onward), {to}) end, 10)
-  defp go_back(address, hold), do: again(fn -> next(address, hold, nil, {}) end, :infinity)
+  @doc "An actor that is held so sends on from now on. Returns `:ok`, a word that says why not, or an error."
+  @spec go_on(Address.t(), tuple, Address.t()) :: :ok | atom | {:error, Error.t()}
+  def go_on(address, hold, to), do: become(address, hold, ways(:onward), {to})
+
+  @doc "The same for another behaviour, as the machine takes it, with those captures."
+  @spec become(Address.t(), tuple, tuple, tuple) :: :ok | atom | {:error, Error.t()}
+  def become(address, hold, behaviour, captures),
+    do: again(fn -> next(address, hold, behaviour, captures) end, 10)
+
+  @doc "An actor that is held so is again what it was."
+  @spec go_back(Address.t(), tuple) :: :ok | atom | {:error, Error.t()}
+  def go_back(address, hold), do: again(fn -> next(address, hold, nil, {}) end, :infinity)
 
   defp next(%{machine: native, key: key} = address, hold, next, captures) do
-    put = &Native.actor_go_on(native, key, hold, next, captures, &1)
+    put = fn tag ->
+      with word when word in [:big, :long] <- Native.actor_go_on(native, key, hold, next, captures, tag),
+           do: Native.actor_go_on_big(native, key, hold, next, captures, tag, Long.kept(captures))
+    end
+
     with {:ok, answer} <- Question.put(native, :infinity, [address: address], put), do: answer
   end
 
@@ -324,9 +350,13 @@ defmodule Mote.Move do
     end
   end
 
-  defp ways(name), do: {Ways, name, Ways.__mote__(:hash)}
+  @doc "A behaviour of `Mote.Move.Ways`, as the machine takes it."
+  @spec ways(atom) :: {module, atom, non_neg_integer}
+  def ways(name), do: {Ways, name, Ways.__mote__(:hash)}
 
-  defp stays(:stale, address) do
+  @doc "Why an actor stays where it is."
+  @spec stays(atom, Address.t()) :: Error.t()
+  def stays(:stale, address) do
     Error.new(
       :stale_behaviour,
       "the actor has a behaviour of an older version of its module than the one that is loaded: it can move once it has become " <>
@@ -335,11 +365,11 @@ defmodule Mote.Move do
     )
   end
 
-  defp stays(word, address) when word in [:sink, :safe, :busy, :held, :too_large] do
+  def stays(word, address) when word in [:sink, :safe, :busy, :held, :too_large] do
     Error.new(:not_movable, "the actor stays where it is: " <> why(word), address: address, why: word)
   end
 
-  defp stays(word, address), do: Error.from(word, address: address)
+  def stays(word, address), do: Error.from(word, address: address)
 
   defp why(:sink), do: "it ignores everything (sink), so there is nothing to carry"
 

@@ -68,6 +68,9 @@ defmodule Mote.Native do
   def ask_async(_machine, _key, _sponsor, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def ask_async(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def ask_async_big(_machine, _key, _sponsor, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def request(_machine, _key, _request, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def request(_machine, _key, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def request_big(_machine, _key, _request, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
 
   def wait_for_room(_machine, _key, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def leave_line(_place), do: :erlang.nif_error(:nif_not_loaded)
@@ -133,6 +136,9 @@ defmodule Mote.Native do
   def own_key(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
   def actor_hold(_machine, _key, _hold, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_go_on(_machine, _key, _hold, _next, _captures, _tag), do: :erlang.nif_error(:nif_not_loaded)
+
+  def actor_go_on_big(_machine, _key, _hold, _next, _captures, _tag, _kept),
+    do: :erlang.nif_error(:nif_not_loaded)
 
   def machine_trace(_machine, _filter, _to, _limit), do: :erlang.nif_error(:nif_not_loaded)
   def machine_trace_end(_machine, _number), do: :erlang.nif_error(:nif_not_loaded)

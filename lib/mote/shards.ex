@@ -112,22 +112,32 @@ defmodule Mote.Shards do
   alias Mote.Shards.Member
   alias Mote.Shards.Rule.Plain
 
-  @options [:name, :machine, :start, :shards, :sponsor]
+  @options [:name, :machine, :start, :shards, :sponsor, :merge, :shutdown]
+
+  # Milliseconds that a member has for leaving.
+  @shutdown 15_000
 
   @typedoc "The name of shards that were started on this node."
   @type shards :: atom
+
+  @typedoc """
+  What makes one state of two that a key has: a function, or its module and name, of the key, the state of the actor that it has and that
+  of the other one.
+  """
+  @type merge :: (term, Behaviour.t(), Behaviour.t() -> Behaviour.t()) | {module, atom}
 
   @doc """
   A child specification: `{Mote.Shards, name: MyApp.Rooms, …}` in a list of children, behind the machine. The name is its id, too.
   """
   @spec child_spec(keyword) :: Supervisor.child_spec()
   def child_spec(opts) do
-    child = [:id, :restart, :shutdown]
+    child = [:id, :restart]
     Inspection.keyword!(opts, "the options of shards", @options ++ child)
     {child, opts} = Keyword.split(opts, child)
+    opts = Keyword.put_new(opts, :shutdown, @shutdown)
 
     Map.merge(
-      %{id: opts[:name], start: {__MODULE__, :start_link, [opts]}, shutdown: 15_000},
+      %{id: opts[:name], start: {__MODULE__, :start_link, [opts]}, shutdown: opts[:shutdown]},
       Map.new(child)
     )
   end
@@ -141,7 +151,11 @@ defmodule Mote.Shards do
     * `:shards` - how many actors the entries of each node are spread over, as in `Mote.Directory.start/3`; the same on all nodes
       (default 64). A node that joins others with a different number is no member: an error is
       logged on both sides, and what is sent on that node waits;
-    * `:sponsor` - pins them to a sponsor, so that actors are started there; those that move are pinned to it.
+    * `:sponsor` - pins them to a sponsor, so that actors are started there; those that move are pinned to it;
+    * `:merge` - what makes one state of two, where a key has had an actor on each side of nodes that did not see each other (see above): a
+      function of three arguments, or `{module, function}`;
+    * `:shutdown` - for how long the supervisor of this process waits for its end, in milliseconds, or `:infinity` (default #{@shutdown}), as
+      `child_spec/1` says it to the supervisor: a node that leaves has that time to give its actors away.
 
   Raises `ArgumentError` for anything else.
   """
@@ -162,11 +176,31 @@ defmodule Mote.Shards do
           "expected :start of shards to be what a defdirectory defines, such as Chat.rooms()"
         )
 
+    merge!(opts[:merge])
+    opts = Keyword.put_new(opts, :shutdown, @shutdown)
+    shutdown!(opts[:shutdown])
+
     # Here, and not in the new process: so the caller is told by an exception.
     Machine.fetch(opts[:machine])
     opts |> Keyword.get(:shards, 1) |> Directory.shards!()
     opts |> Keyword.take([:sponsor]) |> SponsorOptions.option!("start_link/1")
     Member.start_link(opts)
+  end
+
+  defp merge!(nil), do: :ok
+  defp merge!(merge) when is_function(merge, 3), do: :ok
+  defp merge!({module, function}) when is_atom(module) and is_atom(function), do: :ok
+
+  defp merge!(other) do
+    raise ArgumentError,
+          "expected :merge of shards to be a function of a key and two states, or {module, function}, got: #{inspect(other)}"
+  end
+
+  defp shutdown!(time) when time in [:infinity, :brutal_kill] or (is_integer(time) and time > 0), do: :ok
+
+  defp shutdown!(other) do
+    raise ArgumentError,
+          "expected :shutdown of shards to be a time in milliseconds, :infinity or :brutal_kill, got: #{inspect(other)}"
   end
 
   @doc """

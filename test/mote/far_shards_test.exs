@@ -208,8 +208,16 @@ defmodule Mote.FarShardsTest do
     Process.flag(:trap_exit, true)
     TwoNodes.kill(four_peer)
 
+    lost = Enum.sort([straight, round])
+
     assert eventually(fn ->
-             {[:mote, :shards, :lost], %{keys: 2}, %{node: four_node, name: name}} in at(two, :events)
+             Enum.any?(at(two, :events), fn
+               {[:mote, :shards, :lost], %{keys: 2}, %{node: ^four_node, name: ^name, keys: keys}} ->
+                 Enum.sort(keys) == lost
+
+               _ ->
+                 false
+             end)
            end)
 
     for key <- [straight, round], do: assert(at(one, :seen, [name, key]) == {:ok, []})

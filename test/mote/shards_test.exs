@@ -46,7 +46,7 @@ defmodule Mote.ShardsTest do
 
     defactor taking() do
       {customer, {:same?, _view}} -> send customer, true
-      {customer, {:put, _view, _key, _address}} -> send customer, :put
+      {customer, {:put, {_view, _entries}}} -> send customer, []
     end
 
     # One that knows other members by then, when somebody has removed the key.
@@ -54,7 +54,7 @@ defmodule Mote.ShardsTest do
       {customer, {:same?, _view}} ->
         send customer, true
 
-      {customer, {:put, _view, key, _address}} ->
+      {customer, {:put, {_view, [{key, _address}]}}} ->
         send front, {self(), {:shard, {:delete, key}}}
         become removed(customer)
     end
@@ -66,7 +66,7 @@ defmodule Mote.ShardsTest do
     # One that knows other members.
     defactor differing() do
       {customer, {:same?, _view}} -> send customer, true
-      {customer, {:put, _view, _key, _address}} -> send customer, :other_view
+      {customer, {:put, {_view, _entries}}} -> send customer, :other_view
     end
 
     # In the place of a front: a message for the key comes after each request.
@@ -143,7 +143,7 @@ defmodule Mote.ShardsTest do
     assert eventually(fn -> Mote.ask!(second, {:shard, :all}) == %{} end)
     assert Map.keys(Mote.ask!(first, {:shard, :all})) == [:key]
     go_on(moving, hold, nil, {})
-    assert Task.await(search, 60_000) == %{node() => 1}
+    assert Task.await(search, 60_000) == %{node() => [:key]}
     assert Map.keys(Mote.ask!(first, {:shard, :all})) == [:key]
   end
 
@@ -167,7 +167,8 @@ defmodule Mote.ShardsTest do
     # It waits for the move.
     assert eventually(fn -> Enum.sort(Map.keys(Mote.ask!(front, {:shard, :all}))) == [:moving, :stays] end)
     go_on(moving, hold, {Ways, :onward, Ways.__mote__(:hash)}, {moved})
-    assert Task.await(search, 60_000) == %{node() => 2}
+    assert %{} = lost = Task.await(search, 60_000)
+    assert {Map.keys(lost), Enum.sort(lost[node()])} == {[node()], [:gone, :moving]}
     assert Map.keys(Mote.ask!(front, {:shard, :all})) == [:stays]
   end
 
@@ -202,9 +203,9 @@ defmodule Mote.ShardsTest do
     asked = Mote.async(front, {-1, Plain.hash(:other), {:ask, :other, {:add, 1}}})
     alone = plan(front, here, [{1, %{node: node(), fronts: {front}, machine: here}}])
     # Nobody else is known, but it is not said yet that there is nobody.
-    Handover.tell_fronts(alone)
+    Handover.tell(alone)
     for n <- 2_501..5_000, do: send.(1, n)
-    Handover.tell_fronts(%{alone | view: 2, since: :settled})
+    Handover.tell(%{alone | view: 2, since: :settled})
     send.(2, 5_001)
     assert Mote.await(asked, 60_000) == 1
     assert for(_ <- 1..5_001, do: receive(do: (n -> n))) == Enum.to_list(1..5_001)
@@ -273,7 +274,8 @@ defmodule Mote.ShardsTest do
       sponsor: nil,
       machine: machine,
       members: members,
-      leaving: []
+      leaving: [],
+      until: nil
     }
   end
 

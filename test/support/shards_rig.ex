@@ -255,7 +255,7 @@ defmodule Mote.ShardsRig do
     spawn(fn ->
       Process.register(self(), ShardsRig.Listener)
 
-      for event <- [:settled, :handed, :down, :lost] do
+      for event <- [:settled, :handed, :down, :lost, :dropped] do
         :telemetry.attach({__MODULE__, event}, [:mote, :shards, event], &__MODULE__.heard/4, self())
       end
 

@@ -98,6 +98,19 @@ defmodule Mote.Behaviour.Directory do
               send customer, {:taken, actor}
           end
 
+        # Of many, those whose keys have an actor, with that one.
+        {customer, {:put_all, entries}} ->
+          send customer, for({key, _} <- entries, is_map_key(actors, key), do: {key, Map.get(actors, key)})
+
+          become unquote(shard)(
+                   unquote_splicing(captures),
+                   Enum.reduce(entries, actors, fn {key, address}, all -> Map.put_new(all, key, address) end)
+                 )
+
+        {customer, {:delete_all, keys}} ->
+          send customer, :ok
+          become unquote(shard)(unquote_splicing(captures), Map.drop(actors, keys))
+
         {customer, {:delete, key}} ->
           send customer, is_map_key(actors, key)
           become unquote(shard)(unquote_splicing(captures), Map.delete(actors, key))

@@ -58,5 +58,6 @@ defmodule Mote.Far.Entry do
   def target({kind, _machine, key, _sponsor, _what}) when kind in [:send, :many], do: key
   def target({:lend, _machine, key, _milliseconds}), do: key
   def target({:ask, _machine, key, _sponsor, _request, _tag}), do: key
+  def target({:request, _machine, key, _request, _tag}), do: key
   def target(_other), do: nil
 end

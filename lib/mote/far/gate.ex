@@ -10,7 +10,7 @@ defmodule Mote.Far.Gate do
   alias Mote.Far.{Courier, Listed, Porter, Table}
 
   # Nodes whose Mote speaks another protocol are notified.
-  @protocol 2
+  @protocol 3
 
   @spec start_link(term) :: GenServer.on_start()
   def start_link(_arg), do: GenServer.start_link(__MODULE__, [], name: __MODULE__)

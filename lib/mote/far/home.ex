@@ -9,12 +9,29 @@ defmodule Mote.Far.Home do
   @typedoc "What it has come to, or why not."
   @type created :: {:ok, term} | {:error, Exception.t()} | {:exit, term}
 
+  # What may be called for another node, and where it is.
+  @functions %{
+    create: Mote,
+    create_many: Mote,
+    move: Mote,
+    keep: Mote,
+    move_all: Mote.Move.Parcel,
+    merge: Mote.Shards.Merge
+  }
+  @names Map.keys(@functions)
+
+  @typedoc "The name of a function that is called for another node."
+  @type function_name :: atom
+
+  @doc "Whether a function may be called for another node."
+  defguard is_function_name(function) when function in @names
+
   @doc """
   Runs a function of Mote for a process of the node `from`: in a process of its own, since somebody waits for what it comes to,
   whatever ends it.
   """
-  @spec create(:create | :create_many | :move | :keep, [term], node) :: created
-  def create(function, args, from) when function in [:create, :create_many, :move, :keep] do
+  @spec create(function_name, [term], node) :: created
+  def create(function, args, from) when is_function_name(function) do
     {_pid, monitor} = spawn_monitor(fn -> exit({:created, run(function, args, from)}) end)
 
     receive do
@@ -24,7 +41,7 @@ defmodule Mote.Far.Home do
   end
 
   defp run(function, args, from) do
-    {:ok, apply(Mote, function, args)}
+    {:ok, apply(@functions[function], function, args)}
   rescue
     error in Error -> {:error, named(error, from)}
     error -> {:error, error}

@@ -15,8 +15,9 @@ defmodule Mote.Far.Porter do
 
   alias Mote.{Address, Customer, Error, Far, Native}
   alias Mote.Far.{Home, Intake, Lease, Luggage, Packing, Table}
-  alias Mote.Machine.{Batch, Long, Sending}
+  alias Mote.Machine.{Batch, Long, Request, Sending}
   require Long
+  import Home, only: [is_function_name: 1]
 
   # Milliseconds without work after which it lets go of what it has taken in.
   @rest 100
@@ -127,6 +128,7 @@ defmodule Mote.Far.Porter do
   defp renew({:send, machine, key, _sponsor, _message}), do: Lease.used(machine, key)
   defp renew({:many, machine, key, _sponsor, _messages}), do: Lease.used(machine, key)
   defp renew({:ask, machine, key, _sponsor, _request, _there}), do: Lease.used(machine, key)
+  defp renew({:request, machine, key, _request, _there}), do: Lease.used(machine, key)
   defp renew(_entry), do: :ok
 
   defp entry({:send, machine, key, sponsor, message}, state) do
@@ -164,18 +166,11 @@ defmodule Mote.Far.Porter do
     state
   end
 
-  defp entry({:ask, machine, key, sponsor, request, there}, state) when is_reference(there) do
-    case ask(machine, key, sponsor, request) do
-      {:ok, answer} ->
-        reply(state, there, {there, answer})
+  defp entry({:ask, machine, key, sponsor, request, there}, state) when is_reference(there),
+    do: asked(ask(machine, key, sponsor, request), there, state)
 
-      {:mote_failed, reason} ->
-        reply(state, there, {there, :mote_failed, reason})
-
-      {:open, tag, asker} ->
-        %{state | asks: Map.put(state.asks, tag, {asker, there}), tags: Map.put(state.tags, there, tag)}
-    end
-  end
+  defp entry({:request, machine, key, request, there}, state) when is_reference(there),
+    do: asked(open(machine, &Request.near(machine, key, request, &1)), there, state)
 
   defp entry({:cancel, there}, state) do
     with {tag, tags} when tag != nil <- Map.pop(state.tags, there) do
@@ -190,7 +185,7 @@ defmodule Mote.Far.Porter do
 
   # Loading code may take a while, and nobody else is to wait for that.
   defp entry({:create, function, args, there}, state)
-       when function in [:create, :create_many, :move, :keep] and is_list(args) and is_reference(there) do
+       when is_function_name(function) and is_list(args) and is_reference(there) do
     porter = self()
     spawn(fn -> send(porter, {:mote_done, there, Home.create(function, args, node(state.courier))}) end)
     state
@@ -226,6 +221,12 @@ defmodule Mote.Far.Porter do
 
   # -- questions -----------------------------------------------------------------------------------------------
 
+  defp asked({:ok, answer}, there, state), do: reply(state, there, {there, answer})
+  defp asked({:mote_failed, reason}, there, state), do: reply(state, there, {there, :mote_failed, reason})
+
+  defp asked({:open, tag, asker}, there, state),
+    do: %{state | asks: Map.put(state.asks, tag, {asker, there}), tags: Map.put(state.tags, there, tag)}
+
   defp ask(machine, key, sponsor, request) do
     case Native.ask(machine, key, sponsor, request) do
       {_, _} = ended -> ended
@@ -251,16 +252,27 @@ defmodule Mote.Far.Porter do
     end
   end
 
-  defp ask_long(machine, key, sponsor, request) do
-    tag = Process.monitor(Native.machine_owner(machine))
+  defp ask_long(machine, key, sponsor, request),
+    do: open(machine, &Long.call(request, Native.ask_async(machine, key, sponsor, request, &1)))
 
-    case Long.call(request, Native.ask_async(machine, key, sponsor, request, tag)) do
+  # Of an address of this node before it was restarted there is no machine.
+  defp open(machine, ask) do
+    case Native.machine_owner(machine) do
+      pid when is_pid(pid) -> open_to(pid, ask)
+      :unknown -> {:mote_failed, :stopped}
+    end
+  end
+
+  defp open_to(pid, ask) do
+    tag = Process.monitor(pid)
+
+    case ask.(tag) do
       asker when is_reference(asker) ->
         {:open, tag, asker}
 
       word ->
         Process.demonitor(tag, [:flush])
-        {:mote_failed, word}
+        {:mote_failed, if(word == :unknown, do: :stopped, else: word)}
     end
   end
 

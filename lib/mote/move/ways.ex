@@ -1,7 +1,7 @@
 defmodule Mote.Move.Ways do
   # What an actor is while it moves, and from then on.
   #
-  # 1. Neither is safe, though both stay what they are: turns of safe behaviours may run on several threads at once, and messages
+  # 1. Of the first two, neither is safe, though both stay what they are: turns of safe behaviours may run on several threads at once, and messages
   #    would overtake each other.
   @moduledoc false
 
@@ -24,6 +24,21 @@ defmodule Mote.Move.Ways do
 
     message ->
       send to, message
+  end
+
+  # Where actors have been, one that tells when all that had waited for them has passed: asked for their old addresses, it asks each of
+  # them, and then by the way that they send on.
+  @doc false
+  defactor passing(witness) do
+    {customer, addresses} ->
+      Enum.each(addresses, &send(&1, {nil, {Mote.Move, :passed, self()}}))
+      become hearing(length(addresses), customer, witness)
+  end
+
+  @doc false
+  defactor hearing(left, customer, witness) do
+    {nil, to} ->
+      if left == 1, do: send(witness, {customer, to}), else: become(hearing(left - 1, customer, witness))
   end
 
   # Where an actor moves to, one more that tells what has come by that way.

@@ -12,7 +12,7 @@ defmodule Mote.Shards.Front do
   #
   # 1. All that is sent to the shard goes by way of its one front. So what is kept comes first, and what a request such as `:all`
   #    answers is later than everything before it.
-  # 2. A front takes an actor in from another node only if that one knows the same members.
+  # 2. A front takes actors in from another node only if that one knows the same members.
   # 3. What was sent by somebody who knows the same members is for this node: then the rule is not looked at.
   # 4. Each message that is kept has a turn of its own when there are other members: so however much waits, no turn is longer than
   #    the machine allows (`:fuel`).
@@ -41,10 +41,10 @@ defmodule Mote.Shards.Front do
       send customer, :ok
       look_again(shard, view, me, members, since)
 
-    # An actor of another node that knows the same members. Otherwise it might be given away again, and nobody would wait for that.
-    {customer, {:put, from, key, address}} ->
+    # Actors of another node that knows the same members. Otherwise they might be given away again, and nobody would wait for that.
+    {customer, {:put, {from, entries}}} ->
       if from == view,
-        do: send(shard, {customer, {:put, key, address}}),
+        do: send(shard, {customer, {:put_all, entries}}),
         else: send(customer, :other_view)
 
     {customer, {:same?, from}} ->

@@ -1,27 +1,25 @@
 defmodule Mote.Shards.Handover do
-  # Gives away what is not this node's any more: by the members that a plan has. It runs in a process of its own.
+  # Has this node give away what is not its own any more, by the members that a plan has (lib/mote/shards/giving.ex gives). It runs in
+  # a process of its own.
   #
   # 1. First the fronts hear who the members are. From then on nothing starts here that belongs elsewhere: so what is looked for
   #    after that is all there is.
-  # 2. A key is put in over there before it is removed here, and both go by way of the fronts. The one that gets it knows the same
-  #    members: so whoever is told by this node that it has given everything away finds it there, or is told by that one.
-  # 3. Where an actor has moved, and the other member is gone before it has the key, this node's entry leads to the new place: so the
-  #    next plan sees where it is, or that it is lost.
-  # 4. This node says that it has given everything away only when all that it has sent to the fronts of whoever leaves is there, and one
+  # 2. This node says that it has given everything away only when all that it has sent to the fronts of whoever leaves is there, and one
   #    that leaves goes only when all that it has passed on is there (`see_off/2`). So no message is on its way to or from a node that
   #    has gone.
-  # 5. Where a key has an actor over there, that one stays, and this one goes: two nodes had not seen each other for a while.
+  # 3. A node that leaves tries again what could not move yet, until its time is over. What is left then is counted, key by key.
   @moduledoc false
 
   require Logger
 
-  alias Mote.{Error, Library, Move}
-  alias Mote.Shards.Rule.Plain
+  alias Mote.{Error, Library}
+  alias Mote.Machine.{Question, Request}
+  alias Mote.Shards.Giving
 
   # Milliseconds to wait for each answer of an actor of this node or another.
   @patience 60_000
 
-  # Milliseconds until the next try, if a member is gone.
+  # Milliseconds until the next try, if a member is gone, or an actor of a node that leaves could not move.
   @again 100
 
   # And until it looks again whether the others know the same members.
@@ -30,69 +28,100 @@ defmodule Mote.Shards.Handover do
   # How many fronts are seen to at the same time.
   @together 4
 
-  @typedoc "How many actors have moved; could not, and are reached where they are; gave way to another one; were gone with their node."
-  @type figures :: %{atom => non_neg_integer}
+  @typedoc """
+  How many actors have moved; could not, and are reached where they are; found another one in their place; were gone with their node.
+  The keys whose actors had to give way to another one, and of a node that leaves those that it could not give away.
+  """
+  @type figures :: %{atom => non_neg_integer | [term]}
 
-  @figures [:moved, :stayed, :merged, :lost]
+  @figures %{moved: 0, stayed: 0, merged: 0, lost: 0, dropped: [], left: []}
 
   @doc "Runs to the end, and returns what it has done; or exits, if it was told that it is enough, or a member is gone."
   @spec run(map) :: figures
-  def run(%{members: []}), do: Map.new(@figures, &{&1, 0})
+  def run(%{members: []}), do: @figures
 
   def run(plan) do
     tell_fronts(plan)
     together(plan)
-
-    figures =
-      0..(tuple_size(plan.fronts) - 1)
-      |> Task.async_stream(&front(plan, &1), max_concurrency: @together, timeout: :infinity)
-      |> Enum.reduce(Map.new(@figures, &{&1, 0}), fn {:ok, figures}, all ->
-        Map.merge(all, figures, fn _, a, b -> a + b end)
-      end)
-
-    if enough?(plan) or is_map_key(figures, :later), do: exit(:enough)
+    figures = give(plan)
+    if told_enough?(plan) or is_map_key(figures, :later), do: exit(:enough)
+    figures = Giving.sum(figures, left(plan))
     Enum.each(plan.leaving, &see_off(plan, &1))
     told(figures, plan)
   rescue
-    # The machine has ended: its process says so in a moment.
-    _ in Error ->
+    _ in Error -> failed()
+  end
+
+  # The machine has ended, whose process says so in a moment; or somebody has not answered.
+  @spec failed() :: no_return
+  defp failed do
+    Process.sleep(@again)
+    exit(:enough)
+  end
+
+  defp give(plan) do
+    figures =
+      0..(tuple_size(plan.fronts) - 1)
+      |> Task.async_stream(&Giving.front(plan, &1), max_concurrency: @together, timeout: :infinity)
+      |> Enum.reduce(%{}, fn {:ok, figures}, all -> Giving.sum(figures, all) end)
+
+    {again, figures} = Map.pop(figures, :again, 0)
+
+    if again == 0 or Giving.enough?(plan) do
+      figures
+    else
       Process.sleep(@again)
-      exit(:enough)
+      Giving.sum(figures, give(plan))
+    end
+  end
+
+  # What a node that leaves has still when its time is over.
+  defp left(%{until: nil}), do: %{}
+
+  defp left(plan) do
+    fronts = Tuple.to_list(plan.fronts)
+    %{left: for(front <- fronts, {key, _} <- Giving.shard(front, :all), do: key)}
   end
 
   # What keeps actors where they are, and can be put right, is said.
   defp told(figures, plan) do
-    for {{:stayed, home, message}, count} <- figures, reduce: Map.take(figures, @figures) do
+    for {{:stayed, home, message}, count} <- figures, reduce: Map.merge(@figures, figures) do
       told ->
         Logger.warning(
           "#{count} actor(s) of the shards #{inspect(plan.name)} stay on #{home}, and are lost when it goes: #{message}"
         )
 
-        Map.update!(told, :stayed, &(&1 + count))
+        told |> Map.delete({:stayed, home, message}) |> Map.update!(:stayed, &(&1 + count))
     end
   end
 
   # Until the others know the same members.
   defp together(plan) do
     same? = fn {_, member} ->
-      member.node == plan.me or Mote.ask!(elem(member.fronts, 0), {:same?, plan.view}, @patience)
+      member.node == plan.me or Request.put!(elem(member.fronts, 0), {:same?, plan.view}, @patience)
     end
 
-    if not enough?(plan) and not Enum.all?(plan.members, same?) do
+    if not Giving.enough?(plan) and not Enum.all?(plan.members, same?) do
       Process.sleep(@soon)
       together(plan)
     end
   end
 
-  # Between two actors.
-  defp enough?(plan), do: :atomics.get(plan.enough, 1) == 1
+  defp told_enough?(plan), do: :atomics.get(plan.enough, 1) == 1
 
-  @doc "Tells this node's fronts who the members are."
-  @spec tell_fronts(map) :: :ok
-  def tell_fronts(plan) do
+  @doc "Tells this node's fronts that all members have given away what is not theirs; exits if that fails."
+  @spec tell(map) :: :ok
+  def tell(plan) do
+    tell_fronts(plan)
+  rescue
+    _ in Error -> failed()
+  end
+
+  # Who the members are.
+  defp tell_fronts(plan) do
     for i <- 0..(tuple_size(plan.fronts) - 1) do
       members = for {seed, member} <- plan.members, do: {seed, elem(member.fronts, i)}
-      :ok = Mote.ask!(elem(plan.fronts, i), {:view, plan.view, members, plan.since}, @patience)
+      :ok = Request.put!(elem(plan.fronts, i), {:view, plan.view, members, plan.since}, @patience)
     end
 
     :ok
@@ -120,117 +149,6 @@ defmodule Mote.Shards.Handover do
   # have passed on to them. An actor of this machine asks, so the question is behind all that waits for the other node.
   defp see_off(plan, %{fronts: fronts}) do
     last = Mote.create(plan.machine, Library.fwd(elem(fronts, 0)))
-    Mote.ask!(last, {:same?, plan.view}, @patience)
+    Request.put!(last, {:same?, plan.view}, min(@patience, Question.left(plan.until || :infinity)))
   end
-
-  defp front(plan, i) do
-    front = elem(plan.fronts, i)
-    nodes = for {_, member} <- plan.members, do: member.node
-
-    for {key, address} <- shard(front, :all), not enough?(plan), reduce: %{} do
-      figures ->
-        {_, owner} = Plain.owner(Plain.hash(key), plan.members)
-        figure = entry({key, address}, {owner, elem(owner.fronts, i)}, front, nodes, plan)
-        Map.update(figures, figure, 1, &(&1 + 1))
-    end
-  rescue
-    # Of a member that is gone the member's process hears in a moment.
-    _ in Error ->
-      :atomics.put(plan.enough, 1, 1)
-      Process.sleep(@again)
-      %{}
-  end
-
-  defp shard(front, request), do: Mote.ask!(front, {:shard, request}, @patience)
-
-  defp entry({_, address} = entry, {owner, there}, front, nodes, plan) do
-    home = node(address.machine)
-
-    cond do
-      home != node() and home not in nodes ->
-        lost(entry, front)
-
-      owner.node != plan.me ->
-        give(entry, owner, there, front, plan)
-
-      home != node() ->
-        bring(entry, front, plan)
-
-      true ->
-        :here
-    end
-  end
-
-  defp give({key, address} = entry, owner, there, front, plan) do
-    {figure, put} =
-      case Move.hand_over(address, owner.machine, opts(plan)) do
-        {:ok, moved} -> {:moved, moved}
-        {:error, error} -> not_moved(error, address)
-      end
-
-    case put && put(entry, put, there, front, plan) do
-      :other_view ->
-        replace(entry, put, front)
-        :later
-
-      taken ->
-        shard(front, {:delete, key, address})
-        if match?({:taken, _}, taken), do: :merged, else: figure
-    end
-  end
-
-  defp not_moved(%{context: %{why: :sink}}, _address), do: {:ended, nil}
-
-  defp not_moved(error, address) do
-    cond do
-      gone?(error) -> {:lost, nil}
-      # The other member is gone, or was never reached.
-      error.reason in [:noconnection, :machine_down] -> raise error
-      # It is reached where it is, and tried again when the members change.
-      true -> {stayed(error, address), address}
-    end
-  end
-
-  defp stayed(%{reason: reason, message: message}, address)
-       when reason in [:stale_behaviour, :undefined_behaviour, :beam_only, :unknown_sponsor],
-       do: {:stayed, node(address.machine), message}
-
-  defp stayed(_error, _address), do: :stayed
-
-  defp put({key, _} = entry, put, there, front, plan) do
-    Mote.ask!(there, {:put, plan.view, key, put}, @patience)
-  rescue
-    error in Error ->
-      replace(entry, put, front)
-      reraise error, __STACKTRACE__
-  end
-
-  # With the machine that it was on; or with the one that it had moved to, or out of reach there.
-  defp gone?(%{reason: :noconnection, context: %{moved: _}}), do: true
-  defp gone?(%{reason: reason, context: %{address: _}}), do: reason in [:machine_down, :unknown_address]
-  defp gone?(_error), do: false
-
-  # A key that was removed meanwhile stays so. In one step, for messages to it may be coming.
-  defp replace({key, address}, by, front), do: shard(front, {:replace, key, address, by})
-
-  # An actor that could not move before.
-  defp bring({_, address} = entry, front, plan) do
-    case Move.hand_over(address, plan.machine, opts(plan)) do
-      {:ok, moved} ->
-        replace(entry, moved, front)
-        :moved
-
-      {:error, error} ->
-        if gone?(error), do: lost(entry, front), else: stayed(error, address)
-    end
-  end
-
-  # The next message for the key starts it afresh.
-  defp lost({key, address}, front) do
-    shard(front, {:delete, key, address})
-    :lost
-  end
-
-  defp opts(%{sponsor: nil}), do: [timeout: @patience]
-  defp opts(%{sponsor: sponsor}), do: [timeout: @patience, sponsor: sponsor]
 end

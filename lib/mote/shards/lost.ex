@@ -14,7 +14,7 @@ defmodule Mote.Shards.Lost do
 
   alias Mote.{Address, Behaviour, Error, Far, Move, Native}
   alias Mote.Far.Call
-  alias Mote.Machine.Question
+  alias Mote.Machine.{Question, Request}
   alias Mote.Move.Ways
 
   # How many actors are asked at the same time: one by one, each would wake a thread of the machine.
@@ -27,18 +27,18 @@ defmodule Mote.Shards.Lost do
   @again 100
 
   @doc """
-  Returns how many keys were let go whose actors were on which node; `nodes` are those that have gone. Runs to the end; or, if it is
+  Returns the keys that were let go, by the node that their actors were on; `nodes` are those that have gone. Runs to the end; or, if it is
   told `:enough`, until it would only wait for actors that are held.
   """
-  @spec let_go(tuple, [node]) :: %{node => pos_integer}
+  @spec let_go(tuple, [node]) :: %{node => [term]}
   def let_go(fronts, nodes) do
     fronts
     |> Tuple.to_list()
     |> Enum.map(&look(&1, ask(&1, :all), nodes))
     |> gone(nodes)
-    |> Enum.frequencies()
+    |> Enum.group_by(&elem(&1, 0), &elem(&1, 1))
   rescue
-    # The machine has ended.
+    # The machine has ended, or a shard has not answered: whoever has asked for this begins again.
     _ in Error -> exit(:enough)
   end
 
@@ -61,11 +61,11 @@ defmodule Mote.Shards.Lost do
   defp look(front, entries, nodes) do
     near = for {_key, address} = entry <- entries, not Far.far?(address), do: entry
     ways = near |> Enum.chunk_every(@together) |> Enum.flat_map(&ways(&1, nodes))
-    gone = for {{:gone, node}, key, address} <- ways, ask(front, {:delete, key, address}), do: node
+    gone = for {{:gone, node}, key, address} <- ways, ask(front, {:delete, key, address}), do: {node, key}
     {front, gone, for({:held, key, address} <- ways, do: {key, address})}
   end
 
-  defp ask(front, request), do: Mote.ask!(front, {:shard, request}, :infinity)
+  defp ask(front, request), do: Request.put!(front, {:shard, request}, :infinity)
 
   defp ways(entries, nodes) do
     asked = for {key, address} <- entries, do: {key, address, ask_about(address)}

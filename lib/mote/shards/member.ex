@@ -10,14 +10,20 @@ defmodule Mote.Shards.Member do
   require Logger
 
   alias Mote.{Directory, Move}
+  alias Mote.Machine.Question
   alias Mote.Shards.{Front, Handover, Lost, View}
   alias Mote.Shards.Rule.Plain
 
   # Milliseconds until it looks again who is there, and asks again who has not answered.
   @look 500
 
-  # Milliseconds for which a member that leaves waits for the others.
-  @farewell 10_000
+  # Of the time that its supervisor gives, a member that leaves needs at most so many milliseconds to tell what it could not give away,
+  # and so many to see off what is still here: or a part of it, where it is short.
+  @last_words 500
+  @last_way 1_000
+
+  # How many keys a line in the log names.
+  @named 10
 
   # What it still hears of others then.
   @heard_last [:mote_shards_hello, :mote_shards_leaving, :mote_shards_ask, :mote_shards_ack, :DOWN]
@@ -30,6 +36,10 @@ defmodule Mote.Shards.Member do
   @doc "What senders need: `{view, [{seed, fronts}]}`, and this node's directory; `nil` if there is none of that name."
   @spec routes(atom) :: {integer, [{non_neg_integer, Directory.t()}], Directory.t()} | nil
   def routes(name), do: :persistent_term.get({Mote.Shards, name}, nil)
+
+  @doc "What merges two states of a key, if there is anything (`Mote.Shards.Merge`)."
+  @spec merge(atom) :: Mote.Shards.merge() | nil
+  def merge(name), do: :persistent_term.get({Mote.Shards.Merge, name}, nil)
 
   @impl GenServer
   def init(opts) do
@@ -55,12 +65,16 @@ defmodule Mote.Shards.Member do
       view: View.new(me),
       worker: nil,
       # What looks for keys that lead nowhere, for which nodes, and which have gone since.
-      search: nil
+      search: nil,
+      # How long its supervisor waits for it; and until when it gives away, if it leaves.
+      shutdown: opts[:shutdown],
+      until: nil
     }
 
     # Until it knows who is there, its own fronts keep what comes.
     routes = [{Plain.seed(node()), %Directory{shards: state.fronts}}]
     :persistent_term.put({Mote.Shards, name}, {-1, routes, directory})
+    if merge = opts[:merge], do: :persistent_term.put({Mote.Shards.Merge, name}, merge)
     {:ok, state, {:continue, :join}}
   rescue
     error in Mote.Error -> {:stop, error}
@@ -161,17 +175,29 @@ defmodule Mote.Shards.Member do
   def handle_info({:DOWN, ref, :process, _, {:handed, id, figures}}, %{worker: {_, ref, id}} = state),
     do: {:noreply, handed(state, id, figures)}
 
+  def handle_info({:DOWN, ref, :process, _, {:told, id}}, %{worker: {_, ref, id}} = state),
+    do: {:noreply, told(state, id)}
+
   # It has failed, or there are other members by now: from the beginning.
   def handle_info({:DOWN, ref, :process, _, _}, %{worker: {_, ref, _}} = state),
     do: {:noreply, hand_over(%{state | worker: nil})}
 
   def handle_info({:DOWN, _, :process, pid, reason}, %{search: {pid, nodes, later}} = state) do
-    with {:lost, lost} <- reason,
-         do: for({node, keys} <- lost, do: tell(state, :lost, %{keys: keys}, %{node: node}))
-
     state = %{state | search: nil}
-    {:noreply, if(later == [], do: state, else: search(state, Enum.uniq(later ++ nodes)))}
+
+    case reason do
+      {:lost, lost} ->
+        for {node, keys} <- lost, do: tell(state, :lost, %{keys: length(keys)}, %{node: node, keys: keys})
+        {:noreply, if(later == [], do: state, else: search(state, Enum.uniq(later ++ nodes)))}
+
+      # It has not come to its end: from the beginning, a moment later.
+      _ ->
+        Process.send_after(self(), {:search, Enum.uniq(later ++ nodes)}, @look)
+        {:noreply, state}
+    end
   end
+
+  def handle_info({:search, nodes}, state), do: {:noreply, search(state, nodes)}
 
   # It need not be one of the members.
   def handle_info({:nodedown, node, _info}, state), do: {:noreply, search(state, [node])}
@@ -230,8 +256,8 @@ defmodule Mote.Shards.Member do
     do: say(state, pid, {:mote_shards_ack, state.view.me, id, round})
 
   defp effect(:settled, state) do
-    # A worker tells them otherwise as soon as it is done.
-    if state.worker == nil, do: tell_fronts(state)
+    # A worker that gives away is followed by one that tells them.
+    state = if state.worker == nil, do: tell_fronts(state), else: state
     nodes = for {_, {node, _}} <- View.owners(state.view), do: node
     tell(state, :settled, %{system_time: System.system_time(), members: length(nodes)}, %{nodes: nodes})
     state
@@ -265,9 +291,12 @@ defmodule Mote.Shards.Member do
     state
   end
 
-  defp hand_over(state) do
+  defp hand_over(state), do: work(state, &{:handed, &1.view, Handover.run(&1)})
+
+  # So the member waits for no actor, and a question that fails ends its worker only, which is followed by another one.
+  defp work(state, work) do
     plan = plan(state)
-    {_pid, ref} = spawn_monitor(fn -> exit({:handed, plan.view, Handover.run(plan)}) end)
+    {_pid, ref} = spawn_monitor(fn -> exit(work.(plan)) end)
     %{state | worker: {plan.enough, ref, plan.view}}
   end
 
@@ -281,11 +310,13 @@ defmodule Mote.Shards.Member do
       fronts: state.fronts,
       sponsor: state.sponsor,
       machine: state.machine,
+      until: state.until,
       members:
         for {seed, {node, pid}} <- View.owners(state.view) do
           {seed, %{node: node, fronts: fronts_of(state, pid), machine: machine_of(state, pid)}}
         end,
-      leaving: for({_, pid} <- View.others_leaving(state.view), do: %{fronts: fronts_of(state, pid)})
+      leaving:
+        for({node, pid} <- View.others_leaving(state.view), do: %{node: node, fronts: fronts_of(state, pid)})
     }
   end
 
@@ -293,21 +324,46 @@ defmodule Mote.Shards.Member do
   defp since(%{since: views}), do: for(view <- views, do: for({seed, _} <- view, do: {seed, nil}))
 
   defp handed(%{view: %{id: id}} = state, id, figures) do
-    tell(state, :handed, figures, %{node: node()})
+    tell(state, :handed, Map.take(figures, [:moved, :stayed, :merged, :lost]), %{node: node()})
+    dropped(state, :taken, figures.dropped)
+    dropped(state, :left, figures.left)
     state = %{state | worker: nil}
     # Everybody may have answered meanwhile.
-    if state.view.settled?, do: tell_fronts(state)
+    state = if state.view.settled?, do: tell_fronts(state), else: state
     step(state, View.handed(state.view, id))
   end
 
   defp handed(state, _earlier, _figures), do: hand_over(%{state | worker: nil})
 
-  # If the machine has ended, this process is told in a moment.
-  defp tell_fronts(state) do
-    state |> plan() |> Handover.tell_fronts()
-  rescue
-    error in Mote.Error -> if error.reason == :machine_down, do: :ok, else: reraise(error, __STACKTRACE__)
+  @why %{
+    taken:
+      "had another actor on the node that has them, when nodes saw each other again, and were not merged",
+    left: "could not be moved to other nodes before this one has left"
+  }
+
+  defp dropped(_state, _why, []), do: :ok
+
+  defp dropped(state, why, keys) do
+    count = length(keys)
+    tell(state, :dropped, %{count: count}, %{node: node(), why: why, keys: keys})
+    named = keys |> Enum.take(@named) |> Enum.map_join(", ", &inspect/1)
+    more = if count > @named, do: ", …", else: ""
+
+    Logger.error(
+      "the shards #{inspect(state.name)} have lost the state of #{count} key(s), which #{@why[why]}: #{named}#{more}"
+    )
   end
+
+  # The fronts hear that all have given away what is not theirs.
+  defp tell_fronts(state) do
+    work(state, fn plan ->
+      :ok = Handover.tell(plan)
+      {:told, plan.view}
+    end)
+  end
+
+  defp told(%{view: %{id: id}} = state, id), do: %{state | worker: nil}
+  defp told(state, _earlier), do: hand_over(%{state | worker: nil})
 
   # One at a time, however many nodes go. What one still waits for, the next one looks at, too.
   defp search(%{search: {pid, nodes, later}} = state, gone) do
@@ -332,17 +388,24 @@ defmodule Mote.Shards.Member do
   def terminate(_reason, %{name: name} = state) do
     if map_size(state.others) > length(state.leaving) and Process.alive?(state.machine.pid) do
       for {pid, _} <- state.others, do: send(pid, {:mote_shards_leaving, self()})
-      state = changed(%{state | leaving: [self() | state.leaving]})
-      farewell(state, now() + @farewell)
+      until = Question.deadline(part(state.shutdown, @last_words))
+      giving = Question.deadline(part(Question.left(until), @last_way))
+      state = %{state | leaving: [self() | state.leaving], until: giving}
+      state |> changed() |> farewell(until)
     end
 
     :persistent_term.erase({Mote.Shards, name})
+    :persistent_term.erase({Mote.Shards.Merge, name})
   end
+
+  # Without its end: so many milliseconds, or a fifth.
+  defp part(:infinity, _less), do: :infinity
+  defp part(time, less), do: time - min(less, div(time, 5))
 
   # Unless nobody is left to give anything to.
   defp farewell(%{view: view} = state, until) do
     cond do
-      now() >= until -> :ok
+      Question.left(until) == 0 -> late(state)
       Enum.any?(state.others, fn {_, %{about: about}} -> about == nil end) -> listen(state, until)
       View.owners(view) == [] -> :ok
       View.agreed?(view) -> leave(state, until)
@@ -350,12 +413,22 @@ defmodule Mote.Shards.Member do
     end
   end
 
+  # With what was given away the keys are told (`handed/3`).
+  defp late(%{view: %{handed?: true}}), do: :ok
+
+  defp late(state) do
+    Logger.error(
+      "the shards #{inspect(state.name)} have left before the others had heard of it, or #{node()} knew what it could not give away: " <>
+        "the state of the keys that are still here is lost. Their supervisor gives them #{state.shutdown} ms (:shutdown)"
+    )
+  end
+
   defp listen(state, until) do
     receive do
       message when elem(message, 0) in @heard_last ->
         with {:noreply, state} <- handle_info(message, state), do: farewell(state, until)
     after
-      min(@look, max(until - now(), 0)) ->
+      min(@look, Question.left(until)) ->
         state |> effects(View.missing(state.view)) |> farewell(until)
     end
   end
@@ -367,9 +440,7 @@ defmodule Mote.Shards.Member do
     receive do
       {:DOWN, ^ref, :process, _, _} -> :ok
     after
-      max(until - now(), 0) -> Process.exit(pid, :kill)
+      Question.left(until) -> Process.exit(pid, :kill)
     end
   end
-
-  defp now, do: System.monotonic_time(:millisecond)
 end

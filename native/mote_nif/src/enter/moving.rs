@@ -57,12 +57,14 @@ pub fn hold<'a>(
     })
 }
 
-/// Lets an actor go on that is held so: as `next`, with those captures, or as what it was. The answer is `:ok` or a word.
+/// Lets an actor go on that is held so: as `next`, with those captures, which are written by `means`, or as what it was. The answer is
+/// `:ok` or a word.
 pub fn go_on<'a>(
     env: Env<'a>,
     actor: (Term<'a>, Term<'a>),
     hold: HoldParts,
     next: Option<(BehaviourParts, Term<'a>)>,
+    means: Means<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
     inquiry_about(env, actor, tag, |target, customer| {
@@ -71,8 +73,7 @@ pub fn go_on<'a>(
             None => GoesOn::Back,
             Some((next, captures)) => {
                 let (resource, machine) = (target.resource, target.machine);
-                let (version, captures) =
-                    prepare(resource, machine, next, captures, Means::first())?;
+                let (version, captures) = prepare(resource, machine, next, captures, means)?;
                 GoesOn::As(version, captures)
             }
         };

@@ -8,6 +8,7 @@ use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Customer};
 use crate::term::atoms::names;
 use crate::term::resource::{self, ResourceArc};
+use mote_vm::boundary::parcel::Parcel;
 use mote_vm::values::handles::Key;
 use rustler::{Atom, Encoder, Env, LocalPid, Term};
 use std::sync::Arc;
@@ -75,10 +76,30 @@ pub fn wait_within<'a>(
 /// Asks for a process that does something else meanwhile.
 pub fn ask_within<'a>(
     env: Env<'a>,
-    (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
-    request: Term<'a>,
-    tag: Term<'a>,
+    target: (Term<'a>, Term<'a>, Term<'a>),
+    request: (Term<'a>, Term<'a>),
     means: Means<'a>,
+) -> Term<'a> {
+    ask_by(env, target, request, means, Addressee::send)
+}
+
+/// The same for Mote itself, whether the sponsor has room or not.
+pub fn request_within<'a>(
+    env: Env<'a>,
+    (machine, key): (Term<'a>, Term<'a>),
+    request: (Term<'a>, Term<'a>),
+    means: Means<'a>,
+) -> Term<'a> {
+    let target = (machine, key, names::nil().to_term(env));
+    ask_by(env, target, request, means, Addressee::send_own)
+}
+
+fn ask_by<'a>(
+    env: Env<'a>,
+    (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
+    (request, tag): (Term<'a>, Term<'a>),
+    means: Means<'a>,
+    send: impl FnOnce(&Addressee<'a>, Parcel) -> Result<(), Atom>,
 ) -> Term<'a> {
     let target = match Addressee::find((machine, key, sponsor)) {
         Ok(target) => target,
@@ -89,7 +110,7 @@ pub fn ask_within<'a>(
         writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
         writer.term(request)?;
         writer.count_spent(env);
-        target.send(writer.builder.finish())
+        send(&target, writer.builder.finish())
     })
 }
 

@@ -64,14 +64,20 @@ impl<'a> Addressee<'a> {
         sent.map_err(refusal)
     }
 
-    /// The same for a process that does nothing else before it is answered. Returns for how long it has run turns itself, if they
+    /// Sends a request of Mote's own, which enters whether the sponsor has room or not.
+    pub fn send_own(&self, request: Parcel) -> Result<(), Atom> {
+        let sent = self.machine.send_between(self.key, self.sponsor, request);
+        sent.map_err(refusal)
+    }
+
+    /// Sends for a process that does nothing else before it is answered. Returns for how long it has run turns itself, if they
     /// were long.
     pub fn ask(&self, request: Parcel, answered: &dyn Fn() -> bool) -> Result<Duration, Atom> {
         let sent = self.machine.ask(self.key, self.sponsor, request, answered);
         sent.map_err(refusal)
     }
 
-    /// The same, after waiting for room.
+    /// Sends after waiting for room.
     pub fn send_permitted(&self, permit: Permit, message: Parcel) -> Result<(), Atom> {
         let sent = self
             .machine

@@ -1,4 +1,5 @@
 //! Actors that leave for other machines: lib/mote/move.ex.
+use crate::codec::budget::Means;
 use crate::enter::create::BehaviourParts;
 use crate::enter::moving::{self, HoldParts};
 use rustler::{Env, Term};
@@ -29,5 +30,22 @@ fn actor_go_on<'a>(
     tag: Term<'a>,
 ) -> Term<'a> {
     let next = next.map(|next| (next, captures));
-    moving::go_on(env, (machine, key), hold, next, tag)
+    moving::go_on(env, (machine, key), hold, next, Means::first(), tag)
+}
+
+/// The same with captures that are too large for a normal scheduler, or contain long binaries.
+#[rustler::nif(schedule = "DirtyCpu")]
+#[allow(clippy::too_many_arguments)] // What a NIF takes.
+fn actor_go_on_big<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    key: Term<'a>,
+    hold: HoldParts,
+    next: BehaviourParts,
+    captures: Term<'a>,
+    tag: Term<'a>,
+    kept: Term<'a>,
+) -> Term<'a> {
+    let next = Some((next, captures));
+    moving::go_on(env, (machine, key), hold, next, Means::dirty(kept), tag)
 }

@@ -1,6 +1,6 @@
 //! Questions: the asking process waits for one message, and gets no other, however late an answer comes.
 use crate::codec::budget::Means;
-use crate::enter::question::{answer_within, ask_within, call_within, wait_within};
+use crate::enter::question::{answer_within, ask_within, call_within, request_within, wait_within};
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Closed};
 use crate::term::atoms::names;
@@ -41,7 +41,17 @@ in_three_forms! {
         sponsor: Term<'a>,
         request: Term<'a>,
         tag: Term<'a>
-    ) |env, means| ask_within(env, (machine, key, sponsor), request, tag, means)
+    ) |env, means| ask_within(env, (machine, key, sponsor), (request, tag), means)
+}
+
+in_three_forms! {
+    /// The same for a request of Mote's own: it is not refused where the sponsor is full.
+    request, request_again, request_big as "request" (
+        machine: Term<'a>,
+        key: Term<'a>,
+        request: Term<'a>,
+        tag: Term<'a>
+    ) |env, means| request_within(env, (machine, key), (request, tag), means)
 }
 
 /// Ends a question: `true` when there will be no message, `false` when the one message has been sent or is on its way,

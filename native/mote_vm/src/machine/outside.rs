@@ -126,8 +126,8 @@ impl Machine {
         )
     }
 
-    /// Sends on behalf of another machine's turn, which has been committed, so it cannot wait: the message enters whether
-    /// there is room or not. Where there is no memory it is lost, like a message that finds an outbox full.
+    /// Sends on behalf of another machine's turn, which has been committed, so it cannot wait, or for the embedder itself: the message
+    /// enters whether there is room or not. Where there is no memory it is lost, like a message that finds an outbox full.
     pub fn send_between(
         &self,
         target: Key,

@@ -89,7 +89,7 @@ impl Inbox {
         Ok(self.announce_pushed())
     }
 
-    /// Puts in a message of another machine's turn: there need not be room for it, but memory.
+    /// Puts in a message of another machine's turn, or of the embedder's own: there need not be room for it, but memory.
     pub(crate) fn push_between(&self, entry: Entry) -> Result<Wakes, (NotEntered, Entry)> {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;

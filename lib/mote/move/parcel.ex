@@ -1,0 +1,216 @@
+defmodule Mote.Move.Parcel do
+  # Moves many actors of one machine together: each step of lib/mote/move.ex is made for all of them before the next one, so there is
+  # one way to the other node and back for all, and not for each.
+  #
+  # 1. To each actor the same is done as by a move of its own, in the same order: at no moment two actors run, and the move is over
+  #    when all that had waited for the old address has arrived.
+  # 2. An actor that has a reason of its own not to go with the others does not hold them up: it is what it was, and is left to
+  #    a move of its own (`:alone`).
+  # 3. All that the old addresses had still to send on has arrived once an actor of their machine has heard from each of them that it
+  #    has, and has then asked by the same way (`Mote.Move.Ways.passing/1`).
+  # 4. Whoever calls this is a process of Mote's that nobody ends: so no actor is left behind half way.
+  @moduledoc false
+
+  alias Mote.{Address, Behaviour, Error, Far, Machine, Move, Native}
+  alias Mote.Machine.{Questions, Request}
+  alias Mote.Move.Ways
+
+  # Milliseconds until an actor that does not stand still is left to a move of its own.
+  @soon 1_000
+
+  # Milliseconds until the next try where there was no memory, and how often.
+  @again 100
+  @times 10
+
+  # How many are moved together: as many as take that many bytes on their way, as far as it is known.
+  @first 32
+  @most 256
+  @bytes 512 * 1024
+
+  # What keeps all actors of one behaviour from being made again over there, or all.
+  @common [:stale_behaviour, :undefined_behaviour, :beam_only, :unknown_sponsor, :noconnection, :machine_down]
+
+  @typedoc "What has come of an actor: its new address, why it stays, or that it is to be moved by itself."
+  @type result :: {:ok, Address.t()} | {:error, Error.t()} | :alone
+
+  @doc "How many actors are moved together at first."
+  @spec first() :: pos_integer
+  def first, do: @first
+
+  @doc "How many are moved together next, where so many have taken so many bytes."
+  @spec next(pos_integer, non_neg_integer) :: pos_integer
+  def next(count, bytes), do: (@bytes * count) |> div(max(bytes, 1)) |> min(@most) |> max(1)
+
+  @doc """
+  Moves actors of one machine, on this node or another one, to a machine: what has come of each, in their order, and how many bytes they
+  have taken on their way.
+  """
+  @spec move([Address.t()], Machine.t(), sponsor: atom) :: {[result], non_neg_integer}
+  def move([%Address{} = address | _] = addresses, machine, opts) do
+    if Far.far?(address),
+      do: Far.create_own!(node(address.machine), :move_all, [addresses, machine, opts]),
+      else: move_all(addresses, machine, opts)
+  end
+
+  @doc "The same for actors of this node, for another one, too."
+  @spec move_all([Address.t()], Machine.t(), sponsor: atom) :: {[result], non_neg_integer}
+  def move_all([%{machine: native} = first | _] = addresses, machine, opts) do
+    with :ok <- Move.loaded(native, first) do
+      hold = Move.new_hold()
+      held = addresses |> Enum.map(&%{&1 | sponsor: nil}) |> hold_all(hold)
+      going = for {address, %Behaviour{} = was} <- held, do: {address, was}
+
+      moved =
+        going |> Enum.group_by(fn {_, was} -> kind(was) end) |> Enum.flat_map(&carry(&1, machine, opts, hold))
+
+      moved = Map.new(moved, fn {address, result} -> {address.key, result} end)
+
+      results =
+        for {address, was} <- held, do: Map.get_lazy(moved, address.key, fn -> stays(was, address) end)
+
+      {results, :erlang.external_size(for {_, was} <- going, do: was.captures)}
+    else
+      {:error, error} -> {List.duplicate({:error, error}, length(addresses)), 0}
+    end
+  end
+
+  defp kind(%Behaviour{module: module, name: name}), do: {module, name}
+
+  # -- holding -------------------------------------------------------------------------------------------------
+
+  # What each was, or a word, or an error.
+  defp hold_all(addresses, hold) do
+    hold_one = fn %{machine: native, key: key}, tag -> Native.actor_hold(native, key, hold, tag) end
+    answers = Questions.put_all(addresses, @soon, &about/1, hold_one)
+    held = addresses |> Enum.zip(answers) |> Enum.map(&held/1)
+
+    # They may have been held nevertheless. What is put here stands before what a move of their own puts.
+    late = for {address, :late} <- held, do: address
+    onward = for {address, :onward} <- held, do: address
+    Questions.put_all(late, 0, &about/1, back(hold))
+    if late != [], do: spawn(fn -> go_back(late, hold) end)
+    go_back(onward, hold)
+    held
+  end
+
+  # One that has moved before leads to where it is.
+  defp held({address, {:ok, %Behaviour{module: Ways, name: :onward}}}), do: {address, :onward}
+  defp held({address, {:ok, was_or_word}}), do: {address, was_or_word}
+  defp held({address, {:error, %Error{reason: :timeout}}}), do: {address, :late}
+  defp held({address, {:error, error}}), do: {address, error}
+
+  defp stays(word, _address) when word in [:late, :onward], do: :alone
+  defp stays(%Error{} = error, _address), do: {:error, error}
+  defp stays(word, address), do: {:error, Move.stays(word, address)}
+
+  defp about(address), do: [address: address]
+
+  # -- carrying ------------------------------------------------------------------------------------------------
+
+  defp carry({_kind, going}, machine, opts, hold), do: carry(going, machine, opts, hold)
+
+  defp carry(going, machine, opts, hold) do
+    case create(going, machine, opts) do
+      {:ok, created} ->
+        {new, [witness]} = Enum.split(created, -1)
+        {addresses, _were} = Enum.unzip(going)
+        addresses |> Enum.zip(new) |> go_on(hold) |> passed(witness)
+
+      {:error, %Error{reason: reason} = error} when reason in @common ->
+        stay(going, hold, {:error, error})
+
+      {:error, error} when length(going) == 1 ->
+        stay(going, hold, {:error, error})
+
+      # As many as there is memory for.
+      {:error, _error} ->
+        {some, others} = Enum.split(going, div(length(going), 2))
+        carry(some, machine, opts, hold) ++ carry(others, machine, opts, hold)
+
+      # A mistake of the caller's: a move of its own says which.
+      :raised ->
+        stay(going, hold, :alone)
+    end
+  end
+
+  defp create(going, machine, opts) do
+    {:ok, Move.create!(machine, for({_, was} <- going, do: was) ++ [Ways.witness()], opts)}
+  rescue
+    error in Error -> {:error, error}
+    _ -> :raised
+  end
+
+  defp stay(going, hold, result) do
+    addresses = for {address, _was} <- going, do: address
+    go_back(addresses, hold)
+    for address <- addresses, do: {address, result}
+  end
+
+  defp go_on(pairs, hold, times \\ @times) do
+    onward = Move.ways(:onward)
+    to = Map.new(pairs, fn {%{key: key}, new} -> {key, {new}} end)
+
+    next = fn %{machine: native, key: key}, tag ->
+      Native.actor_go_on(native, key, hold, onward, Map.fetch!(to, key), tag)
+    end
+
+    gone = for({address, _new} <- pairs, do: address) |> Questions.put_all(:infinity, &about/1, next)
+    gone = Enum.zip(pairs, gone)
+    again = for {pair, {:ok, :no_memory}} <- gone, do: pair
+    done = for {{address, new}, result} <- gone, result != {:ok, :no_memory}, do: {address, new, result}
+
+    cond do
+      again == [] -> done
+      times == 0 -> done ++ for({address, new} <- again, do: {address, new, stay_behind(address, hold)})
+      true -> Process.sleep(@again) && done ++ go_on(again, hold, times - 1)
+    end
+  end
+
+  defp stay_behind(address, hold) do
+    go_back([address], hold)
+    {:error, Error.from(:no_memory, address: address)}
+  end
+
+  # What is not `:ok` has ended with its machine.
+  defp passed(gone, witness) do
+    moved = for {address, new, {:ok, :ok}} <- gone, do: {address, new}
+    others = for {address, _new, result} <- gone, result != {:ok, :ok}, do: {address, failed(result, address)}
+
+    results =
+      if moved == [] or all_passed?(for({address, _} <- moved, do: address), witness),
+        do: for({address, new} <- moved, do: {address, {:ok, new}}),
+        else: for({address, new} <- moved, do: {address, Move.there(address, new)})
+
+    results ++ others
+  end
+
+  defp failed({:error, error}, _address), do: {:error, error}
+  defp failed({:ok, word}, address), do: {:error, Error.from(word, address: address)}
+
+  defp all_passed?([%{machine: native} | _] = addresses, witness) do
+    with {:ok, [passing]} <- Machine.Creator.create_many(native, [Ways.passing(witness)], nil),
+         {:ok, _to} <- Request.put(passing, addresses, :infinity) do
+      true
+    else
+      _ -> false
+    end
+  end
+
+  # -- going back ----------------------------------------------------------------------------------------------
+
+  defp back(hold),
+    do: fn %{machine: native, key: key}, tag -> Native.actor_go_on(native, key, hold, nil, {}, tag) end
+
+  # Memory comes back. A machine that is down has no actors.
+  defp go_back([], _hold), do: :ok
+
+  defp go_back(addresses, hold) do
+    results = Questions.put_all(addresses, :infinity, &about/1, back(hold))
+    again = for {address, {:ok, :no_memory}} <- Enum.zip(addresses, results), do: address
+
+    if again != [] do
+      Process.sleep(@again)
+      go_back(again, hold)
+    end
+  end
+end
