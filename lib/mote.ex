@@ -48,7 +48,20 @@ defmodule Mote do
   import Kernel, except: [send: 2]
 
   alias Mote.{Address, Ask, Behaviour, Customer, Error, Far, Machine, Native, Outbox, Timer}
-  alias Mote.Machine.{Batch, Creator, Loader, Options, Question, Reporter, Sending, SponsorOptions, Table}
+
+  alias Mote.Machine.{
+    Batch,
+    Creator,
+    Ending,
+    Loader,
+    Options,
+    Question,
+    Reporter,
+    Sending,
+    SponsorOptions,
+    Table
+  }
+
   require Mote.Machine.Long, as: Long
 
   @timeout 5_000
@@ -87,7 +100,9 @@ defmodule Mote do
     * `:tier` - `:native`, the default, compiles behaviours to machine code, in the background: a new one is interpreted
       until its code is ready. `:interp` interprets everything, as does every machine on a platform without
       native code: see `native` in `info/1`, and the guide *Native code*;
-    * `:telemetry` - what it reports, and how often: see `Mote.Telemetry`.
+    * `:telemetry` - what it reports, and how often: see `Mote.Telemetry`;
+    * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes what it has when it is stopped in good order, see
+      `stop/3` (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
 
   Raises `ArgumentError` for anything else.
 
@@ -101,8 +116,17 @@ defmodule Mote do
   @doc """
   A child specification: `{Mote, name: MyApp.Mote}` in a list of children.
 
-  Takes the options of `start_link/1`, and `:id`, `:restart` and `:shutdown` as in `Supervisor`. Raises
-  `ArgumentError` for any other option.
+  Takes the options of `start_link/1`, and `:id` and `:restart` as in `Supervisor`. `:shutdown` is either of both:
+
+    * `[drain: milliseconds]`, as in `start_link/1` (default `[drain: 5_000]`). The supervisor waits five seconds longer than that
+      before it kills the machine;
+    * what `Supervisor` takes. Of that many milliseconds the last five seconds, or half of them, are not for finishing. With
+      `:infinity` the machine still finishes in its five seconds, and with `:brutal_kill` nothing is finished.
+
+  Raises `ArgumentError` for any other option.
+
+      iex> Mote.child_spec(name: MyApp.Mote, shutdown: [drain: 20_000]).shutdown
+      25000
   """
   @spec child_spec(keyword) :: Supervisor.child_spec()
   def child_spec(opts) do
@@ -111,11 +135,18 @@ defmodule Mote do
             "expected a keyword list of options, as in {Mote, name: MyApp.Mote}, got: #{inspect(opts)}"
     end
 
-    {child, opts} = Keyword.split(opts, [:id, :restart, :shutdown])
+    {child, opts} = Keyword.split(opts, [:id, :restart])
     Options.known!(opts)
+    {shutdown, drain} = Ending.child(opts[:shutdown])
+    opts = Keyword.put(opts, :shutdown, drain)
 
     Map.merge(
-      %{id: Keyword.get(opts, :name) || Mote, start: {Mote, :start_link, [opts]}, type: :worker},
+      %{
+        id: Keyword.get(opts, :name) || Mote,
+        start: {Mote, :start_link, [opts]},
+        type: :worker,
+        shutdown: shutdown
+      },
       Map.new(child)
     )
   end
@@ -992,8 +1023,25 @@ defmodule Mote do
   def load(_machine, other), do: raise(ArgumentError, "expected a module, got: #{inspect(other)}")
 
   @doc """
-  Stops a machine: its threads end at their next turn, and its actors are gone. Like `GenServer.stop/3`; for a
-  process that is not a machine it exits with `:noproc`, and leaves the process alone.
+  Stops a machine: its actors are gone. Like `GenServer.stop/3`; for a process that is not a machine it exits with `:noproc`, and
+  leaves the process alone.
+
+  A machine that was started with `shutdown: [drain: milliseconds]`, as it is under a supervisor, finishes what it has before, for that
+  long at most. This is so whenever it is stopped in good order, with the reason `:normal`, `:shutdown` or `{:shutdown, term}`: by
+  this function, by its supervisor, also when an application or the system stops, or because the process that started it ends
+  so. Meanwhile
+
+    * it takes nothing new: who sends to its actors, asks them, or creates any, gets a `Mote.Error` with the reason `:machine_down`
+      and a message that says that the machine is stopping. Turns of its beam sponsors go on as usual, in their own process;
+    * it runs everything that was accepted, and what follows from it, turns of beam sponsors included. Timers that come due
+      still fire, others are not waited for. A machine that is paused is not waited for either;
+    * then it waits until its outboxes have been read, and until what its actors have sent to other nodes is on its way.
+
+  In a handler of telemetry, which runs in the machine's own process, the function returns at once, and the machine ends after the handler.
+
+  When time is over, threads end at their next turn, and turns of beam sponsors are killed. A warning and the event
+  `[:mote, :machine, :unfinished]` say how much of each kind was left. Without a time to drain, or for any other reason, all of this
+  happens at once, with the event only. A machine that is killed (`:brutal_kill`) does not finish anything.
   """
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)

@@ -8,7 +8,11 @@ defmodule Mote.Application do
   use Supervisor
 
   @impl Application
-  def start(_type, _args), do: Supervisor.start_link(__MODULE__, [], name: Mote.Supervisor)
+  def start(_type, _args) do
+    # Here, so that a library that cannot be loaded is not found out by the first machine.
+    Mote.Native.Library.load!(Mote.Native)
+    Supervisor.start_link(__MODULE__, [], name: Mote.Supervisor)
+  end
 
   @impl Supervisor
   def init(_arg) do

@@ -208,13 +208,22 @@ defmodule Mote.Directory do
   Returns the directory of that name. Raises `Mote.Error` with the reason `:unknown_directory` if there is none.
   """
   @spec fetch!(directory) :: t
-  def fetch!(%__MODULE__{} = directory), do: directory
-
-  def fetch!(name) when is_atom(name) and name not in [nil, true, false] do
-    Keeper.directory(name) || raise Error.from(:unknown_directory, directory: name)
+  def fetch!(directory) do
+    case find(directory) do
+      {:ok, directory} -> directory
+      {:error, error} -> raise error
+    end
   end
 
-  def fetch!(other) do
+  defp find(%__MODULE__{} = directory), do: {:ok, directory}
+
+  defp find(name) when is_atom(name) and name not in [nil, true, false] do
+    with nil <- Keeper.directory(name),
+         do: {:error, Error.from(:unknown_directory, directory: name)},
+         else: (directory -> {:ok, directory})
+  end
+
+  defp find(other) do
     raise ArgumentError, "expected a directory or the name of one, got: #{inspect(other)}"
   end
 
@@ -227,27 +236,44 @@ defmodule Mote.Directory do
   @doc """
   Sends a message to the actor of a key, which is started if there is none yet.
 
-  Options, errors and exceptions are those of `Mote.send/3`.
+  Options, errors and exceptions are those of `Mote.send/3`. By a name there are two more errors in place of exceptions, because both are met while a
+  supervisor starts a machine and its directory again: `:unknown_directory` and `:machine_down`.
   """
   @spec send(directory, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
-  def send(directory, key, message, opts \\ []),
-    do: Sending.send(shard(directory, key), [key | message], opts)
+  def send(directory, key, message, opts \\ [])
+
+  def send(%__MODULE__{} = directory, key, message, opts),
+    do: Sending.send(Plain.shard(directory, key), [key | message], opts)
+
+  def send(name, key, message, opts) do
+    with {:ok, directory} <- find(name),
+         do: Sending.send_named(Plain.shard(directory, key), [key | message], opts)
+  end
 
   @doc """
   Sends `{customer, request}` to the actor of a key, which is started if there is none yet, and waits for the answer.
 
-  Timeout, options and errors are those of `Mote.ask/3`; and `:unknown_key`, where the key has no actor and starts none.
+  Timeout, options and errors are those of `Mote.ask/3`; and `:unknown_key`, where the key has no actor and starts none; and
+  `:unknown_directory`.
   """
   @spec ask(directory, term, term, Ask.options()) :: Ask.result()
   def ask(directory, key, request, timeout_or_opts \\ 5_000) do
-    # A turn of a beam sponsor that asked its own actor would wait for itself.
-    with true <- Worker.turn?(),
-         %Address{} = address <- whereis(directory, key, timeout_or_opts),
-         do: Ask.not_own!(address)
+    with {:ok, found} <- find(directory),
+         :ok <- not_own(found, key, timeout_or_opts),
+         {:ok, {__MODULE__, :unknown_key}} <-
+           Ask.ask(Plain.shard(found, key), {:ask, key, request}, request, timeout_or_opts),
+         do: {:error, Error.from(:unknown_key, directory: directory, key: key)}
+  end
 
-    case Ask.ask(shard(directory, key), {:ask, key, request}, request, timeout_or_opts) do
-      {:ok, {__MODULE__, :unknown_key}} -> {:error, Error.from(:unknown_key, directory: directory, key: key)}
-      result -> result
+  # A turn of a beam sponsor that asked its own actor would wait for itself.
+  defp not_own(directory, key, opts) do
+    if Worker.turn?() do
+      with {:ok, address} <- Ask.ask(Plain.shard(directory, key), {:whereis, key}, opts) do
+        if address, do: Ask.not_own!(address)
+        :ok
+      end
+    else
+      :ok
     end
   end
 

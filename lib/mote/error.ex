@@ -5,7 +5,7 @@ defmodule Mote.Error do
   `reason` is for programs, `message` for people, `context` holds what it was about, such as `address` and `request` of a
   question. The reasons:
 
-    * `:machine_down` - the machine is not running, or ended meanwhile;
+    * `:machine_down` - the machine is not running, or ended meanwhile; or it is stopping, and takes nothing new;
     * `:unknown_address` - the address belongs to no running machine, or its key was not kept whole;
     * `:noconnection` - there is no connection to the node that the address belongs to, or it has ended meanwhile;
     * `:unknown_sponsor` - the machine has no sponsor of that name;
@@ -103,6 +103,14 @@ defmodule Mote.Error do
       end
 
     new(:machine_down, what, context)
+  end
+
+  def from(:stopping, context) do
+    new(
+      :machine_down,
+      "the machine is stopping: it finishes what it has, and takes nothing new (`:shutdown` in Mote.start_link/1)",
+      context
+    )
   end
 
   def from(:unknown, context) do

@@ -58,7 +58,7 @@ defmodule Mote.Machine do
   require Logger
 
   alias Mote.{Address, Error, Far, Native}
-  alias Mote.Machine.{Janitor, MemoryOptions, Options, Postman, Reporter, Table, Workers}
+  alias Mote.Machine.{Ending, Janitor, MemoryOptions, Options, Postman, Reporter, Table, Workers}
 
   @enforce_keys [:pid, :name]
   defstruct [:pid, :name]
@@ -145,10 +145,19 @@ defmodule Mote.Machine do
   def stop(machine, reason, timeout) do
     pid = whereis(machine)
 
-    # Any other process is nobody's to stop by this, whatever its name.
-    if machine?(pid),
-      do: GenServer.stop(pid, reason, timeout),
-      else: exit({:noproc, {Mote, :stop, [machine, reason, timeout]}})
+    cond do
+      # A handler of telemetry runs in that process, and the machine ends when it has returned.
+      pid == self() and match?({:ok, _}, Table.fetch(pid)) ->
+        send(pid, {__MODULE__, :stop, reason})
+        :ok
+
+      machine?(pid) ->
+        GenServer.stop(pid, reason, timeout)
+
+      # Any other process is nobody's to stop by this, whatever its name.
+      true ->
+        exit({:noproc, {Mote, :stop, [machine, reason, timeout]}})
+    end
   end
 
   defp machine?(pid) when is_pid(pid) and node(pid) == node() do
@@ -212,9 +221,24 @@ defmodule Mote.Machine do
   # By the machine's process: so there are workers though the caller is killed, and those of a sponsor that is soon removed
   # come before those of the next one of its name.
   def add_sponsor(native, sponsor, timeout) do
-    GenServer.call(Native.machine_owner(native), {:add_sponsor, sponsor, timeout}, :infinity)
+    owner = Native.machine_owner(native)
+
+    # A handler of telemetry runs in that process.
+    if owner == self() do
+      with {:ok, fuel} <- Table.fuel(owner),
+           do: add_beam_sponsor(native, sponsor, timeout, fuel),
+           else: (:error -> :stopped)
+    else
+      GenServer.call(owner, {:add_sponsor, sponsor, timeout}, :infinity)
+    end
   catch
     :exit, _ -> :stopped
+  end
+
+  defp add_beam_sponsor(native, sponsor, timeout, fuel) do
+    added = Native.machine_add_sponsor(native, sponsor)
+    if added == :ok, do: Workers.start_link(native, elem(sponsor, 0), timeout, fuel)
+    added
   end
 
   @doc false
@@ -280,13 +304,23 @@ defmodule Mote.Machine do
     case Native.machine_start(threads(config), sponsors, fuel, memory, gc, {clock, schedule, tier}) do
       {:ok, native} ->
         # From the entry in the table on it is sent to.
-        {:ok, _pid} = Postman.start_link(native)
+        {:ok, postman} = Postman.start_link(native)
         about = Reporter.about(config.name, config.telemetry)
         Table.put(self(), native, config.name, about, memory, clock, fuel)
         for {sponsor, timeout} <- config.workers, do: Workers.start_link(native, sponsor, timeout, fuel)
         reporter = Reporter.start(about, native, config.title)
         wake(:report, Reporter.interval(reporter))
-        {:ok, %{native: native, title: config.title, reporter: reporter, fuel: fuel}}
+
+        state = %{
+          native: native,
+          postman: postman,
+          title: config.title,
+          reporter: reporter,
+          fuel: fuel,
+          drain: config.drain
+        }
+
+        {:ok, state}
 
       {:error, text} ->
         {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
@@ -305,11 +339,8 @@ defmodule Mote.Machine do
   @impl GenServer
   def handle_call(:native, _from, state), do: {:reply, state.native, state}
 
-  def handle_call({:add_sponsor, sponsor, timeout}, _from, %{native: native} = state) do
-    added = Native.machine_add_sponsor(native, sponsor)
-    if added == :ok, do: Workers.start_link(native, elem(sponsor, 0), timeout, state.fuel)
-    {:reply, added, state}
-  end
+  def handle_call({:add_sponsor, sponsor, timeout}, _from, state),
+    do: {:reply, add_beam_sponsor(state.native, sponsor, timeout, state.fuel), state}
 
   @impl GenServer
   def handle_info({:mote_aborted, report}, state) do
@@ -335,6 +366,8 @@ defmodule Mote.Machine do
     {:noreply, %{state | reporter: Reporter.removed(state.reporter, sponsor, done)}}
   end
 
+  def handle_info({__MODULE__, :stop, reason}, state), do: {:stop, reason, state}
+
   def handle_info({:mote_fault, sponsor, behaviour, kind, text}, state) do
     fault = %{sponsor: sponsor, behaviour: behaviour, message_kind: kind, text: text}
     Reporter.fault(state.reporter, fault)
@@ -354,25 +387,44 @@ defmodule Mote.Machine do
 
   @impl GenServer
   def terminate(reason, state) do
-    if ended?(state) do
-      # The process that takes the entry reports the end. There is no entry if the application has stopped before.
-      Table.take(self())
-      Reporter.stop(state.reporter.about, reason)
-    end
-  end
-
-  # Ends the native machine, if that can still be reached.
-  defp ended?(state) do
-    Reporter.tick(state.reporter)
+    {reporter, far_bytes} = if Ending.orderly?(reason), do: finish(state), else: {state.reporter, 0}
+    Reporter.tick(reporter)
     Native.machine_stop(state.native)
-    Native.machine_join(state.native)
-    true
+    figures = state.native |> Native.machine_join() |> Ending.figures(far_bytes)
+    lost = if state.drain > 0, do: Ending.lost(figures)
+
+    if lost,
+      do:
+        Logger.warning("machine #{state.title} has ended after #{state.drain} ms without finishing: #{lost}")
+
+    # The process that takes the entry reports the end. There is no entry if the application has stopped before.
+    Table.take(self())
+    Reporter.stop(reporter.about, reason, figures)
   rescue
     # The module of the native code was exchanged, and the new one does not know the machine. The native monitor of
     # this process still stops its threads.
-    ArgumentError ->
-      Logger.warning("machine #{state.title} was started by native code that is gone since")
-      false
+    ArgumentError -> Logger.warning("machine #{state.title} was started by native code that is gone since")
+  end
+
+  # What is left for other nodes then; reports of turns come as they do while it runs.
+  defp finish(%{drain: 0} = state), do: {state.reporter, 0}
+
+  defp finish(state) do
+    {_pid, monitor} = Ending.start(state.native, state.postman, state.drain)
+    finish(state, monitor)
+  end
+
+  defp finish(state, monitor) do
+    receive do
+      {:DOWN, ^monitor, _, _, {:finished, far_bytes}} -> {state.reporter, far_bytes}
+      {:DOWN, ^monitor, _, _, _} -> {state.reporter, 0}
+      {:mote_aborted, _} = report -> report |> handle_info(state) |> elem(1) |> finish(monitor)
+      {__MODULE__, _} = wake -> wake |> handle_info(state) |> elem(1) |> finish(monitor)
+      {__MODULE__, :removed, _, _} = removed -> removed |> handle_info(state) |> elem(1) |> finish(monitor)
+      {:mote_fault, _, _, _, _} = fault -> fault |> handle_info(state) |> elem(2) |> finish(monitor)
+      {:"$gen_call", from, :native} -> GenServer.reply(from, state.native) && finish(state, monitor)
+      {:"$gen_call", from, {:add_sponsor, _, _}} -> GenServer.reply(from, :stopping) && finish(state, monitor)
+    end
   end
 
   defimpl Inspect do

@@ -11,6 +11,8 @@ defmodule Mote.Native do
   def machine_choices(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_add_sponsor(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def machine_remove_sponsor(_machine, _name), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_close(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_unfinished(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_stop(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_join(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_owner(_machine), do: :erlang.nif_error(:nif_not_loaded)

@@ -211,7 +211,7 @@ defmodule Mote.Shards do
   @spec send(shards, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
   def send(shards, key, message, opts \\ []) do
     with {:ok, view, hash, front} <- place(shards, key),
-         do: Sending.send(front, {view, hash, [key | message]}, opts)
+         do: Sending.send_named(front, {view, hash, [key | message]}, opts)
   end
 
   @doc """

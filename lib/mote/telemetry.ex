@@ -27,6 +27,17 @@ defmodule Mote.Telemetry do
        message_kind: "what kind of value the message was, or `nil`",
        text: "what was wrong"
      ] ++ @machine},
+    {[:mote, :machine, :unfinished],
+     "a machine has ended, in whatever way, with something that it had accepted and not done; comes before the stop or the exception",
+     [
+       events: "messages and events that waited for a turn",
+       turns: "turns of beam sponsors that waited for a worker, or were cut off",
+       letters:
+         "messages in outboxes, which can still be taken while the process that opened the outbox lives",
+       far_bytes: "about how many bytes of messages for other nodes waited to be sent",
+       timers: "timers that were not due",
+       questions: "questions without an answer, whose askers are told"
+     ], [reason: "the exit reason"] ++ @machine},
     {[:mote, :machine, :memory], "each interval",
      [
        charged: "bytes that count against `:memory`",

@@ -19,6 +19,10 @@ defmodule Mote.BeamSponsorBoundsTest do
         send test, {:done, message}
     end
 
+    defactor trying(test), beam: true do
+      fun -> send test, {:tried, fun.()}
+    end
+
     # The same in the language.
     defactor plain(test) do
       message -> send test, {:done, message}
@@ -104,6 +108,32 @@ defmodule Mote.BeamSponsorBoundsTest do
       assert Task.await(sender, 30_000) == [:ok, :ok, :ok, :ok]
       for n <- 1..5, do: assert_receive({:done, ^n}, 30_000)
     end
+  end
+
+  # There is room only when the turn has ended.
+  test "a turn that would wait for room in its own sponsor is told at once that there is none" do
+    m = machine(inbox: 2, max_concurrency: 1, on_full: :wait)
+    other = Mote.create(m, Door.plain(self()), sponsor: :io)
+
+    ways = [
+      fn -> Mote.send(other, 1, on_full: :wait, timeout: :infinity) end,
+      fn -> Mote.send(other, 1, timeout: :infinity) end,
+      fn -> Mote.send_many(other, [1, 2], timeout: :infinity) end,
+      fn -> Mote.cast_stream(other, [1, 2, 3], timeout: :infinity) end
+    ]
+
+    for way <- ways do
+      first = Mote.create(m, Door.trying(self()), sponsor: :io)
+      :ok = Mote.send(first, fn -> Stream.repeatedly(way) |> Enum.find(&match?({:error, _}, &1)) end)
+      assert_receive {:tried, {:error, %Error{reason: :overloaded}}}, 30_000
+      assert Mote.drain(m, 60_000) == :ok
+    end
+
+    # Another sponsor makes room by itself.
+    inner = Mote.create(m, Door.plain(self()))
+    first = Mote.create(m, Door.trying(self()), sponsor: :io)
+    :ok = Mote.send(first, fn -> for(n <- 1..100, do: Mote.send(inner, n, on_full: :wait)) |> Enum.uniq() end)
+    assert_receive {:tried, [:ok]}, 30_000
   end
 
   describe ":memory" do

@@ -430,8 +430,19 @@ defmodule Mote.DirectoryTest do
     end
 
     test "what is no directory, no behaviour of one, no option", %{machine: machine} do
-      assert %Error{reason: :unknown_directory, message: message} = catch_error(Directory.send(Nowhere, 1, 2))
-      assert message =~ "Nowhere"
+      for {:error, error} <- [Directory.send(Nowhere, 1, 2), Directory.ask(Nowhere, 1, 2)] do
+        assert error.reason == :unknown_directory
+        assert error.message =~ "Nowhere"
+      end
+
+      for raises <- [
+            &Directory.ask!(&1, 1, 2),
+            &Directory.whereis(&1, 1),
+            &Directory.fetch!/1,
+            &Directory.count/1
+          ],
+          do: assert(%Error{reason: :unknown_directory} = catch_error(raises.(Nowhere)))
+
       assert_raise ArgumentError, ~r/a directory or the name of one/, fn -> Directory.ask({:x}, 1, 2) end
       assert_raise ArgumentError, ~r/a directory or the name of one/, fn -> Directory.count(nil) end
 
@@ -487,18 +498,24 @@ defmodule Mote.DirectoryTest do
       capture_log(fn ->
         Process.exit(Process.whereis(machine), :kill)
 
+        # Whatever is met meanwhile is an error to return.
         eventually(fn ->
-          try do
-            Directory.ask(name, "a", :read) == {:ok, {"a", 0}}
-          rescue
-            Error -> false
-          end
+          sent = Directory.send(name, "b", 1)
+
+          assert sent == :ok or
+                   match?(
+                     {:error, %Error{reason: reason}} when reason in [:machine_down, :unknown_directory],
+                     sent
+                   )
+
+          Directory.ask(name, "a", :read) == {:ok, {"a", 0}}
         end)
       end)
 
       assert {:error, %Error{reason: :machine_down}} = Directory.ask(old, "a", :read)
       :ok = Supervisor.stop(supervisor)
-      assert %Error{reason: :unknown_directory} = catch_error(Directory.send(name, "a", 1))
+      assert {:error, %Error{reason: :unknown_directory}} = Directory.send(name, "a", 1)
+      assert %Error{reason: :machine_down} = catch_error(Directory.send(old, "a", 1))
     end
 
     test "needs a name and a machine", %{machine: machine} do

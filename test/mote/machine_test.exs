@@ -126,14 +126,21 @@ defmodule Mote.MachineTest do
     end
 
     test "takes what supervisors take" do
-      assert Mote.child_spec([]) == %{id: Mote, start: {Mote, :start_link, [[]]}, type: :worker}
+      drain = [shutdown: [drain: 5_000]]
+
+      assert Mote.child_spec([]) == %{
+               id: Mote,
+               start: {Mote, :start_link, [drain]},
+               type: :worker,
+               shutdown: 10_000
+             }
 
       assert Mote.child_spec(name: :a_machine, restart: :temporary, shutdown: 100, fuel: 5) ==
                %{
                  id: :a_machine,
                  restart: :temporary,
                  shutdown: 100,
-                 start: {Mote, :start_link, [[name: :a_machine, fuel: 5]]},
+                 start: {Mote, :start_link, [[shutdown: [drain: 50], name: :a_machine, fuel: 5]]},
                  type: :worker
                }
 

@@ -123,4 +123,43 @@ defmodule Mote.OtherBEAMTest do
     assert output =~ "{:error, :on_load_failure}"
     assert output =~ "{:ok, :still_here}"
   end
+
+  describe "a native library that cannot be loaded ends the start of the application, which says why," do
+    @describetag :tmp_dir
+
+    # With the modules of Mote as they are, and that library.
+    defp start_without(dir, library) do
+      mote = Path.join(dir, "mote")
+      File.mkdir_p!(mote)
+      File.cp_r!(Application.app_dir(:mote, "ebin"), Path.join(mote, "ebin"))
+      if library, do: File.mkdir_p!(Path.join(mote, "priv/native"))
+      if library, do: File.write!(Path.join(mote, "priv/native/libmote_nif.so"), library)
+
+      ebins =
+        for path <- :code.get_path(),
+            path = to_string(path),
+            path =~ ~r"/_build/" and not (path =~ ~r"/mote/"),
+            do: path
+
+      paths = Enum.flat_map([Path.join(mote, "ebin") | ebins], &["-pa", &1])
+
+      code =
+        "{:error, {:mote, why}} = Application.ensure_all_started(:mote); IO.puts(Application.format_error(why))"
+
+      System.cmd("elixir", paths ++ ["-e", code], stderr_to_stdout: true)
+    end
+
+    test "as in an escript, which has no files beside its code", %{tmp_dir: dir} do
+      assert {output, 0} = start_without(dir, nil)
+
+      assert output =~
+               "the native library of Mote.Native cannot be loaded: #{dir}/mote/priv is not a directory. An escript cannot carry"
+    end
+
+    test "or because the system refuses it", %{tmp_dir: dir} do
+      assert {output, 0} = start_without(dir, "no library")
+      assert output =~ "the native library of Mote.Native cannot be loaded: the system refuses it"
+      assert output =~ "#{dir}/mote/priv/native"
+    end
+  end
 end

@@ -416,6 +416,45 @@ defmodule Mote.TelemetryTest do
     end
   end
 
+  describe "a handler, which runs in the machine's own process," do
+    defp in_handler(machine, act) do
+      test = self()
+      id = make_ref()
+
+      :ok =
+        :telemetry.attach(
+          id,
+          [:mote, :machine, :memory],
+          fn _, _, meta, _ -> meta.machine == machine && send(test, {:did, act.(machine)}) end,
+          nil
+        )
+
+      on_exit(fn -> :telemetry.detach(id) end)
+      assert_receive {:did, result}, 30_000
+      :telemetry.detach(id)
+      result
+    end
+
+    test "may add sponsors of both kinds" do
+      {:ok, machine} = Mote.start_link(telemetry: [interval: 5])
+      assert in_handler(machine, &Mote.add_sponsor(&1, :more, threads: 1)) in [:ok]
+
+      assert in_handler(machine, fn m ->
+               with({:error, %{reason: r}} <- Mote.add_sponsor(m, :io, beam: true), do: r)
+             end) in [:ok, :sponsor_exists]
+
+      assert Mote.sponsors(machine) == [:main, :more, :io]
+      assert Mote.ask!(Mote.create(machine, Mote.Library.counter(1), sponsor: :io), :read) == 1
+    end
+
+    test "may stop the machine, which ends after it" do
+      {:ok, machine} = Mote.start_link(telemetry: [interval: 5])
+      ref = Mote.monitor(machine)
+      assert in_handler(machine, &Mote.stop/1) == :ok
+      assert_receive {:DOWN, ^ref, :process, ^machine, :normal}, 30_000
+    end
+  end
+
   describe "the default logger" do
     test "logs every event but aborted turns, above its level" do
       :ok = Telemetry.attach_default_logger(level: :debug)

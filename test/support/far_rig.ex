@@ -143,6 +143,18 @@ defmodule Mote.FarRig do
     :ok
   end
 
+  @doc """
+  Sends numbers to each from an actor of a machine that is then stopped in good order. What waits for their node after that, in bytes;
+  all of them are of one.
+  """
+  def send_and_stop([first | _] = targets, last) do
+    Process.flag(:trap_exit, true)
+    {:ok, machine} = Mote.start_link(shutdown: [drain: 60_000])
+    for to <- targets, do: numbers_of_actor(machine, to, 100, last)
+    :ok = Mote.stop(machine)
+    Mote.nodes()[node(first.machine)].waiting
+  end
+
   @doc "Sends numbers to an actor from an actor of this node."
   def numbers_of_actor(machine, address, in_one, last) do
     Mote.send(Mote.create(machine, Behaviours.counting(address)), {1, in_one, last})

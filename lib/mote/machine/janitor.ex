@@ -5,7 +5,7 @@ defmodule Mote.Machine.Janitor do
 
   use GenServer
 
-  alias Mote.Machine.{Reporter, Table}
+  alias Mote.Machine.{Ending, Reporter, Table}
   alias Mote.Native
 
   @spec start_link(term) :: GenServer.on_start()
@@ -43,7 +43,7 @@ defmodule Mote.Machine.Janitor do
   defp who(_state), do: "janitor #{inspect(self())}"
 
   defp clean_up(machine, about, reason) do
-    Native.machine_join(machine)
-    Reporter.stop(about, reason)
+    figures = machine |> Native.machine_join() |> Ending.figures(0)
+    Reporter.stop(about, reason, figures)
   end
 end

@@ -2,7 +2,7 @@ defmodule Mote.Machine.Options do
   # The options of `Mote.start_link/1`, checked one by one.
   @moduledoc false
 
-  alias Mote.Machine.{MemoryOptions, Reporter, SponsorOptions}
+  alias Mote.Machine.{Ending, MemoryOptions, Reporter, SponsorOptions}
 
   @fuel 10_000_000
 
@@ -15,7 +15,8 @@ defmodule Mote.Machine.Options do
     clock: :system,
     schedule: :threads,
     tier: :native,
-    telemetry: []
+    telemetry: [],
+    shutdown: []
   ]
 
   @type t :: %{
@@ -29,7 +30,8 @@ defmodule Mote.Machine.Options do
           clock: :system | :manual,
           schedule: nil | {seed :: non_neg_integer, choices :: non_neg_integer},
           tier: :native | :interp,
-          telemetry: %{interval: pos_integer, level: atom}
+          telemetry: %{interval: pos_integer, level: atom},
+          drain: non_neg_integer
         }
 
   @doc "What a machine is started with; raises `ArgumentError`."
@@ -56,7 +58,8 @@ defmodule Mote.Machine.Options do
       clock: clock!(opts[:clock]),
       schedule: schedule!(opts[:schedule]),
       tier: tier!(opts[:tier]),
-      telemetry: Reporter.options!(opts[:telemetry])
+      telemetry: Reporter.options!(opts[:telemetry]),
+      drain: Ending.drain!(opts[:shutdown])
     }
   end
 

@@ -25,14 +25,26 @@ defmodule Mote.Machine.Postman do
   @spec start_link(reference) :: GenServer.on_start()
   def start_link(native), do: GenServer.start(__MODULE__, {self(), native})
 
+  @doc "The relays that it has, and the nodes whose couriers it has given something to; none of either if it does not answer in time."
+  @spec receivers(pid, timeout) :: {[pid], [node]}
+  def receivers(postman, timeout) do
+    GenServer.call(postman, :receivers, timeout)
+  catch
+    :exit, _ -> {[], []}
+  end
+
   # Links itself to the machine: `start_link` would report the end of the parent as a crash of this process.
   @impl GenServer
   def init({machine, native}) do
     Process.flag(:trap_exit, true)
     Process.link(machine)
     :ok = Native.machine_postman(native)
-    {:ok, %{machine: machine, native: native, relays: %{}, resting: false}}
+    {:ok, %{machine: machine, native: native, relays: %{}, nodes: MapSet.new(), resting: false}}
   end
+
+  @impl GenServer
+  def handle_call(:receivers, _from, state),
+    do: {:reply, {Map.values(state.relays), MapSet.to_list(state.nodes)}, state}
 
   @impl GenServer
   def handle_info(:mote_mail, state) do
@@ -90,8 +102,10 @@ defmodule Mote.Machine.Postman do
   # Rows are for one target each. Those for one node stay in their order.
   defp abroad(state, rows) do
     {processes, others} = Enum.split_with(rows, fn {target, _messages} -> is_pid(target) end)
-    for {node, rows} <- Enum.group_by(others, &home/1), do: Far.from_actors(node, rows)
-    %{state | relays: Enum.reduce(processes, state.relays, &by_relay/2)}
+    by_node = Enum.group_by(others, &home/1)
+    for {node, rows} <- by_node, do: Far.from_actors(node, rows)
+    nodes = by_node |> Map.keys() |> Enum.into(state.nodes)
+    %{state | relays: Enum.reduce(processes, state.relays, &by_relay/2), nodes: nodes}
   end
 
   defp home({target, _messages}), do: Luggage.home(target)
@@ -120,6 +134,11 @@ defmodule Mote.Machine.Postman do
 
       {pid, messages} when is_pid(pid) and is_list(messages) ->
         Enum.each(messages, &send(pid, &1))
+        forward(monitor)
+
+      # What came before is passed on.
+      {:mote_passed_on, asker, tag} when is_pid(asker) ->
+        send(asker, {:mote_passed_on, tag})
         forward(monitor)
 
       stray ->

@@ -9,6 +9,7 @@ defmodule Mote.Machine.Reporter do
 
   require Logger
 
+  alias Mote.Machine.Ending
   alias Mote.Native
 
   @reports 10
@@ -155,9 +156,12 @@ defmodule Mote.Machine.Reporter do
   def fault(reporter, fault),
     do: tell(reporter.about, [:machine, :fault], %{system_time: System.system_time()}, fault)
 
-  @doc "Tells of the end of a machine, in whatever process."
-  @spec stop(about, term) :: :ok
-  def stop(about, reason) do
+  @doc "Tells of the end of a machine, in whatever process, and of what it has left."
+  @spec stop(about, term, Ending.figures()) :: :ok
+  def stop(about, reason, figures) do
+    if Enum.any?(figures, fn {_, count} -> count > 0 end),
+      do: tell(about, [:machine, :unfinished], figures, %{reason: reason})
+
     now = System.monotonic_time()
     measurements = %{duration: now - about.started, monotonic_time: now}
 

@@ -22,6 +22,18 @@ defmodule Mote.Machine.Sending do
     end
   end
 
+  @doc """
+  The same to what a name leads to. That its machine has ended is an error to return there, since a correct program meets it: while
+  its supervisor starts another one.
+  """
+  @spec send_named(Address.t(), term, Mote.send_options()) :: :ok | {:error, Error.t()}
+  def send_named(address, message, opts) do
+    send(address, message, opts)
+  rescue
+    error in Error ->
+      if error.reason == :machine_down, do: {:error, error}, else: reraise(error, __STACKTRACE__)
+  end
+
   defp far(address, sponsor, message, on_full, timeout) do
     if Far.far?(address),
       do: Far.send(address, sponsor, message, on_full, timeout),
@@ -49,6 +61,10 @@ defmodule Mote.Machine.Sending do
 
       {:error, %Error{reason: :timeout}} ->
         {:error, Error.from(:overloaded, [timeout: timeout] ++ context)}
+
+      # A turn of the very sponsor that is full.
+      {:error, %Error{reason: :overloaded} = error} ->
+        {:error, error}
 
       {:error, error} ->
         raise error

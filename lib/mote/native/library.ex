@@ -50,6 +50,37 @@ defmodule Mote.Native.Library do
     end
   end
 
+  @doc "Loads the library of a module that uses this one; raises `Mote.Error` if that is not possible, and says why."
+  @spec load!(module) :: :ok
+  def load!(module) do
+    with {:error, reason} <- Code.ensure_loaded(module) do
+      raise Mote.Error.new(
+              :start,
+              "the native library of #{inspect(module)} cannot be loaded: #{why(reason)}",
+              module: module
+            )
+    end
+
+    :ok
+  end
+
+  # In an escript, the directory that would have it is within the file of the escript.
+  defp why(:on_load_failure) do
+    priv = :code.priv_dir(:mote)
+
+    cond do
+      is_list(priv) and File.dir?(priv) ->
+        "the system refuses it, and the warning in the log about its on_load function says why. It may have been built for another system, " <>
+          "or it may be damaged: #{Path.join(priv, "native")}"
+
+      true ->
+        "#{if is_list(priv), do: priv, else: "the directory priv of Mote"} is not a directory. An escript cannot carry native libraries: " <>
+          "run the program by a release (mix release), or by mix run"
+    end
+  end
+
+  defp why(reason), do: "#{inspect(reason)}"
+
   @doc false
   def targets, do: @targets
 

@@ -54,6 +54,13 @@ defmodule Mote.Telemetry.DefaultLogger do
   defp line([:machine, :fault], _, meta),
     do: {:error, fn -> "met a fault in sponsor #{inspect(meta.sponsor)}: #{meta.text}" end}
 
+  defp line([:machine, :unfinished], m, _),
+    do:
+      {:info,
+       fn ->
+         "left unfinished: #{m |> Enum.filter(&(elem(&1, 1) > 0)) |> Enum.map_join(", ", fn {kind, n} -> "#{kind} #{n}" end)}"
+       end}
+
   defp line([:machine, :quota], m, _),
     do:
       {:warning,

@@ -252,7 +252,7 @@ impl Foreign for Elsewhere {
         CARRIED + ENVIRONMENT + ADDRESS
     }
     fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        let Some(there) = self.machine.running() else {
+        let Some(there) = self.machine.open_between() else {
             return Delivery::Dead;
         };
         let parcel = repack(message, machine, &self.machine, there);

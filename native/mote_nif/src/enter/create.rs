@@ -42,7 +42,7 @@ pub fn make<'a>(
     pinned: Term<'a>,
     means: Means<'a>,
 ) -> Result<Key, Atom> {
-    let machine = resource.running().ok_or_else(names::stopped)?;
+    let machine = resource.open(captures.get_env())?;
     let (behaviour, captures) = prepare(resource, machine, behaviour, captures, means)?;
     let pinned = sponsor(machine, pinned)?;
     let made = machine.create(&behaviour, pinned, captures);
@@ -59,7 +59,7 @@ pub fn create_row_within<'a>(
     (count, means): (usize, Means<'a>),
 ) -> Term<'a> {
     let made = || {
-        let machine = resource.running().ok_or_else(names::stopped)?;
+        let machine = resource.open(captures.get_env())?;
         let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, means)?;
         let pinned = sponsor(machine, pinned)?;
         let made = machine.create_row(&behaviour, pinned, captures, count);
@@ -100,7 +100,7 @@ fn make_many<'a>(
     list: Term<'a>,
     pinned: Term<'a>,
 ) -> Result<(Vec<Key>, Term<'a>, Atom), Atom> {
-    let machine = resource.running().ok_or_else(names::stopped)?;
+    let machine = resource.open(list.get_env())?;
     let Some((first, _)) = list_cell(list) else {
         return Ok((Vec::new(), list, names::ok()));
     };

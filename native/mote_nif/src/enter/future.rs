@@ -78,31 +78,28 @@ pub fn future_within<'a>(
     request: Term<'a>,
     means: Means<'a>,
 ) -> Term<'a> {
-    let started = resource
-        .running()
-        .ok_or_else(names::stopped)
-        .and_then(|machine| {
-            // The sponsor may be another environment's by now.
-            if environment.as_ref().is_some_and(|e| e.0.lock().ended) {
-                return Err(names::ended());
-            }
-            let sponsor = sponsor(machine, named)?;
-            let behaviour = (module, name, version);
-            let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, means)?;
-            let (customer, asker) =
-                Customer::future(env.pid(), FutureValue::new(is_call), resource.clone());
-            let mut writer = Writer::new(&resource, machine, means);
-            writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
-            writer.term(request)?;
-            writer.count_spent(env);
-            let request = writer.builder.finish();
-            let known = |actor: ActorRef<'_>| customer.is_for(actor);
-            match machine.launch(&behaviour, sponsor, captures, request, known) {
-                Ok(()) => Ok(asker),
-                Err(LaunchError::Create(error)) => Err(not_created(error)),
-                Err(LaunchError::Send(why)) => Err(refusal(why)),
-            }
-        });
+    let started = resource.open(env).and_then(|machine| {
+        // The sponsor may be another environment's by now.
+        if environment.as_ref().is_some_and(|e| e.0.lock().ended) {
+            return Err(names::ended());
+        }
+        let sponsor = sponsor(machine, named)?;
+        let behaviour = (module, name, version);
+        let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, means)?;
+        let (customer, asker) =
+            Customer::future(env.pid(), FutureValue::new(is_call), resource.clone());
+        let mut writer = Writer::new(&resource, machine, means);
+        writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
+        writer.term(request)?;
+        writer.count_spent(env);
+        let request = writer.builder.finish();
+        let known = |actor: ActorRef<'_>| customer.is_for(actor);
+        match machine.launch(&behaviour, sponsor, captures, request, known) {
+            Ok(()) => Ok(asker),
+            Err(LaunchError::Create(error)) => Err(not_created(error)),
+            Err(LaunchError::Send(why)) => Err(refusal(why)),
+        }
+    });
     match started {
         Ok(asker) => {
             if environment.is_some_and(|environment| !environment.add(asker.question())) {

@@ -144,7 +144,7 @@ pub fn inquiry_about<'a>(
     tag: Term<'a>,
     ask: impl FnOnce(Addressee<'_>, ResourceArc<Customer>) -> Result<(), Atom>,
 ) -> Term<'a> {
-    match Addressee::find((machine, key, names::nil().to_term(env))) {
+    match Addressee::look_at(machine, key) {
         Ok(target) => inquiry(env, machine, tag, |customer| ask(target, customer.clone())),
         Err(word) => word.encode(env),
     }

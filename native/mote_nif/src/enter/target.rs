@@ -18,6 +18,7 @@ use std::time::Duration;
 pub fn refusal(refusal: Refusal) -> Atom {
     match refusal {
         Refusal::Unknown => names::unknown(),
+        Refusal::Stopped => names::stopped(),
         Refusal::NoMemory => names::no_memory(),
         Refusal::Full { patient: false } => names::full(),
         Refusal::Full { patient: true } => names::full_wait(),
@@ -37,17 +38,31 @@ pub struct Addressee<'a> {
 }
 
 impl<'a> Addressee<'a> {
-    /// The fields of an address, or what is wrong with them.
+    /// The fields of an address that the calling process sends to, or what is wrong with them.
     #[inline]
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
         let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
-        Addressee::of(resource, key, name)
+        let running = resource.open(machine.get_env())?;
+        Addressee::of((resource, running), key, name)
     }
 
-    /// The same in a machine that was found.
+    /// The same for one that is only looked at, which may be done also where nothing new is taken.
+    pub fn look_at(machine: Term<'a>, key: Term<'a>) -> Result<Self, Atom> {
+        let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
+        let running = resource.running().ok_or_else(names::stopped)?;
+        Addressee::of(
+            (resource, running),
+            key,
+            names::nil().to_term(key.get_env()),
+        )
+    }
+
     #[inline]
-    pub fn of(resource: &'a MachineResource, key: Term<'_>, name: Term<'_>) -> Result<Self, Atom> {
-        let machine = resource.running().ok_or_else(names::stopped)?;
+    fn of(
+        (resource, machine): (&'a MachineResource, &'a Machine),
+        key: Term<'_>,
+        name: Term<'_>,
+    ) -> Result<Self, Atom> {
         let key = parse_key(key).ok_or_else(names::unknown)?;
         let sponsor = sponsor(machine, name)?;
         Ok(Addressee {

@@ -116,6 +116,8 @@ struct State {
     timeout: Option<Duration>,
     /// Workers whose turns nobody wants any more since it is closed.
     left: Vec<LocalPid>,
+    /// How many turns had not ended when it was closed.
+    cut_off: usize,
     figures: FxHashMap<(VmAtom, VmAtom), Figures>,
 }
 
@@ -305,6 +307,19 @@ impl Desk {
         (count, state.places.count_waiting(), longest)
     }
 
+    /// How many turns wait for a worker, or run, or did so when it was closed.
+    pub fn unfinished(&self) -> usize {
+        let (running, waiting, _longest) = self.look();
+        running + waiting + self.state.lock().cut_off
+    }
+
+    /// Whether a process runs one of the turns.
+    pub fn is_worker(&self, process: &LocalPid) -> bool {
+        let state = self.state.lock();
+        let mut running = state.places.running();
+        running.any(|(_, worker, _)| worker == *process)
+    }
+
     /// Shows every turn that runs, and its actor.
     pub fn each(&self, mut show: impl FnMut(&Running, ResourceArc<Handle>)) {
         let mut state = self.state.lock();
@@ -326,6 +341,7 @@ impl Desk {
         let rest = state.places.close();
         let left = rest.running.iter().map(|(worker, _)| *worker);
         state.left.extend(left);
+        state.cut_off += rest.running.len() + rest.waiting.len();
         let manager = state.manager;
         drop(state);
         for pid in rest.idle.iter().copied().chain(manager) {

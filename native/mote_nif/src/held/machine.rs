@@ -8,19 +8,21 @@
 use crate::held::bridge::Bridge;
 use crate::held::desk::Desk;
 use crate::held::mailbox::Mail;
+use crate::held::outbox::Copied;
 use crate::held::question::Questions;
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::Nursery;
 use crate::term::resource::Resource;
 use mote_vm::base::atom::Atom as VmAtom;
+use mote_vm::boundary::outbox::Outbox;
 use mote_vm::machine::Machine;
 use mote_vm::values::actor::SponsorId;
 use parking_lot::Mutex;
 use rustler::types::atom::Atom;
-use rustler::{LocalPid, Term};
+use rustler::{Env, LocalPid, Term};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 /// How many more reports of aborts the process that answers for a machine wants: what it does not ask for is only
@@ -47,12 +49,29 @@ impl Reports {
     }
 }
 
+/// What a machine has accepted, and not done.
+#[derive(Clone, Copy, Default)]
+pub struct Unfinished {
+    /// Events and messages that wait.
+    pub events: usize,
+    /// Turns of beam sponsors that wait for a worker, or run.
+    pub turns: usize,
+    /// Timers that are armed.
+    pub timers: u64,
+    /// Messages in outboxes that nobody has taken.
+    pub letters: u64,
+    /// Questions without an answer.
+    pub questions: u64,
+}
+
 /// One machine, from its start until nobody refers to it any more.
 pub struct MachineResource {
     /// Set once, so that a sender takes no lock. It stays as long as the resource, though what it held in actors is given
     /// back by a join.
     machine: OnceLock<Machine>,
     joined: AtomicBool,
+    /// Whether it takes nothing new from outside, and finishes what it has.
+    closing: AtomicBool,
     /// Held while a unit is loaded, so that a unit is loaded once.
     pub loading: Mutex<()>,
     /// Held while somebody starts threads or waits for some to end: one at a time.
@@ -75,6 +94,10 @@ pub struct MachineResource {
     pub reports: Arc<Reports>,
     /// What waits to be sent to processes.
     pub mail: Arc<Mail>,
+    /// What it left unfinished, as soon as it was joined.
+    left: OnceLock<Unfinished>,
+    /// The outboxes that were opened, and are still there.
+    outboxes: Mutex<Vec<Weak<Outbox<Copied>>>>,
 }
 
 impl MachineResource {
@@ -83,6 +106,7 @@ impl MachineResource {
         MachineResource {
             machine: OnceLock::new(),
             joined: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
             loading: Mutex::new(()),
             joining: Mutex::new(()),
             nursery: Nursery::new(64),
@@ -93,6 +117,8 @@ impl MachineResource {
             questions: Arc::default(),
             reports: Arc::default(),
             mail: Arc::default(),
+            left: OnceLock::new(),
+            outboxes: Mutex::default(),
         }
     }
 
@@ -105,6 +131,67 @@ impl MachineResource {
     /// The machine, unless it was told to stop or has met a fault.
     pub fn running(&self) -> Option<&Machine> {
         self.machine.get().filter(|machine| !machine.is_stopping())
+    }
+
+    /// The machine for what the calling process wants of it: `:stopping` once it is closing, unless that process runs one of
+    /// its turns, which the machine has accepted.
+    #[inline]
+    pub fn open(&self, env: Env<'_>) -> Result<&Machine, Atom> {
+        let machine = self.running().ok_or_else(names::stopped)?;
+        // Relaxed: a caller that comes in beside `close` was before it. What it brings is counted as what was there.
+        match self.closing.load(Relaxed) {
+            false => Ok(machine),
+            true => self.open_to_turns(env, machine),
+        }
+    }
+
+    #[cold]
+    fn open_to_turns<'m>(&self, env: Env<'_>, machine: &'m Machine) -> Result<&'m Machine, Atom> {
+        let caller = env.pid();
+        let runs_here = |(_, desk): &(VmAtom, Arc<Desk>)| desk.is_worker(&caller);
+        match self.known_desks().iter().any(runs_here) {
+            true => Ok(machine),
+            false => Err(names::stopping()),
+        }
+    }
+
+    /// The machine for what another one's turns have sent to it.
+    pub fn open_between(&self) -> Option<&Machine> {
+        self.running().filter(|_| !self.closing.load(Relaxed))
+    }
+
+    /// Takes nothing new from now on. Whoever waits for room learns it.
+    pub fn close(&self) {
+        self.closing.store(true, Relaxed);
+        if let Some(machine) = self.running() {
+            machine.release_waiters();
+        }
+    }
+
+    /// Notes an outbox of its actors.
+    pub fn has_outbox(&self, outbox: &Arc<Outbox<Copied>>) {
+        let mut outboxes = self.outboxes.lock();
+        // Now and then, so that those that are gone are never more than the others.
+        if outboxes.len() == outboxes.capacity() {
+            outboxes.retain(|outbox| outbox.strong_count() > 0);
+        }
+        outboxes.push(Arc::downgrade(outbox));
+    }
+
+    /// What a machine has accepted and not done; exact once its threads have ended.
+    pub fn unfinished(&self, machine: &Machine) -> Unfinished {
+        let info = machine.info();
+        let outboxes = self.outboxes.lock().clone();
+        let outboxes = outboxes.iter().filter_map(Weak::upgrade);
+        let desks = self.known_desks();
+        let desks = desks.iter().map(|(_, desk)| desk.unfinished());
+        Unfinished {
+            events: info.sponsors.iter().map(|sponsor| sponsor.waiting).sum(),
+            turns: desks.sum(),
+            timers: info.counts().timers,
+            letters: outboxes.map(|outbox| outbox.info().waiting).sum(),
+            questions: self.questions.counts().0,
+        }
     }
 
     /// The machine, also while it stops; not after a join.
@@ -150,9 +237,16 @@ impl MachineResource {
         }
     }
 
-    /// It was joined.
-    pub fn joined(&self) {
+    /// It was joined; this is what it left unfinished.
+    pub fn joined(&self, left: Unfinished) {
+        // The first one stays: joins come one after the other, and only the first has found anything.
+        let _ = self.left.set(left);
         self.joined.store(true, Release);
+    }
+
+    /// What it left unfinished, once it was joined.
+    pub fn left(&self) -> Unfinished {
+        self.left.get().copied().unwrap_or_default()
     }
 }
 

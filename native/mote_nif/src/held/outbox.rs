@@ -5,6 +5,7 @@ use crate::term::own_term::OwnTerm;
 use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::boundary::outbox::{Account, Charge, Outbox};
 use rustler::{Env, LocalPid};
+use std::sync::Arc;
 
 /// A message that is not a small and plain value, and what it is charged with.
 pub struct Copied {
@@ -22,7 +23,7 @@ impl AsRef<OwnTerm> for Copied {
 
 /// An outbox, and the process that reads it.
 pub struct OutboxResource {
-    pub outbox: Outbox<Copied>,
+    pub outbox: Arc<Outbox<Copied>>,
     pub account: Account,
     pub owner: LocalPid,
     pub machine: ResourceArc<MachineResource>,

@@ -1,5 +1,5 @@
 //! What a machine says about itself.
-use crate::held::machine::MachineResource;
+use crate::held::machine::{MachineResource, Unfinished};
 use crate::term::atoms::{self, names};
 use mote_vm::base::counters::Counts;
 use mote_vm::machine::{Info, SponsorInfo, Tier};
@@ -119,6 +119,18 @@ pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo)
             ("queue_bytes", info.queue_bytes.encode(env)),
         ],
     )
+}
+
+/// `{events, turns, letters, timers, questions}`
+pub fn unfinished<'a>(env: Env<'a>, left: &Unfinished) -> Term<'a> {
+    (
+        left.events,
+        left.turns,
+        left.letters,
+        left.timers,
+        left.questions,
+    )
+        .encode(env)
 }
 
 fn counters<'a>(env: Env<'a>, counts: &Counts) -> Term<'a> {

@@ -48,7 +48,7 @@ fn send_pairs<'a>(env: Env<'a>, pairs: Term<'a>, name: Term<'a>) -> Term<'a> {
     let found = address_of(first).and_then(|address| {
         let found = resource::get(address.machine);
         let resource: &MachineResource = found.ok_or_else(names::other)?;
-        let machine = resource.running().ok_or_else(names::stopped)?;
+        let machine = resource.open(env)?;
         let named = sponsor(machine, name)?;
         let own = sponsor_of(machine, &address, named)?;
         let held = machine.hold(address.key).ok_or_else(names::unknown)?;

@@ -2,7 +2,7 @@
 use crate::deliver::mail::ROUND;
 use crate::enter::config::{foreign, sponsor_config, stress_of, SponsorTerm};
 use crate::held::bridge::{unpin, Bridge};
-use crate::held::machine::MachineResource;
+use crate::held::machine::{MachineResource, Unfinished};
 use crate::look::info;
 use crate::term::atoms::{self, names, Name};
 use crate::term::resource::{self, ResourceArc};
@@ -83,22 +83,45 @@ fn machine_stop(machine: &MachineResource) -> Atom {
     names::ok()
 }
 
-/// Waits for the threads to end, and frees what the machine holds. For whoever answers for it, once it was stopped.
+/// Takes nothing new from outside from now on. Waits for none.
+#[rustler::nif]
+fn machine_close(machine: &MachineResource) -> Atom {
+    machine.close();
+    names::ok()
+}
+
+/// `{events, turns, letters, timers, questions}` that it has accepted and not done, or `:stopped`.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn machine_unfinished<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+    match machine.running() {
+        Some(running) => info::unfinished(env, &machine.unfinished(running)),
+        None => names::stopped().encode(env),
+    }
+}
+
+/// Waits for the threads to end, and frees what the machine holds: what it left unfinished, as `machine_unfinished` says it. For
+/// whoever answers for it, once it was stopped.
 #[rustler::nif(schedule = "DirtyIo")]
-fn machine_join(env: Env<'_>, machine: ResourceArc<MachineResource>) -> Atom {
+fn machine_join<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>) -> Term<'a> {
     let _one_at_a_time = machine.joining.lock();
     if let Some(running) = machine.any() {
         running.stop();
+        // A join forgets them.
+        let timers = running.info().counts().timers;
         running.join();
+        let left = Unfinished {
+            timers,
+            ..machine.unfinished(running)
+        };
         // What the postman has left: in rounds, because the postman may be at it as well, on a normal scheduler.
         while machine.mail.deliver(env, running, ROUND) {}
         if let Some(postman) = machine.mail.postman.get() {
             machine.mail.outbound.hand_over(env, running, postman);
         }
         unpin(running);
-        machine.joined();
+        machine.joined(left);
     }
-    names::ok()
+    info::unfinished(env, &machine.left())
 }
 
 /// Adds a sponsor and starts its threads: `:ok`, `:stopped`, `:sponsor_exists` or `{:error, text}`.

@@ -10,15 +10,19 @@ use crate::term::resource::ResourceArc;
 use mote_vm::boundary::outbox::{Outbox, Part, ReadEnd};
 use rustler::sys::{enif_make_list_from_array, ErlNifTerm};
 use rustler::{Atom, Encoder, Env, Term};
+use std::sync::Arc;
 
-/// An outbox of the calling process: `%Mote.Outbox{}`, or `:stopped`.
+/// An outbox of the calling process: `%Mote.Outbox{}`, `:stopped` or `:stopping`.
 #[rustler::nif]
 fn outbox_open<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, capacity: u64) -> Term<'a> {
-    let Some(account) = machine.running().map(|running| running.account()) else {
-        return names::stopped().encode(env);
+    let account = match machine.open(env) {
+        Ok(running) => running.account(),
+        Err(word) => return word.encode(env),
     };
+    let outbox = Arc::new(Outbox::new(capacity, account.clone()));
+    machine.has_outbox(&outbox);
     let outbox = ResourceArc::new(OutboxResource {
-        outbox: Outbox::new(capacity, account.clone()),
+        outbox,
         account,
         owner: env.pid(),
         machine,

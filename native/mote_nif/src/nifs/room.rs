@@ -10,8 +10,9 @@ use crate::term::resource::ResourceArc;
 use parking_lot::Mutex;
 use rustler::{Atom, Encoder, Env, Term};
 
-/// Waits in the calling process for room where such a message enters: `{asker, place}`, or why not: `:stopped`,
-/// `:unknown`, `:no_sponsor`. Then it gets `{tag, admission}`, unless the asker cancels first or the place is dropped.
+/// Waits in the calling process for room where such a message enters: `{asker, place}`, or why not: `:stopped`, `:stopping`,
+/// `:unknown`, `:no_sponsor`, or `:overloaded`, for a process that runs a turn of that very sponsor: there would be room only after
+/// the turn. Then it gets `{tag, admission}`, unless the asker cancels first or the place is dropped.
 #[rustler::nif]
 fn wait_for_room<'a>(
     env: Env<'a>,
@@ -27,6 +28,9 @@ fn wait_for_room<'a>(
     let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
         return names::unknown().encode(env);
     };
+    if runs_there(env, &target) {
+        return names::overloaded().encode(env);
+    }
     let (customer, asker) = Customer::of_machine(env.pid(), tag, resource);
     let hope = ResourceArc::new(Hope {
         customer,
@@ -46,6 +50,13 @@ fn wait_for_room<'a>(
         }
         None => names::unknown().encode(env),
     }
+}
+
+/// Whether the calling process runs a turn of the sponsor that such a message enters.
+fn runs_there(env: Env<'_>, target: &Addressee<'_>) -> bool {
+    let entered = target.machine.sponsor_entered(target.key, target.sponsor);
+    let desk = entered.and_then(|sponsor| target.resource.known_desk(sponsor));
+    desk.is_some_and(|desk| desk.is_worker(&env.pid()))
 }
 
 /// Leaves the line.

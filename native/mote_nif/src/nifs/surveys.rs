@@ -82,7 +82,7 @@ fn actor_graph<'a>(
     limit: usize,
     tag: Term<'a>,
 ) -> Term<'a> {
-    if let Err(word) = Addressee::find((machine, key, names::nil().to_term(env))) {
+    if let Err(word) = Addressee::look_at(machine, key) {
         return word.encode(env);
     }
     let Some(key) = parse_key(key) else {

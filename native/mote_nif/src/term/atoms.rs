@@ -63,6 +63,8 @@ pub mod names {
         long,
         load,
         stopped,
+        stopping,
+        overloaded,
         manual,
         interp,
         native,

@@ -15,15 +15,6 @@ pub struct TimerId {
     pub place: u32,
 }
 
-impl TimerId {
-    /// The reference of no timer.
-    pub(crate) const GONE: TimerId = TimerId {
-        serial: 0,
-        thread: 0,
-        place: 0,
-    };
-}
-
 /// A behaviour by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BehaviourName {

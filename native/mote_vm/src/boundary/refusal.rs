@@ -5,6 +5,8 @@
 pub enum Refusal {
     /// The handle belongs to another machine.
     Unknown,
+    /// The machine has ended.
+    Stopped,
     /// The machine's quota is used up.
     NoMemory,
     /// As many events wait in the sponsor as may; whether it asks senders to wait for room.

@@ -31,7 +31,7 @@ pub use crate::machine::contract::*;
 use crate::native::CompilerThread;
 pub use crate::threads::embedder::Embedder;
 pub use crate::threads::fault::Fault;
-use crate::threads::inbox::{Contents, Entry};
+use crate::threads::inbox::Entry;
 use crate::threads::quiescence::Quiescence;
 pub use crate::threads::quiescence::Ticket;
 use crate::threads::safepoint::Safepoint;
@@ -104,7 +104,7 @@ impl Machine {
             unsafe { self.0.pool.free_everything() }
         });
         for station in self.stations().all() {
-            station.inbox.close(&mut Contents::default());
+            station.inbox.end();
             station.timers.clear();
         }
         for sponsor in self.sponsors().all() {

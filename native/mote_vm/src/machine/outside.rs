@@ -210,8 +210,8 @@ impl Machine {
                 }
                 Err(refusal)
             }
-            // The first one ends only with the machine, and then nothing is dispatched any more.
-            Err((NotEntered::Closed, _)) => Ok(()),
+            // The first one ends only with the machine.
+            Err((NotEntered::Closed, _)) => Err(Refusal::Stopped),
         }
     }
 
@@ -258,8 +258,11 @@ impl Machine {
             Ok(entered) => entered,
             Err(batch) => {
                 // It was removed in this very moment, as in `send_with`.
-                self.push(self.0.sponsors.first().lead(), Entry::Batch(batch));
-                (n, None)
+                let lead = self.0.sponsors.first().lead();
+                match lead.push(Entry::Batch(batch)) {
+                    Ok(()) => (n, None),
+                    Err(_) => (0, Some(Refusal::Stopped)),
+                }
             }
         };
         if let Some(seeded) = &self.0.seeded {
@@ -287,6 +290,19 @@ impl Machine {
     ) -> Option<InLine> {
         let sponsor = self.entrance(&self.hold(target)?, sponsor);
         Some(InLine::wait(&sponsor.room, Box::new(waiter)))
+    }
+
+    /// Lets all callers go on that wait for room: they find out why by trying again. To be called when the embedder refuses what
+    /// comes, for from then on no sponsor is full.
+    pub fn release_waiters(&self) {
+        for sponsor in self.sponsors().all() {
+            sponsor.room.close();
+        }
+    }
+
+    /// The name of the sponsor that such a send would enter; `None` when the handle belongs to another machine.
+    pub fn sponsor_entered(&self, target: Key, sponsor: Option<SponsorId>) -> Option<Atom> {
+        Some(self.entrance(&self.hold(target)?, sponsor).name)
     }
 
     /// Where what is sent to an actor enters, if that sponsor is named.

@@ -61,8 +61,8 @@ impl Machine {
                 self.lacked_memory(1);
                 Err(Refusal::NoMemory)
             }
-            // The first sponsor's lead ends only with the machine, and then nothing is dispatched any more.
-            Err(_) => Ok(TimerId::GONE),
+            // The first sponsor's lead ends only with the machine.
+            Err(_) => Err(Refusal::Stopped),
         }
     }
 

@@ -160,6 +160,14 @@ impl Inbox {
         true
     }
 
+    /// Closes it for good: what is in it is dropped, and stays counted as waiting. Places that were taken ahead are nobody's.
+    pub(crate) fn end(&self) {
+        let mut contents = Contents::default();
+        self.close(&mut contents);
+        let room = self.inner.lock().room.clone();
+        room.leave(contents.places);
+    }
+
     /// Lets nothing more in; what is there goes to `into`.
     pub(crate) fn close(&self, into: &mut Contents) {
         let mut inner = self.inner.lock();
