@@ -47,7 +47,7 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Ask, Behaviour, Customer, Error, Far, Machine, Native, Outbox, Timer}
+  alias Mote.{Address, Ask, Behaviour, Customer, Error, Far, Inspection, Machine, Native, Outbox, Timer}
 
   alias Mote.Machine.{
     Batch,
@@ -736,7 +736,7 @@ defmodule Mote do
   The names of a machine's sponsors, the first one first. Raises `Mote.Error` when the machine is not running.
   """
   @spec sponsors(Machine.t()) :: [atom]
-  def sponsors(machine) when is_far(machine), do: there!(machine, :sponsors, [])
+  def sponsors(machine) when is_far(machine), do: there!(machine, :sponsors, [], @timeout)
   def sponsors(machine), do: Machine.sponsors(machine)
 
   @doc """
@@ -759,7 +759,7 @@ defmodule Mote do
 
   def drain(machine, timeout) when is_far(machine) do
     Question.timeout!(timeout)
-    there!(machine, :drain, [timeout])
+    there!(machine, :drain, [timeout], timeout)
   rescue
     error in Error -> {:error, error}
   end
@@ -788,7 +788,7 @@ defmodule Mote do
   """
   @spec gc(Machine.t(), timeout) :: :ok
   def gc(machine, timeout \\ :infinity)
-  def gc(machine, timeout) when is_far(machine), do: there!(machine, :gc, [timeout])
+  def gc(machine, timeout) when is_far(machine), do: there!(machine, :gc, [timeout], timeout)
 
   def gc(machine, timeout) do
     with {:ok, native} <- Machine.fetch(machine),
@@ -856,8 +856,8 @@ defmodule Mote do
   @spec info(Machine.t() | Address.t()) :: map
   def info(machine_or_address)
 
-  def info(%Address{} = address), do: Mote.Inspection.info(address)
-  def info(machine) when is_far(machine), do: there!(machine, :info, [])
+  def info(%Address{} = address), do: Inspection.info(address)
+  def info(machine) when is_far(machine), do: there!(machine, :info, [], @timeout)
 
   def info(machine) do
     with {:ok, native} <- Machine.fetch(machine),
@@ -895,16 +895,16 @@ defmodule Mote do
   """
   @spec top(Machine.t(), keyword) :: [map]
   def top(machine, opts \\ [])
-  def top(machine, opts) when is_far(machine), do: there!(machine, :top, [opts])
-  def top(machine, opts), do: Mote.Inspection.top(machine, opts)
+  def top(machine, opts) when is_far(machine), do: there!(machine, :top, [opts], Inspection.patience(opts))
+  def top(machine, opts), do: Inspection.top(machine, opts)
 
   @doc """
   The behaviours in a machine, how many actors have them, and how often they run: see `Mote.Inspection.behaviours/2`.
   """
   @spec behaviours(Machine.t(), keyword) :: [map]
   def behaviours(machine, opts \\ [])
-  def behaviours(machine, opts) when is_far(machine), do: there!(machine, :behaviours, [opts])
-  def behaviours(machine, opts), do: Mote.Inspection.behaviours(machine, opts)
+  def behaviours(machine, opts) when is_far(machine), do: there!(machine, :behaviours, [opts], Inspection.patience(opts))
+  def behaviours(machine, opts), do: Inspection.behaviours(machine, opts)
 
   @doc """
   Which actors can be reached from one: see `Mote.Inspection.graph/2`.
@@ -1046,9 +1046,9 @@ defmodule Mote do
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)
 
-  # How long that may take, the function there knows.
-  defp there!({name, node}, function, args),
-    do: Far.Call.run!(node, __MODULE__, function, [name | args])
+  # After everything that was sent there before, and no longer than that.
+  defp there!({name, node}, function, args, timeout),
+    do: Far.create!(node, function, [name | args], timeout)
 
   defp sponsor!(opts, function), do: SponsorOptions.option!(opts, function)
 end

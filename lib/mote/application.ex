@@ -18,6 +18,7 @@ defmodule Mote.Application do
   def init(_arg) do
     Mote.Machine.Table.new()
     Mote.Far.Table.new()
+    Mote.Far.Berth.new()
     Mote.Far.Lease.new()
     couriers = {DynamicSupervisor, name: Mote.Far.Supervisor}
     Supervisor.init([Mote.Machine.Janitor, couriers, Mote.Far.Gate, Mote.Far.Lease], strategy: :one_for_one)

@@ -142,6 +142,16 @@ defmodule Mote.Error do
     )
   end
 
+  def from(:other_protocol, context) do
+    node = context[:node] || node(context[:address].machine)
+
+    new(
+      :noconnection,
+      "Mote on #{node} speaks another version of the protocol between nodes: both nodes need the same version of Mote",
+      context
+    )
+  end
+
   def from(:no_sponsor, context) do
     sponsor = inspect(context[:sponsor])
 

@@ -115,6 +115,13 @@ defmodule Mote.Far do
     :ok
   end
 
+  @doc "Counts messages to processes of a node that were lost on their way to it."
+  @spec lost(node, non_neg_integer) :: :ok
+  def lost(node, count) do
+    with {_, counts, _} <- Table.fetch(node), do: Table.add(counts, :lost, count)
+    :ok
+  end
+
   defp entries({%Customer{} = customer, answers}),
     do: for(answer <- answers, do: {{:answer, customer, answer}, Entry.bytes(answer)})
 
@@ -168,9 +175,12 @@ defmodule Mote.Far do
     end
   end
 
-  # -- creating ------------------------------------------------------------------------------------------------
+  # -- calling -------------------------------------------------------------------------------------------------
 
-  @doc "Runs a function of Mote on another node whose result has addresses in it; raises what it raises there."
+  @doc """
+  Runs a function of Mote (`Mote.Far.Home`) on another node, after everything that was sent there before; raises what it raises there.
+  If it has not ended within the timeout, raises `Mote.Error`, and the function goes on.
+  """
   @spec create!(node, Home.function_name(), [term], timeout) :: term
   def create!(node, function, args, timeout \\ :infinity), do: run!(node, function, args, timeout, :refuse)
 
@@ -244,8 +254,7 @@ defmodule Mote.Far do
     case courier(node) do
       nil ->
         # Unless there never was a connection.
-        with {_, counts, _} <- Table.fetch(node), do: lost(counts, for({entry, _bytes} <- entries, do: entry))
-        :ok
+        lost(node, messages(entries, 0))
 
       {courier, counts, bound} ->
         put(courier, counts, bound - Table.get(counts, :waiting), entries, when_full)
@@ -262,18 +271,16 @@ defmodule Mote.Far do
   defp put(courier, counts, _room, entries, :refuse), do: give(courier, counts, entries)
 
   defp put(courier, counts, room, entries, :lose) do
-    {entries, lost, _room} = Enum.reduce(entries, {[], [], room}, &fit/2)
-    lost(counts, lost)
+    {entries, lost, _room} = Enum.reduce(entries, {[], 0, room}, &fit/2)
+    Table.add(counts, :lost, lost)
     give(courier, counts, Enum.reverse(entries))
   end
-
-  defp lost(counts, entries), do: Table.add(counts, :lost, Entry.messages(entries))
 
   # One more than there is room for, as of those that come one by one.
   defp fit({entry, bytes} = weighed, {entries, lost, room}) do
     if room >= 0 or match?({:answer, _, _}, entry),
       do: {[weighed | entries], lost, room - Table.taken(1, bytes)},
-      else: {entries, [entry | lost], room}
+      else: {entries, lost + Entry.count(entry), room}
   end
 
   @doc "Gives the answer to a question of a process of another node to the courier of that node; returns the courier, if there is one."
@@ -288,13 +295,16 @@ defmodule Mote.Far do
   defp give(_courier, _counts, []), do: :ok
 
   defp give(courier, counts, entries) do
-    Table.wait(counts, length(entries), bytes(entries, 0))
+    Table.give(counts, length(entries), bytes(entries, 0), messages(entries, 0))
     Kernel.send(courier, {:mote_put, entries})
     :ok
   end
 
   defp bytes([], sum), do: sum
   defp bytes([{_entry, bytes} | entries], sum), do: bytes(entries, sum + bytes)
+
+  defp messages([], sum), do: sum
+  defp messages([{entry, _bytes} | entries], sum), do: messages(entries, sum + Entry.count(entry))
 
   defp courier(node) do
     case Table.fetch(node) do

@@ -45,7 +45,7 @@ defmodule Mote.Inspection do
   @spec info(Address.t()) :: map
   def info(%Address{} = address) do
     if Far.far?(address),
-      do: Far.Call.run!(node(address.machine), __MODULE__, :info, [address]),
+      do: Far.create!(node(address.machine), :info, [address], @timeout),
       else: near(address)
   end
 
@@ -203,6 +203,19 @@ defmodule Mote.Inspection do
 
   def graph(other, _opts) do
     raise ArgumentError, "expected the address of an actor to begin with, got: #{inspect(other)}"
+  end
+
+  @doc false
+  # The milliseconds that `top/2` and `behaviours/2` may take with these options, which the node of the machine checks.
+  @spec patience(term) :: timeout
+  def patience(opts) do
+    opts = if Keyword.keyword?(opts), do: opts, else: []
+
+    case {Keyword.get(opts, :for, @while), Keyword.get(opts, :timeout, @timeout)} do
+      {_while, :infinity} -> :infinity
+      {while, timeout} when is_integer(while) and is_integer(timeout) -> min(while + 3 * timeout, 0xFFFFFFFF)
+      _ -> @timeout
+    end
   end
 
   defp watch(machine, n, opts, function) do

@@ -60,6 +60,9 @@ defmodule Mote.Machine do
   alias Mote.{Address, Error, Far, Native}
   alias Mote.Machine.{Ending, Janitor, MemoryOptions, Options, Postman, Reporter, Table, Workers}
 
+  # Milliseconds to wait for another node that is to say which process a machine is.
+  @patience 5_000
+
   @enforce_keys [:pid, :name]
   defstruct [:pid, :name]
 
@@ -143,8 +146,16 @@ defmodule Mote.Machine do
   @doc false
   @spec stop(t, term, timeout) :: :ok
   def stop(machine, reason, timeout) do
-    pid = whereis(machine)
+    case whereis(machine) do
+      {_name, node} = there -> stop_there(node, there, reason, timeout)
+      pid when is_pid(pid) and node(pid) != node() -> stop_there(node(pid), pid, reason, timeout)
+      pid -> stop_here(pid, [machine, reason, timeout])
+    end
+  end
 
+  end
+
+  defp stop_here(pid, [_machine, reason, timeout] = args) do
     cond do
       # A handler of telemetry runs in that process, and the machine ends when it has returned.
       pid == self() and match?({:ok, _}, Table.fetch(pid)) ->
@@ -156,47 +167,59 @@ defmodule Mote.Machine do
 
       # Any other process is nobody's to stop by this, whatever its name.
       true ->
-        exit({:noproc, {Mote, :stop, [machine, reason, timeout]}})
+        exit({:noproc, {Mote, :stop, args}})
     end
   end
 
-  defp machine?(pid) when is_pid(pid) and node(pid) == node() do
-    match?({:ok, _}, Table.fetch(pid)) or starting?(pid)
+  defp machine?(pid), do: is_pid(pid) and (match?({:ok, _}, Table.fetch(pid)) or starting?(pid))
+
+  # Only that node knows whether it is a machine.
+  defp stop_there(node, machine, reason, timeout) do
+    args = [machine, reason, timeout]
+    Far.create!(node, :stop, args, timeout)
+  rescue
+    error in Error -> exit({down_reason(error, machine), {Mote, :stop, [machine, reason, timeout]}})
   end
 
-  # On another node only that one knows.
-  defp machine?(pid), do: is_pid(pid)
+  # As `GenServer.stop/3` exits.
+  defp down_reason(%{reason: :timeout}, _machine), do: :timeout
+  defp down_reason(%{reason: :noconnection}, {_name, node}), do: {:nodedown, node}
+  defp down_reason(%{reason: :noconnection}, pid), do: {:nodedown, node(pid)}
+  defp down_reason(error, _machine), do: error
 
   @doc false
   # Tells the calling process when the machine goes down: see `Mote.monitor/1`.
   @spec monitor(t | Address.t()) :: reference
   def monitor(%Address{} = address) do
     case owner(address) do
-      pid when is_pid(pid) -> Process.monitor(pid)
-      :unknown -> down_already(:unknown)
+      {:ok, pid} -> Process.monitor(pid)
+      {:error, reason} -> down_already(:unknown, reason)
     end
   end
 
   def monitor(machine) do
     case whereis(machine) do
-      nil -> down_already(machine)
+      nil -> down_already(machine, :noproc)
       pid_or_remote -> Process.monitor(pid_or_remote)
     end
   end
 
   # Of an address of another node that one knows it.
   defp owner(%Address{machine: native} = address) do
-    if Far.far?(address),
-      do: Far.Call.run!(node(native), Native, :machine_owner, [native]),
-      else: Native.machine_owner(native)
+    machine =
+      if Far.far?(address),
+        do: Far.create!(node(native), :machine, [address], @patience),
+        else: handle(address)
+
+    {:ok, machine.pid}
   rescue
-    Error -> :unknown
+    error in Error -> {:error, if(error.reason in [:noconnection, :timeout], do: :noconnection, else: :noproc)}
   end
 
   # As if there had been somebody to monitor.
-  defp down_already(object) do
+  defp down_already(object, reason) do
     ref = make_ref()
-    send(self(), {:DOWN, ref, :process, object, :noproc})
+    send(self(), {:DOWN, ref, :process, object, reason})
     ref
   end
 
@@ -391,6 +414,7 @@ defmodule Mote.Machine do
     Reporter.tick(reporter)
     Native.machine_stop(state.native)
     figures = state.native |> Native.machine_join() |> Ending.figures(far_bytes)
+    Postman.finish(state.postman)
     lost = if state.drain > 0, do: Ending.lost(figures)
 
     if lost,

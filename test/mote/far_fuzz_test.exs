@@ -101,7 +101,7 @@ defmodule Mote.FarFuzzTest do
 
   defp porter do
     {:ok, porter} = GenServer.start(Porter, self())
-    assert_receive {:mote_welcome, ^porter}
+    assert_receive {:mote_welcome, ^porter, _last}, 10_000
     porter
   end
 

@@ -50,7 +50,7 @@ defmodule Mote.FarLineTest do
 
   test "what goes home has no number, and is kept until it was taken in" do
     {{1, _, [{0, address}], _}, _, line} = %Line{} |> put([:a], 10, [address(1)]) |> Line.parcel(:elsewhere)
-    assert [{1, 10, [^address, nil]}] = :queue.to_list(line.on_way)
+    assert [{1, 10, 0, [^address, nil]}] = :queue.to_list(line.on_way)
   end
 
   test "parcels are taken in once, and in order" do

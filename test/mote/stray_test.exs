@@ -8,6 +8,7 @@ defmodule Mote.StrayTest do
 
   alias Mote.{Future, Trace}
   alias Mote.Library.Beam
+  alias Mote.Machine.Relay
   alias Mote.Measure.Plotter
 
   @moduletag :capture_log
@@ -36,7 +37,7 @@ defmodule Mote.StrayTest do
     info = Process.info(pid, [:message_queue_len, :status, :current_function])
     {module, _, _} = info[:current_function]
 
-    {info[:message_queue_len], info[:status], module in [Mote.Machine.Postman, Trace.Printer]} ==
+    {info[:message_queue_len], info[:status], module == Trace.Printer} ==
       {0, :waiting, true}
   end
 
@@ -53,13 +54,10 @@ defmodule Mote.StrayTest do
     assert Mote.ask!(echo, 1) == 1
   end
 
-  test "a relay to another node", %{machine: machine} do
-    postman = postman(machine)
-    send(postman, {:mote_abroad, [{self(), [:first]}]})
-    assert_receive :first
-    {:monitored_by, watching} = Process.info(postman, :monitored_by)
-    for relay <- watching, do: ends_nothing(relay, "relay", false)
-    send(postman, {:mote_abroad, [{self(), [:second]}]})
+  test "a relay to another node" do
+    relay = Relay.start(node())
+    ends_nothing(relay.pid, "relay")
+    Relay.give(relay, self(), [:second])
     assert_receive :second
   end
 

@@ -176,7 +176,7 @@ defmodule Mote.FarWorld do
         world
 
       {link, links} ->
-        entries = Line.waiting(link.line) ++ for({_, _, _, entries} <- link.way, entry <- entries, do: entry)
+        entries = for({entry, _} <- Line.waiting(link.line), do: entry) ++ for({_, _, _, entries} <- link.way, entry <- entries, do: entry)
         lost = for {:send, n, _} <- entries, into: world.lost, do: n
         %{world | links: links, lost: lost, connections: Map.update(world.connections, pair, 1, &(&1 + 1))}
     end
@@ -190,7 +190,7 @@ defmodule Mote.FarWorld do
       for peer <- Map.get(world.peers, node, []),
           %{line: line, listed: listed} <- List.wrap(world.links[{node, peer}]) do
         waiting = for {_, _, references, target} <- :queue.to_list(line.waiting), do: [target | references]
-        kept = for {_, _, kept} <- :queue.to_list(line.on_way), do: kept
+        kept = for {_, _, _, kept} <- :queue.to_list(line.on_way), do: kept
         [Map.values(listed) | waiting ++ kept]
       end
 

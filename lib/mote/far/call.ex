@@ -1,5 +1,6 @@
 defmodule Mote.Far.Call do
-  # Calls of Mote's functions on another node, for operations that are not done a million times.
+  # Calls of Mote's functions on another node that nothing that was sent there need come before. What a user calls goes by the courier
+  # (`Mote.Far.create!/4`).
   @moduledoc false
 
   alias Mote.Error

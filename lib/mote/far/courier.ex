@@ -6,7 +6,11 @@ defmodule Mote.Far.Courier do
   # Senders never wait for a connection. A courier may: meanwhile its messages stay in its mailbox, and count
   # as waiting.
   #
-  # 1. While anything can leave, a message to itself that makes it leave is on its way, after everything that
+  # 1. It is in the table from its start to its end, both of which it sees to itself: so nobody finds one that has ended, unless it was
+  #    killed.
+  # 2. A node that refuses this one is refused: the courier stays, and loses what it gets, which the table counts. Otherwise each message
+  #    would start another courier, and be answered by another refusal.
+  # 3. While anything can leave, a message to itself that makes it leave is on its way, after everything that
   #    has come by then. A timeout of zero would not do: any message that comes first takes its place.
   @moduledoc false
 
@@ -26,6 +30,7 @@ defmodule Mote.Far.Courier do
   @impl GenServer
   def init({node, actors}) do
     {_, counts, _} = Table.ensure(node)
+    Table.put(node, self())
 
     state = %{
       node: node,
@@ -34,6 +39,7 @@ defmodule Mote.Far.Courier do
       listed: Listed.new(actors),
       gate: nil,
       porter: nil,
+      refused: false,
       waiters: [],
       leaving: false,
       resting: false
@@ -46,12 +52,19 @@ defmodule Mote.Far.Courier do
   def handle_continue(:hello, state), do: {:noreply, %{state | gate: Gate.hello(state.node)}}
 
   @impl GenServer
+  def handle_info({:mote_put, entries}, %{refused: true} = state) when is_list(entries) do
+    refuse(entries, state.counts)
+    {:noreply, room(state)}
+  end
+
   def handle_info({:mote_put, entries}, state) when is_list(entries) do
     settle(%{state | line: Enum.reduce(entries, state.line, &put/2)})
   end
 
+  def handle_info({:mote_cancel, _tag}, %{refused: true} = state), do: {:noreply, state}
+
   def handle_info({:mote_cancel, tag}, state) when is_reference(tag) do
-    Table.wait(state.counts, 1, 0)
+    Table.give(state.counts, 1, 0, 0)
     settle(%{state | line: Line.put(state.line, {:cancel, tag}, 0, [], nil)})
   end
 
@@ -67,16 +80,31 @@ defmodule Mote.Far.Courier do
   def handle_info({:mote_room, tag}, state) when is_reference(tag),
     do: settle(%{state | waiters: [tag | state.waiters]})
 
-  def handle_info({:mote_welcome, porter}, %{porter: nil} = state) when is_pid(porter) do
+  def handle_info({:mote_welcome, porter, last}, %{porter: nil, refused: false} = state) when is_pid(porter) do
     # The porter lives as long as the connection to it does, and as Mote runs there.
     gate = Process.monitor(porter)
     Process.demonitor(state.gate, [:flush])
     Table.meet(state.node)
+    Table.settle(state.node, last)
     settle(%{state | gate: gate, porter: porter})
   end
 
-  def handle_info({:mote_refused, protocol}, state) do
-    Logger.warning("Mote on #{state.node} speaks version #{protocol} of the protocol between nodes, not ours")
+  # Until that node's gate ends, or the connection.
+  def handle_info({:mote_refused, protocol}, %{porter: nil, refused: false} = state) do
+    if Table.refused(state.node, protocol) do
+      Logger.warning(
+        "Mote on #{state.node} speaks version #{inspect(protocol)} of the protocol between nodes, not version #{Gate.protocol()}: " <>
+          "what is sent there is lost, and counted in Mote.nodes/0, until both run the same version of Mote"
+      )
+    end
+
+    refuse(Line.waiting(state.line), state.counts)
+    {:noreply, room(%{state | refused: true, line: %Line{}})}
+  end
+
+  # A node without Mote.
+  def handle_info({:DOWN, gate, :process, _, :noproc}, %{gate: gate} = state) do
+    Table.meet(state.node)
     {:stop, :normal, state}
   end
 
@@ -94,31 +122,29 @@ defmodule Mote.Far.Courier do
 
   defp who(state), do: "courier #{inspect(self())} to #{state.node}"
 
-  # Nobody finds it from here on; what was sent to it before is lost with what waits.
+  # What waits is lost with it, here and in its mailbox: the table has counted it.
   @impl GenServer
   def terminate(_reason, state) do
-    Table.delete(self())
-    lost(Line.waiting(state.line), state.counts)
+    # Before the next courier can start, which is to say what became of them.
+    unsure = Line.on_way(state.line)
+    if unsure != [], do: Table.unsure(state.node, state.counts, self(), unsure)
     Table.set(state.counts, :listed, 0)
-    mailbox(state.counts)
+    Table.delete(self())
   end
 
-  defp mailbox(counts) do
-    receive do
-      {:mote_put, entries} ->
-        entries |> Enum.map(&elem(&1, 0)) |> lost(counts)
-        mailbox(counts)
-    after
-      0 -> :ok
-    end
+  defp refuse(weighed, counts) do
+    entries = Enum.map(weighed, &elem(&1, 0))
+    bytes = weighed |> Enum.map(&elem(&1, 1)) |> Enum.sum()
+    Table.lose(counts, length(entries), bytes, Entry.messages(entries))
+    for entry <- entries, tag = Entry.asker(entry), do: send(tag, {tag, :mote_failed, :other_protocol})
+    :ok
   end
-
-  defp lost(entries, counts), do: Table.add(counts, :lost, Entry.messages(entries))
 
   defp put({entry, bytes}, line),
     do: Line.put(line, entry, bytes, Luggage.references(entry), Entry.target(entry))
 
   # What waits leaves once nothing comes any more.
+  defp settle(%{refused: true} = state), do: {:noreply, room(state)}
   defp settle(%{porter: nil} = state), do: {:noreply, state}
 
   defp settle(state) do
@@ -143,8 +169,7 @@ defmodule Mote.Far.Courier do
     # Before it leaves.
     listed = Listed.add(state.listed, announced)
     send(state.porter, {:mote_parcel, number, ask?, announced, Packing.pack(entries)})
-    Table.wait(counts, -length(entries), -bytes)
-    Table.add(counts, :sent, Entry.messages(entries))
+    Table.leave(counts, length(entries), bytes, Entry.messages(entries))
     tell_listed(%{state | line: line, listed: listed})
   end
 

@@ -46,12 +46,21 @@ defmodule Mote.Far.Entry do
   @spec parcel() :: pos_integer
   def parcel, do: @parcel
 
-  @doc "How many messages are in entries."
+  @doc "How many messages are in entries: of users, to actors, customers and processes that have asked."
   @spec messages([t]) :: non_neg_integer
   def messages(entries), do: entries |> Enum.map(&count/1) |> Enum.sum()
 
-  defp count({:many, _machine, _key, _sponsor, messages}), do: length(messages)
-  defp count(_entry), do: 1
+  @doc "How many are in one."
+  @spec count(t) :: non_neg_integer
+  def count({:many, _machine, _key, _sponsor, messages}), do: length(messages)
+  def count(entry) when elem(entry, 0) in [:send, :ask, :answer, :reply], do: 1
+  def count(_entry), do: 0
+
+  @doc "By what the process is told that waits for an answer, if one does."
+  @spec asker(t) :: reference | nil
+  def asker({:ask, _machine, _key, _sponsor, _request, tag}), do: tag
+  def asker({:create, _function, _args, tag}), do: tag
+  def asker(_entry), do: nil
 
   @doc "The key by which this node has the actor that it is for, if it is for one."
   @spec target(t) :: binary | nil

@@ -12,6 +12,9 @@ defmodule Mote.Far.Gate do
   # Nodes whose Mote speaks another protocol are notified.
   @protocol 3
 
+  # How a process ends that has cleared a list.
+  @cleared {:shutdown, :cleared}
+
   @spec start_link(term) :: GenServer.on_start()
   def start_link(_arg), do: GenServer.start_link(__MODULE__, [], name: __MODULE__)
 
@@ -23,6 +26,10 @@ defmodule Mote.Far.Gate do
     :exit, _ -> nil
   end
 
+  @doc "The version of the protocol that this node speaks."
+  @spec protocol() :: pos_integer
+  def protocol, do: @protocol
+
   @doc "Says hello to the gate of another node for the calling courier, and watches that gate."
   @spec hello(node) :: reference
   def hello(node) do
@@ -31,7 +38,7 @@ defmodule Mote.Far.Gate do
     gate
   end
 
-  # The native list of each courier that this process has started (lib/mote/far/listed.ex).
+  # The native list of each courier that this process has started (lib/mote/far/listed.ex), and of each process that clears one.
   @impl GenServer
   def init(_arg) do
     Enum.each(Table.couriers(), &Process.monitor/1)
@@ -60,17 +67,27 @@ defmodule Mote.Far.Gate do
     {:noreply, state}
   end
 
-  def handle_info({:DOWN, _, :process, courier, _}, state) do
-    Table.delete(courier)
-    {actors, state} = Map.pop(state, courier)
-    # Nobody is to wait for it.
-    if actors, do: spawn(fn -> Listed.clear(actors) end)
-    {:noreply, state}
+  # A courier, or who has cleared the list of one.
+  def handle_info({:DOWN, _, :process, pid, reason}, state) do
+    Table.delete(pid)
+    {actors, state} = Map.pop(state, pid)
+    {:noreply, if(actors && reason != @cleared, do: clear(actors, state), else: state)}
   end
 
   use Mote.Internal.Stray
 
   defp who(_state), do: "gate #{inspect(self())}"
+
+  # By somebody else, for whom nobody waits.
+  defp clear(actors, state) do
+    {pid, _} =
+      spawn_monitor(fn ->
+        Listed.clear(actors)
+        exit(@cleared)
+      end)
+
+    Map.put(state, pid, actors)
+  end
 
   defp ensure(node, state) do
     case Table.ensure(node) do
@@ -83,7 +100,6 @@ defmodule Mote.Far.Gate do
     actors = Listed.actors()
     {:ok, courier} = DynamicSupervisor.start_child(Far.Supervisor, {Courier, {node, actors}})
     Process.monitor(courier)
-    Table.put(node, courier)
     {courier, Map.put(state, courier, actors)}
   end
 end

@@ -1,6 +1,6 @@
 defmodule Mote.Far.Home do
-  # What a porter does for a process of another node: creating actors in a machine of this one, moving and keeping its
-  # actors.
+  # What a porter does for a process of another node: functions of Mote that are called there for a machine or an actor of this
+  # one. They come in the order of all that was sent.
   @moduledoc false
 
   alias Mote.{Behaviour, Error}
@@ -11,12 +11,20 @@ defmodule Mote.Far.Home do
 
   # What may be called for another node, and where it is.
   @functions %{
+    behaviours: Mote,
     create: Mote,
     create_many: Mote,
-    move: Mote,
+    drain: Mote,
+    gc: Mote,
+    info: Mote,
     keep: Mote,
+    machine: Mote,
+    merge: Mote.Shards.Merge,
+    move: Mote,
     move_all: Mote.Move.Parcel,
-    merge: Mote.Shards.Merge
+    sponsors: Mote,
+    stop: Mote,
+    top: Mote
   }
   @names Map.keys(@functions)
 
@@ -28,17 +36,18 @@ defmodule Mote.Far.Home do
 
   @doc """
   Runs a function of Mote for a process of the node `from`: in a process of its own, since somebody waits for what it comes to,
-  whatever ends it.
+  whatever ends it. Returns the monitor of that process, whose end says what it has come to (`created/1`).
   """
-  @spec create(function_name, [term], node) :: created
+  @spec create(function_name, [term], node) :: reference
   def create(function, args, from) when is_function_name(function) do
     {_pid, monitor} = spawn_monitor(fn -> exit({:created, run(function, args, from)}) end)
-
-    receive do
-      {:DOWN, ^monitor, _, _, {:created, created}} -> created
-      {:DOWN, ^monitor, _, _, reason} -> {:exit, reason}
-    end
+    monitor
   end
+
+  @doc "What it has come to, by the reason with which that process has ended."
+  @spec created(term) :: created
+  def created({:created, created}), do: created
+  def created(reason), do: {:exit, reason}
 
   defp run(function, args, from) do
     {:ok, apply(@functions[function], function, args)}

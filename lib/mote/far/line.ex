@@ -9,7 +9,8 @@ defmodule Mote.Far.Line do
   # 3. A parcel announces the references in it that stay on the other side. Whoever sends it lists them from before it leaves until the
   #    other side says that it has dropped their numbers. Every announcement has a number of its own, so a report about one does not
   #    concern another that is on its way.
-  # 4. The targets of a parcel, and references in it that go home, are kept until it was taken in. Otherwise
+  # 4. Of each parcel on its way it is known how many messages are in it, for whoever has to say what became of them.
+  # 5. The targets of a parcel, and references in it that go home, are kept until it was taken in. Otherwise
   #    the report of their end might arrive there first, by way of a third node.
   @moduledoc false
 
@@ -45,13 +46,17 @@ defmodule Mote.Far.Line do
   @spec ready?(t) :: boolean
   def ready?(line), do: line.on_way_bytes < @window and not :queue.is_empty(line.waiting)
 
-  @doc "The entries that wait."
-  @spec waiting(t) :: [term]
-  def waiting(line), do: for({entry, _, _, _} <- :queue.to_list(line.waiting), do: entry)
+  @doc "The entries that wait, with their bytes."
+  @spec waiting(t) :: [{term, non_neg_integer}]
+  def waiting(line), do: for({entry, bytes, _, _} <- :queue.to_list(line.waiting), do: {entry, bytes})
 
   @doc "Whether it is not known of everything that it was taken in."
   @spec on_way?(t) :: boolean
   def on_way?(line), do: not :queue.is_empty(line.on_way)
+
+  @doc "The parcels of which it is not known that they were taken in, with that many messages each."
+  @spec on_way(t) :: [{pos_integer, non_neg_integer}]
+  def on_way(line), do: for({number, _, messages, _} <- :queue.to_list(line.on_way), do: {number, messages})
 
   @doc "The next parcel for `node`, with the bytes in it. With `ask?` the other side is to say that it has taken it in."
   @spec parcel(t, node, boolean) :: {parcel, non_neg_integer, t}
@@ -71,7 +76,7 @@ defmodule Mote.Far.Line do
       | waiting: waiting,
         bytes: line.bytes - bytes,
         parcel: line.parcel + 1,
-        on_way: :queue.in({line.parcel, bytes, returning ++ kept}, line.on_way),
+        on_way: :queue.in({line.parcel, bytes, Entry.messages(entries), returning ++ kept}, line.on_way),
         on_way_bytes: line.on_way_bytes + bytes,
         unasked: if(ask?, do: 0, else: line.unasked + bytes),
         number: line.number + length(others)
@@ -93,7 +98,7 @@ defmodule Mote.Far.Line do
   @spec taken(t, pos_integer) :: t
   def taken(line, number) do
     case :queue.peek(line.on_way) do
-      {:value, {first, bytes, _kept}} when first <= number ->
+      {:value, {first, bytes, _messages, _kept}} when first <= number ->
         line = %{line | on_way: :queue.drop(line.on_way), on_way_bytes: line.on_way_bytes - bytes}
         taken(line, number)
 

@@ -1,6 +1,9 @@
 defmodule Mote.Far.Luggage do
   # The addresses and customers in messages between nodes. A key that the BEAM takes to another node holds
   # nothing there. So the sender lists them, and the receiver puts keys of its own node in their place.
+  #
+  # 1. A term that only looks like an address or a customer is a map as any other: it arrives as it was, and what is in it is looked
+  #    through. Only what a machine can have made is announced: a reference with a key of 72 bytes.
   @moduledoc false
 
   alias Mote.{Address, Customer, Native}
@@ -9,9 +12,31 @@ defmodule Mote.Far.Luggage do
 
   @type reference_in :: Address.t() | Customer.t()
 
+  # Bytes of a key.
+  @key 72
+
+  defguardp is_key(key) when is_binary(key) and byte_size(key) == @key
+
+  defguardp is_address(map)
+            when is_map_key(map, :machine) and is_map_key(map, :key) and is_map_key(map, :sponsor) and map_size(map) == 4 and
+                   is_reference(:erlang.map_get(:machine, map)) and is_key(:erlang.map_get(:key, map))
+
+  # By its reference, or with a key beside that.
+  defguardp is_customer_ref(ref)
+            when is_reference(ref) or
+                   (is_tuple(ref) and tuple_size(ref) == 2 and is_reference(elem(ref, 0)) and is_key(elem(ref, 1)))
+
+  defguardp is_customer(map)
+            when is_map_key(map, :ref) and map_size(map) == 2 and is_customer_ref(:erlang.map_get(:ref, map))
+
   @doc "Those in a term."
   @spec references(term) :: [reference_in]
-  def references(term), do: Long.dirty(Native.references_in(term))
+  def references(term), do: Enum.flat_map(Long.dirty(Native.references_in(term)), &genuine/1)
+
+  # The native side goes by the name of the struct, and does not look into it.
+  defp genuine(%Address{} = address) when is_address(address), do: [address]
+  defp genuine(%Customer{} = customer) when is_customer(customer), do: [customer]
+  defp genuine(other), do: other |> Map.delete(:__struct__) |> references()
 
   @doc "What tells them apart."
   @spec key(reference_in) :: term
@@ -58,13 +83,13 @@ defmodule Mote.Far.Luggage do
   @spec replace(term, %{term => reference_in}) :: term
   def replace(term, taken) when taken == %{}, do: term
 
-  def replace(%Address{} = address, taken) do
+  def replace(%Address{} = address, taken) when is_address(address) do
     with {:ok, %{key: key}} <- Map.fetch(taken, key(address)),
          do: %{address | key: key},
          else: (:error -> address)
   end
 
-  def replace(%Customer{} = customer, taken), do: Map.get(taken, key(customer), customer)
+  def replace(%Customer{} = customer, taken) when is_customer(customer), do: Map.get(taken, key(customer), customer)
   def replace([head | tail], taken), do: [replace(head, taken) | replace(tail, taken)]
 
   def replace(tuple, taken) when is_tuple(tuple),

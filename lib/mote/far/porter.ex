@@ -1,11 +1,12 @@
 defmodule Mote.Far.Porter do
   # Takes in what one courier of another node sends, and does here what the sender would have done, in the
-  # order in which it was sent. Ends with the courier.
+  # order in which it was sent. Ends with the courier, when it has taken in what that has sent.
   #
   # A full sponsor makes it wait: then messages from that node wait on the other side, and are refused there
-  # when they are too many.
+  # when they are too many. Meanwhile it does not see its courier end, nor need it: see `Mote.Far.Berth`.
   #
-  # 1. Answers with references in them go by the courier of the other direction. When that one ends, they may be lost: so the porter
+  # 1. It takes in nothing before the porter that was there for that node has ended.
+  # 2. Answers with references in them go by the courier of the other direction. When that one ends, they may be lost: so the porter
   #    ends, too, and whoever waits on the other node learns that there is no connection.
   @moduledoc false
 
@@ -14,7 +15,7 @@ defmodule Mote.Far.Porter do
   require Logger
 
   alias Mote.{Address, Customer, Error, Far, Native}
-  alias Mote.Far.{Home, Intake, Lease, Luggage, Packing, Table}
+  alias Mote.Far.{Berth, Home, Intake, Lease, Luggage, Packing, Table}
   alias Mote.Machine.{Batch, Long, Request, Sending}
   require Long
   import Home, only: [is_function_name: 1]
@@ -30,11 +31,11 @@ defmodule Mote.Far.Porter do
   @spec start_link(pid) :: GenServer.on_start()
   def start_link(courier), do: GenServer.start_link(__MODULE__, courier)
 
-  # `asks` has by the tag of each open question its asker and the tag on the other node; `tags` these the other way round.
+  # `asks` has by the tag of each open question its asker and the tag on the other node; `tags` these the other way round; `calls` by its
+  # monitor each process that runs a function, for the tag of whoever waits for it.
   @impl GenServer
   def init(courier) do
     Process.monitor(courier)
-    send(courier, {:mote_welcome, self()})
     {_, counts, _} = Table.meet(node(courier))
 
     state = %{
@@ -43,16 +44,29 @@ defmodule Mote.Far.Porter do
       intake: %Intake{},
       # The numbers of announcements of which nothing is left here.
       dropped: Native.dropped_new(),
+      # The monitor of the porter before it, while that is there.
+      before: nil,
       asks: %{},
       tags: %{},
+      calls: %{},
       # The couriers that answers have gone by, and their monitors.
       returning: %{},
       reporting: false,
       resting: false
     }
 
-    {:ok, state}
+    {:ok, state, {:continue, :berth}}
   end
+
+  @impl GenServer
+  def handle_continue(:berth, state), do: {:noreply, welcome(Berth.take(node(state.courier)), state)}
+
+  defp welcome(:ok, state) do
+    send(state.courier, {:mote_welcome, self(), Berth.last(node(state.courier))})
+    %{state | before: nil}
+  end
+
+  defp welcome({:taken, porter}, state), do: %{state | before: Process.monitor(porter)}
 
   @impl GenServer
   def handle_info({:mote_parcel, number, ask?, announced, packed}, state) when is_integer(number) do
@@ -77,12 +91,17 @@ defmodule Mote.Far.Porter do
 
   def handle_info({:DOWN, _, :process, courier, _}, %{courier: courier} = state), do: {:stop, :normal, state}
 
+  def handle_info({:DOWN, monitor, :process, porter, _}, %{before: monitor} = state),
+    do: {:noreply, welcome(Berth.take_over(node(state.courier), porter), state)}
+
   def handle_info({:DOWN, _, :process, courier, _}, %{returning: returning} = state)
       when is_map_key(returning, courier),
       do: {:stop, :normal, state}
 
-  def handle_info({:mote_done, there, result}, state) when is_reference(there),
-    do: settle(reply(state, there, {there, result}))
+  def handle_info({:DOWN, monitor, :process, _, reason}, %{calls: calls} = state) when is_map_key(calls, monitor) do
+    {there, calls} = Map.pop!(calls, monitor)
+    settle(reply(%{state | calls: calls}, there, {there, Home.created(reason)}))
+  end
 
   # The one message of a question.
   def handle_info({tag, answer}, %{asks: asks} = state) when is_map_key(asks, tag),
@@ -103,7 +122,10 @@ defmodule Mote.Far.Porter do
 
   # Nobody waits there any more.
   @impl GenServer
-  def terminate(_reason, state), do: for({_, {asker, _}} <- state.asks, do: Native.cancel(asker))
+  def terminate(_reason, state) do
+    for {_, {asker, _}} <- state.asks, do: Native.cancel(asker)
+    Berth.leave(node(state.courier))
+  end
 
   # -- entries -------------------------------------------------------------------------------------------------
 
@@ -113,6 +135,7 @@ defmodule Mote.Far.Porter do
     taken = Luggage.take_in(announced, state.dropped)
     if Lease.any?(), do: Enum.each(entries, &renew/1)
     state = Enum.reduce(entries, state, &entry(Luggage.replace(&1, taken), &2))
+    Berth.taken(state.courier, number)
     if ask?, do: send(state.courier, {:mote_taken, number})
     settle(state)
   rescue
@@ -186,9 +209,7 @@ defmodule Mote.Far.Porter do
   # Loading code may take a while, and nobody else is to wait for that.
   defp entry({:create, function, args, there}, state)
        when is_function_name(function) and is_list(args) and is_reference(there) do
-    porter = self()
-    spawn(fn -> send(porter, {:mote_done, there, Home.create(function, args, node(state.courier))}) end)
-    state
+    put_in(state.calls[Home.create(function, args, node(state.courier))], there)
   end
 
   defp entry({:let_go, courier, numbers}, state) when is_pid(courier) and node(courier) == node() do

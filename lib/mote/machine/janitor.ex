@@ -1,6 +1,8 @@
 defmodule Mote.Machine.Janitor do
   # Cleans up after machines whose process was killed and could not do so itself: waits for their threads to end, frees
   # what they held, and reports their end. The threads themselves stop by the native monitor of the process, also without a janitor.
+  #
+  # 1. Who waits for the threads of a machine is monitored, and started again where it was killed.
   @moduledoc false
 
   use GenServer
@@ -18,7 +20,8 @@ defmodule Mote.Machine.Janitor do
   @impl GenServer
   def init(_arg) do
     Enum.each(Table.pids(), &Process.monitor/1)
-    {:ok, []}
+    # What those have to do that clean up, by their process.
+    {:ok, %{}}
   end
 
   @impl GenServer
@@ -28,22 +31,30 @@ defmodule Mote.Machine.Janitor do
   end
 
   @impl GenServer
+  def handle_info({:DOWN, _, :process, cleaner, reason}, state) when is_map_key(state, cleaner) do
+    {work, state} = Map.pop!(state, cleaner)
+    {:noreply, if(reason == :killed, do: clean_up(work, state), else: state)}
+  end
+
   def handle_info({:DOWN, _, :process, pid, reason}, state) do
     case Table.take(pid) do
-      # A turn may take its time to end, and others must not wait for it.
-      {:ok, machine, about} -> spawn(fn -> clean_up(machine, about, reason) end)
-      :error -> :ok
+      {:ok, machine, about} -> {:noreply, clean_up({machine, about, reason}, state)}
+      :error -> {:noreply, state}
     end
-
-    {:noreply, state}
   end
 
   use Mote.Internal.Stray
 
   defp who(_state), do: "janitor #{inspect(self())}"
 
-  defp clean_up(machine, about, reason) do
-    figures = machine |> Native.machine_join() |> Ending.figures(0)
-    Reporter.stop(about, reason, figures)
+  # A turn may take its time to end, and others must not wait for it.
+  defp clean_up({machine, about, reason} = work, state) do
+    {cleaner, _} =
+      spawn_monitor(fn ->
+        figures = machine |> Native.machine_join() |> Ending.figures(0)
+        Reporter.stop(about, reason, figures)
+      end)
+
+    Map.put(state, cleaner, work)
   end
 end

@@ -5,21 +5,29 @@ defmodule Mote.Machine.Postman do
   # machine then sends the rest of a rush.
   #
   # A process that sends to another node may have to wait for it. So each node has a relay: a process that
-  # sends to it, in order, and that ends when it has sent everything that the postman had for that node.
-  # Messages for actors and customers of another node go by that node's courier (lib/mote/far.ex).
+  # sends to it, in order, and that ends when it has sent everything that the postman had for that node
+  # (lib/mote/machine/relay.ex). Messages for actors and customers of another node go by that node's courier (lib/mote/far.ex).
   #
   # 1. Neither rush holds up the other: rounds of messages for this node and for others take turns. All messages
   #    for one process take the same way, so their order stays.
+  # 2. A machine that ends in good order has sent everything before its process ends, also to other nodes that take it: so nothing that
+  #    its actors sent comes after its end, which other nodes may monitor.
+  # 3. A relay that was killed is replaced, and what it had not sent is counted.
   @moduledoc false
 
   use GenServer
 
+  require Logger
+
   alias Mote.{Far, Native}
   alias Mote.Far.Luggage
-  alias Mote.Internal.Stray
+  alias Mote.Machine.Relay
 
   # Milliseconds after which it lets go of addresses and customers that it has passed on.
   @rest 100
+
+  # Milliseconds that a machine which ends waits for it. Other nodes may be slow.
+  @patience 4_000
 
   @doc "Starts the postman of the calling machine."
   @spec start_link(reference) :: GenServer.on_start()
@@ -33,6 +41,15 @@ defmodule Mote.Machine.Postman do
     :exit, _ -> {[], []}
   end
 
+  @doc "Waits until everything is sent that a machine's actors have sent, whose threads have ended."
+  @spec finish(pid) :: :ok
+  def finish(postman) do
+    GenServer.call(postman, :mote_finish, @patience)
+  catch
+    # It goes on without the machine.
+    :exit, _ -> :ok
+  end
+
   # Links itself to the machine: `start_link` would report the end of the parent as a crash of this process.
   @impl GenServer
   def init({machine, native}) do
@@ -43,8 +60,17 @@ defmodule Mote.Machine.Postman do
   end
 
   @impl GenServer
-  def handle_call(:receivers, _from, state),
-    do: {:reply, {Map.values(state.relays), MapSet.to_list(state.nodes)}, state}
+  def handle_call(:receivers, _from, state) do
+    relays = for {_node, relay} <- state.relays, do: relay.pid
+    {:reply, {relays, MapSet.to_list(state.nodes)}, state}
+  end
+
+  def handle_call(:mote_finish, _from, state) do
+    relays = rest(state).relays
+    Enum.each(relays, fn {_node, relay} -> Relay.finish(relay) end)
+    Enum.each(relays, fn {_node, relay} -> Relay.await(relay) end)
+    {:reply, :ok, %{state | relays: %{}}}
+  end
 
   @impl GenServer
   def handle_info(:mote_mail, state) do
@@ -63,6 +89,25 @@ defmodule Mote.Machine.Postman do
     do: {:noreply, state |> abroad(rows) |> rest_soon()}
 
   def handle_info(:mote_rest, state), do: {:noreply, %{state | resting: false}, :hibernate}
+
+  # A relay has nothing to do, or had not before it got what is on its way to it.
+  def handle_info({:mote_idle, node}, state) when is_map_key(state.relays, node) do
+    relay = state.relays[node]
+
+    if Relay.waiting(relay) == 0 do
+      Process.demonitor(relay.monitor, [:flush])
+      Relay.finish(relay)
+      {:noreply, %{state | relays: Map.delete(state.relays, node)}}
+    else
+      {:noreply, state}
+    end
+  end
+
+  def handle_info({:DOWN, monitor, :process, _, reason}, state) do
+    {gone, relays} = Enum.split_with(state.relays, fn {_node, relay} -> relay.monitor == monitor end)
+    for {node, relay} <- gone, do: lost(node, Relay.waiting(relay), reason)
+    {:noreply, %{state | relays: Map.new(relays)}}
+  end
 
   def handle_info({:EXIT, machine, _reason}, %{machine: machine} = state), do: {:stop, :normal, state}
 
@@ -88,7 +133,7 @@ defmodule Mote.Machine.Postman do
     receive do
       {:mote_abroad, rows} -> state |> abroad(rows) |> rest()
     after
-      0 -> :ok
+      0 -> state
     end
   end
 
@@ -110,40 +155,17 @@ defmodule Mote.Machine.Postman do
 
   defp home({target, _messages}), do: Luggage.home(target)
 
-  defp by_relay({pid, _messages} = row, relays) do
-    {relay, relays} = relay(relays, node(pid))
-    send(relay, row)
-    relays
+  defp by_relay({pid, messages}, relays) do
+    relay = Map.get_lazy(relays, node(pid), fn -> Relay.start(node(pid)) end)
+    Map.put(relays, node(pid), Relay.give(relay, pid, messages))
   end
 
-  defp relay(relays, node) do
-    with nil <- relays[node] do
-      postman = self()
-      relay = spawn(fn -> forward(Process.monitor(postman)) end)
-      {relay, Map.put(relays, node, relay)}
-    else
-      relay -> {relay, relays}
-    end
-  end
+  defp lost(node, count, reason) do
+    Far.lost(node, count)
 
-  # The end of the postman is reported after everything that it has sent.
-  defp forward(monitor) do
-    receive do
-      {:DOWN, ^monitor, _, _, _} ->
-        :ok
-
-      {pid, messages} when is_pid(pid) and is_list(messages) ->
-        Enum.each(messages, &send(pid, &1))
-        forward(monitor)
-
-      # What came before is passed on.
-      {:mote_passed_on, asker, tag} when is_pid(asker) ->
-        send(asker, {:mote_passed_on, tag})
-        forward(monitor)
-
-      stray ->
-        Stray.ignored("relay #{inspect(self())}", "message", stray)
-        forward(monitor)
-    end
+    Logger.error(
+      "the relay to #{node} of the postman #{inspect(self())} has ended (#{inspect(reason)}): #{count} messages of actors to processes " <>
+        "there are lost"
+    )
   end
 end
