@@ -903,7 +903,10 @@ defmodule Mote do
   """
   @spec behaviours(Machine.t(), keyword) :: [map]
   def behaviours(machine, opts \\ [])
-  def behaviours(machine, opts) when is_far(machine), do: there!(machine, :behaviours, [opts], Inspection.patience(opts))
+
+  def behaviours(machine, opts) when is_far(machine),
+    do: there!(machine, :behaviours, [opts], Inspection.patience(opts))
+
   def behaviours(machine, opts), do: Inspection.behaviours(machine, opts)
 
   @doc """

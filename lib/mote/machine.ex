@@ -213,7 +213,8 @@ defmodule Mote.Machine do
 
     {:ok, machine.pid}
   rescue
-    error in Error -> {:error, if(error.reason in [:noconnection, :timeout], do: :noconnection, else: :noproc)}
+    error in Error ->
+      {:error, if(error.reason in [:noconnection, :timeout], do: :noconnection, else: :noproc)}
   end
 
   # As if there had been somebody to monitor.

@@ -176,7 +176,10 @@ defmodule Mote.FarWorld do
         world
 
       {link, links} ->
-        entries = for({entry, _} <- Line.waiting(link.line), do: entry) ++ for({_, _, _, entries} <- link.way, entry <- entries, do: entry)
+        entries =
+          for({entry, _} <- Line.waiting(link.line), do: entry) ++
+            for({_, _, _, entries} <- link.way, entry <- entries, do: entry)
+
         lost = for {:send, n, _} <- entries, into: world.lost, do: n
         %{world | links: links, lost: lost, connections: Map.update(world.connections, pair, 1, &(&1 + 1))}
     end

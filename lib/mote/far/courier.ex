@@ -80,7 +80,8 @@ defmodule Mote.Far.Courier do
   def handle_info({:mote_room, tag}, state) when is_reference(tag),
     do: settle(%{state | waiters: [tag | state.waiters]})
 
-  def handle_info({:mote_welcome, porter, last}, %{porter: nil, refused: false} = state) when is_pid(porter) do
+  def handle_info({:mote_welcome, porter, last}, %{porter: nil, refused: false} = state)
+      when is_pid(porter) do
     # The porter lives as long as the connection to it does, and as Mote runs there.
     gate = Process.monitor(porter)
     Process.demonitor(state.gate, [:flush])

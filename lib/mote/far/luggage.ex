@@ -18,13 +18,15 @@ defmodule Mote.Far.Luggage do
   defguardp is_key(key) when is_binary(key) and byte_size(key) == @key
 
   defguardp is_address(map)
-            when is_map_key(map, :machine) and is_map_key(map, :key) and is_map_key(map, :sponsor) and map_size(map) == 4 and
+            when is_map_key(map, :machine) and is_map_key(map, :key) and is_map_key(map, :sponsor) and
+                   map_size(map) == 4 and
                    is_reference(:erlang.map_get(:machine, map)) and is_key(:erlang.map_get(:key, map))
 
   # By its reference, or with a key beside that.
   defguardp is_customer_ref(ref)
             when is_reference(ref) or
-                   (is_tuple(ref) and tuple_size(ref) == 2 and is_reference(elem(ref, 0)) and is_key(elem(ref, 1)))
+                   (is_tuple(ref) and tuple_size(ref) == 2 and is_reference(elem(ref, 0)) and
+                      is_key(elem(ref, 1)))
 
   defguardp is_customer(map)
             when is_map_key(map, :ref) and map_size(map) == 2 and is_customer_ref(:erlang.map_get(:ref, map))
@@ -89,7 +91,9 @@ defmodule Mote.Far.Luggage do
          else: (:error -> address)
   end
 
-  def replace(%Customer{} = customer, taken) when is_customer(customer), do: Map.get(taken, key(customer), customer)
+  def replace(%Customer{} = customer, taken) when is_customer(customer),
+    do: Map.get(taken, key(customer), customer)
+
   def replace([head | tail], taken), do: [replace(head, taken) | replace(tail, taken)]
 
   def replace(tuple, taken) when is_tuple(tuple),

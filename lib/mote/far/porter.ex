@@ -98,7 +98,8 @@ defmodule Mote.Far.Porter do
       when is_map_key(returning, courier),
       do: {:stop, :normal, state}
 
-  def handle_info({:DOWN, monitor, :process, _, reason}, %{calls: calls} = state) when is_map_key(calls, monitor) do
+  def handle_info({:DOWN, monitor, :process, _, reason}, %{calls: calls} = state)
+      when is_map_key(calls, monitor) do
     {there, calls} = Map.pop!(calls, monitor)
     settle(reply(%{state | calls: calls}, there, {there, Home.created(reason)}))
   end

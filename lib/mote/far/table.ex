@@ -183,7 +183,9 @@ defmodule Mote.Far.Table do
 
   # Invariant 3; while messages are given and sent, some of them may be counted on one side already.
   def get({totals, waiting}, :lost) do
-    [given, sent, unsure, lost] = for name <- [:given, :sent, :unsure, :lost], do: :counters.get(totals, index(name))
+    [given, sent, unsure, lost] =
+      for name <- [:given, :sent, :unsure, :lost], do: :counters.get(totals, index(name))
+
     lost + max(given - sent - unsure - :counters.get(waiting, 2), 0)
   end
 
