@@ -35,10 +35,9 @@ defmodule Mote.StrayTest do
   # In its own loop, with nothing left to look at.
   defp waits?(pid) do
     info = Process.info(pid, [:message_queue_len, :status, :current_function])
-    {module, _, _} = info[:current_function]
 
-    {info[:message_queue_len], info[:status], module == Trace.Printer} ==
-      {0, :waiting, true}
+    {info[:message_queue_len], info[:status], info[:current_function]} ==
+      {0, :waiting, {:erlang, :hibernate, 3}}
   end
 
   test "a machine, its postman and the janitor", %{machine: machine} do

@@ -122,6 +122,12 @@ defmodule Mote.FarRig do
     end
   end
 
+  @doc "A process that is no machine."
+  def agent do
+    {:ok, agent} = Agent.start(fn -> :ok end)
+    agent
+  end
+
   def create_many(machine, behaviour, count), do: Mote.create_many(machine, behaviour, count)
 
   @doc "A listener of this node, and an actor that passes everything on to it."

@@ -103,6 +103,9 @@ defmodule Mote.Machine.Postman do
     end
   end
 
+  # It has been told to end already.
+  def handle_info({:mote_idle, node}, state) when is_atom(node), do: {:noreply, state}
+
   def handle_info({:DOWN, monitor, :process, _, reason}, state) do
     {gone, relays} = Enum.split_with(state.relays, fn {_node, relay} -> relay.monitor == monitor end)
     for {node, relay} <- gone, do: lost(node, Relay.waiting(relay), reason)

@@ -97,7 +97,12 @@ defmodule Mote.Machine.Workers do
     spawn_monitor(fn -> keep(desk, Process.monitor(workers)) end)
   end
 
-  defp keep(desk, monitor) do
+  # Hibernated, it waits in no function of this module: it would be killed when that is loaded a second time.
+  defp keep(desk, monitor), do: :erlang.hibernate(__MODULE__, :kept, [desk, monitor])
+
+  @doc false
+  @spec kept(reference, reference) :: term
+  def kept(desk, monitor) do
     receive do
       {:DOWN, ^monitor, _, _, _} -> for worker <- Native.desk_close(desk), do: Process.exit(worker, :kill)
       _stray -> keep(desk, monitor)

@@ -29,7 +29,12 @@ defmodule Mote.Trace.Printer do
     :ok
   end
 
-  defp loop(ref) do
+  # Hibernated, it waits in no function of this module: it would be killed when that is loaded a second time.
+  defp loop(ref), do: :erlang.hibernate(__MODULE__, :woken, [ref])
+
+  @doc false
+  @spec woken(reference) :: term
+  def woken(ref) do
     receive do
       {:mote_trace, ^ref, %Turn{} = turn} ->
         IO.puts("##{turn.number} #{format(turn)}")

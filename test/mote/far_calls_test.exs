@@ -1,0 +1,123 @@
+defmodule Mote.FarCallsTest do
+  # Functions for machines and actors of other nodes: they come after what was sent before, keep to their timeouts, and do no more than
+  # they would on their own node.
+  use ExUnit.Case, async: true
+
+  import Mote.FarCounts, only: [at: 3]
+
+  alias Mote.{Error, FarCounts, FarRig, Mesh, TwoNodes}
+  alias Mote.FarCounts.Behaviours
+
+  @moduletag skip: TwoNodes.missing()
+
+  @there {Away, :"away@127.0.0.1"}
+
+  setup do
+    Process.flag(:trap_exit, true)
+    {:ok, nodes} = TwoNodes.start()
+    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
+    :ok = FarRig.at(nodes.home, :machine, [Home])
+    :ok = FarRig.at(nodes.away, :machine, [Away])
+    nodes
+  end
+
+  defp checking(context), do: FarRig.at(context.away, :create, [Away, Behaviours.checking(0, 0, 0)])
+
+  test "drain and info come after what the caller has sent before", context do
+    for function <- [:info, @there] do
+      missing = at(context.home, :missing_after, [checking(context), 30, function])
+      assert missing == List.duplicate(0, 30)
+    end
+  end
+
+  test "nothing that an actor has sent comes after the end of its machine", context do
+    :ok = FarRig.at(context.away, :machine, [Ending])
+    listener = at(context.home, :hear_of, [{Ending, :"away@127.0.0.1"}])
+    :ok = at(context.away, :shout_and_stop, [Ending, listener, 100_000])
+    assert at(context.home, :heard, [listener]) == {{100_000, :normal}, {:message_queue_len, 0}}
+  end
+
+  test "only machines are stopped", context do
+    agent = FarRig.at(context.away, :agent, [])
+    assert {:exit, {:noproc, {Mote, :stop, [^agent | _]}}} = at(context.home, :try_stop, [agent])
+    assert :peer.call(context.away, Process, :alive?, [agent])
+    nobody = {Nobody, :"away@127.0.0.1"}
+    assert {:exit, {:noproc, {Mote, :stop, [^nobody | _]}}} = at(context.home, :try_stop, [nobody])
+
+    for how <- [:name, :pid] do
+      :ok = FarRig.at(context.away, :machine, [Stopped])
+      pid = :peer.call(context.away, Process, :whereis, [Stopped])
+      machine = if how == :name, do: {Stopped, :"away@127.0.0.1"}, else: pid
+      assert at(context.home, :try_stop, [machine]) == :ok
+      refute :peer.call(context.away, Process, :alive?, [pid])
+    end
+
+    assert {:exit, {{:nodedown, _}, {Mote, :stop, _}}} = at(context.home, :try_stop, [{Away, Mesh.nowhere()}])
+  end
+
+  test "timeouts hold where the other node does nothing", context do
+    address = checking(context)
+    [_] = at(context.home, :missing_after, [address, 1, :info])
+    os = :peer.call(context.away, System, :pid, [])
+    {_, 0} = System.cmd("kill", ["-STOP", os])
+
+    outcomes = at(context.home, :frozen, [address, @there])
+    {_, 0} = System.cmd("kill", ["-CONT", os])
+
+    expected = [
+      drain: :timeout,
+      gc: :timeout,
+      info: :timeout,
+      info_of_machine: :timeout,
+      sponsors: :timeout,
+      top: :timeout,
+      behaviours: :timeout,
+      monitor: :noconnection,
+      stop: {:exit, :timeout}
+    ]
+
+    assert outcomes == expected
+  end
+
+  test "a node that speaks another protocol is told of once, and what is sent there is counted", context do
+    address = checking(context)
+    :ok = at(context.away, :refuse, [])
+    assert {1, counts, error} = at(context.home, :refused, [address, 1_000])
+    # With the question.
+    assert %{sent: 0, lost: 1_001, undelivered: 0} = counts
+    assert %Error{reason: :noconnection, message: text} = error
+    assert text =~ "another version of the protocol"
+  end
+
+  test "what only looks like an address or a customer arrives as it was, with what is in it", context do
+    echo = FarRig.at(context.away, :create, [Away, Mote.Actors.echo()])
+    near = FarRig.at(context.home, :create, [Home, Mote.Actors.echo()])
+
+    like = [
+      %Mote.Address{machine: make_ref(), key: "short"},
+      %{near | key: "short"},
+      %{echo | key: "short"},
+      %Mote.Address{machine: 1, key: 2},
+      %Mote.Address{machine: nil, key: echo},
+      %Mote.Address{machine: self(), key: {near, echo}},
+      %{__struct__: Mote.Address, a: near, b: echo, c: 1},
+      %{__struct__: Mote.Address},
+      %Mote.Customer{ref: nil},
+      %Mote.Customer{ref: {1, near}},
+      %Mote.Customer{ref: {make_ref(), "short"}},
+      %{__struct__: Mote.Customer, x: echo}
+    ]
+
+    for term <- like ++ [like] do
+      assert {:ok, answer} = FarRig.at(context.home, :ask, [echo, term])
+      assert answer == term
+    end
+
+    # And what is in it is of use: the actor was held on the way.
+    assert {:ok, %{key: {held, _}}} =
+             FarRig.at(context.home, :ask, [echo, %Mote.Address{machine: nil, key: {near, echo}}])
+
+    assert FarRig.at(context.home, :ask, [held, 1]) == {:ok, 1}
+    assert FarCounts.at(context.home, :counts, [:"away@127.0.0.1"]).lost == 0
+  end
+end

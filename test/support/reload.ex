@@ -1,0 +1,104 @@
+defmodule Mote.Reload do
+  @moduledoc """
+  Loading all modules of Mote twice, on a node of its own, with all of its long-lived processes there.
+  """
+
+  import Mote.Eventually
+
+  alias Mote.{Actors, TwoNodes}
+
+  defmodule Directories do
+    @moduledoc false
+    use Mote.Behaviour
+
+    defactor page(count) do
+      {customer, :count} -> send customer, count
+    end
+
+    defdirectory pages() do
+      _path -> page(0)
+    end
+  end
+
+  @doc "The modules that processes were started by before, and those processes that ended when everything was loaded twice."
+  def run(node) do
+    caller = self()
+    before = Process.list()
+
+    spawn(fn ->
+      {:ok, machine} = Mote.start_link(name: Reloaded, sponsors: [main: [threads: 1], io: [beam: true]])
+      {:ok, _} = Mote.Shards.start_link(name: Pages, machine: Reloaded, start: Directories.pages())
+      _trace = Mote.trace(machine)
+      send(caller, {:up, machine})
+      Process.sleep(:infinity)
+    end)
+
+    machine = receive(do: ({:up, machine} -> machine))
+
+    # A courier, and the porter of the one over there; and a relay, which does not end while its postman does nothing.
+    address = :erpc.call(node, __MODULE__, :create, [])
+    {:ok, ^machine} = Mote.ask(address, machine)
+
+    eventually(fn ->
+      match?({:ok, _}, :erpc.call(node, Mote, :ask, [Mote.create(machine, Actors.echo()), 1]))
+    end)
+
+    postman = TwoNodes.postman(machine)
+    send(postman, {:mote_abroad, [{self(), [:relayed]}]})
+    receive(do: (:relayed -> :ok))
+    :ok = :sys.suspend(postman)
+
+    processes = Process.list() -- [self() | before]
+
+    watched =
+      for pid <- [Process.whereis(Mote.Far.Gate) | all()] ++ processes, uniq: true, do: {pid, started_by(pid)}
+
+    for module <- modules(), _ <- 1..2, do: load(module)
+    ended = for {pid, module} <- watched, not Process.alive?(pid), do: {module, pid}
+    {for({_, module} <- watched, uniq: true, do: module), ended}
+  end
+
+  @doc "An actor that a process of this node keeps."
+  def create do
+    :ok = Mote.FarRig.machine(Other)
+    Mote.FarRig.create(Other, Actors.echo())
+  end
+
+  # Those that the application has started.
+  defp all do
+    supervised = fn supervisor ->
+      for {_, pid, _, _} <- Supervisor.which_children(supervisor), is_pid(pid), do: pid
+    end
+
+    supervised.(Mote.Supervisor) ++ supervised.(Mote.Far.Supervisor)
+  end
+
+  defp started_by(pid) do
+    case Process.info(pid, [:dictionary, :current_function]) do
+      [dictionary: dictionary, current_function: {current, _, _}] ->
+        elem(dictionary[:"$initial_call"] || {current, nil, nil}, 0)
+
+      nil ->
+        nil
+    end
+  end
+
+  # Not that of the native functions, which the docs of `Mote.Machine` except, and not those of tests.
+  defp modules do
+    {:ok, modules} = :application.get_key(:mote, :modules)
+
+    for module <- modules,
+        not Regex.match?(~r"/test/", to_string(source(module))),
+        not function_exported?(module, :rustler_init, 0),
+        do: module
+  end
+
+  defp source(module), do: module.module_info(:compile)[:source] || ""
+
+  defp load(module) do
+    {^module, binary, file} = :code.get_object_code(module)
+    :code.purge(module)
+    {:module, ^module} = :code.load_binary(module, file, binary)
+    :code.purge(module)
+  end
+end
