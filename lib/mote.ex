@@ -733,7 +733,8 @@ defmodule Mote do
   end
 
   @doc """
-  The names of a machine's sponsors, the first one first. Raises `Mote.Error` when the machine is not running.
+  The names of a machine's sponsors, the first one first. Raises `Mote.Error` when the machine is not running, or when its node does not
+  answer within five seconds.
   """
   @spec sponsors(Machine.t()) :: [atom]
   def sponsors(machine) when is_far(machine), do: there!(machine, :sponsors, [], @timeout)
@@ -748,7 +749,8 @@ defmodule Mote do
   and everything that followed from it, is done. The machine was quiet at some moment, but another process may
   have sent something since.
 
-  Errors are `:timeout` and `:machine_down`.
+  Errors are `:timeout` and `:machine_down`; for a machine of another node also `:noconnection`, and `:overloaded` where too much waits
+  for that node.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.drain(machine)
@@ -851,7 +853,8 @@ defmodule Mote do
 
   It waits for the machine, up to five seconds. Messages that the calling process sent before are done by then, or queued.
 
-  Raises `Mote.Error` when the machine is not running.
+  Raises `Mote.Error` when the machine is not running; of another node also with the reason `:timeout` if there is no answer within five
+  seconds, and with `:noconnection`.
   """
   @spec info(Machine.t() | Address.t()) :: map
   def info(machine_or_address)
@@ -875,14 +878,17 @@ defmodule Mote do
   For each:
 
     * `waiting` - about how many bytes messages take that wait to be sent there;
-    * `sent` - messages and answers that were sent there;
+    * `sent` - messages, questions and answers that were sent there;
+    * `unsure` - those that were on their way when the last connection ended, and may have arrived or not: when the nodes meet again,
+      they are counted as sent, or as lost;
     * `refused` - messages of processes that were not accepted, because the limit was reached;
-    * `lost` - messages of actors that were lost for that reason, and all messages that waited when a
-      connection ended, or found none;
+    * `lost` - messages of actors that were lost for that reason, and all messages that waited or were on their way when a
+      connection ended, found none, or found a node whose Mote speaks another protocol;
     * `undelivered` - messages that came from there and found no actor, or no memory;
     * `listed` - addresses and customers of this node that are held for that node.
 
-  `waiting` and `listed` are current figures; the others count from the start of this node.
+  `waiting`, `unsure` and `listed` are current figures; the others count from the start of this node. While nothing is being sent,
+  they are exact: what was accepted for that node is in `sent`, `unsure`, `lost`, or waits.
 
       iex> Mote.nodes()
       %{}
@@ -999,8 +1005,9 @@ defmodule Mote do
   The machine is given by its process, its name or the address of one of its actors. The message is that of
   `Process.monitor/1`, `{:DOWN, reference, :process, machine, reason}`, with its pid, or with the name if there is no
   process of that name; the reason is `{:fault, fault}` after a fault. It comes at once, with `:noproc`, if
-  the machine is down already. `Process.demonitor/2` cancels it. Unless the process was killed, the machine's
-  threads have ended before, so nothing that its actors sent comes after it.
+  the machine is down already, and with `:noconnection` if that is an address of a node that cannot be reached, or does not answer within
+  five seconds. `Process.demonitor/2` cancels it. Unless the process was killed, the machine's threads have ended before, so nothing that
+  its actors sent comes after it; from a node that takes in nothing for a second, it may.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> ref = Mote.monitor(machine)

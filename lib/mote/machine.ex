@@ -153,8 +153,6 @@ defmodule Mote.Machine do
     end
   end
 
-  end
-
   defp stop_here(pid, [_machine, reason, timeout] = args) do
     cond do
       # A handler of telemetry runs in that process, and the machine ends when it has returned.

@@ -6,7 +6,8 @@ defmodule Mote.Move do
   #    half way.
   # 2. An actor is held, made again over there, and sends on from then: or it is again what it was, and takes up what had come
   #    meanwhile. At no moment two actors run.
-  # 3. The move is over when all that had waited for the old address has arrived. So what is sent to the new one comes later.
+  # 3. The move is over when all that had waited for the old address has arrived. So what is sent to the new one comes later. Whether it
+  #    has is asked by a request that no bound refuses, however full the old sponsor is.
   # 4. An actor that is held knows by which move, and only that one lets it go on. One that has given up waiting for the actor
   #    lets go of it in case it was held nevertheless.
   # 5. An old address that is moved sends straight to the new place afterwards: so moves by one address make no chain. The order
@@ -18,7 +19,7 @@ defmodule Mote.Move do
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Far, Inspection, Library, Machine, Native}
-  alias Mote.Machine.{Creator, Loader, Long, Question, SponsorOptions}
+  alias Mote.Machine.{Creator, Loader, Long, Question, Request, SponsorOptions}
   alias Mote.Move.Ways
 
   @timeout 5_000
@@ -206,7 +207,7 @@ defmodule Mote.Move do
       arrived =
         with %Behaviour{module: Ways, name: :onward, captures: {^between}} <- was,
              {:ok, [behind]} <- Creator.create_many(address.machine, [Library.fwd(between)], nil),
-             do: Mote.ask(behind, {__MODULE__, :passed, witness}, :infinity)
+             do: Request.put(behind, {__MODULE__, :passed, witness}, :infinity)
 
       if arrived != {:ok, new} or go_on(address, hold, kept) != :ok, do: go_back(address, hold)
     end
@@ -271,7 +272,7 @@ defmodule Mote.Move do
 
   # What the old address had still to send on has arrived. If that way has ended, the new node is asked itself.
   defp passed(address, new, witness) do
-    case Mote.ask(address, {__MODULE__, :passed, witness}, :infinity) do
+    case Request.put(address, {__MODULE__, :passed, witness}, :infinity) do
       {:ok, ^new} -> {:ok, new}
       _ -> there(address, new)
     end

@@ -354,6 +354,39 @@ defmodule Mote.MoveTest do
     end
   end
 
+  test "what is sent to the new address comes after what had waited, however full the old sponsor is", %{
+    two: two
+  } do
+    {:ok, full} = Mote.start_link(sponsors: [main: [inbox: 5]])
+    slow = Mote.create(full, Behaviours.slow(listener(), 0))
+    patiently = [on_full: :wait, timeout: :infinity]
+    # From now on it is full whenever nobody else has just taken the room.
+    senders = for _ <- 1..4, do: spawn_link(fn -> press(slow, {:spin, 500}, patiently) end)
+    eventually(fn -> Mote.info(full).sponsors.main.overloaded > 0 end)
+
+    for round <- 1..20 do
+      actor = Mote.create(full, Behaviours.numbering(self(), 0))
+      for n <- 1..10, do: :ok = Mote.send(actor, {round, n}, patiently)
+      assert {:ok, moved} = Mote.move(actor, two, timeout: 60_000)
+      for n <- 11..20, do: :ok = Mote.send(moved, {round, n})
+      for n <- 1..20, do: assert_receive({index, {^round, ^n}} when index == n - 1, 60_000)
+    end
+
+    for sender <- senders do
+      Process.unlink(sender)
+      Process.exit(sender, :kill)
+    end
+  end
+
+  # Takes what comes, and does nothing.
+  defp listener, do: spawn_link(fn -> listen() end)
+  defp listen, do: receive(do: (_ -> listen()))
+
+  defp press(slow, message, opts) do
+    :ok = Mote.send(slow, message, opts)
+    press(slow, message, opts)
+  end
+
   test "an actor of a paused machine moves; what waits comes when it goes on", %{one: one, two: two} do
     actor = Mote.create(one, Behaviours.numbering(self(), 0))
     :ok = Mote.pause(one)

@@ -48,6 +48,11 @@ defmodule Mote.Reload do
     receive(do: (:relayed -> :ok))
     :ok = :sys.suspend(postman)
 
+    # Those that only wait for an answer, as the shards have them when a node joins, end soon.
+    eventually(fn ->
+      Mote.Shards.settled?(Pages) and Mote.Machine.Question not in Enum.map(Process.list(), &current/1)
+    end)
+
     processes = Process.list() -- [self() | before]
 
     watched =
@@ -74,13 +79,14 @@ defmodule Mote.Reload do
   end
 
   defp started_by(pid) do
-    case Process.info(pid, [:dictionary, :current_function]) do
-      [dictionary: dictionary, current_function: {current, _, _}] ->
-        elem(dictionary[:"$initial_call"] || {current, nil, nil}, 0)
-
-      nil ->
-        nil
+    case Process.info(pid, :dictionary) do
+      {:dictionary, dictionary} -> elem(dictionary[:"$initial_call"] || {current(pid), nil, nil}, 0)
+      nil -> nil
     end
+  end
+
+  defp current(pid) do
+    with {:current_function, {module, _, _}} <- Process.info(pid, :current_function), do: module
   end
 
   # Not that of the native functions, which the docs of `Mote.Machine` except, and not those of tests.

@@ -50,7 +50,7 @@ defmodule Mote.Far.Entry do
   @spec messages([t]) :: non_neg_integer
   def messages(entries), do: entries |> Enum.map(&count/1) |> Enum.sum()
 
-  @doc "How many are in one."
+  @doc "How many are in one. What Mote itself asks, calls and reports is none."
   @spec count(t) :: non_neg_integer
   def count({:many, _machine, _key, _sponsor, messages}), do: length(messages)
   def count(entry) when elem(entry, 0) in [:send, :ask, :answer, :reply], do: 1
@@ -59,6 +59,7 @@ defmodule Mote.Far.Entry do
   @doc "By what the process is told that waits for an answer, if one does."
   @spec asker(t) :: reference | nil
   def asker({:ask, _machine, _key, _sponsor, _request, tag}), do: tag
+  def asker({:request, _machine, _key, _request, tag}), do: tag
   def asker({:create, _function, _args, tag}), do: tag
   def asker(_entry), do: nil
 

@@ -250,8 +250,12 @@ defmodule Mote.Chaos.Nodes.Site do
         do: {{:key, key}, until_room(fn -> Shards.ask(@shards, key, :seen, 60_000) end)}
       )
 
-  @doc "What this node says that it has lost, for each other node: of messages sent there, and of those that came from there."
-  def told_lost, do: Map.new(Mote.nodes(), fn {node, told} -> {node, told.lost + told.undelivered} end)
+  @doc """
+  What this node says that it has lost or does not know of, for each other node: of messages sent there, and of those that came from
+  there.
+  """
+  def told_lost,
+    do: Map.new(Mote.nodes(), fn {node, told} -> {node, told.lost + told.unsure + told.undelivered} end)
 
   @doc "Whether nothing waits to be sent to any node."
   def quiet?,
