@@ -4,7 +4,8 @@ defmodule Mote.Chaos.Nodes.Account do
 
     1. **Once, in order.** A tally or a listener has never seen a number of a sender twice, or after a greater one.
     2. **Arrived or told.** What was accepted on a node for another one, and did not arrive, is in the counters of these two nodes
-       (`Mote.nodes/0`), if both lived and no process of Mote's was killed there. Without such faults nothing is missing.
+       (`Mote.nodes/0`), if both lived and no process of Mote's was killed there. Without such faults nothing is missing. Messages to
+       processes are the BEAM's own: nobody knows which of them a connection took along when it ended.
     3. **Keys keep their state.** Without cuts and kills each key has counted exactly what was accepted for it; with them, never
        more.
   """
@@ -69,7 +70,7 @@ defmodule Mote.Chaos.Nodes.Account do
     now = Map.new(world.sites, fn {_, site} -> {site.node, {site.life, Site.at(site, :told_lost)}} end)
 
     missing =
-      for {{{from, _, _, _} = sender, {_, to, _} = target}, n} <- direct,
+      for {{{from, _, _, _} = sender, {:tally, to, _} = target}, n} <- direct,
           lived?(from, before, now),
           lived?(to, before, now),
           reduce: %{} do
