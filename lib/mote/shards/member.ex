@@ -20,7 +20,7 @@ defmodule Mote.Shards.Member do
   # Of the time that its supervisor gives, a member that leaves needs at most so many milliseconds to tell what it could not give away,
   # and so many to see off what is still here: or a part of it, where it is short.
   @last_words 500
-  @last_way 1_000
+  @last_way 3_000
 
   # How many keys a line in the log names.
   @named 10
@@ -178,7 +178,7 @@ defmodule Mote.Shards.Member do
   def handle_info({:DOWN, ref, :process, _, {:told, id}}, %{worker: {_, ref, id}} = state),
     do: {:noreply, told(state, id)}
 
-  # It has failed, or there are other members by now: from the beginning.
+  # There are other members by now, or one has not answered, or it has failed: from the beginning.
   def handle_info({:DOWN, ref, :process, _, _}, %{worker: {_, ref, _}} = state),
     do: {:noreply, hand_over(%{state | worker: nil})}
 
