@@ -223,7 +223,7 @@ defmodule Mote.Shards.Giving do
   # As many in one turn as the machine allows (`:fuel`): a turn that is aborted has done nothing.
   defp in_halves(entries, request) do
     case request.(entries) do
-      {:error, %{reason: :aborted}} when length(entries) > 1 ->
+      {:error, %{reason: reason}} when reason in [:aborted, :broken_promise] and length(entries) > 1 ->
         {some, others} = Enum.split(entries, div(length(entries), 2))
 
         with answers when is_list(answers) <- in_halves(some, request),

@@ -3,6 +3,11 @@ defmodule Mote.Shards.Member do
   # not this node's any more. What it is told by whom, and when, is decided in view.ex.
   #
   # Messages do not go through it: whoever sends by key looks in a table, and sends to a front.
+  #
+  # 1. It waits for no actor, and does not end because one has not answered: what asks actors is a worker, which is followed by another
+  #    one until the work is done.
+  # 2. One that leaves has the time that its supervisor gives, without some at its end: for what is to be said, and seen off.
+  # 3. The keys whose state is lost here are told.
   @moduledoc false
 
   use GenServer
