@@ -1,7 +1,8 @@
 defmodule Mote.Shards do
   # Which node has a key is in shards/rule.ex; who is there, and when a key may start, in shards/view.ex, without processes;
-  # shards/member.ex is the process of each node, shards/front.ex the actors that messages go through, shards/handover.ex what
-  # moves actors, shards/lost.ex what lets go of keys that lead nowhere. guides/internals/nodes.md has all of it together.
+  # shards/member.ex is the process of each node, shards/front.ex the actors that messages go through, shards/handover.ex and giving.ex
+  # what moves actors, shards/merge.ex what makes one of two, shards/lost.ex what lets go of keys that lead nowhere.
+  # guides/internals/nodes.md has all of it together.
   @moduledoc """
   Actors by key, spread over nodes: what `Mote.Directory` is on one node.
 
@@ -51,18 +52,35 @@ defmodule Mote.Shards do
 
   ## When nodes come and go
 
-    * **A node comes.** The actors whose keys it takes over move there (`Mote.move/3`), one after the other, with their state and what waits
+    * **A node comes.** The actors whose keys it takes over move there, many at a time, with their state and what waits
       for them. Messages for such a key wait on the new node until the old ones have given away what is not theirs any more. All
       other keys go on as before.
     * **A node goes**, because its shards are stopped by their supervisor: its actors move to the others first. Then it waits until
-      what the others have sent to it before they knew has come, and passes that on. It has ten seconds for all of it, if `:shutdown` of
-      the child is not less. What cannot move is lost with the node. A question that it has passed on may end with `:machine_down`,
-      although its message arrives.
+      what the others have sent to it before they knew has come, and passes that on. It has the time of `:shutdown` for all of it
+      (`start_link/1`): 100,000 small actors take some seconds. What cannot move yet, because there is no memory for it or its turn is
+      long, is tried again until then. What is left is lost with the node, which `[:mote, :shards, :dropped]` and a line in the log tell, key by
+      key. A question that the node has passed on may end with `:machine_down`, although its message arrives.
     * **A node dies.** Its actors are gone with it, and so is what was on its way to them. The next message for such a key starts it
       afresh on another node. `[:mote, :shards, :down]` tells of it. It is the same if only its machine ends, or the process of its
       shards is killed.
     * **Nodes that do not see each other** for a while go on, each side with all keys: so a key may have two actors then. When they see
-      each other again, the actor on the node that has the key stays, and the other one is dropped, with its state.
+      each other again, the actor on the node that has the key stays. What becomes of the other one's state is up to `:merge`.
+
+  ## Two states of a key
+
+      def merge(_key, %{captures: {name, here}}, %{captures: {name, there}}), do: room(name, Enum.uniq(here ++ there))
+
+      {Mote.Shards, name: MyApp.Rooms, machine: MyApp.Mote, start: Chat.rooms(), merge: {Chat, :merge}}
+
+  The function is called on the node that has the key, with the key, the state of the actor that stays and that of the one that goes. A
+  state is a `t:Mote.Behaviour.t/0`, as `Mote.info/1` shows it: its `name`, and its `captures` in a tuple. It returns the behaviour that the
+  one that stays becomes. Both actors stand still meanwhile, so nothing that either has taken in is missing, and each state is merged once. The
+  other one's address leads to the one that stays, and so does what had waited for it.
+
+  Without `:merge` the other actor is dropped, with its state. It is the same where the function raises or returns anything else, which is
+  logged, or where a program has moved one of the two elsewhere. `[:mote, :shards, :dropped]` tells the keys.
+
+  ## Actors that stay, and actors that are moved
 
   An actor that cannot move stays where it is, and is reached from there: above all one whose behaviour never becomes another
   one (`Mote.move/3` says which others). It is tried again when nodes come and go.
@@ -98,12 +116,20 @@ defmodule Mote.Shards do
       what is sent after it. But the last messages before it pass through the old node, and may arrive after the first ones that
       follow. Where nodes come and go so fast that some have not heard of the last change yet, a key moves twice at once, and what is
       sent meanwhile is in no order. A process that cannot have that waits for an answer (`ask/4`) before it sends on.
-    * **Nothing is lost** by moves, but what cannot move is lost when its node goes. What is on its way to a node that dies, or waits for a connection that ends, is lost.
+    * **Nothing is lost** by moves, whichever nodes come and go in good order meanwhile; but what cannot move is lost when its node goes,
+      and told. What is on its way to a node that dies, or waits for a connection that ends, is lost.
+    * **No bound on messages** concerns what shards do themselves: where a sponsor is full (`:inbox`) nodes come and go as elsewhere.
 
-  Telemetry events, each with the `name` of the shards in the metadata: `[:mote, :shards, :settled]` (all members know each
-  other; `members`, and their `nodes`), `[:mote, :shards, :handed]` (this node has given away what is not its own: `moved`,
-  `stayed`, `merged`, `lost`), `[:mote, :shards, :down]` (a node has died: `node`) and `[:mote, :shards, :lost]` (`keys`, how
-  many of this node were let go whose actors a program had moved to `node`).
+  Telemetry events, each with the `name` of the shards in the metadata:
+
+    * `[:mote, :shards, :settled]` - all members know each other: `members`, and their `nodes`;
+    * `[:mote, :shards, :handed]` - this node has given away what is not its own: how many have `moved`, `stayed`, have met another actor of
+      their key (`merged`), or were gone (`lost`);
+    * `[:mote, :shards, :dropped]` - the state of `count` keys is lost. In the metadata, `why` is `:left` where this node has left and could not
+      give them away, and `:taken` where another actor has their key and they were not merged into it; `keys` is a list of them;
+    * `[:mote, :shards, :down]` - a node has died: `node`;
+    * `[:mote, :shards, :lost]` - keys of this node were let go whose actors a program had moved to `node`: `keys`, how many, and in the
+      metadata a list of them.
   """
 
   alias Mote.{Address, Ask, Behaviour, Directory, Error, Inspection, Machine}

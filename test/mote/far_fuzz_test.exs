@@ -41,10 +41,13 @@ defmodule Mote.FarFuzzTest do
       {:answer, %Customer{ref: tag}, :answer},
       {:reply, tag, {tag, :answer}},
       {:ask, machine, key, nil, {:request, echo}, tag},
+      {:request, machine, key, {:request, echo}, tag},
       {:cancel, tag},
       {:create, :create, [__MODULE__.Machine, Actors.echo(), []], tag},
       {:create, :keep, [echo], tag},
       {:create, :move, [echo, __MODULE__.Machine, []], tag},
+      {:create, :move_all, [[echo], __MODULE__.Machine, []], tag},
+      {:create, :merge, [__MODULE__.Shards, [{:key, echo, echo}]], tag},
       {:lend, machine, key, 50},
       {:let_go, self(), [1, 2]}
     ]

@@ -250,6 +250,41 @@ defmodule Mote.ShardsTest do
     assert %{stayed: 0, moved: 1} = Handover.run(%{plan | sponsor: :io})
   end
 
+  # One turn takes as many as its fuel allows.
+  test "thousands of keys are given away where turns are short" do
+    [here, there] = for _ <- 1..2, do: elem({:ok, _} = Mote.start_link(fuel: 1_000), 1)
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
+    %{shards: {there_shard}} = Directory.start(there, Users.users(), shards: 1)
+    there_front = Mote.create(there, Front.front(there_shard, 1, 2, [{2, nil}], :never))
+
+    for key <- 1..2_000,
+        do: Mote.ask!(front, {:shard, {:put, key, Mote.create(here, Users.user(key, [key]))}})
+
+    other = %{node: :other, fronts: {there_front}, machine: there}
+    assert %{moved: 2_000, stayed: 0} = Handover.run(plan(front, here, [{2, other}]))
+    assert Mote.ask!(front, {:shard, :count}) == 0
+    for {key, actor} <- Mote.ask!(there_front, {:shard, :all}), do: assert(Mote.ask!(actor, :seen) == [key])
+  end
+
+  # Nobody's messages are accepted meanwhile.
+  test "a front is told, and keys are looked for, where the sponsor is full" do
+    {:ok, here} = Mote.start_link(sponsors: [main: [threads: 1, inbox: 5]])
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
+    :ok = Mote.pause(here)
+
+    assert Enum.any?(1..10, fn n ->
+             match?({:error, %{reason: :overloaded}}, Mote.send(front, n, on_full: :error))
+           end)
+
+    alone = plan(front, here, [{1, %{node: node(), fronts: {front}, machine: here}}])
+    told = Task.async(fn -> Handover.tell(alone) end)
+    search = Task.async(fn -> Lost.let_go({front}, []) end)
+    :ok = Mote.resume(here)
+    assert Task.await_many([told, search], 60_000) == [:ok, %{}]
+  end
+
   # Other lines are another version.
   defp changing(lines) do
     """

@@ -24,22 +24,34 @@ defmodule Mote.ShardsRig do
       {customer, :seen} -> send customer, :fixed
     end
 
+    # Cannot be made again where there is little memory.
+    defactor large(text) do
+      {customer, :seen} -> send customer, byte_size(text)
+      n -> become text: String.duplicate("large", n)
+    end
+
     defdirectory users() do
       {:fixed, _} -> fixed()
+      {:large, _} -> large("")
       key -> user(key, [])
     end
+
+    @doc "One state of two."
+    def merge(:raises, _, _), do: raise("on purpose")
+    def merge(:nothing, _, _), do: :nothing
+    def merge(key, %{captures: {key, here}}, %{captures: {key, there}}), do: user(key, there ++ here)
   end
 
   @doc "Runs a function of this module on a node."
   def at({peer, _node}, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
 
   @doc "A machine, and a supervisor for shards, which stay."
-  def supervise do
+  def supervise(opts \\ []) do
     caller = self()
 
     spawn(fn ->
       {:ok, _} =
-        Supervisor.start_link([{Mote, name: ShardsRig.Machine}],
+        Supervisor.start_link([{Mote, [name: ShardsRig.Machine] ++ opts}],
           strategy: :one_for_one,
           name: ShardsRig.Supervisor
         )
@@ -54,8 +66,9 @@ defmodule Mote.ShardsRig do
   end
 
   @doc "Makes the node a member."
-  def start(name) do
-    shards = {Shards, name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8}
+  def start(name, opts \\ []) do
+    shards = {Shards, [name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8] ++ opts}
+
     {:ok, _} = Supervisor.start_child(ShardsRig.Supervisor, shards)
     :ok
   end
@@ -97,6 +110,19 @@ defmodule Mote.ShardsRig do
       {:sent, n} -> n
     end
   end
+
+  @doc "Has the machine wait, with as much in front of it as its sponsor takes."
+  def fill do
+    :ok = Mote.pause(ShardsRig.Machine)
+    actor = Mote.create(ShardsRig.Machine, Users.fixed())
+    fill(actor)
+  end
+
+  defp fill(actor) do
+    with :ok <- Mote.send(actor, :more, on_full: :error), do: fill(actor)
+  end
+
+  def go_on, do: Mote.resume(ShardsRig.Machine)
 
   def seen(name, key), do: Shards.ask(name, key, :seen, 60_000)
   def all_seen(name, keys), do: Map.new(keys, &{&1, Shards.ask!(name, &1, :seen, 60_000)})
@@ -177,6 +203,18 @@ defmodule Mote.ShardsRig do
     true = Node.disconnect(node)
     eventually(fn -> node not in Node.list() end)
     eventually(fn -> Node.connect(node) end)
+  end
+
+  @doc "Whether the member looks for keys that lead nowhere."
+  def searches?(name), do: :sys.get_state(name).search != nil
+
+  @doc "Whether the member waits for the answers of others."
+  def asks_again?(name), do: :sys.get_state(name).view.waits != %{}
+
+  @doc "Whether the member gives away, of members of which that node leaves."
+  def told_to_give?(name, leaving) do
+    state = :sys.get_state(name)
+    state.worker != nil and List.keymember?(state.view.leaving, leaving, 0)
   end
 
   @doc "Whether the member has come to all that it was told, and searches no more."

@@ -108,7 +108,7 @@ defmodule Mote.Behaviour.Directory do
                  )
 
         {customer, {:delete_all, keys}} ->
-          send customer, :ok
+          send customer, []
           become unquote(shard)(unquote_splicing(captures), Map.drop(actors, keys))
 
         {customer, {:delete, key}} ->

@@ -12,7 +12,7 @@ defmodule Mote.Move.Parcel do
   @moduledoc false
 
   alias Mote.{Address, Behaviour, Error, Far, Machine, Move, Native}
-  alias Mote.Machine.{Questions, Request}
+  alias Mote.Machine.{Question, Questions, Request}
   alias Mote.Move.Ways
 
   # Milliseconds until an actor that does not stand still is left to a move of its own.
@@ -23,8 +23,8 @@ defmodule Mote.Move.Parcel do
   @times 10
 
   # How many are moved together: as many as take that many bytes on their way, as far as it is known.
-  @first 32
-  @most 256
+  @first 128
+  @most 512
   @bytes 512 * 1024
 
   # What keeps all actors of one behaviour from being made again over there, or all.
@@ -43,38 +43,56 @@ defmodule Mote.Move.Parcel do
 
   @doc """
   Moves actors of one machine, on this node or another one, to a machine: what has come of each, in their order, and how many bytes they
-  have taken on their way.
+  have taken on their way. Those that are not on their way by the end of the timeout are left to themselves.
   """
-  @spec move([Address.t()], Machine.t(), sponsor: atom) :: {[result], non_neg_integer}
-  def move([%Address{} = address | _] = addresses, machine, opts) do
+  @spec move([Address.t()], Machine.t(), [sponsor: atom], timeout) :: {[result], non_neg_integer}
+  def move([%Address{} = address | _] = addresses, machine, opts, timeout) do
     if Far.far?(address),
-      do: Far.create_own!(node(address.machine), :move_all, [addresses, machine, opts]),
-      else: move_all(addresses, machine, opts)
+      do: Far.create_own!(node(address.machine), :move_all, [addresses, machine, opts, timeout]),
+      else: move_all(addresses, machine, opts, timeout)
   end
 
   @doc "The same for actors of this node, for another one, too."
-  @spec move_all([Address.t()], Machine.t(), sponsor: atom) :: {[result], non_neg_integer}
-  def move_all([%{machine: native} = first | _] = addresses, machine, opts) do
+  @spec move_all([Address.t()], Machine.t(), [sponsor: atom], timeout) :: {[result], non_neg_integer}
+  def move_all([%{machine: native} = first | _] = addresses, machine, opts, timeout) do
+    until = Question.deadline(timeout)
+
     with :ok <- Move.loaded(native, first) do
       hold = Move.new_hold()
       held = addresses |> Enum.map(&%{&1 | sponsor: nil}) |> hold_all(hold)
-      going = for {address, %Behaviour{} = was} <- held, do: {address, was}
+      {loads, bytes} = loads(held)
 
       moved =
-        going |> Enum.group_by(fn {_, was} -> kind(was) end) |> Enum.flat_map(&carry(&1, machine, opts, hold))
+        for load <- loads,
+            {address, result} <- carry(load, machine, opts, hold, until),
+            into: %{},
+            do: {address.key, result}
 
-      moved = Map.new(moved, fn {address, result} -> {address.key, result} end)
-
-      results =
-        for {address, was} <- held, do: Map.get_lazy(moved, address.key, fn -> stays(was, address) end)
-
-      {results, :erlang.external_size(for {_, was} <- going, do: was.captures)}
+      {for({address, was} <- held, do: Map.get_lazy(moved, address.key, fn -> stays(was, address) end)),
+       bytes}
     else
       {:error, error} -> {List.duplicate({:error, error}, length(addresses)), 0}
     end
   end
 
-  defp kind(%Behaviour{module: module, name: name}), do: {module, name}
+  # Those of one behaviour that go in one message each, and how many bytes all of them take.
+  defp loads(held) do
+    going = for {address, %Behaviour{} = was} <- held, do: {:erlang.external_size(was.captures), address, was}
+
+    loads =
+      going
+      |> Enum.group_by(fn {_, _, %{module: module, name: name}} -> {module, name} end)
+      |> Enum.flat_map(fn {_kind, alike} -> Enum.chunk_while(alike, {0, []}, &load/2, &loaded/1) end)
+
+    {loads, Enum.sum(for {bytes, _, _} <- going, do: bytes)}
+  end
+
+  defp load({bytes, address, was}, {sum, load}) when sum + bytes > @bytes and load != [],
+    do: {:cont, Enum.reverse(load), {bytes, [{address, was}]}}
+
+  defp load({bytes, address, was}, {sum, load}), do: {:cont, {sum + bytes, [{address, was} | load]}}
+
+  defp loaded({_, load}), do: {:cont, Enum.reverse(load), nil}
 
   # -- holding -------------------------------------------------------------------------------------------------
 
@@ -107,7 +125,11 @@ defmodule Mote.Move.Parcel do
 
   # -- carrying ------------------------------------------------------------------------------------------------
 
-  defp carry({_kind, going}, machine, opts, hold), do: carry(going, machine, opts, hold)
+  defp carry(load, machine, opts, hold, until) do
+    if Question.left(until) == 0,
+      do: stay(load, hold, :alone),
+      else: carry(load, machine, opts, hold)
+  end
 
   defp carry(going, machine, opts, hold) do
     case create(going, machine, opts) do

@@ -19,6 +19,9 @@ defmodule Mote.Shards.Giving do
   # Milliseconds to wait for each answer of an actor of this node or another.
   @patience 60_000
 
+  # And at least, though the time of a node that leaves is over.
+  @last 1_000
+
   # Milliseconds until the member's process hears of one that is gone.
   @again 100
 
@@ -37,9 +40,9 @@ defmodule Mote.Shards.Giving do
     end)
   end
 
-  @doc "Asks the shard behind a front."
-  @spec shard(Mote.Address.t(), term) :: term
-  def shard(front, request), do: Request.put!(front, {:shard, request}, @patience)
+  @doc "Asks the shard behind a front, for so many milliseconds."
+  @spec shard(Mote.Address.t(), term, timeout) :: term
+  def shard(front, request, patience), do: Request.put!(front, {:shard, request}, patience)
 
   @doc "Gives away what is behind one front; returns what has come of it."
   @spec front(map, non_neg_integer) :: map
@@ -48,7 +51,8 @@ defmodule Mote.Shards.Giving do
     members = Map.new(plan.members, fn {_, member} -> {member.node, member} end)
     homes = Map.keys(members) ++ for(%{node: node} <- plan.leaving, do: node) ++ [node()]
 
-    for {place, entries} <- front |> shard(:all) |> Enum.group_by(&place(&1, homes, plan)), reduce: %{} do
+    for {place, entries} <- front |> shard(:all, patience(plan)) |> Enum.group_by(&place(&1, homes, plan)),
+        reduce: %{} do
       figures -> sum(figures, entries(place, entries, {front, i, members}, plan))
     end
   rescue
@@ -72,7 +76,9 @@ defmodule Mote.Shards.Giving do
   end
 
   defp entries(:here, _entries, _where, _plan), do: %{}
-  defp entries(:lost, entries, {front, _, _}, _plan), do: %{lost: Enum.count(entries, &let_go(&1, front))}
+
+  defp entries(:lost, entries, {front, _, _}, plan),
+    do: %{lost: Enum.count(entries, &let_go(&1, front, plan))}
 
   defp entries({:give, to, _machine}, entries, {front, i, members}, plan) do
     owner = Map.fetch!(members, to)
@@ -85,7 +91,7 @@ defmodule Mote.Shards.Giving do
     do: parcels(entries, Parcel.first(), plan.machine, &brought(&1, front, plan), plan)
 
   # The next message for the key starts it afresh. It may have been by now, where the key is this node's own.
-  defp let_go({key, address}, front), do: shard(front, {:delete, key, address})
+  defp let_go({key, address}, front, plan), do: shard(front, {:delete, key, address}, patience(plan))
 
   # -- parcels -------------------------------------------------------------------------------------------------
 
@@ -95,7 +101,10 @@ defmodule Mote.Shards.Giving do
       %{}
     else
       {some, others} = Enum.split(entries, count)
-      {results, bytes} = Parcel.move(for({_, address} <- some, do: address), machine, opts(plan))
+
+      {results, bytes} =
+        Parcel.move(for({_, address} <- some, do: address), machine, opts(plan), patience(plan))
+
       {alone, together} = some |> Enum.zip(results) |> Enum.split_with(&match?({_, :alone}, &1))
       figures = settle.(together)
 
@@ -109,10 +118,14 @@ defmodule Mote.Shards.Giving do
   end
 
   defp alone({_, address}, machine, plan),
-    do: Move.hand_over(address, machine, [timeout: patience(plan)] ++ opts(plan))
+    do: Move.hand_over(address, machine, [timeout: timeout(plan)] ++ opts(plan))
+
+  defp timeout(%{until: nil}), do: @patience
+  defp timeout(plan), do: min(@patience, left(plan))
 
   defp patience(%{until: nil}), do: @patience
-  defp patience(plan), do: min(@patience, left(plan))
+  # What is begun is ended, though the time is over.
+  defp patience(plan), do: @patience |> min(left(plan)) |> max(@last)
 
   defp opts(%{sponsor: nil}), do: []
   defp opts(%{sponsor: sponsor}), do: [sponsor: sponsor]
@@ -133,7 +146,7 @@ defmodule Mote.Shards.Giving do
         taken ->
           dropped = merge(taken, to_put, owner, front, plan)
           # They are not this node's, so no other actor can have come in the place of one.
-          :ok = shard(front, {:delete_all, for({{key, _}, _, _} <- decided, do: key)})
+          delete(for({{key, _}, _, _} <- decided, do: key), front, plan)
           taken = Map.new(taken)
 
           done =
@@ -184,24 +197,50 @@ defmodule Mote.Shards.Giving do
 
   defp figure(_error, _address), do: :stayed
 
+  defp delete(keys, front, plan) do
+    in_halves(keys, &Request.put(front, {:shard, {:delete_all, &1}}, patience(plan)))
+  end
+
   # Those that have another actor over there, with that one.
   defp put([], _there, _front, _plan), do: []
 
   defp put(to_put, there, front, plan) do
-    entries = for {_, entry} <- to_put, do: entry
-
-    with taken when is_list(taken) <- Request.put!(there, {:put, {plan.view, entries}}, @patience),
+    with taken when is_list(taken) <- put(for({_, entry} <- to_put, do: entry), there, plan),
          # What was put twice is no other one.
-         do: taken -- entries
+         do: taken -- for({_, entry} <- to_put, do: entry)
   rescue
     error in Error ->
       replace(to_put, front)
       reraise error, __STACKTRACE__
   end
 
+  defp put(entries, there, plan) do
+    in_halves(entries, fn some ->
+      Request.put(there, {:put, {plan.view, some}}, patience(plan))
+    end)
+  end
+
+  # As many in one turn as the machine allows (`:fuel`): a turn that is aborted has done nothing.
+  defp in_halves(entries, request) do
+    case request.(entries) do
+      {:error, %{reason: reason}} when reason in [:aborted, :broken_promise] and length(entries) > 1 ->
+        {some, others} = Enum.split(entries, div(length(entries), 2))
+
+        with answers when is_list(answers) <- in_halves(some, request),
+             more when is_list(more) <- in_halves(others, request),
+             do: answers ++ more
+
+      {:ok, answer} ->
+        answer
+
+      {:error, error} ->
+        raise error
+    end
+  end
+
   # A key that was removed meanwhile stays so. In one step, for messages to it may be coming.
   defp replace(to_put, front),
-    do: for({{key, address}, {key, by}} <- to_put, do: shard(front, {:replace, key, address, by}))
+    do: for({{key, address}, {key, by}} <- to_put, do: shard(front, {:replace, key, address, by}, @last))
 
   # Returns the keys whose actors are dropped.
   defp merge([], _to_put, _owner, _front, _plan), do: []
@@ -218,20 +257,20 @@ defmodule Mote.Shards.Giving do
 
   # -- bringing ------------------------------------------------------------------------------------------------
 
-  defp brought(moves, front, _plan) do
+  defp brought(moves, front, plan) do
     for {{_, address} = entry, result} <- moves, reduce: %{} do
-      figures -> sum(figures, %{one_brought(result, entry, address, front) => 1})
+      figures -> sum(figures, %{one_brought(result, entry, address, front, plan) => 1})
     end
   end
 
-  defp one_brought({:ok, moved}, {key, _} = entry, _address, front) do
+  defp one_brought({:ok, moved}, {key, _} = entry, _address, front, _plan) do
     replace([{entry, {key, moved}}], front)
     :moved
   end
 
-  defp one_brought({:error, error}, entry, address, front) do
+  defp one_brought({:error, error}, entry, address, front, plan) do
     if gone?(error) do
-      let_go(entry, front)
+      let_go(entry, front, plan)
       :lost
     else
       figure(error, address)

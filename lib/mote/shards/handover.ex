@@ -19,11 +19,16 @@ defmodule Mote.Shards.Handover do
   # Milliseconds to wait for each answer of an actor of this node or another.
   @patience 60_000
 
-  # Milliseconds until the next try, if a member is gone, or an actor of a node that leaves could not move.
+  # Milliseconds until the next try, if a member is gone, or an actor of a node that leaves could not move: there longer each time, up
+  # to this.
   @again 100
+  @longest 2_000
 
   # And until it looks again whether the others know the same members.
   @soon 20
+
+  # Milliseconds to wait for each shard of this node when it is told what is left.
+  @last 1_000
 
   # How many fronts are seen to at the same time.
   @together 4
@@ -59,19 +64,19 @@ defmodule Mote.Shards.Handover do
     exit(:enough)
   end
 
-  defp give(plan) do
+  defp give(plan, again \\ @again) do
     figures =
       0..(tuple_size(plan.fronts) - 1)
       |> Task.async_stream(&Giving.front(plan, &1), max_concurrency: @together, timeout: :infinity)
       |> Enum.reduce(%{}, fn {:ok, figures}, all -> Giving.sum(figures, all) end)
 
-    {again, figures} = Map.pop(figures, :again, 0)
+    {later, figures} = Map.pop(figures, :again, 0)
 
-    if again == 0 or Giving.enough?(plan) do
+    if later == 0 or Giving.enough?(plan) do
       figures
     else
-      Process.sleep(@again)
-      Giving.sum(figures, give(plan))
+      Process.sleep(min(again, Question.left(plan.until)))
+      Giving.sum(figures, give(plan, min(2 * again, @longest)))
     end
   end
 
@@ -80,7 +85,7 @@ defmodule Mote.Shards.Handover do
 
   defp left(plan) do
     fronts = Tuple.to_list(plan.fronts)
-    %{left: for(front <- fronts, {key, _} <- Giving.shard(front, :all), do: key)}
+    %{left: for(front <- fronts, {key, _} <- Giving.shard(front, :all, @last), do: key)}
   end
 
   # What keeps actors where they are, and can be put right, is said.

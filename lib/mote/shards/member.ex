@@ -3,6 +3,11 @@ defmodule Mote.Shards.Member do
   # not this node's any more. What it is told by whom, and when, is decided in view.ex.
   #
   # Messages do not go through it: whoever sends by key looks in a table, and sends to a front.
+  #
+  # 1. It waits for no actor, and does not end because one has not answered: what asks actors is a worker, which is followed by another
+  #    one until the work is done.
+  # 2. One that leaves has the time that its supervisor gives, without some at its end: for what is to be said, and seen off.
+  # 3. The keys whose state is lost here are told.
   @moduledoc false
 
   use GenServer
@@ -20,7 +25,7 @@ defmodule Mote.Shards.Member do
   # Of the time that its supervisor gives, a member that leaves needs at most so many milliseconds to tell what it could not give away,
   # and so many to see off what is still here: or a part of it, where it is short.
   @last_words 500
-  @last_way 1_000
+  @last_way 3_000
 
   # How many keys a line in the log names.
   @named 10
@@ -178,7 +183,7 @@ defmodule Mote.Shards.Member do
   def handle_info({:DOWN, ref, :process, _, {:told, id}}, %{worker: {_, ref, id}} = state),
     do: {:noreply, told(state, id)}
 
-  # It has failed, or there are other members by now: from the beginning.
+  # There are other members by now, or one has not answered, or it has failed: from the beginning.
   def handle_info({:DOWN, ref, :process, _, _}, %{worker: {_, ref, _}} = state),
     do: {:noreply, hand_over(%{state | worker: nil})}
 
