@@ -3,6 +3,7 @@ use crate::held::desk::Desk;
 use crate::held::machine::{MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
+use crate::held::watches::Watches;
 use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::foreign::Carrier;
@@ -17,6 +18,8 @@ pub struct Bridge {
     pub reports: Arc<Reports>,
     /// What waits to be sent to processes.
     pub mail: Arc<Mail>,
+    /// What fires when processes end.
+    pub watches: Arc<Watches>,
     desks: Mutex<FxHashMap<VmAtom, Arc<Desk>>>,
 }
 
@@ -27,6 +30,7 @@ impl Bridge {
             questions: resource.questions.clone(),
             reports: resource.reports.clone(),
             mail: resource.mail.clone(),
+            watches: resource.watches.clone(),
             desks: Mutex::default(),
             pin: RwLock::new(Some(resource)),
         }

@@ -10,6 +10,7 @@ use crate::held::desk::Desk;
 use crate::held::mailbox::Mail;
 use crate::held::outbox::Copied;
 use crate::held::question::Questions;
+use crate::held::watches::Watches;
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::Nursery;
 use crate::term::resource::Resource;
@@ -94,6 +95,8 @@ pub struct MachineResource {
     pub reports: Arc<Reports>,
     /// What waits to be sent to processes.
     pub mail: Arc<Mail>,
+    /// What fires when processes end.
+    pub watches: Arc<Watches>,
     /// What it left unfinished, as soon as it was joined.
     left: OnceLock<Unfinished>,
     /// The outboxes that were opened, and are still there.
@@ -117,6 +120,7 @@ impl MachineResource {
             questions: Arc::default(),
             reports: Arc::default(),
             mail: Arc::default(),
+            watches: Arc::default(),
             left: OnceLock::new(),
             outboxes: Mutex::default(),
         }
