@@ -23,6 +23,7 @@ defmodule Mote.Native do
   def machine_deliver(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_outbound(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_reports(_machine, _count), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_lost(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
   def machine_load(_machine, _module, _hash, _unit), do: :erlang.nif_error(:nif_not_loaded)

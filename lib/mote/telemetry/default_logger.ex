@@ -68,6 +68,13 @@ defmodule Mote.Telemetry.DefaultLogger do
          "has used up its memory: #{m.count - m.refused} aborted turns, #{m.refused} refusals, #{mb(m.heap)} of heap"
        end}
 
+  defp line([:turn, :no_memory], m, meta),
+    do:
+      {:warning,
+       fn ->
+         "has lost #{m.count} messages of #{inspect(meta.module)}.#{meta.behaviour} for want of memory"
+       end}
+
   defp line([:machine, :broken_promises], m, _),
     do: {:warning, fn -> "has broken #{m.count} promises: nobody could answer any more" end}
 

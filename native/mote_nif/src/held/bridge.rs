@@ -1,6 +1,6 @@
 //! The way from a running machine to its resource. deliver/bridge.rs has the reports that use it.
 use crate::held::desk::Desk;
-use crate::held::machine::{MachineResource, Reports};
+use crate::held::machine::{Lost, MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
 use crate::held::watches::Watches;
@@ -20,6 +20,7 @@ pub struct Bridge {
     pub mail: Arc<Mail>,
     /// What fires when processes end.
     pub watches: Arc<Watches>,
+    pub lost: Arc<Lost>,
     desks: Mutex<FxHashMap<VmAtom, Arc<Desk>>>,
 }
 
@@ -31,6 +32,7 @@ impl Bridge {
             reports: resource.reports.clone(),
             mail: resource.mail.clone(),
             watches: resource.watches.clone(),
+            lost: resource.lost.clone(),
             desks: Mutex::default(),
             pin: RwLock::new(Some(resource)),
         }

@@ -7,6 +7,7 @@
 //!    commit takes time and memory in proportion to what it delivers, and neither is charged.
 use crate::base::atom::Atom;
 use crate::base::sync::Relaxed;
+use crate::boundary::timers::NEVER;
 use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
 use crate::terms::written::exceeds;
@@ -16,7 +17,6 @@ use crate::turns::abort::Abort;
 use crate::turns::interpreter::call_site::is_raised_elsewhere;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
-use crate::boundary::timers::NEVER;
 use crate::turns::turn::at_commit::{Due, TimerStep};
 use crate::turns::turn::exchange::Stop;
 use crate::turns::turn::staged::Staged;

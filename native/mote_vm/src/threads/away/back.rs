@@ -126,8 +126,7 @@ impl Dispatch {
                         .send_after(Value::UNDEFINED, Value::NIL, Value::NIL);
                 }
                 Effect::SendAfter(Some(ms)) => {
-                    self.turn
-                        .arm(made.next()?, Due::After(ms), next(), next());
+                    self.turn.arm(made.next()?, Due::After(ms), next(), next());
                 }
                 Effect::Monitor => {
                     let process = Due::End(next());

@@ -1,8 +1,8 @@
 //! Turns whatever reaches a dispatch thread from elsewhere into events: its inbox, messages from outside, timers that are due.
 //! Runs only between turns.
 use super::{prefetch_captures, Dispatch, PREFETCH_ACTOR, PREFETCH_CAPTURES};
-use crate::boundary::parcel::Parcel;
 use crate::base::ids::TimerId;
+use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::{Message, Timer};
 use crate::platform::prefetch::prefetch;
 use crate::threads::inbox::{Contents, Entry};
@@ -176,7 +176,11 @@ impl Dispatch {
     pub(in crate::threads) fn fire_now(&mut self, timers: &[TimerId]) {
         let mut due = std::mem::take(&mut self.intake.due);
         let machine = &self.context.machine;
-        due.extend(timers.iter().filter_map(|id| Some(machine.take_timer(*id)?.1)));
+        due.extend(
+            timers
+                .iter()
+                .filter_map(|id| Some(machine.take_timer(*id)?.1)),
+        );
         self.send_due(due);
     }
 
