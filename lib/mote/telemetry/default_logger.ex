@@ -15,7 +15,8 @@ defmodule Mote.Telemetry.DefaultLogger do
     end
 
     level = level!(Keyword.get(opts, :level, :info))
-    events = Enum.reject(events, &match?([:mote, :turn, _], &1))
+    # A machine logs aborted turns itself.
+    events = events -- [[:mote, :turn, :abort], [:mote, :turn, :unreported]]
     :telemetry.attach_many(@id, events, &__MODULE__.handle/4, level)
   end
 
