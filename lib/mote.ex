@@ -395,7 +395,11 @@ defmodule Mote do
     * `:timeout` - how long to wait in that case, in milliseconds, or `:infinity` (default 5000).
 
   If the message is not accepted, returns `{:error, error}` with the reason `:overloaded`, or `:no_memory` if the machine's
-  `:memory` is used up. An accepted message is never dropped.
+  `:memory` is used up.
+
+  **`:ok` means that the actor gets the message in one turn, unless the machine ends before; the turn may still be aborted, and that uses
+  the message up.** Both are told: `[:mote, :machine, :unfinished]` and `[:mote, :turn, :abort]` of `Mote.Telemetry`, and for want of memory
+  `[:mote, :turn, :no_memory]` with the behaviour and how many. To know that a message has been dealt with, ask (`ask/3`).
 
   Raises `Mote.Error` if the address's machine is not running or has no sponsor of that name, and `ArgumentError` if the
   target is something else.

@@ -41,6 +41,8 @@ defmodule Mote.Behaviour do
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
     * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in a different
       order from those of `Process.send_after/3`), and `cancel_timer(timer)`: see `Mote.Timer`;
+    * `monitor(process, message)`, which sends the actor the message when a process has ended, and `monitor(process, target,
+      message)`, which sends it to a target; both return what `demonitor(monitor)` takes: see `Mote.Timer`;
     * `create name(…)`, `create Module.name(…)`, `create name(…), sponsor: name`;
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `become capture: value, …`, which stays in the same behaviour and keeps the other captures as they were at the start of

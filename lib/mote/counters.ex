@@ -24,7 +24,7 @@ defmodule Mote.Counters do
     * `ignored` - messages that matched no clause, including those to sinks;
     * `dropped` - sends to something that is not an address, or to an actor by an unknown sponsor, and `send_after`
       without a delay;
-    * `timers` - timers that are armed and not yet due.
+    * `timers` - timers that are armed and not yet due, monitors included.
 
   Aborted turns, by reason:
 

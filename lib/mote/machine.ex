@@ -58,7 +58,7 @@ defmodule Mote.Machine do
   require Logger
 
   alias Mote.{Address, Error, Far, Native}
-  alias Mote.Machine.{Ending, Janitor, MemoryOptions, Options, Postman, Reporter, Table, Workers}
+  alias Mote.Machine.{Ending, Janitor, MemoryOptions, Options, Postman, Reporter, Table, Watcher, Workers}
 
   # Milliseconds to wait for another node that is to say which process a machine is.
   @patience 5_000
@@ -327,6 +327,7 @@ defmodule Mote.Machine do
       {:ok, native} ->
         # From the entry in the table on it is sent to.
         {:ok, postman} = Postman.start_link(native)
+        {:ok, _pid} = Watcher.start_link(native)
         about = Reporter.about(config.name, config.telemetry)
         Table.put(self(), native, config.name, about, memory, clock, fuel)
         for {sponsor, timeout} <- config.workers, do: Workers.start_link(native, sponsor, timeout, fuel)

@@ -97,20 +97,27 @@ defmodule Mote.Reference do
 
   defp pass(ref, limit) do
     case Enum.min(Enum.map(ref.timers, &elem(&1, 0)), fn -> nil end) do
-      at when at != nil and at <= limit ->
-        {due, waiting} = Enum.split_with(ref.timers, &(elem(&1, 0) == at))
-
-        due
-        |> Enum.reduce(%{ref | now: at, timers: waiting}, fn {_, _, target, message}, ref ->
-          deliver(ref, target, message)
-        end)
-        |> run()
-        |> pass(limit)
-
-      _ ->
-        %{ref | now: limit}
+      at when at != nil and at <= limit -> %{ref | now: at} |> fire(at) |> run() |> pass(limit)
+      _ -> %{ref | now: limit}
     end
   end
+
+  defp fire(ref, at) do
+    {due, waiting} = Enum.split_with(ref.timers, &(elem(&1, 0) == at))
+
+    Enum.reduce(due, %{ref | timers: waiting}, fn {_, _, target, message}, ref ->
+      deliver(ref, target, message)
+    end)
+  end
+
+  @doc """
+  Lets a process end: the messages of the monitors that wait for that are queued, in the order in which they were made.
+
+  The process itself is left alone, and a monitor that is made later waits for the next call.
+  """
+  @spec down(t, pid) :: t
+  def down(%__MODULE__{} = ref, process) when is_pid(process), do: fire(ref, {:end, process})
+  def down(%__MODULE__{}, other), do: bad("a pid", other)
 
   @doc "The messages that left the simulation, as `{target, message}`, oldest first."
   @spec outside(t) :: [{term, term}]
@@ -193,8 +200,13 @@ defmodule Mote.Reference do
   defp effect({:send_after, :undefined, _, _, _}, ref), do: count(ref, :dropped)
 
   defp effect({:send_after, timer, milliseconds, target, message}, ref) do
-    count(%{ref | timers: ref.timers ++ [{ref.now + milliseconds, timer, target, message}]}, :timers)
+    due = if is_integer(milliseconds), do: ref.now + milliseconds, else: milliseconds
+    count(%{ref | timers: ref.timers ++ [{due, timer, target, message}]}, :timers)
   end
+
+  # A tuple is greater than any time.
+  defp effect({:monitor, monitor, process, target, message}, ref),
+    do: effect({:send_after, monitor, {:end, process}, target, message}, ref)
 
   defp effect({:cancel_timer, timer}, ref),
     do: %{ref | timers: Enum.reject(ref.timers, &(elem(&1, 1) == timer))}

@@ -114,6 +114,10 @@ defmodule Mote.Telemetry do
        reason: "see the guide *The IR*; what the turn had created is `Mote.Uncommitted` in it",
        message: "the message of the turn, as text; only its beginning if it is large"
      ] ++ @machine},
+    {[:mote, :turn, :no_memory],
+     "each interval, for each behaviour of which turns were aborted because the memory was used up: the messages that were accepted and lost by " <>
+       "that", [count: "such messages since the last time"],
+     [module: "the module of the behaviour", behaviour: "its name"] ++ @machine},
     {[:mote, :turn, :unreported], "more turns were aborted than are reported one by one",
      [count: "how many more, since the last time"], @sponsor}
   ]

@@ -25,6 +25,31 @@ defmodule Mote.Timer do
       message of an actor, it is not refused by `:inbox`. Before that it does not count as waiting:
       `Mote.drain/2` does not wait for timers that are not due.
 
+  ## Monitors
+
+  `monitor(process, message)` in a behaviour is a timer that is due when a process has ended, in whatever way. The process is given by its pid,
+  also one of another node, which counts as ended when that node cannot be reached any more. One that has ended before is due at once. The
+  message goes to the actor itself, or with `monitor(process, target, message)` to a target, and comes after everything that the process
+  has sent to an actor of the same single-threaded sponsor. `demonitor(monitor)` cancels it.
+
+      defactor room(members) do
+        {customer, {:join, pid}} ->
+          send customer, :ok
+          become room(Map.put(members, pid, monitor(pid, {:left, pid})))
+
+        {customer, {:leave, pid}} ->
+          demonitor(members[pid])
+          send customer, :ok
+          become room(Map.delete(members, pid))
+
+        {:left, pid} ->
+          become room(Map.delete(members, pid))
+      end
+
+  What is said of timers above holds for monitors, too: they are armed at the commit, keep target and message alive, count against
+  `:memory`, and are among the `timers` of `Mote.Counters`. Actors cannot be monitored: an actor cannot crash, and says itself
+  when it is done.
+
   ## Time
 
   Time is counted in milliseconds since the start of the machine (`Mote.now/1`). With `clock: :manual` it stands still

@@ -8,13 +8,14 @@ defmodule Mote.Turn do
     * `sendx`: `{sponsor, target, message}`;
     * `creates`: `{address, behaviour}`, or `{address, behaviour, sponsor}` when pinned; the behaviour of an
       actor created as `sink()` is `:sink`;
-    * `timers`: `{reference, milliseconds, target, message}`;
-    * `cancelled`: the references of timers that it cancels, its own or others;
+    * `timers`: `{reference, milliseconds, target, message}`, with the pid in place of milliseconds for a `monitor`;
+    * `cancelled`: the references of timers and monitors that it cancels, its own or others;
     * `become`: the new `Mote.Behaviour`, `:sink`, or `nil` when the actor stays as it is;
     * `unstashed`: the stashed messages that it takes up again, oldest first;
     * `effects`: everything except the become, in program order, each under its name: `{:send, target,
       message}`, `{:sendx, sponsor, target, message}`, `{:create, address, behaviour, sponsor | nil}`,
-      `{:send_after, reference, milliseconds, target, message}`, `{:cancel_timer, reference}`.
+      `{:send_after, reference, milliseconds, target, message}`, `{:monitor, reference, pid, target, message}`,
+      `{:cancel_timer, reference}`.
 
   `fuel` is what the turn spent: one for each call, tail call and loop step, and for four elements that a primitive walks
   over, beyond the first 64.
@@ -39,6 +40,7 @@ defmodule Mote.Turn do
           | {:sendx, term, term, term}
           | {:create, term, Mote.Behaviour.t() | :sink, term}
           | {:send_after, reference | :undefined, term, term, term}
+          | {:monitor, reference, pid, term, term}
           | {:cancel_timer, reference | Mote.Timer.t()}
 
   @type t :: %__MODULE__{
@@ -173,8 +175,9 @@ defmodule Mote.Turn do
         # One without a reference has no delay, and never comes.
         timers:
           for(
-            {:send_after, ref, ms, target, message} when is_reference(ref) <- effects,
-            do: {ref, ms, target, message}
+            {effect, ref, due, target, message} when effect in [:send_after, :monitor] and is_reference(ref) <-
+              effects,
+            do: {ref, due, target, message}
           ),
         cancelled: for({:cancel_timer, ref} <- effects, do: ref)
     }

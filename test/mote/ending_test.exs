@@ -138,7 +138,7 @@ defmodule Mote.EndingTest do
     test "finishes what follows from what it has" do
       {supervisor, machine} = start(shutdown: [drain: 60_000])
       listen(machine)
-      :ok = Mote.send(Mote.create(machine, Behaviours.steps(self())), 200_000)
+      :ok = Mote.send(Mote.create(machine, Behaviours.steps(self())), 50_000)
       Supervisor.stop(supervisor)
       assert_received :last
       refute_received {:left, _, _}
@@ -358,7 +358,7 @@ defmodule Mote.EndingTest do
 
   # Invariant 3 of lib/mote/machine/ending.ex.
   test "what was accepted is done, or counted, whenever the machine is stopped" do
-    for round <- 1..30, drain <- [0, 60_000] do
+    for round <- 1..12, drain <- [0, 60_000] do
       {:ok, machine} =
         Mote.start_link(sponsors: [main: [threads: rem(round, 3) + 1]], shutdown: [drain: drain])
 
@@ -411,12 +411,12 @@ defmodule Mote.EndingTest do
       :ok = FarRig.at(nodes.away, :machine, [Away])
       {by_actor, address} = FarRig.at(nodes.away, :listening, [Away])
       {by_relay, _} = FarRig.at(nodes.away, :listening, [Away])
-      assert FarRig.at(nodes.home, :send_and_stop, [[address, by_relay], 30_000]) == 0
+      assert FarRig.at(nodes.home, :send_and_stop, [[address, by_relay], 5_000]) == 0
 
       for listener <- [by_actor, by_relay],
           do:
             assert(
-              :peer.call(nodes.away, TwoNodes, :heard, [listener, 30_000], 90_000) == Enum.to_list(1..30_000)
+              :peer.call(nodes.away, TwoNodes, :heard, [listener, 5_000], 90_000) == Enum.to_list(1..5_000)
             )
 
       for peer <- [nodes.home, nodes.away], do: :peer.stop(peer)

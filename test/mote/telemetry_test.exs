@@ -19,6 +19,22 @@ defmodule Mote.TelemetryTest do
 
   @moduletag capture_log: true
 
+  defmodule Greedy do
+    use Mote.Behaviour
+
+    defactor greedy() do
+      n -> become keeping(Enum.to_list(1..n))
+    end
+
+    defactor greedier() do
+      n -> become keeping(Enum.to_list(1..n))
+    end
+
+    defactor keeping(list) do
+      {customer, :read} -> send customer, list
+    end
+  end
+
   setup do
     ref = :telemetry_test.attach_event_handlers(self(), Telemetry.events())
     on_exit(fn -> :telemetry.detach(ref) end)
@@ -414,6 +430,33 @@ defmodule Mote.TelemetryTest do
         assert_raise ArgumentError, text, fn -> Mote.start_link(bad) end
       end
     end
+  end
+
+  test "what behaviours have lost for want of memory is counted for each of them, reported or not" do
+    {:ok, machine} = Mote.start_link(memory: 16 * 1024 * 1024, telemetry: [interval: 10])
+    test = self()
+    id = make_ref()
+
+    tell = fn _, %{count: count}, meta, _ ->
+      if meta.machine == machine, do: send(test, {:lost, {meta.module, meta.behaviour}, count})
+    end
+
+    :ok = :telemetry.attach(id, [:mote, :turn, :no_memory], tell, nil)
+    on_exit(fn -> :telemetry.detach(id) end)
+    [one, other] = for name <- [:greedy, :greedier], do: Mote.create(machine, apply(Greedy, name, []))
+    for _ <- 1..40, do: :ok = Mote.send(one, 2_000_000)
+    for _ <- 1..15, do: :ok = Mote.send(other, 2_000_000)
+    :ok = Mote.send(other, 1)
+    :ok = Mote.drain(machine, 60_000)
+    assert lost(55, %{}) == %{{Greedy, :greedy} => 40, {Greedy, :greedier} => 15}
+    assert Mote.info(machine).counters.aborts_no_memory == 55
+  end
+
+  defp lost(0, all), do: all
+
+  defp lost(left, all) do
+    assert_receive {:lost, behaviour, count}, 30_000
+    lost(left - count, Map.update(all, behaviour, count, &(&1 + count)))
   end
 
   describe "a handler, which runs in the machine's own process," do

@@ -36,6 +36,10 @@ defmodule Mote.FarRig do
         send customer, :sent
     end
 
+    defactor watching() do
+      {:watch, process, target, message} -> monitor(process, target, message)
+    end
+
     # By all ways.
     defactor ways(to) do
       {customer, :look} ->
@@ -160,6 +164,10 @@ defmodule Mote.FarRig do
     :ok = Mote.stop(machine)
     Mote.nodes()[node(first.machine)].waiting
   end
+
+  @doc "Lets an actor of this node send a message to an address when a process has ended."
+  def watch(machine, process, address, message),
+    do: Mote.send(Mote.create(machine, Behaviours.watching()), {:watch, process, address, message})
 
   @doc "Sends numbers to an actor from an actor of this node."
   def numbers_of_actor(machine, address, in_one, last) do

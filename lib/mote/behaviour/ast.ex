@@ -20,6 +20,7 @@ defmodule Mote.Behaviour.AST do
   #     {:self, l}                         {:create, l, behaviour, [e], sponsor e | nil}
   #     {:send, l, e, e}                   {:sendx, l, e, e, e}
   #     {:send_after, l, e, e, e}          {:cancel_timer, l, e}
+  #     {:monitor, l, e, e, e}             as send_after, with a process in place of milliseconds
   #     {:become, l, behaviour, [e]}       behaviour may be :sink
   #     {:stash, l, [name], [e]}           a become that keeps the message, and names the captures that change; until check
   #     {:unstash, l, e}                   what is given back by a become, or whether it is: see check/stash.ex
@@ -147,7 +148,7 @@ defmodule Mote.Behaviour.AST do
       {:create, _, _, es, nil} -> es
       {:create, _, _, es, sponsor} -> es ++ [sponsor]
       {:send, _, a, b} -> [a, b]
-      {tag, _, a, b, c} when tag in [:sendx, :send_after] -> [a, b, c]
+      {tag, _, a, b, c} when tag in [:sendx, :send_after, :monitor] -> [a, b, c]
     end
   end
 
@@ -192,7 +193,7 @@ defmodule Mote.Behaviour.AST do
       {tag, l, a, b} when tag in [:cons, :and, :or, :both, :either, :send] ->
         {tag, l, fun.(a), fun.(b)}
 
-      {tag, l, a, b, c} when tag in [:if, :sendx, :send_after] ->
+      {tag, l, a, b, c} when tag in [:if, :sendx, :send_after, :monitor] ->
         {tag, l, fun.(a), fun.(b), fun.(c)}
     end
   end

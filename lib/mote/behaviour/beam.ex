@@ -22,7 +22,19 @@ defmodule Mote.Behaviour.Beam do
   alias Mote.{Behaviour, Timer, Total}
   alias Mote.Turn.Stage
 
-  @words [self: 0, send: 2, sendx: 3, send_after: 3, cancel_timer: 1, create: 1, create: 2, abort: 1] ++
+  @words [
+           self: 0,
+           send: 2,
+           sendx: 3,
+           send_after: 3,
+           cancel_timer: 1,
+           monitor: 2,
+           monitor: 3,
+           demonitor: 1,
+           create: 1,
+           create: 2,
+           abort: 1
+         ] ++
            [sink: 0, gather: 4, is_address: 1, on: 2, become: 1, stash: 0, stash: 1]
 
   @doc "The actor whose turn it is."
@@ -52,6 +64,21 @@ defmodule Mote.Behaviour.Beam do
   @doc "Cancels a timer."
   @spec cancel_timer(term) :: :ok | :undefined
   def cancel_timer(timer), do: Stage.cancel_timer(timer)
+
+  @doc "Sends a message to the actor of the turn when the process has ended; returns what `demonitor/1` takes."
+  @spec monitor(pid, term) :: reference
+  def monitor(process, message), do: monitor(process, self(), message)
+
+  @doc "Sends a message to a target when the process has ended; returns what `demonitor/1` takes."
+  @spec monitor(pid, term, term) :: reference
+  def monitor(process, target, message) when is_pid(process), do: Stage.monitor(process, target, message)
+
+  def monitor(other, _target, _message),
+    do: raise(ArgumentError, "expected a pid to monitor, got: #{inspect(other)}")
+
+  @doc "Ends a monitor."
+  @spec demonitor(term) :: :ok | :undefined
+  def demonitor(monitor), do: Stage.cancel_timer(monitor)
 
   @doc "Creates an actor; one of a behaviour marked `beam: true` is pinned to the sponsor of the turn, unless another is named."
   @spec create(Behaviour.t() | :sink, sponsor: atom) :: term

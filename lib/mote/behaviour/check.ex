@@ -228,7 +228,7 @@ defmodule Mote.Behaviour.Check do
     {{:send, l, target, message}, s}
   end
 
-  defp expr({tag, l, a, b, c}, s) when tag in [:sendx, :send_after] do
+  defp expr({tag, l, a, b, c}, s) when tag in [:sendx, :send_after, :monitor] do
     effect!(tag, l, s)
     {[a, b, c], s} = args([a, b, c], s)
     {{tag, l, a, b, c}, s}

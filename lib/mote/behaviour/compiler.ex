@@ -38,7 +38,20 @@ defmodule Mote.Behaviour.Compiler do
 
   @typep kind :: :actor | :beam | :pure | :private | :effect
 
-  @reserved [:self, :send, :sendx, :send_after, :cancel_timer, :create, :become, :stash, :sink, :abort] ++
+  @reserved [
+              :self,
+              :send,
+              :sendx,
+              :send_after,
+              :cancel_timer,
+              :monitor,
+              :demonitor,
+              :create,
+              :become,
+              :stash,
+              :sink,
+              :abort
+            ] ++
               [
                 :on,
                 :is_address,

@@ -86,6 +86,20 @@ defmodule Mote.Behaviour.Failures do
     {:send_after, l, milliseconds(ms, l, s), target, message}
   end
 
+  defp expr({:monitor, l, process, target, message}, s) do
+    [process, target, message] = exprs([process, target, message], s)
+    value = {:var, l, variable(0)}
+    pid? = {:op, l, :is_pid, [value]}
+    clause = &{:clause, l, {:bind, l, variable(0)}, [pid?], &1}
+
+    if s.mode == :abort do
+      {:monitor, l, checked(l, process, s, :monitor, &[clause.(&1)]), target, message}
+    else
+      other = {:clause, l, {:bind, l, variable(0)}, [], {:lit, l, :undefined}}
+      {:case, l, process, [clause.({:monitor, l, value, target, message}), other], :case_clause}
+    end
+  end
+
   defp expr({tag, l, {module, name, _} = function, es}, s) when tag in [:call, :tail_call] do
     es = exprs(es, s)
 

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Flow do
 
   alias Mote.Behaviour.{AST, Code}
 
-  @effects [:self, :create, :send, :sendx, :send_after, :cancel_timer, :become, :unstash]
+  @effects [:self, :create, :send, :sendx, :send_after, :monitor, :cancel_timer, :become, :unstash]
 
   @doc "The unit with tail calls, `effects` and `becomes`."
   @spec unit(map) :: map

@@ -314,6 +314,10 @@ defmodule Mote.Behaviour.IR do
     into(dest, g, &{:send_after, &1, ms, target, message})
   end
 
+  # A process is seen to be one before (failures.ex).
+  def gen({:monitor, l, process, target, message}, dest, g),
+    do: gen({:send_after, l, process, target, message}, dest, g)
+
   def gen({:cancel_timer, _, timer}, dest, g) do
     {[timer], g} = operands([timer], g)
     into(dest, g, &{:cancel_timer, &1, timer})

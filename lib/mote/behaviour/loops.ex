@@ -89,7 +89,7 @@ defmodule Mote.Behaviour.Loops do
     {{tag, l, a, b}, s}
   end
 
-  defp expr({tag, l, a, b, c}, _used, s) when tag in [:sendx, :send_after] do
+  defp expr({tag, l, a, b, c}, _used, s) when tag in [:sendx, :send_after, :monitor] do
     {[a, b, c], s} = exprs([a, b, c], s)
     {{tag, l, a, b, c}, s}
   end

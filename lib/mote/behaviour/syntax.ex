@@ -215,6 +215,15 @@ defmodule Mote.Behaviour.Syntax do
     do: Effects.send_after(ms, target, message, env)
 
   defp node(:cancel_timer, _, [timer], env), do: {:cancel_timer, env.line, expr(timer, env)}
+
+  defp node(:monitor, meta, [process, message], env),
+    do: Effects.monitor(process, {:self, meta, []}, message, env)
+
+  defp node(:monitor, _, [process, target, message], env),
+    do: Effects.monitor(process, target, message, env)
+
+  # What `monitor` returns is a timer, which is due when the process has ended.
+  defp node(:demonitor, _, [monitor], env), do: {:cancel_timer, env.line, expr(monitor, env)}
   defp node(:create, _, [behaviour], env), do: Calls.create(behaviour, [], env)
   defp node(:create, _, [behaviour, opts], env), do: Calls.create(behaviour, opts, env)
   defp node(:stash, _, [], env), do: {:stash, env.line, [], []}

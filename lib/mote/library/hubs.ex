@@ -4,7 +4,7 @@ defmodule Mote.Library.Hubs do
   The behaviours of `Mote.Library` through which actors find and hear each other.
 
   Registered and subscribed actors are kept: an actor that nothing else refers to lives as long as the hub has
-  it.
+  it. A process that has ended is forgotten, also one of another node, and all of a node that cannot be reached any more.
   """
 
   use Mote.Behaviour
@@ -28,23 +28,29 @@ defmodule Mote.Library.Hubs do
   """
   defactor registry(), to: registered(%{})
 
+  # Each name with its address, and with what watches that if it is a process.
   @doc false
   defactor registered(names) do
     {customer, {:register, name, _address}} when is_map_key(names, name) ->
-      send customer, {:error, {:taken, Map.get(names, name)}}
+      {taken, _} = Map.get(names, name)
+      send customer, {:error, {:taken, taken}}
 
     {customer, {:register, name, address}} when is_address(address) ->
       send customer, :ok
-      become registered(Map.put(names, name, address))
+      monitor = if is_pid(address), do: monitor(address, {:ended, name, address})
+      become registered(Map.put(names, name, {address, monitor}))
 
     {customer, {:lookup, name}} when is_map_key(names, name) ->
-      send customer, {:ok, Map.get(names, name)}
+      {address, _} = Map.get(names, name)
+      send customer, {:ok, address}
 
     {customer, {:lookup, _name}} ->
       send customer, {:error, :unknown}
 
     {customer, {:unregister, name}} when is_map_key(names, name) ->
       send customer, :ok
+      {_, monitor} = Map.get(names, name)
+      demonitor(monitor)
       become registered(Map.delete(names, name))
 
     {customer, {:unregister, _name}} ->
@@ -52,6 +58,12 @@ defmodule Mote.Library.Hubs do
 
     {customer, :names} ->
       send customer, Map.keys(names)
+
+    {:ended, name, process} ->
+      case names do
+        %{^name => {^process, _}} -> become registered(Map.delete(names, name))
+        _ -> nil
+      end
   end
 
   @doc """
@@ -75,18 +87,27 @@ defmodule Mote.Library.Hubs do
   """
   defactor pubsub(), to: hub(%{})
 
+  # Each subscriber, with what watches it if it is a process.
   @doc false
   defactor hub(subscribers) do
+    {customer, {:subscribe, address}} when is_map_key(subscribers, address) ->
+      send customer, :ok
+
     {customer, {:subscribe, address}} when is_address(address) ->
       send customer, :ok
-      become hub(Map.put(subscribers, address, true))
+      monitor = if is_pid(address), do: monitor(address, {:ended, address})
+      become hub(Map.put(subscribers, address, monitor))
 
     {customer, {:unsubscribe, address}} ->
       send customer, :ok
+      demonitor(Map.get(subscribers, address))
       become hub(Map.delete(subscribers, address))
 
     {customer, {:publish, message}} ->
       Enum.each(Map.keys(subscribers), fn subscriber -> send subscriber, message end)
       send customer, map_size(subscribers)
+
+    {:ended, process} ->
+      become hub(Map.delete(subscribers, process))
   end
 end

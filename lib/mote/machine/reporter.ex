@@ -190,6 +190,7 @@ defmodule Mote.Machine.Reporter do
       promises(about, since(info.questions.broken, last.questions[:broken]))
       undelivered(about, since(info.counters.undelivered, last.counters[:undelivered]))
       quota(about, info, last)
+      lost(about, Native.machine_lost(reporter.native))
 
       sponsors = Map.new(info.sponsors, fn {name, sponsor} -> {{name, sponsor.started}, sponsor} end)
 
@@ -249,6 +250,11 @@ defmodule Mote.Machine.Reporter do
       measurements = Map.merge(info.memory, %{count: aborted + refused, refused: refused})
       tell(about, [:machine, :quota], measurements, %{})
     end
+  end
+
+  defp lost(about, behaviours) do
+    for {module, behaviour, count} <- behaviours,
+        do: tell(about, [:turn, :no_memory], %{count: count}, %{module: module, behaviour: behaviour})
   end
 
   defp sponsor(about, name, sponsor, last, duration) do

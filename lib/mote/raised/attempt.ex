@@ -192,6 +192,10 @@ defmodule Mote.Raised.Attempt do
   defp elixir(:struct, [value]), do: raise(ArgumentError, "expected a struct, got: #{Call.show(value)}")
 
   defp elixir(:send_after, [milliseconds]), do: Timer.milliseconds!(milliseconds)
+
+  defp elixir(:monitor, [value]),
+    do: raise(ArgumentError, "expected a pid to monitor, got: #{Call.show(value)}")
+
   defp elixir(:range, [_, _ | _] = bounds), do: apply(Range, :new, bounds)
   defp elixir(:binary_generator, [value]), do: for(<<byte <- value>>, do: byte)
   defp elixir(:member, [value, list]), do: Enum.member?(list, value)

@@ -15,7 +15,8 @@ defmodule Mote.Telemetry.DefaultLogger do
     end
 
     level = level!(Keyword.get(opts, :level, :info))
-    events = Enum.reject(events, &match?([:mote, :turn, _], &1))
+    # A machine logs aborted turns itself.
+    events = events -- [[:mote, :turn, :abort], [:mote, :turn, :unreported]]
     :telemetry.attach_many(@id, events, &__MODULE__.handle/4, level)
   end
 
@@ -66,6 +67,13 @@ defmodule Mote.Telemetry.DefaultLogger do
       {:warning,
        fn ->
          "has used up its memory: #{m.count - m.refused} aborted turns, #{m.refused} refusals, #{mb(m.heap)} of heap"
+       end}
+
+  defp line([:turn, :no_memory], m, meta),
+    do:
+      {:warning,
+       fn ->
+         "has lost #{m.count} messages of #{inspect(meta.module)}.#{meta.behaviour} for want of memory"
        end}
 
   defp line([:machine, :broken_promises], m, _),

@@ -69,6 +69,9 @@ defmodule Mote.Trace.Printer do
   defp outcome({:abort, reason}) when is_raised(reason), do: ": aborted, #{Mote.Raised.format(reason)}"
   defp outcome({:abort, reason}), do: ": aborted, #{show(reason)}"
 
+  defp timer(milliseconds) when is_integer(milliseconds), do: "send_after #{milliseconds}"
+  defp timer(process), do: "monitor #{show(process)}"
+
   defp effects(turn) do
     Enum.concat([
       for({_address, new} <- turn.creates, do: "create #{behaviour(new)}"),
@@ -78,7 +81,7 @@ defmodule Mote.Trace.Printer do
       ),
       for({target, message} <- turn.sends, do: "send #{show(target)}, #{show(message)}"),
       for({by, target, message} <- turn.sendx, do: "sendx #{show(by)}, #{show(target)}, #{show(message)}"),
-      for({ms, target, message} <- turn.timers, do: "send_after #{ms}, #{show(target)}, #{show(message)}"),
+      for({due, target, message} <- turn.timers, do: "#{timer(due)}, #{show(target)}, #{show(message)}"),
       for(timer <- turn.cancels, do: "cancel_timer #{show(timer)}"),
       if(turn.become, do: ["become #{behaviour(turn.become)}"], else: []),
       if(turn.omitted > 0, do: ["and #{turn.omitted} more"], else: [])

@@ -12,7 +12,8 @@ defmodule Mote.Trace.Turn do
       customers;
     * `sendx` - `{sponsor, target, message}`, including messages to a reference made with `on`;
     * `creates` - `{address, behaviour}`, or `{address, behaviour, sponsor}` when pinned;
-    * `timers` - `{milliseconds, target, message}` of timers that are armed; `cancels` - timers that are cancelled;
+    * `timers` - `{milliseconds, target, message}` of timers that are armed, and `{pid, target, message}` of monitors; `cancels` - those
+      that are cancelled;
     * `become` - the new behaviour, `:sink`, or `nil`;
     * `omitted` - how many effects are not shown: those beyond the first hundred of a kind, and new actors that nothing
       refers to, or that lie behind too many other things;
@@ -49,7 +50,7 @@ defmodule Mote.Trace.Turn do
           sends: [{term, term}],
           sendx: [{atom, term, term}],
           creates: [tuple],
-          timers: [{non_neg_integer, term, term}],
+          timers: [{non_neg_integer | pid, term, term}],
           cancels: [Mote.Timer.t()],
           omitted: non_neg_integer,
           fuel: non_neg_integer

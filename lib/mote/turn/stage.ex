@@ -177,6 +177,12 @@ defmodule Mote.Turn.Stage do
     reference
   end
 
+  def monitor(process, target, message) when is_pid(process) do
+    reference = make_ref()
+    stage({:monitor, reference, process, target, message})
+    reference
+  end
+
   def cancel_timer(timer) when is_reference(timer) or is_struct(timer, Mote.Timer) do
     stage({:cancel_timer, timer})
     :ok

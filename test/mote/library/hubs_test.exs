@@ -3,6 +3,8 @@ defmodule Mote.Library.HubsTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
+  import Mote.Eventually
+
   alias Mote.{Library, World}
 
   doctest Mote.Library.Hubs
@@ -136,5 +138,51 @@ defmodule Mote.Library.HubsTest do
     assert Mote.drain(machine) == :ok
     assert Mote.info(machine).counters.ignored == 2
     refute_received _
+  end
+
+  describe "a process that has ended" do
+    setup do
+      %{machine: start_supervised!({Mote, sponsors: [main: [threads: 2]]})}
+    end
+
+    defp ended(fun) do
+      {_, ref} = spawn_monitor(fun)
+      receive do: ({:DOWN, ^ref, _, _, reason} -> assert(reason == :normal))
+    end
+
+    test "is no subscriber any more", %{machine: machine} do
+      hub = Mote.create(machine, Library.pubsub())
+      for _ <- 1..500, do: ended(fn -> Mote.ask!(hub, {:subscribe, self()}) end)
+      Mote.ask!(hub, {:subscribe, self()})
+      eventually(fn -> Mote.ask!(hub, {:publish, :once}) == 1 end)
+      assert Mote.ask!(hub, {:publish, :again}) == 1
+      assert_receive :again
+    end
+
+    test "has no name any more, and another one can have it", %{machine: machine} do
+      registry = Mote.create(machine, Library.registry())
+
+      for n <- 1..200 do
+        ended(fn -> for name <- [:shared, {:own, n}], do: Mote.ask!(registry, {:register, name, self()}) end)
+        # The name is free as soon as the machine knows.
+        eventually(fn -> Mote.ask!(registry, {:lookup, :shared}) == {:error, :unknown} end)
+      end
+
+      assert :ok = Mote.ask!(registry, {:register, :mine, self()})
+      eventually(fn -> Mote.ask!(registry, :names) == [:mine] end)
+    end
+
+    test "has given its name back before, and takes it from nobody", %{machine: machine} do
+      registry = Mote.create(machine, Library.registry())
+
+      ended(fn ->
+        Mote.ask!(registry, {:register, :name, self()})
+        Mote.ask!(registry, {:unregister, :name})
+      end)
+
+      Mote.ask!(registry, {:register, :name, self()})
+      assert Mote.ask!(registry, {:lookup, :name}) == {:ok, self()}
+      assert Mote.info(machine).counters.timers == 1
+    end
   end
 end

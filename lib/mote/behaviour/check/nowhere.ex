@@ -10,7 +10,20 @@ defmodule Mote.Behaviour.Check.Nowhere do
 
   alias Mote.Behaviour.Warnings
 
-  @effects [:send, :sendx, :send_after, :cancel_timer, :create, :become, :change, :stash, :gather, :abort]
+  @effects [
+    :send,
+    :sendx,
+    :send_after,
+    :cancel_timer,
+    :monitor,
+    :demonitor,
+    :create,
+    :become,
+    :change,
+    :stash,
+    :gather,
+    :abort
+  ]
   @replies [:noreply, :reply, :stop]
 
   @doc "Tells of the values of clauses of `definition`, as they were written; `effects` are the functions that have some."

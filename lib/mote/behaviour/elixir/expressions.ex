@@ -175,6 +175,9 @@ defmodule Mote.Behaviour.Elixir.Expressions do
   def expr({:send_after, l, a, b, c}, :staged),
     do: stage(:send_after, [expr(a, :staged), expr(b, :staged), expr(c, :staged)], l)
 
+  def expr({:monitor, l, a, b, c}, :staged),
+    do: stage(:monitor, [expr(a, :staged), expr(b, :staged), expr(c, :staged)], l)
+
   def expr({:cancel_timer, l, timer}, :staged), do: stage(:cancel_timer, [expr(timer, :staged)], l)
   def expr({:unstash, l, kept}, :staged), do: stage(:unstash, [expr(kept, :staged)], l)
   def expr({:become, l, behaviour, es}, :staged), do: stage(:become, [behaviour(behaviour, es, l)], l)

@@ -1,5 +1,5 @@
 defmodule Mote.Behaviour.Syntax.Effects do
-  # `send`, `sendx` and `send_after`, and the sponsor of a `create`. A literal operand can be seen to be of
+  # `send`, `sendx`, `send_after` and `monitor`, and the sponsor of a `create`. A literal operand can be seen to be of
   # the wrong kind: most likely the order is that of another function, and the message would be lost silently.
   # The values of variables are not looked at: sends to something that is not an address are counted when they
   # happen.
@@ -14,6 +14,7 @@ defmodule Mote.Behaviour.Syntax.Effects do
     send: "send takes target, message",
     sendx: "sendx takes sponsor, target, message",
     send_after: "send_after takes milliseconds, target, message",
+    monitor: "monitor takes process, message, or process, target, message",
     create: "create takes a behaviour, sponsor: name",
     gather: "gather takes customer, count, initial, function"
   ]
@@ -48,6 +49,14 @@ defmodule Mote.Behaviour.Syntax.Effects do
   def send_after(milliseconds, target, message, env) do
     milliseconds = milliseconds(milliseconds, env)
     {:send_after, env.line, milliseconds, target(:send_after, target, env), Syntax.expr(message, env)}
+  end
+
+  @doc "`monitor(process, target, message)`."
+  def monitor(process, target, message, env) do
+    what = "a process, which is a pid (an actor tells its own end, by a message)"
+    pid = operand(:monitor, process, env, what, fn _literal -> false end)
+    if elem(pid, 0) in [:self, :create], do: refuse(:monitor, Macro.to_string(process), what, env)
+    {:monitor, env.line, pid, target(:monitor, target, env), Syntax.expr(message, env)}
   end
 
   @doc "The customer of a `gather`."

@@ -10,6 +10,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   @unicode "it needs tables of Unicode that are not in a machine"
   @regex "there are no regexes in a machine: use patterns of binaries, String.split/3 or String.contains?/2"
   @timer "write send_after(milliseconds, target, message), and cancel_timer(timer)"
+  @monitor "write monitor(process, message): the message comes when the process has ended"
   @waiting "an actor does not wait: write send_after(milliseconds, self(), message), and go on when the message comes"
 
   @before "call it before you send: a machine takes terms as they are"
@@ -22,6 +23,12 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   @functions %{
     {Process, :send_after} => @timer,
     {Process, :cancel_timer} => "write cancel_timer(timer)",
+    {Process, :monitor} => @monitor,
+    {:erlang, :monitor} => @monitor,
+    {Process, :demonitor} => "write demonitor(monitor)",
+    {:erlang, :demonitor} => "write demonitor(monitor)",
+    {Process, :alive?} => @monitor,
+    {Process, :link} => @monitor,
     {Process, :sleep} => @waiting,
     {Process, :send} => "write send target, message",
     {:erlang, :send} => "write send target, message",

@@ -57,7 +57,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
                )
 
   # Effects that are often written without parentheses.
-  @with_arguments [:send, :sendx, :send_after, :become, :create, :abort]
+  @with_arguments [:send, :sendx, :send_after, :monitor, :become, :create, :abort]
 
   @hints Map.merge(@constructs, @definitions)
 
@@ -112,6 +112,8 @@ defmodule Mote.Behaviour.Syntax.Hints do
       :sendx -> "sendx sponsor, target, message"
       :send_after -> "send_after(milliseconds, target, message)"
       :cancel_timer -> "cancel_timer(timer)"
+      :monitor -> "monitor(process, message), or monitor(process, target, message)"
+      :demonitor -> "demonitor(monitor)"
       :create -> "create name(…), or create name(…), sponsor: name"
       :become -> "become name(…), become capture: value, or become sink()"
       :gather -> "create gather(customer, count, initial, fun), or become gather(…)"

@@ -7,7 +7,7 @@ use crate::held::question::Customer;
 use crate::term::atoms::{self, names};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::machine::{Abort, Embedder, Fault, Machine, TurnAway};
-use mote_vm::Term as VmTerm;
+use mote_vm::{Term as VmTerm, View};
 use rustler::types::tuple::make_tuple;
 use rustler::Encoder;
 use std::any::Any;
@@ -16,6 +16,9 @@ impl Embedder for Bridge {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool {
         if let Some(customer) = foreign::customer_of(abort.message) {
             customer.aborted(machine, &abort);
+        }
+        if matches!(abort.reason.view(), View::Atom(VmAtom::NO_MEMORY)) {
+            self.lost.count(abort.module, abort.behaviour);
         }
         if !self.reports.take() {
             return false;

@@ -1,19 +1,23 @@
 //! What happens to messages to foreign values, and how else the machine uses these values.
 use crate::codec::repack::repack;
+use crate::deliver::message::post;
 use crate::deliver::{mail, outbound};
+use crate::held::bridge::Bridge;
 use crate::held::far::Far;
 use crate::held::foreign::{
     Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
 };
 use crate::held::order::compare;
+use crate::held::watches::ProcessKey;
 use crate::term::atoms::{self, names};
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
 use mote_vm::base::atom::Atom as VmAtom;
+use mote_vm::base::ids::TimerId;
 use mote_vm::machine::Refusal;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef, Messages, CARRIED};
 use mote_vm::{Term as VmTerm, View};
 use rustler::sys::{enif_compare, enif_make_int64};
-use rustler::Encoder;
+use rustler::{Encoder, Env, LocalPid, Term};
 use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -29,6 +33,24 @@ fn one(send: impl FnOnce(&mut dyn FnMut(Delivery, u64))) -> Delivery {
     let mut became = Delivery::Dead;
     send(&mut |delivery, _| became = delivery);
     became
+}
+
+/// Fires a timer when a process has ended, whose pid `write` writes.
+fn watch(
+    machine: &dyn Carrier,
+    key: ProcessKey,
+    timer: TimerId,
+    write: impl for<'a> FnOnce(Env<'a>) -> Term<'a>,
+) {
+    if let Some(bridge) = machine.embedder().downcast_ref::<Bridge>() {
+        let monitor = |watcher: &LocalPid| {
+            post(watcher, |env, _| (names::watch(), write(env)).encode(env));
+        };
+        let sweep = |watcher: &LocalPid| {
+            post(watcher, |env, _| names::sweep().to_term(env));
+        };
+        bridge.watches.note(key, timer, monitor, sweep);
+    }
 }
 
 impl Foreign for Process {
@@ -48,6 +70,11 @@ impl Foreign for Process {
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         mail::send(machine, &self.0, messages, told);
+    }
+    fn watch(&self, timer: TimerId, machine: &dyn Carrier) {
+        watch(machine, ProcessKey::Here(self.0), timer, |env| {
+            self.0.encode(env)
+        });
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
@@ -77,6 +104,10 @@ impl Foreign for Abroad {
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         outbound::leave(machine, &self.0, messages, told);
+    }
+    fn watch(&self, timer: TimerId, machine: &dyn Carrier) {
+        let key = self.0.with(ProcessKey::of);
+        watch(machine, key, timer, |env| self.0.to(env));
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)

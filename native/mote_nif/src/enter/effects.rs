@@ -124,6 +124,12 @@ impl<'m, 'a> StepReader<'m, 'a> {
                 self.values.extend([target, message]);
                 Effect::SendAfter(delay.decode().ok().filter(|_| !timer.is_atom()))
             }
+            [monitor, process, target, message] if kind == names::monitor() && process.is_pid() => {
+                self.made.timers.push((monitor, self.count));
+                self.count += 1;
+                self.values.extend([process, target, message]);
+                Effect::Monitor
+            }
             [timer] if kind == names::cancel_timer() => {
                 self.values.push(timer);
                 Effect::CancelTimer

@@ -1,8 +1,9 @@
 //! The way from a running machine to its resource. deliver/bridge.rs has the reports that use it.
 use crate::held::desk::Desk;
-use crate::held::machine::{MachineResource, Reports};
+use crate::held::machine::{Lost, MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
+use crate::held::watches::Watches;
 use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::foreign::Carrier;
@@ -17,6 +18,9 @@ pub struct Bridge {
     pub reports: Arc<Reports>,
     /// What waits to be sent to processes.
     pub mail: Arc<Mail>,
+    /// What fires when processes end.
+    pub watches: Arc<Watches>,
+    pub lost: Arc<Lost>,
     desks: Mutex<FxHashMap<VmAtom, Arc<Desk>>>,
 }
 
@@ -27,6 +31,8 @@ impl Bridge {
             questions: resource.questions.clone(),
             reports: resource.reports.clone(),
             mail: resource.mail.clone(),
+            watches: resource.watches.clone(),
+            lost: resource.lost.clone(),
             desks: Mutex::default(),
             pin: RwLock::new(Some(resource)),
         }

@@ -10,6 +10,7 @@ use crate::held::desk::Desk;
 use crate::held::mailbox::Mail;
 use crate::held::outbox::Copied;
 use crate::held::question::Questions;
+use crate::held::watches::Watches;
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::Nursery;
 use crate::term::resource::Resource;
@@ -18,6 +19,7 @@ use mote_vm::boundary::outbox::Outbox;
 use mote_vm::machine::Machine;
 use mote_vm::values::actor::SponsorId;
 use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
 use rustler::types::atom::Atom;
 use rustler::{Env, LocalPid, Term};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -46,6 +48,22 @@ impl Reports {
                 .0
                 .fetch_update(Relaxed, Relaxed, |left| left.checked_sub(1))
                 .is_ok()
+    }
+}
+
+/// How many messages of each behaviour were used up by turns for which there was no memory, since this was last asked.
+#[derive(Default)]
+pub struct Lost(Mutex<FxHashMap<(VmAtom, VmAtom), u64>>);
+
+impl Lost {
+    /// Counts one of that module and behaviour.
+    pub fn count(&self, module: VmAtom, behaviour: VmAtom) {
+        *self.0.lock().entry((module, behaviour)).or_default() += 1;
+    }
+
+    /// Takes the counts, which begin anew.
+    pub fn take(&self) -> Vec<((VmAtom, VmAtom), u64)> {
+        self.0.lock().drain().collect()
     }
 }
 
@@ -94,6 +112,10 @@ pub struct MachineResource {
     pub reports: Arc<Reports>,
     /// What waits to be sent to processes.
     pub mail: Arc<Mail>,
+    /// What fires when processes end.
+    pub watches: Arc<Watches>,
+    /// What was lost for want of memory.
+    pub lost: Arc<Lost>,
     /// What it left unfinished, as soon as it was joined.
     left: OnceLock<Unfinished>,
     /// The outboxes that were opened, and are still there.
@@ -117,6 +139,8 @@ impl MachineResource {
             questions: Arc::default(),
             reports: Arc::default(),
             mail: Arc::default(),
+            watches: Arc::default(),
+            lost: Arc::default(),
             left: OnceLock::new(),
             outboxes: Mutex::default(),
         }

@@ -15,3 +15,4 @@ pub mod outbox;
 pub mod question;
 pub mod reason;
 pub mod structs;
+pub mod watches;

@@ -8,7 +8,7 @@ use crate::term::own_term::OwnTerm;
 use crate::term::pattern::Pattern;
 use mote_vm::base::ids::BehaviourName;
 use mote_vm::values::foreign::Carrier;
-use mote_vm::watching::shown_turn::{Created, SeenOutcome, TurnSeen};
+use mote_vm::watching::shown_turn::{Created, SeenDue, SeenOutcome, TurnSeen};
 use mote_vm::watching::trace::Witness;
 use mote_vm::{Origin, Term as VmTerm};
 use rustler::types::tuple::make_tuple;
@@ -73,7 +73,13 @@ pub fn turn<'a>(
     let timers: Vec<_> = effects
         .timers
         .iter()
-        .map(|(ms, target, message)| (*ms, make.value(*target), make.value(*message)))
+        .map(|(due, target, message)| {
+            let due = match due {
+                SeenDue::After(milliseconds) => milliseconds.encode(env),
+                SeenDue::End(process) => make.value(*process),
+            };
+            (due, make.value(*target), make.value(*message))
+        })
         .collect();
     let cancels: Vec<_> = effects
         .cancels

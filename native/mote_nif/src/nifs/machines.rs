@@ -6,6 +6,7 @@ use crate::held::machine::{MachineResource, Unfinished};
 use crate::look::info;
 use crate::term::atoms::{self, names, Name};
 use crate::term::resource::{self, ResourceArc};
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Config, Machine, RemoveError, StartError};
@@ -185,6 +186,17 @@ fn machine_sponsors<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
 fn machine_reports(machine: &MachineResource, count: u32) -> Atom {
     machine.reports.want(count);
     names::ok()
+}
+
+/// `{module, behaviour, count}` of messages that turns have used up for which there was no memory, since this was last asked.
+#[rustler::nif]
+fn machine_lost<'a>(env: Env<'a>, machine: &MachineResource) -> Vec<Term<'a>> {
+    let lost = machine.lost.take().into_iter();
+    let term = |((module, name), count): ((VmAtom, VmAtom), u64)| {
+        let [module, name] = [module, name].map(|atom| atoms::to_term(env, atom));
+        (module, name, count).encode(env)
+    };
+    lost.map(term).collect()
 }
 
 /// What it holds and has done, or `:stopped`. There may be thousands of threads.

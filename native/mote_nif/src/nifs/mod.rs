@@ -75,3 +75,4 @@ pub mod room;
 pub mod surveys;
 pub mod timers;
 pub mod traces;
+pub mod watches;

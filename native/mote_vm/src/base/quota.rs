@@ -357,7 +357,7 @@ mod tests {
             let arm = || timers.arm_from_outside(1, 2, target, parcel_of(shared(MUCH)));
             let armed = [arm(), arm()].map(|armed| armed.ok().expect("room").0);
             assert!(quota.held() > 2 * MUCH && arm().is_err());
-            assert!(timers.cancel(armed[0]).is_some());
+            assert!(timers.take(armed[0]).is_some());
             timers.fire(2, &mut Vec::new());
             assert_eq!(quota.held(), 0);
         }
@@ -399,7 +399,7 @@ mod tests {
             let one = TIMER_BYTES + parcel().bytes();
             assert!(one > TEXT.len());
             assert_eq!(quota.held(), TIMER_BYTES + 3 * one);
-            assert!(timers.cancel(ids[2]).is_some());
+            assert!(timers.take(ids[2]).is_some());
             assert_eq!(quota.held(), TIMER_BYTES + 2 * one);
             let mut due = Vec::new();
             timers.fire(2, &mut due);
@@ -407,7 +407,7 @@ mod tests {
             assert_eq!((due.len(), quota.held()), (2, one));
             heir.adopt(&timers, 1, 2);
             assert_eq!(quota.held(), one);
-            assert!(heir.cancel_adopted(ids[1]).is_some());
+            assert!(heir.take_adopted(ids[1]).is_some());
             assert_eq!(quota.held(), 0);
             assert!(heir.arm_from_outside(1, 9, target, parcel()).is_ok());
             heir.clear();

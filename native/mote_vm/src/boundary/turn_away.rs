@@ -82,6 +82,8 @@ pub enum Effect {
     Sendx,
     /// A delay in milliseconds if it is one; a target, a message.
     SendAfter(Option<u64>),
+    /// A process outside, a target, a message.
+    Monitor,
     /// A timer.
     CancelTimer,
     /// What the actor had kept, a list with the newest first, comes before all others for it.

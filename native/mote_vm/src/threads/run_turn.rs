@@ -7,6 +7,7 @@
 //!    commit takes time and memory in proportion to what it delivers, and neither is charged.
 use crate::base::atom::Atom;
 use crate::base::sync::Relaxed;
+use crate::boundary::timers::NEVER;
 use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
 use crate::terms::written::exceeds;
@@ -16,7 +17,7 @@ use crate::turns::abort::Abort;
 use crate::turns::interpreter::call_site::is_raised_elsewhere;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
-use crate::turns::turn::at_commit::TimerStep;
+use crate::turns::turn::at_commit::{Due, TimerStep};
 use crate::turns::turn::exchange::Stop;
 use crate::turns::turn::staged::Staged;
 use crate::values::actor::BehaviourId;
@@ -297,15 +298,23 @@ impl Dispatch {
                 },
                 TimerStep::Arm {
                     timer,
-                    milliseconds,
+                    due,
                     target,
                     message,
                 } => {
-                    let due = machine.clock().after(milliseconds);
+                    let (milliseconds, process) = match due {
+                        Due::After(milliseconds) => (milliseconds, None),
+                        Due::End(process) => (NEVER, process.as_foreign()),
+                    };
+                    let instant = machine.clock().after(milliseconds);
                     let serial = timer.as_timer().map_or(0, |id| id.serial);
-                    let place = station.timers.arm(due, serial, target, message);
+                    let place = station.timers.arm(instant, serial, target, message);
                     // SAFETY: made by the turn that is being committed.
                     unsafe { timer.place_timer(station.number, place) };
+                    // Armed before: it may have ended already.
+                    if let (Some(process), Some(id)) = (process, timer.as_timer()) {
+                        process.watch(id, machine);
+                    }
                 }
             }
         }

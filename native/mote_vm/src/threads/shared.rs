@@ -5,6 +5,7 @@ use crate::base::ids::{ThreadNumber, TimerId};
 use crate::base::quota::Account;
 use crate::boundary::batch::Papers;
 use crate::boundary::leases::Leases;
+use crate::boundary::timers::Timer;
 use crate::code::program::Program;
 use crate::heap::block::BlockPool;
 use crate::heap::Heap;
@@ -18,6 +19,7 @@ use crate::threads::safepoint::Safepoint;
 use crate::threads::seeded::Seeded;
 use crate::threads::sponsor::Sponsors;
 use crate::threads::station::{Station, Stations};
+use crate::threads::thread::task;
 use crate::turns::abort::Abort;
 use crate::turns::marking::state::Gc;
 use crate::values::handles::Handles;
@@ -187,9 +189,36 @@ impl Machine {
     /// Cancels a timer, wherever it was armed. The whole milliseconds that were left, never more than it was armed with;
     /// `None` when it was not armed any more, and then its message is on its way or there.
     pub fn cancel_timer(&self, id: TimerId) -> Option<u64> {
-        let station = self.stations().find(id.thread)?;
-        let due = station.timers.cancel(id);
-        let due = due.or_else(|| self.sponsors().first().lead().timers.cancel_adopted(id))?;
+        let (due, _timer) = self.take_timer(id)?;
         Some(self.clock().left(due))
+    }
+
+    /// Takes a timer out, wherever it was armed.
+    pub(crate) fn take_timer(&self, id: TimerId) -> Option<(u64, Timer)> {
+        let station = self.stations().find(id.thread)?;
+        let adopted = || self.sponsors().first().lead().timers.take_adopted(id);
+        station.timers.take(id).or_else(adopted)
+    }
+
+    /// Whether a timer is armed.
+    pub fn is_armed(&self, id: TimerId) -> bool {
+        let station = self.stations().find(id.thread);
+        let adopted = || self.sponsors().first().lead().timers.has_adopted(id);
+        station.is_some_and(|station| station.timers.has(id) || adopted())
+    }
+
+    /// Fires timers before their time, those that still wait. Each is sent by the thread that has armed it, behind what has come to that
+    /// thread before, or by the first sponsor's if that thread has ended.
+    pub fn fire_now(&self, mut timers: Vec<TimerId>) {
+        // The order of each thread's is kept.
+        timers.sort_by_key(|id| id.thread);
+        for ids in timers.chunk_by(|a, b| a.thread == b.thread) {
+            let Some(station) = ids.first().and_then(|id| self.stations().find(id.thread)) else {
+                continue;
+            };
+            let ids = ids.to_vec();
+            let fire = task(move |thread| thread.fire_now(&ids));
+            self.push(&station, Entry::Task(fire));
+        }
     }
 }

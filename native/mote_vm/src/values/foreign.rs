@@ -4,6 +4,7 @@
 //! 1. A value is charged with what it keeps outside of all heaps ([`Foreign::outside`]) wherever it is: in a heap, in a
 //!    parcel that waits, in a timer's message; once in each. That number never changes while the value lives.
 use crate::base::atom::Atom;
+use crate::base::ids::TimerId;
 use crate::values::handles::{Held, Key};
 use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
@@ -136,6 +137,9 @@ pub trait Foreign: Send + Sync + 'static {
     fn on(&self, _sponsor: Atom) -> Option<ForeignRef> {
         None
     }
+    /// Fires that timer of the machine when the process has ended, if it is one; also one that has ended before. Runs on a dispatch
+    /// thread and must not block.
+    fn watch(&self, _timer: TimerId, _machine: &dyn Carrier) {}
     /// Cancels the timer of another machine, if it is one. Runs on a dispatch thread and must not block.
     fn cancel_timer(&self) {}
     /// The order among foreign values of the same class; `Equal` is Elixir's `===`.

@@ -38,6 +38,14 @@ pub enum SeenOutcome<'m> {
     Aborted(Seen<'m>),
 }
 
+/// When a timer is due.
+pub enum SeenDue<'m> {
+    /// After that many milliseconds.
+    After(u64),
+    /// When that process has ended.
+    End(Seen<'m>),
+}
+
 /// What a turn commits, the first hundred of each kind; of one that is aborted only the actors that there would have
 /// been.
 #[derive(Default)]
@@ -48,8 +56,8 @@ pub struct SeenEffects<'m> {
     pub sends: Vec<(Seen<'m>, Seen<'m>)>,
     /// Sponsors, targets and messages.
     pub sendx: Vec<(Seen<'m>, Seen<'m>, Seen<'m>)>,
-    /// Milliseconds, targets and messages of timers that are armed. Their references mean nothing before the commit.
-    pub timers: Vec<(u64, Seen<'m>, Seen<'m>)>,
+    /// When timers that are armed are due, their targets and their messages. Their references mean nothing before the commit.
+    pub timers: Vec<(SeenDue<'m>, Seen<'m>, Seen<'m>)>,
     /// Timers that are cancelled.
     pub cancels: Vec<Seen<'m>>,
     /// The new behaviour.

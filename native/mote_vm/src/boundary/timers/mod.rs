@@ -76,6 +76,9 @@ pub(crate) struct Timers {
     quota: Arc<Quota>,
 }
 
+/// The delay of a timer that is due when something else happens: some thousand years.
+pub(crate) const NEVER: u64 = 1 << 47;
+
 /// What a timer is charged with.
 pub(crate) const TIMER_BYTES: usize = Wheel::<Timer>::ENTRY;
 
@@ -155,31 +158,36 @@ impl Timers {
         Ok((id, self.next() < before))
     }
 
-    /// Takes a timer out before its time; gives when it is due. `None` when it is not here (any more).
-    pub(crate) fn cancel(&self, id: TimerId) -> Option<u64> {
+    /// Takes a timer out before its time, with the instant at which it is due. `None` when it is not here (any more).
+    pub(crate) fn take(&self, id: TimerId) -> Option<(u64, Timer)> {
         let state = self.state.lock();
-        // Anybody can have made the reference: with the serial number of those that were adopted, too.
-        let here = |timer: &&Timer| timer.serial == id.serial && id.serial != ADOPTED;
-        state.wheel.get(id.place).filter(here)?;
-        self.take(state, id.place)
+        is_here(&state, id).then(|| self.remove(state, id.place))?
     }
 
-    /// Cancels a timer of a thread that has ended, if it has not fired.
-    pub(crate) fn cancel_adopted(&self, id: TimerId) -> Option<u64> {
+    /// The same of a timer of a thread that has ended.
+    pub(crate) fn take_adopted(&self, id: TimerId) -> Option<(u64, Timer)> {
         let mut state = self.state.lock();
         let place = state.adopted.remove(&id)?;
         state.references.remove(&place);
-        self.take(state, place)
+        self.remove(state, place)
     }
 
-    fn take(&self, mut state: MutexGuard<'_, ArmedTimers>, place: u32) -> Option<u64> {
+    /// Whether a timer waits here.
+    pub(crate) fn has(&self, id: TimerId) -> bool {
+        is_here(&self.state.lock(), id)
+    }
+
+    /// Whether a timer of a thread that has ended waits here.
+    pub(crate) fn has_adopted(&self, id: TimerId) -> bool {
+        self.state.lock().adopted.contains_key(&id)
+    }
+
+    // The caller drops the timer without the lock: what the message holds may do anything when it goes.
+    fn remove(&self, mut state: MutexGuard<'_, ArmedTimers>, place: u32) -> Option<(u64, Timer)> {
         let (due, timer) = state.wheel.remove(place)?;
         state.parcels -= timer.message.bytes();
         self.note(&mut state);
-        drop(state);
-        // Without the lock: what the message holds may do anything when it goes.
-        drop(timer);
-        Some(due)
+        Some((due, timer))
     }
 
     /// Takes out what is due at `now`, in order.
@@ -277,6 +285,12 @@ impl Timers {
     }
 }
 
+/// Whether the wheel has that timer. Anybody can have made the reference: with the serial number of those that were adopted, too.
+fn is_here(state: &ArmedTimers, id: TimerId) -> bool {
+    let here = |timer: &Timer| timer.serial == id.serial && id.serial != ADOPTED;
+    state.wheel.get(id.place).is_some_and(here)
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -291,8 +305,11 @@ mod tests {
             thread: 7,
             place,
         });
-        assert_eq!(heir.cancel(made_up), None);
-        assert_eq!(heir.cancel_adopted(had), Some(5));
-        assert_eq!((heir.cancel_adopted(had), heir.len()), (None, 0));
+        assert!(heir.take(made_up).is_none() && !heir.has(made_up));
+        assert!(heir.has_adopted(had));
+        let due = heir.take_adopted(had).map(|(due, _)| due);
+        assert_eq!(due, Some(5));
+        assert!(heir.take_adopted(had).is_none());
+        assert_eq!((heir.has_adopted(had), heir.len()), (false, 0));
     }
 }

@@ -8,6 +8,7 @@ use crate::threads::thread::watched::See;
 use crate::threads::thread::Dispatch;
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
+use crate::turns::turn::at_commit::Due;
 use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::Value;
 
@@ -124,7 +125,13 @@ impl Dispatch {
                     self.turn
                         .send_after(Value::UNDEFINED, Value::NIL, Value::NIL);
                 }
-                Effect::SendAfter(Some(ms)) => self.turn.arm(made.next()?, ms, next(), next()),
+                Effect::SendAfter(Some(ms)) => {
+                    self.turn.arm(made.next()?, Due::After(ms), next(), next());
+                }
+                Effect::Monitor => {
+                    let process = Due::End(next());
+                    self.turn.arm(made.next()?, process, next(), next());
+                }
                 Effect::CancelTimer => {
                     self.turn.cancel_timer(next());
                 }
@@ -160,7 +167,7 @@ impl Dispatch {
                         None => turn.create(id, Value::NONE),
                     }
                 }
-                Effect::SendAfter(Some(_)) => turn.timer(),
+                Effect::SendAfter(Some(_)) | Effect::Monitor => turn.timer(),
                 Effect::SendAfter(None) => Value::UNDEFINED,
                 _ => continue,
             });

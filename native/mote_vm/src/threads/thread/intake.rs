@@ -1,8 +1,9 @@
 //! Turns whatever reaches a dispatch thread from elsewhere into events: its inbox, messages from outside, timers that are due.
 //! Runs only between turns.
 use super::{prefetch_captures, Dispatch, PREFETCH_ACTOR, PREFETCH_CAPTURES};
+use crate::base::ids::TimerId;
 use crate::boundary::parcel::Parcel;
-use crate::boundary::timers::Message;
+use crate::boundary::timers::{Message, Timer};
 use crate::platform::prefetch::prefetch;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::actor;
@@ -165,10 +166,25 @@ impl Dispatch {
 
     /// Turns due timers into events.
     pub(in crate::threads) fn fire(&mut self) {
-        let context = &self.context;
-        let now = context.machine.clock().now();
+        let now = self.context.machine.clock().now();
         let mut due = std::mem::take(&mut self.intake.due);
-        context.station.timers.fire(now, &mut due);
+        self.context.station.timers.fire(now, &mut due);
+        self.send_due(due);
+    }
+
+    /// Turns these timers into events, those that still wait.
+    pub(in crate::threads) fn fire_now(&mut self, timers: &[TimerId]) {
+        let mut due = std::mem::take(&mut self.intake.due);
+        let machine = &self.context.machine;
+        due.extend(
+            timers
+                .iter()
+                .filter_map(|id| Some(machine.take_timer(*id)?.1)),
+        );
+        self.send_due(due);
+    }
+
+    fn send_due(&mut self, mut due: Vec<Timer>) {
         let before = self.turn.queue.position();
         // The turns of the first ones come before what fetches ahead gets to them.
         let targets = || due.iter().map(|timer| timer.target);

@@ -10,14 +10,14 @@ use crate::threads::run_turn::Verdict;
 use crate::threads::sponsor::Sponsors;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
-use crate::turns::turn::at_commit::TimerStep;
+use crate::turns::turn::at_commit::{Due, TimerStep};
 use crate::turns::turn::staged::Staged;
 use crate::turns::turn::Turn;
 use crate::values::actor::{captured, Actor, BehaviourId};
 use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
 use crate::watching::reach::{captures, Reach};
-use crate::watching::shown_turn::{Created, Seen, SeenEffects, SeenOutcome, TurnSeen};
+use crate::watching::shown_turn::{Created, Seen, SeenDue, SeenEffects, SeenOutcome, TurnSeen};
 
 /// Effects of one kind that are shown; and cells that are looked at for new actors.
 const SHOWN: usize = 100;
@@ -112,13 +112,17 @@ impl<'m> StagedLook<'m> {
             match step {
                 TimerStep::Cancel(timer) => effects.cancels.push(seen(*timer)),
                 TimerStep::Arm {
-                    milliseconds,
+                    due,
                     target,
                     message,
                     ..
-                } => effects
-                    .timers
-                    .push((*milliseconds, seen(*target), seen(*message))),
+                } => {
+                    let due = match due {
+                        Due::After(milliseconds) => SeenDue::After(*milliseconds),
+                        Due::End(process) => SeenDue::End(seen(*process)),
+                    };
+                    effects.timers.push((due, seen(*target), seen(*message)));
+                }
             }
         }
         effects.become_ = turn.becoming().map(|(id, state)| self.described(id, state));

@@ -10,12 +10,21 @@ use crate::values::actor::{BehaviourId, SponsorId};
 use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
 
+/// When a timer is due.
+#[derive(Clone, Copy)]
+pub(crate) enum Due {
+    /// After that many milliseconds.
+    After(u64),
+    /// When that process outside has ended.
+    End(Value),
+}
+
 /// What a commit does with timers, in the order of the program.
 pub(crate) enum TimerStep {
     Arm {
         /// Its reference, which learns at commit where it is.
         timer: Value,
-        milliseconds: u64,
+        due: Due,
         target: Value,
         message: Value,
     },
@@ -130,17 +139,22 @@ impl Turn {
         }
     }
 
-    /// Stages a timer; its reference, `:undefined` when the delay is not a number of milliseconds, `NONE` when the memory is
-    /// exhausted.
+    /// Stages a timer; its reference, `:undefined` when the delay is neither a number of milliseconds nor a process, `NONE` when the
+    /// memory is exhausted.
     pub(crate) fn send_after(&mut self, delay: Value, target: Value, message: Value) -> Value {
         self.unusual = 1;
-        let Some(milliseconds) = delay.as_fixnum().and_then(|n| u64::try_from(n).ok()) else {
-            self.at_commit.tally.dropped += 1;
-            return Value::UNDEFINED;
+        let milliseconds = delay.as_fixnum().and_then(|n| u64::try_from(n).ok());
+        let due = match milliseconds {
+            Some(milliseconds) => Due::After(milliseconds),
+            None if delay.foreign_class() == Some(Class::Pid) => Due::End(delay),
+            None => {
+                self.at_commit.tally.dropped += 1;
+                return Value::UNDEFINED;
+            }
         };
         let timer = self.timer();
         if !timer.is_none() {
-            self.arm(timer, milliseconds, target, message);
+            self.arm(timer, due, target, message);
         }
         timer
     }
@@ -157,11 +171,11 @@ impl Turn {
     }
 
     /// Stages the timer of a reference.
-    pub(crate) fn arm(&mut self, timer: Value, milliseconds: u64, target: Value, message: Value) {
+    pub(crate) fn arm(&mut self, timer: Value, due: Due, target: Value, message: Value) {
         self.unusual = 1;
         self.at_commit.timers.push(TimerStep::Arm {
             timer,
-            milliseconds,
+            due,
             target,
             message,
         });
