@@ -2,13 +2,16 @@
 //! Runs only between turns.
 use super::{prefetch_captures, Dispatch, PREFETCH_ACTOR, PREFETCH_CAPTURES};
 use crate::boundary::parcel::Parcel;
-use crate::boundary::timers::Message;
+use crate::boundary::timers::{Message, Timer};
 use crate::platform::prefetch::prefetch;
 use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::actor;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use crate::values::value::Value;
+
+/// Timers that are taken out of their wheel in one go: as many as there may be, they have their room in the wheel or in the queue.
+const FIRED_AT_ONCE: usize = 256;
 
 impl Dispatch {
     /// Takes what has come from elsewhere.
@@ -165,11 +168,27 @@ impl Dispatch {
 
     /// Turns due timers into events.
     pub(in crate::threads) fn fire(&mut self) {
-        let context = &self.context;
-        let now = context.machine.clock().now();
-        let mut due = std::mem::take(&mut self.intake.due);
-        context.station.timers.fire(now, &mut due);
+        let now = self.context.machine.clock().now();
         let before = self.turn.queue.position();
+        let mut due = std::mem::take(&mut self.intake.due);
+        loop {
+            let timers = &self.context.station.timers;
+            let is_more = timers.fire(now, FIRED_AT_ONCE, &mut due);
+            self.fire_those(&mut due);
+            if !is_more {
+                break;
+            }
+        }
+        self.intake.due = due;
+        self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
+        self.turn.count_staged();
+        self.turn.tidy_up();
+        if !self.turn.at_commit.outgoing.is_empty() {
+            self.commit_outgoing();
+        }
+    }
+
+    fn fire_those(&mut self, due: &mut Vec<Timer>) {
         // The turns of the first ones come before what fetches ahead gets to them.
         let targets = || due.iter().map(|timer| timer.target);
         let actors = |target: Value| target.is_address().then(|| target.address_pointer());
@@ -186,13 +205,6 @@ impl Dispatch {
             if let Some(message) = message {
                 self.turn.send(timer.target, message);
             }
-        }
-        self.intake.due = due;
-        self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
-        self.turn.count_staged();
-        self.turn.tidy_up();
-        if !self.turn.at_commit.outgoing.is_empty() {
-            self.commit_outgoing();
         }
     }
 }
