@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.UniqTest do
     use Mote.Behaviour
 
     defactor finder() do
-      {customer, list, divisor} ->
+      {customer, {list, divisor}} ->
         send customer, {Enum.uniq(list), Enum.uniq_by(list, fn {_, n} -> rem(n, divisor) end)}
     end
   end

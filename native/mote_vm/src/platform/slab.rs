@@ -429,19 +429,19 @@ mod tests {
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
-        let few: usize = if cfg!(miri) { 200 } else { 5_000 };
+        let few: usize = if cfg!(miri) { 200 } else { 1_500 };
         let step = prop_oneof![
             3 => (1..few).prop_map(Step::Insert),
             3 => (0..few, 1..few).prop_map(|(from, n)| Step::Remove(from, n)),
             1 => Just(Step::Begin),
             3 => (1..few).prop_map(Step::Walk),
         ];
-        proptest::collection::vec(step, 0..if cfg!(miri) { 10 } else { 60 })
+        proptest::collection::vec(step, 0..if cfg!(miri) { 10 } else { 40 })
     }
 
     proptest! {
         #![proptest_config(ProptestConfig {
-            cases: if cfg!(miri) { 4 } else { 128 },
+            cases: if cfg!(miri) { 4 } else { 64 },
             failure_persistence: None,
             ..ProptestConfig::default()
         })]

@@ -1,6 +1,7 @@
 //! The queue as others read it between turns: shown event by event, and to a collection chunk by chunk (invariant 4).
 use super::chunk::Chunk;
 use super::{Event, EventQueue, QueuePosition};
+use std::ptr::NonNull;
 
 impl EventQueue {
     /// Whether a collection may still read what chunks have that are emptied.
@@ -53,15 +54,19 @@ impl EventQueue {
     /// Shows what is queued to a collection: the events of the last chunk one by one. Those of all others, if there are some,
     /// it returns as they lie there, which they do (invariant 4) once `keep` is called. Only between turns.
     pub(crate) fn snapshot(&self, show: impl FnMut(Event)) -> Option<KeptEvents> {
+        // SAFETY: `tail_end` ends a live chunk of this queue.
+        let last = unsafe { Chunk::ending(self.tail_end) };
         let kept = KeptEvents {
             at: self.head,
             end: self.head_end,
-            last: self.tail_end,
+            last,
         };
         let is_one = self.head_end == self.tail_end;
-        // SAFETY: `tail_end` ends a live chunk of this queue.
-        let start = Chunk::start(unsafe { Chunk::ending(self.tail_end) });
-        let from = if is_one { self.head } else { start };
+        let from = if is_one {
+            self.head
+        } else {
+            Chunk::start(last)
+        };
         self.each_from(from, self.tail_end, usize::MAX, show);
         (!is_one).then_some(kept)
     }
@@ -97,9 +102,10 @@ impl EventQueue {
 /// Events in chunks that their queue keeps (invariant 4).
 pub(crate) struct KeptEvents {
     at: *const Event,
-    /// Where the chunk ends that the next event is in, and where the one ends that is not read.
+    /// Where the chunk ends that the next event is in.
     end: *const Event,
-    last: *const Event,
+    /// The one that is not read: it may be gone.
+    last: NonNull<Chunk>,
 }
 
 impl KeptEvents {
@@ -117,7 +123,7 @@ impl KeptEvents {
         if self.at == self.end {
             // SAFETY: it ends a chunk, which is kept with its link: another one follows, for this is not the last.
             let next = unsafe { (*Chunk::ending(self.end.cast_mut()).as_ptr()).next };
-            match next.filter(|next| Chunk::end(*next).cast_const() != self.last) {
+            match next.filter(|next| *next != self.last) {
                 Some(next) => (self.at, self.end) = (Chunk::start(next), Chunk::end(next)),
                 None => return false,
             }
