@@ -408,7 +408,43 @@ defmodule Mote.Prelude.Enum do
   defpure deduped([x | rest], [y | _] = done) when x === y, do: deduped(rest, done)
   defpure deduped([x | rest], done), do: deduped(rest, [x | done])
 
-  defpure uniq(source), do: firsts(Enum.to_list(source), %{}, [])
+  # Few are looked up in a map. Among many, each of them would be looked for all over the memory, and each change of a large map
+  # would leave a path of it behind, all of which stays until the turn ends. So many are sorted.
+  defpure uniq(source), do: uniq_of(Enum.to_list(source))
+
+  defpure uniq_of(list) when length(list) >= 10_000, do: without(list, 0, repeated(list), [])
+  defpure uniq_of(list), do: firsts(list, %{}, [])
+
+  # The numbers of those that were there before, in order.
+  defpure repeated(list) do
+    [{first, _} | rest] = :lists.keysort(1, numbered(list, 0, []))
+    :lists.sort(later(rest, first, []))
+  end
+
+  defpure numbered([], _, done), do: Enum.reverse(done)
+  defpure numbered([x | rest], n, done), do: numbered(rest, n + 1, [{x, n} | done])
+
+  defpure later([], _, numbers), do: numbers
+  defpure later([{y, n} | rest], x, numbers) when y === x, do: later(rest, x, [n | numbers])
+
+  # Equal, but not the same: 1 and 1.0.
+  defpure later([{y, _} | rest], x, numbers) when y == x,
+    do: equal(rest, x, %{x => true, y => true}, numbers)
+
+  defpure later([{y, _} | rest], _, numbers), do: later(rest, y, numbers)
+
+  defpure equal([{y, n} | rest], x, seen, numbers) when y == x do
+    if is_map_key(seen, y),
+      do: equal(rest, x, seen, [n | numbers]),
+      else: equal(rest, x, Map.put(seen, y, true), numbers)
+  end
+
+  defpure equal(rest, x, _, numbers), do: later(rest, x, numbers)
+
+  # A list without those of the numbers.
+  defpure without(list, _, [], done), do: Enum.reverse(done, list)
+  defpure without([_ | rest], n, [m | numbers], done) when n === m, do: without(rest, n + 1, numbers, done)
+  defpure without([x | rest], n, numbers, done), do: without(rest, n + 1, numbers, [x | done])
 
   defpure firsts([], _, done), do: Enum.reverse(done)
 

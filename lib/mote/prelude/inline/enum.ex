@@ -124,7 +124,12 @@ defmodule Mote.Prelude.Inline.Enum do
     deduped(rest, done, key, fun)
   end
 
-  deftemplate uniq_by(source, fun), do: uniq_in(Enum.to_list(source), %{}, [], fun)
+  deftemplate uniq_by(source, fun), do: uniq_of(Enum.to_list(source), fun)
+
+  deftemplate uniq_of(list, fun) when length(list) >= 10_000,
+    do: Source.without(list, 0, Source.repeated(for(x <- list, do: fun.(x))), [])
+
+  deftemplate uniq_of(list, fun), do: uniq_in(list, %{}, [], fun)
   deftemplate uniq_in([], _, done, fun), do: Enum.reverse(done)
 
   deftemplate uniq_in([x | rest], seen, done, fun) do

@@ -5,6 +5,7 @@ pub mod clock;
 pub mod counters;
 pub mod ids;
 pub(crate) mod interleaving;
+pub(crate) mod lent;
 pub(crate) mod quota;
 pub(crate) mod sync;
 pub(crate) mod work;

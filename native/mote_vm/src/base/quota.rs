@@ -358,7 +358,7 @@ mod tests {
             let armed = [arm(), arm()].map(|armed| armed.ok().expect("room").0);
             assert!(quota.held() > 2 * MUCH && arm().is_err());
             assert!(timers.take(armed[0]).is_some());
-            timers.fire(2, &mut Vec::new());
+            timers.fire(2, 9, &mut Vec::new());
             assert_eq!(quota.held(), 0);
         }
 
@@ -402,11 +402,11 @@ mod tests {
             assert!(timers.take(ids[2]).is_some());
             assert_eq!(quota.held(), TIMER_BYTES + 2 * one);
             let mut due = Vec::new();
-            timers.fire(2, &mut due);
+            timers.fire(2, 9, &mut due);
             assert!(matches!(due[1].message, Message::Parcel(_)));
             assert_eq!((due.len(), quota.held()), (2, one));
             heir.adopt(&timers, 1, 2);
-            assert_eq!(quota.held(), one);
+            assert!(quota.held() > one, "with the wheel");
             assert!(heir.take_adopted(ids[1]).is_some());
             assert_eq!(quota.held(), 0);
             assert!(heir.arm_from_outside(1, 9, target, parcel()).is_ok());
@@ -431,7 +431,7 @@ mod tests {
             timers.arm(2, 2, target, Value::NIL);
             assert_eq!(quota.held(), 2 * one + TIMER_BYTES);
             let mut due = Vec::new();
-            timers.fire(2, &mut due);
+            timers.fire(2, 9, &mut due);
             assert_eq!((due.len(), quota.held()), (3, 0));
             assert!(arm().is_ok());
         }

@@ -10,6 +10,7 @@
 //! 3. Steps that are not counted one by one, but paid for by a price that is counted before (comparing keys to find a
 //!    place among others), check whether the turn is to end just as often. Their number exceeds the counted ones at most by a
 //!    factor of the number of levels that are searched.
+use crate::base::lent::Lender;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -37,6 +38,9 @@ pub(crate) struct Work {
     passed: usize,
     /// Whether the turn is to end: the machine stops, or the sponsor is removed.
     ends: Vec<Arc<AtomicBool>>,
+    /// Who lends memory beside the heap, and whether it was refused.
+    pub(crate) lender: Option<Arc<dyn Lender>>,
+    lacks_memory: bool,
 }
 
 impl Work {
@@ -48,7 +52,23 @@ impl Work {
             most: OVER - 1,
             passed: 0,
             ends: Vec::new(),
+            lender: None,
+            lacks_memory: false,
         }
+    }
+
+    /// There was no memory for a walk: it is over, and the turn with it.
+    #[cold]
+    pub(crate) fn lacks_memory(&mut self) -> Over {
+        self.lacks_memory = true;
+        self.counted = OVER;
+        self.passed = LOOK;
+        Over
+    }
+
+    /// Whether there was none, since the last time that this was asked.
+    pub(crate) fn take_lack(&mut self) -> bool {
+        std::mem::take(&mut self.lacks_memory)
     }
 
     /// From now on it ends also when that says so.

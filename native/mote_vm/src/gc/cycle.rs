@@ -13,13 +13,13 @@ use crate::turns::marking::span::Span;
 use crate::turns::marking::state::Gc;
 use crate::turns::marking::visitor::Visitor;
 use crate::turns::queue::EventQueue;
-use crate::values::handles::Handles;
 use crate::values::value::Value;
+use crate::values::walk::Walkable;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// More than that in inboxes is left to those who drain them.
-const UNSEEN: usize = 4096;
+/// More bytes than that in inboxes are left to those who drain them: to look at what refers to nothing takes time, too.
+const UNSEEN: usize = 512 << 10;
 
 /// The threads of a machine that stand still.
 pub(crate) struct Stopped<'m> {
@@ -87,7 +87,8 @@ impl<'m> Stopped<'m> {
         self.machine.leases().while_all_rest(|resting| {
             // From here on, what callers make is live, and the actors that they let go of are noted down.
             pool.set_marking(number);
-            self.machine.handles().begin_walk();
+            let tables = roots::tables(self.machine, &self.threads);
+            tables.iter().for_each(|table| table.begin());
             for heap in resting {
                 heap.start_marking(number);
             }
@@ -117,14 +118,6 @@ impl<'m> Stopped<'m> {
             }
             if !self.help() || !self.see_inboxes() {
                 return false;
-            }
-            // After the walk over the handles, which is part of the work.
-            let mut released: Vec<Value> = Vec::new();
-            for actor in self.machine.handles().take_released() {
-                released.actor(actor);
-            }
-            if !released.is_empty() {
-                self.gc.work.add([Packet::Values(released)]);
             }
             if self.gc.work.is_done() {
                 return true;
@@ -222,9 +215,9 @@ impl<'m> Stopped<'m> {
 
 /// The roots as they are at the beginning: copied, but for what will stay as it is.
 #[derive(Default)]
-struct Snapshot {
-    packets: Vec<Packet>,
-    values: Vec<Value>,
+pub(super) struct Snapshot {
+    pub(super) packets: Vec<Packet>,
+    pub(super) values: Vec<Value>,
 }
 
 impl Visitor for Snapshot {
@@ -233,12 +226,9 @@ impl Visitor for Snapshot {
     }
 
     fn queue(&mut self, queue: &EventQueue) {
-        let packets = &mut self.packets;
-        let values = &mut self.values;
-        queue.snapshot(
-            |at, n| packets.push(Packet::Span(Span::Events(at, n))),
-            |event| values.event(event),
-        );
+        let kept = queue.snapshot(|event| self.values.event(event));
+        let span = kept.map(|kept| Packet::Span(Span::Events(kept)));
+        self.packets.extend(span);
     }
 }
 
@@ -247,8 +237,7 @@ impl RootVisitor for Snapshot {
         inbox.begin_collection();
     }
 
-    fn handles(&mut self, handles: &Arc<Handles>) {
-        self.packets
-            .push(Packet::Span(Span::Handles(handles.clone())));
+    fn table(&mut self, table: Arc<dyn Walkable>) {
+        self.packets.push(Packet::Span(Span::Table(table)));
     }
 }

@@ -12,9 +12,9 @@
 //!    become changes them (turns/marking/barrier.rs).
 //! 2. Whatever is made while a collection marks counts as live, because the hole or block that it is in was marked in advance
 //!    (heap/mod.rs, invariant 5).
-//! 3. Queued events, handles and the contents of inboxes are shown as they were, though they change. Chunks of queues are
-//!    kept until they are marked (queue.rs), handles are noted down when they are released (handles.rs), and inboxes are
-//!    shown by the thread that drains them (inbox.rs).
+//! 3. What waits is shown as it was, though it changes. Chunks of queues are kept until they are marked (queue.rs). Handles,
+//!    timers and what waits for turns outside are in tables that marking walks through, and what is taken out before that is
+//!    noted down (walk.rs). Inboxes are shown by the thread that drains them (inbox.rs).
 //! 4. Callers outside never stop. They have no heap at the moment at which a collection begins or ends (`Leases`), and
 //!    what they are about to send is held by handles.
 //!
@@ -38,6 +38,8 @@ const SLICE: usize = 1024;
 const IDLE_SLICE: usize = 8 * 1024;
 /// Steps of clearing away at a time (turns/marking/garbage.rs).
 const CLEARINGS: usize = 8;
+/// Chunks of the queue that marking kept, and that are freed at a time.
+const RECYCLED: usize = 64;
 /// Cells marked after a turn, and in a pause, where marking beside turns is what is tested.
 const STRESS_SLICE: usize = 4;
 const STRESS_PAUSE: usize = 16;
@@ -78,6 +80,7 @@ impl Dispatch {
                 marked || done
             }
             Phase::Clearing => {
+                self.turn.queue.recycle_emptied(RECYCLED);
                 let number = gc.begun();
                 let all = stress != Stress::Off || machine.pool().is_short();
                 for _ in 0..if all { usize::MAX } else { CLEARINGS } {

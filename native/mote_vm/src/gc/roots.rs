@@ -1,23 +1,29 @@
 //! The roots: everything that keeps an actor alive, in one place.
 //!
-//! | root | where |
-//! |---|---|
-//! | events queued, leaving, held, given, received and of turns outside | each thread's queue and lists, each inbox |
-//! | messages and looks from outside that wait | each inbox, and each dispatcher of a seeded machine |
-//! | timers | each station |
-//! | actors whose turns are counted | each thread's watches |
-//! | addresses held by the outside | handles |
+//! | root | where | what a pause does with it |
+//! |---|---|---|
+//! | addresses held by the outside | handles | begins a walk |
+//! | timers | the wheels of each station | begins a walk |
+//! | events of turns outside, and in their lines | each thread's lines | begins a walk |
+//! | events queued | each thread's queue | keeps its chunks, and copies the events of the last one |
+//! | messages, events and looks that wait | each inbox | looks whether there are some; at its end, at some 100 KB of them |
+//! | events leaving, held, wanted elsewhere | each thread's lists | copies them: what a batch of turns has put there |
+//! | actors whose turns are counted | each thread's watches | copies them: some thousand for each watch |
+//! | messages that wait | each dispatcher of a seeded machine | walks through them |
 //!
-//! Nothing else: a collection begins between turns, when nothing is staged and no register means anything. Values
-//! on their way out are messages of a commit, which is part of a turn. An actor that the outside is about to
-//! create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). A parcel that is
-//! still being written holds its contents (parcel.rs, invariant 2).
+//! Invariants:
+//! 1. Nothing else: a collection begins between turns, when nothing is staged and no register means anything. Values
+//!    on their way out are messages of a commit, which is part of a turn. An actor that the outside is about to
+//!    create is in a heap that the collection waits for, or in one in which everything is live for it (gc/mod.rs). A parcel
+//!    that is still being written holds its contents (parcel.rs, invariant 2).
+//! 2. No pause takes longer where more waits. Where any number may wait, it is walked through beside turns (walk.rs), is kept
+//!    as it is, or is left to whoever takes it out. Seeded machines alone are marked as a whole in one pause.
 use crate::threads::inbox::{Entry, Inbox, InboxItem};
 use crate::threads::shared::Machine;
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::visitor::Visitor;
-use crate::values::handles::Handles;
 use crate::values::value::Value;
+use crate::values::walk::Walkable;
 use std::sync::Arc;
 
 /// What is done with each root.
@@ -26,8 +32,8 @@ pub(crate) trait RootVisitor: Visitor {
         inbox.each(|waiting| self.waiting(waiting));
     }
 
-    fn handles(&mut self, handles: &Arc<Handles>) {
-        handles.each_actor(|actor| self.actor(actor));
+    fn table(&mut self, table: Arc<dyn Walkable>) {
+        table.each(&mut |value| self.value(value));
     }
 
     /// What waits in an inbox.
@@ -61,20 +67,30 @@ pub(crate) trait RootVisitor: Visitor {
 
 impl RootVisitor for Vec<Value> {}
 
-/// Shows all roots of a machine whose threads stand still. Handles first, and inboxes after them: what somebody outside
-/// sends and then lets go of is seen in the one place or the other.
-pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut impl RootVisitor) {
-    visitor.handles(machine.handles());
+/// The tables of a machine whose threads stand still.
+pub(crate) fn tables(machine: &Machine, threads: &[&mut Dispatch]) -> Vec<Arc<dyn Walkable>> {
+    let mut tables: Vec<Arc<dyn Walkable>> = vec![machine.handles().clone()];
     for station in machine.stations().all() {
-        station.timers.each(|value| visitor.value(value));
+        tables.push(station.timers.clone());
+    }
+    for away in threads.iter().filter_map(|thread| thread.away.as_ref()) {
+        tables.push(away.lines.clone());
+    }
+    tables
+}
+
+/// Shows all roots of a machine whose threads stand still. Tables first, with the handles, and inboxes after them: what somebody
+/// outside sends and then lets go of is seen in the one place or the other.
+pub(crate) fn mark(machine: &Machine, threads: &[&mut Dispatch], visitor: &mut impl RootVisitor) {
+    for table in tables(machine, threads) {
+        visitor.table(table);
+    }
+    for station in machine.stations().all() {
         visitor.inbox(&station.inbox);
     }
     for thread in threads {
         visitor.queue(&thread.turn.queue);
         thread.turn.leaving.each(|event| visitor.event(event));
-        if let Some(away) = &thread.away {
-            away.each(|event| visitor.event(event));
-        }
         for (target, parcel) in &thread.seeded.arrivals {
             visitor.actor(target.0);
             parcel.each_address(|value| visitor.value(value));
@@ -91,10 +107,11 @@ mod tests {
     use super::*;
     use crate::boundary::batch::BatchLetters;
     use crate::boundary::parcel::{Builder, Parcel};
+    use crate::gc::cycle::Snapshot;
     use crate::testing::still::Still;
     use crate::threads::away::Away;
     use crate::turns::leaving::ListKind;
-    use crate::turns::queue::Event;
+    use crate::turns::queue::{Event, EVENTS};
     use crate::values::actor::Actor;
     use crate::values::handles::Target;
     use crate::watching::watch::{Watch, Watched};
@@ -139,6 +156,36 @@ mod tests {
             found.dedup();
             found
         }
+    }
+
+    /// Invariant 2.
+    #[test]
+    fn a_pause_does_no_more_where_more_waits() {
+        let taken = [1, 300].map(|many| {
+            let mut still = Still::new(1);
+            let quota = still.machine.pool().quota.clone();
+            let station = still.thread.context.station.clone();
+            let mut away = Away::new(1, quota);
+            away.leaves(1, event(1, 2));
+            for n in 0..many * EVENTS {
+                still.thread.turn.queue.push(actor(n), Value::NIL);
+                assert!(away.line_up(event(1, n)));
+                let value = Value::address(actor(n));
+                station.timers.arm(1 << 40, 2, value, value);
+                still.machine.handles().acquire(actor(n), None);
+                still.push(Entry::Inspect(Target(actor(n)), Box::new(|_| ())));
+            }
+            still.thread.away = Some(Box::new(away));
+            let mut snapshot = Snapshot::default();
+            mark(&still.machine, &[&mut still.thread], &mut snapshot);
+            let queue = &mut still.thread.turn.queue;
+            while queue.pop().is_some() {}
+            queue.rest();
+            (snapshot.values.len(), snapshot.packets.len())
+        });
+        let [few, many] = taken;
+        assert!(few.0 <= 2 * EVENTS && few.1 >= 3, "{few:?}");
+        assert!(many.0 <= 2 * EVENTS && many.1 <= few.1 + 1, "{many:?}");
     }
 
     #[test]

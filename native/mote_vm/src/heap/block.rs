@@ -12,6 +12,7 @@
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
 use super::pace::Pace;
 use super::reserve::Reserve;
+use crate::base::lent::Lender;
 use crate::base::quota::Quota;
 use crate::platform::pages;
 use parking_lot::Mutex;
@@ -111,6 +112,19 @@ pub(crate) struct BlockPool {
     marking: AtomicU64,
     pub(crate) pace: Pace,
     pub(crate) reserve: Reserve,
+}
+
+impl Lender for BlockPool {
+    fn lend(&self, bytes: usize, spare: bool) -> bool {
+        match spare {
+            true => self.lend_spare(bytes),
+            false => BlockPool::lend(self, bytes),
+        }
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.quota.give(bytes);
+    }
 }
 
 impl Default for BlockPool {
@@ -313,6 +327,12 @@ impl BlockPool {
     /// Takes room for bytes that are used beside the pool for a while; whether there was any. A refusal is like any other.
     pub(crate) fn lend(&self, bytes: usize) -> bool {
         self.allows(bytes, Quota::take)
+    }
+
+    /// As above, but only while a quarter of the limit is left.
+    fn lend_spare(&self, bytes: usize) -> bool {
+        let left = bytes.saturating_add(self.limit / 4);
+        self.quota.fits(left) && self.quota.take(bytes)
     }
 
     fn allows(&self, bytes: usize, quota: impl FnOnce(&Quota, usize) -> bool) -> bool {

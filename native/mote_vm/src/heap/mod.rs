@@ -93,6 +93,8 @@ impl Heap {
     pub(crate) const END: usize = std::mem::offset_of!(Heap, end);
 
     pub(crate) fn new(pool: Arc<BlockPool>) -> Heap {
+        let mut work = Work::free();
+        work.lender = Some(pool.clone());
         Heap {
             next: std::ptr::null_mut(),
             end: std::ptr::null_mut(),
@@ -108,7 +110,7 @@ impl Heap {
             exhausted: false,
             moved: true,
             insists: false,
-            work: Work::free(),
+            work,
             #[cfg(test)]
             refused_after: None,
         }

@@ -14,6 +14,7 @@
 mod tests;
 
 use super::Machine;
+use crate::base::lent::Lender;
 use crate::boundary::parcel::Parcel;
 use crate::look::inspect::Inspection;
 use crate::machine::contract::BehaviourVersion;
@@ -170,7 +171,8 @@ impl Dispatch {
         let n = code.captures as usize;
         let values: Vec<Value> = actor.captured(n).collect();
         let words = || self.context.machine.pool().quota.held() / size_of::<Value>();
-        if values.iter().any(|value| exceeds(*value, words)) {
+        let lender = || Some(self.context.machine.shared_pool() as Arc<dyn Lender>);
+        if values.iter().any(|v| exceeds(*v, words, lender)) {
             return Err(Stays::TooLarge);
         }
         let heap = &mut self.turn.heap;

@@ -1,7 +1,9 @@
 //! How large a value is when it is written out, as messages to the outside are. A part that the value shares is written once
 //! for each place, so a few turns can build a value that is a million times larger written out than in the heap.
-use super::map::{entries, Node};
+use super::map::Node;
+use crate::base::lent::{Lender, LentStack};
 use crate::values::value::Value;
+use std::sync::Arc;
 
 /// As many parts may be written out whatever the machine holds: milliseconds.
 const ANYWAY: usize = 1 << 17;
@@ -10,17 +12,27 @@ const ANYWAY: usize = 1 << 17;
 const SMALL: usize = 64;
 const NESTED: usize = 6;
 
-/// Whether a value, written out, has more parts than that, and more than `all` of the machine's words are.
-pub(crate) fn exceeds(value: Value, all: impl FnOnce() -> usize) -> bool {
+/// Whether a value, written out, has more parts than that, and more than `all` of the machine's words are; or there is no memory to
+/// find out.
+pub(crate) fn exceeds(
+    value: Value,
+    all: impl FnOnce() -> usize,
+    lender: impl FnOnce() -> Option<Arc<dyn Lender>>,
+) -> bool {
     if is_small(value, &mut { SMALL }, NESTED) {
         return false;
     }
     let mut walk = WrittenWalk {
         left: ANYWAY,
-        parts: Vec::new(),
+        parts: LentStack::new(),
+        lender: lender(),
+        lacks_memory: false,
     };
     if walk.visit(value) && walk.on() {
         return false;
+    }
+    if walk.lacks_memory {
+        return true;
     }
     walk.left = all().saturating_sub(ANYWAY);
     !walk.on()
@@ -64,76 +76,106 @@ fn are_small(row: &[Value], left: &mut usize, depth: usize) -> bool {
 struct WrittenWalk<'h> {
     left: usize,
     /// Parts that are still to be visited.
-    parts: Vec<PartsLeft<'h>>,
+    parts: LentStack<PartsLeft<'h>>,
+    lender: Option<Arc<dyn Lender>>,
+    lacks_memory: bool,
 }
 
 enum PartsLeft<'h> {
     Row(&'h [Value]),
+    /// Nodes of a map, which are no parts.
+    Nodes(&'h [Value]),
     /// The rest of a list.
     List(Value),
     Value(Value),
 }
 
-impl WrittenWalk<'_> {
+impl<'h> WrittenWalk<'h> {
     /// Visits what is left to visit; `false` when there is too much, and then it can go on from there.
     fn on(&mut self) -> bool {
         while let Some(parts) = self.parts.pop() {
             let next = match parts {
-                PartsLeft::Value(value) => Some(value),
-                PartsLeft::Row(row) => row.split_first().map(|(first, rest)| {
-                    self.parts.push(PartsLeft::Row(rest));
+                PartsLeft::Value(value) => value,
+                PartsLeft::Row([]) | PartsLeft::Nodes([]) => continue,
+                PartsLeft::Row([first, rest @ ..]) => {
+                    if !rest.is_empty() && !self.later(PartsLeft::Row(rest)) {
+                        return false;
+                    }
                     *first
-                }),
-                PartsLeft::List(list) => Some(match list.as_cons() {
+                }
+                PartsLeft::Nodes([first, rest @ ..]) => {
+                    let more = rest.is_empty() || self.later(PartsLeft::Nodes(rest));
+                    if !more || !self.open(*first) {
+                        return false;
+                    }
+                    continue;
+                }
+                PartsLeft::List(list) => match list.as_cons() {
                     Some((head, tail)) => {
-                        self.parts.push(PartsLeft::List(tail));
+                        if !self.later(PartsLeft::List(tail)) {
+                            return false;
+                        }
                         head
                     }
                     None => list,
-                }),
+                },
             };
-            if let Some(value) = next {
-                if !self.visit(value) {
-                    return false;
-                }
+            if !self.visit(next) {
+                return false;
             }
         }
         true
     }
 
+    /// Something is to be visited later; `false` if there is no memory for it.
+    fn later(&mut self, parts: PartsLeft<'h>) -> bool {
+        let known = self.parts.push(parts, &self.lender);
+        self.lacks_memory |= !known;
+        known
+    }
+
+    /// A node of a map: its parts come later.
+    fn open(&mut self, node: Value) -> bool {
+        match Node::of(node) {
+            Some(node) if node.is_leaf() => {
+                self.later(PartsLeft::Row(node.items)) && self.later(PartsLeft::Row(node.keys))
+            }
+            Some(node) => self.later(PartsLeft::Nodes(node.items)),
+            None => true,
+        }
+    }
+
     /// Counts a value; `false`, and it is still to be visited, when nothing is left.
     fn visit(&mut self, value: Value) -> bool {
-        let Some(left) = self.left.checked_sub(1) else {
-            self.parts.push(PartsLeft::Value(value));
+        let big = value.as_big().map_or(0, |big| big.limbs().len() - 1);
+        // The limbs that are not a part: all but the first.
+        let Some(left) = self.left.checked_sub(1 + big) else {
+            self.later(PartsLeft::Value(value));
             return false;
         };
         self.left = left;
-        if let Some(big) = value.as_big() {
-            // The limbs that are not a part: all but the first.
-            let Some(left) = self.left.checked_sub(big.limbs().len() - 1) else {
-                self.left += 1;
-                self.parts.push(PartsLeft::Value(value));
-                return false;
-            };
-            self.left = left;
-        } else if value.is_cons() {
-            self.parts.push(PartsLeft::List(value));
-        } else if let Some(elements) = value.as_tuple() {
-            self.parts.push(PartsLeft::Row(elements));
-        } else if let Some(map) = Node::of(value) {
-            let pairs = entries(map).flat_map(|(key, value)| [key, value]);
-            self.parts.extend(pairs.map(PartsLeft::Value));
+        if value.is_cons() {
+            return self.later(PartsLeft::List(value));
         }
-        true
+        match value.as_tuple() {
+            Some(elements) => self.later(PartsLeft::Row(elements)),
+            None => self.open(value),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::lent::tests::Bounded;
     use crate::heap::Heap;
     use crate::terms::map::from_puts;
     use crate::testing::terms::heap;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    fn exceeds(value: Value, all: impl FnOnce() -> usize) -> bool {
+        super::exceeds(value, all, || None)
+    }
 
     #[test]
     fn what_is_shared_counts_each_time() {
@@ -171,6 +213,30 @@ mod tests {
         let deep = (0..NESTED).fold(binary, |value, _| heap.tuple(1, |_| value));
         let wide = heap.tuple(SMALL + 1, |_| Value::NIL);
         assert!(!small(deep) && !small(wide));
+    }
+
+    #[test]
+    fn a_walk_takes_memory_for_depth_alone_and_no_more_than_there_is() {
+        let mut heap = heap();
+        let wide = heap.tuple(ANYWAY, |_| Value::NIL);
+        let entries = (0..ANYWAY as i64 / 4).map(|n| (Value::fixnum(n), Value::NIL));
+        let map = from_puts(&mut heap, entries.collect());
+        let long = (0..ANYWAY).fold(Value::NIL, |list, _| heap.cons(Value::NIL, list));
+        let tower = (0..ANYWAY).fold(Value::NIL, |last, _| heap.tuple(1, |_| last));
+        for value in [wide, map, long, tower] {
+            let none = Bounded::of(0);
+            assert!(!super::exceeds(value, || usize::MAX / 2, || Some(none)));
+        }
+        let deep = (0..ANYWAY).fold(Value::NIL, |first, n| {
+            let last = Value::fixnum(n as i64);
+            heap.tuple(2, |at| if at == 0 { first } else { last })
+        });
+        let bounded = Bounded::of(8 << 20);
+        let lender = || Some(bounded.clone() as Arc<dyn Lender>);
+        assert!(!super::exceeds(deep, || usize::MAX / 2, lender));
+        assert!(bounded.most.load(Relaxed) > 1 << 20 && bounded.lent.load(Relaxed) == 0);
+        let none = Bounded::of(0);
+        assert!(super::exceeds(deep, || usize::MAX / 2, || Some(none)));
     }
 
     #[test]

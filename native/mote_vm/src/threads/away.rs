@@ -8,9 +8,9 @@
 //!    report that a turn has ended counts.
 //! 3. At most `most` turns are away. At that limit nothing leaves the queue. So turns begin in the order of their events,
 //!    except for actors that are away, and with `most` of 1 the sponsor is first in, first out.
-//! 4. A turn that is away is outstanding, and its actor and its message are roots.
-//! 5. Events in line are charged to the machine's memory, like queued ones.
+//! 4. A turn that is away is outstanding, and its actor and its message are roots, as is what is in line (away/lines.rs).
 mod back;
+mod lines;
 
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
@@ -22,146 +22,67 @@ use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
 use crate::values::actor::Actor;
 use crate::values::term::{ActorRef, Term};
-use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use lines::Lines;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 
 /// See the head of this file.
 pub(crate) struct Away {
     most: usize,
-    quota: Arc<Quota>,
-    turns: FxHashMap<u64, Event>,
-    lines: FxHashMap<*const Actor, VecDeque<Event>>,
-    /// How many events are in all lines.
-    lined_up: usize,
+    /// Shared with the collector.
+    pub(crate) lines: Arc<Lines>,
 }
-
-/// Room of the tables that is kept: some hundred kilobytes. To grow them anew for each burst of turns takes longer than the rest.
-const KEPT: usize = 1 << 13;
 
 impl Away {
     pub(crate) fn new(most: usize, quota: Arc<Quota>) -> Away {
         Away {
             most,
-            quota,
-            turns: FxHashMap::default(),
-            lines: FxHashMap::default(),
-            lined_up: 0,
+            lines: Arc::new(Lines::new(quota)),
         }
     }
 
     /// How many events are in line.
     pub(crate) fn waiting(&self) -> usize {
-        self.lined_up
+        self.lines.figures().1
     }
 
     fn is_full(&self) -> bool {
-        self.turns.len() >= self.most
-    }
-
-    /// Shows every event.
-    pub(crate) fn each(&self, mut show: impl FnMut(Event)) {
-        self.turns.values().for_each(|event| show(*event));
-        self.each_waiting(show);
+        self.lines.figures().0 >= self.most
     }
 
     /// Shows every event that waits in line: none whose turn is away.
-    pub(crate) fn each_waiting(&self, mut show: impl FnMut(Event)) {
-        self.lines.values().flatten().for_each(|event| show(*event));
-    }
-
-    /// The turn of an event goes away, and so does its actor.
-    pub(crate) fn leaves(&mut self, number: u64, event: Event) {
-        self.lines.entry(event.target).or_default();
-        self.turns.insert(number, event);
+    pub(crate) fn each_waiting(&self, show: impl FnMut(Event)) {
+        self.lines.each_waiting(show);
     }
 
     /// Whether a turn of the actor is away.
     pub(crate) fn is_away(&self, actor: *const Actor) -> bool {
-        self.lines.contains_key(&actor)
+        self.lines.is_away(actor)
+    }
+
+    /// The turn of an event goes away, and so does its actor.
+    pub(crate) fn leaves(&mut self, number: u64, event: Event) {
+        self.lines.leaves(number, event);
     }
 
     /// Puts the event in line if its actor is away.
     pub(crate) fn line_up(&mut self, event: Event) -> bool {
-        let line = self.lines.get_mut(&event.target);
-        let is_away = line.is_some();
-        if let Some(line) = line {
-            line.push_back(event);
-            self.lengthen(1);
-        }
-        is_away
+        self.lines.line_up(&[event], false)
     }
 
     /// Puts events before all others in the line of their actor, if it is away.
     pub(crate) fn precede(&mut self, events: &[Event]) -> bool {
-        let line = events
-            .first()
-            .and_then(|event| self.lines.get_mut(&event.target));
-        let is_away = line.is_some();
-        if let Some(line) = line {
-            events
-                .iter()
-                .rev()
-                .for_each(|event| line.push_front(*event));
-            self.lengthen(events.len());
-        }
-        is_away
-    }
-
-    /// Lines are longer by so much. What is in them was accepted before.
-    fn lengthen(&mut self, events: usize) {
-        self.lined_up += events;
-        self.quota.take_anyway(events * size_of::<Event>());
-    }
-
-    fn shorten(&mut self, events: usize) {
-        self.lined_up -= events;
-        self.quota.give(events * size_of::<Event>());
-    }
-
-    /// The next in the line of an actor that comes back; where there is none, it is away no longer.
-    fn next_for(&mut self, actor: *const Actor) -> Option<Event> {
-        let next = self.lines.get_mut(&actor).and_then(VecDeque::pop_front);
-        match next {
-            Some(_) => self.shorten(1),
-            None => drop(self.take_line(actor)),
-        }
-        next
-    }
-
-    /// What is next in the line of the actor whose turn of that number is away.
-    fn behind(&self, number: u64) -> Option<Event> {
-        let event = self.turns.get(&number)?;
-        self.lines.get(&event.target)?.front().copied()
+        self.lines.line_up(events, true)
     }
 
     /// Takes the event of the turn of that number, and the line of its actor, which is away no longer.
     fn take_turn(&mut self, number: u64) -> Vec<Event> {
-        let Some(event) = self.turns.remove(&number) else {
+        let Some(event) = self.lines.ended(number) else {
             return Vec::new();
         };
         let mut events = vec![event];
-        events.extend(self.take_line(event.target));
+        events.extend(self.lines.take_line(event.target));
         events
-    }
-
-    /// The number of the turn of that actor, if it is away.
-    fn number_of(&self, actor: *const Actor) -> Option<u64> {
-        let mut turns = self.turns.iter();
-        let found = turns.find(|(_, event)| event.target == actor);
-        found.map(|(number, _)| *number)
-    }
-
-    /// Takes the line of an actor, which is away no longer.
-    fn take_line(&mut self, actor: *const Actor) -> VecDeque<Event> {
-        let line = self.lines.remove(&actor).unwrap_or_default();
-        self.shorten(line.len());
-        if self.lines.is_empty() && self.lines.capacity() > KEPT {
-            self.lines.shrink_to(KEPT);
-            self.turns.shrink_to(KEPT);
-        }
-        line
     }
 }
 
@@ -175,7 +96,7 @@ impl Dispatch {
     /// Whether a turn is away.
     pub(crate) fn is_anybody_away(&self) -> bool {
         let away = self.away.as_ref();
-        away.is_some_and(|away| !away.turns.is_empty())
+        away.is_some_and(|away| away.lines.figures().0 > 0)
     }
 
     /// Whether what is queued has to wait until a turn that is away has ended.
@@ -256,7 +177,7 @@ impl Dispatch {
     /// Whether its actor comes back just now: what is next for it was looked at with the end (`is_followed_by_little`).
     fn has_line(&self, event: Event) -> bool {
         let away = self.away.as_ref();
-        away.is_some_and(|away| away.lines.contains_key(&event.target))
+        away.is_some_and(|away| away.is_away(event.target))
     }
 
     /// What the turn of an event is given: captures and message.

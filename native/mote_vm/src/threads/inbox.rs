@@ -199,13 +199,12 @@ impl Inbox {
         inner.contents.unseen = inner.contents.len() > 0;
     }
 
-    /// How many things a collection has still to see here.
+    /// Bytes of what a collection has still to see here.
     pub(crate) fn unseen(&self) -> usize {
         let inner = self.inner.lock();
-        if inner.contents.unseen {
-            inner.contents.len()
-        } else {
-            0
+        match inner.contents.unseen {
+            true => inner.contents.bytes(),
+            false => 0,
         }
     }
 

@@ -6,6 +6,7 @@
 //! 2. A message that leaves the machine is no larger, written out, than everything that the machine holds (terms/written.rs): a
 //!    commit takes time and memory in proportion to what it delivers, and neither is charged.
 use crate::base::atom::Atom;
+use crate::base::lent::Lender;
 use crate::base::sync::Relaxed;
 use crate::boundary::timers::NEVER;
 use crate::code::entry;
@@ -25,6 +26,7 @@ use crate::values::foreign::{Delivery, Messages, Outgoing};
 use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
 use std::panic::resume_unwind;
+use std::sync::Arc;
 
 /// What becomes of a turn that has run.
 pub(crate) enum Verdict {
@@ -343,10 +345,13 @@ impl Dispatch {
             return;
         };
         let words = || context.machine.pool().quota.held() / size_of::<Value>();
+        let lender = || Some(context.machine.shared_pool() as Arc<dyn Lender>);
         let mut rest = run;
         while !rest.is_empty() {
             // Before anything of it is written: that could take more memory than there is (terms/written.rs).
-            let too_large = rest.iter().position(|out| exceeds(out.message, words));
+            let too_large = rest
+                .iter()
+                .position(|out| exceeds(out.message, words, lender));
             let (now, later) = rest.split_at(too_large.unwrap_or(rest.len()));
             let told = &mut |delivery, count| {
                 *match delivery {

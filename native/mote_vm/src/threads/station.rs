@@ -27,7 +27,7 @@ pub(crate) struct Station {
     pub(crate) number: ThreadNumber,
     pub(crate) presence: Apart<Presence>,
     pub(crate) inbox: Inbox,
-    pub(crate) timers: Timers,
+    pub(crate) timers: Arc<Timers>,
     pub(crate) request: Apart<Request>,
     /// Work was given to this thread in its sleep, and it has not woken yet: a hint.
     pub(crate) waking: AtomicBool,
@@ -56,7 +56,7 @@ impl Station {
             number,
             presence: Apart(Presence::new()),
             inbox: Inbox::new(quota.clone(), quiescence.clone()),
-            timers: Timers::new(quota.clone()),
+            timers: Arc::new(Timers::new(quota.clone())),
             request: Apart(Request::new()),
             waking: AtomicBool::new(false),
             summoned: AtomicBool::new(false),

@@ -5,8 +5,8 @@
 //! 2. While a turn runs, what lies behind its [`QueuePosition`] is staged: an abort moves `tail` back, and a commit leaves
 //!    everything as it is. Nothing is popped during a turn.
 //! 3. Only the owning thread touches it.
-//! 4. When a collection begins it takes what is queued by chunk, all but the last one (`snapshot`, `keep`). Until it has
-//!    marked (`let_go`), emptied chunks of these are kept as they are.
+//! 4. When a collection begins it takes all chunks but the last one as they are (`snapshot`, `keep`), without a look at them.
+//!    Until it has marked (`let_go`), these are kept as they are when they are emptied, with the links from one to the next.
 //! 5. Between `head` and `sight`, if that is behind it, lie events.
 mod chunk;
 mod front;
@@ -17,7 +17,9 @@ mod tests;
 use crate::heap::block::BlockPool;
 use crate::values::actor::Actor;
 use crate::values::value::Value;
-use chunk::{Chunk, Supply, EVENTS};
+pub(crate) use chunk::EVENTS;
+use chunk::{Chunk, Supply};
+pub(crate) use reading::KeptEvents;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -30,6 +32,14 @@ pub(crate) struct Event {
 }
 
 const _: () = assert!(std::mem::size_of::<Event>() == 16);
+
+impl Event {
+    /// Shows what it refers to.
+    pub(crate) fn show(&self, mut show: impl FnMut(Value)) {
+        show(Value::address(self.target));
+        show(self.message);
+    }
+}
 
 // SAFETY: two words of data; dispatch threads alone look behind the pointer.
 unsafe impl Send for Event {}
@@ -46,13 +56,18 @@ pub(crate) struct EventQueue {
     first: usize,
     last: usize,
     supply: Supply,
-    /// How many chunks from the head on a collection may still read, and those of them that are emptied.
+    /// How many chunks from the head on a collection may still read; those of them that are emptied, which are used again, or
+    /// freed a few at a time, when it has marked; and whether it has not.
     kept: usize,
     emptied: Vec<NonNull<Chunk>>,
+    marks: bool,
 }
 
 // SAFETY: invariant 3; the chunks are the queue's own.
 unsafe impl Send for EventQueue {}
+
+/// Chunks that a collection has kept: how many are recycled with each that is emptied afterwards.
+const RECYCLED: usize = 4;
 
 /// The number of the first chunk: as many can be linked before it, or behind it.
 const FIRST: usize = usize::MAX / 2;
@@ -84,6 +99,7 @@ impl EventQueue {
             supply: Supply::new(pool),
             kept: 0,
             emptied: Vec::new(),
+            marks: false,
         };
         let chunk = queue.supply.fresh();
         queue.begin_with(chunk);
@@ -118,6 +134,7 @@ impl EventQueue {
         if !self.is_empty() {
             return;
         }
+        self.recycle_emptied(usize::MAX);
         self.supply.let_spare_go();
         // SAFETY: `tail_end` ends a live chunk of this queue.
         let last = unsafe { Chunk::ending(self.tail_end) };
@@ -292,7 +309,7 @@ impl EventQueue {
         // SAFETY: head is not tail, so by invariant 1 a chunk follows; no event is left in this one.
         unsafe {
             let done = Chunk::ending(self.head_end);
-            if let Some(next) = (*done.as_ptr()).next.take() {
+            if let Some(next) = (*done.as_ptr()).next {
                 self.head = Chunk::start(next);
                 self.head_end = Chunk::end(next);
                 self.sight = self.head;
@@ -308,6 +325,7 @@ impl EventQueue {
             self.emptied.push(chunk);
         } else {
             self.supply.recycle(chunk);
+            self.recycle_emptied(RECYCLED);
         }
     }
 }
@@ -330,6 +348,7 @@ fn between(from: (*mut Event, *mut Event, usize), to: (*mut Event, *mut Event, u
 impl Drop for EventQueue {
     fn drop(&mut self) {
         self.let_go();
+        self.recycle_emptied(usize::MAX);
         // SAFETY: `head_end` ends a live chunk.
         let mut next = Some(unsafe { Chunk::ending(self.head_end) });
         while let Some(chunk) = next {

@@ -9,13 +9,14 @@
 //! 2. A serial number is never given twice.
 //! 3. A caller that follows a key holds a reference of its own ([`Held`]), or the lock (`visit`), until the actor is a root
 //!    by other means. The reference of the key itself may be released at any time, because a key can be copied.
-//! 4. A collection walks the slots piece by piece. An entry that is removed before the walk reaches it is noted down: so
-//!    it meets every actor that was held when it began.
+//! 4. A collection walks through the slots piece by piece, and meets every actor that was held when it began (walk.rs).
 //! 5. The tables are charged to the machine's quota, as large as they have grown, until it ends; they do not shrink. A
 //!    caller that holds actors from outside cannot be refused here, but takes the room of callers that can.
 use crate::base::quota::Quota;
 use crate::base::sync::Apart;
 use crate::values::actor::{Actor, SponsorId};
+use crate::values::value::Value;
+use crate::values::walk::{Missed, Walkable};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::RandomState;
@@ -53,7 +54,7 @@ struct Book {
     given: u64,
     /// How far the walk of a collection has come, and what was released before it (invariant 4).
     walk: Option<usize>,
-    released: Vec<*const Actor>,
+    missed: Missed,
     charged: usize,
 }
 
@@ -81,7 +82,7 @@ impl Book {
             self.by_actor.remove(&entry.actor);
             self.free.push(key.slot);
             if self.walk.is_some_and(|at| key.slot as usize >= at) {
-                self.released.push(entry.actor);
+                self.missed.note(Value::address(entry.actor));
             }
         }
     }
@@ -211,34 +212,6 @@ impl Handles {
         Some((entry.actor, entry.pinned))
     }
 
-    /// Shows every actor that is referred to from outside.
-    pub(crate) fn each_actor(&self, show: impl FnMut(*const Actor)) {
-        self.inner.lock().by_actor.keys().copied().for_each(show);
-    }
-
-    /// A collection begins: every actor that is held now is met by `walk` or `take_released`.
-    pub(crate) fn begin_walk(&self) {
-        let mut inner = self.inner.lock();
-        inner.walk = Some(0);
-        inner.released.clear();
-    }
-
-    /// Shows the next few actors; whether there are more. Only between `begin_walk` and the end of the walk.
-    pub(crate) fn walk(&self, slots: usize, mut show: impl FnMut(*const Actor)) -> bool {
-        let mut inner = self.inner.lock();
-        let Some(from) = inner.walk else { return false };
-        let to = inner.slots.len().min(from + slots);
-        let held = inner.slots[from..to].iter().filter(|slot| slot.count > 0);
-        held.for_each(|slot| show(slot.actor));
-        inner.walk = (to < inner.slots.len()).then_some(to);
-        inner.walk.is_some()
-    }
-
-    /// Those that were released before the walk had come to them.
-    pub(crate) fn take_released(&self) -> Vec<*const Actor> {
-        std::mem::take(&mut self.inner.lock().released)
-    }
-
     /// The machine has ended, and its quota bounds nothing any more. The tables stay: keys are followed to the last.
     pub(crate) fn discharge(&self) {
         let charged = std::mem::take(&mut self.inner.lock().charged);
@@ -248,6 +221,33 @@ impl Handles {
     /// How many actors are referred to from outside.
     pub(crate) fn len(&self) -> usize {
         self.inner.lock().by_actor.len()
+    }
+}
+
+impl Walkable for Handles {
+    fn begin(&self) {
+        let mut inner = self.inner.lock();
+        inner.walk = Some(0);
+        inner.missed.begin();
+    }
+
+    fn walk(&self, most: usize, show: &mut dyn FnMut(Value)) -> bool {
+        let mut inner = self.inner.lock();
+        if inner.missed.walk(most, &mut *show) {
+            return true;
+        }
+        let Some(from) = inner.walk else { return false };
+        let to = inner.slots.len().min(from + most);
+        let held = inner.slots[from..to].iter().filter(|slot| slot.count > 0);
+        held.for_each(|slot| show(Value::address(slot.actor)));
+        inner.walk = (to < inner.slots.len()).then_some(to);
+        inner.walk.is_some()
+    }
+
+    fn each(&self, show: &mut dyn FnMut(Value)) {
+        let inner = self.inner.lock();
+        let actors = inner.by_actor.keys().copied();
+        actors.map(Value::address).for_each(show);
     }
 }
 
@@ -329,7 +329,7 @@ mod tests {
         let held = handles.hold(key);
         handles.release(key);
         let mut roots = Vec::new();
-        handles.each_actor(|actor| roots.push(actor));
+        handles.each(&mut |value| roots.push(value.address_pointer()));
         assert_eq!(roots, [actor(1)]);
         drop(held);
         assert_eq!(handles.len(), 0);
@@ -339,21 +339,20 @@ mod tests {
     fn a_walk_meets_whoever_was_held_when_it_began() {
         let handles = Arc::new(Handles::default());
         let keys: Vec<Key> = (1..=10).map(|n| handles.acquire(actor(n), None)).collect();
-        handles.begin_walk();
+        handles.begin();
         let mut met = Vec::new();
-        assert!(handles.walk(3, |actor| met.push(actor)));
+        let mut walk = || handles.walk(3, &mut |value| met.push(value.address_pointer()));
+        assert!(walk());
         // Before the walk, and behind it.
         for n in [0, 4, 9] {
             handles.release(keys[n]);
         }
         handles.acquire(actor(11), None);
-        while handles.walk(3, |actor| met.push(actor)) {}
-        assert_eq!(handles.take_released(), [actor(5), actor(10)]);
-        met.extend([actor(5), actor(10)]);
-        assert!((1..=10).all(|n| met.contains(&actor(n))));
+        while walk() {}
         // The walk is over: nobody notes anything down any more.
         handles.release(keys[1]);
-        assert!(handles.take_released().is_empty());
+        assert!(!walk());
+        assert!((1..=10).all(|n| met.contains(&actor(n))));
     }
 
     #[test]

@@ -3,12 +3,17 @@
 //! The thread arms and fires under a lock that others hardly ever take. A timer's reference says where it is: which thread's, at
 //! which place of the wheel, and by a serial number which of all timers that were ever there it is.
 //!
+//! Timers of a thread that has ended stay in their wheel, which goes to the thread that fires them from then on. So it takes no
+//! time to hand over many, and their references lead to them as before.
+//!
 //! Invariants:
 //! 1. No two timers of a thread's number have the same serial: the thread's own are even, those from outside odd.
 //! 2. A timer is in exactly one wheel from when it is armed until it is taken out to fire or to be cancelled, also
 //!    while its thread ends: [`Timers::adopt`] holds both locks.
 //! 3. `next` is not later than any timer's time.
-mod pages;
+//! 4. What the wheels take is charged, and what a burst took goes back to the system page by page, whatever else waits.
+//! 5. A collection walks through the wheels piece by piece (walk.rs), also through those that are handed over meanwhile: whoever
+//!    does that has the new owner walked through once more.
 mod wheel;
 
 use crate::base::ids::{ThreadNumber, TimerId};
@@ -16,8 +21,8 @@ use crate::base::quota::Quota;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::values::value::Value;
+use crate::values::walk::{Missed, Walkable};
 use parking_lot::{Mutex, MutexGuard};
-use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::Arc;
 use wheel::Wheel;
@@ -42,28 +47,105 @@ impl Message {
 pub(crate) struct Timer {
     pub(crate) target: Value,
     pub(crate) message: Message,
-    /// [`ADOPTED`] if its reference has that of a thread that has ended.
     serial: u64,
 }
 
-/// No reference has this serial number.
-const ADOPTED: u64 = u64::MAX;
+impl Timer {
+    fn show(&self, mut show: impl FnMut(Value)) {
+        show(self.target);
+        match &self.message {
+            Message::Value(message) => show(*message),
+            Message::Parcel(parcel) => parcel.each_address(show),
+        }
+    }
+}
 
 // SAFETY: the values are plain words; only dispatch threads and the collector look behind them.
 unsafe impl Send for Timer {}
 
+/// The wheel of a thread that has ended, and had that number.
+struct AdoptedWheel {
+    thread: ThreadNumber,
+    wheel: Wheel<Timer>,
+}
+
 struct ArmedTimers {
     wheel: Wheel<Timer>,
-    /// How many odd serial numbers were given: to timers from outside, and to those of threads that have ended.
+    adopted: Vec<AdoptedWheel>,
+    /// When to look into one of these again.
+    adopted_next: Option<u64>,
+    missed: Missed,
+    /// How many odd serial numbers were given to timers from outside.
     odd_serials: u64,
     own: u64,
-    /// Where timers are that were adopted, by their references; and their references, by where they are.
-    adopted: FxHashMap<TimerId, u32>,
-    references: FxHashMap<u32, TimerId>,
-    /// What the parcels in the wheel are charged with, and what the wheel is, with them.
+    /// What the parcels in the wheels are charged with, and what the wheels are, with them.
     parcels: usize,
     charged: usize,
     closed: bool,
+}
+
+impl ArmedTimers {
+    fn wheels(&mut self) -> impl Iterator<Item = &mut Wheel<Timer>> {
+        let adopted = self.adopted.iter_mut().map(|adopted| &mut adopted.wheel);
+        std::iter::once(&mut self.wheel).chain(adopted)
+    }
+
+    /// Takes out the next timer that is due at `now`.
+    fn pop(&mut self, now: u64) -> Option<Timer> {
+        let (timer, is_ahead) = match self.adopted.is_empty() {
+            true => pop(&mut self.wheel, now)?,
+            false => self.pop_first(now)?,
+        };
+        if is_ahead {
+            timer.show(|value| self.missed.note(value));
+        }
+        Some(timer)
+    }
+
+    /// As above, where there are several wheels.
+    fn pop_first(&mut self, now: u64) -> Option<(Timer, bool)> {
+        loop {
+            // From the wheel that is first, up to the time of the one that is next.
+            let (mut first, mut from, mut until) = (None, u64::MAX, now);
+            for wheel in self.wheels() {
+                let next = wheel.next().unwrap_or(u64::MAX);
+                if next < from {
+                    until = until.min(from);
+                    (first, from) = (Some(wheel), next);
+                } else {
+                    until = until.min(next);
+                }
+            }
+            if from > now {
+                return None;
+            }
+            let popped = first.and_then(|wheel| pop(wheel, until));
+            if popped.is_some() {
+                return popped;
+            }
+        }
+    }
+
+    /// A timer has left an adopted wheel, or one was adopted.
+    fn look_at_adopted(&mut self) {
+        self.adopted.retain(|adopted| adopted.wheel.len() > 0);
+        let next = self.adopted.iter().map(|adopted| adopted.wheel.next());
+        self.adopted_next = next.flatten().min();
+    }
+
+    fn len(&self) -> usize {
+        let adopted = self.adopted.iter().map(|adopted| adopted.wheel.len());
+        self.wheel.len() + adopted.sum::<usize>()
+    }
+
+    /// Bytes of the wheels and of what waits in them.
+    fn bytes(&self) -> usize {
+        let adopted = self.adopted.iter().map(|AdoptedWheel { wheel, .. }| {
+            Wheel::<Timer>::EMPTY + wheel.bytes().max(wheel.len() * TIMER_BYTES)
+        });
+        let own = self.wheel.bytes().max(self.wheel.len() * TIMER_BYTES);
+        own + adopted.sum::<usize>() + self.parcels
+    }
 }
 
 /// The armed timers of one thread.
@@ -79,17 +161,18 @@ pub(crate) struct Timers {
 /// The delay of a timer that is due when something else happens: some thousand years.
 pub(crate) const NEVER: u64 = 1 << 47;
 
-/// What a timer is charged with.
+/// What a timer is charged with at least.
 pub(crate) const TIMER_BYTES: usize = Wheel::<Timer>::ENTRY;
 
 impl Timers {
     pub(crate) fn new(quota: Arc<Quota>) -> Timers {
         let state = ArmedTimers {
             wheel: Wheel::new(),
+            adopted: Vec::new(),
+            adopted_next: None,
+            missed: Missed::default(),
             odd_serials: 0,
             own: 0,
-            adopted: FxHashMap::default(),
-            references: FxHashMap::default(),
             parcels: 0,
             charged: 0,
             closed: false,
@@ -160,48 +243,64 @@ impl Timers {
 
     /// Takes a timer out before its time, with the instant at which it is due. `None` when it is not here (any more).
     pub(crate) fn take(&self, id: TimerId) -> Option<(u64, Timer)> {
-        let state = self.state.lock();
-        is_here(&state, id).then(|| self.remove(state, id.place))?
+        let mut state = self.state.lock();
+        let taken = take(&mut state.wheel, id)?;
+        Some(self.taken(state, taken))
     }
 
     /// The same of a timer of a thread that has ended.
     pub(crate) fn take_adopted(&self, id: TimerId) -> Option<(u64, Timer)> {
         let mut state = self.state.lock();
-        let place = state.adopted.remove(&id)?;
-        state.references.remove(&place);
-        self.remove(state, place)
+        let of_thread = state.adopted.iter_mut().filter(|a| a.thread == id.thread);
+        let taken = of_thread.filter_map(|a| take(&mut a.wheel, id)).next()?;
+        state.look_at_adopted();
+        Some(self.taken(state, taken))
     }
 
     /// Whether a timer waits here.
     pub(crate) fn has(&self, id: TimerId) -> bool {
-        is_here(&self.state.lock(), id)
+        is_here(&self.state.lock().wheel, id)
     }
 
     /// Whether a timer of a thread that has ended waits here.
     pub(crate) fn has_adopted(&self, id: TimerId) -> bool {
-        self.state.lock().adopted.contains_key(&id)
+        let state = self.state.lock();
+        let mut of_thread = state.adopted.iter().filter(|a| a.thread == id.thread);
+        of_thread.any(|a| is_here(&a.wheel, id))
     }
 
-    // The caller drops the timer without the lock: what the message holds may do anything when it goes.
-    fn remove(&self, mut state: MutexGuard<'_, ArmedTimers>, place: u32) -> Option<(u64, Timer)> {
-        let (due, timer) = state.wheel.remove(place)?;
+    // The caller may fire it: so a collection is shown what it has still to come to. It drops it without the lock: what the
+    // message holds may do anything when it goes.
+    fn taken(
+        &self,
+        mut state: MutexGuard<'_, ArmedTimers>,
+        (due, timer, is_ahead): (u64, Timer, bool),
+    ) -> (u64, Timer) {
+        if is_ahead {
+            timer.show(|value| state.missed.note(value));
+        }
         state.parcels -= timer.message.bytes();
         self.note(&mut state);
-        Some((due, timer))
+        (due, timer)
     }
 
-    /// Takes out what is due at `now`, in order.
-    pub(crate) fn fire(&self, now: u64, due: &mut Vec<Timer>) {
+    /// Takes out what is due at `now`, in order, but for what would be more than `most`. Returns whether there may be more.
+    pub(crate) fn fire(&self, now: u64, most: usize, due: &mut Vec<Timer>) -> bool {
         let mut state = self.state.lock();
-        while let Some((_, place, timer)) = state.wheel.pop(now) {
-            if timer.serial == ADOPTED {
-                let id = state.references.remove(&place);
-                id.map(|id| state.adopted.remove(&id));
-            }
+        let state = &mut *state;
+        let before = due.len();
+        while due.len() - before < most {
+            let Some(timer) = state.pop(now) else {
+                break;
+            };
             state.parcels -= timer.message.bytes();
             due.push(timer);
         }
-        self.note(&mut state);
+        if !state.adopted.is_empty() {
+            state.look_at_adopted();
+        }
+        self.note(state);
+        due.len() - before == most
     }
 
     /// Takes over the timers of `other`, a thread of that number that ends and has given serials up to `own`.
@@ -210,19 +309,10 @@ impl Timers {
         let mut ending = other.state.lock();
         ending.closed = true;
         ending.own = own;
-        for (due, place, mut timer) in ending.wheel.drain() {
-            let id = TimerId {
-                serial: timer.serial,
-                thread,
-                place,
-            };
-            timer.serial = ADOPTED;
-            let place = state.wheel.insert(due, timer);
-            state.adopted.insert(id, place);
-            state.references.insert(place, id);
-        }
-        // What is taken out moves a wheel on; the next thread's time may be earlier.
-        ending.wheel = Wheel::new();
+        // The next thread of that number begins with another one.
+        let wheel = std::mem::replace(&mut ending.wheel, Wheel::new());
+        state.adopted.push(AdoptedWheel { thread, wheel });
+        state.look_at_adopted();
         state.parcels += std::mem::take(&mut ending.parcels);
         other.note(&mut ending);
         self.note(&mut state);
@@ -249,33 +339,21 @@ impl Timers {
     pub(crate) fn clear(&self) {
         let mut state = self.state.lock();
         let left = std::mem::replace(&mut state.wheel, Wheel::new());
-        state.adopted.clear();
-        state.references.clear();
+        let adopted = std::mem::take(&mut state.adopted);
+        state.adopted_next = None;
         state.parcels = 0;
         state.closed = true;
         self.note(&mut state);
         drop(state);
         // Without the lock: what the messages hold may do anything when it goes.
-        drop(left);
-    }
-
-    /// Shows every target and message to the collector.
-    pub(crate) fn each(&self, mut show: impl FnMut(Value)) {
-        self.state.lock().wheel.each(|timer| {
-            show(timer.target);
-            match &timer.message {
-                Message::Value(message) => show(*message),
-                Message::Parcel(parcel) => parcel.each_address(&mut show),
-            }
-        });
+        drop((left, adopted));
     }
 
     fn note(&self, state: &mut ArmedTimers) {
-        self.next
-            .store(state.wheel.next().unwrap_or(u64::MAX), Relaxed);
-        let now = state.wheel.len();
-        self.len.store(now as u64, Relaxed);
-        let charge = now * TIMER_BYTES + state.parcels;
+        let next = state.wheel.next().into_iter().chain(state.adopted_next);
+        self.next.store(next.min().unwrap_or(u64::MAX), Relaxed);
+        self.len.store(state.len() as u64, Relaxed);
+        let charge = state.bytes();
         let before = std::mem::replace(&mut state.charged, charge);
         match charge.checked_sub(before) {
             Some(0) => {}
@@ -285,31 +363,174 @@ impl Timers {
     }
 }
 
-/// Whether the wheel has that timer. Anybody can have made the reference: with the serial number of those that were adopted, too.
-fn is_here(state: &ArmedTimers, id: TimerId) -> bool {
-    let here = |timer: &Timer| timer.serial == id.serial && id.serial != ADOPTED;
-    state.wheel.get(id.place).is_some_and(here)
+/// Takes out the next timer of a wheel that is due at `now`, and whether a walk has still to come to it.
+#[inline]
+fn pop(wheel: &mut Wheel<Timer>, now: u64) -> Option<(Timer, bool)> {
+    let (_, place, timer) = wheel.pop(now)?;
+    Some((timer, wheel.is_ahead(place)))
+}
+
+/// Returns whether a wheel of its thread's has that timer: anybody can have made the reference.
+fn is_here(wheel: &Wheel<Timer>, id: TimerId) -> bool {
+    let here = |timer: &Timer| timer.serial == id.serial;
+    wheel.get(id.place).is_some_and(here)
+}
+
+/// Takes a timer out of a wheel of its thread's, if it is there, with whether a walk has still to come to it.
+fn take(wheel: &mut Wheel<Timer>, id: TimerId) -> Option<(u64, Timer, bool)> {
+    let (due, timer) = is_here(wheel, id).then(|| wheel.remove(id.place))??;
+    Some((due, timer, wheel.is_ahead(id.place)))
+}
+
+impl Walkable for Timers {
+    fn begin(&self) {
+        let mut state = self.state.lock();
+        state.wheels().for_each(Wheel::begin_walk);
+        state.missed.begin();
+    }
+
+    fn walk(&self, most: usize, show: &mut dyn FnMut(Value)) -> bool {
+        let mut state = self.state.lock();
+        if state.missed.walk(most, &mut *show) {
+            return true;
+        }
+        let next = state.wheels().find(|wheel| wheel.is_walked());
+        let is_more = next.is_some();
+        next.map(|wheel| wheel.walk(most, |timer| timer.show(&mut *show)));
+        is_more
+    }
+
+    fn each(&self, show: &mut dyn FnMut(Value)) {
+        let mut state = self.state.lock();
+        let each = |wheel: &mut Wheel<Timer>| wheel.each(|timer| timer.show(&mut *show));
+        state.wheels().for_each(each);
+    }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_timer_that_was_adopted_is_cancelled_by_the_reference_that_it_had() {
-        let [ended, heir] = [(); 2].map(|()| Timers::new(Arc::default()));
-        let place = ended.arm(5, 2, Value::NIL, Value::NIL);
-        heir.adopt(&ended, 7, 2);
-        let [had, made_up] = [2, ADOPTED].map(|serial| TimerId {
+    fn id(serial: u64, place: u32) -> TimerId {
+        TimerId {
             serial,
             thread: 7,
             place,
-        });
-        assert!(heir.take(made_up).is_none() && !heir.has(made_up));
-        assert!(heir.has_adopted(had));
-        let due = heir.take_adopted(had).map(|(due, _)| due);
-        assert_eq!(due, Some(5));
-        assert!(heir.take_adopted(had).is_none());
-        assert_eq!((heir.has_adopted(had), heir.len()), (false, 0));
+        }
+    }
+
+    fn arm(timers: &Timers, due: u64, n: usize) -> u32 {
+        let target = Value::address((16 * (n + 1)) as *const _);
+        timers.arm(due, 2 * n as u64, target, Value::NIL)
+    }
+
+    /// The numbers of the targets.
+    fn numbers(values: impl IntoIterator<Item = Value>) -> Vec<usize> {
+        let addresses = values.into_iter().filter(|value| value.is_address());
+        let number = |value: Value| value.address_pointer() as usize / 16 - 1;
+        addresses.map(number).collect()
+    }
+
+    fn fired(timers: &Timers, now: u64) -> Vec<usize> {
+        let mut due = Vec::new();
+        while timers.fire(now, 3, &mut due) {}
+        numbers(due.iter().map(|timer| timer.target))
+    }
+
+    #[test]
+    fn a_timer_that_was_adopted_is_cancelled_by_the_reference_that_it_had() {
+        let [ended, heir] = [(); 2].map(|()| Timers::new(Arc::default()));
+        let place = arm(&ended, 5, 1);
+        heir.adopt(&ended, 7, 2);
+        assert_eq!(
+            arm(&heir, 6, 1),
+            place,
+            "two references with one place and number"
+        );
+        let other = TimerId {
+            thread: 8,
+            ..id(2, place)
+        };
+        let take = |id| heir.take_adopted(id).map(|(due, _)| due);
+        assert_eq!((take(other), heir.has_adopted(other)), (None, false));
+        assert_eq!(take(id(4, place)), None);
+        assert!(heir.has_adopted(id(2, place)));
+        assert_eq!(take(id(2, place)), Some(5));
+        assert_eq!((take(id(2, place)), heir.len()), (None, 1));
+    }
+
+    #[test]
+    fn timers_of_several_wheels_fire_in_the_order_of_their_times() {
+        let quota = Arc::new(Quota::default());
+        let [heir, one, other] = [(); 3].map(|()| Timers::new(quota.clone()));
+        for (n, due) in [7, 1, 500, 500, 90_000].into_iter().enumerate() {
+            arm(&heir, due, n);
+            arm(&one, due + 1, 10 + n);
+            arm(&other, due + 3, 20 + n);
+        }
+        let held = quota.held();
+        heir.adopt(&one, 7, 30);
+        heir.adopt(&other, 8, 30);
+        assert_eq!(heir.len(), 15);
+        // The wheels themselves are charged from now on.
+        assert_eq!(quota.held(), held + 2 * Wheel::<Timer>::EMPTY);
+        assert_eq!(heir.next(), 1);
+        assert_eq!(fired(&heir, 8), [1, 11, 21, 0, 10]);
+        assert!(heir.next() <= 10);
+        let late = [20, 2, 3, 12, 13, 22, 23];
+        assert_eq!(fired(&heir, 600), late);
+        assert_eq!(fired(&heir, 100_000), [4, 14, 24]);
+        assert_eq!((heir.next(), heir.len(), quota.held()), (u64::MAX, 0, 0));
+    }
+
+    #[test]
+    fn to_hand_over_many_takes_no_longer_than_to_hand_over_one() {
+        let [ended, heir] = [(); 2].map(|()| Timers::new(Arc::default()));
+        for n in 0..1_000 {
+            arm(&ended, 5, n);
+        }
+        let before = ended.state.lock().wheel.len();
+        let lies = |timers: &Timers| {
+            timers
+                .state
+                .lock()
+                .wheels()
+                .filter_map(|w| Some(w.get(0)? as *const Timer))
+                .next()
+        };
+        let at = lies(&ended);
+        heir.adopt(&ended, 7, 2_000);
+        assert_eq!((before, lies(&heir)), (1_000, at), "none of them has moved");
+    }
+
+    /// Invariant 5.
+    #[test]
+    fn a_walk_meets_what_was_armed_when_it_began_wherever_it_has_gone() {
+        let [ended, heir] = [(); 2].map(|()| Timers::new(Arc::default()));
+        let n = 1_000;
+        let places: Vec<u32> = (0..n).map(|i| arm(&ended, i as u64, i)).collect();
+        for i in n..n + 10 {
+            arm(&heir, 5, i);
+        }
+        ended.begin();
+        heir.begin();
+        let mut met = Vec::new();
+        let mut walk = |timers: &Timers, steps: usize| {
+            let step = |_: &usize| timers.walk(10, &mut |value| met.push(value));
+            (0..steps).take_while(step).count()
+        };
+        assert_eq!(walk(&ended, 3), 3);
+        assert!(walk(&heir, 20) < 20, "the walk is over there");
+        // Some fire, and some are taken out, which may fire somewhere else.
+        assert_eq!(fired(&ended, 99).len(), 100);
+        assert!(ended.take(id(2 * 500, places[500])).is_some());
+        heir.adopt(&ended, 7, 2 * n as u64);
+        assert_eq!(fired(&heir, 200).len(), 111);
+        arm(&heir, 5, 2 * n);
+        let steps = walk(&ended, n) + walk(&heir, n);
+        assert!(steps < n / 5, "{steps} steps");
+        let mut met = numbers(met);
+        met.sort_unstable();
+        assert_eq!(met, (0..n + 10).collect::<Vec<_>>());
     }
 }

@@ -19,8 +19,8 @@
 //!    moves down before anything can be put into the lists that it moves to.
 //! 4. A list is occupied, and has chunks, exactly as long as items wait in it; and no more places in it are of items that
 //!    are gone than wait there, but for one chunk.
-use super::pages::Pages;
 use crate::platform::prefetch::prefetch;
+use crate::platform::slab::Slab;
 
 const LEVELS: usize = 8;
 const BITS: u32 = 6;
@@ -28,10 +28,8 @@ const LISTS: usize = 1 << BITS;
 /// The last instant.
 const END: u64 = (1 << (BITS * LEVELS as u32)) - 1;
 const NONE: u32 = u32::MAX;
-/// Room that is kept when nothing waits any more.
-const ENTRIES_KEPT: usize = 1024;
 /// Places in a chunk: 256 bytes with what else there is.
-const CHUNK: usize = 15;
+const CHUNK: usize = 14;
 
 #[derive(Clone, Copy)]
 struct SlotList {
@@ -69,11 +67,8 @@ struct ListChunk {
 }
 
 struct ArmedEntry<T> {
-    /// `None` when the place is free; then `next` leads to the next free one.
-    item: Option<T>,
+    item: T,
     due: u64,
-    stamp: u32,
-    next: u32,
 }
 
 /// Entries that wait for their times, in a hierarchy of lists.
@@ -82,67 +77,54 @@ pub(crate) struct Wheel<T> {
     lists: Box<[SlotList; LEVELS * LISTS]>,
     /// For each level which of its lists are not empty.
     occupied: [u64; LEVELS],
-    entries: Pages<ArmedEntry<T>>,
-    free: u32,
-    chunks: Pages<ListChunk>,
-    free_chunk: u32,
-    len: usize,
+    entries: Slab<ArmedEntry<T>>,
+    chunks: Slab<ListChunk>,
 }
 
 impl<T> Wheel<T> {
     /// Bytes that one takes, with one more place in a list: that of an item that is gone (invariant 4).
-    pub(crate) const ENTRY: usize = size_of::<ArmedEntry<T>>() + 2 * size_of::<ListedPlace>();
+    pub(crate) const ENTRY: usize = Slab::<ArmedEntry<T>>::PLACE + 2 * size_of::<ListedPlace>();
+    /// Bytes of one that hardly anything waits in.
+    pub(crate) const EMPTY: usize = size_of::<[SlotList; LEVELS * LISTS]>()
+        + Slab::<ArmedEntry<T>>::FIRST
+        + Slab::<ListChunk>::FIRST;
 
     pub(crate) fn new() -> Wheel<T> {
         Wheel {
             position: 0,
             lists: Box::new([SlotList::EMPTY; LEVELS * LISTS]),
             occupied: [0; LEVELS],
-            entries: Pages::new(),
-            free: NONE,
-            chunks: Pages::new(),
-            free_chunk: NONE,
-            len: 0,
+            entries: Slab::new(),
+            chunks: Slab::new(),
         }
     }
 
     /// How many items wait.
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.entries.len()
+    }
+
+    /// Bytes that it takes beyond [`Wheel::EMPTY`].
+    pub(crate) fn bytes(&self) -> usize {
+        self.entries.bytes() + self.chunks.bytes()
     }
 
     /// Adds an item. Returns its place, which is its own until it leaves. An item that is already due leaves next.
     pub(crate) fn insert(&mut self, due: u64, item: T) -> u32 {
         let due = due.clamp(self.position, END);
-        let mut place = self.free;
-        if place == NONE {
-            place = self.entries.push(ArmedEntry {
-                item: None,
-                due,
-                stamp: 0,
-                next: NONE,
-            });
-        }
-        let entry = &mut self.entries[place];
-        self.free = entry.next;
-        entry.next = NONE;
-        entry.item = Some(item);
-        entry.due = due;
-        let stamp = entry.stamp;
-        self.len += 1;
+        let (place, stamp) = self.entries.insert(ArmedEntry { item, due });
         self.append(ListedPlace { due, place, stamp });
         place
     }
 
     /// The item at a place.
     pub(crate) fn get(&self, place: u32) -> Option<&T> {
-        self.entries.get(place)?.item.as_ref()
+        Some(&self.entries.get(place)?.item)
     }
 
     /// Takes an item out before its time. Returns it, and when it is due.
     pub(crate) fn remove(&mut self, place: u32) -> Option<(u64, T)> {
-        let due = self.entries.get(place)?.due;
-        let item = self.take(place)?;
+        let ArmedEntry { item, due } = self.entries.remove(place)?;
         let list = self.list_of(due);
         let SlotList { waiting, gone, .. } = &mut self.lists[list];
         *waiting -= 1;
@@ -179,25 +161,30 @@ impl<T> Wheel<T> {
         None
     }
 
-    /// Takes everything out, the earliest first.
-    pub(crate) fn drain(&mut self) -> Vec<(u64, u32, T)> {
-        let mut all: Vec<_> = Vec::with_capacity(self.len);
-        while let Some((level, list, from)) = self.first_list() {
-            self.position = self.position.max(from);
-            match level {
-                0 => all.extend(self.shift(list)),
-                _ => self.sort_again(list),
-            }
-        }
-        all
+    /// Shows every item.
+    pub(crate) fn each(&self, mut show: impl FnMut(&T)) {
+        self.entries.each(|entry| show(&entry.item));
     }
 
-    /// Shows every item.
-    pub(crate) fn each(&self, show: impl FnMut(&T)) {
-        self.entries
-            .iter()
-            .filter_map(|entry| entry.item.as_ref())
-            .for_each(show);
+    /// A walk through all items begins (slab.rs).
+    pub(crate) fn begin_walk(&mut self) {
+        self.entries.begin_walk();
+    }
+
+    /// Walks on, through that many places. Returns whether there are more.
+    pub(crate) fn walk(&mut self, most: usize, mut show: impl FnMut(&T)) -> bool {
+        self.entries.walk(most, |entry| show(&entry.item))
+    }
+
+    /// Whether the walk is not over.
+    pub(crate) fn is_walked(&self) -> bool {
+        self.entries.is_walked()
+    }
+
+    /// Whether the walk has still to come to a place.
+    #[inline(always)]
+    pub(crate) fn is_ahead(&self, place: u32) -> bool {
+        self.entries.is_ahead(place)
     }
 
     /// Level and number of the first list that is not empty, and the first instant of its span.
@@ -237,25 +224,29 @@ impl<T> Wheel<T> {
         let SlotList { first, last, .. } = &mut self.lists[list];
         match std::mem::replace(last, chunk) {
             NONE => *first = chunk,
-            last => self.chunks[last].next = chunk,
+            last => self.chunk(last).next = chunk,
         }
         self.occupied[list / LISTS] |= 1 << (list % LISTS);
-        &mut self.chunks[chunk]
+        self.chunk(chunk)
     }
 
     fn empty_chunk(&mut self) -> u32 {
-        let number = self.free_chunk;
-        let Some(chunk) = self.chunks.get_mut(number) else {
-            return self.chunks.push(ListChunk {
-                places: [ListedPlace::default(); CHUNK],
-                next: NONE,
-                start: 0,
-                end: 0,
-            });
+        let chunk = ListChunk {
+            places: [ListedPlace::default(); CHUNK],
+            next: NONE,
+            start: 0,
+            end: 0,
         };
-        self.free_chunk = std::mem::replace(&mut chunk.next, NONE);
-        (chunk.start, chunk.end) = (0, 0);
-        number
+        self.chunks.insert(chunk).0
+    }
+
+    /// The chunk of that number, which is in a list.
+    #[inline(always)]
+    fn chunk(&mut self, number: u32) -> &mut ListChunk {
+        match self.chunks.get_mut(number) {
+            Some(chunk) => chunk,
+            None => unreachable!("a list leads to its chunks"),
+        }
     }
 
     /// Takes the first item out of a list of the lowest level: when it is due, its place, and itself.
@@ -266,21 +257,20 @@ impl<T> Wheel<T> {
             if chunk.start == 0 {
                 // They are about to leave as well.
                 for listed in &chunk.places[..chunk.end as usize] {
-                    let entry = &raw const self.entries[listed.place];
-                    prefetch(entry.cast());
+                    prefetch(self.entries.address(listed.place));
                 }
             }
             let listed = chunk.places[chunk.start as usize];
             chunk.start += 1;
             if chunk.start == chunk.end && number != self.lists[list].last {
                 self.lists[list].first = chunk.next;
-                self.free_chunk(number);
+                self.chunks.remove(number);
             }
             if !self.waits(listed) {
                 self.lists[list].gone -= 1;
                 continue;
             }
-            let item = self.take(listed.place)?;
+            let ArmedEntry { item, .. } = self.entries.remove(listed.place)?;
             self.lists[list].waiting -= 1;
             if self.lists[list].waiting == 0 {
                 self.let_go(list);
@@ -291,19 +281,9 @@ impl<T> Wheel<T> {
 
     /// Whether the item of a listed place is still there.
     fn waits(&self, listed: ListedPlace) -> bool {
-        let entry = &self.entries[listed.place];
-        entry.stamp == listed.stamp && entry.due == listed.due
-    }
-
-    /// Takes the item of a place, which is free then.
-    fn take(&mut self, place: u32) -> Option<T> {
-        let entry = &mut self.entries[place];
-        let item = entry.item.take()?;
-        entry.stamp = entry.stamp.wrapping_add(1);
-        entry.next = self.free;
-        self.free = place;
-        self.len -= 1;
-        Some(item)
+        let here = self.entries.get(listed.place);
+        self.entries.stamp(listed.place) == Some(listed.stamp)
+            && here.is_some_and(|entry| entry.due == listed.due)
     }
 
     /// Puts the items of a list where they belong, in their order: the position has entered its span, and they go to lower
@@ -311,26 +291,22 @@ impl<T> Wheel<T> {
     fn sort_again(&mut self, list: usize) {
         let SlotList { first, gone, .. } = self.empty(list);
         let mut number = first;
-        while let Some(chunk) = self.chunks.get(number) {
-            let next = chunk.next;
-            for at in chunk.start..chunk.end {
-                let listed = self.chunks[number].places[at as usize];
-                if gone == 0 || self.waits(listed) {
-                    self.append(listed);
+        // Taken out first: what is put in anew has the room.
+        while let Some(chunk) = self.chunks.remove(number) {
+            for listed in &chunk.places[chunk.start as usize..chunk.end as usize] {
+                if gone == 0 || self.waits(*listed) {
+                    self.append(*listed);
                 }
             }
-            self.free_chunk(number);
-            number = next;
+            number = chunk.next;
         }
     }
 
     /// Nothing waits in a list any more.
     fn let_go(&mut self, list: usize) {
-        let SlotList { first, last, .. } = self.empty(list);
-        self.chunks[last].next = std::mem::replace(&mut self.free_chunk, first);
-        if self.len == 0 && self.entries.len() > ENTRIES_KEPT {
-            (self.entries, self.free) = (Pages::new(), NONE);
-            (self.chunks, self.free_chunk) = (Pages::new(), NONE);
+        let mut number = self.empty(list).first;
+        while let Some(chunk) = self.chunks.remove(number) {
+            number = chunk.next;
         }
     }
 
@@ -338,10 +314,6 @@ impl<T> Wheel<T> {
     fn empty(&mut self, list: usize) -> SlotList {
         self.occupied[list / LISTS] &= !(1 << (list % LISTS));
         std::mem::replace(&mut self.lists[list], SlotList::EMPTY)
-    }
-
-    fn free_chunk(&mut self, number: u32) {
-        self.chunks[number].next = std::mem::replace(&mut self.free_chunk, number);
     }
 }
 
@@ -416,6 +388,26 @@ mod tests {
         }
         assert_eq!(fired(&mut wheel, 1_000).len(), n);
         assert_eq!((wheel.entries.len(), wheel.chunks.len()), (0, 0));
+        let a_page_of_each = 2 * (66 << 10);
+        assert!(wheel.bytes() <= a_page_of_each, "{} bytes", wheel.bytes());
+    }
+
+    /// One item that waits for long keeps no more than the pages that it is in.
+    #[test]
+    fn room_of_a_burst_is_given_back_while_something_waits() {
+        let n = if cfg!(miri) { 1_100 } else { 300_000 };
+        let mut wheel = Wheel::new();
+        for item in 0..n {
+            wheel.insert(item as u64 % 977, item);
+            if item == n / 2 {
+                wheel.insert(1 << 30, n);
+            }
+        }
+        assert!(wheel.bytes() >= n * (Wheel::<usize>::ENTRY - size_of::<ListedPlace>()));
+        assert_eq!(fired(&mut wheel, 1_000).len(), n);
+        let pages = 5 * (64 << 10);
+        assert!(wheel.bytes() <= pages, "{} bytes", wheel.bytes());
+        assert_eq!(fired(&mut wheel, 1 << 30), [(1 << 30, n)]);
     }
 
     /// Those who arm far ahead and cancel at once, again and again, need no more room than those who do not.
@@ -509,7 +501,8 @@ mod tests {
                     prop_assert!(now <= next.max(now) && next <= *due);
                 }
             }
-            let left: Vec<_> = wheel.drain().into_iter().map(|(due, place, item)| (due, item, place)).collect();
+            let left = std::iter::from_fn(|| wheel.pop(END));
+            let left: Vec<_> = left.map(|(due, place, item)| (due, item, place)).collect();
             prop_assert_eq!(left, model);
         }
     }

@@ -17,12 +17,14 @@ mod steps;
 use super::build::COPIED;
 use super::order::{is_alone, key_leaves, leaves_equal, leaves_same, order};
 use super::types::as_binary;
+use crate::base::lent::{Lender, LentStack, Loan};
 use crate::base::work::{Over, Work};
 use crate::values::value::Value;
 use few::{decided_by_fixnums, few};
 use pairs::{Pairs, Parts};
 use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
+use std::sync::Arc;
 use steps::Steps;
 
 /// What is asked about two terms.
@@ -250,8 +252,8 @@ fn walk_counting(
 ) -> Result<Ordering, Over> {
     let (a, b) = ([a], [b]);
     let mut pairs = Pairs::of_cells(&a, &b, question);
-    let mut pending: Vec<Pairs> = Vec::new();
-    let mut alike = Alike::default();
+    let mut pending: LentStack<Pairs> = LentStack::new();
+    let mut alike = Alike::new(&steps.work.lender);
     loop {
         while let Some((x, y)) = pairs.next() {
             steps.take(1)?;
@@ -280,10 +282,11 @@ fn walk_counting(
             }
             let (first, then) = parts.pairs(question);
             let rest = std::mem::replace(&mut pairs, first);
-            if more {
-                pending.push(rest);
+            for later in more.then_some(rest).into_iter().chain(then) {
+                if !pending.push(later, &steps.work.lender) {
+                    return Err(steps.work.lacks_memory());
+                }
             }
-            pending.extend(then);
         }
         match pending.pop() {
             Some(next) => pairs = next,
@@ -324,25 +327,48 @@ fn long_binaries(x: &[u8], y: &[u8], steps: &mut Steps<'_>) -> Result<Ordering, 
 }
 
 /// Cells that were found equal, in classes (union and find). What is equal for one question need not be for another.
-#[derive(Default)]
-struct Alike(FxHashMap<(Value, Comparison), Value>);
+///
+/// It is a help, and takes only memory that nobody else needs. Where there is none, nothing more is remembered, and the turn pays
+/// for what it then compares again.
+struct Alike {
+    known: FxHashMap<(Value, Comparison), Value>,
+    loan: Loan,
+}
 
 impl Alike {
+    /// Bytes of an entry in the table, of which up to a half is empty, and that grows into another one.
+    const BYTES: usize = 2 * size_of::<((Value, Comparison), Value)>();
+
+    fn new(lender: &Option<Arc<dyn Lender>>) -> Alike {
+        Alike {
+            known: FxHashMap::default(),
+            loan: Loan::new(lender.clone()),
+        }
+    }
+
     /// Makes one class of two; `false` if they are one already.
     fn join(&mut self, a: Value, b: Value, question: Comparison) -> bool {
         let (a, b) = (self.head(a, question), self.head(b, question));
-        if a != b {
-            self.0.insert((a, question), b);
+        if a != b && self.has_room() {
+            self.known.insert((a, question), b);
         }
         a != b
+    }
+
+    fn has_room(&mut self) -> bool {
+        let full = self.known.len() == self.known.capacity();
+        !full
+            || self
+                .loan
+                .extend_to((2 * self.known.len()).max(8) * Alike::BYTES, true)
     }
 
     /// The head of a value's class. Makes the way there shorter for those who come later.
     fn head(&mut self, value: Value, question: Comparison) -> Value {
         let mut at = value;
-        while let Some(next) = self.0.get(&(at, question)).copied() {
-            if let Some(beyond) = self.0.get(&(next, question)).copied() {
-                self.0.insert((at, question), beyond);
+        while let Some(next) = self.known.get(&(at, question)).copied() {
+            if let Some(beyond) = self.known.get(&(next, question)).copied() {
+                self.known.insert((at, question), beyond);
             }
             at = next;
         }

@@ -7,6 +7,7 @@
 use super::build::COPIED;
 use super::integers::LINEAR;
 use super::types::as_binary;
+use crate::base::lent::LentStack;
 use crate::base::work::{Over, Work};
 use crate::terms::map::Node;
 use crate::values::value::Value;
@@ -46,7 +47,7 @@ fn count<const BYTES: bool>(value: Value, times: usize, work: &mut Work) -> Resu
     let whole = [value];
     let mut row: &[Value] = &whole;
     // Grows only where something is left behind a part: not along a list's spine.
-    let mut rest: Vec<&[Value]> = Vec::new();
+    let mut rest: LentStack<&[Value]> = LentStack::new();
     loop {
         while let [value, others @ ..] = row {
             row = others;
@@ -54,8 +55,8 @@ fn count<const BYTES: bool>(value: Value, times: usize, work: &mut Work) -> Resu
                 continue;
             };
             for later in [row, more] {
-                if !later.is_empty() {
-                    rest.push(later);
+                if !later.is_empty() && !rest.push(later, &work.lender) {
+                    return Err(work.lacks_memory());
                 }
             }
             row = parts;

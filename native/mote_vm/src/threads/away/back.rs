@@ -16,7 +16,7 @@ impl Dispatch {
     /// Whether the turn that begins when that one has ended is given little; also where none does.
     pub(crate) fn is_followed_by_little(&self, ended: &TurnEnd) -> bool {
         let away = self.away.as_ref();
-        let next = away.and_then(|away| away.behind(ended.number));
+        let next = away.and_then(|away| away.lines.behind(ended.number));
         next.is_none_or(|event| is_little(self.given_to(event)))
     }
 
@@ -33,7 +33,7 @@ impl Dispatch {
     /// A turn that was away has ended; its actor comes back.
     pub(super) fn turn_ended(&mut self, number: u64, outcome: Outcome) {
         let away = self.away.as_mut();
-        let Some(event) = away.and_then(|away| away.turns.remove(&number)) else {
+        let Some(event) = away.and_then(|away| away.lines.ended(number)) else {
             // Invariant 2; or the sponsor is removed, and this is another thread.
             return;
         };
@@ -55,16 +55,20 @@ impl Dispatch {
     /// where the actor is wanted.
     fn come_back(&mut self, target: *const Actor) {
         if self.is_paused() {
-            let line = self.away.as_mut().map(|away| away.take_line(target));
-            let line: Vec<Event> = line.unwrap_or_default().into();
+            let line = self.away.as_mut().map(|away| away.lines.take_line(target));
+            let line = line.unwrap_or_default();
             self.turn.queue.prepend(&line);
             return self.seeded.senders.precede(line.len());
         }
-        while let Some(event) = self.away.as_mut().and_then(|away| away.next_for(target)) {
+        while let Some(event) = self.next_in_line(target) {
             if self.go(event) {
                 return;
             }
         }
+    }
+
+    fn next_in_line(&self, target: *const Actor) -> Option<Event> {
+        self.away.as_ref()?.lines.next_for(target)
     }
 
     /// Does here what a turn has done while away, and commits it.
@@ -185,8 +189,8 @@ impl Dispatch {
             .machine
             .embedder()
             .call_off(self.context.sponsor.name);
-        let count = away.turns.len();
-        let mut numbers: Vec<u64> = away.turns.keys().copied().collect();
+        let mut numbers = away.lines.numbers();
+        let count = numbers.len();
         numbers.sort_unstable();
         let events = numbers.into_iter().flat_map(|n| away.take_turn(n));
         let events: Vec<Event> = events.collect();
@@ -199,7 +203,7 @@ impl Dispatch {
         let Some(away) = self.away.as_mut() else {
             return;
         };
-        let Some(number) = away.number_of(actor) else {
+        let Some(number) = away.lines.number_of(actor) else {
             return;
         };
         let events = away.take_turn(number);

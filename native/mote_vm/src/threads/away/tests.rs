@@ -46,9 +46,9 @@ fn what_is_in_line_is_charged_until_it_is_not() {
     (0..5).for_each(|_| assert!(away.line_up(event(one))));
     assert!(away.precede(&[event(one); 2]));
     assert_eq!(quota.held(), before + 7 * size_of::<Event>());
-    assert!(away.next_for(one).is_some());
+    assert!(away.lines.next_for(one).is_some());
     assert_eq!(quota.held(), before + 6 * size_of::<Event>());
-    assert_eq!(away.take_line(one).len(), 6);
+    assert_eq!(away.lines.take_line(one).len(), 6);
     assert_eq!((quota.held(), away.waiting()), (before, 0));
     assert!(!away.line_up(event(one)), "it is back");
 }
@@ -60,8 +60,8 @@ fn an_actor_is_back_when_nothing_is_left_in_its_line() {
     let away = still.thread.away.as_mut().expect("a thread of those");
     away.leaves(1, event(one));
     assert!(away.line_up(event(one)));
-    assert!(away.next_for(one).is_some() && away.line_up(event(one)));
-    assert!(away.next_for(one).is_some() && away.next_for(one).is_none());
+    assert!(away.lines.next_for(one).is_some() && away.line_up(event(one)));
+    assert!(away.lines.next_for(one).is_some() && away.lines.next_for(one).is_none());
     assert!(!away.line_up(event(one)));
 }
 

@@ -173,7 +173,7 @@ impl Contents {
     }
 
     /// What it is charged with for what is in it.
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.charged - self.spare
     }
 

@@ -5,7 +5,9 @@ use crate::threads::inbox::{Contents, Entry};
 use crate::threads::route::header;
 use crate::threads::station::Station;
 use crate::turns::leaving::ListKind;
+use crate::turns::marking::packets::Packet;
 use crate::turns::marking::phase::Phase;
+use crate::turns::marking::span::Span;
 use crate::turns::queue::EventQueue;
 
 impl Dispatch {
@@ -42,6 +44,12 @@ impl Dispatch {
         let serials = self.turn.timer_serial;
         heir.timers
             .adopt(&context.station.timers, context.station.number, serials);
+        let gc = context.machine.gc();
+        if gc.phase() == Phase::Marking {
+            // Its walk may have been over before (timers/mod.rs, invariant 5).
+            gc.work
+                .add([Packet::Span(Span::Table(heir.timers.clone()))]);
+        }
         // It may sleep for longer than that.
         heir.wake();
         context.machine.quiescence().done(outstanding);

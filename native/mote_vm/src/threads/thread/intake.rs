@@ -11,6 +11,9 @@ use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use crate::values::value::Value;
 
+/// Timers that are taken out of their wheel in one go: as many as there may be, they have their room in the wheel or in the queue.
+const FIRED_AT_ONCE: usize = 256;
+
 impl Dispatch {
     /// Takes what has come from elsewhere.
     pub(crate) fn drain(&mut self) {
@@ -167,25 +170,47 @@ impl Dispatch {
     /// Turns due timers into events.
     pub(in crate::threads) fn fire(&mut self) {
         let now = self.context.machine.clock().now();
-        let mut due = std::mem::take(&mut self.intake.due);
-        self.context.station.timers.fire(now, &mut due);
-        self.send_due(due);
+        self.send_due(|dispatch, due| {
+            dispatch
+                .context
+                .station
+                .timers
+                .fire(now, FIRED_AT_ONCE, due)
+        });
     }
 
     /// Turns these timers into events, those that still wait.
     pub(in crate::threads) fn fire_now(&mut self, timers: &[TimerId]) {
-        let mut due = std::mem::take(&mut self.intake.due);
-        let machine = &self.context.machine;
-        due.extend(
-            timers
-                .iter()
-                .filter_map(|id| Some(machine.take_timer(*id)?.1)),
-        );
-        self.send_due(due);
+        let mut some = timers.chunks(FIRED_AT_ONCE);
+        self.send_due(|dispatch, due| {
+            let ids = some.next().unwrap_or_default();
+            let timer = |id: &TimerId| Some(dispatch.context.machine.take_timer(*id)?.1);
+            due.extend(ids.iter().filter_map(timer));
+            !ids.is_empty()
+        });
     }
 
-    fn send_due(&mut self, mut due: Vec<Timer>) {
+    /// Turns timers into events: `take` takes some of them out, and returns whether there may be more.
+    fn send_due(&mut self, mut take: impl FnMut(&Dispatch, &mut Vec<Timer>) -> bool) {
         let before = self.turn.queue.position();
+        let mut due = std::mem::take(&mut self.intake.due);
+        loop {
+            let is_more = take(self, &mut due);
+            self.fire_those(&mut due);
+            if !is_more {
+                break;
+            }
+        }
+        self.intake.due = due;
+        self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
+        self.turn.count_staged();
+        self.turn.tidy_up();
+        if !self.turn.at_commit.outgoing.is_empty() {
+            self.commit_outgoing();
+        }
+    }
+
+    fn fire_those(&mut self, due: &mut Vec<Timer>) {
         // The turns of the first ones come before what fetches ahead gets to them.
         let targets = || due.iter().map(|timer| timer.target);
         let actors = |target: Value| target.is_address().then(|| target.address_pointer());
@@ -202,13 +227,6 @@ impl Dispatch {
             if let Some(message) = message {
                 self.turn.send(timer.target, message);
             }
-        }
-        self.intake.due = due;
-        self.turn.counts.sends += self.turn.queue.pushed_since(&before) as u64;
-        self.turn.count_staged();
-        self.turn.tidy_up();
-        if !self.turn.at_commit.outgoing.is_empty() {
-            self.commit_outgoing();
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Consecutive things to scan, taken piece by piece, so that neither a wide array nor a long queue is a long step.
-use crate::turns::queue::Event;
-use crate::values::handles::Handles;
+use crate::turns::marking::visitor::Visitor;
+use crate::turns::queue::KeptEvents;
 use crate::values::value::Value;
+use crate::values::walk::Walkable;
 use std::sync::Arc;
 
 /// How many are taken at a time.
@@ -11,10 +12,10 @@ const PIECE: usize = 256;
 pub(crate) enum Span {
     /// Values in a cell that is marked.
     Parts(*const Value, usize),
-    /// Events in a chunk that its queue keeps (queue.rs, invariant 4).
-    Events(*const Event, usize),
-    /// Addresses in the hands of the outside when marking began.
-    Handles(Arc<Handles>),
+    /// Events that their queue keeps.
+    Events(KeptEvents),
+    /// What was in a table when marking began.
+    Table(Arc<dyn Walkable>),
 }
 
 // SAFETY: what the pointers lead to is not written to while there is a span of it.
@@ -39,21 +40,8 @@ impl Span {
                 *len -= n;
                 *len > 0
             }
-            Span::Events(at, len) => {
-                let n = PIECE.min(*len);
-                // SAFETY: `len` events are there.
-                for event in unsafe { std::slice::from_raw_parts(*at, n) } {
-                    to.push(Value::address(event.target));
-                    if !event.message.is_immediate() && !event.message.is_none() {
-                        to.push(event.message);
-                    }
-                }
-                // SAFETY: as above.
-                *at = unsafe { at.add(n) };
-                *len -= n;
-                *len > 0
-            }
-            Span::Handles(handles) => handles.walk(PIECE, |actor| to.push(Value::address(actor))),
+            Span::Events(kept) => kept.take(PIECE, |event| to.event(event)),
+            Span::Table(table) => table.walk(PIECE, &mut |value| to.value(value)),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// Events per chunk: with the link behind them a chunk is 16 KiB, half of a first-level cache.
-pub(super) const EVENTS: usize = if cfg!(miri) { 7 } else { 1023 };
+pub(crate) const EVENTS: usize = if cfg!(miri) { 7 } else { 1023 };
 /// Emptied chunks kept for reuse; more go back to the allocator.
 pub(super) const SPARE: usize = 32;
 
@@ -64,6 +64,8 @@ impl Supply {
     /// An empty chunk, linked to none.
     pub(super) fn fresh(&mut self) -> NonNull<Chunk> {
         if let Some(chunk) = self.spare.pop() {
+            // SAFETY: a chunk that is in no queue is this one's alone.
+            unsafe { (*chunk.as_ptr()).next = None };
             return chunk;
         }
         let (piece, small) = self.memory.take();

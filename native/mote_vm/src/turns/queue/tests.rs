@@ -250,20 +250,18 @@ fn a_collection_reads_what_was_queued_though_it_is_taken_and_more_comes() {
         for _ in 0..3 {
             pop(&mut queue);
         }
-        let (mut lying, mut last) = (Vec::new(), Vec::new());
-        queue.snapshot(|at, n| lying.push((at, n)), |event| last.push(event));
+        let mut seen = Vec::new();
+        let mut kept = queue.snapshot(|event| seen.push(event));
+        let mut first = Vec::new();
         queue.keep();
         for i in 0..2 * count as i64 {
             push(&mut queue, -i);
             pop(&mut queue);
             pop(&mut queue);
         }
-        let mut seen = Vec::new();
-        for (at, n) in lying {
-            // SAFETY: kept by the queue.
-            seen.extend_from_slice(unsafe { std::slice::from_raw_parts(at, n) });
-        }
-        seen.extend(last);
+        while let Some(true) = kept.as_mut().map(|kept| kept.take(10, |e| first.push(e))) {}
+        first.extend(seen);
+        let seen = first;
         let seen: Vec<i64> = seen.iter().map(|e| e.message.fixnum_value()).collect();
         assert_eq!(seen, (3..count as i64 + 3).collect::<Vec<_>>());
         queue.let_go();
@@ -284,7 +282,9 @@ enum Step {
     /// A turn that stages so many, and may look through the queue and give so many away; and how it ends.
     Turn(usize, Option<usize>, TurnEnding),
     Keep,
+    Walk(usize),
     LetGo,
+    Recycle(usize),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -307,8 +307,10 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => some().prop_map(Step::Come),
         3 => some().prop_map(Step::Precede),
         9 => turn.prop_map(|(staged, gives, ending)| Step::Turn(staged, gives, ending)),
-        1 => Just(Step::Keep),
+        2 => Just(Step::Keep),
+        1 => some().prop_map(Step::Walk),
         1 => Just(Step::LetGo),
+        1 => some().prop_map(Step::Recycle),
     ];
     proptest::collection::vec(step, 0..if cfg!(miri) { 12 } else { 60 })
 }
@@ -318,7 +320,11 @@ struct Modelled {
     queue: EventQueue,
     model: VecDeque<i64>,
     next: i64,
+    walk: Option<ModelledWalk>,
 }
+
+/// What is still to be walked through, what was seen of it, what the last chunk had, and what all of it is.
+type ModelledWalk = (Option<KeptEvents>, Vec<i64>, Vec<i64>, Vec<i64>);
 
 impl Modelled {
     fn numbers(&mut self, n: usize) -> std::ops::Range<i64> {
@@ -365,11 +371,42 @@ impl Modelled {
                 numbers.rev().for_each(|n| self.model.push_front(n));
             }
             Step::Turn(staged, gives, ending) => self.turn(staged, gives, ending),
-            Step::Keep if !self.queue.is_read() => self.queue.keep(),
+            Step::Keep if self.walk.is_none() => {
+                let mut last = Vec::new();
+                let number = |event: Event| event.message.fixnum_value();
+                let kept = self.queue.snapshot(|event| last.push(number(event)));
+                self.queue.keep();
+                let all = self.model.iter().copied().collect();
+                self.walk = Some((kept, Vec::new(), last, all));
+            }
             Step::Keep => {}
-            Step::LetGo => self.queue.let_go(),
+            Step::Walk(n) => drop(self.walk(n)),
+            Step::LetGo => self.let_go(),
+            Step::Recycle(n) => drop(self.queue.recycle_emptied(n)),
         }
         assert_eq!(self.queue.len(), self.model.len());
+    }
+
+    /// A collection walks through what was queued when it began. Returns whether there is more.
+    fn walk(&mut self, n: usize) -> bool {
+        let Some((Some(kept), seen, ..)) = &mut self.walk else {
+            return false;
+        };
+        let more = kept.take(n, |event| seen.push(event.message.fixnum_value()));
+        if !more {
+            self.walk.as_mut().map(|walk| walk.0 = None);
+        }
+        more
+    }
+
+    /// The collection has marked, and has met everything that was queued when it began.
+    fn let_go(&mut self) {
+        while self.walk(3 * EVENTS) {}
+        self.queue.let_go();
+        if let Some((_, mut seen, last, all)) = self.walk.take() {
+            seen.extend(last);
+            assert_eq!(seen, all);
+        }
     }
 }
 
@@ -383,8 +420,9 @@ proptest! {
     #[test]
     fn it_is_a_deque_whatever_turns_do(steps in steps()) {
         let (queue, model) = (EventQueue::new(Arc::default()), VecDeque::new());
-        let mut modelled = Modelled { queue, model, next: 0 };
+        let mut modelled = Modelled { queue, model, next: 0, walk: None };
         steps.into_iter().for_each(|step| modelled.step(step));
+        modelled.let_go();
         let Modelled { mut queue, model, .. } = modelled;
         let left: Vec<i64> = std::iter::from_fn(|| pop(&mut queue)).collect();
         prop_assert_eq!(left, model.into_iter().collect::<Vec<_>>());

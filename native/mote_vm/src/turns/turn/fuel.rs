@@ -191,7 +191,10 @@ impl Turn {
         self.unusual |= SPENT;
         let price = self.heap.work.price();
         if price > self.fuel.reserve + self.fuel.slice {
-            // Or because it is to end (base/work.rs, invariant 2).
+            // Or because it is to end (base/work.rs, invariant 2), or lacks memory.
+            if self.heap.work.take_lack() {
+                return Err(Atom::NO_MEMORY);
+            }
             self.look()?;
             (self.fuel.reserve, self.fuel.slice) = (0, 0);
             return Err(Atom::FUEL);

@@ -1,6 +1,7 @@
 //! Equality and order over types, depth, length and shared parts, and what turns pay for them.
 use super::super::compare as counted;
 use super::{BEFORE_REMEMBERING, SPARSE};
+use crate::base::lent::tests::Bounded;
 use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::terms::map::from_entries;
@@ -10,6 +11,7 @@ use crate::values::foreign::Class;
 use crate::values::value::Value;
 use proptest::prelude::*;
 use std::cmp::Ordering;
+use std::sync::atomic::Ordering::Relaxed;
 
 const MANY: usize = if cfg!(miri) { 500 } else { 1_000_000 };
 
@@ -224,6 +226,37 @@ fn what_is_equal_to_a_third_is_not_compared() {
     );
     sides[1] = heap.tuple(2, |i| sides[i]);
     assert!(!same(sides[0], sides[1]));
+}
+
+/// What a comparison takes beside the heap is lent: for depth it must be, and what it remembers is forgone.
+#[test]
+fn memory_that_comparing_takes_is_lent() {
+    let mut heap = heap();
+    let [wide, other] = [(); 2].map(|()| {
+        let element = |heap: &mut Heap| heap.tuple(2, |i| Value::fixnum(i as i64));
+        (0..100 * BEFORE_REMEMBERING / SPARSE).fold(Value::EMPTY_LIST, |list, _| {
+            let element = element(&mut heap);
+            heap.cons(element, list)
+        })
+    });
+    let [deep, twin] = [(); 2].map(|()| {
+        tower(&mut heap, Value::NIL, |heap, first| {
+            heap.tuple(2, |at| if at == 0 { first } else { Value::NIL })
+        })
+    });
+    for (a, b, limit, is_enough) in [
+        (wide, other, 0, true),
+        (deep, twin, usize::MAX, true),
+        (deep, twin, 1 << 10, false),
+    ] {
+        let bounded = Bounded::of(limit);
+        let mut work = Work::free();
+        work.lender = Some(bounded.clone());
+        let order = counted::compare(a, b, &mut work);
+        assert_eq!((work.take_lack(), work.is_over()), (!is_enough, !is_enough));
+        assert!(!is_enough || order.is_eq());
+        assert_eq!(bounded.lent.load(Relaxed), 0);
+    }
 }
 
 #[test]
