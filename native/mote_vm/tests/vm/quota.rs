@@ -154,3 +154,35 @@ fn a_look_at_an_actor_that_holds_much_goes_only_so_far_and_says_so() {
     let long = hold(|message| bytes(message, 5 * MIB));
     assert_eq!(long, (16 + 32 + CARRIED + 5 * MIB, true));
 }
+
+/// Each of two turns makes 8 MB, and what the first has made is garbage when the second runs.
+#[test]
+fn a_turn_for_which_there_is_no_memory_runs_again_after_a_collection() {
+    const N: usize = 250_000;
+    let rig = rig(18 * MIB);
+    for _ in 0..3 {
+        let actors = [(); 2].map(|()| rig.create("list", 1, |b| vector(b, N)));
+        for actor in actors {
+            rig.send(actor, integers(&[1]));
+            rig.machine.release(actor);
+        }
+        rig.quiet();
+    }
+    let counts = rig.machine.info().counts();
+    assert_eq!((counts.aborts_no_memory, counts.becomes), (0, 6));
+}
+
+#[test]
+fn a_turn_that_does_not_fit_is_aborted_after_a_collection_and_the_next_one_runs() {
+    let rig = rig(18 * MIB);
+    for n in [1_000_000, 1_000] {
+        let actor = rig.create("list", 1, |b| vector(b, n));
+        rig.send(actor, integers(&[1]));
+        rig.quiet();
+        rig.machine.release(actor);
+    }
+    let info = rig.machine.info();
+    let counts = info.counts();
+    assert_eq!((counts.aborts_no_memory, counts.becomes), (1, 1));
+    assert!(info.gc.collections >= 1);
+}

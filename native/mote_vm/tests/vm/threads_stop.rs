@@ -6,7 +6,7 @@ use crate::world;
 use mote_vm::base::atom::Atom;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::machine::Machine;
+use mote_vm::machine::{Machine, Refusal};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
@@ -217,10 +217,12 @@ fn what_waits_in_an_inbox_is_dropped_by_join() {
     assert_eq!(Arc::strong_count(&tap), one);
     assert!(told.recv_timeout(Duration::from_secs(2)).is_err());
     // And nothing gathers there afterwards.
-    held.rig.send(tell, Parcel::atom(Atom::OK));
     let mut parcel = Builder::new();
     parcel.foreign(foreign(&tap));
-    held.rig.send(tell, parcel.finish());
+    for parcel in [Parcel::atom(Atom::OK), parcel.finish()] {
+        let sent = held.rig.machine.send(tell, None, parcel);
+        assert!(matches!(sent, Err(Refusal::Stopped)));
+    }
     assert_eq!(Arc::strong_count(&tap), one);
 }
 
@@ -267,7 +269,8 @@ fn creating_and_sending_race_with_the_end() {
                         parcel.tuple(2);
                         parcel.foreign(foreign(tap));
                         parcel.address(machine.hold(key).expect("not released yet"));
-                        machine.send(key, west, parcel.finish()).expect("room");
+                        let sent = machine.send(key, west, parcel.finish());
+                        assert!(matches!(sent, Ok(()) | Err(Refusal::Stopped)));
                         let _ = machine.inspect(key, Box::new(|_, _| ()));
                         if n == 2 {
                             machine.release(key);
