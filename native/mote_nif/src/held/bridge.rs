@@ -1,6 +1,6 @@
 //! The way from a running machine to its resource. deliver/bridge.rs has the reports that use it.
 use crate::held::desk::Desk;
-use crate::held::machine::{Lost, MachineResource, Reports};
+use crate::held::machine::{LostMessages, MachineResource, Reports};
 use crate::held::mailbox::Mail;
 use crate::held::question::Questions;
 use crate::held::watches::Watches;
@@ -20,7 +20,7 @@ pub struct Bridge {
     pub mail: Arc<Mail>,
     /// What fires when processes end.
     pub watches: Arc<Watches>,
-    pub lost: Arc<Lost>,
+    pub lost: Arc<LostMessages>,
     desks: Mutex<FxHashMap<VmAtom, Arc<Desk>>>,
 }
 

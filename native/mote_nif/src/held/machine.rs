@@ -53,9 +53,9 @@ impl Reports {
 
 /// How many messages of each behaviour were used up by turns for which there was no memory, since this was last asked.
 #[derive(Default)]
-pub struct Lost(Mutex<FxHashMap<(VmAtom, VmAtom), u64>>);
+pub struct LostMessages(Mutex<FxHashMap<(VmAtom, VmAtom), u64>>);
 
-impl Lost {
+impl LostMessages {
     /// Counts one of that module and behaviour.
     pub fn count(&self, module: VmAtom, behaviour: VmAtom) {
         *self.0.lock().entry((module, behaviour)).or_default() += 1;
@@ -115,7 +115,7 @@ pub struct MachineResource {
     /// What fires when processes end.
     pub watches: Arc<Watches>,
     /// What was lost for want of memory.
-    pub lost: Arc<Lost>,
+    pub lost: Arc<LostMessages>,
     /// What it left unfinished, as soon as it was joined.
     left: OnceLock<Unfinished>,
     /// The outboxes that were opened, and are still there.

@@ -3,6 +3,8 @@ use super::Machine;
 use crate::base::ids::TimerId;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::{NotEntered, Refusal};
+use crate::threads::inbox::Entry;
+use crate::threads::thread::task;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Key;
 use crate::values::value::Value;
@@ -63,6 +65,21 @@ impl Machine {
             }
             // The first sponsor's lead ends only with the machine.
             Err(_) => Err(Refusal::Stopped),
+        }
+    }
+
+    /// Fires timers before their time, those that still wait. Each is sent by the thread that has armed it, behind what has come to that
+    /// thread before, or by the first sponsor's if that thread has ended.
+    pub fn fire_now(&self, mut timers: Vec<TimerId>) {
+        // The order of each thread's is kept.
+        timers.sort_by_key(|id| id.thread);
+        for ids in timers.chunk_by(|a, b| a.thread == b.thread) {
+            let Some(station) = ids.first().and_then(|id| self.stations().find(id.thread)) else {
+                continue;
+            };
+            let ids = ids.to_vec();
+            let fire = task(move |thread| thread.fire_now(&ids));
+            self.push(&station, Entry::Task(fire));
         }
     }
 

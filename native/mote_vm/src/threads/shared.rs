@@ -19,7 +19,6 @@ use crate::threads::safepoint::Safepoint;
 use crate::threads::seeded::Seeded;
 use crate::threads::sponsor::Sponsors;
 use crate::threads::station::{Station, Stations};
-use crate::threads::thread::task;
 use crate::turns::abort::Abort;
 use crate::turns::marking::state::Gc;
 use crate::values::handles::Handles;
@@ -205,20 +204,5 @@ impl Machine {
         let station = self.stations().find(id.thread);
         let adopted = || self.sponsors().first().lead().timers.has_adopted(id);
         station.is_some_and(|station| station.timers.has(id) || adopted())
-    }
-
-    /// Fires timers before their time, those that still wait. Each is sent by the thread that has armed it, behind what has come to that
-    /// thread before, or by the first sponsor's if that thread has ended.
-    pub fn fire_now(&self, mut timers: Vec<TimerId>) {
-        // The order of each thread's is kept.
-        timers.sort_by_key(|id| id.thread);
-        for ids in timers.chunk_by(|a, b| a.thread == b.thread) {
-            let Some(station) = ids.first().and_then(|id| self.stations().find(id.thread)) else {
-                continue;
-            };
-            let ids = ids.to_vec();
-            let fire = task(move |thread| thread.fire_now(&ids));
-            self.push(&station, Entry::Task(fire));
-        }
     }
 }

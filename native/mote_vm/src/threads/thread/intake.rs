@@ -180,7 +180,7 @@ impl Dispatch {
     }
 
     /// Turns these timers into events, those that still wait.
-    pub(in crate::threads) fn fire_now(&mut self, timers: &[TimerId]) {
+    pub(crate) fn fire_now(&mut self, timers: &[TimerId]) {
         let mut some = timers.chunks(FIRED_AT_ONCE);
         self.send_due(|dispatch, due| {
             let ids = some.next().unwrap_or_default();
