@@ -9,8 +9,10 @@
 //! 3. At most `most` turns are away. At that limit nothing leaves the queue. So turns begin in the order of their events,
 //!    except for actors that are away, and with `most` of 1 the sponsor is first in, first out.
 //! 4. A turn that is away is outstanding, and its actor and its message are roots.
-//! 5. Events in line are charged to the machine's memory, like queued ones.
+//! 5. What a beam turn causes runs where its receivers belong (away/home.rs).
+//! 6. Events in line are charged to the machine's memory, like queued ones.
 mod back;
+mod home;
 
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;

@@ -122,7 +122,7 @@ fn what_was_kept_comes_before_what_the_actor_brings_from_elsewhere() {
     let station = thread.context.station.clone();
     // Another thread gives it to this one, with a message, before it is told that the actor goes on.
     let given = station.inbox.push_given(vec![held.numbered(2)], |_| {
-        held.actor.give(station.number);
+        held.actor.give(station.number, None);
     });
     assert!(given.is_ok());
     held.goes_on(thread);

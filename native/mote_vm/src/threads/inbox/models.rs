@@ -257,7 +257,7 @@ fn what_is_sent_to_an_actor_that_is_given_away_keeps_its_order() {
             // What it had queued goes along.
             let mut events = vec![m.event(0)];
             events.extend_from_slice(&taken.events);
-            let given = m.inboxes[1].push_given(events, |_| m.actor.give(2));
+            let given = m.inboxes[1].push_given(events, |_| m.actor.give(2, None));
             assert!(given.is_ok());
             m.inboxes[0].end_giving(&taken);
         });
@@ -276,7 +276,7 @@ fn what_is_sent_to_an_actor_that_is_taken_keeps_its_order() {
         let m = moving.clone();
         let sender = thread::spawn(move || m.send([1, 2]));
         let header = moving.actor.header();
-        let taken = moving.inboxes[0].let_take(|| moving.actor.take(header, 2));
+        let taken = moving.inboxes[0].let_take(|| moving.actor.take(header, 2, None));
         sender.join().unwrap();
         let come = [moving.come(1), moving.come(2)];
         let all = vec![1, 2];
