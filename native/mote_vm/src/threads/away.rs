@@ -64,8 +64,13 @@ impl Away {
 
     /// Shows every event.
     pub(crate) fn each(&self, mut show: impl FnMut(Event)) {
-        self.turns.values().for_each(|event| show(*event));
+        self.each_turn(&mut show);
         self.each_waiting(show);
+    }
+
+    /// Shows the event of every turn that is away.
+    pub(crate) fn each_turn(&self, mut show: impl FnMut(Event)) {
+        self.turns.values().for_each(|event| show(*event));
     }
 
     /// Shows every event that waits in line: none whose turn is away.
@@ -231,7 +236,7 @@ impl Dispatch {
         }
         let context = &self.context;
         // Invariant 4.
-        context.machine.quiescence().add(1);
+        context.machine.quiescence().goes_away();
         let program = &self.turn.around.program;
         let id = header(&event).behaviour();
         let code = program.behaviour(id);

@@ -224,8 +224,7 @@ impl Actor {
     /// Forgets where it ran before, by an owner that is a native thread.
     pub(crate) fn forget_home(&self) {
         let header = self.header.load(Relaxed);
-        self.header
-            .store(header & ((1 << HOME_SHIFT) - 1), Release);
+        self.header.store(header & ((1 << HOME_SHIFT) - 1), Release);
     }
 
     /// Notes what the owner has decided, or that this is over.

@@ -270,6 +270,15 @@ impl Timers {
         });
     }
 
+    /// Shows every target with its message, but for those that processes have armed and that are still to come in.
+    pub(crate) fn each_message(&self, mut show: impl FnMut(Value, Value)) {
+        self.state.lock().wheel.each(|timer| {
+            if let Message::Value(message) = &timer.message {
+                show(timer.target, *message);
+            }
+        });
+    }
+
     fn note(&self, state: &mut ArmedTimers) {
         self.next
             .store(state.wheel.next().unwrap_or(u64::MAX), Relaxed);

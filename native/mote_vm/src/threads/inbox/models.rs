@@ -178,10 +178,13 @@ fn quiet_comes_when_a_sleeper_has_done_what_was_sent() {
         }
         let told = Arc::new(AtomicBool::new(false));
         let t = told.clone();
-        quiescence.wait(Box::new(move || {
-            assert!(taken.load(SeqCst));
-            t.store(true, SeqCst);
-        }));
+        quiescence.wait(
+            Quiet::Whole,
+            Box::new(move || {
+                assert!(taken.load(SeqCst));
+                t.store(true, SeqCst);
+            }),
+        );
         sleeper.join().unwrap();
         assert!(told.load(SeqCst));
     });
