@@ -1,6 +1,7 @@
 //! Loom models: no wake-up is lost, and nothing that was pushed.
 use super::*;
 use crate::threads::presence::Presence;
+use crate::threads::quiescence::Quiet;
 use crate::turns::queue::Event;
 use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::value::Value;
