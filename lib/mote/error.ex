@@ -371,13 +371,16 @@ defmodule Mote.Error do
   defp no_answer(context) do
     new(
       :timeout,
-      "no answer within #{context[:timeout]} ms; should one come later, it is thrown away" <> keepers(context),
+      "no answer within #{context[:timeout]} ms; should one come later, it is thrown away" <>
+        keepers(context),
       context
     )
   end
 
   defp keepers(context) do
-    if context[:question], do: ". Mote.waiting(error) names the actors that keep the question's customer", else: ""
+    if context[:question],
+      do: ". Mote.waiting(error) names the actors that keep the question's customer",
+      else: ""
   end
 
   # The process of the machine that was asked, as far as the context says.

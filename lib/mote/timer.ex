@@ -195,8 +195,11 @@ defmodule Mote.Timer do
     Question.timeout!(timeout)
 
     case Keyword.get(opts, :beam, :wait) do
-      beam when beam in [:wait, :ignore] -> {timeout, beam == :ignore}
-      other -> raise ArgumentError, "expected :beam of advance/3 to be :wait or :ignore, got: #{inspect(other)}"
+      beam when beam in [:wait, :ignore] ->
+        {timeout, beam == :ignore}
+
+      other ->
+        raise ArgumentError, "expected :beam of advance/3 to be :wait or :ignore, got: #{inspect(other)}"
     end
   end
 
