@@ -933,7 +933,10 @@ defmodule Mote do
   """
   @spec waiting(Machine.t() | Mote.Ask.t() | Error.t(), keyword) :: [map]
   def waiting(what, opts \\ [])
-  def waiting(machine, opts) when is_far(machine), do: there!(machine, :waiting, [opts], Inspection.patience(opts))
+
+  def waiting(machine, opts) when is_far(machine),
+    do: there!(machine, :waiting, [opts], Inspection.patience(opts))
+
   def waiting(what, opts), do: Inspection.waiting(what, opts)
 
   @doc """

@@ -71,8 +71,8 @@ impl Survey<'_> {
         self.each_message(|actor, held, message| {
             walk.reach.meet(actor);
             let values = match message {
-                Waiting::Value(value) => walk.behind(value),
-                Waiting::Parcel(parcel) => {
+                WaitingMessage::Value(value) => walk.behind(value),
+                WaitingMessage::Parcel(parcel) => {
                     let foreigns = parcel.foreigns().iter();
                     foreigns.filter(|value| (walk.is)(value)).cloned().collect()
                 }
@@ -92,9 +92,9 @@ impl Survey<'_> {
     }
 
     /// Shows every message that waits for an actor, and that of every turn that is away.
-    fn each_message(&self, mut show: impl FnMut(*const Actor, HeldIn, Waiting<'_>)) {
+    fn each_message(&self, mut show: impl FnMut(*const Actor, HeldIn, WaitingMessage<'_>)) {
         let mut event =
-            |held, event: Event| show(event.target, held, Waiting::Value(event.message));
+            |held, event: Event| show(event.target, held, WaitingMessage::Value(event.message));
         for thread in &self.threads {
             let message = |e| event(HeldIn::Message, e);
             thread.turn.queue.each(message);
@@ -111,17 +111,19 @@ impl Survey<'_> {
                     show(
                         target.address_pointer(),
                         HeldIn::Timer,
-                        Waiting::Value(message),
+                        WaitingMessage::Value(message),
                     );
                 }
             });
             station.inbox.each(|item| match item {
-                InboxItem::Event(e) => show(e.target, HeldIn::Message, Waiting::Value(e.message)),
-                InboxItem::Entry(Entry::Given(events)) => events
-                    .iter()
-                    .for_each(|e| show(e.target, HeldIn::Message, Waiting::Value(e.message))),
+                InboxItem::Event(e) => {
+                    show(e.target, HeldIn::Message, WaitingMessage::Value(e.message))
+                }
+                InboxItem::Entry(Entry::Given(events)) => events.iter().for_each(|e| {
+                    show(e.target, HeldIn::Message, WaitingMessage::Value(e.message))
+                }),
                 InboxItem::Entry(Entry::Message(target, parcel)) => {
-                    show(target.0, HeldIn::Message, Waiting::Parcel(parcel));
+                    show(target.0, HeldIn::Message, WaitingMessage::Parcel(parcel));
                 }
                 // Batches carry no customers but those that processes pass on.
                 InboxItem::Entry(_) => {}
@@ -129,14 +131,14 @@ impl Survey<'_> {
         }
         for thread in &self.threads {
             for (target, parcel) in &thread.seeded.arrivals {
-                show(target.0, HeldIn::Message, Waiting::Parcel(parcel));
+                show(target.0, HeldIn::Message, WaitingMessage::Parcel(parcel));
             }
         }
     }
 }
 
 /// A message, as a value or on its way in.
-enum Waiting<'p> {
+enum WaitingMessage<'p> {
     Value(Value),
     Parcel(&'p Parcel),
 }
@@ -149,7 +151,7 @@ struct HolderWalk<'w, F> {
 }
 
 /// A cell that is walked: what is left of it, and whether it leads to such a value.
-struct Frame<'h> {
+struct WalkFrame<'h> {
     word: u64,
     rest: &'h [Value],
     leads: bool,
@@ -161,7 +163,7 @@ impl<F: Fn(&ForeignRef) -> bool> HolderWalk<'_, F> {
         let mut found = Vec::new();
         // Leading cells that were walked for this value: once is enough.
         let mut walked = FxHashSet::default();
-        let mut frames: Vec<Frame<'_>> = Vec::new();
+        let mut frames: Vec<WalkFrame<'_>> = Vec::new();
         let mut next = Some(value);
         loop {
             if let Some(value) = next.take() {
@@ -184,7 +186,7 @@ impl<F: Fn(&ForeignRef) -> bool> HolderWalk<'_, F> {
                 next = Some(*first);
                 continue;
             }
-            if let Some(Frame {
+            if let Some(WalkFrame {
                 word, leads: true, ..
             }) = frames.pop()
             {
@@ -203,7 +205,7 @@ impl<F: Fn(&ForeignRef) -> bool> HolderWalk<'_, F> {
         value: Value,
         walked: &mut FxHashSet<u64>,
         found: &mut Vec<ForeignRef>,
-    ) -> Option<Frame<'h>> {
+    ) -> Option<WalkFrame<'h>> {
         if value.is_immediate() || value.is_none() || self.reach.scanned >= MOST_CELLS {
             return None;
         }
@@ -220,7 +222,7 @@ impl<F: Fn(&ForeignRef) -> bool> HolderWalk<'_, F> {
         if !self.reach.first_look(value) && !again() {
             return None;
         }
-        Some(Frame {
+        Some(WalkFrame {
             word,
             rest: match value.is_cons() {
                 true => value.cons_cell(),

@@ -14,11 +14,11 @@ use std::collections::VecDeque;
 use std::thread::Thread;
 
 /// A message that waits to enter: the inbox that it is in, and how many behind it came by the same call.
-type Ticket = (ThreadNumber, usize);
+type Entrant = (ThreadNumber, usize);
 
 #[derive(Default)]
 struct Tickets {
-    all: VecDeque<Ticket>,
+    all: VecDeque<Entrant>,
     /// How many of them may enter at any time (invariant 2).
     open: usize,
     /// How patiently the next of these waits, once that is chosen.
