@@ -506,9 +506,17 @@ defmodule Mote do
   The machine first finishes what it was doing. Then each timer that comes due is sent at its moment, in order, and everything
   that follows from it is finished before the next moment. After `:ok` the machine is quiet, as after `drain/2`. The errors
   are those of `drain/2`, and the timeout covers all of it. Raises `ArgumentError` for a machine with another clock.
+
+  The last argument is a timeout in milliseconds (default #{@timeout}), or options:
+
+    * `:timeout` - the timeout;
+    * `:beam` - `:wait` (the default), or `:ignore`: turns of beam sponsors may go on, and what waits for them to end may wait.
+      So time passes although a service blocks. How far its turns get meanwhile is not determined.
   """
-  @spec advance(Machine.t(), non_neg_integer, timeout) :: :ok | {:error, Error.t()}
-  def advance(machine, milliseconds, timeout \\ @timeout), do: Timer.advance(machine, milliseconds, timeout)
+  @spec advance(Machine.t(), non_neg_integer, timeout | [timeout: timeout, beam: :wait | :ignore]) ::
+          :ok | {:error, Error.t()}
+  def advance(machine, milliseconds, timeout_or_opts \\ @timeout),
+    do: Timer.advance(machine, milliseconds, timeout_or_opts)
 
   @doc """
   Sends `{customer, request}` and waits for the answer, at most `timeout` milliseconds (or `:infinity`).
@@ -918,6 +926,18 @@ defmodule Mote do
     do: there!(machine, :behaviours, [opts], Inspection.patience(opts))
 
   def behaviours(machine, opts), do: Inspection.behaviours(machine, opts)
+
+  @doc """
+  Who keeps callers waiting: the actors that have customers of open questions, of a machine, of one question, or of one that has
+  timed out. See `Mote.Inspection.waiting/2`.
+  """
+  @spec waiting(Machine.t() | Mote.Ask.t() | Error.t(), keyword) :: [map]
+  def waiting(what, opts \\ [])
+
+  def waiting(machine, opts) when is_far(machine),
+    do: there!(machine, :waiting, [opts], Inspection.patience(opts))
+
+  def waiting(what, opts), do: Inspection.waiting(what, opts)
 
   @doc """
   Which actors can be reached from one: see `Mote.Inspection.graph/2`.

@@ -174,10 +174,14 @@ defmodule Mote.Ask do
 
         Question.look(open_of(ask), context, Question.left(deadline)) ||
           Question.ignore(open_of(ask), context) ||
-          {:error, Error.from(:timeout, [timeout: timeout] ++ context)}
+          {:error, Error.from(:timeout, [timeout: timeout] ++ kept(ask) ++ context)}
       end
     end
   end
+
+  # What `Mote.waiting/2` needs, of a question to this node.
+  defp kept(%{asker: asker}) when is_reference(asker), do: [question: asker]
+  defp kept(_far), do: []
 
   defp ask_near(addresses, request, timeout, sponsor) do
     context = &about(&1, &1.sponsor || sponsor, request)

@@ -3,7 +3,7 @@ defmodule Mote.Error do
   What `Mote` could not do, and why.
 
   `reason` is for programs, `message` for people, `context` holds what it was about, such as `address` and `request` of a
-  question. The reasons:
+  question. `Mote.waiting/2` takes the error of a question that timed out. The reasons:
 
     * `:machine_down` - the machine is not running, or ended meanwhile; or it is stopping, and takes nothing new;
     * `:unknown_address` - the address belongs to no running machine, or its key was not kept whole;
@@ -371,9 +371,16 @@ defmodule Mote.Error do
   defp no_answer(context) do
     new(
       :timeout,
-      "no answer within #{context[:timeout]} ms; should one come later, it is thrown away",
+      "no answer within #{context[:timeout]} ms; should one come later, it is thrown away" <>
+        keepers(context),
       context
     )
+  end
+
+  defp keepers(context) do
+    if context[:question],
+      do: ". Mote.waiting(error) names the actors that keep the question's customer",
+      else: ""
   end
 
   # The process of the machine that was asked, as far as the context says.

@@ -1,6 +1,7 @@
 defmodule Mote.Inspection do
   @moduledoc """
-  Looking inside of a running machine. `Mote.info/1`, `Mote.top/2`, `Mote.behaviours/2` and `Mote.graph/2` lead here.
+  Looking inside of a running machine. `Mote.info/1`, `Mote.top/2`, `Mote.behaviours/2`, `Mote.waiting/2` and
+  `Mote.graph/2` lead here.
 
   An actor has 16 bytes, and no counters among them. So nothing is recorded while a machine works; answers are
   computed on demand:
@@ -11,6 +12,7 @@ defmodule Mote.Inspection do
   | `top(machine, by: :queued)` | by a look at all queues | the machine stands still meanwhile: a millisecond for a million events, or so |
   | `top(machine, by: :bytes)`, `behaviours(machine)` | by a walk over everything that can be reached | the machine stands still meanwhile: as long as a collection takes, or several times as long |
   | `top(machine, by: :turns)`, `behaviours(machine)` | turns are counted for a while | turns take longer meanwhile; two short stops |
+  | `waiting(machine)` | by a walk over everything that can be reached, for customers | as for `:bytes` |
   | `graph(address)` | by a walk from that actor | the machine stands still meanwhile: microseconds for small graphs |
 
   A machine stands still between two turns, so the answer is complete and describes one moment. A long turn
@@ -32,6 +34,7 @@ defmodule Mote.Inspection do
 
   @timeout 5_000
   @top 10
+  @waiting 100
   @while 200
   # How long a watch goes on when nobody ends it.
   @forgotten 10_000
@@ -215,6 +218,70 @@ defmodule Mote.Inspection do
       {_while, :infinity} -> :infinity
       {while, timeout} when is_integer(while) and is_integer(timeout) -> min(while + 3 * timeout, 0xFFFFFFFF)
       _ -> @timeout
+    end
+  end
+
+  @doc """
+  Who keeps callers waiting: the actors that have customers of questions, the oldest first.
+
+  Takes a machine, for all questions that are open; what `Mote.async/3` has returned, for that question; or the `Mote.Error` with
+  the reason `:timeout` of a question that was given up. Returns a list of maps:
+
+    * `address` and `behaviour` of an actor that has a customer;
+    * `held` - where: `:state`, in what the actor has captured; `:message`, in a message that waits for it; `:timer`, in a message
+      that a timer will send to it; `:running`, in the message of a turn of it that runs in a beam sponsor;
+    * `asker` - the process that waits, and `age`, for how many milliseconds; of a question that was given up, since it was asked.
+
+  An actor appears once for each customer that it has. If a question has no actor at all, nobody is left who could answer, or an
+  answer is on its way.
+
+  Options: `:n` - how many entries at most (default 100); `:timeout`, as for `top/2`. The machine stands still meanwhile, as for
+  `top(machine, by: :bytes)`. Raises `Mote.Error` as `top/2` does, and `ArgumentError` for a question to another node: call it
+  there, with the machine.
+
+      iex> defmodule Doc.Keeper do
+      ...>   use Mote.Behaviour
+      ...>   defactor keeper(kept) do
+      ...>     {customer, :never} -> become keeper([customer | kept])
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> keeper = Mote.create(machine, Doc.Keeper.keeper([]))
+      iex> {:error, error} = Mote.ask(keeper, :never, timeout: 20)
+      iex> for kept <- Mote.waiting(error), do: {kept.address == keeper, kept.behaviour, kept.held}
+      [{true, {Doc.Keeper, :keeper, 1}, :state}]
+      iex> Mote.waiting(machine)
+      []
+  """
+  @spec waiting(Machine.t() | Mote.Ask.t() | Error.t(), keyword) :: [map]
+  def waiting(what, opts \\ []) do
+    opts = options!(opts, "waiting/2", n: @waiting, timeout: @timeout)
+    n = count!(opts, :n, "waiting/2")
+
+    for {address, name, held, asker, age} <- customers(what, n, opts) do
+      %{address: address, behaviour: behaviour(name), held: held, asker: asker, age: age}
+    end
+  end
+
+  defp customers(%Mote.Ask{address: address, asker: asker}, n, opts) when is_reference(asker),
+    do: customers(address, asker, n, opts)
+
+  defp customers(%Error{reason: :timeout, context: %{address: address, question: asker}}, n, opts),
+    do: customers(address, asker, n, opts)
+
+  defp customers(other, _n, _opts) when is_struct(other) do
+    raise ArgumentError,
+          "expected a machine, a question to an actor of this node, or the error of one that timed out, got: #{inspect(other)}"
+  end
+
+  defp customers(machine, n, opts), do: ask!(machine, opts, &Native.machine_waiting(&1, nil, n, &2))
+
+  defp customers(%Address{machine: native}, asker, n, opts) do
+    context = [machine: Native.machine_owner(native), survey: true]
+
+    case Question.put(native, opts[:timeout], context, &Native.machine_waiting(native, asker, n, &1)) do
+      {:ok, found} -> found
+      {:error, error} -> raise error
     end
   end
 

@@ -30,14 +30,16 @@ defmodule Mote.Test do
 
     * Messages enter one by one, in the order in which they were sent, each when everything before it is done.
       So nothing depends on when they come; messages that several processes send at once come in the order in
-      which they were sent, which the processes determine. Messages sent while the machine is paused
-      (`Mote.pause/1`) enter at once, together: so start with a paused machine if messages are to race.
+      which they were sent, which the processes determine. Messages that come together enter **at any time**: those
+      that were sent while the machine was paused (`Mote.pause/1`), and those of one call (`Mote.send_many/2`). They keep
+      their order, and the seed decides what happens before the next one enters. So they race with what follows from them.
     * Time is the system's, unless the machine has `clock: :manual`; timers fire when nothing else is left to do.
     * Random numbers of behaviours come from the seed. The order of addresses among each other (`<`) does not: do not
       let anything depend on it.
     * Which turns abort for lack of memory depends on the memory.
 
-  `{:seeded, seed, choices}` makes only that number of choices; from then on the order is first in, first out.
+  `{:seeded, seed, choices}` makes only that number of choices; from then on messages that may enter do so at once, and the order is
+  first in, first out.
   With 0 it is the order of a single-threaded machine. `explore/3` uses this to search for the smallest
   failure.
 
@@ -64,9 +66,8 @@ defmodule Mote.Test do
   returned. It may ask actors; it fails when it returns `false` or `nil`, raises (as `assert` does), exits (as
   `Mote.await/2` does) or throws. `graph` must not ask or wait, since nothing runs yet.
 
-  So all that `graph` sends is in place before the first turn, and actors' messages do not overtake it. It is never tried that what
-  follows from its first message reaches an actor before its second message to that actor. Have such messages sent by an
-  actor: each run then chooses among the orders that a machine allows. The guide *Testing* shows this under *What it does not find*.
+  What `graph` sends enters in the order in which it was sent, each message at a time that the seed decides: so what follows from
+  the first message may reach an actor before the second message does. The guide *Testing* shows this under *Messages from outside*.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices. Among all that fail, the run with the fewest
   turns is taken. (A run that did not end in time is not repeated, since each repetition would take as long.)

@@ -54,7 +54,9 @@ defmodule Mote.Timer do
 
   Time is counted in milliseconds since the start of the machine (`Mote.now/1`). With `clock: :manual` it stands still
   until `Mote.advance/3` lets it pass, moment by moment: whatever is due is sent, and everything that follows
-  from it is done, before time goes on. So a test of timeouts takes no time and always goes the same way.
+  from it is done, before time goes on. So a test of timeouts takes no time and always goes the same way. Turns of beam sponsors
+  are waited for like others, unless `beam: :ignore` says that one of them blocks: the guide *Testing* shows how to test
+  that its caller gives up.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> defmodule Doc.Relay do
@@ -76,11 +78,14 @@ defmodule Mote.Timer do
   alias Mote.{Address, Error, Far, Machine, Native}
   alias Mote.Machine.{Long, Question, Table}
   require Long
+  require Question
 
   @enforce_keys [:machine, :key]
   defstruct [:machine, :key]
 
   @type t :: %__MODULE__{machine: reference, key: binary | reference}
+
+  @timeout 5_000
 
   # Milliseconds that the machine can count.
   @most 0xFFFFFFFFFFFF
@@ -135,19 +140,20 @@ defmodule Mote.Timer do
   end
 
   @doc false
-  @spec advance(Machine.t(), non_neg_integer, timeout) :: :ok | {:error, Error.t()}
-  def advance(machine, milliseconds, timeout) do
+  @spec advance(Machine.t(), non_neg_integer, timeout | [timeout: timeout, beam: :wait | :ignore]) ::
+          :ok | {:error, Error.t()}
+  def advance(machine, milliseconds, timeout_or_opts) do
     milliseconds!(milliseconds)
-    Question.timeout!(timeout)
+    {timeout, ignores?} = options!(timeout_or_opts)
 
     with {:ok, native} <- Machine.fetch(machine) do
       if Table.clock(Native.machine_owner(native)) == {:ok, :system}, do: no_clock()
       deadline = if timeout != :infinity, do: System.monotonic_time(:millisecond) + timeout
       context = [machine: machine, timeout: timeout]
 
-      with :ok <- quiet(native, deadline, context),
+      with :ok <- quiet(native, deadline, context, ignores?),
            now when is_integer(now) <- Native.machine_now(native) do
-        step(native, now + milliseconds, deadline, context)
+        step(native, now + milliseconds, deadline, context, ignores?)
       else
         :stopped -> {:error, Error.from(:stopped, context)}
         error -> error
@@ -157,35 +163,55 @@ defmodule Mote.Timer do
 
   # Between two moments everything is done: so the order is that of the moments, whatever the threads do. The machine takes
   # the steps by itself where it can, until it is quiet.
-  defp step(native, limit, deadline, context) do
-    case Native.machine_advance(native, limit) do
-      true -> step_again(native, limit, deadline, context)
+  defp step(native, limit, deadline, context, ignores?) do
+    case Native.machine_advance(native, limit, ignores?) do
+      true -> step_again(native, limit, deadline, context, ignores?)
       false -> :ok
       :stopped -> {:error, Error.from(:stopped, context)}
       :system -> no_clock()
     end
   end
 
-  defp step_again(native, limit, deadline, context) do
-    with :ok <- quiet(native, deadline, context) do
-      step(native, limit, deadline, context)
+  defp step_again(native, limit, deadline, context, ignores?) do
+    with :ok <- quiet(native, deadline, context, ignores?) do
+      step(native, limit, deadline, context, ignores?)
     else
       error ->
         # Nobody waits for that moment any more: time stands still again.
-        Native.machine_advance(native, 0)
+        Native.machine_advance(native, 0, ignores?)
         error
+    end
+  end
+
+  defp options!(timeout) when Question.is_timeout(timeout), do: {timeout, false}
+
+  defp options!(opts) do
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:timeout, :beam] == [] do
+      raise ArgumentError,
+            "expected a timeout or the options of advance/3, :timeout and :beam, got: #{inspect(opts)}"
+    end
+
+    timeout = Keyword.get(opts, :timeout, @timeout)
+    Question.timeout!(timeout)
+
+    case Keyword.get(opts, :beam, :wait) do
+      beam when beam in [:wait, :ignore] ->
+        {timeout, beam == :ignore}
+
+      other ->
+        raise ArgumentError, "expected :beam of advance/3 to be :wait or :ignore, got: #{inspect(other)}"
     end
   end
 
   @spec no_clock() :: no_return
   defp no_clock, do: raise(ArgumentError, "expected a machine that was started with clock: :manual")
 
-  defp quiet(native, nil, context), do: Question.drain(native, :infinity, context)
+  defp quiet(native, nil, context, ignores?), do: Question.drain(native, :infinity, context, ignores?)
 
-  defp quiet(native, deadline, context) do
+  defp quiet(native, deadline, context, ignores?) do
     left = max(deadline - System.monotonic_time(:millisecond), 0)
 
-    with {:error, %Error{reason: :timeout}} <- Question.drain(native, left, context),
+    with {:error, %Error{reason: :timeout}} <- Question.drain(native, left, context, ignores?),
          do: {:error, Error.from(:timeout, context)}
   end
 

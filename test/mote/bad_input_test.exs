@@ -348,7 +348,7 @@ defmodule Mote.BadInputTest do
           fn -> Native.create(nil, Actors, :echo, 1, {}, nil) end,
           fn -> Native.create(echo.machine, 1, "2", 1, {}, nil) end,
           fn -> Native.machine_now(make_ref()) end,
-          fn -> Native.machine_advance(echo.machine, -1) end,
+          fn -> Native.machine_advance(echo.machine, -1, false) end,
           fn -> Native.send_after(echo.machine, echo.key, nil, 1, -1) end,
           fn -> Native.cancel(make_ref()) end
         ] do

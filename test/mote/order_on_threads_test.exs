@@ -183,6 +183,13 @@ defmodule Mote.OrderOnThreadsTest do
     end
   end
 
+  test "also between actors that are not pinned and those of a beam sponsor" do
+    for threads <- [1, 3], graph <- [{10, 3, 60}, {100, 3, 10}] do
+      sponsors = [main: [threads: threads], io: [beam: true, max_concurrency: 4]]
+      assert disorder(sponsors, graph, pins: [nil, :io, nil]) == 0
+    end
+  end
+
   test "also when sponsors come and go" do
     guests = fn machine ->
       for n <- 1..10 do

@@ -109,13 +109,61 @@ defmodule Mote.TestTest do
       assert orders |> Enum.map(&Enum.sort/1) |> Enum.uniq() |> length() == 1
     end
 
-    test "is first in, first out in a sponsor of one thread" do
-      order = order({:seeded, 1}, :one)
+    test "without choices is first in, first out, and in a sponsor of one thread but for when messages enter" do
+      order = order({:seeded, 1, 0}, :one)
       assert order == for(n <- [5, 4, 3, 2, 1, :done], name <- [:a, :b, :c], do: {name, n})
-      assert order({:seeded, 2}, :one) == order
-      # Without choices the others are, too.
-      assert order({:seeded, 1, 0}, :many) == order
-      assert order({:seeded, 2, 0}, :many) == order
+      for seed <- 1..2, do: assert(order({:seeded, seed, 0}, :many) == order)
+
+      for seed <- 1..20, order = order({:seeded, seed}, :one) do
+        assert for({name, 5} <- order, do: name) == [:a, :b, :c]
+        for name <- [:a, :b, :c], do: assert(for({^name, n} <- order, do: n) == [5, 4, 3, 2, 1, :done])
+      end
+    end
+
+    test "lets messages in at any time that came together, one after the other, and plays the same again" do
+      firsts = fn schedule, send ->
+        machine = machine(schedule)
+        log = Mote.create(machine, Scene.log([]))
+        workers = for name <- [:a, :b, :c], do: Mote.create(machine, Scene.worker(name, log))
+        send.(machine, for(worker <- workers, do: {worker, 5}))
+        :ok = Mote.drain(machine)
+        order = Enum.reverse(Mote.ask!(log, :entries))
+        {Enum.find_index(order, &(&1 == {:b, 5})), order, Mote.Test.choices(machine)}
+      end
+
+      paused = fn machine, messages ->
+        :ok = Mote.pause(machine)
+        for {worker, message} <- messages, do: Mote.send(worker, message)
+        :ok = Mote.resume(machine)
+      end
+
+      # By one call they come together as well.
+      for send <- [paused, fn _machine, messages -> Mote.send_many(messages) end] do
+        played = for seed <- 1..30, do: firsts.({:seeded, seed}, send)
+        # Before the second one enters, nothing, something, or all has happened that follows from the first.
+        assert Enum.uniq(for({first, _, _} <- played, do: first)) |> length() >= 4
+
+        for {{_, order, choices} = run, seed} <- Enum.zip(played, 1..30) do
+          assert firsts.({:seeded, seed}, send) == run
+          assert {_, ^order, ^choices} = firsts.({:seeded, seed, choices}, send)
+        end
+      end
+    end
+
+    test "is stepped through as it runs" do
+      for seed <- 1..10 do
+        machine = machine({:seeded, seed})
+        log = Mote.create(machine, Scene.log([]))
+        :ok = Mote.pause(machine)
+
+        for name <- [:a, :b, :c],
+            do: Mote.send(Mote.create(machine, Scene.worker(name, log)), 5, sponsor: :many)
+
+        steps = Stream.repeatedly(fn -> Mote.step(machine, sponsor: :many) end)
+        messages = for {:ok, turn} <- Enum.take_while(steps, &(&1 != :idle)), do: turn.message
+        stepped = for {_, _} = entry <- messages, do: entry
+        assert stepped == order({:seeded, seed})
+      end
     end
 
     test "lets messages in one by one, when nothing else is left to do" do
@@ -231,7 +279,8 @@ defmodule Mote.TestTest do
       messages = for _ <- 1..5, {:ok, turn} = Mote.step(machine, sponsor: :many), do: turn.message
       assert Mote.step(machine, sponsor: :many) == :idle
       assert Enum.sort(messages) == for(n <- 1..5, do: {:add, n})
-      assert Test.choices(machine) == 4
+      # Each of those that wait could be the next, and each enters when the seed says so.
+      assert Test.choices(machine) > 4
     end
 
     test "ends with a fault as any other, and when it is told to" do
@@ -326,7 +375,8 @@ defmodule Mote.TestTest do
       sponsors = [one: [threads: 1], many: [threads: 4]]
       failure = assert_raise Failure, fn -> Test.explore(last, in_order?, seeds: 30, sponsors: sponsors) end
       assert {:seeded, seed, choices} = failure.schedule
-      assert failure.kind == :property and choices in 1..2
+      # Those of when the three enter, and two of which is next.
+      assert failure.kind == :property and choices in 1..12
 
       for turn <- failure.turns,
           do: assert(Exception.message(failure) =~ "  #{inspect(turn.actor)} #{turn.sponsor} ")

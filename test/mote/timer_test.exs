@@ -324,7 +324,7 @@ defmodule Mote.TimerTest do
       assert %Error{reason: :machine_down} = catch_error(Mote.send_after(forward, :never, 10))
       assert %Error{reason: :machine_down} = catch_error(Mote.now(machine))
       assert {:error, %Error{reason: :machine_down}} = Mote.advance(machine, 10)
-      assert Mote.Native.machine_advance(native, 10) == :stopped
+      assert Mote.Native.machine_advance(native, 10, false) == :stopped
     end
   end
 

@@ -76,7 +76,7 @@ defmodule Mote.Machine.Question do
         {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
         {^tag, _monitor, :process, _, _} -> give_up(tag, asker, context, :machine_down)
       after
-        left -> give_up(tag, asker, [timeout: timeout] ++ context, :timeout)
+        left -> give_up(tag, asker, [timeout: timeout, question: asker] ++ context, :timeout)
       end
 
     Process.demonitor(monitor, [:flush])
@@ -175,13 +175,13 @@ defmodule Mote.Machine.Question do
     result
   end
 
-  @doc "Waits until a native machine is quiet."
-  @spec drain(reference, timeout, keyword) :: :ok | {:error, Error.t()}
-  def drain(native, timeout, context) do
+  @doc "Waits until a native machine is quiet, or, if that is said, until nothing but turns of beam sponsors is left to do."
+  @spec drain(reference, timeout, keyword, boolean) :: :ok | {:error, Error.t()}
+  def drain(native, timeout, context, ignores_beam? \\ false) do
     tag = Process.monitor(Native.machine_owner(native))
 
     result =
-      case Native.drain(native, tag) do
+      case Native.drain(native, ignores_beam?, tag) do
         {asker, ticket} ->
           result = await(tag, asker, context, timeout)
           if result != {:ok, :ok}, do: Native.drain_forget(native, ticket)

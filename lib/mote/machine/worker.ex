@@ -9,7 +9,7 @@ defmodule Mote.Machine.Worker do
   @moduledoc false
 
   alias Mote.{Error, Native, Turn}
-  alias Mote.Machine.{Loader, Long}
+  alias Mote.Machine.{Caller, Loader, Long}
   require Long
 
   # How long a worker waits for a turn before it lets go of what the last one was given, and then before it ends, both in
@@ -113,8 +113,9 @@ defmodule Mote.Machine.Worker do
   end
 
   # Of a behaviour that may call any Elixir: it is that of the module as it is now.
-  defp free(about, {number, module, name, _version, _, {captures, message}}) do
+  defp free(about, {number, module, name, _version, asker, {captures, message}}) do
     Process.put(@self, {about.desk, number})
+    if is_pid(asker), do: Caller.follow(asker)
     run(about, number, fn -> module.__mote_turn__(name, captures, message) end)
     # Not as usual: what is linked to it ends as well.
     exit(:shutdown)

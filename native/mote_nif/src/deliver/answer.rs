@@ -130,6 +130,7 @@ impl Customer {
         resource: &MachineResource,
         tag: Term<'a>,
     ) -> Option<Term<'a>> {
+        question.waits();
         let call = question.call()?;
         let Early {
             outcome,

@@ -30,6 +30,7 @@ pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnAway<'_>) {
             actor: Handle::new(resource, machine.acquire(turn.actor)),
             since: Instant::now(),
             given,
+            asker: foreign::customer_of(turn.message).map(|customer| customer.pid),
             question: asked(bridge, machine, turn.message),
             _charge: machine.account().charge_anyway(bytes),
         });

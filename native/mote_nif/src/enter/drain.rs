@@ -7,7 +7,16 @@ use crate::held::question::Customer;
 use crate::term::atoms::names;
 use crate::term::resource::{Resource, ResourceArc};
 use crate::term::send::send_in;
+use mote_vm::machine::Quiet;
 use rustler::Env;
+
+/// What is to be done, for a caller that ignores turns that are away or does not.
+pub fn quiet(ignores: bool) -> Quiet {
+    match ignores {
+        true => Quiet::Native,
+        false => Quiet::Whole,
+    }
+}
 
 /// A waiter, notified when nobody holds it any more.
 pub struct Drain {

@@ -56,6 +56,8 @@ pub struct Waiting {
     pub actor: Handle,
     pub since: Instant,
     pub given: TurnInput,
+    /// The process that waits for what it does, if its message says so.
+    pub asker: Option<LocalPid>,
     /// What its message asks, if it does.
     pub question: Option<Outside>,
     pub _charge: Charge,
@@ -126,6 +128,7 @@ pub struct Fetched {
     pub number: u64,
     pub about: About,
     pub version: u64,
+    pub asker: Option<LocalPid>,
     pub given: TurnInput,
 }
 
@@ -199,6 +202,7 @@ impl Desk {
                 actor,
                 since,
                 given,
+                asker,
                 question,
                 _charge,
             } = turn;
@@ -218,6 +222,7 @@ impl Desk {
                     number,
                     about,
                     version,
+                    asker,
                     given,
                 },
             }

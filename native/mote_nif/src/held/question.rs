@@ -23,7 +23,8 @@ use parking_lot::Mutex;
 use rustler::{Encoder, Env, LocalPid, Term};
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 /// The questions to one machine, counted.
 #[derive(Default)]
@@ -155,6 +156,8 @@ pub struct Question {
     /// What to say if nobody is left who could answer: which turn was last that was given the customer and was aborted, if it was
     /// not that of the actor that was asked, or had no clause for its message.
     lost: Mutex<Option<Reason>>,
+    /// Since when somebody waits. A call that has its answer at once never waits.
+    since: OnceLock<Instant>,
     questions: Arc<Questions>,
     pub route: AnswerRoute,
 }
@@ -171,6 +174,10 @@ impl Question {
             state: AtomicU8::new(OPEN),
             passed: AtomicUsize::new(0),
             lost: Mutex::new(None),
+            since: match route {
+                AnswerRoute::Returned(_) => OnceLock::new(),
+                AnswerRoute::Message | AnswerRoute::Kept(_) => OnceLock::from(Instant::now()),
+            },
             questions: questions.clone(),
             route,
         })
@@ -190,6 +197,16 @@ impl Question {
             AnswerRoute::Returned(call) => Some(call),
             AnswerRoute::Message | AnswerRoute::Kept(_) => None,
         }
+    }
+
+    /// The call that has asked begins to wait.
+    pub fn waits(&self) {
+        self.since.get_or_init(Instant::now);
+    }
+
+    /// Returns for how long somebody has been waiting.
+    pub fn age(&self) -> Duration {
+        self.since.get().map_or(Duration::ZERO, Instant::elapsed)
     }
 
     /// Whether it has neither an answer nor been given up.

@@ -3,19 +3,24 @@ use crate::codec::decode::Decoder;
 use crate::deliver::mail::tell;
 use crate::deliver::message::post;
 use crate::enter::question::inquiry;
+use crate::held::foreign::Awaiting;
 use crate::held::machine::MachineResource;
-use crate::held::question::Customer;
+use crate::held::question::{Customer, Question};
 use crate::held::structs;
 use crate::term::atoms::{self, names};
 use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::BehaviourName;
 use mote_vm::look::graph::{Edge, Graph, GraphNode};
+use mote_vm::look::holders::HeldIn;
 use mote_vm::look::survey::Survey;
 use mote_vm::look::Figure;
 use mote_vm::machine::{Inspection, Machine};
+use mote_vm::values::foreign::ForeignRef;
 use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, Env, Term};
+use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Puts a question that a survey answers.
 pub fn survey<'a>(
@@ -63,6 +68,45 @@ pub fn figures<'a>(
         })
         .collect();
     figures.encode(env)
+}
+
+/// The actors that keep customers: of open questions, or of one question, which may have been given up.
+pub fn waiting<'a>(
+    env: Env<'a>,
+    decoder: &mut Decoder,
+    survey: &Survey<'_>,
+    wanted: Option<&Arc<Question>>,
+    n: usize,
+) -> Term<'a> {
+    let customer = |value: &ForeignRef| {
+        let waiting: Option<&Awaiting> = value.as_any().downcast_ref();
+        waiting.is_some_and(|waiting| {
+            let question = &waiting.customer().question;
+            wanted.map_or(question.is_open(), |wanted| Arc::ptr_eq(wanted, question))
+        })
+    };
+    let mut found = Vec::new();
+    survey.holders(customer, |holder, value| {
+        let waiting: Option<&Awaiting> = value.as_any().downcast_ref();
+        found.extend(waiting.map(|waiting| {
+            let customer = waiting.customer();
+            (customer.question.age(), customer.pid, holder)
+        }));
+    });
+    found.sort_by_key(|(age, ..)| Reverse(*age));
+    found.truncate(n);
+    let shown = found.iter().map(|(age, pid, holder)| {
+        let address = decoder.address(env, survey.machine(), holder.actor, None);
+        let held = match holder.held {
+            HeldIn::State => names::state(),
+            HeldIn::Message => names::message(),
+            HeldIn::Turn => names::running(),
+            HeldIn::Timer => names::later(),
+        };
+        let age = age.as_millis() as u64;
+        (address, behaviour(env, holder.behaviour), held, *pid, age).encode(env)
+    });
+    shown.collect::<Vec<_>>().encode(env)
 }
 
 pub fn graph<'a>(

@@ -37,7 +37,8 @@ fn desk_asked(desk: &DeskResource) -> usize {
     desk.desk.take_asked()
 }
 
-/// The next turn: `{number, module, name, version, free, {captures, message}}`; `:wait` (the calling process gets
+/// The next turn: `{number, module, name, version, free, {captures, message}}`, where `free` is false, true, or the process that has
+/// asked; `:wait` (the calling process gets
 /// `:mote_turn` then) or `:closed`. `comes`: it was woken, or has begun.
 #[rustler::nif]
 fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
@@ -50,7 +51,10 @@ fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
                 module,
                 name,
                 turn.version.encode(env),
-                turn.about.free.encode(env),
+                match turn.asker.filter(|_| turn.about.free) {
+                    Some(asker) => asker.encode(env),
+                    None => turn.about.free.encode(env),
+                },
                 given::read(env, &desk.machine, turn.given),
             ];
             make_tuple(env, &about)

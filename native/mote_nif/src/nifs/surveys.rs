@@ -4,7 +4,8 @@ use crate::enter::question::{inquiry, inquiry_about};
 use crate::enter::target::Addressee;
 use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
-use crate::look::survey::{behaviour, figures, graph, show, survey};
+use crate::held::question::Asker;
+use crate::look::survey::{behaviour, figures, graph, show, survey, waiting};
 use crate::term::atoms::names;
 use crate::term::resource;
 use rustler::{Encoder, Env, Term};
@@ -31,6 +32,23 @@ fn machine_census<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>) 
             .collect();
         let greatest = figures(env, decoder, survey.machine(), &census.greatest);
         (populations, greatest).encode(env)
+    })
+}
+
+/// Who keeps the customers of open questions, or of the one of that asker: `[{address, behaviour, held, process, milliseconds}]`,
+/// those that have waited longest first, `n` at most.
+#[rustler::nif]
+fn machine_waiting<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    asker: Term<'a>,
+    n: usize,
+    tag: Term<'a>,
+) -> Term<'a> {
+    let asker: Option<&Asker> = resource::get(asker);
+    let question = asker.map(|asker| asker.question().clone());
+    survey(env, machine, tag, move |env, decoder, survey| {
+        waiting(env, decoder, survey, question.as_ref(), n)
     })
 }
 

@@ -1,5 +1,6 @@
 //! Timers that processes arm and cancel, and the clock.
 use crate::codec::budget::Means;
+use crate::enter::drain::quiet;
 use crate::enter::timer::send_after_within;
 use crate::held::handle::parse_timer;
 use crate::held::machine::MachineResource;
@@ -42,10 +43,16 @@ fn machine_now<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
 }
 
 /// Moves a manual clock on to the next moment, `limit` at most: whether there may be another. `:system` when the clock
-/// moves by itself, or `:stopped`.
+/// moves by itself, or `:stopped`. `ignores` as for `drain`.
 #[rustler::nif]
-fn machine_advance<'a>(env: Env<'a>, machine: &MachineResource, limit: u64) -> Term<'a> {
-    match machine.running().map(|running| running.step_clock(limit)) {
+fn machine_advance<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    limit: u64,
+    ignores: bool,
+) -> Term<'a> {
+    let running = machine.running();
+    match running.map(|running| running.step_clock(limit, quiet(ignores))) {
         Some(Some(more)) => more.encode(env),
         Some(None) => names::system().encode(env),
         None => names::stopped().encode(env),

@@ -126,6 +126,8 @@ pub mod names {
         not_held,
         stale,
         too_large,
+        state,
+        later = "timer",
     }
 }
 

@@ -118,6 +118,11 @@ impl Parcel {
         self.foreigns
     }
 
+    /// Its foreign values.
+    pub(crate) fn foreigns(&self) -> &[ForeignRef] {
+        &self.foreigns
+    }
+
     /// Shows every address in it.
     pub(crate) fn each_address(&self, show: impl FnMut(Value)) {
         each_address(self.words.as_slice(), show);

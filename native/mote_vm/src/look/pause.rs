@@ -57,6 +57,7 @@ impl Machine {
         if sponsor.stations.len() > 1 || sponsor.most_away.is_some() {
             return Err(StepError::ManyThreads);
         }
+        self.open_line();
         let call = thread::task(|thread| thread.step(see));
         self.push(sponsor.lead(), Entry::Task(call));
         Ok(())
@@ -69,13 +70,14 @@ impl Dispatch {
         let mut see = Some(see);
         // What came in between was accepted before.
         self.turn.queue.forgive();
-        while let Some(event) = self.next_event() {
+        while let Some(event) = self.next_in_step() {
             if self.may_run(event) {
                 self.turn_seen_by(event, |thread, behaviour, verdict| {
                     if let Some(see) = see.take() {
                         see(&machine, Some(&thread.seen(event, behaviour, verdict)));
                     }
                 });
+                self.note_sender(event.target);
                 break;
             }
         }

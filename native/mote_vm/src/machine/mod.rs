@@ -34,7 +34,7 @@ pub use crate::threads::embedder::Embedder;
 pub use crate::threads::fault::Fault;
 use crate::threads::inbox::Entry;
 use crate::threads::quiescence::Quiescence;
-pub use crate::threads::quiescence::Ticket;
+pub use crate::threads::quiescence::{Quiet, Ticket};
 use crate::threads::safepoint::Safepoint;
 use crate::threads::seeded::Seeded;
 pub use crate::threads::shared::Machine;
@@ -120,7 +120,12 @@ impl Machine {
     /// Calls `waiter` as soon as the machine has nothing to do: no event queued, no turn running, nothing in an
     /// inbox, no thread awake. Also called when the machine has stopped. May be called on any thread.
     pub fn when_quiet(&self, waiter: Box<dyn FnOnce() + Send>) -> Ticket {
-        let ticket = self.0.quiescence.wait(waiter);
+        self.when(Quiet::Whole, waiter)
+    }
+
+    /// The same, of a machine that may have turns away.
+    pub fn when(&self, quiet: Quiet, waiter: Box<dyn FnOnce() + Send>) -> Ticket {
+        let ticket = self.0.quiescence.wait(quiet, waiter);
         // Whoever closes tells afterwards, and does it only once.
         if self.0.leases.is_closed() {
             self.0.quiescence.tell();
@@ -128,14 +133,19 @@ impl Machine {
         ticket
     }
 
-    /// Drops a waiter of `when_quiet` that was not called yet.
+    /// Drops a waiter of `when` that was not called yet.
     pub fn forget(&self, ticket: Ticket) {
         self.0.quiescence.forget(ticket);
     }
 
     /// Whether the machine has nothing to do at this moment; it has while a thread is awake for a collection, too.
     pub fn is_quiet(&self) -> bool {
-        self.0.quiescence.is_quiet()
+        self.is(Quiet::Whole)
+    }
+
+    /// The same, of a machine that may have turns away.
+    pub fn is(&self, quiet: Quiet) -> bool {
+        self.0.quiescence.is(quiet)
     }
 
     /// Loads a unit of code; answers with its module.

@@ -199,7 +199,7 @@ impl Machine {
             Ok(wakes) => {
                 let entrance = self.entrance_of(via);
                 if let Some(seeded) = &self.0.seeded {
-                    seeded.line.put(entrance.lead().number);
+                    seeded.line.put(entrance.lead().number, 1);
                 }
                 then(entrance, wakes);
                 Ok(())
@@ -267,7 +267,7 @@ impl Machine {
         };
         if let Some(seeded) = &self.0.seeded {
             let number = entrance.0.lead().number;
-            (0..entered).for_each(|_| seeded.line.put(number));
+            seeded.line.put(number, entered);
         }
         // From here on the inbox keeps them.
         let [targets, others] = held;

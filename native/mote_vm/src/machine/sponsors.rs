@@ -45,7 +45,7 @@ impl Machine {
         let added = match stations.len() == count {
             true => self.0.sponsors.add(config.name, |id| {
                 let room = Arc::new(Room::new(config.inbox, config.patient));
-                stations.iter().for_each(|station| station.open(&room));
+                stations.iter().for_each(|station| station.open(id, &room));
                 let mut sponsor = Sponsor::new(id, config.name, stations.clone(), room);
                 sponsor.most_away = config.most_away;
                 sponsor

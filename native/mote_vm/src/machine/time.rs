@@ -4,6 +4,7 @@ use crate::base::ids::TimerId;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::threads::inbox::Entry;
+use crate::threads::quiescence::Quiet;
 use crate::threads::thread::task;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Key;
@@ -87,13 +88,16 @@ impl Machine {
     /// anything can be due between that moment and `limit`. A caller that wants things in order waits until the machine is quiet
     /// before the next step. Meanwhile the threads go from moment to moment by themselves, until `limit` (moments.rs): a caller
     /// that will not wait so long steps to 0, which takes it back. `None` when the clock moves by itself.
-    pub fn step_clock(&self, limit: u64) -> Option<bool> {
-        self.clock().aim(limit);
+    ///
+    /// A caller that ignores turns that are away ([`Quiet::Native`]) takes all steps itself.
+    pub fn step_clock(&self, limit: u64, quiet: Quiet) -> Option<bool> {
+        self.clock()
+            .aim(if quiet == Quiet::Whole { limit } else { 0 });
         // Since the machine was quiet a thread may have woken by itself, and have begun the next moment. So the caller counts as
         // a thread that is awake does, and takes a step only as the last one (moments.rs). Otherwise it waits for quiet again.
         let quiescence = self.quiescence();
         quiescence.add(1);
-        let is_last = quiescence.is_last() || limit == 0;
+        let is_last = quiescence.is_last(quiet) || limit == 0;
         let moved = match is_last {
             true => self.move_clock(limit, None),
             false => self.clock().is_manual().then_some(true),

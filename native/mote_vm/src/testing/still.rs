@@ -62,7 +62,9 @@ impl Still {
         let stations: Vec<_> = (0..threads)
             .map(|_| machine.stations().open().expect("a number"))
             .collect();
-        stations.iter().for_each(|station| station.open(&room));
+        stations
+            .iter()
+            .for_each(|station| station.open(SponsorId(1), &room));
         let station = stations[0].clone();
         let sponsor = Sponsor::new(SponsorId(1), name, stations, room);
         let context = ThreadContext {

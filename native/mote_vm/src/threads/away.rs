@@ -9,7 +9,9 @@
 //! 3. At most `most` turns are away. At that limit nothing leaves the queue. So turns begin in the order of their events,
 //!    except for actors that are away, and with `most` of 1 the sponsor is first in, first out.
 //! 4. A turn that is away is outstanding, and its actor and its message are roots, as is what is in line (away/lines.rs).
+//! 5. What a beam turn causes runs where its receivers belong (away/home.rs).
 mod back;
+mod home;
 mod lines;
 
 use crate::base::ids::ThreadNumber;
@@ -48,6 +50,11 @@ impl Away {
 
     fn is_full(&self) -> bool {
         self.lines.figures().0 >= self.most
+    }
+
+    /// Shows the event of every turn that is away.
+    pub(crate) fn each_turn(&self, show: impl FnMut(Event)) {
+        self.lines.each_turn(show);
     }
 
     /// Shows every event that waits in line: none whose turn is away.
@@ -150,7 +157,7 @@ impl Dispatch {
         }
         let context = &self.context;
         // Invariant 4.
-        context.machine.quiescence().add(1);
+        context.machine.quiescence().goes_away();
         let program = &self.turn.around.program;
         let id = header(&event).behaviour();
         let code = program.behaviour(id);

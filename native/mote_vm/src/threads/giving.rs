@@ -40,6 +40,7 @@ use crate::threads::route::{actor, header};
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
 use crate::turns::leaving::ListKind;
+use crate::turns::overseer::Overseer;
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::{Decided, Header};
@@ -189,9 +190,13 @@ impl ThreadContext {
         let count = given.len();
         leaving.gone += count as u64;
         others_may_act();
+        let away = self.runs_away(to.sponsor());
         let pushed = to.inbox.push_given(given, |given| {
             self.machine.stations().count_move();
-            given.iter().for_each(|event| actor(event).give(to.number));
+            for event in given {
+                let home = if away { self.home(header(event)) } else { None };
+                actor(event).give(to.number, home);
+            }
         });
         others_may_act();
         self.station.inbox.end_giving(&taken);

@@ -15,6 +15,7 @@ use super::shared::Machine;
 use super::thread::Dispatch;
 use crate::base::ids::ThreadNumber;
 use crate::threads::backlog::TurnBatch;
+use crate::threads::quiescence::Quiet;
 
 impl Machine {
     /// Moves a manual clock on to the next moment, but not beyond `limit`, and rings at the threads that have something due
@@ -68,7 +69,8 @@ impl Dispatch {
     pub(super) fn may_pass_until(&self) -> Option<u64> {
         let machine = &self.context.machine;
         let goal = machine.clock().goal()?;
-        let last = machine.quiescence().is_last() && self.is_done() && !self.is_paused();
+        let last =
+            machine.quiescence().is_last(Quiet::Whole) && self.is_done() && !self.is_paused();
         last.then_some(goal)
     }
 }
@@ -113,7 +115,12 @@ mod tests {
     #[test]
     fn a_caller_outside_takes_no_step_while_a_thread_is_awake() {
         let still = with_moments(1);
-        let step = || (still.machine.step_clock(10), still.machine.now());
+        let step = || {
+            (
+                still.machine.step_clock(10, Quiet::Whole),
+                still.machine.now(),
+            )
+        };
         assert_eq!(step(), (Some(true), 0));
         still.machine.quiescence().done(1);
         assert_eq!(step(), (Some(true), 1));

@@ -1,7 +1,8 @@
 //! Whether anything is left to do in a machine, counted exactly.
 //!
 //! Outstanding are: every awake thread, and every inbox that is not empty. An event in a queue needs no count of its own,
-//! for its thread is awake. Timers that are not due do not count.
+//! for its thread is awake. Timers that are not due do not count. So are turns that are away (away.rs), apart from the others:
+//! whoever moves time by hand may want to go on although they have not ended ([`Quiet::Native`]).
 //!
 //! Invariants:
 //! 1. An inbox is added, under its lock, before the first thing is in it, and taken off after everything has left it, by
@@ -9,10 +10,34 @@
 //! 2. So the count is zero only when every queue and every inbox is empty and no turn runs; and then only the
 //!    outside or a timer can make it rise again.
 //! 3. A waiter is notified when the count is zero after the waiter was registered, and never because of an earlier zero: the
-//!    waiter may have added something in between.
+//!    waiter may have added something in between. The same holds for the count without turns that are away.
 use crate::base::sync::{AtomicBool, AtomicIsize, Mutex, Relaxed, SeqCst};
 
 type Waiter = Box<dyn FnOnce() + Send>;
+
+/// What is to be done before a machine counts as quiet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quiet {
+    /// Everything.
+    Whole,
+    /// Everything but turns that are away, and what waits for them to end.
+    Native,
+}
+
+impl Quiet {
+    /// Returns what is left to do.
+    fn left(self, count: isize) -> isize {
+        match self {
+            Quiet::Whole => count,
+            // The low bits with their sign.
+            Quiet::Native => count << (isize::BITS - AWAY_SHIFT) >> (isize::BITS - AWAY_SHIFT),
+        }
+    }
+}
+
+/// The bits from here on count the turns that are away.
+const AWAY_SHIFT: u32 = 40;
+const AWAY: isize = 1 << AWAY_SHIFT;
 
 /// Somebody who waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +45,7 @@ pub struct Ticket(pub u64);
 
 #[derive(Default)]
 struct Waiters {
-    waiting: Vec<(Ticket, Waiter)>,
+    waiting: Vec<(Ticket, Quiet, Waiter)>,
     given: u64,
 }
 
@@ -28,8 +53,9 @@ struct Waiters {
 #[repr(align(128))]
 pub(crate) struct Quiescence {
     outstanding: AtomicIsize,
-    /// Whether anybody waits. Written under the lock of the waiters.
+    /// Whether anybody waits, and whether anybody does who ignores turns that are away. Written under the lock of the waiters.
     awaited: AtomicBool,
+    ignored: AtomicBool,
     waiters: Mutex<Waiters>,
 }
 
@@ -38,6 +64,7 @@ impl Default for Quiescence {
         Quiescence {
             outstanding: AtomicIsize::new(0),
             awaited: AtomicBool::new(false),
+            ignored: AtomicBool::new(false),
             waiters: Mutex::default(),
         }
     }
@@ -51,7 +78,24 @@ impl Quiescence {
 
     /// `n` things less; tells the waiters if these were the last.
     pub(crate) fn done(&self, n: usize) {
-        let was_last = n > 0 && self.outstanding.fetch_sub(n as isize, SeqCst) == n as isize;
+        self.subtract(n as isize);
+    }
+
+    /// A turn goes away.
+    pub(crate) fn goes_away(&self) {
+        self.outstanding.fetch_add(AWAY, SeqCst);
+    }
+
+    /// That many turns are away no longer.
+    pub(crate) fn come_back(&self, turns: usize) {
+        self.subtract(turns as isize * AWAY);
+    }
+
+    fn subtract(&self, n: isize) {
+        let was_last = n > 0 && {
+            let left = self.outstanding.fetch_sub(n, SeqCst) - n;
+            Quiet::Native.left(left) == 0
+        };
         // Relaxed: a waiter says that it waits and then looks at the count, in a step that changes it (`tell_if_quiet`). That
         // step comes after this one and finds the zero, or before, and then it is seen here.
         if was_last && self.awaited.load(Relaxed) {
@@ -60,22 +104,33 @@ impl Quiescence {
     }
 
     /// Whether nothing is left at this moment.
+    #[cfg(test)]
     pub(crate) fn is_quiet(&self) -> bool {
-        self.outstanding.load(SeqCst) == 0
+        self.is(Quiet::Whole)
+    }
+
+    /// Whether it is quiet at this moment, in that sense.
+    pub(crate) fn is(&self, quiet: Quiet) -> bool {
+        quiet.left(self.outstanding.load(SeqCst)) == 0
+    }
+
+    /// Whether somebody waits until nothing is left but turns that are away: a hint.
+    pub(crate) fn is_away_ignored(&self) -> bool {
+        self.ignored.load(Relaxed)
     }
 
     /// Whether nothing is left at this moment but one thing: whoever asks, a thread that is awake or a caller that counts as one.
-    pub(crate) fn is_last(&self) -> bool {
-        self.outstanding.load(SeqCst) == 1
+    pub(crate) fn is_last(&self, quiet: Quiet) -> bool {
+        quiet.left(self.outstanding.load(SeqCst)) == 1
     }
 
     /// Calls `waiter` as soon as nothing is left, maybe at once.
-    pub(crate) fn wait(&self, waiter: Waiter) -> Ticket {
+    pub(crate) fn wait(&self, quiet: Quiet, waiter: Waiter) -> Ticket {
         let mut waiters = self.waiters.lock();
         waiters.given += 1;
         let ticket = Ticket(waiters.given);
-        waiters.waiting.push((ticket, waiter));
-        self.awaited.store(true, Relaxed);
+        waiters.waiting.push((ticket, quiet, waiter));
+        self.note(&waiters);
         drop(waiters);
         self.tell_if_quiet();
         ticket
@@ -84,8 +139,9 @@ impl Quiescence {
     /// Drops a waiter that was not called yet.
     pub(crate) fn forget(&self, ticket: Ticket) {
         let mut waiters = self.waiters.lock();
-        let found = waiters.waiting.iter().position(|(t, _)| *t == ticket);
+        let found = waiters.waiting.iter().position(|(t, ..)| *t == ticket);
         let waiter = found.map(|at| waiters.waiting.remove(at));
+        self.note(&waiters);
         drop(waiters);
         // Without the lock: what it holds may do anything when it goes.
         drop(waiter);
@@ -95,12 +151,19 @@ impl Quiescence {
     fn tell_if_quiet(&self) {
         let mut waiters = self.waiters.lock();
         // Under the lock: invariant 3. Adds nothing, but has a place in the order of the steps on the count (`done`).
-        if self.outstanding.fetch_add(0, SeqCst) == 0 {
-            let told = std::mem::take(&mut waiters.waiting);
-            self.awaited.store(false, Relaxed);
-            drop(waiters);
-            call(told);
-        }
+        let count = self.outstanding.fetch_add(0, SeqCst);
+        let is_told = |(_, quiet, _): &mut (Ticket, Quiet, Waiter)| quiet.left(count) == 0;
+        let told = waiters.waiting.extract_if(.., is_told).collect();
+        self.note(&waiters);
+        drop(waiters);
+        call(told);
+    }
+
+    /// Notes who waits, for those that look without the lock.
+    fn note(&self, Waiters { waiting, .. }: &Waiters) {
+        let ignores = |(_, quiet, _): &(Ticket, Quiet, Waiter)| *quiet == Quiet::Native;
+        self.awaited.store(!waiting.is_empty(), Relaxed);
+        self.ignored.store(waiting.iter().any(ignores), Relaxed);
     }
 
     /// Calls all waiters, whether it is quiet or not: the machine stops.
@@ -110,8 +173,8 @@ impl Quiescence {
     }
 }
 
-fn call(waiters: Vec<(Ticket, Waiter)>) {
-    for (_, waiter) in waiters {
+fn call(waiters: Vec<(Ticket, Quiet, Waiter)>) {
+    for (_, _, waiter) in waiters {
         waiter();
     }
 }
@@ -150,13 +213,53 @@ mod models {
             });
             let (told, f) = (Arc::new(AtomicBool::new(false)), finished.clone());
             let t = told.clone();
-            quiescence.wait(Box::new(move || {
-                assert!(f.load(Ordering::SeqCst));
-                t.store(true, Ordering::SeqCst);
-            }));
+            quiescence.wait(
+                Quiet::Whole,
+                Box::new(move || {
+                    assert!(f.load(Ordering::SeqCst));
+                    t.store(true, Ordering::SeqCst);
+                }),
+            );
             first.join().unwrap();
             second.join().unwrap();
             assert!(told.load(Ordering::SeqCst));
+        });
+    }
+
+    /// A turn goes away and comes back: who ignores it is told when the thread sleeps, and who does not, not before it is back.
+    #[test]
+    fn a_turn_that_is_away_is_ignored_by_who_wants_that() {
+        loom::model(|| {
+            let quiescence = Arc::new(Quiescence::default());
+            let back = Arc::new(AtomicBool::new(false));
+            quiescence.add(1); // an awake thread
+            let q = quiescence.clone();
+            let thread = thread::spawn(move || {
+                q.goes_away();
+                q.done(1); // asleep
+            });
+            let told: Vec<_> = [Quiet::Native, Quiet::Whole]
+                .into_iter()
+                .map(|quiet| {
+                    let told = Arc::new(AtomicBool::new(false));
+                    let (t, b) = (told.clone(), back.clone());
+                    quiescence.wait(
+                        quiet,
+                        Box::new(move || {
+                            assert!(quiet == Quiet::Native || b.load(Ordering::SeqCst));
+                            t.store(true, Ordering::SeqCst);
+                        }),
+                    );
+                    told
+                })
+                .collect();
+            thread.join().unwrap();
+            assert!(told[0].load(Ordering::SeqCst) && !told[1].load(Ordering::SeqCst));
+            quiescence.add(1); // awake again
+            back.store(true, Ordering::SeqCst);
+            quiescence.come_back(1);
+            quiescence.done(1);
+            assert!(told[1].load(Ordering::SeqCst));
         });
     }
 
@@ -185,10 +288,13 @@ mod models {
             sent.store(true, Ordering::SeqCst);
             let told = Arc::new(AtomicBool::new(false));
             let (t, d) = (told.clone(), done.clone());
-            quiescence.wait(Box::new(move || {
-                assert!(d.load(Ordering::SeqCst));
-                t.store(true, Ordering::SeqCst);
-            }));
+            quiescence.wait(
+                Quiet::Whole,
+                Box::new(move || {
+                    assert!(d.load(Ordering::SeqCst));
+                    t.store(true, Ordering::SeqCst);
+                }),
+            );
             let saw = worker.join().unwrap();
             assert_eq!(told.load(Ordering::SeqCst), saw);
         });

@@ -58,7 +58,7 @@ impl ThreadContext {
         if header.pinned().is_none() && turn.around.program.behaviour(header.behaviour()).safe {
             if header.owner() == 0 {
                 // Its next event here needs no route.
-                actor.take(header, me);
+                self.take(actor, header);
             } else if header.owner() == me && header.is_asked_for() {
                 // Whoever asks for it can run it without.
                 turn.leaving.forget_asker(actor);
@@ -81,6 +81,7 @@ impl ThreadContext {
                 if header.is_in_transit() {
                     break;
                 }
+                self.settle(actor);
                 turn.leaving.see_next(&event);
                 let waits = turn.leaving.is_due(actor);
                 if waits {
@@ -100,7 +101,7 @@ impl ThreadContext {
                 return true;
             }
             if owner == 0 {
-                if actor.take(header, me) {
+                if self.take(actor, header) {
                     return true;
                 }
                 continue;

@@ -148,6 +148,9 @@ impl Dispatch {
                 }
                 self.turn.commit();
                 self.turn.count_staged();
+                if self.away.is_some() {
+                    self.send_home();
+                }
                 if !unstashed.is_empty() {
                     self.take_up_again(&unstashed);
                     self.taken_up.remember(&self.turn, left, unstashed);

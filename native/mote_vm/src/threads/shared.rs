@@ -178,9 +178,14 @@ impl Machine {
         self.0.embedder.fault(self, fault);
     }
 
-    /// What waits to enter a seeded machine need not wait any longer.
+    /// What decides the order of turns, if that is a seed.
+    pub(crate) fn seeded(&self) -> Option<&Seeded> {
+        self.0.seeded.as_deref()
+    }
+
+    /// What waits to enter a seeded machine may do so at any time.
     pub(crate) fn open_line(&self) {
-        if let Some(seeded) = &self.0.seeded {
+        if let Some(seeded) = self.seeded() {
             seeded.line.open();
         }
     }

@@ -279,7 +279,7 @@ mod tests {
         let sibling = sibling.number;
         for at in [1, 3, 9] {
             // SAFETY: as it was made; nobody has collected it.
-            unsafe { (*actors[at]).give(sibling) };
+            unsafe { (*actors[at]).give(sibling, None) };
         }
         let stripes = kept(&mut still, &actors, WORTH_ASKING);
         assert_eq!(stripes, [0, 2, 8, 10, 11]);
@@ -318,7 +318,7 @@ mod tests {
         for actor in &actors {
             // SAFETY: as they were made; nobody has collected them.
             let actor = unsafe { &**actor };
-            actor.give(sibling.number);
+            actor.give(sibling.number, None);
             actor.take_in();
         }
         let sibling = ThreadContext {

@@ -265,6 +265,13 @@ impl Sponsors {
         }
     }
 
+    /// Returns the sponsor of that number if its turns run on its threads, or else the first such sponsor.
+    pub(crate) fn native(&self, id: Option<SponsorId>) -> Option<Arc<Sponsor>> {
+        let is_native = |sponsor: &Sponsor| sponsor.most_away.is_none();
+        let found = id.map(|id| self.by_id(id)).filter(|s| is_native(s));
+        found.or_else(|| running(&self.slots.read()).find(|s| is_native(s)).cloned())
+    }
+
     /// The first sponsor.
     pub(crate) fn first(&self) -> &Arc<Sponsor> {
         match self.first.get() {

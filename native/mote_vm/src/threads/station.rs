@@ -14,8 +14,9 @@ use crate::threads::presence::Presence;
 use crate::threads::quiescence::Quiescence;
 use crate::threads::request::Request;
 use crate::turns::queue::Event;
+use crate::values::actor::SponsorId;
 use parking_lot::Mutex;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU32, AtomicUsize, Ordering};
 use std::sync::Arc;
 
 /// A thread's own side, for holders that never look into it: a `Dispatch` (thread.rs).
@@ -25,6 +26,8 @@ pub(crate) enum OwnSide {}
 #[repr(align(128))]
 pub(crate) struct Station {
     pub(crate) number: ThreadNumber,
+    /// The number of the thread's sponsor.
+    sponsor: AtomicU16,
     pub(crate) presence: Apart<Presence>,
     pub(crate) inbox: Inbox,
     pub(crate) timers: Arc<Timers>,
@@ -56,6 +59,7 @@ impl Station {
     fn new(number: ThreadNumber, quota: &Arc<Quota>, quiescence: &Arc<Quiescence>) -> Station {
         Station {
             number,
+            sponsor: AtomicU16::new(0),
             presence: Apart(Presence::new()),
             inbox: Inbox::new(quota.clone(), quiescence.clone()),
             timers: Arc::new(Timers::new(quota.clone())),
@@ -75,10 +79,17 @@ impl Station {
         }
     }
 
-    /// Takes things in again, for a new thread of this number.
-    pub(crate) fn open(&self, room: &Arc<Room>) {
+    /// Takes things in again, for a new thread of this number and of that sponsor.
+    pub(crate) fn open(&self, sponsor: SponsorId, room: &Arc<Room>) {
+        // Relaxed, as below: whoever finds the number in a record that the thread wrote finds this, and an older one is as good.
+        self.sponsor.store(sponsor.0, Ordering::Relaxed);
         self.inbox.open(room);
         self.timers.open();
+    }
+
+    /// Returns the sponsor of its thread, or of the last one that it had.
+    pub(crate) fn sponsor(&self) -> SponsorId {
+        SponsorId(self.sponsor.load(Ordering::Relaxed))
     }
 
     /// Shows the thread's own side to the collector: before each stop anew, for the thread's own use of it in between

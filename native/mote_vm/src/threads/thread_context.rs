@@ -8,7 +8,7 @@ use crate::threads::sponsor::Sponsor;
 use crate::threads::station::Station;
 use crate::turns::overseer::{Overseer, Surroundings};
 use crate::turns::turn::Turn;
-use crate::values::actor::SponsorId;
+use crate::values::actor::{BehaviourId, Header, SponsorId};
 use crate::values::term::Term;
 use crate::values::value::Value;
 use std::sync::Arc;
@@ -40,7 +40,12 @@ impl ThreadContext {
             fuel: machine.fuel(),
             timer_bytes: TIMER_BYTES,
         };
-        Turn::new(around, heap, seed, self.station.timers.last_serial())
+        let mut turn = Turn::new(around, heap, seed, self.station.timers.last_serial());
+        if self.sponsor.most_away.is_some() {
+            // away/home.rs: what a beam turn makes, and pins nowhere, is nobody's until a native thread runs it.
+            turn.birth = Header::new(BehaviourId::SINK, None, 0);
+        }
+        turn
     }
 
     /// Puts right how many places the turn's queue takes: `queued` events, and `left` others have gone.

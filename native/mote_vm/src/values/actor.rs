@@ -7,6 +7,7 @@
 //!         bit  48      in transit: given to the owner, which has not taken it in yet
 //!         bits 49, 50  stays, goes: what a giver has decided while it looks through its queue
 //!         bit  51      asked for: a thread of another sponsor wants to run it (threads/giving.rs)
+//!         bits 52..64  home + 1: where it ran before a beam sponsor took it (0: nowhere; threads/away/home.rs)
 //! state   the captured value (one capture), or a pointer to the captured values (several), or 0 (none)
 //! ```
 //!
@@ -15,7 +16,8 @@
 //!    only by the owner's own hand (it gives the actor away), or by compare-and-swap from nobody, or from a thread
 //!    that is asleep (presence.rs). So an awake owner may read and write without atomic steps. An actor in transit is changed
 //!    only by its new owner, which takes it in (threads/giving.rs).
-//! 2. The pinned sponsor never changes.
+//! 2. The pinned sponsor never changes. The home is written together with the owner, and only where that is a thread of a beam
+//!    sponsor: so a native owner's header is its number and nothing above it (`is_run_by`).
 //! 3. The captures that the state points to are never written again. They belong to this actor alone, or to a row of actors that
 //!    were created alike (heap/make.rs).
 //! 4. The state is written before the header that says how to read it (release); a thread that reads the header of an
@@ -53,6 +55,7 @@ const TRANSIT: u64 = 1 << 48;
 const STAYS: u64 = 1 << 49;
 const GOES: u64 = 1 << 50;
 const ASKED_FOR: u64 = 1 << 51;
+const HOME_SHIFT: u32 = 52;
 
 /// An actor's record in the heap.
 #[repr(C, align(16))]
@@ -128,9 +131,17 @@ impl Header {
         n.checked_sub(1).map(|n| SponsorId(n as u16))
     }
 
+    /// The sponsor that ran its last native turn, if the owner is a thread of a beam sponsor.
+    pub(crate) fn home(self) -> Option<SponsorId> {
+        let n = self.0 >> HOME_SHIFT;
+        n.checked_sub(1).map(|n| SponsorId(n as u16))
+    }
+
     #[inline(always)]
-    fn with_owner(self, owner: ThreadNumber) -> Header {
-        Header(self.0 & !OWNER_MASK | (owner as u64) << OWNER_SHIFT)
+    fn with_owner(self, owner: ThreadNumber, home: Option<SponsorId>) -> Header {
+        let home = home.map_or(0, |s| (s.0 as u64 + 1) << HOME_SHIFT);
+        let rest = self.0 & !OWNER_MASK & ((1 << HOME_SHIFT) - 1);
+        Header(rest | (owner as u64) << OWNER_SHIFT | home)
     }
 }
 
@@ -184,8 +195,8 @@ impl Actor {
 
     /// The owner hands the actor to another thread: it is in transit until that thread takes it in.
     #[inline(always)]
-    pub(crate) fn give(&self, owner: ThreadNumber) {
-        let header = self.header().with_owner(owner);
+    pub(crate) fn give(&self, owner: ThreadNumber, home: Option<SponsorId>) {
+        let header = self.header().with_owner(owner, home);
         // Release: the new owner finds the actor as this thread left it, also if it learns of it by the header.
         let word = header.0 & !(STAYS | GOES | ASKED_FOR) | TRANSIT;
         self.header.store(word, Release);
@@ -210,6 +221,12 @@ impl Actor {
         self.header.store(header & !ASKED_FOR, Release);
     }
 
+    /// Forgets where it ran before, by an owner that is a native thread.
+    pub(crate) fn forget_home(&self) {
+        let header = self.header.load(Relaxed);
+        self.header.store(header & ((1 << HOME_SHIFT) - 1), Release);
+    }
+
     /// Notes what the owner has decided, or that this is over.
     pub(crate) fn decide(&self, decided: Option<Decided>) {
         let mark = match decided {
@@ -222,10 +239,11 @@ impl Actor {
     }
 
     /// Takes the actor, if the header is still `seen`, whose owner is nobody or a thread under visit.
-    pub(crate) fn take(&self, seen: Header, owner: ThreadNumber) -> bool {
+    pub(crate) fn take(&self, seen: Header, owner: ThreadNumber, home: Option<SponsorId>) -> bool {
+        let taken = seen.with_owner(owner, home);
         // Acquire: what the last owner wrote. Relaxed on failure: it is read again.
         self.header
-            .compare_exchange(seen.0, seen.with_owner(owner).0, Acquire, Relaxed)
+            .compare_exchange(seen.0, taken.0, Acquire, Relaxed)
             .is_ok()
     }
 }
@@ -271,7 +289,7 @@ mod models {
                     thread::spawn(move || {
                         if actor.0.header().owner() == me {
                             match next {
-                                Some(next) => actor.0.give(next),
+                                Some(next) => actor.0.give(next, None),
                                 None => turn(&actor),
                             }
                         }
@@ -279,7 +297,7 @@ mod models {
                 })
                 .collect();
             turn(&given);
-            given.0.give(2);
+            given.0.give(2, None);
             for thread in threads {
                 thread.join().unwrap();
             }
@@ -301,7 +319,7 @@ mod models {
             // SAFETY: the model checks that nobody else is here.
             shared.1.with_mut(|captures| unsafe { *captures = 7 });
             shared.0.set(BehaviourId(2), Value::NONE);
-            shared.0.give(3);
+            shared.0.give(3, None);
             other.join().unwrap();
         });
     }

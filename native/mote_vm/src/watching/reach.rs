@@ -115,6 +115,16 @@ impl<'p> Reach<'p> {
         cell_bytes(value)
     }
 
+    /// Whether a list's cell or a boxed one is met for the first time, which counts as scanned.
+    pub(crate) fn first_look(&mut self, value: Value) -> bool {
+        let new = self.first_time(match value.is_cons() {
+            true => value.cons_pointer().cast(),
+            false => value.boxed_pointer().cast(),
+        });
+        self.scanned += usize::from(new);
+        new
+    }
+
     fn first_time(&mut self, cell: *const u8) -> bool {
         let granule = Block::granule_of(cell);
         let block = cell.addr() & !(BLOCK - 1);

@@ -10,7 +10,7 @@ use crate::world;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::machine::SponsorInfo;
+use mote_vm::machine::{Quiet, SponsorInfo};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
@@ -414,11 +414,11 @@ fn no_moment_begins_while_somebody_stands_in() {
     rig.send(arm, integers(&[1]));
     rig.quiet();
     ask_while(&rig, |rig| {
-        assert_eq!(rig.machine.step_clock(5), Some(true));
+        assert_eq!(rig.machine.step_clock(5, Quiet::Whole), Some(true));
         assert_eq!(rig.machine.now(), 0);
     });
     rig.quiet();
-    until(|| rig.machine.step_clock(5) == Some(true) && rig.machine.now() > 0);
+    until(|| rig.machine.step_clock(5, Quiet::Whole) == Some(true) && rig.machine.now() > 0);
     rig.quiet();
     assert_eq!(heard.count(), 1);
 }

@@ -8,7 +8,7 @@ use mote_vm::base::atom::Atom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::base::ids::TimerId;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::machine::{Machine, Refusal};
+use mote_vm::machine::{Machine, Quiet, Refusal};
 use mote_vm::values::handles::Key;
 use mote_vm::View;
 use std::sync::{Arc, Mutex};
@@ -61,7 +61,10 @@ fn manual(sponsors: &[(&str, usize)]) -> Rig {
 fn advance(machine: &Machine, milliseconds: u64) {
     quiet(machine);
     let limit = machine.now() + milliseconds;
-    while machine.step_clock(limit).expect("a manual clock") {
+    while machine
+        .step_clock(limit, Quiet::Whole)
+        .expect("a manual clock")
+    {
         quiet(machine);
     }
 }
@@ -128,12 +131,12 @@ fn a_thread_goes_on_to_the_moment_that_is_waited_for() {
         rig.send(later, integers(&[delay]));
     }
     quiet(&rig.machine);
-    assert_eq!(rig.machine.step_clock(1 << 20), Some(true));
+    assert_eq!(rig.machine.step_clock(1 << 20, Quiet::Whole), Some(true));
     quiet(&rig.machine);
     assert_eq!(texts(&heard), at(&[5, 64, 100_000]));
     assert_eq!(rig.machine.now(), 1 << 20);
     // Not at once if the thread is awake, for whatever reason.
-    until(|| rig.machine.step_clock(1 << 20) == Some(false));
+    until(|| rig.machine.step_clock(1 << 20, Quiet::Whole) == Some(false));
     assert_eq!(rig.machine.now(), 1 << 20);
 }
 
@@ -149,8 +152,8 @@ fn time_stands_still_when_nobody_waits_any_more() {
     rig.machine.pause();
     // What is due waits for the machine to go on; whoever wanted more has given up meanwhile. No step is taken at once if the
     // thread is awake, for whatever reason.
-    until(|| rig.machine.step_clock(100) == Some(true) && rig.machine.now() == 5);
-    assert_eq!(rig.machine.step_clock(0), Some(false));
+    until(|| rig.machine.step_clock(100, Quiet::Whole) == Some(true) && rig.machine.now() == 5);
+    assert_eq!(rig.machine.step_clock(0, Quiet::Whole), Some(false));
     rig.machine.resume();
     quiet(&rig.machine);
     assert_eq!((texts(&heard), rig.machine.now()), (at(&[5]), 5));
@@ -163,7 +166,7 @@ fn the_system_s_clock_moves_by_itself() {
     let later = actor(&rig, "later", &tap);
     rig.send(later, integers(&[30]));
     rig.send(later, integers(&[3]));
-    assert_eq!(rig.machine.step_clock(1 << 30), None);
+    assert_eq!(rig.machine.step_clock(1 << 30, Quiet::Whole), None);
     until(|| tap.count() == 2);
     // In which order depends on when each turn came.
     for (at, delay) in texts(&heard) {

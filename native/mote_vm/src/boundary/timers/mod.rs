@@ -349,6 +349,15 @@ impl Timers {
         drop((left, adopted));
     }
 
+    /// Shows every target with its message, but for those that processes have armed and that are still to come in.
+    pub(crate) fn each_message(&self, mut show: impl FnMut(Value, Value)) {
+        self.state.lock().wheel.each(|timer| {
+            if let Message::Value(message) = &timer.message {
+                show(timer.target, *message);
+            }
+        });
+    }
+
     fn note(&self, state: &mut ArmedTimers) {
         let next = state.wheel.next().into_iter().chain(state.adopted_next);
         self.next.store(next.min().unwrap_or(u64::MAX), Relaxed);

@@ -71,7 +71,7 @@ fn who_goes_on_is_not_held_again_by_a_turn_that_was_away() {
     let thread = &mut still.thread;
     let held = Held::on(thread);
     // The actor stashes a message outside, and another one waits for it.
-    thread.context.machine.quiescence().add(1);
+    thread.context.machine.quiescence().goes_away();
     let mut away = Away::new(1, quota);
     away.leaves(1, held.numbered(2));
     assert!(away.line_up(held.numbered(3)));
@@ -122,7 +122,7 @@ fn what_was_kept_comes_before_what_the_actor_brings_from_elsewhere() {
     let station = thread.context.station.clone();
     // Another thread gives it to this one, with a message, before it is told that the actor goes on.
     let given = station.inbox.push_given(vec![held.numbered(2)], |_| {
-        held.actor.give(station.number);
+        held.actor.give(station.number, None);
     });
     assert!(given.is_ok());
     held.goes_on(thread);

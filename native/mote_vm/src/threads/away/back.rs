@@ -48,7 +48,7 @@ impl Dispatch {
         let position = self.turn.queue.position();
         self.turn.savepoint.queue = position;
         self.come_back(event.target);
-        self.context.machine.quiescence().done(1);
+        self.context.machine.quiescence().come_back(1);
     }
 
     /// What waits for an actor that is back goes on: the first turn goes away, the others stay in line; or all of it on its way to
@@ -195,7 +195,7 @@ impl Dispatch {
         let events = numbers.into_iter().flat_map(|n| away.take_turn(n));
         let events: Vec<Event> = events.collect();
         self.turn.queue.prepend(&events);
-        self.context.machine.quiescence().done(count);
+        self.context.machine.quiescence().come_back(count);
     }
 
     /// The actor has become another between two turns: one of it that is away will not be heard any more, and begins anew.
@@ -209,6 +209,6 @@ impl Dispatch {
         let events = away.take_turn(number);
         self.turn.queue.prepend(&events);
         self.seeded.senders.precede(events.len());
-        self.context.machine.quiescence().done(1);
+        self.context.machine.quiescence().come_back(1);
     }
 }

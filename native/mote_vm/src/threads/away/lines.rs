@@ -139,10 +139,19 @@ impl Lines {
         self.state.lock().turns.keys().copied().collect()
     }
 
+    /// Shows the event of every turn that is away.
+    pub(super) fn each_turn(&self, show: impl FnMut(Event)) {
+        self.each_at(AwayPlace::Away, show);
+    }
+
     /// Shows every event that waits in line: none whose turn is away.
-    pub(super) fn each_waiting(&self, mut show: impl FnMut(Event)) {
+    pub(super) fn each_waiting(&self, show: impl FnMut(Event)) {
+        self.each_at(AwayPlace::InLine, show);
+    }
+
+    fn each_at(&self, place: AwayPlace, mut show: impl FnMut(Event)) {
         self.state.lock().events.each(|away| {
-            if away.place == AwayPlace::InLine {
+            if away.place == place {
                 show(away.event);
             }
         });

@@ -87,7 +87,7 @@ fn what_comes_back_to_a_paused_thread_takes_the_senders_of_nobody_else() {
         assert!(thread.turn.queue.pop().is_some());
         thread.seeded.senders.take(0);
     }
-    thread.context.machine.quiescence().add(1);
+    thread.context.machine.quiescence().goes_away();
     let away_turns = thread.away.as_mut().expect("a thread of those");
     away_turns.leaves(1, event(away));
     (0..2).for_each(|_| assert!(away_turns.line_up(event(away))));
@@ -110,7 +110,7 @@ fn what_waits_for_an_actor_does_not_overtake_its_turn_that_is_to_run_again() {
         target: one,
         message: Value::fixnum(n),
     };
-    thread.context.machine.quiescence().add(1);
+    thread.context.machine.quiescence().goes_away();
     let away = thread.away.as_mut().expect("a thread of those");
     away.leaves(1, numbered(1));
     (2..4).for_each(|n| assert!(away.line_up(numbered(n))));
@@ -139,7 +139,7 @@ fn effects_that_find_no_memory_abort_their_turn() {
         steps: (0..count / 2).map(|_| Effect::Send).collect(),
         values: Some(values.finish()),
     };
-    thread.context.machine.quiescence().add(1);
+    thread.context.machine.quiescence().goes_away();
     let away = thread.away.as_mut().expect("a thread of those");
     away.leaves(1, event(one));
     quota.take_anyway(memory);

@@ -306,7 +306,7 @@ fn events_that_go_alone_count_although_no_actor_can_be_given() {
     ended.presence.wake();
     ended.inbox.close(&mut Default::default());
     // SAFETY: made just now.
-    unsafe { (*other).give(ended.number) };
+    unsafe { (*other).give(ended.number, None) };
     turn.queue.push(alone, Value::NIL);
     turn.queue.push(other, Value::NIL);
     let heir = &context.sponsor.stations[1];

@@ -1,6 +1,7 @@
 //! Loom models: no wake-up is lost, and nothing that was pushed.
 use super::*;
 use crate::threads::presence::Presence;
+use crate::threads::quiescence::Quiet;
 use crate::turns::queue::Event;
 use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::value::Value;
@@ -178,10 +179,13 @@ fn quiet_comes_when_a_sleeper_has_done_what_was_sent() {
         }
         let told = Arc::new(AtomicBool::new(false));
         let t = told.clone();
-        quiescence.wait(Box::new(move || {
-            assert!(taken.load(SeqCst));
-            t.store(true, SeqCst);
-        }));
+        quiescence.wait(
+            Quiet::Whole,
+            Box::new(move || {
+                assert!(taken.load(SeqCst));
+                t.store(true, SeqCst);
+            }),
+        );
         sleeper.join().unwrap();
         assert!(told.load(SeqCst));
     });
@@ -257,7 +261,7 @@ fn what_is_sent_to_an_actor_that_is_given_away_keeps_its_order() {
             // What it had queued goes along.
             let mut events = vec![m.event(0)];
             events.extend_from_slice(&taken.events);
-            let given = m.inboxes[1].push_given(events, |_| m.actor.give(2));
+            let given = m.inboxes[1].push_given(events, |_| m.actor.give(2, None));
             assert!(given.is_ok());
             m.inboxes[0].end_giving(&taken);
         });
@@ -276,7 +280,7 @@ fn what_is_sent_to_an_actor_that_is_taken_keeps_its_order() {
         let m = moving.clone();
         let sender = thread::spawn(move || m.send([1, 2]));
         let header = moving.actor.header();
-        let taken = moving.inboxes[0].let_take(|| moving.actor.take(header, 2));
+        let taken = moving.inboxes[0].let_take(|| moving.actor.take(header, 2, None));
         sender.join().unwrap();
         let come = [moving.come(1), moving.come(2)];
         let all = vec![1, 2];

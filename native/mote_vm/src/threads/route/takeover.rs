@@ -48,7 +48,7 @@ impl ThreadContext {
             if stations.count_move() == turn.leaving.seen {
                 turn.leaving.seen += 1;
             }
-            actor.take(seen, self.station.number)
+            self.take(actor, seen)
         });
         match taken {
             None => Taken::No,
@@ -74,7 +74,7 @@ impl Dispatch {
                 return Some(context.station_of(entrance));
             }
             if owner == 0 {
-                actor.take(header, context.station.number);
+                context.take(actor, header);
                 continue;
             }
             match context.take_over(turn, actor, header) {

@@ -1,9 +1,11 @@
 //! One dispatcher of a seeded machine.
+use super::Seeded;
 use crate::code::program::BehaviourCode;
 use crate::threads::fault::Fault;
 use crate::threads::presence::Presence;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
+use crate::values::actor::Actor;
 use crate::values::value::Value;
 use std::any::Any;
 use std::sync::mpsc::Sender;
@@ -151,14 +153,29 @@ impl Dispatch {
             } else if self.may_run(event) {
                 self.watched_turn(event, &traces);
             }
-            self.seeded
-                .senders
-                .keep_up(self.turn.queue.len(), event.target);
+            self.note_sender(event.target);
         }
         self.hand_over_all();
         self.publish();
         let position = self.turn.queue.position();
         self.turn.savepoint.queue = position;
+    }
+
+    /// What was queued since the last time is from that actor, whose turn has run.
+    pub(crate) fn note_sender(&mut self, actor: *const Actor) {
+        self.seeded.senders.keep_up(self.turn.queue.len(), actor);
+    }
+
+    /// The event that a paused machine runs next in one step. Messages from outside enter as when it runs.
+    pub(crate) fn next_in_step(&mut self) -> Option<Event> {
+        let machine = self.context.machine.clone();
+        let number = self.context.station.number;
+        if let Some(Seeded { choices, line, .. }) = machine.seeded() {
+            while (line.lets_in(choices) || self.turn.queue.is_empty()) && line.take_for(number) {
+                self.admit();
+            }
+        }
+        self.next_event()
     }
 
     /// The event to run next: where a sponsor is to have several threads, any that waits.

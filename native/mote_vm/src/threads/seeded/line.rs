@@ -3,19 +3,31 @@
 //! Invariants:
 //! 1. A message's ticket is put in line after the message is in its inbox; so a ticket stands for a message that the dispatcher
 //!    that ends up with that inbox can find.
-//! 2. Every dispatcher that is added is ended: by the scheduler or, when that has ended, by the thread that adds it.
+//! 2. What enters at any time was in line when it was decided that it may: messages that came by one call, when the first of them
+//!    enters, or those that had come when the machine went on. So which messages these are does not depend on the clock.
+//! 3. Every dispatcher that is added is ended: by the scheduler or, when that has ended, by the thread that adds it.
+use super::choices::Choices;
 use super::fibre::Fibre;
 use crate::base::ids::ThreadNumber;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::thread::Thread;
 
+/// A message that waits to enter: the inbox that it is in, and how many behind it came by the same call.
+type Entrant = (ThreadNumber, usize);
+
 #[derive(Default)]
 struct Tickets {
-    all: VecDeque<ThreadNumber>,
-    /// How many of them enter together: those that were in line when the machine went on.
-    together: usize,
+    all: VecDeque<Entrant>,
+    /// How many of them may enter at any time (invariant 2).
+    open: usize,
+    /// How patiently the next of these waits, once that is chosen.
+    patience: Option<usize>,
 }
+
+/// How patiently a message waits that may enter at any time is chosen among the first so many powers of two: one of that many steps
+/// lets it in. So some enter at once, and before others much happens of what follows from the ones before.
+const PATIENCE: usize = 7;
 
 #[derive(Default)]
 struct Newcomers {
@@ -37,28 +49,55 @@ impl Line {
         *self.scheduler.lock() = Some(std::thread::current());
     }
 
-    /// A message from outside is in the inbox of that number.
-    pub(crate) fn put(&self, number: ThreadNumber) {
-        self.tickets.lock().all.push_back(number);
+    /// That many messages from outside, which came by one call, are in the inbox of that number.
+    pub(crate) fn put(&self, number: ThreadNumber, count: usize) {
+        let tickets = (0..count).rev().map(|behind| (number, behind));
+        self.tickets.lock().all.extend(tickets);
         self.wake();
     }
 
     /// The inbox of the message that came first.
     pub(super) fn next(&self) -> Option<ThreadNumber> {
         let mut tickets = self.tickets.lock();
-        tickets.together = tickets.together.saturating_sub(1);
-        tickets.all.pop_front()
+        let (number, behind) = tickets.all.pop_front()?;
+        tickets.open = tickets.open.saturating_sub(1).max(behind);
+        tickets.patience = None;
+        Some(number)
     }
 
-    /// The machine goes on: everything that is in line enters together.
+    /// The machine goes on: everything that is in line may enter at any time.
     pub(crate) fn open(&self) {
         let mut tickets = self.tickets.lock();
-        tickets.together = tickets.all.len();
+        tickets.open = tickets.all.len();
+    }
+
+    /// Takes the first message for that inbox out of line; whether there was one.
+    pub(super) fn take_for(&self, number: ThreadNumber) -> bool {
+        let mut tickets = self.tickets.lock();
+        let Some(at) = tickets.all.iter().position(|(n, _)| *n == number) else {
+            return false;
+        };
+        tickets.all.remove(at);
+        tickets.open = tickets.open.saturating_sub(1);
+        tickets.patience = None;
+        true
     }
 
     /// Whether the next message need not wait until nothing else is left to do.
     pub(super) fn is_open(&self) -> bool {
-        self.tickets.lock().together > 0
+        self.tickets.lock().open > 0
+    }
+
+    /// Whether the next message enters now, of those that may at any time.
+    pub(super) fn lets_in(&self, choices: &Choices) -> bool {
+        let mut tickets = self.tickets.lock();
+        if tickets.open == 0 {
+            return false;
+        }
+        let patience = tickets
+            .patience
+            .get_or_insert_with(|| choices.choose(PATIENCE));
+        choices.choose(1 << *patience) == 0
     }
 
     /// A dispatcher for the scheduler to run.

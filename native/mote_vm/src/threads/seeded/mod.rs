@@ -7,8 +7,9 @@
 //!
 //! Invariants:
 //! 1. The order of turns depends only on the seed, the program and the input, and on nothing that the clock, the memory
-//!    or other system threads do. So messages from outside enter one by one, in the order in which they were sent, when
-//!    nothing else is left to do; while the machine is paused, all of them enter. A turn that native code gives up draws
+//!    or other system threads do. So messages from outside enter one by one, in the order in which they were sent: when
+//!    nothing else is left to do, or, where it is
+//!    known which there are (line.rs), whenever the seed says so. A turn that native code gives up draws
 //!    the same numbers when it is interpreted (turn.rs, invariant 2), since it depends on the clock when native code is
 //!    ready.
 //! 2. A dispatcher whose turn it is not counts as asleep (presence.rs): the others may take its actors over, and a

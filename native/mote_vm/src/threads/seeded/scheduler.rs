@@ -65,22 +65,20 @@ impl Scheduler {
     fn step(&mut self) -> bool {
         self.take_up();
         self.take_in();
-        let paused = self.machine.attention().is_paused();
-        while paused || self.line().is_open() {
-            if !self.admit() {
-                break;
-            }
-        }
         self.keep();
-        if paused {
+        if self.machine.attention().is_paused() {
             return false;
         }
         // It is not known how long a turn outside takes. So that nothing depends on that, nothing else goes on meanwhile
         // except what comes in and all that follows from it. The turn itself may be waiting for that.
         let is_away = self.fibres.iter().any(Fibre::is_anybody_away);
         if is_away && !self.goes_on {
-            self.goes_on = self.admit();
+            self.goes_on = self.admit() || self.ignores_away();
+            self.admit_open();
             return self.goes_on;
+        }
+        if self.line().lets_in(&self.seeded.choices) {
+            return self.admit();
         }
         let waiting: Vec<usize> = self
             .in_turn()
@@ -88,7 +86,12 @@ impl Scheduler {
             .collect();
         if let Some(at) = waiting.get(self.seeded.choices.choose(waiting.len())) {
             self.last = self.fibres[*at].number();
-            self.on(*at, Fibre::play);
+            let at = *at;
+            self.on(at, Fibre::play);
+            if self.fibres[at].is_anybody_away() {
+                // It may end at any time: what may enter at any time must not depend on that.
+                self.admit_open();
+            }
             return true;
         }
         if std::mem::take(&mut self.goes_on) || self.admit() {
@@ -98,6 +101,11 @@ impl Scheduler {
             self.on(at, Fibre::look_at_the_clock);
         }
         self.fibres.iter().any(Fibre::has_events)
+    }
+
+    /// Whether somebody waits until nothing is left to do but turns that are outside, and something is.
+    fn ignores_away(&self) -> bool {
+        self.machine.quiescence().is_away_ignored() && self.fibres.iter().any(Fibre::has_events)
     }
 
     /// The dispatchers, beginning behind the one that had the last turn: so without choices each has its turn.
@@ -133,6 +141,11 @@ impl Scheduler {
                 self.fibres.remove(at).end();
             }
         }
+    }
+
+    /// Takes in everything that may enter at any time.
+    fn admit_open(&mut self) {
+        while self.line().is_open() && self.admit() {}
     }
 
     /// Takes the next message from outside in; whether there was one.

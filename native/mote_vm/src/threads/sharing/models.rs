@@ -3,7 +3,7 @@ use super::*;
 use crate::base::sync::{AtomicBool, AtomicUsize, SeqCst};
 use crate::threads::inbox::{Contents, Inbox};
 use crate::threads::presence::Presence;
-use crate::threads::quiescence::Quiescence;
+use crate::threads::quiescence::{Quiescence, Quiet};
 use crate::threads::request::Request;
 use crate::values::value::Value;
 use loom::thread;
@@ -154,14 +154,17 @@ fn it_is_quiet_when_what_was_shared_is_done() {
         let s = scene.clone();
         let asker = thread::spawn(move || s.ask_and_sleep());
         let (s, sleeping) = (scene.clone(), asker.thread().clone());
-        quiescence.wait(Box::new(move || {
-            assert!(s.is_done());
-            s.stopping.store(true, SeqCst);
-            s.inbox.announce();
-            if s.presence.is_asleep() {
-                sleeping.unpark();
-            }
-        }));
+        quiescence.wait(
+            Quiet::Whole,
+            Box::new(move || {
+                assert!(s.is_done());
+                s.stopping.store(true, SeqCst);
+                s.inbox.announce();
+                if s.presence.is_asleep() {
+                    sleeping.unpark();
+                }
+            }),
+        );
         let mut queue = vec![numbered(0), numbered(1)];
         if scene.request.answer().is_some() {
             let wakes = scene.inbox.push_events(&mut queue.split_off(1), None);

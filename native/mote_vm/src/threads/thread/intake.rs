@@ -220,11 +220,17 @@ impl Dispatch {
         // SAFETY: a timer's target is live.
         sooner.for_each(|actor| unsafe { prefetch_captures(actor) });
         for timer in due.drain(..) {
-            let message = match timer.message {
-                Message::Value(message) => Some(message),
-                Message::Parcel(parcel) => self.unpack(*parcel),
+            let (message, by_turn) = match timer.message {
+                Message::Value(message) => (Some(message), true),
+                Message::Parcel(parcel) => (self.unpack(*parcel), false),
             };
-            if let Some(message) = message {
+            let Some(message) = message else { continue };
+            if by_turn && self.away.is_some() && timer.target.is_address() {
+                let target = timer.target.address_pointer();
+                let is_queued = self.send_from_away(Event { target, message });
+                // What is queued is counted below.
+                self.turn.counts.sends += u64::from(!is_queued);
+            } else {
                 self.turn.send(timer.target, message);
             }
         }
