@@ -27,6 +27,7 @@ defmodule Mote.ReloadTest do
           Mote.Machine.Janitor,
           Mote.Machine.Postman,
           Mote.Machine.Relay,
+          Mote.Machine.Watcher,
           Mote.Machine.Workers,
           Mote.Shards.Member
         ],

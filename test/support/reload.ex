@@ -48,19 +48,35 @@ defmodule Mote.Reload do
     receive(do: (:relayed -> :ok))
     :ok = :sys.suspend(postman)
 
-    # Those that only wait for an answer, as the shards have them when a node joins, end soon.
-    eventually(fn ->
-      Mote.Shards.settled?(Pages) and Mote.Machine.Question not in Enum.map(Process.list(), &current/1)
-    end)
-
-    processes = Process.list() -- [self() | before]
+    eventually(fn -> Mote.Shards.settled?(Pages) end)
+    # Those that have something to do and end then, as the shards have them when a node joins, are gone.
+    quiet = eventually(fn -> stays(Process.list()) end)
 
     watched =
-      for pid <- [Process.whereis(Mote.Far.Gate) | all()] ++ processes, uniq: true, do: {pid, started_by(pid)}
+      for pid <- [Process.whereis(Mote.Far.Gate) | all()] ++ (quiet -- [self() | before]),
+          uniq: true,
+          do: {Process.monitor(pid), started_by(pid)}
 
     for module <- modules(), _ <- 1..2, do: load(module)
-    ended = for {pid, module} <- watched, not Process.alive?(pid), do: {module, pid}
-    {for({_, module} <- watched, uniq: true, do: module), ended}
+    {for({_, module} <- watched, uniq: true, do: module), killed(watched)}
+  end
+
+  defp stays(list) do
+    Process.sleep(100)
+    if Process.list() == list, do: list
+  end
+
+  # As a process is that was in a function of the code that goes.
+  defp killed(watched) do
+    for {monitor, module} <- watched, killed?(monitor), do: module
+  end
+
+  defp killed?(monitor) do
+    receive do
+      {:DOWN, ^monitor, :process, _, reason} -> reason == :killed
+    after
+      0 -> false
+    end
   end
 
   @doc "An actor that a process of this node keeps."
