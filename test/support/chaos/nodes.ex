@@ -12,7 +12,7 @@ defmodule Mote.Chaos.Nodes do
   alias Mote.{Eventually, Mesh}
 
   @phase_ms 4_000
-  @kinds [:full, :join, :leave, :freeze, :travel, :cut, :kill, :process]
+  @kinds [:full, :join, :leave, :rejoin, :freeze, :travel, :cut, :kill, :process]
 
   defmodule Scenario do
     @moduledoc "What a seed decides. `phases` are lists of faults: `{milliseconds, fault}`."
@@ -203,6 +203,12 @@ defmodule Mote.Chaos.Nodes do
   # Two members stay: with one alone no key moves.
   defp do_fault({:leave, n}, world) do
     if n > 2, do: Site.at(world.sites[n], :leave)
+    world
+  end
+
+  # Several at once, beside the other faults: some give to those that leave again.
+  defp do_fault({:rejoin, n}, world) do
+    if n > 2, do: Site.at(world.sites[n], :rejoin)
     world
   end
 

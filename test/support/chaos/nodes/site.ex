@@ -46,8 +46,10 @@ defmodule Mote.Chaos.Nodes.Site do
   @doc "Where others send to: the tally and the listener of this node."
   def targets, do: %{life: get(:life), tally: get(:tally), listener: get(:listener)}
 
-  @doc "Makes this node a member of the shards."
-  def join do
+  @doc "Makes this node a member of the shards, unless it is about to be one (`rejoin/0`)."
+  def join, do: if(rejoining?(), do: :ok, else: do_join())
+
+  defp do_join do
     child = {Shards, name: @shards, machine: @machine, start: Actors.tallies(), shards: 8}
 
     case Supervisor.start_child(@supervisor, child) do
@@ -56,8 +58,39 @@ defmodule Mote.Chaos.Nodes.Site do
     end
   end
 
-  @doc "Takes this node out of the shards in good order; returns `:ok`, or `:none` if it is no member."
-  def leave do
+  @doc "Takes this node out of the shards in good order; returns `:ok`, or `:none` if it is no member, or about to be one."
+  def leave, do: if(rejoining?(), do: :none, else: do_leave())
+
+  @doc "Has this node come, leave while the others still give to it, and come again, while the caller goes on; `stop/0` waits for that."
+  def rejoin do
+    unless rejoining?() do
+      :ets.insert(__MODULE__, {:rejoining, spawn(fn -> for _ <- 1..3, do: do_rejoin() end)})
+    end
+
+    :ok
+  end
+
+  defp do_rejoin do
+    do_join()
+    Process.sleep(:rand.uniform(150))
+    do_leave()
+    do_join()
+  end
+
+  defp rejoining?, do: is_pid(get(:rejoining)) and Process.alive?(get(:rejoining))
+
+  defp rejoined do
+    if pid = get(:rejoining) do
+      ref = Process.monitor(pid)
+
+      receive do
+        {:DOWN, ^ref, :process, _, reason} when reason in [:normal, :noproc] -> :ok
+        {:DOWN, ^ref, :process, _, reason} -> exit({:not_rejoined, reason})
+      end
+    end
+  end
+
+  defp do_leave do
     with :ok <- Supervisor.terminate_child(@supervisor, @shards),
          :ok <- Supervisor.delete_child(@supervisor, @shards),
          do: :ok,
@@ -196,6 +229,7 @@ defmodule Mote.Chaos.Nodes.Site do
       Process.exit(driver, :kill)
     end
 
+    rejoined()
     of_processes = Enum.map(get(:pumps, []), &stop_pump/1)
     :ets.delete(__MODULE__, :pumps)
 
