@@ -18,6 +18,12 @@ defmodule Mote.MoveParcelTest do
       n -> become seen: [n | seen]
     end
 
+    # Takes a while for each.
+    defactor slow(seen) do
+      {customer, :seen} -> send customer, Enum.reverse(seen)
+      n -> become seen: [n + 0 * Enum.sum(1..200) | seen]
+    end
+
     defactor other(seen) do
       {customer, :seen} -> send customer, Enum.reverse(seen)
       n -> become seen: [n | seen]
@@ -119,15 +125,15 @@ defmodule Mote.MoveParcelTest do
     end
   end
 
+  # So much waits for each that it takes a while to send it on.
   test "what had waited has arrived when they have moved", context do
-    actors = for n <- 1..300, do: Mote.create(context.one, Behaviours.user([n]))
-    for k <- 1..20, actor <- actors, do: Mote.send(actor, k)
+    actors = for n <- 1..5, do: Mote.create(context.one, Behaviours.slow([n]))
+    for actor <- actors, do: :ok = Mote.send_many(actor, Enum.to_list(1..20_000))
     {results, _bytes} = Parcel.move(actors, context.two, [], 60_000)
+    for {:ok, moved} <- results, do: Mote.send(moved, 20_001)
 
-    for {{:ok, moved}, n} <- Enum.zip(results, 1..300) do
-      Mote.send(moved, :last)
-      assert Mote.ask!(moved, :seen) == [n | Enum.to_list(1..20)] ++ [:last]
-    end
+    for {{:ok, moved}, n} <- Enum.zip(results, 1..5),
+        do: assert(Mote.ask!(moved, :seen, 60_000) == [n | Enum.to_list(1..20_001)])
   end
 
   test "one that is in the middle of a turn does not hold up the others, and is left to itself", context do
