@@ -11,7 +11,7 @@ use mote_vm::boundary::room::Permit;
 use mote_vm::machine::{Look, Machine, Refusal};
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::Key;
-use rustler::{Atom, Term};
+use rustler::{Atom, LocalPid, Term};
 use std::time::Duration;
 
 /// Why a message was not accepted.
@@ -106,6 +106,13 @@ impl<'a> Addressee<'a> {
             .machine
             .send_after(milliseconds, self.key, self.sponsor, message);
         armed.map_err(refusal)
+    }
+
+    /// Whether a process runs a turn of the sponsor that such a message enters.
+    pub fn is_entered_by_turns_of(&self, process: &LocalPid) -> bool {
+        let entered = self.machine.sponsor_entered(self.key, self.sponsor);
+        let desk = entered.and_then(|sponsor| self.resource.known_desk(sponsor));
+        desk.is_some_and(|desk| desk.is_worker(process))
     }
 
     /// Looks at the actor between two turns.

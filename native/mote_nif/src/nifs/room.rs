@@ -28,7 +28,7 @@ fn wait_for_room<'a>(
     let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
         return names::unknown().encode(env);
     };
-    if runs_there(env, &target) {
+    if target.is_entered_by_turns_of(&env.pid()) {
         return names::overloaded().encode(env);
     }
     let (customer, asker) = Customer::of_machine(env.pid(), tag, resource);
@@ -50,13 +50,6 @@ fn wait_for_room<'a>(
         }
         None => names::unknown().encode(env),
     }
-}
-
-/// Whether the calling process runs a turn of the sponsor that such a message enters.
-fn runs_there(env: Env<'_>, target: &Addressee<'_>) -> bool {
-    let entered = target.machine.sponsor_entered(target.key, target.sponsor);
-    let desk = entered.and_then(|sponsor| target.resource.known_desk(sponsor));
-    desk.is_some_and(|desk| desk.is_worker(&env.pid()))
 }
 
 /// Leaves the line.
