@@ -4,6 +4,7 @@
 use super::Machine;
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
+use crate::base::quota::Charge;
 use crate::boundary::batch::{Batch, BatchLetters};
 use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{NotEntered, Refusal};
@@ -69,6 +70,17 @@ impl Machine {
     /// Whether there is memory for that many bytes more.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.0.pool.quota.fits(bytes)
+    }
+
+    /// Charges `bytes` that are kept outside of all heaps until the charge goes, however many cells refer to them; `None` where
+    /// there is no memory for that. Only a collection frees what refers to them, so they hasten the next one.
+    pub fn charge_outside(&self, bytes: usize) -> Option<Charge> {
+        let charge = self.account().charge(bytes);
+        match charge {
+            Some(_) => self.0.pool.pace.allocated(bytes),
+            None => self.lacked_memory(1),
+        }
+        charge
     }
 
     /// Notes that `count` things from outside were refused for want of memory.
@@ -361,6 +373,23 @@ impl Machine {
     /// Returns a handle.
     pub fn release(&self, key: Key) {
         self.0.handles.release(key);
+    }
+
+    /// Returns a handle, which takes a moment only: it is released later. Returns whether the caller is to have another thread
+    /// [`Machine::settle`] those that have come together.
+    #[must_use]
+    pub fn release_later(&self, key: Key) -> bool {
+        self.0.handles.end(key)
+    }
+
+    /// Whether many handles were returned and are not released yet.
+    pub fn is_unsettled(&self) -> bool {
+        self.0.handles.is_unsettled()
+    }
+
+    /// Releases all handles that were returned. Takes a second for a million.
+    pub fn settle(&self) {
+        self.0.handles.settle();
     }
 
     /// The actor of a handle, held for the moment; `None` when the handle belongs to another machine.
