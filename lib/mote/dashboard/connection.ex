@@ -119,8 +119,12 @@ defmodule Mote.Dashboard.Connection do
       {:ok, :http_eoh} ->
         {:ok, headers}
 
-      other ->
-        other
+      # A line that is no header.
+      {:ok, _} ->
+        {:refused, 400, "This is not a request of HTTP."}
+
+      {:error, reason} ->
+        {:error, reason}
     end
   end
 
