@@ -47,7 +47,20 @@ defmodule Mote do
 
   import Kernel, except: [send: 2]
 
-  alias Mote.{Address, Ask, Behaviour, Customer, Error, Far, Inspection, Machine, Native, Outbox, Shared, Timer}
+  alias Mote.{
+    Address,
+    Ask,
+    Behaviour,
+    Customer,
+    Error,
+    Far,
+    Inspection,
+    Machine,
+    Native,
+    Outbox,
+    Shared,
+    Timer
+  }
 
   alias Mote.Machine.{
     Batch,
