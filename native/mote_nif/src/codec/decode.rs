@@ -9,7 +9,7 @@ use crate::codec::carried;
 use crate::held::bridge::pin;
 use crate::held::handle::Handle;
 use crate::held::{foreign, structs};
-use crate::term::assembly::{self, AssemblyStep, Unfinished};
+use crate::term::assembly::{self, AssemblyStep, UnfinishedTerm};
 use crate::term::atoms::{self, names};
 use crate::term::{make, maps};
 use mote_vm::base::atom::Atom as VmAtom;
@@ -89,7 +89,7 @@ pub struct Decoder {
     /// Whether steps may be left to another thread, those that are left, and a term that was left so.
     may_leave: bool,
     later: Option<Vec<AssemblyStep>>,
-    unfinished: Option<Unfinished>,
+    unfinished: Option<UnfinishedTerm>,
     /// Empty between two terms: only its room is kept.
     steps: Vec<DecodeStep<'static>>,
 }
@@ -225,7 +225,7 @@ impl Decoder {
         }
         self.steps = emptied(steps);
         if let Some(steps) = self.later.take() {
-            let (unfinished, gap) = Unfinished::new(env, std::mem::take(&mut self.made), steps);
+            let (unfinished, gap) = UnfinishedTerm::new(env, std::mem::take(&mut self.made), steps);
             self.may_leave = false;
             self.unfinished = Some(unfinished);
             return gap;
@@ -424,7 +424,7 @@ impl Decoder {
     }
 
     /// What is still to be done for the last term.
-    pub fn unfinished(&mut self) -> Option<Unfinished> {
+    pub fn unfinished(&mut self) -> Option<UnfinishedTerm> {
         self.unfinished.take()
     }
 

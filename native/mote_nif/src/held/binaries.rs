@@ -4,8 +4,7 @@
 //! 1. While a binary is carried, it lives and does not move. So what is at the same place and as long is the same binary.
 //! 2. A binary is charged once, with what it keeps, from when it is first carried until nothing carries it any more.
 use crate::term::own_term::{OwnTerm, ENVIRONMENT};
-use mote_vm::boundary::outbox::Charge;
-use mote_vm::machine::Machine;
+use mote_vm::machine::{Machine, OutsideCharge};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustler::sys::{enif_inspect_binary, ErlNifBinary};
@@ -31,7 +30,7 @@ pub struct LongBinary {
     bytes: &'static [u8],
     kept: usize,
     among: Arc<Binaries>,
-    _charge: Charge,
+    _charge: OutsideCharge,
 }
 
 impl Binaries {
@@ -68,7 +67,7 @@ impl Binaries {
         self: &Arc<Binaries>,
         term: OwnTerm,
         kept: usize,
-        charge: Charge,
+        charge: OutsideCharge,
     ) -> Option<Arc<LongBinary>> {
         let mut binary = MaybeUninit::uninit();
         // SAFETY: on success the bytes are those of the term, which lives as long as `term` and does not move.

@@ -34,8 +34,8 @@ fn actor_go_on<'a>(
 }
 
 /// The same with captures that are too large for a normal scheduler, or contain long binaries.
-#[rustler::nif(schedule = "DirtyCpu")]
 #[allow(clippy::too_many_arguments)] // What a NIF takes.
+#[rustler::nif(schedule = "DirtyCpu")]
 fn actor_go_on_big<'a>(
     env: Env<'a>,
     machine: Term<'a>,

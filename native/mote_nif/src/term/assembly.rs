@@ -72,22 +72,22 @@ fn list(env: Env<'_>, made: &mut Vec<ErlNifTerm>, count: usize) -> ErlNifTerm {
 }
 
 /// What is still to be done for a term.
-pub struct Unfinished {
+pub struct UnfinishedTerm {
     gap: ErlNifTerm,
     made: Vec<ErlNifTerm>,
     steps: Vec<AssemblyStep>,
 }
 
-impl Unfinished {
+impl UnfinishedTerm {
     /// The steps that are left, with what the stack holds; and the term that stands for the result.
     pub fn new<'a>(
         env: Env<'a>,
         made: Vec<ErlNifTerm>,
         steps: Vec<AssemblyStep>,
-    ) -> (Unfinished, Term<'a>) {
+    ) -> (UnfinishedTerm, Term<'a>) {
         // Any term that is boxed is known by its word (invariant 1).
         let gap = tuple(env, &mut vec![Term::list_new_empty(env).as_c_arg()], 0);
-        let unfinished = Unfinished { gap, made, steps };
+        let unfinished = UnfinishedTerm { gap, made, steps };
         // SAFETY: made in `env` just now.
         (unfinished, unsafe { Term::new(env, gap) })
     }
@@ -117,12 +117,12 @@ impl Unfinished {
 /// A term on its way to a process, whole or with a gap.
 pub struct Assembled {
     term: OwnTerm,
-    rest: Option<Box<Unfinished>>,
+    rest: Option<Box<UnfinishedTerm>>,
 }
 
 impl Assembled {
     /// A term, and what is still to be done for it: then the term is alone in its environment.
-    pub fn new(term: OwnTerm, rest: Option<Unfinished>) -> Assembled {
+    pub fn new(term: OwnTerm, rest: Option<UnfinishedTerm>) -> Assembled {
         let rest = rest.map(Box::new);
         Assembled { term, rest }
     }

@@ -4,12 +4,12 @@
 use super::Machine;
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
-use crate::base::quota::Charge;
 use crate::boundary::batch::{Batch, BatchLetters};
 use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::boundary::room::{InLine, Permit};
 use crate::boundary::turn_away::TurnEnd;
+use crate::heap::block::BlockPool;
 use crate::look::inspect;
 use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
@@ -21,6 +21,18 @@ use crate::values::handles::{Held, Key, Target};
 use crate::values::term::ActorRef;
 use std::any::Any;
 use std::sync::Arc;
+
+/// Bytes that are charged to a machine as its heaps are, and are given back when this goes.
+pub struct OutsideCharge {
+    pool: Arc<BlockPool>,
+    bytes: usize,
+}
+
+impl Drop for OutsideCharge {
+    fn drop(&mut self) {
+        self.pool.let_go(self.bytes);
+    }
+}
 
 /// A sponsor that messages enter by.
 pub struct Entrance(Arc<Sponsor>);
@@ -74,13 +86,13 @@ impl Machine {
 
     /// Charges `bytes` that are kept outside of all heaps until the charge goes, however many cells refer to them; `None` where
     /// there is no memory for that. Only a collection frees what refers to them, so they hasten the next one.
-    pub fn charge_outside(&self, bytes: usize) -> Option<Charge> {
-        let charge = self.account().charge(bytes);
-        match charge {
-            Some(_) => self.0.pool.pace.allocated(bytes),
-            None => self.lacked_memory(1),
+    pub fn charge_outside(&self, bytes: usize) -> Option<OutsideCharge> {
+        let pool = self.0.pool.clone();
+        if !pool.hold(bytes, false) {
+            self.lacked_memory(1);
+            return None;
         }
-        charge
+        Some(OutsideCharge { pool, bytes })
     }
 
     /// Notes that `count` things from outside were refused for want of memory.
