@@ -41,7 +41,8 @@ impl<'m> Stopped<'m> {
         let stress = machine.pool().pace.config.stress;
         // Dispatchers of a seeded machine take events out of the middle of their queues.
         let seeded = threads.iter().any(|thread| thread.seeded.choices.is_some());
-        let short = machine.pool().is_short() || threads.iter().any(|t| t.starved.awaits_collection());
+        let short =
+            machine.pool().is_short() || threads.iter().any(|t| t.starved.awaits_collection());
         Stopped {
             machine,
             gc: machine.gc(),

@@ -501,7 +501,10 @@ mod tests {
 
     #[test]
     fn marking_is_done_when_little_was_made_meanwhile_or_half_of_what_is_left() {
-        for (left, grace) in [(usize::MAX, 1_000 / MEANWHILE), (100, 100 / OF_WHAT_IS_LEFT)] {
+        for (left, grace) in [
+            (usize::MAX, 1_000 / MEANWHILE),
+            (100, 100 / OF_WHAT_IS_LEFT),
+        ] {
             let pace = pace();
             pace.collected(1_000, 0, None);
             pace.allocated(5_000);

@@ -46,9 +46,8 @@ impl Dispatch {
     /// Whether the machine has rested for long.
     pub(crate) fn has_rested_long(&self) -> bool {
         let allocated = self.context.machine.pool().pace.since_collected();
-        let rested = |(begins, then): (Instant, usize)| {
-            then == allocated && begins.elapsed() >= LONG_REST
-        };
+        let rested =
+            |(begins, then): (Instant, usize)| then == allocated && begins.elapsed() >= LONG_REST;
         self.idling.long_rest.since.get().is_some_and(rested)
             && self.turn.queue.is_empty()
             && self.queued().events == 0

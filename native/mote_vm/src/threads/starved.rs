@@ -42,7 +42,11 @@ impl Dispatch {
             false => 0,
         };
         let machine = &self.context.machine;
-        let most = if machine.stations().all().len() > 1 { TRIES } else { 2 };
+        let most = if machine.stations().all().len() > 1 {
+            TRIES
+        } else {
+            2
+        };
         if tries + 1 >= most || tries == 0 && !machine.pool().would_help() {
             self.starved = Starved::default();
             return false;
@@ -58,7 +62,11 @@ impl Dispatch {
     /// Goes on when the collection is over that a turn waits for.
     pub(crate) fn look_for_memory(&mut self) {
         let gc = self.context.machine.gc();
-        if self.starved.waits_for.is_some_and(|number| gc.is_over(number)) {
+        if self
+            .starved
+            .waits_for
+            .is_some_and(|number| gc.is_over(number))
+        {
             self.starved.waits_for = None;
         }
     }
