@@ -6,7 +6,8 @@ defmodule Mote.IEx do
   |---|---|
   | `m()` | the machine, if there is only one on this node |
   | `ms()` | all machines, with their names |
-  | `look(address)`, `look()` | `Mote.info/1`, of the machine without an address |
+  | `look(address)` | `Mote.info/1` of an actor |
+  | `look()`, `look(machine)` | the most important figures of a machine, one screen; `Mote.info(m())` is all of them |
   | `top()`, `top(:bytes)`, `top(:queued, 3)` | `Mote.top/2` |
   | `behaviours()` | `Mote.behaviours/2` |
   | `graph(address)`, `graph(address, depth)` | `Mote.graph/2`, written as Mermaid |
@@ -29,10 +30,20 @@ defmodule Mote.IEx do
   alias Mote.Machine.Table
 
   @chosen {__MODULE__, :machine}
+  # Counters of interest to somebody who looks for the cause of something.
+  @details [:busy_ns, :queue_high_water, :parks, :wakes, :shared, :fuel]
 
   @doc "All machines of this node: process and name."
   @spec ms() :: [{pid, term}]
-  def ms, do: for(pid <- Enum.sort(Table.pids()), do: {pid, Table.name(pid)})
+  def ms, do: for(pid <- Enum.sort(pids()), do: {pid, Table.name(pid)})
+
+  defp pids do
+    if Process.whereis(Mote.Supervisor) == nil do
+      raise ArgumentError, "the application :mote is not running: Application.ensure_all_started(:mote)"
+    end
+
+    Table.pids()
+  end
 
   @doc "The machine that the short forms use."
   @spec m() :: Machine.t()
@@ -58,9 +69,37 @@ defmodule Mote.IEx do
     :ok
   end
 
-  @doc "Information about an actor or a machine: see `Mote.info/1`."
-  @spec look(Address.t() | Machine.t()) :: map
-  def look(address_or_machine \\ m()), do: Mote.info(address_or_machine)
+  @doc """
+  An actor as `Mote.info/1` shows it; or the most important figures of a machine, in an order to read: what waits, what it
+  holds, what was aborted or lost, and the sponsors. `Mote.info/1` has all figures.
+
+  The counters are those that are not 0.
+  """
+  @spec look(Address.t() | Machine.t()) :: map | keyword
+  def look(address_or_machine \\ m())
+  def look(%Address{} = address), do: Mote.info(address)
+
+  def look(machine) do
+    info = Mote.info(machine)
+    done = for {name, n} <- info.counters, is_integer(n) and n > 0, name not in @details, do: {name, n}
+
+    [
+      machine: Mote.machine(machine),
+      uptime: info.uptime,
+      waiting: info.inbox,
+      references: info.references,
+      questions: info.questions.open,
+      memory: info.memory |> Map.take([:charged, :heap, :peak]) |> Enum.sort(),
+      live_actors: info.gc.live_actors,
+      counters: Enum.sort_by(done, fn {_name, n} -> -n end),
+      sponsors: for({name, sponsor} <- Enum.sort(info.sponsors), do: {name, figures(sponsor)})
+    ]
+  end
+
+  defp figures(sponsor) do
+    turns = Enum.sum(for thread <- sponsor.threads, do: thread.turns)
+    [threads: length(sponsor.threads), asleep: sponsor.asleep, turns: turns, waiting: sponsor.waiting]
+  end
 
   @doc "The first `n` by turns, waiting events, or bytes: see `Mote.top/2`."
   @spec top(:turns | :queued | :bytes, non_neg_integer) :: [map]

@@ -92,6 +92,8 @@ defmodule Mote.Machine do
   # The native machine of a process or name.
   @spec fetch(t) :: {:ok, reference} | {:error, Error.t()}
   def fetch(%__MODULE__{pid: pid}), do: fetch(pid)
+  # The machine of an address, as `address.machine` is for `node/1`.
+  def fetch(native) when is_reference(native) and node(native) == node(), do: native |> owner!() |> fetch()
 
   def fetch(machine) do
     with pid when is_pid(pid) <- whereis(machine),
@@ -102,6 +104,10 @@ defmodule Mote.Machine do
       {:ok, native} -> {:ok, native}
       _nobody -> {:error, down(machine)}
     end
+  end
+
+  defp owner!(native) do
+    with :unknown <- Native.machine_owner(native), do: whereis(native)
   end
 
   @doc false

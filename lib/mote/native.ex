@@ -21,6 +21,7 @@ defmodule Mote.Native do
   def machine_processes_ended(_machine, _pids), do: :erlang.nif_error(:nif_not_loaded)
   def machine_sweep(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_deliver(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_deliver_big(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_outbound(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_reports(_machine, _count), do: :erlang.nif_error(:nif_not_loaded)
   def machine_lost(_machine), do: :erlang.nif_error(:nif_not_loaded)
@@ -53,6 +54,11 @@ defmodule Mote.Native do
   def create_many(_machine, _module, _name, _version, _captures, _sponsor),
     do: :erlang.nif_error(:nif_not_loaded)
 
+  def create_many_big(_machine, _module, _name, _version, _captures, _sponsor),
+    do: :erlang.nif_error(:nif_not_loaded)
+
+  def share(_machine, _value, _kept), do: :erlang.nif_error(:nif_not_loaded)
+
   def create_row(_machine, _module, _name, _version, _captures, _sponsor, _count, _kept),
     do: :erlang.nif_error(:nif_not_loaded)
 
@@ -67,6 +73,8 @@ defmodule Mote.Native do
 
   def cancel_timer(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
   def send_many(_machine, _key, _sponsor, _messages), do: :erlang.nif_error(:nif_not_loaded)
+  def send_many_big(_machine, _key, _sponsor, _messages), do: :erlang.nif_error(:nif_not_loaded)
+  def send_pairs_big(_pairs, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def send_pairs(_pairs, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def ask(_machine, _key, _sponsor, _request), do: :erlang.nif_error(:nif_not_loaded)
   def ask(_machine, _key, _sponsor, _request, _kept), do: :erlang.nif_error(:nif_not_loaded)

@@ -106,12 +106,151 @@ defmodule Mote.DashboardTest do
       assert {:error, _} = :gen_tcp.recv(socket, 0, 20_000)
       assert {431, _, _} = Peek.request(url, "GET", "data", String.duplicate("x: y\r\n", 100))
       assert {400, _, _} = Peek.raw(url, "\x16\x03\x01\x02\r\n\r\n")
-      assert {400, _, _} = Peek.raw(url, "OPTIONS * HTTP/1.1\r\n\r\n")
+      assert {404, _, _} = Peek.raw(url, "OPTIONS * HTTP/1.1\r\n\r\n")
+      assert {404, _, _} = Peek.raw(url, "GET x HTTP/1.1\r\n\r\n")
       assert {404, _, _} = Peek.request(url, "GET", "actor?id=%zz%ff%00&id")
       assert {413, _, _} = Peek.request(url, "POST", "pause", "content-length: 1000000\r\n")
       assert {400, _, _} = Peek.request(url, "POST", "pause", "content-length: -1\r\n")
       assert {501, _, _} = Peek.request(url, "POST", "pause", "transfer-encoding: chunked\r\n")
       assert Dashboard.url(dashboard) == url
+    end
+  end
+
+  describe "whatever is sent" do
+    # Requests with and without the token, whole or changed at some bytes, from a seed that a failure names.
+    defp requests(url, seed, count) do
+      token = url |> URI.parse() |> Map.fetch!(:path) |> String.trim("/")
+
+      paths = [
+        "",
+        "x",
+        "*",
+        "http://",
+        "/",
+        "/#{token}",
+        "/#{token}/data",
+        "/#{token}/top?by=%ZZ",
+        "/#{token}/step?sponsor=%FF"
+      ]
+
+      headers = [
+        "",
+        "a: b",
+        "foo",
+        " foo",
+        "connection: \xff",
+        "\xff: \xff",
+        "content-length: 1e3",
+        "content-length: 3",
+        "x"
+      ]
+
+      bytes = fn text ->
+        for <<byte <- text>>, into: "" do
+          case :rand.uniform(60) do
+            1 -> <<:rand.uniform(256) - 1>>
+            2 -> ""
+            3 -> <<byte, byte>>
+            _ -> <<byte>>
+          end
+        end
+      end
+
+      :rand.seed(:exsss, seed)
+
+      for _ <- 1..count do
+        lines = [
+          "#{Enum.random(~w(GET POST BREW))} #{Enum.random(paths)} HTTP/1.#{Enum.random(0..2)}"
+          | Enum.take_random(headers, 2)
+        ]
+
+        request = Enum.join(lines, "\r\n") <> "\r\n\r\n"
+        if :rand.uniform(3) == 1, do: request, else: bytes.(request)
+      end
+    end
+
+    test "ends no process, and the owner is answered", %{url: url, dashboard: dashboard} do
+      seed = :rand.uniform(1_000_000)
+      serving = :sys.get_state(dashboard).serving
+      # Every process that serves a connection is linked to the dashboard.
+      :erlang.trace(dashboard, true, [:receive])
+
+      for some <- url |> requests(seed, 600) |> Enum.chunk_every(20) do
+        sockets =
+          for request <- some do
+            socket = Peek.connect(url)
+            # The server may have closed the connection before it has read all.
+            _ = :gen_tcp.send(socket, request)
+            # Nothing comes behind it: the server answers, or closes.
+            _ = :gen_tcp.shutdown(socket, :write)
+            socket
+          end
+
+        for {socket, request} <- Enum.zip(sockets, some) do
+          case :gen_tcp.recv(socket, 0, 20_000) do
+            {:ok, "HTTP/1.1 " <> _} -> :ok
+            {:error, closed} when closed in [:closed, :econnreset] -> :ok
+            other -> flunk("#{inspect(request)} was answered with #{inspect(other)}, seed #{seed}")
+          end
+
+          :gen_tcp.close(socket)
+        end
+
+        assert %{"state" => "running"} = Peek.json(url <> "data")
+      end
+
+      assert eventually(fn -> match?(%{guest: [], owner: []}, :sys.get_state(dashboard)) end)
+      assert :sys.get_state(dashboard).serving == serving
+      :erlang.trace(dashboard, false, [:receive])
+      reasons = ends([])
+      assert length(reasons) > 600
+      assert Enum.uniq(reasons) -- [:normal, :shutdown] == []
+    end
+
+    defp ends(reasons) do
+      receive do
+        {:trace, _, :receive, {:EXIT, _, reason}} -> ends([reason | reasons])
+        {:trace, _, :receive, _} -> ends(reasons)
+      after
+        0 -> reasons
+      end
+    end
+
+    test "keeps nobody out", %{url: url, dashboard: dashboard} do
+      silent = for _ <- 1..40, do: Peek.connect(url)
+
+      asking =
+        for _ <- 1..40 do
+          socket = Peek.connect(url)
+          :ok = :gen_tcp.send(socket, "GET /nothing HTTP/1.1\r\n\r\n")
+          socket
+        end
+
+      # The token is shown on a connection that stays open, and is of no use to others.
+      owner = Peek.connect(url)
+      path = URI.parse(url).path
+      :ok = :gen_tcp.send(owner, "GET #{path}data HTTP/1.1\r\n\r\n")
+      assert {200, %{"connection" => "keep-alive"}, _} = Peek.answer(owner)
+      more = for _ <- 1..40, do: Peek.connect(url)
+      :ok = :gen_tcp.send(owner, "GET #{path}data HTTP/1.1\r\n\r\n")
+      assert {200, _, _} = Peek.answer(owner)
+      assert {:error, _} = :gen_tcp.recv(hd(silent), 0, 20_000)
+      assert eventually(fn -> match?(%{owner: [_], leaving: []}, :sys.get_state(dashboard)) end)
+      assert length(:sys.get_state(dashboard).guest) <= 32
+      for socket <- silent ++ asking ++ more, do: :gen_tcp.close(socket)
+    end
+
+    test "comes from this page, or asks for it", %{url: url} do
+      for site <- ["cross-site", "same-site"] do
+        assert {403, _, _} =
+                 Peek.request(url, "POST", "pause", "sec-fetch-site: #{site}\r\ncontent-length: 0\r\n")
+
+        assert {403, _, _} = Peek.request(url, "GET", "data", "Sec-Fetch-Site: #{site}\r\n")
+        assert {200, _, _} = Peek.request(url, "GET", "", "sec-fetch-site: #{site}\r\n")
+      end
+
+      for site <- ["same-origin", "none"],
+          do: assert({200, _, _} = Peek.request(url, "GET", "data", "sec-fetch-site: #{site}\r\n"))
     end
   end
 

@@ -20,7 +20,9 @@ defmodule Mote.IExTest do
     assert m() == machine
     counter = Mote.create(machine, Actors.counter(1))
     assert look(counter) == Mote.info(counter)
-    assert look().name == Mote.IExTest
+    assert look()[:machine] == Mote.machine(machine)
+    assert look(machine)[:sponsors] |> Keyword.keys() == [:main]
+    assert look()[:counters] |> Keyword.values() |> Enum.min(fn -> 1 end) > 0
     assert [%{address: ^counter, bytes: 16}] = top(:bytes)
     assert top(:queued, 3) == []
     assert top(:turns) == []

@@ -33,6 +33,17 @@ defmodule Mote.MachineTest do
       end
     end
 
+    test "by the machine of an address" do
+      {:ok, machine} = Mote.start_link()
+      address = Mote.create(machine, Mote.Actors.echo())
+      assert Mote.machine(address.machine) == Mote.machine(machine)
+      assert Mote.drain(address.machine) == :ok
+      assert Mote.ask!(Mote.create(address.machine, Mote.Actors.echo()), 1) == 1
+      assert_raise ArgumentError, ~r/expected a machine/, fn -> Mote.drain(make_ref()) end
+      Mote.stop(machine)
+      assert catch_error(Mote.info(address.machine)).reason == :machine_down
+    end
+
     test "with sponsors and fuel" do
       pid = start_supervised!({Mote, sponsors: [alone: [threads: 1]], fuel: 10})
       assert Mote.sponsors(pid) == [:alone]

@@ -116,7 +116,8 @@ defmodule Mote.Behaviour.Check do
   defp finish(definition, params, body, s) do
     env = %{s.names.env | function: {definition.name, definition.arity}}
     # What it is made of, its captures too, Elixir has seen.
-    unless definition.beam, do: Warnings.unused(s.bound, body, definition.columns, env)
+    {_, captures} = s.behaviour || {nil, []}
+    unless definition.beam, do: Warnings.unused(s.bound, captures, body, definition.columns, env)
     fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :marks, :args, :public, :beam])
     struct!(Code, Map.merge(fields, %{params: params, body: body, next: s.next}))
   end

@@ -22,19 +22,30 @@ defmodule Mote.Behaviour.Warnings do
 
   Variables of macros have a context, those of the compiler a mark of their own.
   """
-  @spec unused([{tuple, tuple, AST.line()}], AST.expr(), Error.columns(), Macro.Env.t()) :: :ok
-  def unused(bound, body, columns, env) do
+  @spec unused([{tuple, tuple, AST.line()}], [{atom, tuple}], AST.expr(), Error.columns(), Macro.Env.t()) ::
+          :ok
+  def unused(bound, captures, body, columns, env) do
     read = read(body, MapSet.new())
 
     bound
     |> Enum.filter(fn {key, variable, _} -> by_hand?(key) and variable not in read end)
-    |> Enum.map(fn {{name, nil}, _, line} -> {line, name} end)
+    |> Enum.map(fn {{name, nil}, variable, line} -> {line, name, meant(name, variable, captures)} end)
     |> Enum.sort()
     |> Enum.dedup()
-    |> Enum.each(fn {line, name} ->
-      message = "variable \"#{name}\" is unused: if that is meant, call it _#{name}"
-      warn(message, line, env, columns[{line, name}])
+    |> Enum.each(fn {line, name, meant} ->
+      warn("variable \"#{name}\" is unused: #{meant} call it _#{name}", line, env, columns[{line, name}])
     end)
+  end
+
+  # A variable with the name of a capture hides it, and changes nothing.
+  defp meant(name, variable, captures) do
+    case List.keyfind(captures, {name, nil}, 0) do
+      {_, capture} when capture != variable ->
+        "to change the capture, write `become #{name}: …`; if it is meant as it is,"
+
+      _ ->
+        "if that is meant,"
+    end
   end
 
   defp by_hand?({name, nil}), do: not String.starts_with?(Atom.to_string(name), "_")

@@ -1,8 +1,10 @@
 defmodule Mote.Dashboard.Connection do
-  # One of a fixed number of processes that take connections, one at a time, and answer the requests on them.
+  # One connection of HTTP/1.1: the process that owns its socket reads requests and answers them.
   #
-  # 1. Nothing that a client sends ends the process, and all of it is bounded: lines, headers, bodies, and time.
-  # 2. Without the token, every answer is the same.
+  # 1. Whatever a client sends is answered or ends the connection, in order. All of it is bounded: lines, headers, bodies, time.
+  # 2. Without the token, every request that can be read has the same answer, which closes the connection. Nothing of it is
+  #    looked at before the token.
+  # 3. A request that another site has sent is refused, even with the token, unless it asks for the page.
   #
   # HTTP is taken apart by the BEAM itself (`packet: :http_bin`), which makes atoms of the words that it knows only.
   @moduledoc false
@@ -21,6 +23,7 @@ defmodule Mote.Dashboard.Connection do
     200 => "OK",
     308 => "Permanent Redirect",
     400 => "Bad Request",
+    403 => "Forbidden",
     404 => "Not Found",
     405 => "Method Not Allowed",
     409 => "Conflict",
@@ -47,34 +50,34 @@ defmodule Mote.Dashboard.Connection do
       if(tuple_size(ip) == 8, do: [:inet6], else: [])
   end
 
-  @doc "Takes connections, until the socket is closed. The context is that of `Mote.Dashboard.Router`, with the `:token`."
-  @spec accept(:gen_tcp.socket(), map) :: :ok | {:error, term}
-  def accept(listening, context) do
-    case :gen_tcp.accept(listening) do
-      {:ok, socket} ->
-        serve(socket, context)
-        :gen_tcp.close(socket)
-        __MODULE__.accept(listening, context)
-
-      # The client has gone, or the node has too many files open: another one may be served.
-      {:error, reason} when reason in [:econnaborted, :emfile, :enfile, :system_limit] ->
-        Process.sleep(100)
-        __MODULE__.accept(listening, context)
-
-      {:error, reason} ->
-        {:error, reason}
-    end
+  @doc """
+  Starts the process of a connection, linked to the calling one. It serves the socket that it is sent as `{:serve, socket}`, and
+  calls `admitted` when it has seen the token. The context is that of `Mote.Dashboard.Router`, with the `:token`.
+  """
+  @spec start_link(map, (() -> term)) :: pid
+  def start_link(context, admitted) do
+    :proc_lib.spawn_link(fn ->
+      receive do
+        {:serve, socket} ->
+          serve(socket, context, admitted)
+          :gen_tcp.close(socket)
+      after
+        @arrives -> :ok
+      end
+    end)
   end
 
-  defp serve(socket, context) do
-    case request(socket) do
-      {:ok, request} ->
-        answer = answer(request, context)
+  defp serve(socket, context, admitted) do
+    wait = if admitted, do: @arrives, else: @idle
 
-        if reply(socket, answer, request.keep) == :ok and request.keep do
+    case request(socket, context.token, wait) do
+      {:ok, request} ->
+        if admitted, do: admitted.()
+
+        if reply(socket, answer(request, context), request.keep) == :ok and request.keep do
           # What was asked by hand may have been about many actors, and these live until this process has let go of them.
           if request.path != "data", do: :erlang.garbage_collect()
-          serve(socket, context)
+          serve(socket, context, nil)
         end
 
       {:refused, status, text} ->
@@ -87,14 +90,17 @@ defmodule Mote.Dashboard.Connection do
 
   # -- what is asked -------------------------------------------------------------------------------------------
 
-  defp request(socket) do
-    with {:ok, {:http_request, method, target, version}} <- :gen_tcp.recv(socket, 0, @idle),
+  defp request(socket, token, wait) do
+    with {:ok, {:http_request, method, target, version}} <- :gen_tcp.recv(socket, 0, wait),
          deadline = now() + @arrives,
          {:ok, headers} <- headers(socket, deadline, %{}, 0),
+         {:ok, path, query} <- behind_token(target, token),
          :ok <- body(socket, deadline, headers),
-         {:ok, token, path, params} <- target(target) do
-      keep = version == {1, 1} and String.downcase(headers["connection"] || "") != "close"
-      {:ok, %{method: to_string(method), token: token, path: path, params: params, keep: keep}}
+         {:ok, params} <- params(query) do
+      keep = version == {1, 1} and not (down(headers["connection"] || "") =~ "close")
+
+      {:ok,
+       %{method: to_string(method), path: path, params: params, keep: keep, site: headers["sec-fetch-site"]}}
     else
       {:refused, status, text} -> {:refused, status, text}
       {:ok, _no_request} -> {:refused, 400, "This is not a request of HTTP."}
@@ -108,15 +114,22 @@ defmodule Mote.Dashboard.Connection do
   defp headers(socket, deadline, headers, n) do
     case :gen_tcp.recv(socket, 0, max(deadline - now(), 0)) do
       {:ok, {:http_header, _, name, _, value}} ->
-        headers(socket, deadline, Map.put(headers, String.downcase(to_string(name)), value), n + 1)
+        headers(socket, deadline, Map.put(headers, down(to_string(name)), value), n + 1)
 
       {:ok, :http_eoh} ->
         {:ok, headers}
 
-      other ->
-        other
+      # A line that is no header.
+      {:ok, _} ->
+        {:refused, 400, "This is not a request of HTTP."}
+
+      {:error, reason} ->
+        {:error, reason}
     end
   end
+
+  # Any bytes, which need not be a text.
+  defp down(bytes), do: String.downcase(bytes, :ascii)
 
   # Nothing is asked in a body; what is sent is read, since the next request stands behind it.
   defp body(socket, deadline, headers) do
@@ -135,37 +148,29 @@ defmodule Mote.Dashboard.Connection do
          do: :inet.setopts(socket, packet: :http_bin)
   end
 
-  defp target({:abs_path, target}) do
-    {path, query} = split(target, "?", "")
-    # A target of this kind begins with a slash.
-    [_, path] = :binary.split(path, "/")
-    {token, rest} = split(path, "/", nil)
-    {:ok, token, rest, URI.decode_query(query)}
+  # `/token/path?query`; the path is `nil` without the second slash.
+  defp behind_token({:abs_path, "/" <> target}, token) do
+    {given, query} = split(target, "?", "")
+    {given, path} = split(given, "/", nil)
+    if same?(given, token), do: {:ok, path, query}, else: not_found()
   end
 
-  defp target(_other), do: {:refused, 400, "The address of this request cannot be read."}
+  defp behind_token(_other, _token), do: not_found()
+
+  defp not_found,
+    do: {:refused, 404, "Not found. The address of a dashboard is what Mote.Dashboard.url/1 returns."}
+
+  defp params(query) do
+    {:ok, URI.decode_query(query)}
+  rescue
+    ArgumentError -> {:refused, 400, "The address of this request cannot be read."}
+  end
 
   # Both sides of the first separator; without one, the second is as given.
   defp split(text, separator, without) do
     case :binary.split(text, separator) do
       [left, right] -> {left, right}
       [left] -> {left, without}
-    end
-  end
-
-  # -- what is answered ----------------------------------------------------------------------------------------
-
-  defp answer(%{token: token} = request, context) do
-    cond do
-      not same?(token, context.token) ->
-        Router.text(404, "Not found. The address of a dashboard is what Mote.Dashboard.url/1 returns.")
-
-      # The page's own addresses are relative to a folder.
-      request.path == nil ->
-        {308, [{"location", ["/", context.token, "/"]}], ""}
-
-      true ->
-        Router.answer(request.method, request.path, request.params, context)
     end
   end
 
@@ -176,6 +181,17 @@ defmodule Mote.Dashboard.Connection do
   end
 
   defp same?(_given, _token), do: false
+
+  # -- what is answered ----------------------------------------------------------------------------------------
+
+  # The page's own addresses are relative to a folder.
+  defp answer(%{path: nil}, context), do: {308, [{"location", ["/", context.token, "/"]}], ""}
+
+  # Browsers say so of what a page of another site asks for; a link there may lead here.
+  defp answer(%{path: path, site: site}, _context) when site in ["cross-site", "same-site"] and path != "",
+    do: Router.text(403, "Another site has asked for this.")
+
+  defp answer(request, context), do: Router.answer(request.method, request.path, request.params, context)
 
   defp reply(socket, {status, headers, body}, keep) do
     body = IO.iodata_to_binary(body)

@@ -151,25 +151,38 @@ defmodule Mote.Dashboard.Data do
     }
   end
 
-  @doc "The first actors by `:turns` of `ms` milliseconds, `:queued`, `:bytes` or `:running`; of one behaviour, or `nil` for all."
+  @doc """
+  The first actors by `:turns` of `ms` milliseconds, `:queued`, `:bytes` or `:running`; of one behaviour, or `nil` for all. Of
+  one behaviour others follow for which the figure is 0.
+  """
   @spec top(Machine.t(), atom, non_neg_integer, Mote.Inspection.behaviour() | nil, keep) :: map
   def top(machine, by, ms, behaviour, keep) do
     n = if behaviour, do: @among, else: @actors
     all = Mote.top(machine, by: by, n: n, for: ms)
-    found = if behaviour, do: Enum.filter(all, &(&1.behaviour == behaviour)), else: all
-    shown = Enum.take(found, @actors)
+    found = if behaviour, do: of(all, behaviour), else: all
+    idle? = behaviour != nil and by != :bytes and length(found) < @actors
+    others = if idle?, do: Mote.top(machine, by: :bytes, n: @among), else: []
+    shown = Enum.take(found ++ idle(others, by, behaviour, found), @actors)
 
     %{
       by: by,
       for: ms,
       behaviour: behaviour && label(behaviour),
       # Whether there may be others that this did not look at.
-      partial: behaviour != nil and length(all) == @among and length(shown) < @actors,
+      partial: behaviour != nil and length(shown) < @actors and @among in [length(all), length(others)],
       actors:
         for {row, id} <- Enum.zip(shown, keep.(Enum.map(shown, & &1.address))) do
           %{id: id, address: inspect(row.address), behaviour: label(row.behaviour), figure: row[by]}
         end
     }
+  end
+
+  defp of(rows, behaviour), do: Enum.filter(rows, &(&1.behaviour == behaviour))
+
+  # Those of the behaviour that do nothing at present.
+  defp idle(others, by, behaviour, busy) do
+    busy = MapSet.new(busy, & &1.address)
+    for row <- of(others, behaviour), row.address not in busy, do: Map.put(row, by, 0)
   end
 
   @doc "One actor, with its state."

@@ -8,7 +8,7 @@ defmodule Mote.Dashboard.Router do
   require Logger
 
   alias Mote.{Address, Error, Trace}
-  alias Mote.Dashboard.{Data, JSON, Page, References, Tracing}
+  alias Mote.Dashboard.{Data, JSON, Lookup, Page, References, Tracing}
 
   @typedoc "What a dashboard is about."
   @type context :: %{
@@ -22,7 +22,7 @@ defmodule Mote.Dashboard.Router do
   # Milliseconds for which turns are counted, as `Mote.top/2` does by default.
   @while 200
   @by %{"turns" => :turns, "queued" => :queued, "bytes" => :bytes, "running" => :running}
-  @gets ~w(data behaviours top actor graph trace)
+  @gets ~w(data behaviours top actor find graph trace)
   @posts ~w(pause resume step collect advance trace/start trace/stop)
   # Milliseconds that a request waits for the machine.
   @timeout 5_000
@@ -93,6 +93,13 @@ defmodule Mote.Dashboard.Router do
 
   defp get("actor", params, context) do
     with {:ok, address} <- address(params["id"], context), do: Data.actor(address, keep(context))
+  end
+
+  defp get("find", params, context) do
+    with {:ok, address} <- Lookup.find(params["directory"], params["key"]) do
+      [id] = keep(context).([address])
+      %{id: id}
+    end
   end
 
   defp get("graph", params, context) do

@@ -5,7 +5,8 @@ defmodule Mote.Machine.Batch do
 
   alias Mote.{Address, Error, Far, Native}
   alias Mote.Far.Entry
-  alias Mote.Machine.Sending
+  alias Mote.Machine.{Long, Sending}
+  require Long
 
   @chunk 500
 
@@ -29,7 +30,7 @@ defmodule Mote.Machine.Batch do
   end
 
   defp near(%{machine: machine, key: key} = address, sponsor, messages, opts) do
-    native = &Native.send_many(machine, key, sponsor, &1)
+    native = &Long.batch(Native.send_many(machine, key, sponsor, &1))
     one = &Sending.send(address, &1, &2)
     go(messages, 0, opts, native, one, address: address, sponsor: sponsor)
   end
@@ -53,7 +54,7 @@ defmodule Mote.Machine.Batch do
         when send: (term, term, Mote.send_options() -> :ok | {:error, Error.t()})
   def send_pairs(pairs, opts, send) do
     {sponsor, _, _} = Sending.options!(opts, "send_many/2")
-    go(pairs, 0, opts, &Native.send_pairs(&1, sponsor), &pair(&1, &2, send), sponsor: sponsor)
+    go(pairs, 0, opts, &Long.batch(Native.send_pairs(&1, sponsor)), &pair(&1, &2, send), sponsor: sponsor)
   end
 
   defp pair({target, message}, opts, send), do: send.(target, message, opts)
@@ -73,7 +74,7 @@ defmodule Mote.Machine.Batch do
       {:more, _} ->
         go(rest, accepted, opts, native, one, context)
 
-      # What a batch cannot do: wait for room, go to a dirty scheduler, share long binaries, send to a process.
+      # What a batch cannot do: wait for room, share a long binary that the machine does not have yet, send to a process.
       {why, [message | rest]} when why in [:full, :full_wait, :no_memory, :big, :long, :other] ->
         with :ok <- single(message, accepted, opts, one),
              do: go(rest, accepted + 1, opts, native, one, context)

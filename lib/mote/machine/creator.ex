@@ -9,6 +9,9 @@ defmodule Mote.Machine.Creator do
   # As many as one call of the NIF creates.
   @batch 500
 
+  # Captures of more elements are shared between batches.
+  @large 32
+
   # So many are created by a process of their own. Words of its heap for each of them, and of binaries that count for it; and for
   # how many at most: a third of a gigabyte.
   @many 20_000
@@ -81,7 +84,8 @@ defmodule Mote.Machine.Creator do
   @doc """
   Creates an actor of each behaviour, in their order; none of them is known to anybody if one cannot be created.
 
-  In one call of the NIF as many as are good for a scheduler, of behaviours that differ in their captures only.
+  In one call of the NIF as many as are good for a scheduler, of behaviours that differ in their captures only. What their
+  captures have in common, the same term of at least 32 elements, is written once in each call.
   """
   @spec create_many(reference, [Behaviour.t()], atom) :: {:ok, [Address.t()]} | {:error, Error.t()}
   def create_many(native, behaviours, sponsor) do
@@ -93,8 +97,44 @@ defmodule Mote.Machine.Creator do
   @doc "Creates a number of actors of one behaviour."
   @spec create_copies(reference, Behaviour.t(), non_neg_integer, atom) ::
           {:ok, [Address.t()]} | {:error, Error.t()}
-  def create_copies(native, behaviour, count, sponsor),
-    do: with_room(count, fn -> copies(behaviour, count, {native, sponsor}, []) end)
+  def create_copies(native, behaviour, count, sponsor) do
+    with {:ok, behaviour} <- with_shared(native, behaviour, count),
+         do: with_room(count, fn -> copies(behaviour, count, {native, sponsor}, []) end)
+  end
+
+  # What the copies of more than one batch have in common is written once for all.
+  defp with_shared(_native, behaviour, count) when count <= @batch, do: {:ok, behaviour}
+
+  defp with_shared(native, %{captures: captures} = behaviour, _count) do
+    shared =
+      for capture <- Tuple.to_list(captures),
+          do: if(large?(capture), do: share!(native, capture), else: capture)
+
+    {:ok, %{behaviour | captures: List.to_tuple(shared)}}
+  catch
+    {:error, _} = error -> error
+  end
+
+  defp large?(capture),
+    do: match?([_ | _], capture) or map?(capture) or (is_tuple(capture) and tuple_size(capture) > @large)
+
+  defp map?(capture), do: is_map(capture) and map_size(capture) > @large
+
+  defp share!(native, value) do
+    case share(native, value) do
+      {:ok, shared} -> shared
+      error -> throw(error)
+    end
+  end
+
+  @doc "Keeps a value in the machine for all that refers to it."
+  @spec share(reference, term) :: {:ok, Mote.Shared.t()} | {:error, Error.t()}
+  def share(native, value) do
+    case Native.share(native, value, Long.kept(value)) do
+      key when is_binary(key) -> {:ok, %Mote.Shared{machine: native, key: key, value: value}}
+      word -> {:error, Error.from(word, [])}
+    end
+  end
 
   # Many addresses come from a process whose heap has room for all of them from the beginning. In the caller's, which grows with
   # them, they are collected again and again, and so are their binaries, each of which is on a list of the process.
@@ -164,7 +204,7 @@ defmodule Mote.Machine.Creator do
   # Lists of addresses, the last ones first.
   defp alike(captures, behaviour, {native, sponsor} = where, made) do
     %{module: module, name: name, version: version} = behaviour
-    {keys, rest, why} = Native.create_many(native, module, name, version, captures, sponsor)
+    {keys, rest, why} = Long.batch(Native.create_many(native, module, name, version, captures, sponsor))
     made = [addresses(native, keys) | made]
 
     case {why, rest} do
@@ -174,7 +214,7 @@ defmodule Mote.Machine.Creator do
       {:more, _} ->
         alike(rest, behaviour, where, made)
 
-      # What a batch cannot do: load code, go to a dirty scheduler, share long binaries, say what is wrong.
+      # What a batch cannot do: load code, share a long binary that the machine does not have yet, say what is wrong.
       {_word, [captures | rest]} ->
         with {:ok, address} <- create(native, %{behaviour | captures: captures}, sponsor),
              do: alike(rest, behaviour, where, [[address] | made])

@@ -42,6 +42,15 @@ defmodule Mote.Machine.Long do
   end
 
   @doc """
+  Calls a function of the NIF that takes the first parts of a list, and if the first one would take too long for a normal
+  scheduler, its form for dirty ones.
+  """
+  defmacro batch({{:., dot, [module, name]}, meta, arguments} = normal) do
+    dirty = {{:., dot, [module, :"#{name}_big"]}, meta, arguments}
+    quote(do: with({_, _, :big} <- unquote(normal), do: unquote(dirty)))
+  end
+
+  @doc """
   What comes of writing `term` after all, when the first answer was `word`: by `normal` for a normal scheduler, or by
   `dirty` for a dirty one.
   """

@@ -21,7 +21,8 @@ defmodule Mote.Machine.Postman do
 
   alias Mote.{Far, Native}
   alias Mote.Far.Luggage
-  alias Mote.Machine.Relay
+  alias Mote.Machine.{Long, Relay}
+  require Long
 
   # Milliseconds after which it lets go of addresses and customers that it has passed on.
   @rest 100
@@ -75,7 +76,7 @@ defmodule Mote.Machine.Postman do
   @impl GenServer
   def handle_info(:mote_mail, state) do
     # Not one call for all of it: in between come others (invariant 1), and other processes.
-    if Native.machine_deliver(state.native), do: send(self(), :mote_mail)
+    if Long.dirty(Native.machine_deliver(state.native)), do: send(self(), :mote_mail)
     {:noreply, state}
   end
 

@@ -56,6 +56,24 @@ defmodule Mote.Behaviour.WarningsTest do
     end
   end
 
+  test "a variable that hides a capture: what changes that is a become" do
+    hint = "to change the capture, write `become n: …`; if it is meant as it is, call it _n"
+
+    assert warnings("""
+           defactor counter(n) do
+             :inc -> n = n + 1
+             {customer, :get} -> send customer, n
+             n -> :ok
+             :dec -> m = n - 1
+           end
+           """)
+           |> Enum.filter(&(&1 =~ "unused")) == [
+             "3: variable \"n\" is unused: #{hint}",
+             "5: variable \"n\" is unused: #{hint}",
+             unused(6, "m")
+           ]
+  end
+
   test "a become that gives a behaviour a list of its captures and their names" do
     assert warnings("""
            defactor a(count) do

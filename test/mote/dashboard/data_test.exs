@@ -123,6 +123,21 @@ defmodule Mote.Dashboard.DataTest do
     assert bytes == Mote.info(first).bytes
   end
 
+  test "actors of a behaviour that do nothing are shown after those that do" do
+    machine = start_supervised!(Mote)
+    idle = Mote.create_many(machine, Actors.counter(0), 30)
+    of = {Actors, :counter, 1}
+
+    for by <- [:turns, :queued, :running] do
+      assert %{partial: false, actors: shown} = Data.top(machine, by, 0, of, &keep/1)
+      assert length(shown) == 25
+      assert Enum.all?(shown, &(&1.figure == 0 and &1.id in idle))
+    end
+
+    # Without a behaviour only those that do something.
+    assert %{actors: []} = Data.top(machine, :queued, 0, nil, &keep/1)
+  end
+
   test "a sink is an actor without a state" do
     machine = start_supervised!(Mote)
     gone = Mote.create(machine, Actors.keeper(nil))

@@ -24,7 +24,7 @@ async function top() {
   const figure = { turns: (n) => count(n), queued: count, bytes, running: duration }[by];
   $("figure").textContent = by === "turns" ? "turns in " + found.for + " ms" : $("by").selectedOptions[0].textContent;
   const row = (one) => el("tr", {}, ...cells(actorLink(one.id, one.address), one.behaviour, figure(one.figure)));
-  const none = { turns: "none has run meanwhile", queued: "none waits", bytes: "none", running: "no turn of a beam sponsor runs" };
+  const none = { turns: of ? "none" : "none has run meanwhile", queued: "none waits", bytes: "none", running: "no turn of a beam sponsor runs" };
   rowsOf("actors", found.actors.map(row), 3, none[by]);
   $("partial").hidden = !found.partial;
   $("partial").textContent = "Looked for among the first 4,096 of all actors.";
@@ -145,6 +145,8 @@ onClick("step", async () => {
 });
 onClick("survey", survey);
 onClick("top", top);
+$("by-key").addEventListener("submit", (event) => event.preventDefault());
+onClick("find", async () => actor((await ask("find", { directory: $("directory").value, key: $("key").value })).id));
 onClick("of-all", () => { shown.behaviour = null; return top(); });
 onClick("look", () => actor(shown.actor));
 onClick("trace-actor", () => trace("actor"));

@@ -21,7 +21,7 @@ function state(text, kind = text) {
 }
 
 function enable(on) {
-  for (const id of ["pause", "collect", "survey", "top", "trace"]) $(id).disabled = !on;
+  for (const id of ["pause", "collect", "survey", "top", "trace", "find"]) $(id).disabled = !on;
 }
 
 function show(now) {
@@ -104,6 +104,7 @@ function tiles(now, sample) {
     ["live actors *", now.gc.collections ? count(now.gc.live_actors) : "–"],
     ["last pause", now.gc.collections ? time(now.gc.last_pause) : "–"],
     ["longest pause", now.gc.longest_pause ? time(now.gc.longest_pause) : "–"], ["timers", count(now.counters.timers)],
+    ["charged of the quota", now.memory.limit ? bytes(now.memory.charged) + " of " + bytes(now.memory.limit) : bytes(now.memory.charged) + ", no quota"],
     ["questions", count(now.questions.open)], ["held by Elixir", count(now.references)],
   ];
   $("tiles").replaceChildren(...all.map(([name, value]) => el("div", { class: "tile" }, el("span", {}, name), el("strong", {}, value))));

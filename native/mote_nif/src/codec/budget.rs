@@ -58,6 +58,14 @@ impl<'a> Means<'a> {
         }
     }
 
+    /// At first, on a dirty scheduler or a normal one.
+    pub fn on(dirty: bool) -> Means<'a> {
+        Means {
+            budget: if dirty { usize::MAX } else { NORMAL },
+            kept: None,
+        }
+    }
+
     /// The same, when it was found out what long binaries keep.
     pub fn again(kept: Term<'a>) -> Means<'a> {
         let kept = Some(kept).filter(|kept| kept.is_list());

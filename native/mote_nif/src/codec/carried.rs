@@ -1,8 +1,7 @@
 //! The terms of foreign values.
+use crate::held::binaries::LongBinary;
 use crate::held::far::Far;
-use crate::held::foreign::{
-    Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
-};
+use crate::held::foreign::{Abroad, Awaiting, Elsewhere, Opaque, Process, TimerElsewhere};
 use crate::held::outbox::Writable;
 use crate::held::structs;
 use crate::term::make::bytes;
@@ -29,7 +28,7 @@ pub fn to_term<'a>(env: Env<'a>, value: &ForeignRef) -> Term<'a> {
     } else if let Some(TimerElsewhere { machine, timer }) = any.downcast_ref() {
         structs::timer(env, machine.encode(env), *timer)
     } else if let Some(binary) = any.downcast_ref::<LongBinary>() {
-        binary.term.to(env)
+        binary.to(env)
     } else {
         bytes(env, value.bytes().unwrap_or_default())
     }

@@ -9,13 +9,14 @@ use crate::codec::carried;
 use crate::held::bridge::pin;
 use crate::held::handle::Handle;
 use crate::held::{foreign, structs};
+use crate::term::assembly::{self, AssemblyStep, UnfinishedTerm};
 use crate::term::atoms::{self, names};
 use crate::term::{make, maps};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::big::Big;
 use mote_vm::values::foreign::{Carrier, Class};
 use mote_vm::{ActorRef, Committed, Origin, Term as VmTerm, Uncommitted, View};
-use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
+use rustler::sys::ErlNifTerm;
 use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, Env, Term};
 
@@ -85,6 +86,10 @@ pub struct Decoder {
     /// What an aborted turn has made and was met, by number.
     uncommitted: Vec<usize>,
     made: Vec<ErlNifTerm>,
+    /// Whether steps may be left to another thread, those that are left, and a term that was left so.
+    may_leave: bool,
+    later: Option<Vec<AssemblyStep>>,
+    unfinished: Option<UnfinishedTerm>,
     /// Empty between two terms: only its room is kept.
     steps: Vec<DecodeStep<'static>>,
 }
@@ -118,6 +123,7 @@ impl Decoder {
         self.limited = false;
         self.uncommitted.clear();
         self.limit = None;
+        (self.may_leave, self.later, self.unfinished) = (false, None, None);
         self.made.clear();
         self.made.shrink_to(TERMS_KEPT);
     }
@@ -199,25 +205,31 @@ impl Decoder {
         let mut steps = emptied(std::mem::take(&mut self.steps));
         steps.push(DecodeStep::Visit(value));
         while let Some(step) = steps.pop() {
-            let term = match step {
+            let step = match step {
                 DecodeStep::Share(values, end) => {
                     self.share(values, end);
                     continue;
                 }
                 DecodeStep::Visit(value) => match self.visit(env, machine, value, &mut steps) {
-                    Some(term) => term.as_c_arg(),
+                    Some(term) => AssemblyStep::Term(term.as_c_arg()),
                     None => continue,
                 },
-                DecodeStep::Tuple(count) => self.tuple(env, count),
-                DecodeStep::List(count) => self.list(env, count),
-                DecodeStep::Front(count) => self.front(env, count),
-                DecodeStep::Map(count) => self.map(env, count),
-                DecodeStep::End => Term::list_new_empty(env).as_c_arg(),
-                DecodeStep::More => names::more().to_term(env).as_c_arg(),
+                DecodeStep::Tuple(count) => AssemblyStep::Tuple(count),
+                DecodeStep::List(count) => AssemblyStep::List(count),
+                DecodeStep::Front(count) => AssemblyStep::Front(count),
+                DecodeStep::Map(count) => AssemblyStep::Map(count),
+                DecodeStep::End => AssemblyStep::Term(Term::list_new_empty(env).as_c_arg()),
+                DecodeStep::More => AssemblyStep::Term(names::more().to_term(env).as_c_arg()),
             };
-            self.made.push(term);
+            self.take(env, step);
         }
         self.steps = emptied(steps);
+        if let Some(steps) = self.later.take() {
+            let (unfinished, gap) = UnfinishedTerm::new(env, std::mem::take(&mut self.made), steps);
+            self.may_leave = false;
+            self.unfinished = Some(unfinished);
+            return gap;
+        }
         match self.made.pop() {
             // SAFETY: made in `env` just now.
             Some(term) => unsafe { Term::new(env, term) },
@@ -253,7 +265,7 @@ impl Decoder {
             }
         }
         self.nodes += 1 + count;
-        Some(self.tuple(env, count))
+        Some(assembly::tuple(env, &mut self.made, from))
     }
 
     /// A leaf, or the steps that make it.
@@ -392,41 +404,28 @@ impl Decoder {
         steps[at] = DecodeStep::List(count);
     }
 
-    fn tuple(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
-        let from = self.made.len() - count;
-        let elements = &self.made[from..];
-        // SAFETY: the elements are as many as counted and belong to `env`.
-        let tuple =
-            unsafe { enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), count as u32) };
-        self.made.truncate(from);
-        tuple
-    }
-
-    /// The tail lies deepest, the first element on top.
-    fn list(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
-        let from = self.made.len() - count - 1;
-        let mut list = self.made[from];
-        for head in &self.made[from + 1..] {
-            // SAFETY: head and tail belong to `env`.
-            list = unsafe { enif_make_list_cell(env.as_c_arg(), *head, list) };
+    /// Takes a step, or leaves it: a large map, where another thread makes it faster, and all steps after that.
+    #[inline]
+    fn take(&mut self, env: Env<'_>, step: AssemblyStep) {
+        match (&mut self.later, &step) {
+            (Some(later), _) => return later.push(step),
+            (None, AssemblyStep::Map(count)) if self.may_leave && maps::is_slow(*count) => {
+                self.later = Some(vec![step]);
+                return;
+            }
+            _ => {}
         }
-        self.made.truncate(from);
-        list
+        assembly::take(env, step, &mut self.made, self.nodes);
     }
 
-    fn front(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
-        let from = self.made.len() - count - 1;
-        self.made[from..].reverse();
-        self.list(env, count)
+    /// From here on a term may be left unfinished, the first one with a large map.
+    pub fn may_leave(&mut self) {
+        self.may_leave = true;
     }
 
-    /// The keys lie below the values.
-    fn map(&mut self, env: Env<'_>, count: usize) -> ErlNifTerm {
-        let from = self.made.len() - 2 * count;
-        let (keys, values) = self.made[from..].split_at(count);
-        let map = maps::make(env, keys, values, self.nodes);
-        self.made.truncate(from);
-        map
+    /// What is still to be done for the last term.
+    pub fn unfinished(&mut self) -> Option<UnfinishedTerm> {
+        self.unfinished.take()
     }
 
     /// Part of a long binary is not copied, if the whole is shared with the BEAM.

@@ -14,13 +14,15 @@
 //!    for all of that. Any other is copied, including one that does not begin at a byte, or whose last byte is not whole.
 //! 3. A function is charged with everything that the binaries it has captured keep alive.
 //! 4. Little of a term is copied if the machine has no memory for it: that is checked now and then, and before a long binary is
-//!    copied. A shared part of a term is written once for each place, so the size of the term does not tell in advance.
+//!    copied. Small parts that are shared are written once for each place, so the size of the term does not tell in advance.
+//! 5. A part of at least [`LARGE_PART`] elements that is there again, in this term or in another one of the same call, is written
+//!    once (large_parts.rs).
+//! 6. A long binary is carried once for a machine ([`binaries`](crate::held::binaries)), and charged once.
 use crate::codec::budget::{place, spent, Kept, Means, Unwritten, LOOK, MOST_KEPT, NORMAL};
+use crate::codec::large_parts::{LargeParts, LARGE_PART};
 use crate::codec::made::Made;
 use crate::held::far::{Far, FarKind};
-use crate::held::foreign::{
-    Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
-};
+use crate::held::foreign::{Abroad, Awaiting, Elsewhere, Opaque, Process, TimerElsewhere};
 use crate::held::machine::MachineResource;
 use crate::held::outbox::Writable;
 use crate::held::question::FarQuestion;
@@ -29,7 +31,7 @@ use crate::term::atoms::{self, AtomCache};
 use crate::term::own_term::OwnTerm;
 use crate::term::read::{integer, list_cell, map_size, small_integer, tuple};
 use mote_vm::base::atom::Atom as VmAtom;
-use mote_vm::boundary::parcel::{Builder, CHARGED};
+use mote_vm::boundary::parcel::{Builder, BuilderPosition, CHARGED};
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, LongBytes};
 use mote_vm::values::handles::Held;
@@ -62,6 +64,7 @@ pub struct Writer<'m, 'a> {
     kept: Option<Kept>,
     atoms: AtomCache,
     stack: Vec<Term<'a>>,
+    large: LargeParts,
     /// What the turn has made that the terms are of, if they are of one.
     pub made: Made<'a>,
     /// What was written so far.
@@ -84,6 +87,7 @@ impl<'m, 'a> Writer<'m, 'a> {
             kept: means.known(),
             atoms: AtomCache::here(),
             stack: Vec::new(),
+            large: LargeParts::default(),
             made: Made::default(),
             builder: Builder::new(),
         }
@@ -151,8 +155,17 @@ impl<'m, 'a> Writer<'m, 'a> {
         }
         while let Some(term) = self.stack.pop() {
             self.one(term)?;
+            self.large.close(self.stack.len(), &mut self.builder);
         }
+        self.large.close(0, &mut self.builder);
         Ok(())
+    }
+
+    /// Forgets what was written since, the latest terms.
+    pub fn rewind(&mut self, position: BuilderPosition) {
+        self.builder.rewind(position);
+        self.stack.clear();
+        self.large.clear();
     }
 
     /// Writes a tuple of them.
@@ -262,6 +275,11 @@ impl<'m, 'a> Writer<'m, 'a> {
 
     #[inline]
     fn tuple(&mut self, term: Term<'a>, elements: &'a [ErlNifTerm]) -> Result<(), Unwritten> {
+        if elements.len() >= LARGE_PART && self.large.again(term, &mut self.builder) {
+            return Ok(());
+        }
+        let below = self.stack.len();
+        self.large.open(term, elements.len(), &self.builder, below);
         self.spend(elements.len())?;
         self.builder.tuple(elements.len());
         let env = term.get_env();
@@ -295,6 +313,9 @@ impl<'m, 'a> Writer<'m, 'a> {
 
     fn list(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         let from = self.stack.len();
+        if self.large.again(term, &mut self.builder) {
+            return Ok(());
+        }
         let mut rest = term;
         while let Some((head, tail)) = list_cell(rest) {
             self.spend(1)?;
@@ -306,6 +327,7 @@ impl<'m, 'a> Writer<'m, 'a> {
             self.builder.empty_list();
             return Ok(());
         }
+        self.large.open(term, count, &self.builder, from);
         self.builder.list(count);
         self.stack.push(rest);
         self.stack[from..].reverse();
@@ -321,15 +343,17 @@ impl<'m, 'a> Writer<'m, 'a> {
             self.builder.bytes(&binary);
             return Ok(());
         }
+        if let Some(carried) = self.resource.binaries.get(&binary) {
+            self.builder.foreign(carried);
+            return self.spend(FEW);
+        }
         let known = self.kept.as_ref().ok_or(Unwritten::Long)?;
         // One whose bytes were just put together for us is not there.
-        let kept = known.get(&place(term));
-        let shared = kept
-            .filter(|kept| **kept <= MOST_KEPT * binary.len())
-            .and_then(|kept| LongBinary::new(term, *kept));
-        match shared {
-            Some(shared) => {
-                self.builder.foreign(Arc::new(shared));
+        let kept = known.get(&place(term)).copied();
+        match kept.filter(|kept| *kept <= MOST_KEPT * binary.len()) {
+            Some(kept) => {
+                let carried = self.resource.binaries.carry(term, kept, self.machine);
+                self.builder.foreign(carried.ok_or(Unwritten::NoMemory)?);
                 self.spend(OPAQUE)
             }
             None => {
@@ -379,6 +403,19 @@ impl<'m, 'a> Writer<'m, 'a> {
                     self.builder.foreign(Arc::new(elsewhere));
                 }
             },
+            Some(Struct::Shared(machine, key, value)) => {
+                self.spend(OPAQUE)?;
+                let held = match machine.is_some_and(|machine| std::ptr::eq(machine, self.resource))
+                {
+                    true => key.and_then(|key| self.machine.hold_shared(key)),
+                    false => None,
+                };
+                match held {
+                    Some(held) => self.builder.constant(held),
+                    // For another machine it is only what it stands for.
+                    None => self.stack.push(value),
+                }
+            }
             None => return self.made_or_entries(term),
         }
         Ok(())
@@ -407,6 +444,11 @@ impl<'m, 'a> Writer<'m, 'a> {
     }
 
     fn entries(&mut self, map: Term<'a>) -> Result<(), Unwritten> {
+        if map_size(map) >= LARGE_PART && self.large.again(map, &mut self.builder) {
+            return Ok(());
+        }
+        let below = self.stack.len();
+        self.large.open(map, map_size(map), &self.builder, below);
         self.spend(2 * map_size(map))?;
         let from = self.stack.len();
         match map.decode::<MapIterator>() {

@@ -2,11 +2,12 @@
 //! thread of the machine allocates nothing of the BEAM's that a scheduler would have to free. Everything else becomes a term at once.
 use crate::codec::carried;
 use crate::codec::decode::Decoder;
-use crate::codec::letters::{build_with, tuple};
+use crate::codec::letters::build_with;
 use crate::held::desk::{KeptPart, TurnInput};
 use crate::held::handle::Handle;
 use crate::held::machine::MachineResource;
 use crate::held::structs;
+use crate::term::assembly::tuple;
 use crate::term::own_term::{Nursery, OwnTerm, NURSED};
 use crate::term::resource::ResourceArc;
 use mote_vm::boundary::outbox::Letters;

@@ -1,9 +1,10 @@
 //! Small and plain messages on the way out: their terms.
+use crate::term::assembly::tuple;
 use crate::term::atoms::{self, names};
 use crate::term::make::bytes;
 use crate::term::own_term::OwnTerm;
 use mote_vm::boundary::outbox::{Letters, Part, Plain};
-use rustler::sys::{enif_make_list_cell, enif_make_tuple_from_array, ErlNifTerm};
+use rustler::sys::{enif_make_list_cell, ErlNifTerm};
 use rustler::{Encoder, Env, Term};
 
 /// The term of a letter that stands alone; it can be read again.
@@ -59,17 +60,6 @@ pub fn build_with<'a, F>(
             })
         }
     }
-}
-
-/// A tuple of what is on the stack from there on, which is taken off.
-pub fn tuple(env: Env<'_>, made: &mut Vec<ErlNifTerm>, from: usize) -> ErlNifTerm {
-    let elements = &made[from..];
-    // SAFETY: the elements belong to `env`.
-    let tuple = unsafe {
-        enif_make_tuple_from_array(env.as_c_arg(), elements.as_ptr(), elements.len() as u32)
-    };
-    made.truncate(from);
-    tuple
 }
 
 pub fn plain(env: Env<'_>, value: Plain) -> ErlNifTerm {

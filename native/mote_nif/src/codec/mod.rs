@@ -3,6 +3,7 @@ pub mod carried;
 pub mod decode;
 pub mod encode;
 pub mod given;
+pub mod large_parts;
 pub mod letters;
 pub mod made;
 pub mod references;

@@ -1,4 +1,5 @@
 //! Values on the way from one machine to another.
+use crate::held::binaries::LongBinary;
 use crate::held::bridge::pin;
 use crate::held::foreign::{Elsewhere, TimerElsewhere};
 use crate::held::handle::Handle;
@@ -14,13 +15,13 @@ use mote_vm::values::foreign::{Carrier, ForeignRef};
 use mote_vm::{ActorRef, Term as VmTerm, View};
 use std::sync::Arc;
 
-/// A value of the machine `from` as a parcel for the machine `there`.
+/// A value of the machine `from` as a parcel for the machine `there`; `None` where that has no memory for a long binary.
 pub fn repack(
     value: VmTerm<'_>,
     from: &dyn Carrier,
     there: &ResourceArc<MachineResource>,
     machine: &Machine,
-) -> Parcel {
+) -> Option<Parcel> {
     let mut builder = Builder::new();
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {
@@ -63,10 +64,10 @@ pub fn repack(
                 }
                 _ => stack.push(target),
             },
-            View::Foreign(foreign) => at_home(&mut builder, foreign, there, machine),
+            View::Foreign(foreign) => at_home(&mut builder, foreign, there, machine)?,
         }
     }
-    builder.finish()
+    Some(builder.finish())
 }
 
 /// An address of `from` is one from elsewhere over there.
@@ -99,14 +100,15 @@ fn timer_of(builder: &mut Builder, from: &dyn Carrier, timer: TimerId) {
     }
 }
 
-/// What was from elsewhere here may be at home there.
+/// What was from elsewhere here may be at home there, and a long binary is carried by that machine as well.
 fn at_home(
     builder: &mut Builder,
     foreign: &ForeignRef,
     there: &ResourceArc<MachineResource>,
     machine: &Machine,
-) {
-    if let Some(elsewhere) = foreign.as_any().downcast_ref::<Elsewhere>() {
+) -> Option<()> {
+    let any = foreign.as_any();
+    if let Some(elsewhere) = any.downcast_ref::<Elsewhere>() {
         let (home, key) = elsewhere.home();
         let at_home = home.identity() == there.identity();
         if let Some(held) = at_home.then(|| machine.hold(key)).flatten() {
@@ -115,13 +117,17 @@ fn at_home(
                 builder.atom(sponsor);
             }
             builder.address(held);
-            return;
+            return Some(());
         }
     }
-    if let Some(elsewhere) = foreign.as_any().downcast_ref::<TimerElsewhere>() {
-        if elsewhere.machine.identity() == there.identity() {
-            return builder.timer(elsewhere.timer);
+    match any.downcast_ref::<TimerElsewhere>() {
+        Some(elsewhere) if elsewhere.machine.identity() == there.identity() => {
+            builder.timer(elsewhere.timer);
         }
+        _ => match any.downcast_ref::<LongBinary>() {
+            Some(binary) => builder.foreign(there.binaries.same(binary, machine)?),
+            None => builder.foreign(foreign.clone()),
+        },
     }
-    builder.foreign(foreign.clone());
+    Some(())
 }

@@ -72,13 +72,12 @@ impl Customer {
             });
         }
         let mut is_large = false;
-        let made = OwnTerm::make(|env| {
-            let mut decoder = Decoder::default();
-            let term = build(env, &mut decoder);
+        let term = mail::assembled(|env, decoder| {
+            decoder.may_leave();
+            let term = build(env, decoder);
             is_large = decoder.nodes() > LARGE;
-            Some(term)
+            term
         });
-        let Some(term) = made else { return true };
         let early = Early {
             outcome,
             term,
@@ -87,10 +86,16 @@ impl Customer {
         match call.keep(early) {
             None => true,
             // It waits since a moment ago.
-            Some((tag, early)) => self.post(machine, |env, decoder| {
-                decoder.keep();
-                outcome.message(env, tag.to(env), early.term.to(env))
-            }),
+            Some((tag, early)) => {
+                let message = early.tagged(&tag);
+                match machine.and_then(|machine| Some((machine, mail::of(machine)?))) {
+                    Some((machine, mail)) if mail.postman.get().is_some() => {
+                        mail.leave_assembled(machine, &self.pid, message);
+                        true
+                    }
+                    _ => message.send(&self.pid),
+                }
+            }
         }
     }
 
@@ -99,7 +104,7 @@ impl Customer {
         let tag = call.tag().or_else(|| {
             let early = Early {
                 outcome: CallOutcome::Answer,
-                term: OwnTerm::copy(answer),
+                term: OwnTerm::copy(answer).into(),
                 // How large it is cannot be seen from here.
                 is_large: true,
             };
@@ -132,30 +137,22 @@ impl Customer {
     ) -> Option<Term<'a>> {
         question.waits();
         let call = question.call()?;
-        let Early {
-            outcome,
-            term,
-            is_large,
-        } = call.wait(resource.tags.copy(tag))?;
+        let early = call.wait(resource.tags.copy(tag))?;
         let pid = env.pid();
         let machine = resource.any();
-        if machine.is_some_and(|machine| mail::is_waited_for_by(machine, &pid)) {
-            let tag = OwnTerm::copy(tag);
-            machine.map(|machine| {
-                mail::tell(machine, &pid, |env, decoder| {
-                    decoder.keep();
-                    outcome.message(env, tag.to(env), term.to(env))
-                })
-            });
-            return None;
+        let comes_after = machine.filter(|machine| mail::is_waited_for_by(*machine, &pid));
+        if comes_after.is_none() && !early.is_large {
+            return Some(early.outcome.returned(env, early.term.finish().to(env)));
         }
-        if is_large {
-            let tag = OwnTerm::copy(tag);
-            term.extended(|env, term| outcome.message(env, tag.to(env), term))
-                .send(&pid);
-            return None;
+        let message = early.tagged(&OwnTerm::copy(tag));
+        let leaves = comes_after.or(machine.filter(|_| message.steps() > 0));
+        match leaves.and_then(|machine| Some((machine, mail::of(machine)?))) {
+            Some((machine, mail)) => mail.leave_assembled(machine, &pid, message),
+            None => {
+                message.send(&pid);
+            }
         }
-        Some(outcome.returned(env, term.to(env)))
+        None
     }
 
     /// Nobody is left who could answer; for whoever held the last reference.

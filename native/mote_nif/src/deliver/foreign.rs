@@ -2,11 +2,10 @@
 use crate::codec::repack::repack;
 use crate::deliver::message::post;
 use crate::deliver::{mail, outbound};
+use crate::held::binaries::LongBinary;
 use crate::held::bridge::Bridge;
 use crate::held::far::Far;
-use crate::held::foreign::{
-    Abroad, Awaiting, Elsewhere, LongBinary, Opaque, Process, TimerElsewhere,
-};
+use crate::held::foreign::{Abroad, Awaiting, Elsewhere, Opaque, Process, TimerElsewhere};
 use crate::held::order::compare;
 use crate::held::watches::ProcessKey;
 use crate::term::atoms::{self, names};
@@ -190,13 +189,17 @@ impl Foreign for LongBinary {
         Class::Binary
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
-        self.bytes().cmp(&other.bytes())
+        Foreign::bytes(self).cmp(&other.bytes())
     }
     fn bytes(&self) -> Option<&[u8]> {
-        Some(self.bytes)
+        Some(self.bytes())
     }
+    // The binary itself is charged once (held/binaries.rs).
     fn external_bytes(&self) -> usize {
-        CARRIED + ENVIRONMENT + self.kept
+        CARRIED
+    }
+    fn kept_bytes(&self) -> usize {
+        CARRIED + self.kept()
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -286,7 +289,9 @@ impl Foreign for Elsewhere {
         let Some(there) = self.machine.open_between() else {
             return Delivery::Dead;
         };
-        let parcel = repack(message, machine, &self.machine, there);
+        let Some(parcel) = repack(message, machine, &self.machine, there) else {
+            return Delivery::Full;
+        };
         // A sponsor that the other machine does not have any more: its first one stands in.
         let sponsor = self.sponsor.and_then(|name| there.sponsor(name));
         match there.send_between(self.key, sponsor, parcel) {

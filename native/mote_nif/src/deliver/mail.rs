@@ -13,11 +13,13 @@
 //! 3. Nothing is lost: messages that the postman leaves behind are sent by the process that joins the machine, whose threads have
 //!    ended then.
 //! 4. A waiting message is outstanding for the machine, from before it can be taken until it has been sent.
+use crate::codec::budget::NORMAL;
 use crate::codec::decode::Decoder;
-use crate::codec::letters::build;
-use crate::deliver::message::post;
+use crate::codec::letters::build_with;
+use crate::deliver::message::{post, try_post};
 use crate::held::bridge::Bridge;
 use crate::held::mailbox::{Bag, Incoming, Mail};
+use crate::term::assembly::Assembled;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use crate::term::send::send_as_nobody;
@@ -42,6 +44,17 @@ pub const ROUND: usize = 1_000;
 
 /// And what that is of a scheduler's time slice.
 pub const ROUND_PERCENT: i32 = 15;
+
+/// What is left when the postman has sent some.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum MailLeft {
+    /// Nothing, for now.
+    Nothing,
+    /// Perhaps something.
+    Some,
+    /// A message that takes long to finish is next.
+    Large,
+}
 
 /// How quickly a thread sends to processes.
 #[derive(Clone, Copy, Default)]
@@ -86,7 +99,12 @@ pub fn send<'m>(
 ) {
     match of(machine) {
         Some(mail) if mail.takes(pid, messages.len()) => mail.leave(machine, pid, messages, told),
-        _ => messages.for_each(|message| told(outcome(send_one(machine, pid, message)), 1)),
+        _ => messages.for_each(|message| {
+            let there = tell(machine, pid, |env, decoder| {
+                decoder.term(env, machine, message)
+            });
+            told(outcome(there), 1);
+        }),
     }
 }
 
@@ -116,15 +134,33 @@ fn tell_after(
     waits: impl Fn(&Mail) -> bool,
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
 ) -> bool {
-    let Some(mail) = of(machine).filter(|mail| waits(mail)) else {
+    let Some(mail) = of(machine) else {
         return post(pid, build);
     };
-    if let Some(term) = OwnTerm::make(|env| Some(build(env, &mut Decoder::default()))) {
-        let mut incoming = mail.incoming.lock();
-        incoming.inlet.bag.letters.add(term);
-        mail.put(machine, pid, 1, incoming);
-    }
+    // The postman finishes what is left unfinished, as this thread would in ten times the time.
+    let build = leaving(mail.postman.get().is_some(), build);
+    let message = match waits(mail) {
+        true => assembled(build),
+        false => match try_post(pid, build) {
+            Ok(there) => return there,
+            Err(message) => message,
+        },
+    };
+    mail.leave_assembled(machine, pid, message);
     true
+}
+
+/// As `build`, and a term may be left unfinished if it `may_leave`.
+fn leaving(
+    may_leave: bool,
+    build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+) -> impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a> {
+    move |env, decoder| {
+        if may_leave {
+            decoder.may_leave();
+        }
+        build(env, decoder)
+    }
 }
 
 /// Whether messages of a machine for that process wait to be sent: what is told it comes after them.
@@ -132,8 +168,11 @@ pub fn is_waited_for_by(machine: &dyn Carrier, pid: &LocalPid) -> bool {
     of(machine).is_some_and(|mail| mail.is_waited_for_by(pid))
 }
 
-fn send_one(machine: &dyn Carrier, pid: &LocalPid, message: VmTerm<'_>) -> bool {
-    post(pid, |env, decoder| decoder.term(env, machine, message))
+/// What `build` makes, in an environment of its own.
+pub fn assembled(build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> Assembled {
+    let mut decoder = Decoder::default();
+    let term = OwnTerm::make_always(|env| build(env, &mut decoder));
+    Assembled::new(term, decoder.unfinished())
 }
 
 fn outcome(there: bool) -> Delivery {
@@ -185,6 +224,13 @@ impl Mail {
         }
     }
 
+    /// Leaves a message that is a term already.
+    pub fn leave_assembled(&self, machine: &dyn Carrier, pid: &LocalPid, message: Assembled) {
+        let mut incoming = self.incoming.lock();
+        incoming.inlet.bag.letters.add(message);
+        self.put(machine, pid, 1, incoming);
+    }
+
     /// Counts what has just been written.
     fn put(
         &self,
@@ -210,13 +256,19 @@ impl Mail {
     }
 
     /// Takes what has been left; whether there was anything.
-    fn refill(&self, taken: &mut Bag<LocalPid, OwnTerm>) -> bool {
+    fn refill(&self, taken: &mut Bag<LocalPid, Assembled>) -> bool {
         taken.letters.clear();
         self.incoming.lock().inlet.refill(taken)
     }
 
-    /// Sends at most that many messages, in a NIF. Returns whether there may be more.
-    pub fn deliver(&self, env: Env<'_>, machine: &dyn Carrier, at_most: usize) -> bool {
+    /// Sends at most that many messages, in a NIF. `may_take_long` on a dirty scheduler, where large messages are finished.
+    pub fn deliver(
+        &self,
+        env: Env<'_>,
+        machine: &dyn Carrier,
+        at_most: usize,
+        may_take_long: bool,
+    ) -> MailLeft {
         let mut taken = self.taken.lock();
         let (mut count, mut undelivered) = (0, 0);
         let (mut done, mut made) = (Vec::new(), Vec::new());
@@ -224,18 +276,25 @@ impl Mail {
             let Some((pid, row)) = taken.rows.front().copied() else {
                 match self.refill(&mut taken) {
                     true => continue,
-                    false => break false,
+                    false => break MailLeft::Nothing,
                 }
             };
-            let now = row.min(at_most - count);
-            for _ in 0..now {
+            let (mut now, most) = (0, row.min(at_most - count));
+            let is_large = |next: Option<&Assembled>| {
+                !may_take_long && next.is_some_and(|next| next.steps() > NORMAL)
+            };
+            while now < most && !is_large(taken.letters.next_other()) {
                 let there = send_letter(env, &pid, &mut taken.letters, &mut made);
                 undelivered += u64::from(!there);
+                now += 1;
             }
             count += now;
             if now < row {
                 taken.rows[0].1 -= now;
-                break true;
+                break match now < most {
+                    true => MailLeft::Large,
+                    false => MailLeft::Some,
+                };
             }
             taken.rows.pop_front();
             done.push(pid);
@@ -261,11 +320,11 @@ impl Mail {
 fn send_letter(
     env: Env<'_>,
     pid: &LocalPid,
-    letters: &mut Letters<OwnTerm>,
+    letters: &mut Letters<Assembled>,
     made: &mut Vec<ErlNifTerm>,
 ) -> bool {
     match next_letter(env, letters, made) {
-        (Some(own), _) => own.send(pid),
+        (Some(message), _) => message.send(pid),
         // SAFETY: the message belongs to the environment of the running NIF.
         (None, Some(message)) => unsafe { send_as_nobody(pid, None, message) },
         // No letter is empty.
@@ -274,7 +333,7 @@ fn send_letter(
 }
 
 /// The next letter: as the embedder has copied it, or as a term that is made in `env`.
-pub fn next_letter<F: AsRef<OwnTerm>>(
+pub fn next_letter<F>(
     env: Env<'_>,
     letters: &mut Letters<F>,
     made: &mut Vec<ErlNifTerm>,
@@ -284,7 +343,8 @@ pub fn next_letter<F: AsRef<OwnTerm>>(
         // Nothing else is in a letter that has such a part.
         Part::Other(own) => whole = Some(own),
         part => {
-            let term = build(env, part, made);
+            let nothing = |_| names::nil().to_term(env);
+            let term = build_with(env, part, made, nothing);
             made.push(term);
         }
     });

@@ -3,6 +3,8 @@
 //! A message is built in an environment of the thread's own: small ones are copied out of it, which is the cheapest way;
 //! big ones leave with the whole environment, so that they are not copied at all.
 use crate::codec::decode::Decoder;
+use crate::term::assembly::Assembled;
+use crate::term::own_term::OwnTerm;
 use crate::term::send::nobody;
 use rustler::sys::{enif_alloc_env, enif_clear_env, enif_free_env, enif_send, ErlNifEnv};
 use rustler::{Env, LocalPid, Term};
@@ -29,6 +31,15 @@ thread_local! {
 
 /// Sends what `build` makes, on any thread, as nobody. Whether the receiver is there.
 pub fn post(pid: &LocalPid, build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> bool {
+    // Nothing is left unfinished unless that is allowed.
+    try_post(pid, build).unwrap_or_else(|message| message.send(pid))
+}
+
+/// The same, where `build` may leave a term unfinished: then it is returned instead.
+pub fn try_post(
+    pid: &LocalPid,
+    build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
+) -> Result<bool, Assembled> {
     SCRATCH.with(|scratch| {
         // Taken out, so that whatever runs meanwhile may send as well.
         let taken = scratch.borrow_mut().take();
@@ -54,12 +65,20 @@ impl Scratch {
         &mut self,
         pid: &LocalPid,
         build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
-    ) -> bool {
+    ) -> Result<bool, Assembled> {
         self.decoder.start();
         let lifetime = ();
         // SAFETY: the environment is ours alone, and `lifetime` gives this borrow of it a lifetime of its own.
         let env = unsafe { Env::new(&lifetime, self.env) };
         let message = build(env, &mut self.decoder).as_c_arg();
+        if let Some(unfinished) = self.decoder.unfinished() {
+            // SAFETY: allocating an environment has no conditions.
+            let env = std::mem::replace(&mut self.env, unsafe { enif_alloc_env() });
+            self.used = 0;
+            // SAFETY: the environment was ours alone, and the message belongs to it.
+            let term = unsafe { OwnTerm::in_env(env, message) };
+            return Err(Assembled::new(term, Some(unfinished)));
+        }
         let leaves = self.decoder.nodes() > BIG;
         let carrier = if leaves { self.env } else { null_mut() };
         // SAFETY: the sender is as the head of this file says; the message belongs to our environment, which is cleared
@@ -72,7 +91,7 @@ impl Scratch {
             // SAFETY: no term of it is used any more.
             unsafe { enif_clear_env(self.env) };
         }
-        sent
+        Ok(sent)
     }
 }
 

@@ -1,19 +1,21 @@
 //! Many messages in one call. They are written one by one and enter together; the caller continues with the rest.
 use crate::codec::budget::{spent, Means};
 use crate::codec::encode::Writer;
-use crate::enter::target::refusal;
-use crate::held::machine::MachineResource;
+use crate::enter::target::{refusal, Addressee};
+use crate::held::machine::{sponsor, MachineResource};
 use crate::held::structs::{address_fields, Fields};
 use crate::term::atoms::names;
-use crate::term::read::{list_cell, tuple_elements};
+use crate::term::read::{list_cell, tuple_elements, word_of};
 use crate::term::resource;
 use mote_vm::boundary::batch::BatchLetters;
 use mote_vm::machine::{Entrance, Machine};
 use mote_vm::values::actor::SponsorId;
-use rustler::{Atom, Term};
+use rustler::{Atom, Encoder, Env, Term};
 
 /// Messages that enter together.
 pub const BATCH: usize = 1_000;
+/// With this many words they are enough: what they are written on is kept for others.
+const BATCH_WORDS: usize = 64 << 10;
 /// With this many bytes outside of heaps they are enough: what enters together is refused together when there is no memory
 /// for all of it.
 const BATCH_EXTERNAL_BYTES: usize = 128 << 10;
@@ -54,9 +56,14 @@ pub struct Run<'m, 'a> {
 }
 
 impl<'m, 'a> Run<'m, 'a> {
-    pub fn new(resource: &'m MachineResource, machine: &'m Machine, entrance: Entrance) -> Self {
+    pub fn new(
+        resource: &'m MachineResource,
+        machine: &'m Machine,
+        entrance: Entrance,
+        means: Means<'a>,
+    ) -> Self {
         let (letters, builder) = machine.letters();
-        let mut writer = Writer::new(resource, machine, Means::first());
+        let mut writer = Writer::new(resource, machine, means);
         writer.builder = builder;
         Run {
             machine,
@@ -91,6 +98,7 @@ impl<'m, 'a> Run<'m, 'a> {
     /// Whether the message was written, and another may be.
     pub fn write(&mut self, message: Term<'a>) -> bool {
         if self.letters.len() == BATCH
+            || self.writer.builder.len() >= BATCH_WORDS
             || self.writer.builder.external_bytes() >= BATCH_EXTERNAL_BYTES
         {
             self.why = names::more_left();
@@ -98,7 +106,7 @@ impl<'m, 'a> Run<'m, 'a> {
         }
         let position = self.writer.builder.position();
         if let Err(halt) = self.writer.term(message) {
-            self.writer.builder.rewind(position);
+            self.writer.rewind(position);
             self.why = match self.letters.is_empty() {
                 true => halt.into(),
                 false => names::more_left(),
@@ -127,4 +135,81 @@ fn after(list: Term<'_>, n: usize) -> Term<'_> {
     (0..n).fold(list, |rest, _| {
         list_cell(rest).map_or(rest, |(_, tail)| tail)
     })
+}
+
+/// Sends a list to one actor, as many as are good for a scheduler: how many were accepted, what is left, and why.
+pub fn send_to_one<'a>(
+    env: Env<'a>,
+    target: (Term<'a>, Term<'a>, Term<'a>),
+    messages: Term<'a>,
+    means: Means<'a>,
+) -> Term<'a> {
+    let found = Addressee::find(target).and_then(|target| {
+        let held = target.machine.hold(target.key);
+        Ok((held.ok_or_else(names::unknown)?, target))
+    });
+    let (held, target) = match found {
+        Ok(found) => found,
+        Err(word) => return (0, messages, word).encode(env),
+    };
+    let entrance = target.machine.entrance_to(&held, target.sponsor);
+    let mut run = Run::new(target.resource, target.machine, entrance, means);
+    run.letters.address(held);
+    let mut rest = messages;
+    while let Some((message, tail)) = list_cell(rest) {
+        if !run.write(message) {
+            break;
+        }
+        rest = tail;
+    }
+    run.send(messages, rest).encode(env)
+}
+
+/// The same with `{address, message}` for each in a list.
+pub fn send_to_each<'a>(
+    env: Env<'a>,
+    pairs: Term<'a>,
+    name: Term<'a>,
+    means: Means<'a>,
+) -> Term<'a> {
+    let Some((first, _)) = list_cell(pairs) else {
+        return (0, pairs, names::ok()).encode(env);
+    };
+    let found = address_of(first).and_then(|address| {
+        let found = resource::get(address.machine);
+        let resource: &MachineResource = found.ok_or_else(names::other)?;
+        let machine = resource.open(env)?;
+        let named = sponsor(machine, name)?;
+        let own = sponsor_of(machine, &address, named)?;
+        let held = machine.hold(address.key).ok_or_else(names::unknown)?;
+        let entrance = machine.entrance_to(&held, own);
+        Ok((resource, machine, named, entrance))
+    });
+    let (resource, machine, named, entrance) = match found {
+        Ok(found) => found,
+        Err(word) => return (0, pairs, word).encode(env),
+    };
+    let mut run = Run::new(resource, machine, entrance, means);
+    let mut last = None;
+    let mut rest = pairs;
+    while let Some((pair, tail)) = list_cell(rest) {
+        let [address, message] = tuple_elements(pair) else {
+            run.why = names::other();
+            break;
+        };
+        let word = word_of(*address);
+        if last != Some(word) {
+            if let Err(why) = run.turn_to(pair, resource, named) {
+                run.why = why;
+                break;
+            }
+            last = Some(word);
+        }
+        // SAFETY: elements belong to the environment of their tuple.
+        if !run.write(unsafe { Term::new(env, *message) }) {
+            break;
+        }
+        rest = tail;
+    }
+    run.send(pairs, rest).encode(env)
 }

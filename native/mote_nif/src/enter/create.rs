@@ -14,6 +14,9 @@ use rustler::{Atom, Encoder, Env, Term};
 /// Actors that are created together: a tenth of a millisecond.
 const BATCH: usize = 500;
 
+/// And words of what they capture.
+const BATCH_WORDS: usize = 64 << 10;
+
 /// Parts that creating an actor counts as, beside those of its captures.
 const PARTS: usize = 2;
 
@@ -49,6 +52,27 @@ pub fn make<'a>(
     made.map_err(not_created)
 }
 
+/// Keeps a value for the machine: the key of a shared constant, or why there is none.
+pub fn share_within<'a>(
+    env: Env<'a>,
+    resource: ResourceArc<MachineResource>,
+    value: Term<'a>,
+    means: Means<'a>,
+) -> Term<'a> {
+    let made = || {
+        let machine = resource.open(env)?;
+        let mut writer = Writer::new(&resource, machine, means);
+        writer.is_for_heap();
+        writer.all(&[value])?;
+        let made = machine.share(writer.builder.finish());
+        made.map_err(not_created)
+    };
+    match made() {
+        Ok(key) => Handle::new(resource.clone(), key).key(env),
+        Err(word) => word.encode(env),
+    }
+}
+
 /// Creates `count` actors that are alike, one behind the other: their keys, or why there are none.
 pub fn create_row_within<'a>(
     env: Env<'a>,
@@ -81,8 +105,9 @@ pub fn create_many_within<'a>(
     behaviour: BehaviourParts,
     captures: Term<'a>,
     sponsor: Term<'a>,
+    means: Means<'a>,
 ) -> Term<'a> {
-    match make_many(&resource, behaviour, captures, sponsor) {
+    match make_many(&resource, behaviour, captures, sponsor, means) {
         Ok((keys, rest, why)) => {
             let key = |key| Handle::new(resource.clone(), key).key(env);
             let keys: Vec<Term<'a>> = keys.into_iter().map(key).collect();
@@ -99,6 +124,7 @@ fn make_many<'a>(
     kind: BehaviourParts,
     list: Term<'a>,
     pinned: Term<'a>,
+    means: Means<'a>,
 ) -> Result<(Vec<Key>, Term<'a>, Atom), Atom> {
     let machine = resource.open(list.get_env())?;
     let Some((first, _)) = list_cell(list) else {
@@ -107,26 +133,31 @@ fn make_many<'a>(
     let count = tuple_elements(first).len();
     let behaviour = behaviour(machine, kind, count)?;
     let pinned = sponsor(machine, pinned)?;
-    let mut writer = Writer::new(resource, machine, Means::first());
+    let mut writer = Writer::new(resource, machine, means);
     writer.is_for_heap();
-    let (mut parcels, mut rest, mut why) = (Vec::new(), list, names::ok());
+    let (mut made, mut rest, mut why) = (0, list, names::ok());
     while let Some((captures, tail)) = list_cell(rest) {
-        if parcels.len() == BATCH || tuple_elements(captures).len() != count {
+        if made == BATCH
+            || writer.builder.len() >= BATCH_WORDS
+            || tuple_elements(captures).len() != count
+        {
             why = names::more_left();
             break;
         }
+        let position = writer.builder.position();
         if let Err(halt) = writer.term(captures) {
-            why = match parcels.is_empty() {
-                true => halt.into(),
-                false => names::more_left(),
+            writer.rewind(position);
+            why = match made {
+                0 => halt.into(),
+                _ => names::more_left(),
             };
             break;
         }
-        parcels.push(std::mem::take(&mut writer.builder).finish());
+        made += 1;
         rest = tail;
     }
     writer.count_spent(list.get_env());
-    let keys = machine.create_many(&behaviour, pinned, parcels);
+    let keys = machine.create_many(&behaviour, pinned, made, writer.builder.finish());
     Ok((keys.map_err(not_created)?, rest, why))
 }
 

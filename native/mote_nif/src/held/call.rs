@@ -5,6 +5,7 @@
 //!
 //! Invariant: an answer that comes in between is kept here. Under the lock there is either the tag, and the answer becomes a
 //! message, or the answer, and the process that brings the tag takes it.
+use crate::term::assembly::Assembled;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
 use parking_lot::Mutex;
@@ -40,9 +41,18 @@ impl CallOutcome {
 /// What has come before the process waited.
 pub struct Early {
     pub outcome: CallOutcome,
-    pub term: OwnTerm,
+    pub term: Assembled,
     /// Whether it takes long to copy.
     pub is_large: bool,
+}
+
+impl Early {
+    /// The message to the process that waits with that tag.
+    pub fn tagged(self, tag: &OwnTerm) -> Assembled {
+        let outcome = self.outcome;
+        self.term
+            .extended(|env, term| outcome.message(env, tag.to(env), term))
+    }
 }
 
 #[derive(Default)]

@@ -1,5 +1,6 @@
 //! Terms of the BEAM that a machine carries without looking into them: processes, customers, references to other machines, and
 //! every term that is not a value of the machine. deliver/foreign.rs says what happens to messages to them.
+use crate::held::binaries::LongBinary;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT, NURSED};
@@ -9,9 +10,8 @@ use mote_vm::base::ids::TimerId;
 use mote_vm::values::foreign::{length, Class, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Term as VmTerm, View};
-use rustler::sys::{enif_inspect_binary, enif_make_sub_binary, ErlNifBinary, ErlNifTerm};
+use rustler::sys::{enif_make_sub_binary, ErlNifTerm};
 use rustler::{Env, LocalPid, Term};
-use std::mem::MaybeUninit;
 use std::sync::{Arc, OnceLock};
 
 /// A term takes about this many times in a heap what it takes in the external format: of lists of small numbers eight times
@@ -31,15 +31,6 @@ pub struct Opaque {
     large: bool,
     /// What its term takes, about.
     pub bytes: usize,
-}
-
-/// A binary that is worth not copying: shared with the BEAM.
-pub struct LongBinary {
-    pub term: OwnTerm,
-    /// Borrowed from `term`.
-    pub bytes: &'static [u8],
-    /// Bytes of the binary that it is part of, or is.
-    pub kept: usize,
 }
 
 /// A customer, which waits for an answer.
@@ -130,23 +121,6 @@ impl Opaque {
     }
 }
 
-impl LongBinary {
-    /// A binary that keeps that many bytes; `None` of anything else.
-    pub fn new(term: Term<'_>, kept: usize) -> Option<LongBinary> {
-        let term = OwnTerm::copy(term);
-        let mut binary = MaybeUninit::uninit();
-        // SAFETY: on success the bytes are those of the copy, which lives as long as `term` and does not move.
-        unsafe {
-            if enif_inspect_binary(term.env(), term.raw(), binary.as_mut_ptr()) == 0 {
-                return None;
-            }
-            let binary: ErlNifBinary = binary.assume_init();
-            let bytes = std::slice::from_raw_parts(binary.data, binary.size);
-            Some(LongBinary { term, bytes, kept })
-        }
-    }
-}
-
 impl Elsewhere {
     /// An address: its term, and what the term says.
     pub fn new(
@@ -212,7 +186,7 @@ pub fn copied(value: &ForeignRef) -> usize {
 /// How many bytes a binary keeps: its own, or those of the one that it is part of. None of anything else.
 pub fn kept(value: &ForeignRef) -> usize {
     match value.as_any().downcast_ref::<LongBinary>() {
-        Some(binary) => binary.kept,
+        Some(binary) => binary.kept(),
         None => length(value),
     }
 }
@@ -220,8 +194,8 @@ pub fn kept(value: &ForeignRef) -> usize {
 /// Part of a binary that is shared with the BEAM; `None` if it is not shared.
 pub fn part<'a>(env: Env<'a>, whole: &ForeignRef, part: &[u8]) -> Option<Term<'a>> {
     let binary = whole.as_any().downcast_ref::<LongBinary>()?;
-    let from = part.as_ptr().addr() - binary.bytes.as_ptr().addr();
-    let whole = binary.term.to(env).as_c_arg();
+    let from = part.as_ptr().addr() - binary.bytes().as_ptr().addr();
+    let whole = binary.to(env).as_c_arg();
     // SAFETY: `part` is among the bytes of `whole`, which belongs to `env`.
     Some(unsafe {
         Term::new(

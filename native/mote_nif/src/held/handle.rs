@@ -1,4 +1,5 @@
 //! The keys of addresses and timers: what Elixir holds of an actor, which keeps it alive.
+use crate::held::aside::aside;
 use crate::held::machine::MachineResource;
 use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::base::ids::TimerId;
@@ -46,8 +47,17 @@ resource_type!(Handle);
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        if let Some(machine) = self.machine.any() {
-            machine.release(self.key);
+        let ended = self
+            .machine
+            .any()
+            .map(|machine| machine.release_later(self.key));
+        if ended == Some(true) {
+            let machine = self.machine.clone();
+            aside(move || {
+                if let Some(machine) = machine.any() {
+                    machine.settle();
+                }
+            });
         }
     }
 }

@@ -3,11 +3,14 @@
 //! There may be millions, so each takes what keeps its actor alive and no more: no term, and no resource of its own.
 //!
 //! Invariants:
-//! 1. Nothing is dropped under the lock: an actor that nobody holds any more may be the end of much else.
+//! 1. Nothing is dropped under the lock, nor where a process waits for it: an actor that nobody holds any more may be the end of
+//!    much else, and there may be a million of them.
+use crate::held::aside::let_go;
 use crate::term::resource::Resource;
 use mote_vm::values::handles::Held;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
+use rustler::Env;
 
 /// What one courier has announced (lib/mote/far/courier.ex).
 #[derive(Default)]
@@ -34,17 +37,23 @@ impl Listed {
         }
         let left = actors.len();
         drop(actors);
-        drop(dropped);
+        let parts = dropped.len();
+        let_go(dropped, parts);
         left
     }
 
     /// Forgets all.
     pub fn clear(&self) {
         let all = std::mem::take(&mut *self.actors.lock());
-        drop(all);
+        let parts = all.len();
+        let_go(all, parts);
     }
 }
 
-impl Resource for Listed {}
+impl Resource for Listed {
+    fn destructor(self, _env: Env<'_>) {
+        self.clear();
+    }
+}
 
 resource_type!(Listed);

@@ -5,6 +5,7 @@
 //!    under its threads. The process that joined it releases the pin.
 //! 2. Destructors run on any thread at any time: they only release, send, and set flags. A scheduler is not held up: destructors
 //!    of large things, or of things with many receivers, leave the work to another thread (aside.rs).
+use crate::held::binaries::Binaries;
 use crate::held::bridge::Bridge;
 use crate::held::desk::Desk;
 use crate::held::mailbox::Mail;
@@ -102,6 +103,8 @@ pub struct MachineResource {
     /// For the tags of questions, which are plain references and gone soon. This many of them share an environment, for
     /// making one takes longer than the rest of a question.
     pub tags: Nursery,
+    /// The long binaries that it shares with the BEAM.
+    pub binaries: Arc<Binaries>,
     /// The process that answers for it.
     pub owner: LocalPid,
     /// When it was started.
@@ -134,6 +137,7 @@ impl MachineResource {
             nursery: Nursery::new(64),
             references: Nursery::new(16),
             tags: Nursery::new(256),
+            binaries: Arc::default(),
             owner,
             started: Instant::now(),
             questions: Arc::default(),

@@ -1,5 +1,6 @@
 //! What a machine's postman has still to send, and for whom (deliver/mail.rs and deliver/outbound.rs have the invariants).
 use crate::held::outbox::Copied;
+use crate::term::assembly::Assembled;
 use crate::term::own_term::OwnTerm;
 use mote_vm::boundary::outbox::{Account, Charge, Letters};
 use mote_vm::Term as VmTerm;
@@ -91,7 +92,7 @@ impl<R, F> Inlet<R, F> {
 
 #[derive(Default)]
 pub struct Incoming {
-    pub inlet: Inlet<LocalPid, OwnTerm>,
+    pub inlet: Inlet<LocalPid, Assembled>,
     /// How many rows wait for each, those that the postman has taken included.
     pub receivers: FxHashMap<LocalPid, usize>,
 }
@@ -104,7 +105,7 @@ pub struct Mail {
     pub waiting: AtomicUsize,
     pub incoming: Mutex<Incoming>,
     /// What the postman has taken.
-    pub taken: Mutex<Bag<LocalPid, OwnTerm>>,
+    pub taken: Mutex<Bag<LocalPid, Assembled>>,
     pub outbound: Outbound,
 }
 

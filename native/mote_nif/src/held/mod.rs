@@ -1,4 +1,5 @@
 pub mod aside;
+pub mod binaries;
 pub mod bridge;
 pub mod call;
 pub mod desk;

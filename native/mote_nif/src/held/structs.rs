@@ -15,7 +15,7 @@ use mote_vm::values::handles::Key;
 use rustler::{Encoder, Env, Term};
 
 /// What a map says it is.
-pub enum Struct {
+pub enum Struct<'a> {
     /// The address of an actor, and the sponsor that it carries.
     Address(ResourceArc<MachineResource>, Key, Option<VmAtom>),
     /// A customer, which waits for an answer.
@@ -26,11 +26,22 @@ pub enum Struct {
     Timer(ResourceArc<MachineResource>, TimerId),
     /// What takes messages on another node.
     Far(FarKind),
+    /// A shared constant: the machine and the key, unless they are of another node; and what it stands for.
+    Shared(Option<&'a MachineResource>, Option<Key>, Term<'a>),
 }
 
 /// Looks only at maps that have the size of our structs.
-pub fn known_struct(map: Term<'_>) -> Option<Struct> {
+pub fn known_struct(map: Term<'_>) -> Option<Struct<'_>> {
     match map_size(map) {
+        4 if read::is_struct(map, names::shared()) => {
+            let machine = resource::get(read::get(map, names::machine())?);
+            let key = parse_key(read::get(map, names::key())?);
+            Some(Struct::Shared(
+                machine,
+                key,
+                read::get(map, names::value())?,
+            ))
+        }
         4 => {
             let Fields {
                 machine,

@@ -1,6 +1,6 @@
 //! Actors: creating them, sending to them.
 use crate::codec::budget::Means;
-use crate::enter::create::{create_many_within, create_row_within, create_within};
+use crate::enter::create::{create_many_within, create_row_within, create_within, share_within};
 use crate::enter::target::send_within;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::Name;
@@ -20,19 +20,31 @@ in_three_forms! {
     ) |env, means| create_within(env, machine, (module, name, version), captures, sponsor, means)
 }
 
-/// Creates actors of one behaviour from a list of captures, all of the same size: the keys of their addresses, the captures
-/// that are left, and why: `:ok` (none are), `:more` (call again), or what `create` says of the first one that is left.
-#[rustler::nif]
-fn create_many<'a>(
+in_normal_and_dirty_form! {
+    /// Creates actors of one behaviour from a list of captures, all of the same size: the keys of their addresses, the captures
+    /// that are left, and why: `:ok` (none are), `:more` (call again), or what `create` says of the first one that is left.
+    create_many, create_many_big (
+        machine: ResourceArc<MachineResource>,
+        module: Name,
+        name: Name,
+        version: u64,
+        captures: Term<'a>,
+        sponsor: Term<'a>
+    ) |env, may_take_long| {
+        let means = Means::on(may_take_long);
+        create_many_within(env, machine, (module, name, version), captures, sponsor, means)
+    }
+}
+
+/// A shared constant of this value, by the key of its struct, or why there is none. On a dirty scheduler, since it may be large.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn share<'a>(
     env: Env<'a>,
     machine: ResourceArc<MachineResource>,
-    module: Name,
-    name: Name,
-    version: u64,
-    captures: Term<'a>,
-    sponsor: Term<'a>,
+    value: Term<'a>,
+    kept: Term<'a>,
 ) -> Term<'a> {
-    create_many_within(env, machine, (module, name, version), captures, sponsor)
+    share_within(env, machine, value, Means::dirty(kept))
 }
 
 /// Creates `count` actors that are alike, and lie one behind the other: the keys of their addresses, or why there are none, as of

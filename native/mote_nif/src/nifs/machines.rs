@@ -1,5 +1,5 @@
 //! Machines: start, stop, code, what they hold.
-use crate::deliver::mail::ROUND;
+use crate::deliver::mail::{MailLeft, ROUND};
 use crate::enter::config::{foreign, sponsor_config, stress_of, SponsorTerm};
 use crate::held::bridge::{unpin, Bridge};
 use crate::held::machine::{MachineResource, Unfinished};
@@ -115,7 +115,7 @@ fn machine_join<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>) -> Term
             ..machine.unfinished(running)
         };
         // What the postman has left: in rounds, because the postman may be at it as well, on a normal scheduler.
-        while machine.mail.deliver(env, running, ROUND) {}
+        while machine.mail.deliver(env, running, ROUND, true) != MailLeft::Nothing {}
         if let Some(postman) = machine.mail.postman.get() {
             machine.mail.outbound.hand_over(env, running, postman);
         }

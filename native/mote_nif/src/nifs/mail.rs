@@ -1,5 +1,5 @@
 //! The postman's side of mail.
-use crate::deliver::mail::{ROUND, ROUND_PERCENT};
+use crate::deliver::mail::{MailLeft, ROUND, ROUND_PERCENT};
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
 use rustler::{schedule, Atom, Encoder, Env, Term};
@@ -15,14 +15,20 @@ fn machine_postman(env: Env<'_>, machine: &MachineResource) -> Atom {
     names::ok()
 }
 
-/// Sends some mail; whether there may be more. If there is none, the message comes again when there is.
-#[rustler::nif]
-fn machine_deliver(env: Env<'_>, machine: &MachineResource) -> bool {
-    let Some(running) = machine.any() else {
-        return false;
-    };
-    schedule::consume_timeslice(env, ROUND_PERCENT);
-    machine.mail.deliver(env, running, ROUND)
+in_normal_and_dirty_form! {
+    /// Sends some mail; whether there may be more, or `:big` when the next message takes long to make. If there is none, the message
+    /// comes again when there is.
+    machine_deliver, machine_deliver_big (machine: &MachineResource) |env, may_take_long| {
+        let Some(running) = machine.any() else {
+            return false.encode(env);
+        };
+        schedule::consume_timeslice(env, ROUND_PERCENT);
+        match machine.mail.deliver(env, running, ROUND, may_take_long) {
+            MailLeft::Nothing => false.encode(env),
+            MailLeft::Some => true.encode(env),
+            MailLeft::Large => names::big().encode(env),
+        }
+    }
 }
 
 /// Takes some of what is for other nodes: a list of `{target, messages}`, and whether there may be more. If there is none, the

@@ -2,12 +2,13 @@
 use crate::deliver::message::post;
 use crate::enter::question::{inquiry, inquiry_about};
 use crate::enter::target::Addressee;
+use crate::held::aside::aside;
 use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
 use crate::held::question::Asker;
 use crate::look::survey::{behaviour, figures, graph, show, survey, waiting};
 use crate::term::atoms::names;
-use crate::term::resource;
+use crate::term::resource::{self, ResourceArc};
 use rustler::{Encoder, Env, Term};
 use std::time::{Duration, Instant};
 
@@ -136,13 +137,23 @@ fn machine_collect<'a>(env: Env<'a>, machine: Term<'a>, tag: Term<'a>) -> Term<'
     };
     inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
-        running.collect(move || {
+        let done = move || {
             if customer.claim() {
                 post(customer.pid(), |env, _| {
                     customer.tagged(env, names::ok().encode(env))
                 });
             }
-        });
+        };
+        match machine.decode::<ResourceArc<MachineResource>>() {
+            // What has ended before is to be found dead.
+            Ok(resource) if running.is_unsettled() => aside(move || {
+                if let Some(machine) = resource.running() {
+                    machine.settle();
+                    machine.collect(done);
+                }
+            }),
+            _ => running.collect(done),
+        }
         Ok(())
     })
 }

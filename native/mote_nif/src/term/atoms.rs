@@ -24,6 +24,8 @@ pub mod names {
         nil,
         __struct__,
         address = "Elixir.Mote.Address",
+        shared = "Elixir.Mote.Shared",
+        value,
         behaviour = "Elixir.Mote.Behaviour",
         module,
         name,

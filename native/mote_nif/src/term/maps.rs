@@ -21,11 +21,19 @@ const BESIDE: usize = 200;
 /// About how many terms weigh as much as what one step leaves behind.
 const STEP: usize = 16;
 
+/// Whether this thread makes a map of that many entries one by one.
+pub fn is_slow(entries: usize) -> bool {
+    entries > SORTED_BY_BEAM && !is_of_beam()
+}
+
+fn is_of_beam() -> bool {
+    // SAFETY: no conditions.
+    unsafe { enif_thread_type() != 0 }
+}
+
 /// A map of these keys and values, which belong to `env`. `weight` is at least how many terms they are made of.
 pub fn make(env: Env<'_>, keys: &[ErlNifTerm], values: &[ErlNifTerm], weight: usize) -> ErlNifTerm {
-    // SAFETY: no conditions.
-    let native = unsafe { enif_thread_type() } != 0;
-    if keys.len() <= SORTED_BY_BEAM || native {
+    if !is_slow(keys.len()) {
         if let Some(map) = at_once(env.as_c_arg(), keys, values) {
             return map;
         }

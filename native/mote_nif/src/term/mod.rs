@@ -1,3 +1,4 @@
+pub mod assembly;
 pub mod atoms;
 pub mod make;
 pub mod maps;

@@ -70,6 +70,16 @@ impl OwnTerm {
         OwnTerm { env, term }
     }
 
+    /// A term that is always built, in its own environment.
+    pub fn make_always(build: impl for<'a> FnOnce(Env<'a>) -> Term<'a>) -> OwnTerm {
+        let env = OwnEnv::new();
+        let lifetime = ();
+        // SAFETY: nobody else has the environment; `lifetime` gives this borrow of it a lifetime of its own.
+        let term = build(unsafe { Env::new(&lifetime, env.0) }).as_c_arg();
+        let env = Arc::new(env);
+        OwnTerm { env, term }
+    }
+
     /// A term built in its own environment.
     pub fn make(build: impl for<'a> FnOnce(Env<'a>) -> Option<Term<'a>>) -> Option<OwnTerm> {
         let env = OwnEnv::new();
@@ -78,6 +88,16 @@ impl OwnTerm {
         let term = build(unsafe { Env::new(&lifetime, env.0) })?.as_c_arg();
         let env = Arc::new(env);
         Some(OwnTerm { env, term })
+    }
+
+    /// A term of an environment that this takes over.
+    ///
+    /// # Safety
+    ///
+    /// Nobody else has the environment, and the term belongs to it.
+    pub unsafe fn in_env(env: *mut ErlNifEnv, term: ErlNifTerm) -> OwnTerm {
+        let env = Arc::new(OwnEnv(env));
+        OwnTerm { env, term }
     }
 
     /// The same in one that neighbours share, as in a [`Nursery`]. `build` says as well whether others may come to it: not to

@@ -10,7 +10,7 @@
 //! Invariants:
 //! 1. Everything taken is returned once, when the thing that it was taken for is freed: each kind of charge has a test here, or
 //!    where it is made.
-//! 2. Memory that several holders keep is taken once for each of them.
+//! 2. Memory that several holders keep is taken once for each of them; a long binary of the embedder's once for the machine.
 //! 3. Memory that only a collection frees hastens the next one, by the amount taken (heap/pace.rs).
 //! 4. Memory that is taken in one piece is asked for before it is taken ([`Quota::fits`]), so the machine is never far beyond its limit.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -2,7 +2,7 @@
 //!
 //! Invariant: the actors that the messages are for, and those in them, are held until the batch is in an inbox.
 use crate::base::sync::Mutex;
-use crate::boundary::parcel::{self, Builder, Parcel};
+use crate::boundary::parcel::{self, Builder, MadeOnce, Parcel};
 use crate::heap::Heap;
 use crate::values::handles::{Handles, Held, Target};
 use crate::values::value::Value;
@@ -170,7 +170,7 @@ impl Batch {
         let foreigns = self.contents.into_foreigns();
         let mut parts = Vec::new();
         each(&self.letters.ends, &self.letters.targets, |target, at| {
-            let words = self.words[at].to_vec();
+            let words = parcel::expand(&self.words, at);
             parts.push((target, Parcel::new(words, foreigns.clone())));
         });
         parts
@@ -187,11 +187,13 @@ impl Batch {
         let words = self.words;
         let foreigns = self.contents.into_foreigns();
         let foreigns = |at: usize| foreigns.get(at).cloned();
+        let mut once = MadeOnce::default();
         each(&ends, &targets, |target, at| {
             let position = heap.position();
-            let made = parcel::unpack(&words[at], foreigns, &[], heap, scratch);
+            let made = parcel::unpack(&words, at, foreigns, &[], &mut once, heap, scratch);
             if made.is_none() {
                 heap.rewind(position);
+                once.clear();
                 put_in(target, None);
             } else {
                 put_in(target, Some(made));

@@ -7,12 +7,17 @@
 //! Words: immediates and addresses stand for themselves; a word with the boxed tag is a command, with its kind in
 //! bits 4..8 and a count above. Raw words of a command precede it.
 //!
+//! A large part that is there several times is written once. A mark follows it, with the number of its words; where it is there
+//! again, a command names the place of that mark. A reader makes it once, whichever of these it meets first.
+//!
 //! Invariants:
 //! 1. Only [`Builder`] makes parcels, so commands are well formed; how many values a command takes is the writer's
 //!    promise, and [`Parcel::unpack`] is total all the same: a missing value reads as `:undefined`.
 //! 2. The actors of addresses in a parcel are held by it until it is where the collector finds them: in an inbox, or
 //!    unpacked into a heap that the collector waits for.
+//! 3. A mark lies before every command that names its place, in the same row of words.
 mod builder;
+mod expand;
 mod unpack;
 mod words;
 
@@ -22,9 +27,11 @@ use crate::values::foreign::ForeignRef;
 use crate::values::handles::{Handles, Held};
 use crate::values::value::Value;
 pub use builder::{Builder, BuilderPosition};
+pub(crate) use expand::expand;
 use smallvec::SmallVec;
 use std::sync::Arc;
-pub(crate) use unpack::unpack;
+use unpack::unpack_all;
+pub(crate) use unpack::{unpack, MadeOnce};
 use words::{Words, FEW};
 
 const TUPLE: u64 = 0x10;
@@ -37,6 +44,9 @@ const TIMER: u64 = 0x70;
 const MAP: u64 = 0x80;
 const INTEGER: u64 = 0x90;
 const MADE: u64 = 0xA0;
+const ONCE: u64 = 0xB0;
+const AGAIN: u64 = 0xC0;
+const CONSTANT: u64 = 0xD0;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
@@ -134,9 +144,38 @@ impl Parcel {
             Words::Few([value, ..], 1) if !value.is_boxed() => *value,
             words => {
                 let foreigns = |at| take_foreign(&mut self.foreigns, at);
-                unpack(words.as_slice(), foreigns, &[], heap, scratch)
+                let words = words.as_slice();
+                let mut once = MadeOnce::default();
+                unpack(
+                    words,
+                    0..words.len(),
+                    foreigns,
+                    &[],
+                    &mut once,
+                    heap,
+                    scratch,
+                )
             }
         }
+    }
+
+    /// Makes `count` values that were written one after the other, and of each in turn what `make` makes of it; `None` when the
+    /// memory is exhausted.
+    pub(crate) fn unpack_each<R>(
+        mut self,
+        count: usize,
+        heap: &mut Heap,
+        mut make: impl FnMut(&mut Heap, Value) -> Option<R>,
+    ) -> Option<Vec<R>> {
+        let words = self.words.as_slice();
+        let foreigns = |at| take_foreign(&mut self.foreigns, at);
+        let (mut once, mut stack) = (MadeOnce::default(), Vec::new());
+        let all = 0..words.len();
+        if !unpack_all(words, all, foreigns, &[], &mut once, heap, &mut stack) {
+            return None;
+        }
+        let values = stack.into_iter().rev().take(count);
+        values.map(|value| make(heap, value)).collect()
     }
 
     /// Makes the values of what a turn has done while away: what the turn has made stands where the parcel says so.
@@ -148,7 +187,16 @@ impl Parcel {
     ) -> Value {
         let words = self.words.as_slice();
         let foreigns = |at| take_foreign(&mut self.foreigns, at);
-        unpack(words, foreigns, made, heap, scratch)
+        let mut once = MadeOnce::default();
+        unpack(
+            words,
+            0..words.len(),
+            foreigns,
+            made,
+            &mut once,
+            heap,
+            scratch,
+        )
     }
 }
 

@@ -104,7 +104,9 @@ impl Program {
                 code_memory: Vec::new(),
             }),
         };
+        // In this order: these are their numbers (values/actor.rs).
         program.publish_ignoring("sink", true, 0);
+        program.publish_ignoring("shared", true, 1);
         Some(program)
     }
 

@@ -3,8 +3,8 @@ use super::Machine;
 use crate::boundary::parcel::Parcel;
 use crate::heap::Heap;
 use crate::machine::contract::{BehaviourVersion, CreateError};
-use crate::values::actor::{Actor, Header, SponsorId};
-use crate::values::handles::Key;
+use crate::values::actor::{Actor, BehaviourId, Header, SponsorId};
+use crate::values::handles::{Held, Key};
 use crate::values::value::Value;
 use std::sync::Arc;
 
@@ -23,27 +23,51 @@ impl Machine {
         })
     }
 
-    /// Creates as many actors of one behaviour as there are captures, or none; as `create` does. The caller owns the handles,
-    /// which are in the order of the captures.
+    /// Creates `count` actors of one behaviour, or none. `captures` holds one tuple after the other, each as `create` takes it.
+    /// The caller owns the handles, which are in that order.
     pub fn create_many(
         &self,
         behaviour: &BehaviourVersion,
         pinned: Option<SponsorId>,
-        captures: Vec<Parcel>,
+        count: usize,
+        captures: Parcel,
     ) -> Result<Vec<Key>, CreateError> {
         let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
         let header = Header::new(behaviour.id, pinned, 0);
-        let ours = captures.iter().all(|parcel| parcel.is_for(&self.0.handles));
+        let ours = captures.is_for(&self.0.handles);
         self.create_with(behaviour, pinned, ours, |heap| {
             let position = heap.position();
-            let create = |captures| self.create_in(heap, header, captures);
-            let made: Result<Vec<_>, _> = captures.into_iter().map(create).collect();
+            let create = |heap: &mut Heap, captures| {
+                let state = self.state(heap, header, captures)?;
+                let actor = heap.actor(header, state);
+                (!actor.is_none()).then(|| actor.address_pointer())
+            };
             // Nobody knows those that were made before one that was not.
-            made.map(|actors| self.0.handles.acquire_all(&actors, pinned))
-                .inspect_err(|_| {
+            match captures.unpack_each(count, heap, create) {
+                Some(actors) => Ok(self.0.handles.acquire_all(&actors, pinned)),
+                None => {
                     heap.rewind(position);
-                })
+                    Err(CreateError::NoMemory)
+                }
+            }
         })
+    }
+
+    /// Keeps one value that parcels may refer to ([`Machine::hold_shared`]), in an actor that ignores every message. The
+    /// caller owns the handle. `value` holds a tuple of that value.
+    pub fn share(&self, value: Parcel) -> Result<Key, CreateError> {
+        let behaviour = BehaviourVersion {
+            id: BehaviourId::SHARED,
+            program: self.0.program.clone(),
+        };
+        self.create_for(&behaviour, None, value, |actor| {
+            self.0.handles.acquire_shared(actor)
+        })
+    }
+
+    /// The shared constant of a handle, if it is one.
+    pub fn hold_shared(&self, key: Key) -> Option<Held> {
+        self.0.handles.hold_shared(key)
     }
 
     /// Creates `count` actors that are alike, or none, one behind the other in memory; as `create` does. The caller owns the
@@ -128,16 +152,21 @@ impl Machine {
         make: impl FnOnce(&mut Heap, Value) -> Option<R>,
     ) -> Result<R, CreateError> {
         let position = heap.position();
-        let n = self.0.program.behaviour(header.behaviour()).captures as usize;
         let captures = captures.unpack(heap, &mut Vec::new());
         if !captures.is_none() {
-            let values = captures.as_tuple().unwrap_or(&[]);
-            let state = heap.captures(n, |i| values.get(i).copied().unwrap_or(Value::UNDEFINED));
+            let state = self.state(heap, header, captures);
             if let Some(made) = state.and_then(|state| make(heap, state)) {
                 return Ok(made);
             }
         }
         heap.rewind(position);
         Err(CreateError::NoMemory)
+    }
+
+    /// The state of an actor that captures what is in a tuple.
+    fn state(&self, heap: &mut Heap, header: Header, captures: Value) -> Option<Value> {
+        let n = self.0.program.behaviour(header.behaviour()).captures as usize;
+        let values = captures.as_tuple().unwrap_or(&[]);
+        heap.captures(n, |i| values.get(i).copied().unwrap_or(Value::UNDEFINED))
     }
 }

@@ -45,7 +45,7 @@ use crate::turns::marking::state::Gc;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Handles;
 use crate::watching::attention::Attention;
-pub use outside::Entrance;
+pub use outside::{Entrance, OutsideCharge};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;

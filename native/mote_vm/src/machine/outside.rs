@@ -9,6 +9,7 @@ use crate::boundary::parcel::{Builder, Parcel};
 use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::boundary::room::{InLine, Permit};
 use crate::boundary::turn_away::TurnEnd;
+use crate::heap::block::BlockPool;
 use crate::look::inspect;
 use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
@@ -20,6 +21,18 @@ use crate::values::handles::{Held, Key, Target};
 use crate::values::term::ActorRef;
 use std::any::Any;
 use std::sync::Arc;
+
+/// Bytes that are charged to a machine as its heaps are, and are given back when this goes.
+pub struct OutsideCharge {
+    pool: Arc<BlockPool>,
+    bytes: usize,
+}
+
+impl Drop for OutsideCharge {
+    fn drop(&mut self) {
+        self.pool.let_go(self.bytes);
+    }
+}
 
 /// A sponsor that messages enter by.
 pub struct Entrance(Arc<Sponsor>);
@@ -69,6 +82,17 @@ impl Machine {
     /// Whether there is memory for that many bytes more.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.0.pool.quota.fits(bytes)
+    }
+
+    /// Charges `bytes` that are kept outside of all heaps until the charge goes, however many cells refer to them; `None` where
+    /// there is no memory for that. Only a collection frees what refers to them, so they hasten the next one.
+    pub fn charge_outside(&self, bytes: usize) -> Option<OutsideCharge> {
+        let pool = self.0.pool.clone();
+        if !pool.hold(bytes, false) {
+            self.lacked_memory(1);
+            return None;
+        }
+        Some(OutsideCharge { pool, bytes })
     }
 
     /// Notes that `count` things from outside were refused for want of memory.
@@ -361,6 +385,23 @@ impl Machine {
     /// Returns a handle.
     pub fn release(&self, key: Key) {
         self.0.handles.release(key);
+    }
+
+    /// Returns a handle, which takes a moment only: it is released later. Returns whether the caller is to have another thread
+    /// [`Machine::settle`] those that have come together.
+    #[must_use]
+    pub fn release_later(&self, key: Key) -> bool {
+        self.0.handles.end(key)
+    }
+
+    /// Whether many handles were returned and are not released yet.
+    pub fn is_unsettled(&self) -> bool {
+        self.0.handles.is_unsettled()
+    }
+
+    /// Releases all handles that were returned. Takes a second for a million.
+    pub fn settle(&self) {
+        self.0.handles.settle();
     }
 
     /// The actor of a handle, held for the moment; `None` when the handle belongs to another machine.

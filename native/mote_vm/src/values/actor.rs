@@ -1,7 +1,7 @@
 //! The actor: an identity of exactly one granule.
 //!
 //! ```text
-//! header  bits  0..20  behaviour (0: sink)
+//! header  bits  0..20  behaviour (0: sink, 1: a shared constant)
 //!         bits 20..32  pinned sponsor + 1 (0: not pinned)
 //!         bits 32..48  owner: the number of the only thread that runs its turns (0: nobody yet)
 //!         bit  48      in transit: given to the owner, which has not taken it in yet
@@ -33,6 +33,8 @@ pub struct BehaviourId(pub(crate) u32);
 impl BehaviourId {
     /// What ignores every message.
     pub const SINK: BehaviourId = BehaviourId(0);
+    /// What holds one value that nobody changes, and ignores every message: a shared constant.
+    pub(crate) const SHARED: BehaviourId = BehaviourId(1);
     /// How many behaviours (versions counted) a machine can hold.
     pub const LIMIT: usize = 1 << 20;
 }

@@ -2,7 +2,8 @@
 //!
 //! Invariants:
 //! 1. A value is charged with what it keeps outside of all heaps ([`Foreign::outside`]) wherever it is: in a heap, in a
-//!    parcel that waits, in a timer's message; once in each. That number never changes while the value lives.
+//!    parcel that waits, in a timer's message; once in each. That number never changes while the value lives. What an embedder
+//!    charges itself, once for all that carry it, is not part of it.
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
 use crate::values::handles::{Held, Key};
@@ -159,6 +160,10 @@ pub trait Foreign: Send + Sync + 'static {
     /// About how many bytes it keeps outside of all heaps, what [`CARRIED`] stands for included.
     fn external_bytes(&self) -> usize {
         CARRIED + self.bytes().map_or(0, <[u8]>::len)
+    }
+    /// About how many bytes live on because of it: also those that it is not charged with itself, since others keep them too.
+    fn kept_bytes(&self) -> usize {
+        self.external_bytes()
     }
     /// For the embedder to get at its own type.
     fn as_any(&self) -> &dyn Any;

@@ -12,6 +12,9 @@
 //! 4. A collection walks through the slots piece by piece, and meets every actor that was held when it began (walk.rs).
 //! 5. The tables are charged to the machine's quota, as large as they have grown, until it ends; they do not shrink. A
 //!    caller that holds actors from outside cannot be refused here, but takes the room of callers that can.
+//! 6. A million references may end at once, on a thread that must not be held up: so each only leaves its key in `ended`. Whoever
+//!    has the lock of the book takes some of these, and releases them before it lets go: so a key is in `ended`, or released.
+//!    Whoever leaves the [`MANY`]th has another thread release all. A collection and a count begin with the keys that are left.
 use crate::base::quota::Quota;
 use crate::base::sync::Apart;
 use crate::values::actor::{Actor, SponsorId};
@@ -42,6 +45,8 @@ pub struct Key {
 struct HandleSlot {
     actor: *const Actor,
     pinned: Option<SponsorId>,
+    /// It is a shared constant.
+    shared: bool,
     count: usize,
     serial: u128,
 }
@@ -88,10 +93,16 @@ impl Book {
     }
 }
 
+/// This many keys are released in a millisecond or two.
+const MANY: usize = 1_024;
+/// And this many before others get at the book.
+const FEW: usize = 128;
+
 /// The table of the addresses that the outside of one machine holds.
 #[derive(Default)]
 pub(crate) struct Handles {
     inner: Apart<Mutex<Book>>,
+    ended: Apart<Mutex<Vec<Key>>>,
     quota: Arc<Quota>,
     secret: RandomState,
 }
@@ -105,6 +116,7 @@ impl Handles {
     pub(crate) fn new(quota: Arc<Quota>) -> Handles {
         Handles {
             inner: Apart::default(),
+            ended: Apart::default(),
             quota,
             secret: RandomState::new(),
         }
@@ -113,6 +125,14 @@ impl Handles {
     /// One more reference to `actor` from outside.
     pub(crate) fn acquire(&self, actor: *const Actor, pinned: Option<SponsorId>) -> Key {
         self.acquire_in(&mut self.inner.lock(), actor, pinned)
+    }
+
+    /// The first reference to a shared constant.
+    pub(crate) fn acquire_shared(&self, actor: *const Actor) -> Key {
+        let mut inner = self.inner.lock();
+        let key = self.acquire_in(&mut inner, actor, None);
+        inner.slots[key.slot as usize].shared = true;
+        key
     }
 
     /// One more reference to each of `actors`, in their order.
@@ -142,6 +162,7 @@ impl Handles {
         let entry = HandleSlot {
             actor,
             pinned,
+            shared: false,
             count: 1,
             serial,
         };
@@ -170,6 +191,40 @@ impl Handles {
         self.inner.lock().release(key);
     }
 
+    /// A reference has ended, and is released later. Returns whether the caller is to have another thread [`settle`] them.
+    ///
+    /// [`settle`]: Handles::settle
+    #[must_use]
+    pub(crate) fn end(&self, key: Key) -> bool {
+        let mut ended = self.ended.lock();
+        ended.push(key);
+        ended.len() == MANY
+    }
+
+    /// Whether many references have ended and are not released yet.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.ended.lock().len() >= MANY
+    }
+
+    /// Releases all references that have ended, a few at a time.
+    pub(crate) fn settle(&self) {
+        while self.settle_in(&mut self.inner.lock(), FEW) {}
+    }
+
+    /// Releases some references that have ended; whether there were as many.
+    fn settle_in(&self, inner: &mut Book, most: usize) -> bool {
+        let mut ended = self.ended.lock();
+        let left = ended.len().saturating_sub(most);
+        let some = ended.split_off(left);
+        if ended.is_empty() {
+            ended.shrink_to(MANY);
+        }
+        drop(ended);
+        let as_many = some.len() == most;
+        some.into_iter().for_each(|key| inner.release(key));
+        as_many
+    }
+
     /// Releases many references, which all are of these handles.
     pub(crate) fn release_all(&self, held: Vec<Held>) {
         let keys: Vec<Key> = held.into_iter().map(Held::into_key).collect();
@@ -179,7 +234,24 @@ impl Handles {
 
     /// One more reference to the actor of a key, if there is one (invariant 3).
     pub(crate) fn hold(self: &Arc<Handles>, key: Key) -> Option<Held> {
-        let (actor, pinned) = self.count(key)?;
+        self.hold_if(key, |_| true)
+    }
+
+    /// The same of a shared constant, and of nothing else.
+    pub(crate) fn hold_shared(self: &Arc<Handles>, key: Key) -> Option<Held> {
+        self.hold_if(key, |entry| entry.shared)
+    }
+
+    fn hold_if(
+        self: &Arc<Handles>,
+        key: Key,
+        may: impl FnOnce(&HandleSlot) -> bool,
+    ) -> Option<Held> {
+        let mut inner = self.inner.lock();
+        let entry = inner.find(key).filter(|entry| may(entry))?;
+        entry.count += 1;
+        let (actor, pinned) = (entry.actor, entry.pinned);
+        drop(inner);
         Some(Held {
             key,
             actor,
@@ -205,28 +277,26 @@ impl Handles {
         self.visit(key, |found, _| found == actor).unwrap_or(false)
     }
 
-    fn count(&self, key: Key) -> Option<(*const Actor, Option<SponsorId>)> {
-        let mut inner = self.inner.lock();
-        let entry = inner.find(key)?;
-        entry.count += 1;
-        Some((entry.actor, entry.pinned))
-    }
-
     /// The machine has ended, and its quota bounds nothing any more. The tables stay: keys are followed to the last.
     pub(crate) fn discharge(&self) {
         let charged = std::mem::take(&mut self.inner.lock().charged);
         self.quota.give(charged);
+        // Nobody asks any more which actors are held.
+        self.ended.lock().clear();
     }
 
     /// How many actors are referred to from outside.
     pub(crate) fn len(&self) -> usize {
-        self.inner.lock().by_actor.len()
+        let mut inner = self.inner.lock();
+        self.settle_in(&mut inner, MANY);
+        inner.by_actor.len()
     }
 }
 
 impl Walkable for Handles {
     fn begin(&self) {
         let mut inner = self.inner.lock();
+        self.settle_in(&mut inner, MANY);
         inner.walk = Some(0);
         inner.missed.begin();
     }
@@ -353,6 +423,29 @@ mod tests {
         handles.release(keys[1]);
         assert!(!walk());
         assert!((1..=10).all(|n| met.contains(&actor(n))));
+    }
+
+    #[test]
+    fn references_that_have_ended_are_released_before_a_walk_and_a_count() {
+        for ended in [1, MANY - 1, MANY, 3 * MANY] {
+            let handles = Arc::new(Handles::default());
+            let keys: Vec<Key> = (1..=ended + 1)
+                .map(|n| handles.acquire(actor(n), None))
+                .collect();
+            let calls = keys[1..].iter().filter(|key| handles.end(**key)).count();
+            assert_eq!(calls, usize::from(ended >= MANY));
+            assert_eq!(handles.is_unsettled(), ended >= MANY);
+            if calls > 0 {
+                handles.settle();
+            }
+            assert!(!handles.is_unsettled());
+            let mut met = Vec::new();
+            handles.begin();
+            while handles.walk(100, &mut |value| met.push(value)) {}
+            assert_eq!((met.len(), handles.len()), (1, 1));
+            // A key that was left twice, as one can be copied, releases nothing that others hold.
+            assert!(!handles.end(keys[1]) && handles.len() == 1);
+        }
     }
 
     #[test]

@@ -151,9 +151,7 @@ pub(crate) fn cell_bytes(value: Value) -> u64 {
     if value.is_cons() {
         return GRANULE as u64;
     }
-    let outside = value
-        .as_foreign()
-        .map_or(0, |foreign| foreign.external_bytes());
+    let outside = value.as_foreign().map_or(0, |foreign| foreign.kept_bytes());
     (value.boxed_granules() * GRANULE + outside) as u64
 }
 

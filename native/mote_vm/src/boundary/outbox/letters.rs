@@ -321,6 +321,13 @@ impl<F> Letters<F> {
         true
     }
 
+    /// The next letter, if the embedder has copied it.
+    pub fn next_other(&self) -> Option<&F> {
+        let next = self.words.get(self.at)?;
+        let is_other = Plain::of(*next).is_none() && next.word() & KIND == OTHER;
+        self.others.front().filter(|_| is_other)
+    }
+
     fn raw(&mut self, count: usize) -> &[Value] {
         let from = self.at;
         self.at = (from + count).min(self.words.len());

@@ -1,8 +1,8 @@
 //! Writes parcels.
 use super::words::{Words, Written, FEW};
 use super::{
-    Parcel, ParcelForeigns, BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, LIST, MADE, MAP, ON,
-    TIMER, TUPLE,
+    Parcel, ParcelForeigns, AGAIN, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, LIST,
+    MADE, MAP, ON, ONCE, TIMER, TUPLE,
 };
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
@@ -182,6 +182,25 @@ impl Builder {
     pub fn address(&mut self, held: Held) {
         self.words.push(Value::address(held.actor).word());
         self.held.push(held);
+    }
+
+    /// Ends a part that began at word `from` and may be there again. Returns its place, for [`Builder::again`].
+    pub fn once(&mut self, from: usize) -> usize {
+        let place = self.len();
+        self.words
+            .push(ONCE | ((place - from) as u64) << COUNT_SHIFT);
+        place
+    }
+
+    /// The same part as at that place.
+    pub fn again(&mut self, place: usize) {
+        self.words.push(AGAIN | (place as u64) << COUNT_SHIFT);
+    }
+
+    /// The value that a shared constant holds.
+    pub fn constant(&mut self, held: Held) {
+        self.words.push(CONSTANT);
+        self.address(held);
     }
 
     /// The words of several consecutive parcels, and a parcel of everything that goes with them.

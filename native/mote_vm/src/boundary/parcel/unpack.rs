@@ -1,22 +1,45 @@
 //! A parcel becomes a value in a heap.
-use super::{BYTES, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, KIND, LIST, MADE, MAP, TIMER, TUPLE};
+use super::{
+    AGAIN, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, KIND, LIST, MADE, MAP, ONCE,
+    TIMER, TUPLE,
+};
 use crate::base::ids::TimerId;
 use crate::heap::Heap;
 use crate::terms::map;
+use crate::values::actor::{Actor, BehaviourId};
 use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
 
+/// The parts of a row of words that are there several times and were made, by their places.
+#[derive(Default)]
+pub(crate) struct MadeOnce(FxHashMap<usize, Value>);
+
+impl MadeOnce {
+    /// Forgets them: what they were made in was rewound.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Makes the value that is written in that range of a row.
 #[inline]
 pub(crate) fn unpack(
     words: &[Value],
+    range: Range<usize>,
     foreigns: impl FnMut(usize) -> Option<ForeignRef>,
     made: &[Value],
+    once: &mut MadeOnce,
     heap: &mut Heap,
     stack: &mut Vec<Value>,
 ) -> Value {
-    match row(words) {
+    match row(&words[range.clone()]) {
         Some(elements) => heap.tuple(elements.len(), |i| elements[i]),
-        None => unpack_any(words, foreigns, made, heap, stack),
+        None => match unpack_all(words, range, foreigns, made, once, heap, stack) {
+            true => stack.pop().unwrap_or(Value::UNDEFINED),
+            false => Value::NONE,
+        },
     }
 }
 
@@ -29,16 +52,53 @@ fn row(words: &[Value]) -> Option<&[Value]> {
     is_row.then_some(elements)
 }
 
-fn unpack_any(
+/// A part that is being made: its place, where its words begin, and where reading goes on then.
+struct OpenedPart {
+    place: usize,
+    from: usize,
+    resume: usize,
+}
+
+/// The part that ends at that place.
+fn part(words: &[Value], place: usize, resume: usize) -> OpenedPart {
+    let count = words
+        .get(place)
+        .map_or(0, |mark| mark.word() >> COUNT_SHIFT);
+    OpenedPart {
+        place,
+        from: place.saturating_sub(count as usize),
+        resume,
+    }
+}
+
+/// Makes the values that are written there one after the other, the first on top of the stack; `false` when the memory is
+/// exhausted.
+pub(super) fn unpack_all(
     words: &[Value],
+    range: Range<usize>,
     mut foreigns: impl FnMut(usize) -> Option<ForeignRef>,
     made: &[Value],
+    once: &mut MadeOnce,
     heap: &mut Heap,
     stack: &mut Vec<Value>,
-) -> Value {
+) -> bool {
     stack.clear();
-    let mut rest = words;
-    while let Some((&value, before)) = rest.split_last() {
+    // The innermost part is last.
+    let mut parts: Vec<OpenedPart> = Vec::new();
+    let (mut rest, mut stop) = (&words[..range.end], range.start);
+    loop {
+        while rest.len() <= stop {
+            let Some(part) = parts.pop() else {
+                return true;
+            };
+            let value = stack.last().copied().unwrap_or(Value::UNDEFINED);
+            once.0.insert(part.place, value);
+            rest = &words[..part.resume];
+            stop = parts.last().map_or(range.start, |part| part.from);
+        }
+        let Some((&value, before)) = rest.split_last() else {
+            return true;
+        };
         rest = before;
         let word = value.word();
         if !value.is_boxed() {
@@ -79,6 +139,31 @@ fn unpack_any(
                 stack.truncate(stack.len().saturating_sub(2 * count));
                 made
             }
+            ONCE | AGAIN => {
+                let (place, resume) = match word & KIND {
+                    ONCE => (rest.len(), rest.len() - count.min(rest.len())),
+                    _ => (count, rest.len()),
+                };
+                match once.0.get(&place) {
+                    Some(&value) => {
+                        rest = &words[..resume];
+                        value
+                    }
+                    // A part lies before what names it (parcel.rs, invariant 3), so this comes to an end.
+                    None => {
+                        let part = part(words, place.min(rest.len()), resume);
+                        rest = &words[..part.place];
+                        stop = part.from;
+                        parts.push(part);
+                        continue;
+                    }
+                }
+            }
+            CONSTANT => {
+                let address = take(stack, 0);
+                stack.truncate(stack.len().saturating_sub(1));
+                constant(address)
+            }
             _ => {
                 let (sponsor, address) = (take(stack, 0), take(stack, 1));
                 stack.truncate(stack.len().saturating_sub(2));
@@ -86,11 +171,23 @@ fn unpack_any(
             }
         };
         if value.is_none() {
-            return Value::NONE;
+            return false;
         }
         stack.push(value);
     }
-    stack.pop().unwrap_or(Value::UNDEFINED)
+}
+
+/// What the actor at that address holds, which is a shared constant and never changes.
+fn constant(address: Value) -> Value {
+    if !address.is_address() {
+        return Value::UNDEFINED;
+    }
+    // SAFETY: the actors of a parcel's addresses live until it is unpacked (parcel.rs, invariant 2).
+    let actor: &Actor = unsafe { &*address.address_pointer() };
+    match actor.header().behaviour() {
+        BehaviourId::SHARED => actor.state(),
+        _ => Value::UNDEFINED,
+    }
 }
 
 /// A list of `count` elements and its tail: that lies deepest, the first element on top.
