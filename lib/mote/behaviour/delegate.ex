@@ -56,10 +56,9 @@ defmodule Mote.Behaviour.Delegate do
   end
 
   def constant({:call, _, {module, name, _}, es}) when module != nil do
-    case Prelude.called(module, name) do
-      nil -> :error
-      {own, function} -> constants(es, &{:ok, apply(own, function, &1)})
-    end
+    if Prelude.called(module, name) != nil and Code.ensure_compiled(module) == {:module, module},
+      do: constants(es, &{:ok, apply(module, name, &1)}),
+      else: :error
   end
 
   def constant(_), do: :error

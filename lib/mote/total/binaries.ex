@@ -6,13 +6,15 @@ defmodule Mote.Total.Binaries do
   import Bitwise
   import Mote.Internal.Sized, only: [sized: 1]
 
-  alias Mote.Total.{Integers, Number}
+  alias Mote.Total.{Integers, Number, Work}
 
   @none Mote.Total.None.value()
 
+  # What was put together is paid for also if a later value does not fit.
   def bin_of(values, specs) when is_tuple(values) and is_tuple(specs) do
     {answer, parts} = join(Tuple.to_list(values), Tuple.to_list(specs), [])
     bits = for part <- Enum.reverse(parts), into: <<>>, do: part
+    Work.bytes(byte_size(bits))
     if answer == :ok and is_binary(bits), do: bits, else: @none
   end
 
@@ -164,8 +166,13 @@ defmodule Mote.Total.Binaries do
       when is_binary(binary) and is_binary(part) and part != "" and is_integer(from) and from >= 0 and
              from <= byte_size(binary) do
     case :binary.match(binary, part, scope: {from, byte_size(binary) - from}) do
-      {at, _size} -> at
-      :nomatch -> nil
+      {at, size} ->
+        Work.bytes(at + size - from)
+        at
+
+      :nomatch ->
+        Work.bytes(byte_size(binary) - from)
+        nil
     end
   end
 
@@ -173,7 +180,10 @@ defmodule Mote.Total.Binaries do
 
   def binary_join(list, joiner) when is_binary(joiner) do
     {count, rest} = binaries(list, 0)
-    if rest == [], do: list |> between(joiner, count) |> IO.iodata_to_binary(), else: @none
+    joined = list |> between(joiner, count) |> IO.iodata_to_binary()
+    # The one that is no binary is met, too.
+    Work.bytes(byte_size(joined), count + if(match?([_ | _], rest), do: 1, else: 0))
+    if rest == [], do: joined, else: @none
   end
 
   def binary_join(_, _), do: @none
