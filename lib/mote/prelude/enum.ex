@@ -442,7 +442,7 @@ defmodule Mote.Prelude.Enum do
   defpure equal(rest, x, _, numbers), do: later(rest, x, numbers)
 
   # A list without those of the numbers.
-  defpure without(list, _, [], done), do: Enum.reverse(done, list)
+  defpure without(list, _, [], done), do: Enum.reverse(done) ++ list
   defpure without([_ | rest], n, [m | numbers], done) when n === m, do: without(rest, n + 1, numbers, done)
   defpure without([x | rest], n, numbers, done), do: without(rest, n + 1, numbers, [x | done])
 

@@ -86,8 +86,10 @@ pub struct Decoder {
     /// What an aborted turn has made and was met, by number.
     uncommitted: Vec<usize>,
     made: Vec<ErlNifTerm>,
-    /// Whether steps may be left to another thread, those that are left, and a term that was left so.
+    /// Whether steps may be left to another thread, whether they may be of this term, those that are left, and a term that was
+    /// left so.
     may_leave: bool,
+    is_message: bool,
     later: Option<Vec<AssemblyStep>>,
     unfinished: Option<UnfinishedTerm>,
     /// Empty between two terms: only its room is kept.
@@ -123,7 +125,8 @@ impl Decoder {
         self.limited = false;
         self.uncommitted.clear();
         self.limit = None;
-        (self.may_leave, self.later, self.unfinished) = (false, None, None);
+        (self.may_leave, self.is_message) = (false, false);
+        (self.later, self.unfinished) = (None, None);
         self.made.clear();
         self.made.shrink_to(TERMS_KEPT);
     }
@@ -191,6 +194,20 @@ impl Decoder {
         self.limit = Some(LOOK);
     }
 
+    /// The term of a value that is the message, or an element of the tuple that the message is: where it may (`may_leave`), it
+    /// is left unfinished. Terms that stand deeper never are (assembly.rs, invariant 2).
+    pub fn message<'a, 'm, O: Origin<'m>>(
+        &mut self,
+        env: Env<'a>,
+        machine: &dyn Carrier,
+        value: VmTerm<'m, O>,
+    ) -> Term<'a> {
+        self.is_message = self.may_leave;
+        let term = self.term(env, machine, value);
+        self.is_message = false;
+        term
+    }
+
     /// The term of a value.
     pub fn term<'a, 'm, O: Origin<'m>>(
         &mut self,
@@ -226,7 +243,6 @@ impl Decoder {
         self.steps = emptied(steps);
         if let Some(steps) = self.later.take() {
             let (unfinished, gap) = UnfinishedTerm::new(env, std::mem::take(&mut self.made), steps);
-            self.may_leave = false;
             self.unfinished = Some(unfinished);
             return gap;
         }
@@ -409,7 +425,7 @@ impl Decoder {
     fn take(&mut self, env: Env<'_>, step: AssemblyStep) {
         match (&mut self.later, &step) {
             (Some(later), _) => return later.push(step),
-            (None, AssemblyStep::Map(count)) if self.may_leave && maps::is_slow(*count) => {
+            (None, AssemblyStep::Map(count)) if self.is_message && maps::is_slow(*count) => {
                 self.later = Some(vec![step]);
                 return;
             }
@@ -418,7 +434,7 @@ impl Decoder {
         assembly::take(env, step, &mut self.made, self.nodes);
     }
 
-    /// From here on a term may be left unfinished, the first one with a large map.
+    /// From here on the term of the message may be left unfinished, if it has a large map.
     pub fn may_leave(&mut self) {
         self.may_leave = true;
     }

@@ -32,11 +32,11 @@ impl Customer {
             }
             AnswerRoute::Returned(call) => {
                 self.end(call, Some(machine), CallOutcome::Answer, |env, decoder| {
-                    decoder.term(env, machine, value)
+                    decoder.message(env, machine, value)
                 })
             }
             AnswerRoute::Message => mail::tell(machine, &self.pid, |env, decoder| {
-                self.tagged(env, decoder.term(env, machine, value))
+                self.tagged(env, decoder.message(env, machine, value))
             }),
         }
     }

@@ -101,7 +101,7 @@ pub fn send<'m>(
         Some(mail) if mail.takes(pid, messages.len()) => mail.leave(machine, pid, messages, told),
         _ => messages.for_each(|message| {
             let there = tell(machine, pid, |env, decoder| {
-                decoder.term(env, machine, message)
+                decoder.message(env, machine, message)
             });
             told(outcome(there), 1);
         }),
@@ -150,7 +150,7 @@ fn tell_after(
     true
 }
 
-/// As `build`, and a term may be left unfinished if it `may_leave`.
+/// As `build`, and the term of the message may be left unfinished if it `may_leave`.
 fn leaving(
     may_leave: bool,
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,

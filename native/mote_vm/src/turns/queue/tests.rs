@@ -389,14 +389,16 @@ impl Modelled {
 
     /// A collection walks through what was queued when it began. Returns whether there is more.
     fn walk(&mut self, n: usize) -> bool {
-        let Some((Some(kept), seen, ..)) = &mut self.walk else {
+        let Some((kept, seen, ..)) = &mut self.walk else {
             return false;
         };
-        let more = kept.take(n, |event| seen.push(event.message.fixnum_value()));
-        if !more {
-            self.walk.as_mut().map(|walk| walk.0 = None);
+        let is_more = kept
+            .as_mut()
+            .is_some_and(|kept| kept.take(n, |event| seen.push(event.message.fixnum_value())));
+        if !is_more {
+            *kept = None;
         }
-        more
+        is_more
     }
 
     /// The collection has marked, and has met everything that was queued when it began.
