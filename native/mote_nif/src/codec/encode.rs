@@ -65,6 +65,8 @@ pub struct Writer<'m, 'a> {
     atoms: AtomCache,
     stack: Vec<Term<'a>>,
     large: LargeParts,
+    /// Whether what does not fit is tried again by itself, and counted then (lib/mote/machine/batch.ex).
+    pub is_tried_again: bool,
     /// What the turn has made that the terms are of, if they are of one.
     pub made: Made<'a>,
     /// What was written so far.
@@ -88,6 +90,7 @@ impl<'m, 'a> Writer<'m, 'a> {
             atoms: AtomCache::here(),
             stack: Vec::new(),
             large: LargeParts::default(),
+            is_tried_again: false,
             made: Made::default(),
             builder: Builder::new(),
         }
@@ -129,11 +132,17 @@ impl<'m, 'a> Writer<'m, 'a> {
         // At least a word for each term.
         let words = self.builder.len() + self.stack.len();
         let all = words * self.bytes_a_word + self.builder.external_bytes() + bytes;
-        if !self.machine.has_room(all) {
-            self.machine.lacked_memory(1);
-            return Err(Unwritten::NoMemory);
+        match self.machine.has_room(all) {
+            true => Ok(()),
+            false => Err(self.lacks_memory()),
         }
-        Ok(())
+    }
+
+    fn lacks_memory(&self) -> Unwritten {
+        if !self.is_tried_again {
+            self.machine.lacked_memory(1);
+        }
+        Unwritten::NoMemory
     }
 
     /// Begins `{customer, request}`; the request must follow.
@@ -353,7 +362,8 @@ impl<'m, 'a> Writer<'m, 'a> {
         match kept.filter(|kept| *kept <= MOST_KEPT * binary.len()) {
             Some(kept) => {
                 let carried = self.resource.binaries.carry(term, kept, self.machine);
-                self.builder.foreign(carried.ok_or(Unwritten::NoMemory)?);
+                self.builder
+                    .foreign(carried.ok_or_else(|| self.lacks_memory())?);
                 self.spend(OPAQUE)
             }
             None => {

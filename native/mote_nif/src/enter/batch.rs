@@ -65,6 +65,7 @@ impl<'m, 'a> Run<'m, 'a> {
         let (letters, builder) = machine.letters();
         let mut writer = Writer::new(resource, machine, means);
         writer.builder = builder;
+        writer.is_tried_again = true;
         Run {
             machine,
             entrance,

@@ -85,11 +85,12 @@ impl Machine {
     }
 
     /// Charges `bytes` that are kept outside of all heaps until the charge goes, however many cells refer to them; `None` where
-    /// there is no memory for that. Only a collection frees what refers to them, so they hasten the next one.
+    /// there is no memory for that, which the caller counts. Only a collection frees what refers to them, so they hasten the next
+    /// one.
     pub fn charge_outside(&self, bytes: usize) -> Option<OutsideCharge> {
         let pool = self.0.pool.clone();
         if !pool.hold(bytes, false) {
-            self.lacked_memory(1);
+            self.fall_short();
             return None;
         }
         Some(OutsideCharge { pool, bytes })
