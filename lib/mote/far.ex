@@ -4,6 +4,8 @@ defmodule Mote.Far do
   # guides/internals/nodes.md.
   @moduledoc false
 
+  import Mote.Far.Home, only: [is_function_name: 1]
+
   alias Mote.{Address, Customer, Error}
   alias Mote.Far.{Entry, Gate, Home, Luggage, Table}
   alias Mote.Machine.Question
@@ -188,7 +190,8 @@ defmodule Mote.Far do
   @spec create_own!(node, Home.function_name(), [term], timeout) :: term
   def create_own!(node, function, args, timeout \\ :infinity), do: run!(node, function, args, timeout, :any)
 
-  defp run!(node, function, args, timeout, when_full) do
+  # Another name would end the connection: over there it is no parcel of this version.
+  defp run!(node, function, args, timeout, when_full) when is_function_name(function) do
     context = [node: node]
     entry = &{:create, function, args, &1}
 

@@ -23,6 +23,10 @@ defmodule Mote.FarCallsTest do
 
   defp checking(context), do: FarRig.at(context.away, :create, [Away, Behaviours.checking(0, 0, 0)])
 
+  test "who keeps callers waiting, of a machine of another node", context do
+    assert :peer.call(context.home, Mote, :waiting, [@there]) == []
+  end
+
   test "drain and info come after what the caller has sent before", context do
     for function <- [:info, @there] do
       missing = at(context.home, :missing_after, [checking(context), 30, function])

@@ -24,7 +24,8 @@ defmodule Mote.Far.Home do
     move_all: Mote.Move.Parcel,
     sponsors: Mote,
     stop: Mote,
-    top: Mote
+    top: Mote,
+    waiting: Mote
   }
   @names Map.keys(@functions)
 

@@ -88,7 +88,8 @@ defmodule Mote.Machine.Ending do
 
   # What the postman has is passed on when it answers, by its relays when they do, and by couriers when nothing waits.
   defp far(postman, deadline) do
-    {relays, nodes} = Postman.receivers(postman, Question.left(deadline))
+    # It is asked in any case: what is left there is told.
+    {relays, nodes} = Postman.receivers(postman, max(Question.left(deadline), 100))
 
     for {pid, monitor} <- Enum.map(relays, &{&1, Process.monitor(&1)}) do
       send(pid, {:mote_passed_on, self(), monitor})

@@ -22,11 +22,16 @@ defmodule Mote.Machine.Watcher do
   def init({machine, native}) do
     Process.flag(:trap_exit, true)
     Process.link(machine)
+    never_suspended()
     :ok = Native.machine_watcher(native)
     {:ok, %{machine: machine, native: native, monitors: %{}}}
   end
 
   @impl GenServer
+  # Of one that is monitored the end is still to come (invariant 1).
+  def handle_info({:mote_watch, pid}, %{monitors: monitors} = state) when is_map_key(monitors, pid),
+    do: {:noreply, state}
+
   def handle_info({:mote_watch, pid}, state) when is_pid(pid),
     do: {:noreply, put_in(state.monitors[pid], Process.monitor(pid))}
 
@@ -49,6 +54,13 @@ defmodule Mote.Machine.Watcher do
   use Mote.Internal.Stray
 
   defp who(_state), do: "watcher #{inspect(self())}"
+
+  # A node that takes nothing in holds up no ends of other processes: from OTP 25.3 on.
+  defp never_suspended do
+    :erlang.process_flag(:async_dist, true)
+  rescue
+    ArgumentError -> false
+  end
 
   # And those that have ended meanwhile.
   defp ended(pids, monitors, 0), do: {pids, monitors}

@@ -134,7 +134,7 @@ defmodule Mote.Shards.Giving do
 
   defp given(moves, owner, there, front, plan) do
     outcomes = for {{_, address} = entry, result} <- moves, do: {entry, outcome(result, address, plan)}
-    decided = for {entry, {figure, put}} <- outcomes, do: {entry, figure, put}
+    decided = for {entry, {figure, put}} when figure != :raise <- outcomes, do: {entry, figure, put}
     to_put = for {{key, _} = entry, _, put} <- decided, put != nil, do: {entry, {key, put}}
 
     figures =

@@ -27,7 +27,7 @@ defmodule Mote.Shards.Handover do
   # And until it looks again whether the others know the same members.
   @soon 20
 
-  # Milliseconds to wait for each shard of this node when it is told what is left.
+  # Milliseconds to wait for each shard of this node when it is told what is left, and for each member at least.
   @last 1_000
 
   # How many fronts are seen to at the same time.
@@ -51,7 +51,8 @@ defmodule Mote.Shards.Handover do
     figures = give(plan)
     if told_enough?(plan) or is_map_key(figures, :later), do: exit(:enough)
     figures = Giving.sum(figures, left(plan))
-    Enum.each(plan.leaving, &see_off(plan, &1))
+    # A node that leaves itself has to tell what it has done, whatever becomes of others that leave.
+    Enum.each(plan.leaving, if(plan.until, do: &try_see_off(plan, &1), else: &see_off(plan, &1)))
     told(figures, plan)
   rescue
     _ in Error -> failed()
@@ -154,6 +155,7 @@ defmodule Mote.Shards.Handover do
   # have passed on to them. An actor of this machine asks, so the question is behind all that waits for the other node.
   defp see_off(plan, %{fronts: fronts}) do
     last = Mote.create(plan.machine, Library.fwd(elem(fronts, 0)))
-    Request.put!(last, {:same?, plan.view}, min(@patience, Question.left(plan.until || :infinity)))
+    left = Question.left(plan.until || :infinity)
+    Request.put!(last, {:same?, plan.view}, left |> max(@last) |> min(@patience))
   end
 end

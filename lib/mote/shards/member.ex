@@ -148,7 +148,7 @@ defmodule Mote.Shards.Member do
           "on #{node()}: it is no member here"
       )
 
-      {:noreply, state}
+      {:noreply, put_in(state.others[pid].about, :refused)}
     end
   end
 
@@ -211,7 +211,10 @@ defmodule Mote.Shards.Member do
   def handle_info({:DOWN, _, :process, pid, _}, state) when is_map_key(state.others, pid) do
     {%{about: about}, others} = Map.pop!(state.others, pid)
     left? = pid in state.leaving
-    if about && not left?, do: tell(state, :down, %{system_time: System.system_time()}, %{node: node(pid)})
+
+    if is_map(about) and not left?,
+      do: tell(state, :down, %{system_time: System.system_time()}, %{node: node(pid)})
+
     {:noreply, changed(%{state | others: others, leaving: List.delete(state.leaving, pid)})}
   end
 
@@ -236,7 +239,7 @@ defmodule Mote.Shards.Member do
 
   # Those that have not said hello yet are no members: but nobody is settled who has heard of them only.
   defp changed(state) do
-    known = for {pid, %{about: about}} when about != nil <- state.others, do: {node(pid), pid}
+    known = for {pid, %{about: about}} when is_map(about) <- state.others, do: {node(pid), pid}
     unknown? = state.view.members == [] and map_size(state.others) > length(known)
     leaving = for pid <- state.leaving, do: {node(pid), pid}
 
@@ -404,6 +407,7 @@ defmodule Mote.Shards.Member do
   end
 
   # Without its end: so many milliseconds, or a fifth.
+  defp part(:brutal_kill, _less), do: 0
   defp part(:infinity, _less), do: :infinity
   defp part(time, less), do: time - min(less, div(time, 5))
 
@@ -439,7 +443,7 @@ defmodule Mote.Shards.Member do
   end
 
   defp leave(state, until) do
-    plan = plan(state)
+    plan = %{plan(state) | until: until}
     {pid, ref} = spawn_monitor(fn -> Handover.leave(plan) end)
 
     receive do
