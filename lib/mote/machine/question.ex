@@ -76,12 +76,17 @@ defmodule Mote.Machine.Question do
         {^tag, :mote_failed, reason} -> {:error, Error.from(reason, context)}
         {^tag, _monitor, :process, _, _} -> give_up(tag, asker, context, :machine_down)
       after
-        left -> give_up(tag, asker, [timeout: timeout, question: asker] ++ context, :timeout)
+        left -> give_up(tag, asker, [timeout: timeout] ++ asked(context, asker) ++ context, :timeout)
       end
 
     Process.demonitor(monitor, [:flush])
     result
   end
+
+  @doc "What the error of a question says to `Mote.waiting/2`, if an actor was asked."
+  @spec asked(keyword, asker) :: keyword
+  def asked(context, asker),
+    do: if(Keyword.has_key?(context, :request), do: [question: asker], else: [])
 
   @doc "Puts a question and does not wait."
   @spec open(term, keyword, (reference -> reference | atom)) :: {:ok, open} | {:error, Error.t()}

@@ -87,7 +87,11 @@ defmodule Mote.Machine.Questions do
   defp late({tag, asker, %{machine: native} = address}, {_, _, _, timeout, context}) do
     # What is on its way now never comes if the machine breaks down.
     monitor = :erlang.monitor(:process, Native.machine_owner(native), tag: tag)
-    result = Question.give_up(tag, asker, [timeout: timeout, question: asker] ++ context.(address), :timeout)
+    about = context.(address)
+
+    result =
+      Question.give_up(tag, asker, [timeout: timeout] ++ Question.asked(about, asker) ++ about, :timeout)
+
     Process.demonitor(monitor, [:flush])
     result
   end

@@ -17,7 +17,10 @@ use crate::base::quota::Quota;
 use crate::platform::pages;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::sync::Arc;
 
 /// Bytes of a granule: the unit of allocation, and the size of an actor.
@@ -102,6 +105,8 @@ pub(crate) struct BlockPool {
     inner: Mutex<Blocks>,
     mapped: AtomicUsize,
     used: AtomicUsize,
+    /// Of these, what something outside of all heaps holds (`hold_outside`).
+    outside: AtomicUsize,
     /// The most that it was since the last collection.
     peak: AtomicUsize,
     /// How much of what is in use is with event queues.
@@ -146,6 +151,7 @@ impl BlockPool {
             inner: Mutex::default(),
             mapped: AtomicUsize::new(0),
             used: AtomicUsize::new(0),
+            outside: AtomicUsize::new(0),
             peak: AtomicUsize::new(0),
             queued: AtomicUsize::new(0),
             limit: quota.for_blocks(),
@@ -264,7 +270,7 @@ impl BlockPool {
 
     /// The limit, and how much of it is left beside cells that take that many bytes.
     pub(crate) fn left_beside(&self, cells: usize) -> (usize, usize) {
-        let elsewhere = self.quota.held().saturating_sub(self.used());
+        let elsewhere = self.quota.held().saturating_sub(self.own());
         let taken = elsewhere + self.queued.load(Relaxed) + cells;
         (self.limit.saturating_sub(taken), self.limit)
     }
@@ -360,6 +366,34 @@ impl BlockPool {
         allowed
     }
 
+    /// Counts bytes outside of the pool that no heap keeps, but something that may outlive the machine; whether the limit allows it.
+    pub(crate) fn hold_outside(&self, bytes: usize) -> bool {
+        // Before they are in use: see `own`.
+        self.outside.fetch_add(bytes, SeqCst);
+        let held = self.hold(bytes, false);
+        if !held {
+            self.outside.fetch_sub(bytes, SeqCst);
+        }
+        held
+    }
+
+    /// Takes back what `hold_outside` counted.
+    pub(crate) fn let_go_outside(&self, bytes: usize) {
+        self.discharge(bytes);
+        self.outside.fetch_sub(bytes, SeqCst);
+    }
+
+    /// Bytes in use, without those that something outside holds: at most these, whatever comes and goes outside meanwhile.
+    fn own(&self) -> usize {
+        loop {
+            let outside = self.outside.load(SeqCst);
+            let used = self.used.load(SeqCst);
+            if self.outside.load(SeqCst) == outside {
+                return used.saturating_sub(outside);
+            }
+        }
+    }
+
     /// Counts bytes outside of the pool that a cell keeps; whether the limit allows it, if it is asked.
     pub(crate) fn hold(&self, bytes: usize, anyway: bool) -> bool {
         match anyway {
@@ -405,7 +439,8 @@ impl BlockPool {
             unsafe { pages::unmap(region.start.as_ptr(), region.bytes, BLOCK) };
         }
         self.mapped.store(0, Relaxed);
-        self.quota.give(self.used.swap(0, Relaxed));
+        // What is held outside is given back by whoever holds it.
+        self.discharge(self.own());
     }
 
     fn grow(&self, inner: &mut Blocks) -> Option<()> {

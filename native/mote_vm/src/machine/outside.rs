@@ -30,7 +30,7 @@ pub struct OutsideCharge {
 
 impl Drop for OutsideCharge {
     fn drop(&mut self) {
-        self.pool.let_go(self.bytes);
+        self.pool.let_go_outside(self.bytes);
     }
 }
 
@@ -89,7 +89,7 @@ impl Machine {
     /// one.
     pub fn charge_outside(&self, bytes: usize) -> Option<OutsideCharge> {
         let pool = self.0.pool.clone();
-        if !pool.hold(bytes, false) {
+        if !pool.hold_outside(bytes) {
             self.fall_short();
             return None;
         }

@@ -30,13 +30,15 @@ impl Dispatch {
         let since = &self.idling.long_rest.since;
         let keeps = (pool.reserve.lately() > 0).then_some(Duration::ZERO);
         let worth = keeps.or_else(|| self.until_worth_it());
-        let Some(worth) = worth.filter(|_| self.turn.queue.is_empty()) else {
+        // Whoever empties the last queue thinks of the rest.
+        let is_idle = self.turn.queue.is_empty() && self.queued().events == 0;
+        let Some(worth) = worth.filter(|_| is_idle) else {
             since.set(None);
             return None;
         };
         let allocated = pool.pace.since_collected();
         let begins = match since.get() {
-            Some((begins, then)) if then == allocated && self.queued().events == 0 => begins,
+            Some((begins, then)) if then == allocated => begins,
             _ => Instant::now(),
         };
         since.set(Some((begins, allocated)));

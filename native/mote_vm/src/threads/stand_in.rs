@@ -297,6 +297,7 @@ impl Dispatch {
         if !away.is_some_and(|away| away.precede(&[event])) {
             // If the turn has given something, or tried to, the place that the event had is gone.
             self.turn.queue.prepend(&[event]);
+            self.seeded.senders.precede(1);
         }
         self.lent.postponed = true;
         LONG

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{channel, Receiver};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Far more than a stand-in may spend.
 const LONG: i64 = 20_000;
@@ -136,6 +136,7 @@ fn who_waits_runs_the_turns_of_a_sleeper() {
     let tell = teller(&rig, "tell", &tap);
     asleep(&rig);
     let parks = rig.threads("main")[0].parks;
+    let begun = Instant::now();
     for n in 1..=10 {
         asleep(&rig);
         ask(&rig, tell, integers(&[n]));
@@ -146,7 +147,9 @@ fn who_waits_runs_the_turns_of_a_sleeper() {
     let counts = rig.threads("main")[0];
     assert_eq!((counts.stand_ins, counts.turns), (10, 10));
     if !stressed() {
-        assert_eq!(counts.parks, parks);
+        // It wakes once to think of its rest, and after each rest.
+        let rests = begun.elapsed().as_millis() as u64 / 1_500;
+        assert!(counts.parks <= parks + 1 + rests);
     }
 }
 
