@@ -18,6 +18,10 @@ use std::sync::Arc;
 
 /// One part in this many is kept for what is not made by turns.
 const RESERVE: usize = 16;
+/// One part in this many is kept from messages, for the turns that they are for; at least so much, unless that is more than half
+/// as many parts again.
+const FOR_TURNS: usize = 8;
+const LEAST_FOR_TURNS: usize = 4 << 20;
 
 /// A machine's memory limit, and how much of it is charged. Numbers that guard nothing, hence relaxed. On cache lines of its own.
 #[repr(align(128))]
@@ -53,6 +57,14 @@ impl Quota {
             self.give(bytes);
         }
         taken
+    }
+
+    /// Takes `bytes` for messages from outside, if that leaves room for their turns. Where only a `few` wait they may have what
+    /// is left: one of them may be what makes the machine let go of something.
+    pub(crate) fn take_for_messages(&self, bytes: usize, few: bool) -> bool {
+        let part = self.limit / FOR_TURNS;
+        let kept = part.max(LEAST_FOR_TURNS.min(2 * part));
+        (few || self.held().saturating_add(bytes) <= self.limit - kept) && self.take(bytes)
     }
 
     /// Takes `bytes` even beyond the limit.
@@ -149,6 +161,18 @@ mod tests {
         quota.give(65);
         assert!(quota.has(55) && !quota.has(56));
         assert!(!quota.take(61) && quota.take(60));
+    }
+
+    #[test]
+    fn messages_leave_room_for_turns_unless_few_wait() {
+        let many = |limit, bytes| Quota::new(limit).take_for_messages(bytes, false);
+        let much = 64 << 20;
+        assert!(many(much, much / 8 * 7) && !many(much, much / 8 * 7 + 1));
+        // Of little, more.
+        assert!(many(16 << 20, 12 << 20) && !many(16 << 20, (12 << 20) + 1));
+        let quota = Quota::new(160);
+        assert!(!quota.take_for_messages(121, false) && quota.take_for_messages(160, true));
+        assert!(!quota.take_for_messages(1, true));
     }
 
     mod charges {

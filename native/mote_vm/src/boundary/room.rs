@@ -244,6 +244,11 @@ impl Room {
         }
     }
 
+    /// How many places are taken.
+    pub(crate) fn waiting(&self) -> usize {
+        self.taken.load(Relaxed)
+    }
+
     /// What waits, the most that ever did, and how often the outside was refused.
     pub(crate) fn figures(&self) -> (usize, usize, u64) {
         let most = self.most.load(Relaxed);

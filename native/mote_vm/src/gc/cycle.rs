@@ -41,7 +41,7 @@ impl<'m> Stopped<'m> {
         let stress = machine.pool().pace.config.stress;
         // Dispatchers of a seeded machine take events out of the middle of their queues.
         let seeded = threads.iter().any(|thread| thread.seeded.choices.is_some());
-        let short = machine.pool().is_short();
+        let short = machine.pool().is_short() || threads.iter().any(|t| t.starved.awaits_collection());
         Stopped {
             machine,
             gc: machine.gc(),
@@ -97,6 +97,7 @@ impl<'m> Stopped<'m> {
         }
         let queued = self.threads.iter().map(|t| t.turn.queue.len() as u64);
         pool.pace.begun(queued.sum());
+        pool.pace.has_left(pool.left_beside(pool.pace.expects()).0);
         self.gc.begin(number);
         self.gc.work.begin(number);
         let mut snapshot = Snapshot::default();
@@ -180,11 +181,12 @@ impl<'m> Stopped<'m> {
         }
         let pool = self.machine.pool();
         let before = pool.bytes().1;
+        let rested = self.threads.iter().any(|thread| thread.has_rested_long());
         let asked = self
             .threads
             .iter()
             .any(|thread| thread.collection_was_asked());
-        pool.reserve.collected(pool.take_peak(), asked);
+        pool.reserve.collected(pool.take_peak(), asked || rested);
         let garbage = &self.gc.garbage;
         garbage.begin();
         let sweep = |heap: &mut Heap| {
@@ -208,9 +210,12 @@ impl<'m> Stopped<'m> {
         let (found, spent) = self.gc.work.result();
         // What was made meanwhile is live as well.
         let live = found.bytes + pool.pace.since_begun();
+        let (left, limit) = pool.left_beside(live);
         let cost = spent.max(self.start.elapsed()).as_nanos() as u64;
         let newest = self.machine.embedder().newest_question();
-        pool.pace.collected(live, cost, newest);
+        pool.pace.collected(found.bytes, cost, newest);
+        pool.pace.leaves(left, limit);
+        pool.pace.settles(rested);
         let mut info = self.gc.info();
         info.collections += 1;
         info.live_bytes = live;

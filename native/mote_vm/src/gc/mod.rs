@@ -24,6 +24,7 @@ pub(crate) mod cycle;
 pub(crate) mod roots;
 
 use crate::heap::pace::Stress;
+use crate::platform::malloc;
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::garbage::Cleared;
 pub use crate::turns::marking::pauses::Pauses;
@@ -51,7 +52,7 @@ impl Dispatch {
         match gc.phase() {
             Phase::None => {
                 if !self.is_collection_due() {
-                    return self.let_go_of_reserve();
+                    return self.has_rested_long() && self.let_go_of_reserve();
                 }
                 self.stop_and_collect();
                 // What little there is to clear away after a small one is cleared away at once.
@@ -67,7 +68,7 @@ impl Dispatch {
                     (_, true) => IDLE_SLICE,
                     (_, false) => SLICE,
                 };
-                let urgent = machine.pool().is_short();
+                let urgent = machine.pool().is_short() || self.starved.awaits_collection();
                 let by_now = machine.pool().pace.marked_by_now();
                 let marked = !urgent && gc.work.slice(cells, by_now);
                 self.turn.heap.look_ahead();
@@ -79,12 +80,17 @@ impl Dispatch {
             }
             Phase::Clearing => {
                 let number = gc.begun();
-                let all = stress != Stress::Off || machine.pool().is_short();
+                let all = stress != Stress::Off
+                    || machine.pool().is_short()
+                    || self.starved.awaits_collection();
                 for _ in 0..if all { usize::MAX } else { CLEARINGS } {
                     match gc.garbage.clear_some(machine.pool(), number) {
                         Cleared::Some => {}
                         Cleared::Elsewhere => return false,
                         Cleared::All => {
+                            if machine.pool().reserve.lately() == 0 && stress == Stress::Off {
+                                malloc::give_back();
+                            }
                             gc.finish(number);
                             break;
                         }
@@ -98,9 +104,7 @@ impl Dispatch {
     /// Returns to the system what a machine that has done nothing for a while has kept. Returns whether there was any.
     fn let_go_of_reserve(&mut self) -> bool {
         let machine = self.context.machine.clone();
-        let reserve = &machine.pool().reserve;
-        let stale = self.turn.queue.is_empty() && reserve.until_stale() == Some(Duration::ZERO);
-        if !stale || !reserve.forget() {
+        if !machine.pool().reserve.forget() {
             return false;
         }
         let gc = machine.gc();

@@ -184,6 +184,11 @@ impl BlockPool {
         self.pace.refused(self.limit);
     }
 
+    /// Whether a collection may find memory that the last one has not found, and is worth its time.
+    pub(crate) fn would_help(&self) -> bool {
+        self.pace.would_help(self.limit)
+    }
+
     fn charge_anyway(&self, bytes: usize) {
         let before = self.used.fetch_add(bytes, Relaxed);
         self.peak.fetch_max(before + bytes, Relaxed);
@@ -207,7 +212,11 @@ impl BlockPool {
     /// Returns the pages of one free block, or of one large cell that has died, to the system, except for what is
     /// likely to be used before the next collection. Whether there may be more.
     pub(crate) fn trim(&self) -> bool {
-        let keep = self.likely() / BLOCK + 2;
+        let keep = match self.reserve.lately() {
+            // Somebody wants it back, or nobody has needed it for a while.
+            0 => 0,
+            _ => self.likely() / BLOCK + 2,
+        };
         let mut inner = self.inner.lock();
         if let Some(region) = inner.dead.pop() {
             drop(inner);
@@ -237,6 +246,13 @@ impl BlockPool {
             true => soon,
             false => soon.max(self.reserve.lately().saturating_sub(self.used())),
         }
+    }
+
+    /// The limit, and how much of it is left beside cells that take that many bytes.
+    pub(crate) fn left_beside(&self, cells: usize) -> (usize, usize) {
+        let elsewhere = self.quota.held().saturating_sub(self.used());
+        let taken = elsewhere + self.queued.load(Relaxed) + cells;
+        (self.limit.saturating_sub(taken), self.limit)
     }
 
     /// Bytes in use by heaps and queues.

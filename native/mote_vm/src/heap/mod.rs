@@ -187,6 +187,11 @@ impl Heap {
         emptied * PAYLOAD
     }
 
+    /// Bytes that it has been given and not used yet.
+    pub(crate) fn room(&self) -> usize {
+        self.end as usize - self.next as usize
+    }
+
     /// Whether an allocation failed since the last rewind, and was not forgiven.
     #[inline(always)]
     pub(crate) fn exhausted(&self) -> bool {

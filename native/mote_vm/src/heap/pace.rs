@@ -2,7 +2,7 @@
 //! - after the machine has allocated an amount in proportion to what was live after the last collection;
 //! - later while more is queued than then, in proportion, because most of it is still live;
 //! - later, too, while a long queue gets shorter, because little of it will soon be live;
-//! - earlier when the machine rests;
+//! - earlier when the machine rests, and for nearly anything when it has rested for long;
 //! - when memory runs out;
 //! - now and then while a caller outside waits for an answer, because that caller must be notified if nothing can answer it any
 //!   more.
@@ -16,16 +16,29 @@ const ONE_EACH: u64 = 500;
 const SHARE_WHEN_FULL: u64 = 5;
 /// While somebody waits for an answer, they take one part in this many at most.
 const SHARE_WHEN_AWAITED: u64 = 20;
+/// In long rests, they take one part in this many, unless much was made or the last one was made beside turns.
+const SHARE_AT_LONG_REST: u64 = 50;
 /// How long the first collection after a question waits, and the longest that one waits while nobody asks anew.
 const FIRST_PATIENCE: Duration = Duration::from_millis(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A collection waits until `EACH` bytes are allocated for each event that was queued since the last one began and still
-/// is. Each time when `TIMES` as much is allocated, the queue is looked at again.
+/// is. When that is so for those that were queued, the queue is looked at again.
 const EACH: usize = 256;
-const TIMES: usize = 2;
 /// A machine that rests collects after that part of what is allocated between two collections otherwise.
 const AT_REST: usize = 4;
+/// One that has done nothing for long collects after one part in this many of what lived, and after this many bytes: so its
+/// garbage is little beside what lives, and what comes now and then costs no collection each time.
+const AT_LONG_REST: usize = 16;
+const LEAST_AT_LONG_REST: usize = 512 << 10;
+/// While a collection marks, turns make at most one part in this many of what it has to mark, as far as slices can see to
+/// that: all of it counts as live.
+const MEANWHILE: usize = 4;
+/// Of the memory that is left, one part in this many is for what is made before a collection begins, and one in
+/// as many of the rest for what is made while it marks.
+const OF_WHAT_IS_LEFT: usize = 2;
+/// However little is left, collections begin no sooner than one part in this many of the limit was allocated.
+const LEAST_OF_LIMIT: usize = 32;
 /// This many events are a long queue: while it gets shorter, a collection waits for half as much again, once.
 const LONG: u64 = 16 * 1024;
 
@@ -79,6 +92,15 @@ pub(crate) struct Pace {
     allocated: AtomicUsize,
     /// What it was when the collection that goes on began.
     at_begin: AtomicUsize,
+    /// What the last collection found live, and how much may be allocated while the next one marks.
+    expected: AtomicUsize,
+    grace: AtomicUsize,
+    /// Whether turns have run since the last collection began, as far as threads have told; and whether that one began and ended
+    /// in a long rest.
+    worked: AtomicBool,
+    settled: AtomicBool,
+    /// How much may be allocated before a collection begins, for the sake of the quota: it is not put off beyond that.
+    most: AtomicUsize,
     /// The fewest events that were queued, as far as anybody looked, since the last collection began: what is queued
     /// beyond them has come since.
     fewest_queued: AtomicU64,
@@ -113,6 +135,11 @@ impl Pace {
             start: Instant::now(),
             allocated: AtomicUsize::new(0),
             at_begin: AtomicUsize::new(0),
+            expected: AtomicUsize::new(0),
+            grace: AtomicUsize::new(config.min / MEANWHILE),
+            worked: AtomicBool::new(false),
+            settled: AtomicBool::new(false),
+            most: AtomicUsize::new(usize::MAX),
             fewest_queued: AtomicU64::new(0),
             threshold: AtomicUsize::new(config.min),
             at_rest: AtomicUsize::new(config.min / AT_REST),
@@ -149,7 +176,7 @@ impl Pace {
 
     /// Memory is about to end: a collection, unless there was one when little less was used of `limit` bytes.
     pub(crate) fn hurry(&self, limit: usize) -> bool {
-        let due = self.allocated.load(Relaxed) >= limit / 32;
+        let due = self.allocated.load(Relaxed) >= limit / LEAST_OF_LIMIT;
         if due {
             self.due.store(true, Relaxed);
         }
@@ -160,10 +187,16 @@ impl Pace {
     /// what spaces collections then.
     #[cold]
     pub(crate) fn refused(&self, limit: usize) {
-        let rest = self.pause.load(Relaxed) * (SHARE_WHEN_FULL - 1);
-        if !self.hurry(limit) && self.now() >= self.ended.load(Relaxed) + rest {
+        if self.would_help(limit) {
             self.due.store(true, Relaxed);
         }
+    }
+
+    /// Whether a collection may find memory that the last one has not found, and is worth its time.
+    pub(crate) fn would_help(&self, limit: usize) -> bool {
+        let rest = self.pause.load(Relaxed) * (SHARE_WHEN_FULL - 1);
+        self.allocated.load(Relaxed) >= limit / LEAST_OF_LIMIT
+            || self.now() >= self.ended.load(Relaxed) + rest
     }
 
     /// How long to wait before looking whether somebody waits in vain; `newest` says which question is the newest, if
@@ -213,6 +246,10 @@ impl Pace {
             // For want of memory.
             return false;
         }
+        let most = self.most.load(Relaxed);
+        if allocated >= most {
+            return false;
+        }
         let queued = queued();
         let later = if queued.shrinks && !queued.grows {
             if queued.events < LONG || *waits_for_end {
@@ -225,12 +262,13 @@ impl Pace {
             let more = queued
                 .events
                 .saturating_sub(self.fewest_queued.load(Relaxed));
-            if EACH.saturating_mul(more as usize) <= allocated {
+            let until = EACH.saturating_mul(more as usize);
+            if until <= allocated {
                 return false;
             }
-            allocated.saturating_mul(TIMES)
+            until
         };
-        self.threshold.store(later, Relaxed);
+        self.threshold.store(later.min(most), Relaxed);
         self.due.store(false, Relaxed);
         true
     }
@@ -248,6 +286,37 @@ impl Pace {
         self.allocated.load(Relaxed) >= self.at_rest.load(Relaxed)
     }
 
+    /// Bytes given to allocators since the last collection.
+    pub(crate) fn since_collected(&self) -> usize {
+        self.allocated.load(Relaxed)
+    }
+
+    /// How long until a machine that does nothing should collect, whose allocators have been given `room` bytes that they have
+    /// not used yet; `None` if there is no reason to.
+    pub(crate) fn until_due_at_long_rest(&self, room: usize) -> Option<Duration> {
+        let least = (self.expected.load(Relaxed) / AT_LONG_REST).max(LEAST_AT_LONG_REST);
+        if self.since_collected().saturating_sub(room) >= least {
+            return Some(Duration::ZERO);
+        }
+        if !self.worked.load(Relaxed) {
+            return None;
+        }
+        // What turns have let go of is garbage without anything being allocated.
+        let rest = match self.settled.load(Relaxed) {
+            true => self.pause.load(Relaxed) * SHARE_AT_LONG_REST,
+            false => 0,
+        };
+        let at = self.ended.load(Relaxed) + rest;
+        Some(Duration::from_nanos(at.saturating_sub(self.now())))
+    }
+
+    /// Turns were run.
+    pub(crate) fn has_worked(&self) {
+        if !self.worked.load(Relaxed) {
+            self.worked.store(true, Relaxed);
+        }
+    }
+
     /// Whether it would be known that fewer events are queued than before, if they were counted now.
     #[inline(always)]
     pub(crate) fn counts_queued(&self) -> bool {
@@ -262,7 +331,20 @@ impl Pace {
     /// A collection begins, with that many events queued.
     pub(crate) fn begun(&self, queued: u64) {
         self.fewest_queued.store(queued, Relaxed);
+        self.worked.store(false, Relaxed);
         self.at_begin.store(self.allocated.load(Relaxed), Relaxed);
+    }
+
+    /// Bytes that the collection that begins finds, garbage included, as far as anybody knows.
+    pub(crate) fn expects(&self) -> usize {
+        self.expected.load(Relaxed) + self.since_collected()
+    }
+
+    /// How much memory is left when it begins: turns are not to use that up while it marks.
+    pub(crate) fn has_left(&self, bytes: usize) {
+        let part = self.expected.load(Relaxed).max(self.config.min) / MEANWHILE;
+        let grace = part.min(bytes / OF_WHAT_IS_LEFT).max(1);
+        self.grace.store(grace, Relaxed);
     }
 
     /// Bytes given to allocators since it began.
@@ -270,18 +352,19 @@ impl Pace {
         self.allocated.load(Relaxed) - self.at_begin.load(Relaxed)
     }
 
-    /// Bytes that the collection that goes on should have marked by now: with a factor below 1, memory matters more than time,
-    /// and turns make no more meanwhile than between two collections. Turns that are long and make much would make many
-    /// times as much otherwise, all of which counts as live.
+    /// Bytes that the collection that goes on should have marked by now, so that turns make little meanwhile. Turns that make
+    /// much would make many times of what lives otherwise, all of which counts as live.
     pub(crate) fn marked_by_now(&self) -> usize {
-        let GcConfig { factor, stress, .. } = self.config;
-        match factor < 1.0 && stress == Stress::Off {
-            true => (self.since_begun() as f64 / factor) as usize,
-            false => 0,
+        if self.config.stress != Stress::Off {
+            return 0;
         }
+        // As if a machine that has grown had at least the least.
+        let expected = self.expected.load(Relaxed).max(self.config.min) as f64;
+        let made = self.since_begun() as f64 / self.grace.load(Relaxed) as f64;
+        (expected * made) as usize
     }
 
-    /// A collection found that much live; with the newest question, if any is open.
+    /// A collection found that much live, beside what was made meanwhile; with the newest question, if any is open.
     pub(crate) fn collected(&self, live: usize, pause: u64, newest: Option<u64>) {
         let newest = newest.unwrap_or(0);
         let longer = self.patience.load(Relaxed) * 2;
@@ -295,12 +378,29 @@ impl Pace {
         self.pause.store(pause, Relaxed);
         self.ended.store(self.now(), Relaxed);
         let proportional = (live as f64 * self.config.factor) as usize;
-        let threshold = proportional.max(self.config.min);
+        // What was made meanwhile may be garbage, and was made already.
+        let made = self.since_begun();
+        let threshold = proportional.saturating_sub(made).max(self.config.min);
         self.threshold.store(threshold, Relaxed);
         self.at_rest.store(threshold / AT_REST, Relaxed);
+        self.expected.store(live, Relaxed);
+        self.most.store(usize::MAX, Relaxed);
         self.allocated.store(0, Relaxed);
         self.due.store(false, Relaxed);
         *self.waits_for_end.lock() = false;
+    }
+
+    /// The collection that was ended now, began and ended in a long rest, or not.
+    pub(crate) fn settles(&self, settled: bool) {
+        self.settled.store(settled, Relaxed);
+    }
+
+    /// That much of `limit` is left after a collection: the next one begins in time for its marking.
+    pub(crate) fn leaves(&self, left: usize, limit: usize) {
+        let most = (left / OF_WHAT_IS_LEFT).max(limit / LEAST_OF_LIMIT);
+        self.most.store(most, Relaxed);
+        self.threshold.fetch_min(most, Relaxed);
+        self.at_rest.fetch_min(most / AT_REST, Relaxed);
     }
 
     /// Bytes that will be allocated before the next collection.
@@ -392,6 +492,7 @@ mod tests {
         assert!(!allocated(249) && allocated(1));
         pace.allocated(750);
         assert!(pace.put_off(queued(1 << 20, true, false)) && pace.is_due_at_rest());
+        pace.begun(0);
         pace.collected(2_000, 0, None);
         assert!(!allocated(999) && allocated(1));
         pace.freed(1);
@@ -399,18 +500,65 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_spares_memory_marks_while_little_is_made() {
-        for (factor, marked) in [(2.0, 0), (1.0, 0), (0.25, 120)] {
-            let pace = Pace::new(GcConfig {
-                factor,
-                ..GcConfig::default()
-            });
-            pace.allocated(1_000);
+    fn marking_is_done_when_little_was_made_meanwhile_or_half_of_what_is_left() {
+        for (left, grace) in [(usize::MAX, 1_000 / MEANWHILE), (100, 100 / OF_WHAT_IS_LEFT)] {
+            let pace = pace();
+            pace.collected(1_000, 0, None);
+            pace.allocated(5_000);
             pace.begun(0);
+            pace.has_left(left);
             assert_eq!(pace.marked_by_now(), 0);
-            pace.allocated(30);
-            assert_eq!(pace.marked_by_now(), marked);
+            pace.allocated(grace / 2);
+            assert_eq!(pace.marked_by_now(), 500);
+            pace.allocated(grace / 2);
+            assert_eq!(pace.marked_by_now(), 1_000);
         }
+    }
+
+    #[test]
+    fn a_collection_begins_while_half_of_what_is_left_is_there_and_is_not_put_off_beyond() {
+        let pace = pace();
+        pace.collected(1_000, 0, None);
+        assert_eq!(pace.threshold(), 2_000);
+        pace.leaves(1_000, 5_000);
+        pace.allocated(499);
+        assert!(!pace.is_due());
+        pace.allocated(1);
+        assert!(pace.is_due() && !pace.put_off(queued(1 << 30, true, false)));
+        // There is next to nothing: not all the time.
+        pace.collected(1_000, 0, None);
+        pace.leaves(10, 32_000);
+        assert_eq!(pace.threshold(), 1_000);
+    }
+
+    #[test]
+    fn after_a_long_rest_a_little_garbage_is_enough() {
+        let pace = pace();
+        let due = |room| pace.until_due_at_long_rest(room) == Some(Duration::ZERO);
+        pace.allocated(LEAST_AT_LONG_REST);
+        assert!(due(0) && !due(1));
+        pace.collected(2 * AT_LONG_REST * LEAST_AT_LONG_REST, 0, None);
+        pace.allocated(2 * LEAST_AT_LONG_REST);
+        assert!(due(0) && !due(1));
+    }
+
+    #[test]
+    fn after_turns_a_long_rest_is_enough_unless_the_last_collection_was_in_one() {
+        let pace = pace();
+        let due = || pace.until_due_at_long_rest(0);
+        assert_eq!(due(), None);
+        pace.has_worked();
+        assert_eq!(due(), Some(Duration::ZERO));
+        pace.begun(0);
+        assert_eq!(due(), None);
+        const PAUSE: u64 = 1_000_000_000;
+        pace.collected(0, PAUSE, None);
+        pace.settles(true);
+        pace.has_worked();
+        let most = Duration::from_nanos(PAUSE * SHARE_AT_LONG_REST);
+        assert!(due().is_some_and(|due| due > most / 2 && due <= most));
+        pace.settles(false);
+        assert_eq!(due(), Some(Duration::ZERO));
     }
 
     /// Both have seen that one is due.

@@ -41,6 +41,7 @@ use crate::threads::shared::Shared;
 use crate::threads::sponsor::{Sponsor, Sponsors};
 use crate::threads::station::Stations;
 use crate::turns::marking::state::Gc;
+use crate::platform::malloc;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Handles;
 use crate::watching::attention::Attention;
@@ -112,6 +113,7 @@ impl Machine {
         }
         self.0.papers.clear();
         self.0.handles.discharge();
+        malloc::give_back();
         self.0.quiescence.tell();
     }
 

@@ -14,6 +14,7 @@ compile_error!(
 
 pub(crate) mod code_pages;
 pub(crate) mod cores;
+pub(crate) mod malloc;
 pub(crate) mod pages;
 pub(crate) mod prefetch;
 pub(crate) mod stack;

@@ -14,6 +14,7 @@ impl Dispatch {
         let pace = &self.context.machine.pool().pace;
         pace.is_due() && !pace.put_off(|| self.queued())
             || self.idling.rests && self.would_collect()
+            || self.has_rested_long() && self.until_worth_it() == Some(Duration::ZERO)
             || self.until_look() == Some(Duration::ZERO)
             || self.collection_was_asked()
     }
@@ -37,6 +38,7 @@ impl Dispatch {
             .collections
             .iter()
             .any(|asked| !gc.is_over(asked.0))
+            || self.starved.awaits_collection()
     }
 
     /// Whether somebody waits for a collection, or is still to be told that it is over.
@@ -52,7 +54,7 @@ impl Dispatch {
     }
 
     /// What the machine's threads have to do, as of their last batches.
-    fn queued(&self) -> Queued {
+    pub(super) fn queued(&self) -> Queued {
         let stations = self.context.machine.stations().all();
         Queued {
             events: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),
@@ -79,8 +81,8 @@ mod tests {
             other.queued.store(queued, Relaxed);
             still.thread.idling.rests = rests;
             assert_eq!(still.thread.is_collection_due(), rests && queued == 0);
-            let nap = (queued == 0).then_some(REST);
-            assert_eq!(still.thread.may_sleep(), nap);
+            let naps = still.thread.may_sleep() == Some(REST);
+            assert_eq!(naps, queued == 0);
         }
     }
 

@@ -3,6 +3,8 @@
 pub(crate) mod away;
 pub(crate) mod backlog;
 pub(crate) mod collection_due;
+pub(crate) mod long_rest;
+pub(crate) mod starved;
 pub(crate) mod core_balance;
 pub(crate) mod embedder;
 pub(crate) mod ended;

@@ -121,7 +121,7 @@ impl Dispatch {
             }
             end => end,
         };
-        let verdict = self.verdict(end);
+        let verdict = self.last_verdict(end);
         let mut units = match verdict {
             Verdict::Postponed => {
                 self.turn.counts.interpreted = interpreted;
@@ -208,6 +208,20 @@ impl Dispatch {
             Ok(End::Ignored) => Verdict::Ignored,
             Err(Aborted(reason)) if self.runs_again(reason) => Verdict::Postponed,
             Err(Aborted(reason)) => Verdict::Aborted(reason),
+        }
+    }
+
+    /// As [`Dispatch::verdict`]; and for want of memory a turn is given up only after a collection.
+    fn last_verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
+        match self.verdict(end) {
+            Verdict::Aborted(reason)
+                if reason == Value::atom(Atom::NO_MEMORY)
+                    && (self.turn.heap.exhausted() || self.turn.lacks_memory())
+                    && self.tries_again() =>
+            {
+                Verdict::Postponed
+            }
+            verdict => verdict,
         }
     }
 

@@ -254,6 +254,7 @@ impl Dispatch {
             self.turn.counts.busy_ns += MEASURED * begin.elapsed().as_nanos() as u64;
         }
         self.publish_all_but_time(0);
+        self.tell_of_work();
         self.load.batch = batch;
         self.lent.stands_in = false;
         caller.ran.set(self.turn.take_back());
@@ -311,6 +312,7 @@ impl Dispatch {
             || self.is_collection_due()
             // It sleeps without a thought of a collection that this may have made worth while.
             || self.away.is_some() && self.is_done() && self.would_collect()
+            || self.forgot_long_rest()
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Station {
     /// Events in the queue; as above.
     pub(crate) queued: AtomicU64,
     pub(crate) queue_bytes: AtomicUsize,
+    /// Bytes that the thread's allocator has been given and not used yet, as of its last batch.
+    pub(crate) room: AtomicUsize,
     /// Nanoseconds of turns so far, of a thread with siblings (backlog.rs).
     pub(crate) worked: AtomicU64,
     /// Whether there were more of them after the last batch than before; as above.
@@ -63,6 +65,7 @@ impl Station {
             backlog: AtomicU64::new(0),
             queued: AtomicU64::new(0),
             queue_bytes: AtomicUsize::new(0),
+            room: AtomicUsize::new(0),
             worked: AtomicU64::new(0),
             grows: AtomicBool::new(false),
             core: AtomicU32::new(NOWHERE),

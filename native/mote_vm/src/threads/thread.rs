@@ -29,6 +29,7 @@ use crate::threads::fault::Fault;
 use crate::threads::inbox::{Contents, Done, ThreadTask};
 use crate::threads::seeded::SeededThread;
 use crate::threads::stand_in::Lent;
+use crate::threads::starved::Starved;
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
 use crate::turns::interpreter::Interpreter;
@@ -73,6 +74,7 @@ pub(crate) struct Dispatch {
     /// Of a sponsor whose turns run outside (away.rs).
     pub(crate) away: Option<Box<Away>>,
     pub(crate) taken_up: TakenUp,
+    pub(crate) starved: Starved,
 }
 
 /// How much a thread has to do.
@@ -148,6 +150,7 @@ impl Dispatch {
             watches: Vec::new(),
             away,
             taken_up: TakenUp::default(),
+            starved: Starved::default(),
         }
     }
 
@@ -222,6 +225,7 @@ impl Dispatch {
             self.stand_still(|context| context.machine.safepoint().arrive(&context.station));
         }
         self.collect_a_little();
+        self.look_for_memory();
         let gc = self.context.machine.gc();
         let over = |asked: &mut (u64, Done)| gc.is_over(asked.0);
         let told: Vec<_> = self.duties.collections.extract_if(.., over).collect();
@@ -281,6 +285,9 @@ impl Dispatch {
 
     /// Runs turns for a batch.
     pub(crate) fn run_batch(&mut self) -> TurnBatch {
+        if self.starved.awaits_collection() {
+            return TurnBatch::default();
+        }
         if self.away.is_some() {
             return self.run_batch_away();
         }
@@ -454,6 +461,9 @@ impl Dispatch {
         station
             .queue_bytes
             .store(turn.queue.bytes(), std::sync::atomic::Ordering::Relaxed);
+        station
+            .room
+            .store(turn.heap.room(), std::sync::atomic::Ordering::Relaxed);
         self.context.recount_places(turn, queued as usize, 0);
     }
 

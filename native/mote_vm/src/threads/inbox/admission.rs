@@ -12,6 +12,8 @@ use crate::boundary::room::Permit;
 /// How many places for messages from outside are taken at a time, and bytes.
 pub(super) const PLACES_AHEAD: usize = 16;
 pub(super) const BYTES_AHEAD: usize = 4 << 10;
+/// While no more than that wait in a sponsor, messages may have the last of the memory.
+const FEW: usize = 64;
 
 /// What a sender outside does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +69,9 @@ impl Inbox {
             return Err((NotEntered::Closed, entry));
         }
         let before = (inner.contents.charged, inner.contents.spare);
-        if !self.charge(&mut inner.contents, entry.bytes()) {
+        let few = inner.room.waiting() < FEW;
+        let take = |bytes| self.quota.take_for_messages(bytes, few);
+        if !charge(&mut inner.contents, entry.bytes(), take) {
             return Err((NotEntered::Refused(Refusal::NoMemory), entry));
         }
         match permit.take() {
@@ -96,7 +100,8 @@ impl Inbox {
         if inner.closed {
             return Err((NotEntered::Closed, entry));
         }
-        if !self.charge(&mut inner.contents, entry.bytes()) {
+        let take = |bytes| self.quota.take(bytes);
+        if !charge(&mut inner.contents, entry.bytes(), take) {
             return Err((NotEntered::Refused(Refusal::NoMemory), entry));
         }
         inner.room.add(1);
@@ -104,22 +109,6 @@ impl Inbox {
         inner.contents.entries.push(entry);
         drop(guard);
         Ok(self.announce_pushed())
-    }
-
-    /// Charges the contents with `bytes` more, if the quota has room for them.
-    fn charge(&self, contents: &mut Contents, bytes: usize) -> bool {
-        if contents.spare < bytes {
-            let ahead = bytes.max(BYTES_AHEAD);
-            let taken = match self.quota.take(ahead) {
-                true => ahead,
-                false if self.quota.take(bytes) => bytes,
-                false => return false,
-            };
-            contents.charged += taken;
-            contents.spare += taken;
-        }
-        contents.spare -= bytes;
-        true
     }
 
     /// Puts in as many messages of a batch as there is room for, the first ones. Returns how many, and why the others were
@@ -135,7 +124,8 @@ impl Inbox {
         }
         let n = batch.len();
         let bytes = batch.bytes() + ENTRY_BYTES;
-        if !self.quota.take(bytes) {
+        let few = inner.room.waiting() + n <= FEW;
+        if !self.quota.take_for_messages(bytes, few) {
             return Ok((0, Some(Refusal::NoMemory), false));
         }
         let entered = inner.enter_some(n);
@@ -155,4 +145,20 @@ impl Inbox {
         drop(guard);
         Ok((entered, refused, self.announce_pushed()))
     }
+}
+
+/// Charges the contents with `bytes` more, if `take` finds room for them.
+fn charge(contents: &mut Contents, bytes: usize, take: impl Fn(usize) -> bool) -> bool {
+    if contents.spare < bytes {
+        let ahead = bytes.max(BYTES_AHEAD);
+        let taken = match take(ahead) {
+            true => ahead,
+            false if take(bytes) => bytes,
+            false => return false,
+        };
+        contents.charged += taken;
+        contents.spare += taken;
+    }
+    contents.spare -= bytes;
+    true
 }

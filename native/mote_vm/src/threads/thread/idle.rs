@@ -7,6 +7,7 @@ use super::Dispatch;
 use crate::base::sync::Relaxed;
 use crate::boundary::trickle::Trickle;
 use crate::threads::core_balance::CoreBalance;
+use crate::threads::long_rest::LongRest;
 use crate::threads::sharing::WORTH_ASKING;
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
@@ -53,6 +54,7 @@ pub(crate) struct Idling {
     /// How many times in succession it has handed all its work over to a thread that is awake on the same core.
     pub(crate) crowded: u32,
     pub(super) core: CoreBalance,
+    pub(crate) long_rest: LongRest,
 }
 
 impl Dispatch {
@@ -111,10 +113,10 @@ impl Dispatch {
         // asker.
         let collects = context.machine.gc().phase() != Phase::None || self.waits_for_collection();
         let nap = collects.then_some(NAP);
-        let stale = context.machine.pool().reserve.until_stale();
+        let long = self.until_long_rest();
         let nap = nap.or_else(|| self.would_collect().then_some(REST));
         let waits = due.into_iter().chain(self.until_look()).chain(nap);
-        waits.chain(stale).min()
+        waits.chain(long).min()
     }
 
     /// Watches until `until` after `start`, the moment at which the thread ran out of work. Returns whether something has
@@ -203,6 +205,7 @@ impl Dispatch {
         self.turn.counts.parks += 1;
         self.turn.queue.rest();
         self.publish();
+        self.tell_of_work();
         self.idling.core.leave();
         let stand_ins = self.turn.counts.stand_ins;
         self.idling.called = self.stand_still(|context| {
