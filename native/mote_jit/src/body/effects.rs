@@ -132,34 +132,50 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A new actor. Its captures lie right before it.
+    /// A new actor.
     fn create(&mut self, id: Value, captures: &[Operand]) -> Value {
-        let words: Vec<Value> = captures.iter().map(|c| self.word(*c)).collect();
-        let granules = match words.len() {
-            0 | 1 => 0,
-            n => n.div_ceil(2),
-        };
-        let cell = self.allocate(granules + 1);
-        let state = match words[..] {
-            [] => self.literal(Word::NONE),
-            [one] => one,
-            _ => {
-                self.fill(cell, 0, &words);
-                cell
-            }
-        };
+        let state = self.state_of(captures);
+        let cell = self.allocate_actor();
         let turn = self.turn;
         self.positions.count_create();
         let birth = self.b.ins().load(I64, constant(), turn, layout::BIRTH);
         let id = self.b.ins().uextend(I64, id);
         let header = self.b.ins().bor(birth, id);
-        let at = (granules * mote_vm::native::layout::GRANULE) as i32;
-        self.b.ins().store(trusted(), header, cell, at);
-        self.b
-            .ins()
-            .store(trusted(), state, cell, at + layout::STATE);
-        let address = i64::from(at) + value::TAG_ADDRESS as i64;
+        self.b.ins().store(trusted(), header, cell, 0);
+        self.b.ins().store(trusted(), state, cell, layout::STATE);
+        let address = value::TAG_ADDRESS as i64;
         self.b.ins().iadd_imm_s(cell, address)
+    }
+
+    /// Room for an actor: the heap's `allocate_actors`. The turn stops when memory is exhausted. Where the next one goes is not
+    /// kept in a register: few turns create more than one.
+    fn allocate_actor(&mut self) -> Value {
+        let turn = self.turn;
+        let (at, end) = (layout::NEXT_ACTOR, layout::END_OF_ACTORS);
+        let next = self.b.ins().load(I64, trusted(), turn, at);
+        let end = self.b.ins().load(I64, trusted(), turn, end);
+        let (quick, slow) = (self.next_block(), self.b.create_block());
+        let merged = self.next_block();
+        let cell = self.b.append_block_param(merged, I64);
+        self.b.set_cold_block(slow);
+        let full = self.b.ins().icmp(IntCC::Equal, next, end);
+        self.b.ins().brif(full, slow, &[], quick, &[]);
+
+        self.b.switch_to_block(quick);
+        self.b.seal_block(quick);
+        let granule = layout::GRANULE as i64;
+        let after = self.b.ins().iadd_imm_s(next, granule);
+        self.b.ins().store(trusted(), after, turn, at);
+        self.b.ins().jump(merged, &[next.into()]);
+
+        self.b.switch_to_block(slow);
+        self.b.seal_block(slow);
+        let found = self.seldom(Seldom::AllocateActor, &[turn]);
+        self.b.ins().jump(merged, &[found.into()]);
+
+        self.b.switch_to_block(merged);
+        self.b.seal_block(merged);
+        cell
     }
 
     fn send(&mut self, target: Operand, message: Operand) {

@@ -187,6 +187,7 @@ impl<'m> Stopped<'m> {
             .iter()
             .any(|thread| thread.collection_was_asked());
         pool.reserve.collected(pool.take_peak(), asked || rested);
+        pool.found_live(self.gc.work.result().0.bytes);
         let garbage = &self.gc.garbage;
         garbage.begin();
         let sweep = |heap: &mut Heap| {

@@ -16,7 +16,7 @@ use crate::base::quota::Quota;
 use crate::platform::pages;
 use parking_lot::Mutex;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
 /// Bytes of a granule: the unit of allocation, and the size of an actor.
@@ -111,6 +111,8 @@ pub(crate) struct BlockPool {
     marking: AtomicU64,
     pub(crate) pace: Pace,
     pub(crate) reserve: Reserve,
+    /// What is in use is holes rather than what lives.
+    tight: AtomicBool,
 }
 
 impl Default for BlockPool {
@@ -139,6 +141,7 @@ impl BlockPool {
             marking: AtomicU64::new(0),
             pace,
             reserve: Reserve::default(),
+            tight: AtomicBool::new(false),
         }
     }
 
@@ -269,6 +272,18 @@ impl BlockPool {
     pub(crate) fn is_short(&self) -> bool {
         let reserve = (self.limit / 32).max(2 * BLOCK);
         self.used.load(Relaxed).saturating_add(reserve) > self.limit || !self.quota.has(reserve)
+    }
+
+    /// Whether holes count: less than half of what is in use lives, or memory is short.
+    pub(crate) fn is_tight(&self) -> bool {
+        self.tight.load(Relaxed) || self.is_short()
+    }
+
+    /// A collection has found so much live in cells and blocks that are in use for them.
+    pub(crate) fn found_live(&self, bytes: usize) {
+        let heaps = self.bytes().1;
+        let much = heaps > bytes + bytes / 2 + 4 * BLOCK;
+        self.tight.store(much, Relaxed);
     }
 
     /// The collection that is marking, or 0.

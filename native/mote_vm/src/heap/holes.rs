@@ -1,9 +1,14 @@
 //! Finding holes between the marked granules of a block.
 use super::marks::{Marks, FIRST, GRANULES, WORDS};
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Shorter runs of free granules are left alone: switching to them costs more than they hold.
-const SHORTEST: usize = 8;
+pub(super) const SHORTEST: usize = 8;
+/// Where memory is short, or much of it lies in holes, only these are.
+pub(super) const SHORTEST_IF_SHORT: usize = 2;
+/// Holes of that many granules are wide: there is room in them for what does not fit in others.
+pub(super) const WIDE_HOLE: usize = 64;
 
 /// Where to look for the next hole.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -14,9 +19,12 @@ pub(crate) struct Cursor {
     pub(crate) granule: usize,
 }
 
-/// The next run of at least `wanted` free granules from `from` on: its start and its end.
-pub(crate) fn next_hole(marks: Marks, from: usize, wanted: usize) -> Option<(usize, usize)> {
-    let wanted = wanted.max(SHORTEST);
+/// The next run of free granules from `from` on that has one of these `lengths`: its start and its end.
+pub(crate) fn next_hole(
+    marks: Marks,
+    from: usize,
+    lengths: &Range<usize>,
+) -> Option<(usize, usize)> {
     let mut at = from.max(FIRST);
     loop {
         let start = find(marks, at, false);
@@ -24,11 +32,20 @@ pub(crate) fn next_hole(marks: Marks, from: usize, wanted: usize) -> Option<(usi
             return None;
         }
         let end = find(marks, start, true);
-        if end - start >= wanted {
+        if lengths.contains(&(end - start)) {
             return Some((start, end));
         }
         at = end;
     }
+}
+
+/// The run of free granules that this one, which is free, is in.
+pub(super) fn around(marks: Marks, granule: usize) -> Range<usize> {
+    let mut start = granule;
+    while start > FIRST && !marks.has(start - 1) {
+        start -= 1;
+    }
+    start..find(marks, granule, true)
 }
 
 /// The first granule from `at` on whose mark is `marked`; the number of granules if there is none.
@@ -60,16 +77,21 @@ mod tests {
         let block = pool.acquire().unwrap();
         prepare(block, 1);
         let marks = Marks::of(block, 1);
-        assert_eq!(next_hole(marks, 0, 1), Some((FIRST, GRANULES)));
+        let next = |from, least: usize| next_hole(marks, from, &(least..usize::MAX));
+        assert_eq!(next(0, 1), Some((FIRST, GRANULES)));
         marks.set(FIRST, FIRST + 100);
         marks.set(FIRST + 107, FIRST + 200);
         marks.set(FIRST + 208, FIRST + 209);
         // Seven granules are too short, eight are not.
-        assert_eq!(next_hole(marks, 0, 1), Some((FIRST + 200, FIRST + 208)));
-        assert_eq!(next_hole(marks, 0, 9), Some((FIRST + 209, GRANULES)));
-        assert_eq!(next_hole(marks, FIRST + 201, 1).unwrap().0, FIRST + 209);
+        assert_eq!(next(0, 8), Some((FIRST + 200, FIRST + 208)));
+        assert_eq!(next(0, 9), Some((FIRST + 209, GRANULES)));
+        assert_eq!(next(FIRST + 201, 8).unwrap().0, FIRST + 209);
+        // And some are too long.
+        assert_eq!(next_hole(marks, 0, &(1..8)), Some((FIRST + 100, FIRST + 107)));
+        assert_eq!(next_hole(marks, FIRST + 107, &(1..8)), None);
+        assert_eq!(around(marks, FIRST + 203), FIRST + 200..FIRST + 208);
         marks.set(FIRST + 209, GRANULES);
-        assert_eq!(next_hole(marks, FIRST + 208, 1), None);
+        assert_eq!(next(FIRST + 208, 1), None);
         pool.release(block);
     }
 }

@@ -263,7 +263,7 @@ impl Heap {
     /// A new actor; `NONE` when the memory is exhausted.
     #[inline(always)]
     pub(crate) fn actor(&mut self, header: Header, state: Value) -> Value {
-        let Some(cell) = self.allocate(1) else {
+        let Some(cell) = self.allocate_actors(1) else {
             return Value::NONE;
         };
         let cell = cell.cast::<Actor>().as_ptr();
@@ -283,7 +283,7 @@ impl Heap {
         let mut actors = Vec::with_capacity(count);
         while actors.len() < count {
             let some = (count - actors.len()).min(PAYLOAD / GRANULE);
-            let cells = self.allocate(some)?.cast::<Actor>().as_ptr();
+            let cells = self.allocate_actors(some)?.cast::<Actor>().as_ptr();
             for i in 0..some {
                 // SAFETY: `some` granules are that many actors.
                 let cell = unsafe { cells.add(i) };

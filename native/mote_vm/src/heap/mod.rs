@@ -1,5 +1,8 @@
 //! The heap: a bump allocator per thread over blocks of the machine's pool.
 //!
+//! Actors have blocks of their own, in which each place is used again by itself: they are all of one size, and nothing that is
+//! large and dies soon lies between those that stay. What is too wide for the rest of a hole goes elsewhere (rooms.rs).
+//!
 //! Cells (all in granules of 16 bytes):
 //!
 //! ```text
@@ -14,9 +17,9 @@
 //!    all of it, which is why nothing committed may point there.
 //! 2. Foreign cells are kept and charged as foreigns.rs says.
 //! 3. A cell is completely written before its `Value` is handed out.
-//! 4. Between two collections mark bits do not change. Blocks up to `swept` are filled hole by hole in the order of
-//!    the cursor, the others are filled once: so no granule is given twice between two collections.
-//! 5. While a collection marks, the hole or block that the allocator fills is marked in advance, as a whole, when the allocator
+//! 4. Between two collections mark bits do not change. Blocks up to `swept` are filled hole by hole, narrow ones and wide ones
+//!    each in the order of a cursor, the others are filled once: so no granule is given twice between two collections.
+//! 5. While a collection marks, each hole or block that the allocator fills is marked in advance, as a whole, when the allocator
 //!    comes to it. So everything made meanwhile is live for the collection, and no allocation has to take care of it.
 pub(crate) mod block;
 pub(crate) mod cell;
@@ -27,14 +30,15 @@ pub(crate) mod make;
 pub(crate) mod marks;
 pub mod pace;
 pub(crate) mod reserve;
+mod rooms;
 pub(crate) mod since;
 pub(crate) mod sweep;
 
 use crate::base::work::Work;
 use block::{Block, BlockPool, GRANULE, PAYLOAD};
+use rooms::{Room, Store, StorePosition};
 pub(crate) use foreigns::ForeignCell;
 use foreigns::Foreigns;
-use holes::Cursor;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -46,12 +50,15 @@ const SLIGHT: usize = 4096;
 
 /// One thread's allocator.
 pub(crate) struct Heap {
-    next: *mut u8,
-    end: *mut u8,
-    blocks: Vec<Block>,
-    /// How many of the blocks were there at the last collection, and where the next hole is looked for in them.
-    swept: usize,
-    cursor: Cursor,
+    /// Where cells go, and those that are too wide for the rest of that, and actors.
+    cells: Room,
+    wide: Room,
+    actors: Room,
+    /// The blocks of cells, and those of actors.
+    of_cells: Store,
+    of_actors: Store,
+    /// The shortest holes that are filled.
+    shortest: usize,
     /// The block whose head is looked at next while a collection marks (sweep.rs).
     looked: usize,
     /// The collection whose marks the holes are between, and the one that is marking, or 0.
@@ -78,27 +85,33 @@ unsafe impl Send for Heap {}
 /// Where the allocator stood when a turn began.
 #[derive(Clone, Copy)]
 pub(crate) struct HeapPosition {
-    next: *mut u8,
-    end: *mut u8,
-    cursor: Cursor,
-    blocks: usize,
+    cells: Room,
+    wide: Room,
+    actors: Room,
+    of_cells: StorePosition,
+    of_actors: StorePosition,
     large: usize,
     foreigns: usize,
 }
 
 impl Heap {
     /// Where the allocator's position and the end of its room are, for native code.
-    pub(crate) const NEXT: usize = std::mem::offset_of!(Heap, next);
+    pub(crate) const NEXT: usize = std::mem::offset_of!(Heap, cells) + Room::NEXT;
     /// See `NEXT`.
-    pub(crate) const END: usize = std::mem::offset_of!(Heap, end);
+    pub(crate) const END: usize = std::mem::offset_of!(Heap, cells) + Room::END;
+    /// As `NEXT`, of actors.
+    pub(crate) const NEXT_ACTOR: usize = std::mem::offset_of!(Heap, actors) + Room::NEXT;
+    /// As `END`, of actors.
+    pub(crate) const END_OF_ACTORS: usize = std::mem::offset_of!(Heap, actors) + Room::END;
 
     pub(crate) fn new(pool: Arc<BlockPool>) -> Heap {
         Heap {
-            next: std::ptr::null_mut(),
-            end: std::ptr::null_mut(),
-            blocks: Vec::new(),
-            swept: 0,
-            cursor: Cursor::default(),
+            cells: Room::NONE,
+            wide: Room::NONE,
+            actors: Room::NONE,
+            of_cells: Store::default(),
+            of_actors: Store::default(),
+            shortest: holes::SHORTEST,
             looked: 0,
             last: 0,
             marking: pool.marking(),
@@ -142,10 +155,11 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn position(&self) -> HeapPosition {
         HeapPosition {
-            next: self.next,
-            end: self.end,
-            cursor: self.cursor,
-            blocks: self.blocks.len(),
+            cells: self.cells,
+            wide: self.wide,
+            actors: self.actors,
+            of_cells: self.of_cells.position(),
+            of_actors: self.of_actors.position(),
             large: self.large.len(),
             foreigns: self.foreigns.cells.len(),
         }
@@ -155,7 +169,10 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn advance(&mut self, position: &mut HeapPosition) {
         match self.moved {
-            false => position.next = self.next,
+            false => {
+                position.cells.next = self.cells.next;
+                position.actors.next = self.actors.next;
+            }
             true => {
                 self.moved = false;
                 *position = self.position();
@@ -168,28 +185,23 @@ impl Heap {
     pub(crate) fn rewind(&mut self, position: HeapPosition) -> usize {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
-        // The first block stays: whoever makes and forgets a little again and again would take it each time anew.
-        let kept = position.blocks.max(1).min(self.blocks.len());
-        let emptied = self.blocks.len() - position.blocks;
-        for block in self.blocks.drain(kept..) {
-            self.pool.release(block);
-        }
+        let (cells, first) = self.of_cells.rewind(position.of_cells, &self.pool);
+        self.cells = first.unwrap_or(position.cells);
+        self.wide = position.wide;
+        let (actors, first) = self.of_actors.rewind(position.of_actors, &self.pool);
+        self.actors = first.unwrap_or(position.actors);
         for large in self.large.drain(position.large..) {
             self.pool.release_large(large);
         }
-        (self.next, self.end) = match self.blocks.first() {
-            Some(first) if position.blocks == 0 => (first.first_cell(), first.end()),
-            _ => (position.next, position.end),
-        };
-        self.cursor = position.cursor;
         self.moved = true;
         self.exhausted = false;
-        emptied * PAYLOAD
+        (cells + actors) * PAYLOAD
     }
 
     /// Bytes that it has been given and not used yet.
     pub(crate) fn room(&self) -> usize {
-        self.end as usize - self.next as usize
+        let rooms = [&self.cells, &self.wide, &self.actors];
+        rooms.iter().map(|room| room.bytes()).sum()
     }
 
     /// Whether an allocation failed since the last rewind, and was not forgiven.
@@ -210,48 +222,22 @@ impl Heap {
         if self.refuses() {
             return None;
         }
-        if (self.end as usize) - (self.next as usize) < bytes {
-            return self.allocate_slowly(bytes);
+        match self.cells.take(bytes) {
+            Some(cell) => Some(cell),
+            None => self.allocate_slowly(bytes),
         }
-        let cell = self.next;
-        // SAFETY: checked just above that `bytes` remain in the block.
-        self.next = unsafe { cell.add(bytes) };
-        // SAFETY: `next` is never null while bytes remain.
-        Some(unsafe { NonNull::new_unchecked(cell as *mut u64) })
     }
 
-    #[cold]
-    #[inline(never)]
-    fn allocate_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
-        self.moved = true;
-        if bytes > PAYLOAD {
-            let large = self.pool.acquire_large(bytes, self.insists);
-            self.exhausted |= large.is_none();
-            if let Some(large) = large {
-                self.large.push(large);
-                self.mark_in_advance(large.as_ptr(), 1);
-            }
-            return large.map(NonNull::cast);
-        }
-        if let Some(cell) = self.allocate_in_hole(bytes) {
-            return Some(cell);
-        }
-        let block = match self.insists {
-            true => self.pool.acquire_anyway(),
-            false => self.pool.acquire(),
-        };
-        let Some(block) = block else {
-            self.exhausted = true;
+    /// Room for that many actors, one behind the other, or `None` when the memory is exhausted.
+    #[inline(always)]
+    pub(crate) fn allocate_actors(&mut self, n: usize) -> Option<NonNull<u64>> {
+        if self.refuses() {
             return None;
-        };
-        self.pool.pace.allocated(PAYLOAD);
-        self.blocks.push(block);
-        self.end = block.end();
-        let cell = block.first_cell();
-        self.mark_in_advance(cell, PAYLOAD / GRANULE);
-        // SAFETY: `bytes` is at most PAYLOAD.
-        self.next = unsafe { cell.add(bytes) };
-        NonNull::new(cell as *mut u64)
+        }
+        match self.actors.take(n * GRANULE) {
+            Some(cell) => Some(cell),
+            None => self.allocate_actors_slowly(n * GRANULE),
+        }
     }
 
     /// Whether there is room for that many bytes more; if not, the memory counts as exhausted.

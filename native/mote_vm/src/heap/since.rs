@@ -1,26 +1,21 @@
 //! Whether a cell was made since a position was noted: what an abort is about to forget.
-use super::block::Block;
-use super::holes::Cursor;
-use super::marks::Marks;
 use super::{Heap, HeapPosition};
 
 impl Heap {
     /// Of a cell that something refers to and that is not larger than a block. Made since then it lies in the rest of
-    /// the room that the allocator was in, in a block taken since, or in a hole further on (mod.rs, invariants 1 and 4).
+    /// one of the rooms that the allocator was in, in a block taken since, or in a hole further on (mod.rs, invariants 1 and 4).
     pub(crate) fn is_since(&self, position: &HeapPosition, cell: *const u8) -> bool {
-        if (position.next.addr()..position.end.addr()).contains(&cell.addr()) {
-            return true;
-        }
-        let block = Block::of(cell);
-        let Some(at) = self.blocks.iter().position(|own| *own == block) else {
-            return false;
-        };
-        let place = Cursor {
-            block: at,
-            granule: Block::granule_of(cell),
-        };
-        let is_free = || !Marks::of(block, self.last).has(place.granule);
-        at >= position.blocks || at < self.swept && place >= position.cursor && is_free()
+        let HeapPosition {
+            cells,
+            wide,
+            actors,
+            of_cells,
+            of_actors,
+            ..
+        } = position;
+        [cells, wide, actors].iter().any(|room| room.contains(cell))
+            || self.of_cells.is_since(of_cells, cell, self.last)
+            || self.of_actors.is_since(of_actors, cell, self.last)
     }
 }
 

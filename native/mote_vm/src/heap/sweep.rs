@@ -1,11 +1,11 @@
 //! What a collection does with one heap, before and after marking, and how the holes and blocks that it finds are used.
 //!
 //! Called by the collector while the heap's thread stands still, except for allocation.
-use super::block::{Block, GRANULE, PAYLOAD};
-use super::holes::{self, Cursor};
+use super::block::{Block, GRANULE};
+use super::holes;
 use super::marks::{self, Marks};
+use super::rooms::Room;
 use super::{ForeignCell, Heap};
-use std::ptr::NonNull;
 
 /// What free granules are overwritten with under stress: no address of ours, no number that looks right.
 const SPOILT: u8 = 0xDB;
@@ -14,8 +14,9 @@ impl Heap {
     /// Collection `number` begins: from here on what is made is live for it (mod.rs, invariant 5).
     pub(crate) fn start_marking(&mut self, number: u64) {
         self.marking = number;
-        let rest = (self.end as usize - self.next as usize) / GRANULE;
-        self.mark_in_advance(self.next, rest);
+        for room in [self.cells, self.wide, self.actors] {
+            self.mark_in_advance(room.next, room.bytes() / GRANULE);
+        }
     }
 
     /// The thread whose heap this is begins; no collection begins or ends at this moment.
@@ -44,7 +45,8 @@ impl Heap {
     /// collection looks at all of them while everything stands still; and where somebody watches which pages are in use,
     /// the first look at a page since then takes a thousand times as long as any other.
     pub(crate) fn look_ahead(&mut self) {
-        match self.blocks.get(self.looked) {
+        let mut blocks = self.of_cells.blocks.iter().chain(&self.of_actors.blocks);
+        match blocks.nth(self.looked) {
             Some(block) => {
                 std::hint::black_box(marks::has_any(*block, self.marking));
                 self.looked += 1;
@@ -57,15 +59,15 @@ impl Heap {
     /// made since the last collection, live or not.
     pub(crate) fn sweep(&mut self) -> Vec<ForeignCell> {
         let number = self.marking;
-        let mut current = None;
-        if self.next != self.end {
-            let (block, rest) = (Block::of(self.next), Block::granule_of(self.next));
-            let end = rest + (self.end as usize - self.next as usize) / GRANULE;
-            let marks = Marks::of(block, number);
-            marks.unset(rest, end);
-            // It may have been marked for this room only.
-            current = marks.is_empty().then_some(block);
+        let rooms = [self.cells, self.wide, self.actors].map(|room| room.rest());
+        for (block, first, end) in rooms.into_iter().flatten() {
+            Marks::of(block, number).unset(first, end);
         }
+        // They may have been marked for these rooms only.
+        let rooms = rooms.into_iter().flatten().map(|(block, ..)| block);
+        let emptied: Vec<Block> = rooms
+            .filter(|block| Marks::of(*block, number).is_empty())
+            .collect();
         let pool = &self.pool;
         self.large.retain(|large| {
             let live = marks::is_marked(large.as_ptr(), number);
@@ -74,19 +76,23 @@ impl Heap {
             }
             live
         });
-        self.blocks.retain(|block| {
-            let live = marks::has_any(*block, number) && current != Some(*block);
-            if !live {
-                pool.release(*block);
-            }
-            live
-        });
-        self.swept = self.blocks.len();
-        self.cursor = Cursor::default();
-        self.next = std::ptr::null_mut();
-        self.end = std::ptr::null_mut();
+        for store in [&mut self.of_cells, &mut self.of_actors] {
+            store.blocks.retain(|block| {
+                let live = marks::has_any(*block, number) && !emptied.contains(block);
+                if !live {
+                    pool.release(*block);
+                }
+                live
+            });
+            store.is_swept();
+        }
+        (self.cells, self.wide, self.actors) = (Room::NONE, Room::NONE, Room::NONE);
         self.moved = true;
         self.last = number;
+        self.shortest = match self.pool.is_tight() {
+            true => holes::SHORTEST_IF_SHORT,
+            false => holes::SHORTEST,
+        };
         self.marking = 0;
         self.foreigns.return_ahead(&self.pool);
         std::mem::take(&mut self.foreigns.cells)
@@ -94,7 +100,9 @@ impl Heap {
 
     /// Whether a cell was made here.
     pub(crate) fn holds(&self, cell: *const u8) -> bool {
-        self.blocks.contains(&Block::of(cell))
+        let block = Block::of(cell);
+        let stores = [&self.of_cells, &self.of_actors];
+        stores.iter().any(|store| store.blocks.contains(&block))
             || self
                 .large
                 .iter()
@@ -103,44 +111,24 @@ impl Heap {
 
     /// Both together, after both were swept.
     pub(crate) fn join(mut self, mut other: Heap) -> Heap {
-        self.blocks.append(&mut other.blocks);
+        for (own, others) in [
+            (&mut self.of_cells, &mut other.of_cells),
+            (&mut self.of_actors, &mut other.of_actors),
+        ] {
+            own.blocks.append(&mut others.blocks);
+            own.is_swept();
+        }
         self.large.append(&mut other.large);
         self.foreigns.cells.append(&mut other.foreigns.cells);
-        self.swept = self.blocks.len();
         self
-    }
-
-    /// Room for `bytes` in the next hole that is large enough.
-    pub(super) fn allocate_in_hole(&mut self, bytes: usize) -> Option<NonNull<u64>> {
-        debug_assert!(bytes <= PAYLOAD);
-        while self.cursor.block < self.swept {
-            let block = self.blocks[self.cursor.block];
-            let granules = bytes / GRANULE;
-            let marks = Marks::of(block, self.last);
-            match holes::next_hole(marks, self.cursor.granule, granules) {
-                Some((start, end)) => {
-                    self.cursor.granule = end;
-                    self.pool.pace.allocated((end - start) * GRANULE);
-                    let cell = block.cell_at(start);
-                    self.mark_in_advance(cell, end - start);
-                    self.next = block.cell_at(start + granules);
-                    self.end = block.cell_at(end);
-                    return NonNull::new(cell.cast());
-                }
-                None => {
-                    self.cursor.block += 1;
-                    self.cursor.granule = 0;
-                }
-            }
-        }
-        None
     }
 
     /// Overwrites every hole, so that a reader of freed memory is found out. After a sweep.
     pub(crate) fn spoil(&self) {
-        for block in &self.blocks {
+        for block in self.of_cells.blocks.iter().chain(&self.of_actors.blocks) {
             let mut from = 0;
-            while let Some((start, end)) = holes::next_hole(Marks::of(*block, self.last), from, 1) {
+            let marks = Marks::of(*block, self.last);
+            while let Some((start, end)) = holes::next_hole(marks, from, &(1..usize::MAX)) {
                 let bytes = (end - start) * GRANULE;
                 // SAFETY: unmarked granules hold nothing that can be reached.
                 unsafe { std::ptr::write_bytes(block.cell_at(start), SPOILT, bytes) };
@@ -163,7 +151,7 @@ mod tests {
         let empty = heap.position();
         heap.look_ahead();
         assert_eq!(heap.looked, 0);
-        while heap.blocks.len() < 3 {
+        while heap.of_cells.blocks.len() < 3 {
             heap.cons(Value::NIL, Value::NIL);
         }
         let rounds: Vec<_> = (0..6)
