@@ -29,6 +29,9 @@ pub const GRANULE: usize = 16;
 pub const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 /// Bytes of mark bits, one for each granule of a block.
 pub(crate) const TABLE: usize = BLOCK / GRANULE / 8;
+/// A collection has found much if one part in this many of the limit was allocated since, and more than a block.
+const MUCH_OF_LIMIT: usize = 8;
+
 /// Bytes at the start of a block that hold no cells.
 pub const RESERVED: usize = 2 * TABLE;
 /// Bytes of cells that fit in one block.
@@ -204,9 +207,10 @@ impl BlockPool {
         self.pace.refused(self.limit);
     }
 
-    /// Whether a collection may find memory that the last one has not found, and is worth its time.
-    pub(crate) fn would_help(&self) -> bool {
-        self.pace.would_help(self.limit)
+    /// Whether the last collection has found much, as turns have used it since.
+    pub(crate) fn has_found_much(&self) -> bool {
+        let much = (self.limit / MUCH_OF_LIMIT).max(2 * BLOCK);
+        self.pace.has_allocated(much)
     }
 
     fn charge_anyway(&self, bytes: usize) {

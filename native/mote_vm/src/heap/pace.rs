@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// Under stress, this many collections follow one after each turn; the others leave half of the time to the turns.
 const ONE_EACH: u64 = 500;
 /// While memory is used up, collections take one part in this many of the time.
-const SHARE_WHEN_FULL: u64 = 5;
+pub(crate) const SHARE_WHEN_FULL: u64 = 5;
 /// While somebody waits for an answer, they take one part in this many at most.
 const SHARE_WHEN_AWAITED: u64 = 20;
 /// In long rests, they take one part in this many, unless much was made or the last one was made beside turns.
@@ -187,16 +187,17 @@ impl Pace {
     /// what spaces collections then.
     #[cold]
     pub(crate) fn refused(&self, limit: usize) {
-        if self.would_help(limit) {
+        let rest = self.pause.load(Relaxed) * (SHARE_WHEN_FULL - 1);
+        if self.has_allocated(limit / LEAST_OF_LIMIT)
+            || self.now() >= self.ended.load(Relaxed) + rest
+        {
             self.due.store(true, Relaxed);
         }
     }
 
-    /// Whether a collection may find memory that the last one has not found, and is worth its time.
-    pub(crate) fn would_help(&self, limit: usize) -> bool {
-        let rest = self.pause.load(Relaxed) * (SHARE_WHEN_FULL - 1);
-        self.allocated.load(Relaxed) >= limit / LEAST_OF_LIMIT
-            || self.now() >= self.ended.load(Relaxed) + rest
+    /// Whether so much was allocated since the last collection.
+    pub(crate) fn has_allocated(&self, bytes: usize) -> bool {
+        self.allocated.load(Relaxed) >= bytes
     }
 
     /// How long to wait before looking whether somebody waits in vain; `newest` says which question is the newest, if

@@ -3,9 +3,12 @@
 //! Invariants:
 //! 1. Between the turn that found no memory and the end of a collection that began afterwards, the thread runs no turn. That
 //!    collection is done in its pauses, however long they take: it is that or an accepted message.
-//! 2. A turn is given up only if a whole collection has just found no room for it, or if one has a moment ago and little was
-//!    allocated since: a machine that is full spends a fifth of its time on collections, and not all of it.
+//! 2. A turn is given up only if a whole collection has just found no room for it, or if one has a moment ago and found little:
+//!    a thread that is full waits for collections a fifth of its time, and not all of it. A bomb fills a machine again and
+//!    again with the little that each collection finds.
+use crate::heap::pace::SHARE_WHEN_FULL;
 use crate::threads::thread::Dispatch;
+use std::time::{Duration, Instant};
 
 /// How often one turn is tried: what a collection has found others may have taken.
 const TRIES: u32 = 3;
@@ -18,6 +21,9 @@ pub(crate) struct Starved {
     /// How often it has run, and how many turns the thread had run before it.
     tries: u32,
     turns: u64,
+    /// Since when it waits; when it waited last, and for how long.
+    since: Option<Instant>,
+    waited: Option<(Instant, Duration)>,
 }
 
 impl Starved {
@@ -25,6 +31,14 @@ impl Starved {
     #[inline(always)]
     pub(crate) fn awaits_collection(&self) -> bool {
         self.waits_for.is_some()
+    }
+
+    /// Whether it has waited for no more than its share of the time.
+    fn may_wait(&self) -> bool {
+        let rested = |(over, time): (Instant, Duration)| {
+            over.elapsed() >= time * (SHARE_WHEN_FULL as u32 - 1)
+        };
+        self.waited.is_none_or(rested)
     }
 }
 
@@ -47,15 +61,14 @@ impl Dispatch {
         } else {
             2
         };
-        if tries + 1 >= most || tries == 0 && !machine.pool().would_help() {
-            self.starved = Starved::default();
+        let is_worth_it = tries > 0 || machine.pool().has_found_much() || self.starved.may_wait();
+        if tries + 1 >= most || !is_worth_it {
+            self.starved.tries = 0;
             return false;
         }
-        self.starved = Starved {
-            waits_for: Some(machine.gc().next()),
-            tries: tries + 1,
-            turns,
-        };
+        self.starved.waits_for = Some(machine.gc().next());
+        self.starved.since = Some(Instant::now());
+        (self.starved.tries, self.starved.turns) = (tries + 1, turns);
         true
     }
 
@@ -68,6 +81,8 @@ impl Dispatch {
             .is_some_and(|number| gc.is_over(number))
         {
             self.starved.waits_for = None;
+            let since = self.starved.since.take();
+            self.starved.waited = since.map(|since| (Instant::now(), since.elapsed()));
         }
     }
 }
