@@ -181,7 +181,8 @@ defmodule Mote.Shards do
     * `:merge` - what makes one state of two, where a key has had an actor on each side of nodes that did not see each other (see above): a
       function of three arguments, or `{module, function}`;
     * `:shutdown` - for how long the supervisor of this process waits for its end, in milliseconds, or `:infinity` (default #{@shutdown}), as
-      `child_spec/1` says it to the supervisor: a node that leaves has that time to give its actors away.
+      `child_spec/1` says it to the supervisor: a node that leaves has that time to give its actors away. It is given here, not by
+      `Supervisor.child_spec/2`, of which this process does not know.
 
   Raises `ArgumentError` for anything else.
   """

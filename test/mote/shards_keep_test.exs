@@ -77,6 +77,37 @@ defmodule Mote.ShardsKeepTest do
     settled([one], name)
   end
 
+  # The other one never hears of it.
+  test "a node whose time is over before the others have heard of it tells what it had", %{name: name} do
+    [one, two] = nodes = for _ <- 1..2, do: node!([])
+    Mesh.connect(nodes)
+    for node <- nodes, do: :ok = at(node, :start, [name, [shutdown: 2_000]])
+    settled(nodes, name)
+    keys = Enum.to_list(1..100)
+    for key <- keys, do: {:ok, _} = at(one, :seen, [name, key])
+    left = for {key, owner} <- at(one, :owners, [name, keys]), owner == elem(two, 1), do: key
+    at(two, :listen)
+    :ok = at(one, :member, [name, :suspend])
+    :ok = at(two, :leave, [name])
+    assert dropped(two, name) == [{:left, Enum.sort(left)}]
+    :ok = at(one, :member, [name, :resume])
+    settled([one], name)
+  end
+
+  test "one that is no member for its number of shards keeps no other one from coming back", %{name: name} do
+    [one, two, other] = nodes = for _ <- 1..3, do: node!([])
+    Mesh.connect(nodes)
+    for node <- [one, two], do: :ok = at(node, :start, [name])
+    settled([one, two], name)
+    :ok = at(other, :start, [name, [shards: 4]])
+    assert eventually(fn -> at(one, :refuses?, [name, elem(other, 1)]) end)
+    :ok = at(two, :leave, [name])
+    settled([one], name)
+    :ok = at(two, :start, [name])
+    settled([one, two], name)
+    assert {:ok, _} = at(two, :seen, [name, 1])
+  end
+
   # Some have no memory over there until the time of the one that leaves is over.
   test "a node that leaves tries again until its time is over, and tells what is left", %{name: name} do
     small = node!(memory: 48 * 1024 * 1024)

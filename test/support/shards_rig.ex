@@ -65,9 +65,16 @@ defmodule Mote.ShardsRig do
     end
   end
 
+  @doc "Whether a node is no member for this one, as it has another number of shards."
+  def refuses?(name, node) do
+    Enum.any?(:sys.get_state(name).others, &match?({pid, %{about: :refused}} when node(pid) == node, &1))
+  end
+
   @doc "Makes the node a member."
   def start(name, opts \\ []) do
-    shards = {Shards, [name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8] ++ opts}
+    opts = Keyword.merge([name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8], opts)
+
+    shards = {Shards, opts}
 
     {:ok, _} = Supervisor.start_child(ShardsRig.Supervisor, shards)
     :ok

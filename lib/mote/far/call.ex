@@ -5,15 +5,19 @@ defmodule Mote.Far.Call do
 
   alias Mote.Error
 
-  @doc "What the function returns there; raises what it raises there, or `Mote.Error` if there is no connection."
-  @spec run!(node, module, atom, [term]) :: term
-  def run!(node, module, function, args) do
-    :erpc.call(node, module, function, args)
+  @doc "What the function returns there; raises what it raises there, or `Mote.Error` if there is no connection, or no answer in time."
+  @spec run!(node, module, atom, [term], timeout) :: term
+  def run!(node, module, function, args, timeout) do
+    :erpc.call(node, module, function, args, timeout)
   rescue
-    error in ErlangError -> raise failed(error.original, node)
+    error in ErlangError -> raise failed(error.original, node, timeout)
   end
 
-  defp failed({:exception, %{__exception__: true} = exception, _stacktrace}, _node), do: exception
-  defp failed({:exception, reason, stacktrace}, _node), do: Exception.normalize(:error, reason, stacktrace)
-  defp failed(_erpc, node), do: Error.from(:noconnection, node: node)
+  defp failed({:exception, %{__exception__: true} = exception, _stacktrace}, _node, _timeout), do: exception
+
+  defp failed({:exception, reason, stacktrace}, _node, _timeout),
+    do: Exception.normalize(:error, reason, stacktrace)
+
+  defp failed({:erpc, :timeout}, node, timeout), do: Error.from(:timeout, node: node, timeout: timeout)
+  defp failed(_erpc, node, _timeout), do: Error.from(:noconnection, node: node)
 end

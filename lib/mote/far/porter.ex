@@ -33,8 +33,13 @@ defmodule Mote.Far.Porter do
 
   # `asks` has by the tag of each open question its asker and the tag on the other node; `tags` these the other way round; `calls` by its
   # monitor each process that runs a function, for the tag of whoever waits for it.
+  #
+  # A monitor may have to wait for a connection, and the supervisor does not.
   @impl GenServer
-  def init(courier) do
+  def init(courier), do: {:ok, courier, {:continue, :begin}}
+
+  @impl GenServer
+  def handle_continue(:begin, courier) do
     Process.monitor(courier)
     {_, counts, _} = Table.meet(node(courier))
 
@@ -55,11 +60,8 @@ defmodule Mote.Far.Porter do
       resting: false
     }
 
-    {:ok, state, {:continue, :berth}}
+    {:noreply, welcome(Berth.take(node(courier)), state)}
   end
-
-  @impl GenServer
-  def handle_continue(:berth, state), do: {:noreply, welcome(Berth.take(node(state.courier)), state)}
 
   defp welcome(:ok, state) do
     send(state.courier, {:mote_welcome, self(), Berth.last(node(state.courier))})

@@ -50,7 +50,7 @@ defmodule Mote.Shards.Handover do
     together(plan)
     figures = give(plan)
     if told_enough?(plan) or is_map_key(figures, :later), do: exit(:enough)
-    figures = Giving.sum(figures, left(plan))
+    figures = if plan.until, do: Giving.sum(figures, %{left: left(plan)}), else: figures
     # A node that leaves itself has to tell what it has done, whatever becomes of others that leave.
     Enum.each(plan.leaving, if(plan.until, do: &try_see_off(plan, &1), else: &see_off(plan, &1)))
     told(figures, plan)
@@ -81,12 +81,10 @@ defmodule Mote.Shards.Handover do
     end
   end
 
-  # What a node that leaves has still when its time is over.
-  defp left(%{until: nil}), do: %{}
-
-  defp left(plan) do
-    fronts = Tuple.to_list(plan.fronts)
-    %{left: for(front <- fronts, {key, _} <- Giving.shard(front, :all, @last), do: key)}
+  @doc "Returns the keys that a node which leaves has still."
+  @spec left(map) :: [term]
+  def left(plan) do
+    for front <- Tuple.to_list(plan.fronts), {key, _} <- Giving.shard(front, :all, @last), do: key
   end
 
   # What keeps actors where they are, and can be put right, is said.

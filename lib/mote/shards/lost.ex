@@ -79,7 +79,7 @@ defmodule Mote.Shards.Lost do
       not Far.far?(address) -> near(address, ask_about(address), nodes)
       # Not asked for again and again, if it takes long to find that it cannot be reached.
       node(machine) not in Node.list(:connected) -> {:gone, node(machine)}
-      true -> Call.run!(node(machine), __MODULE__, :way, [address, nodes])
+      true -> Call.run!(node(machine), __MODULE__, :way, [address, nodes], @patience)
     end
   rescue
     error in Error -> failed(error.reason, node(machine))

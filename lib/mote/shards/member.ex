@@ -148,7 +148,7 @@ defmodule Mote.Shards.Member do
           "on #{node()}: it is no member here"
       )
 
-      {:noreply, put_in(state.others[pid].about, :refused)}
+      {:noreply, changed(put_in(state.others[pid].about, :refused))}
     end
   end
 
@@ -237,13 +237,15 @@ defmodule Mote.Shards.Member do
 
   # -- what follows --------------------------------------------------------------------------------------------
 
-  # Those that have not said hello yet are no members: but nobody is settled who has heard of them only.
+  # Those that have not said hello yet are no members: but nobody is settled who has heard of them only, or who is refused by all of
+  # them. One that others refuse keeps nobody waiting.
   defp changed(state) do
     known = for {pid, %{about: about}} when is_map(about) <- state.others, do: {node(pid), pid}
-    unknown? = state.view.members == [] and map_size(state.others) > length(known)
+    refused = for {_, %{about: :refused}} <- state.others, do: :refused
+    unknown? = map_size(state.others) > length(known) + length(refused) or (known == [] and refused != [])
     leaving = for pid <- state.leaving, do: {node(pid), pid}
 
-    if unknown?,
+    if state.view.members == [] and unknown?,
       do: state,
       else: step(state, View.change(state.view, [state.view.me | known], leaving))
   end
@@ -430,6 +432,21 @@ defmodule Mote.Shards.Member do
       "the shards #{inspect(state.name)} have left before the others had heard of it, or #{node()} knew what it could not give away: " <>
         "the state of the keys that are still here is lost. Their supervisor gives them #{state.shutdown} ms (:shutdown)"
     )
+
+    plan = plan(state)
+    left = within(div(@last_words, 2), fn -> exit({:left, Handover.left(plan)}) end)
+    with {:left, keys} <- left, do: dropped(state, :left, keys)
+  end
+
+  # What the work has exited with, if it has by then.
+  defp within(milliseconds, work) do
+    {pid, ref} = spawn_monitor(work)
+
+    receive do
+      {:DOWN, ^ref, :process, _, reason} -> reason
+    after
+      milliseconds -> Process.exit(pid, :kill)
+    end
   end
 
   defp listen(state, until) do
@@ -444,12 +461,6 @@ defmodule Mote.Shards.Member do
 
   defp leave(state, until) do
     plan = %{plan(state) | until: until}
-    {pid, ref} = spawn_monitor(fn -> Handover.leave(plan) end)
-
-    receive do
-      {:DOWN, ^ref, :process, _, _} -> :ok
-    after
-      Question.left(until) -> Process.exit(pid, :kill)
-    end
+    within(Question.left(until), fn -> Handover.leave(plan) end)
   end
 end
