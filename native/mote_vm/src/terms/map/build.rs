@@ -101,10 +101,14 @@ pub(crate) fn merge(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
         });
     }
     let most = a.size + b.size;
-    if !heap.fits(most * size_of::<KeyAndItem>()) {
-        return Value::NONE;
-    }
-    let mut all = Vec::with_capacity(most);
+    let both = heap.beside(most * size_of::<KeyAndItem>(), |heap| {
+        Some(merge_entries(heap, a, b))
+    });
+    both.unwrap_or(Value::NONE)
+}
+
+fn merge_entries(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Value {
+    let mut all = Vec::with_capacity(a.size + b.size);
     let (mut left, mut right) = (entries(a).peekable(), entries(b).peekable());
     loop {
         let order = match (left.peek(), right.peek()) {

@@ -143,19 +143,20 @@ pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: 
             heap.slice(binary, bytes, from / 8..from / 8 + count)
         }
         Some((bytes, from, count)) => {
-            if heap.work.count(count).is_err() || !heap.fits(count) {
+            if heap.work.count(count).is_err() {
                 return Value::NONE;
             }
             let byte = |i| big_endian(bytes, from + i * 8, 8) as u8;
-            let mut copied = Vec::with_capacity(count);
-            while copied.len() < count {
-                let some = copied.len()..count.min(copied.len() + SHIFTED_AT_ONCE);
-                if heap.work.pass(some.len()).is_err() {
-                    return Value::NONE;
+            let copied = heap.beside(count, |heap| {
+                let mut copied = Vec::with_capacity(count);
+                while copied.len() < count {
+                    let some = copied.len()..count.min(copied.len() + SHIFTED_AT_ONCE);
+                    heap.work.pass(some.len()).ok()?;
+                    copied.extend(some.map(byte));
                 }
-                copied.extend(some.map(byte));
-            }
-            heap.owned_bytes(copied)
+                Some(copied)
+            });
+            copied.map_or(Value::NONE, |copied| heap.owned_bytes(copied))
         }
         None => Value::NONE,
     }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 /// Room of the tables that is kept: some hundred kilobytes. To grow them anew for each burst of turns takes longer than the rest.
 const KEPT: usize = 1 << 13;
+const KEPT_BYTES: usize = 2 * KEPT * size_of::<(*const Actor, ActorLine)>();
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,7 +121,9 @@ impl Lines {
     /// Charges what is in line. It was accepted before.
     fn charge(&self, state: &mut MutexGuard<'_, LinesState>) {
         let lined_up = state.lined_up() * size_of::<Event>();
-        let charge = lined_up.max(state.events.bytes());
+        let tables = state.turns.capacity() * size_of::<(u64, u32)>()
+            + state.lines.capacity() * size_of::<(*const Actor, ActorLine)>();
+        let charge = lined_up.max(state.events.bytes()) + tables.saturating_sub(KEPT_BYTES);
         let before = std::mem::replace(&mut state.charged, charge);
         match charge.checked_sub(before) {
             Some(more) => self.quota.take_anyway(more),
@@ -167,13 +170,16 @@ impl Lines {
         state.lines.entry(event.target).or_insert(nothing);
         let at = state.put(event, NONE, AwayPlace::Away);
         state.turns.insert(number, at);
+        self.charge(&mut state);
     }
 
     /// Takes the event of the turn of that number, which has ended.
     pub(super) fn ended(&self, number: u64) -> Option<Event> {
         let mut state = self.state.lock();
         let at = state.turns.remove(&number)?;
-        Some(state.take(at)?.event)
+        let ended = state.take(at)?;
+        self.charge(&mut state);
+        Some(ended.event)
     }
 
     pub(super) fn is_away(&self, actor: *const Actor) -> bool {
@@ -199,10 +205,10 @@ impl Lines {
     pub(super) fn next_for(&self, actor: *const Actor) -> Option<Event> {
         let mut state = self.state.lock();
         let next = state.next_for(actor);
-        match next {
-            Some(_) => self.charge(&mut state),
-            None => forget(&mut state, actor),
+        if next.is_none() {
+            forget(&mut state, actor);
         }
+        self.charge(&mut state);
         next
     }
 

@@ -200,13 +200,12 @@ fn bytes<T, P>(
 where
     P: ExactSizeIterator<Item = T>,
 {
-    if !heap.fits(n.saturating_mul(ELEMENT)) {
-        return None;
-    }
-    let mut all = Vec::with_capacity(n);
-    for part in parts {
-        heap.work.pass(part.len()).ok()?;
-        all.extend(part.map(&mut encode));
-    }
-    Some(all.into_flattened())
+    heap.beside(n.saturating_mul(ELEMENT), |heap| {
+        let mut all = Vec::with_capacity(n);
+        for part in parts {
+            heap.work.pass(part.len()).ok()?;
+            all.extend(part.map(&mut encode));
+        }
+        Some(all.into_flattened())
+    })
 }

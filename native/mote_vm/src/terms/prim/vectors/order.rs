@@ -1,7 +1,7 @@
 //! The least and the greatest element, and vectors in order.
 use super::super::sorting::sort_in_runs;
 use super::*;
-use crate::base::work::{Over, Work};
+use crate::base::work::Work;
 use std::cmp::Ordering;
 
 /// Where the first of the least elements is, or of the greatest. `None` for no elements, or odd ones, and if the turn is to
@@ -89,50 +89,32 @@ pub(crate) fn vec_sort(heap: &mut Heap, a: Value) -> Value {
         return Value::NONE;
     };
     let n = vector.elements().len();
-    // In order, and the bytes of that.
     let levels = n.checked_ilog2().unwrap_or(0) as usize;
-    if pay(heap, n.saturating_mul(levels)).is_none() || !heap.fits(2 * n * ELEMENT) {
+    if pay(heap, n.saturating_mul(levels)).is_none() {
         return Value::NONE;
     }
-    match vector {
+    // The numbers, and what is merged.
+    or_none(heap.beside(2 * n * ELEMENT, |heap| sorted(heap, &vector)))
+}
+
+fn sorted(heap: &mut Heap, vector: &Vector<'_>) -> Option<Value> {
+    let n = vector.elements().len();
+    Some(match vector {
         Floats(x) => {
             let finite = |e: &_| Some(f64::from_le_bytes(*e)).filter(|f| f.is_finite());
-            let Some(mut sorted) = numbers(&mut heap.work, x, finite) else {
-                return Value::NONE;
-            };
+            let mut sorted = numbers(&mut heap.work, x, finite)?;
             // Finite floats always compare.
             let order = |x: &f64, y: &f64| x.partial_cmp(y).unwrap_or(Ordering::Equal);
-            match sort_in_runs(&mut sorted, &mut heap.work, |run| run.sort_by(order), order) {
-                Ok(()) => floats(
-                    heap,
-                    n,
-                    sorted
-                        .chunks(ELEMENTS_AT_ONCE)
-                        .map(|some| some.iter().copied()),
-                ),
-                Err(Over) => Value::NONE,
-            }
+            sort_in_runs(&mut sorted, &mut heap.work, |run| run.sort_by(order), order).ok()?;
+            let parts = sorted.chunks(ELEMENTS_AT_ONCE);
+            floats(heap, n, parts.map(|some| some.iter().copied()))
         }
         Integers(x) => {
-            let Some(mut sorted) = numbers(&mut heap.work, x, |e| Some(i64::from_le_bytes(*e)))
-            else {
-                return Value::NONE;
-            };
-            match sort_in_runs(
-                &mut sorted,
-                &mut heap.work,
-                <[i64]>::sort_unstable,
-                i64::cmp,
-            ) {
-                Ok(()) => integers(
-                    heap,
-                    n,
-                    sorted
-                        .chunks(ELEMENTS_AT_ONCE)
-                        .map(|some| some.iter().copied().map(Some)),
-                ),
-                Err(Over) => Value::NONE,
-            }
+            let mut sorted = numbers(&mut heap.work, x, |e| Some(i64::from_le_bytes(*e)))?;
+            let work = &mut heap.work;
+            sort_in_runs(&mut sorted, work, <[i64]>::sort_unstable, i64::cmp).ok()?;
+            let parts = sorted.chunks(ELEMENTS_AT_ONCE);
+            integers(heap, n, parts.map(|some| some.iter().copied().map(Some)))
         }
-    }
+    })
 }

@@ -22,13 +22,15 @@ fn listed(
     list: Value,
     encode: impl Fn(Value) -> Option<[u8; ELEMENT]>,
 ) -> Option<Vec<u8>> {
-    let n = proper_length(list, &mut heap.work).filter(|n| heap.fits(n * ELEMENT))?;
-    let mut all = Vec::with_capacity(n);
-    for element in Elements::of(list) {
-        heap.work.pass(1).ok()?;
-        all.push(encode(element)?);
-    }
-    Some(all.into_flattened())
+    let n = proper_length(list, &mut heap.work)?;
+    heap.beside(n * ELEMENT, |heap| {
+        let mut all = Vec::with_capacity(n);
+        for element in Elements::of(list) {
+            heap.work.pass(1).ok()?;
+            all.push(encode(element)?);
+        }
+        Some(all.into_flattened())
+    })
 }
 
 /// `Mote.Vector.from_binary(type, binary)`: the elements in little endian order. Beside the two types of vectors the
