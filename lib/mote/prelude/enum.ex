@@ -133,10 +133,11 @@ defmodule Mote.Prelude.Enum do
   end
 
   # Of a range, which is not a value: the compiler takes it apart.
-  # What first..last is where the first one is greater: it counts upwards here, as it always has in Elixir.
-  defpure slice(source, first..last//-1), do: slice_range(source, first, last, 1)
   defpure slice(source, first..last//step), do: slice_range(source, first, last, step)
   defpure slice_range(source, first, last), do: slice_range(source, first, last, 1)
+
+  # What first..last is where the first one is greater: it counts upwards here, as it always has in Elixir.
+  defpure slice_range(source, first, last, -1) when first > last, do: slice_range(source, first, last, 1)
 
   defpure slice_range(from.._//by = range, first, last, step)
           when is_integer(first) and is_integer(last) and step > 0 do

@@ -105,7 +105,7 @@ defmodule Mote.Prelude.Keyword do
   defpure to_list(list) when is_list(list), do: list
 
   defpure equal?(a, b) when is_list(a) and is_list(b),
-    do: Enum.sort(a) == Enum.sort(b)
+    do: Enum.sort(a) === Enum.sort(b)
 
   defpure from_keys(keys, value) when is_list(keys),
     do: Enum.map(keys, fn key when is_atom(key) -> {key, value} end)

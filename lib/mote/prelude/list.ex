@@ -106,8 +106,8 @@ defmodule Mote.Prelude.List do
 
   defpure keymember?(list, key, place), do: keyfind(list, key, place, nil) != nil
   defpure keydelete(list, key, place), do: keyed(list, key, place, [], [])
-  defpure keyreplace(list, key, place, new), do: keyed(list, key, place, [new], [])
-  defpure keystore(list, key, place, new), do: keyed(list, key, place, [new], [new])
+  defpure keyreplace(list, key, place, new) when is_tuple(new), do: keyed(list, key, place, [new], [])
+  defpure keystore(list, key, place, new) when is_tuple(new), do: keyed(list, key, place, [new], [new])
 
   # With other elements in place of the first that has the key, or at the end if none has.
   defpure keyed(list, key, place, instead, missing) when is_integer(place) and place >= 0,
@@ -142,14 +142,18 @@ defmodule Mote.Prelude.List do
 
   defpure ascii_printable?(list), do: ascii_printable?(list, :infinity)
 
-  defpure ascii_printable?([], _), do: true
-  defpure ascii_printable?(_, 0), do: true
+  defpure ascii_printable?(list, limit)
+          when is_list(list) and (limit == :infinity or (is_integer(limit) and limit >= 0)),
+          do: printable?(list, limit)
 
-  defpure ascii_printable?([c | rest], limit) when limit == :infinity or (is_integer(limit) and limit > 0) do
-    if c in 32..126 or c in [?\n, ?\r, ?\t, ?\v, ?\b, ?\f, ?\e, ?\a],
-      do: ascii_printable?(rest, if(limit == :infinity, do: limit, else: limit - 1)),
-      else: false
-  end
+  defpurep printable?([], _), do: true
+  defpurep printable?(_, 0), do: true
+
+  defpurep printable?([c | rest], limit)
+           when c in 32..126 or c in [?\n, ?\r, ?\t, ?\v, ?\b, ?\f, ?\e, ?\a],
+           do: printable?(rest, if(limit == :infinity, do: limit, else: limit - 1))
+
+  defpurep printable?(_, _), do: false
 
   defpure improper?([]), do: false
   defpure improper?([_ | rest]) when is_list(rest), do: improper?(rest)

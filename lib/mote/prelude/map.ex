@@ -6,11 +6,15 @@ defmodule Mote.Prelude.Map do
   defpure drop(map, keys) when is_map(map) and is_list(keys),
     do: Enum.reduce(keys, map, fn key, map -> Map.delete(map, key) end)
 
+  defpure drop(map, keys) when is_map(map), do: drop(map, Enum.to_list(keys))
+
   defpure take(map, keys) when is_map(map) and is_list(keys) do
     Enum.reduce(keys, %{}, fn key, taken ->
       if is_map_key(map, key), do: Map.put(taken, key, Map.fetch!(map, key)), else: taken
     end)
   end
+
+  defpure take(map, keys) when is_map(map), do: take(map, Enum.to_list(keys))
 
   defpure split(map, keys), do: {take(map, keys), drop(map, keys)}
 

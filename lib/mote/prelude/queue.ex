@@ -19,7 +19,7 @@ defmodule Mote.Prelude.Queue do
   defpure to_list({rear, front}), do: front ++ Enum.reverse(rear)
 
   defpure from_list(list) do
-    {front, rear} = Enum.split(list, div(length(list) + 1, 2))
+    {front, rear} = Enum.split(list, div(length(list), 2))
     {Enum.reverse(rear), front}
   end
 
@@ -64,6 +64,9 @@ defmodule Mote.Prelude.Queue do
   end
 
   defpure member(x, {rear, front}) when is_list(rear) and is_list(front), do: x in front or x in rear
+
+  defpure join({rear, front} = queue, {[], []}) when is_list(rear) and is_list(front), do: queue
+  defpure join({[], []}, {rear, front} = queue) when is_list(rear) and is_list(front), do: queue
 
   defpure join({rear, front}, {rear2, front2}) when is_list(rear2) and is_list(front2),
     do: {rear2, front ++ Enum.reverse(rear) ++ front2}

@@ -230,6 +230,57 @@ defmodule Mote.Behaviour.PreludeTest do
     end
   end
 
+  # What looks like Elixir's answer may be another one: compared as `===` compares, or both raise.
+  @exact [
+    ":queue.from_list(x)",
+    ":queue.join(:queue.from_list(x), :queue.new())",
+    ":queue.join(:queue.new(), :queue.from_list(x))",
+    ":queue.join(:queue.from_list(x), :queue.from_list(x))",
+    "Keyword.equal?([a: 1.0], [a: hd(x)])",
+    "List.keystore([], :k, 0, x)",
+    "List.keyreplace([], :k, 0, hd(x))",
+    "List.ascii_printable?(x ++ ?d)",
+    "List.ascii_printable?(x, 2)",
+    "Enum.slice(x, -1..0//-1)",
+    "Enum.slice(x, 1..0//-1)",
+    "pop_in(%{john: nil, meg: %{age: 23}}.john[x])",
+    "pop_in(%{john: nil, meg: %{age: 23}}[:john][x])",
+    "pop_in(%{john: nil, meg: %{age: 23}}[:joe][x])",
+    "pop_in(%{john: nil, meg: %{x => 23}}.meg[x])",
+    "pop_in(%{meg: %{x => 23}}[:meg][x])",
+    "Map.drop(%{1 => 2}, MapSet.new(x))",
+    "Map.take(%{1 => 2}, MapSet.new(x))"
+  ]
+
+  test "are exactly those of Elixir" do
+    cases = Enum.with_index(@exact)
+    functions = for {expression, i} <- cases, do: "defpure v#{i}(x), do: #{expression}\n"
+    clauses = for {_, i} <- cases, do: "{customer, {#{i}, x}} -> send customer, v#{i}(x)\n"
+    module = Mote.Compile.module("#{functions}\ndefactor server() do\n#{clauses}\nend", "", :abort)
+    machine = start_supervised!(Mote)
+    actor = Mote.create(machine, module.server())
+
+    for {expression, i} <- cases, n <- 0..10 do
+      list = Enum.to_list(1..n//1)
+
+      case elixir(expression, list) do
+        {:ok, expected} -> assert {expression, Mote.ask!(actor, {i, list})} === {expression, expected}
+        :raises -> assert {_, {:error, %{reason: :aborted}}} = {expression, Mote.ask(actor, {i, list})}
+      end
+    end
+  end
+
+  defp elixir(expression, list) do
+    ExUnit.CaptureIO.with_io(:stderr, fn ->
+      try do
+        {:ok, elem(Code.eval_string(expression, x: list), 0)}
+      rescue
+        _ -> :raises
+      end
+    end)
+    |> elem(0)
+  end
+
   test "white space and characters are those of Elixir" do
     for c <- Enum.concat([0..0x3FF, 0x1600..0x16FF, 0x1E00..0x33FF, [0xFEFF, 0x1F600]]),
         text = <<"a", c::utf8, "b">> do

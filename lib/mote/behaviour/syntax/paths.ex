@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.Syntax.Paths do
   defp code(:pop_in, base, steps, [], path, env) do
     case List.last(steps) do
       {:key, _} ->
-        popped(base, steps)
+        popped(base, steps, :field)
 
       {:field, field} ->
         Error.raise_at(
@@ -103,23 +103,21 @@ defmodule Mote.Behaviour.Syntax.Paths do
     answered(bound, container, step, both(got(container, step), steps, leaf))
   end
 
-  # The same without the key at the end. What lies in nothing goes with that.
-  defp popped(container, [{:key, key}]),
-    do: quote(do: Mote.Prelude.Access.pop(unquote(container), unquote(key)))
-
-  defp popped(container, [step | steps]) do
-    {bound, container, step} = bound(container, step)
+  # The same without the key at the end. Where there is nothing that could have it, the key of that goes; a field stays.
+  defp popped(container, [{:key, key}], within) do
     value = variable(:value)
 
-    inner =
-      quote do
-        case unquote(got(container, step)) do
-          nil -> :pop
-          unquote(value) -> unquote(popped(value, steps))
-        end
+    quote do
+      case unquote(container) do
+        nil -> unquote(if within == :key, do: :pop, else: {nil, nil})
+        unquote(value) -> Mote.Prelude.Access.pop(unquote(value), unquote(key))
       end
+    end
+  end
 
-    answered(bound, container, step, inner)
+  defp popped(container, [step | steps], _within) do
+    {bound, container, step} = bound(container, step)
+    answered(bound, container, step, popped(got(container, step), steps, elem(step, 0)))
   end
 
   defp answered(bound, container, step, inner) do
