@@ -43,7 +43,9 @@ defmodule Mote.Machine.Watcher do
   end
 
   def handle_info(:mote_sweep, state) do
-    {gone, monitors} = Map.split(state.monitors, Native.machine_sweep(state.native))
+    {pids, again?} = Native.machine_sweep(state.native)
+    if again?, do: send(self(), :mote_sweep)
+    {gone, monitors} = Map.split(state.monitors, pids)
     for {_, monitor} <- gone, do: Process.demonitor(monitor, [:flush])
     {:noreply, %{state | monitors: monitors}}
   end

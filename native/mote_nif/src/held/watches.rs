@@ -6,8 +6,9 @@
 //! Invariants:
 //! 1. The watcher is told of a process when the first timer for it is noted, under the lock under which its end takes all of them out. So
 //!    each timer is fired by the end that the watcher hears of, or the watcher is told anew after that.
-//! 2. A timer that was cancelled stays noted until its process ends or the watcher sweeps, which it does when as many have been noted as
-//!    were armed at the last time: so at most as many as are armed, and some more, are noted in vain.
+//! 2. A timer that was cancelled stays noted until its process ends or the watcher sweeps, which it does when twice as many are noted as
+//!    were found armed at the last time: so at most as many as are armed, and some more, are noted in vain. What is noted while it sweeps
+//!    counts for the next time.
 //! 3. What is noted is charged to the machine.
 use mote_vm::base::ids::TimerId;
 use mote_vm::boundary::outbox::{Account, Charge};
@@ -89,7 +90,7 @@ impl Watches {
         if new {
             monitor(watcher);
         }
-        if noted.count > noted.most.max(FEW) && !std::mem::replace(&mut noted.told, true) {
+        if noted.is_much() && !std::mem::replace(&mut noted.told, true) {
             sweep(watcher);
         }
     }
@@ -105,9 +106,10 @@ impl Watches {
         timers
     }
 
-    /// Forgets the timers that are not armed any more; the processes of which none is left.
-    pub fn sweep(&self, is_armed: impl Fn(TimerId) -> bool) -> Vec<ProcessKey> {
-        let mut gone = Vec::new();
+    /// Forgets the timers that are not armed any more. Returns the processes of which none is left, and whether so much was noted
+    /// meanwhile that the watcher is to sweep again.
+    pub fn sweep(&self, is_armed: impl Fn(TimerId) -> bool) -> (Vec<ProcessKey>, bool) {
+        let (mut gone, mut armed) = (Vec::new(), 0);
         let keys: Vec<_> = self.noted.lock().timers.keys().cloned().collect();
         for key in keys {
             let mut noted = self.noted.lock();
@@ -119,22 +121,27 @@ impl Watches {
             timers.shrink_to_fit();
             let left = timers.len();
             noted.count -= before - left;
+            armed += left;
             if left == 0 {
                 noted.timers.remove(&key);
                 gone.push(key);
             }
         }
         let mut noted = self.noted.lock();
-        noted.most = 2 * noted.count;
-        noted.told = false;
+        noted.most = 2 * armed;
+        noted.told = noted.is_much();
         if let Some((_, account)) = self.watcher.get() {
             noted.charge(account);
         }
-        gone
+        (gone, noted.told)
     }
 }
 
 impl Noted {
+    fn is_much(&self) -> bool {
+        self.count > self.most.max(FEW)
+    }
+
     /// By steps, so that most calls find it right.
     fn charge(&mut self, account: &Account) {
         let steps = self.count.div_ceil(FEW);

@@ -25,16 +25,17 @@ fn machine_processes_ended(machine: &MachineResource, pids: Vec<Term<'_>>) -> At
     names::ok()
 }
 
-/// Forgets timers that were cancelled; the processes for which none is left, which need not be monitored any more.
+/// Forgets timers that were cancelled. Returns the processes for which none is left, which need not be monitored any more, and whether
+/// there is more to forget by now.
 #[rustler::nif(schedule = "DirtyCpu")]
-fn machine_sweep<'a>(env: Env<'a>, machine: &MachineResource) -> Vec<Term<'a>> {
+fn machine_sweep<'a>(env: Env<'a>, machine: &MachineResource) -> (Vec<Term<'a>>, bool) {
     let Some(running) = machine.running() else {
-        return Vec::new();
+        return (Vec::new(), false);
     };
-    let gone = machine.watches.sweep(|timer| running.is_armed(timer));
+    let (gone, again) = machine.watches.sweep(|timer| running.is_armed(timer));
     let pid = |key: ProcessKey| match key {
         ProcessKey::Here(process) => Some(process.encode(env)),
         ProcessKey::Abroad(written) => Some(env.binary_to_term(&written)?.0),
     };
-    gone.into_iter().filter_map(pid).collect()
+    (gone.into_iter().filter_map(pid).collect(), again)
 }
