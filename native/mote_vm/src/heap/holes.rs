@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::Relaxed;
 /// Where to look for the next hole.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Cursor {
-    /// Index into the parts of a space.
-    pub(crate) part: usize,
+    /// Index into the extents of a space.
+    pub(crate) extent: usize,
     /// Granule within its block.
     pub(crate) granule: usize,
 }

@@ -14,7 +14,7 @@
 //!    all of it, which is why nothing committed may point there.
 //! 2. Foreign cells are kept and charged as foreigns.rs says.
 //! 3. A cell is completely written before its `Value` is handed out.
-//! 4. Between two collections mark bits do not change. Parts of a space up to `swept` are filled hole by hole in the order of
+//! 4. Between two collections mark bits do not change. Extents of a space up to `swept` are filled hole by hole in the order of
 //!    the cursor, the others are filled once: so no granule is given twice between two collections.
 //! 5. While a collection marks, each room that the allocator fills is marked in advance, as a whole, when the allocator
 //!    comes to it. So everything made meanwhile is live for the collection, and no allocation has to take care of it.
@@ -172,7 +172,7 @@ impl Heap {
     }
 
     /// Forgets everything allocated since `position`. No value made since then may be used again. Returns the bytes of
-    /// the parts of blocks taken since then, in which nothing is any more.
+    /// the extents of blocks taken since then, in which nothing is any more.
     pub(crate) fn rewind(&mut self, position: HeapPosition) -> usize {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };

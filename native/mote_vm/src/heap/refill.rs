@@ -1,7 +1,7 @@
 //! What an allocator fills next, when its room is used up.
 use super::block::{Block, GRANULE, PAYLOAD};
 use super::marks::{self, Marks};
-use super::space::{Part, Room, Space};
+use super::space::{Extent, Space, Stretch};
 use super::Heap;
 use std::ptr::NonNull;
 
@@ -10,7 +10,7 @@ const UNTOLD: usize = 4096;
 
 /// What a space is for.
 #[derive(Clone, Copy)]
-enum Contents {
+enum SpaceFor {
     Cells,
     Actors,
 }
@@ -29,7 +29,7 @@ impl Heap {
             }
             return large.map(NonNull::cast);
         }
-        self.refill(Contents::Cells, bytes / GRANULE)?;
+        self.refill(SpaceFor::Cells, bytes / GRANULE)?;
         self.cells.room.take(bytes)
     }
 
@@ -37,12 +37,12 @@ impl Heap {
     #[inline(never)]
     pub(super) fn allocate_actors_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
         self.moved = true;
-        self.refill(Contents::Actors, bytes / GRANULE)?;
+        self.refill(SpaceFor::Actors, bytes / GRANULE)?;
         self.actors.room.take(bytes)
     }
 
     /// Goes to the next hole of a space that has so many granules, or to a block. `None` when the memory is exhausted.
-    fn refill(&mut self, of: Contents, granules: usize) -> Option<()> {
+    fn refill(&mut self, of: SpaceFor, granules: usize) -> Option<()> {
         let last = self.last;
         if let Some(hole) = self.space(of).next_hole(granules, last) {
             self.fill(of, hole);
@@ -54,34 +54,34 @@ impl Heap {
         };
         self.exhausted |= block.is_none();
         let block = block?;
-        let (cells, actors) = Part::shared(block);
+        let (cells, actors) = Extent::shared(block);
         let own = match of {
-            Contents::Cells => cells,
-            Contents::Actors => actors,
+            SpaceFor::Cells => cells,
+            SpaceFor::Actors => actors,
         };
-        let is_first = self.cells.parts.is_empty() && self.actors.parts.is_empty();
+        let is_first = self.cells.extents.is_empty() && self.actors.extents.is_empty();
         if is_first && granules <= own.granules() {
-            self.fill_part(Contents::Cells, cells);
-            self.fill_part(Contents::Actors, actors);
+            self.fill_extent(SpaceFor::Cells, cells);
+            self.fill_extent(SpaceFor::Actors, actors);
         } else {
-            self.fill_part(of, Part::whole(block));
+            self.fill_extent(of, Extent::whole(block));
         }
         Some(())
     }
 
-    fn space(&mut self, of: Contents) -> &mut Space {
+    fn space(&mut self, of: SpaceFor) -> &mut Space {
         match of {
-            Contents::Cells => &mut self.cells,
-            Contents::Actors => &mut self.actors,
+            SpaceFor::Cells => &mut self.cells,
+            SpaceFor::Actors => &mut self.actors,
         }
     }
 
-    fn fill_part(&mut self, of: Contents, part: Part) {
-        self.space(of).parts.push(part);
-        self.fill(of, part.room());
+    fn fill_extent(&mut self, of: SpaceFor, extent: Extent) {
+        self.space(of).extents.push(extent);
+        self.fill(of, extent.room());
     }
 
-    fn fill(&mut self, of: Contents, room: Room) {
+    fn fill(&mut self, of: SpaceFor, room: Stretch) {
         let bytes = room.bytes();
         self.space(of).room = room;
         self.mark_in_advance(room.next, bytes / GRANULE);

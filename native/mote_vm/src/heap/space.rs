@@ -5,10 +5,10 @@
 //! cells have gone.
 //!
 //! Invariants:
-//! 1. A part is of one space. Only the first block of a heap has parts of both spaces, so that a small machine takes one block for
-//!    each thread; any other part is a whole block.
-//! 2. Whoever lets go of the part that a block begins with gives the block back. Of a block with two parts both are let go of at
-//!    once.
+//! 1. An extent is of one space. Only the first block of a heap has extents of both spaces, so that a small machine takes one
+//!    block for each thread; any other extent is a whole block.
+//! 2. Whoever lets go of the extent that a block begins with gives the block back. Of a block with two extents, both are let go
+//!    of at the same time.
 use super::block::{Block, BlockPool, GRANULE};
 use super::holes::{next_hole, Cursor};
 use super::marks::{Marks, FIRST, GRANULES};
@@ -19,14 +19,14 @@ const SHARED_FROM: usize = GRANULES - (GRANULES - FIRST) / 4;
 
 /// Memory that is filled from the front.
 #[derive(Clone, Copy)]
-pub(super) struct Room {
+pub(super) struct Stretch {
     pub(super) next: *mut u8,
     end: *mut u8,
 }
 
-impl Room {
+impl Stretch {
     /// No memory at all.
-    pub(super) const NONE: Room = Room {
+    pub(super) const NONE: Stretch = Stretch {
         next: std::ptr::null_mut(),
         end: std::ptr::null_mut(),
     };
@@ -62,16 +62,16 @@ impl Room {
 
 /// What a space has of a block.
 #[derive(Clone, Copy)]
-pub(super) struct Part {
+pub(super) struct Extent {
     pub(super) block: Block,
     first: u32,
     end: u32,
 }
 
-impl Part {
+impl Extent {
     /// Granules `first..end`.
-    fn new(block: Block, first: usize, end: usize) -> Part {
-        Part {
+    fn new(block: Block, first: usize, end: usize) -> Extent {
+        Extent {
             block,
             first: first as u32,
             end: end as u32,
@@ -79,14 +79,14 @@ impl Part {
     }
 
     /// All of a block.
-    pub(super) fn whole(block: Block) -> Part {
-        Part::new(block, FIRST, GRANULES)
+    pub(super) fn whole(block: Block) -> Extent {
+        Extent::new(block, FIRST, GRANULES)
     }
 
     /// A block for both spaces: what cells have of it, and what actors have.
-    pub(super) fn shared(block: Block) -> (Part, Part) {
-        let cells = Part::new(block, FIRST, SHARED_FROM);
-        (cells, Part::new(block, SHARED_FROM, GRANULES))
+    pub(super) fn shared(block: Block) -> (Extent, Extent) {
+        let cells = Extent::new(block, FIRST, SHARED_FROM);
+        (cells, Extent::new(block, SHARED_FROM, GRANULES))
     }
 
     pub(super) fn granules(&self) -> usize {
@@ -99,19 +99,19 @@ impl Part {
     }
 
     /// All of it, to be filled.
-    pub(super) fn room(&self) -> Room {
+    pub(super) fn room(&self) -> Stretch {
         self.room_of(self.first as usize, self.end as usize)
     }
 
-    fn room_of(&self, first: usize, end: usize) -> Room {
-        Room {
+    fn room_of(&self, first: usize, end: usize) -> Stretch {
+        Stretch {
             next: self.block.cell_at(first),
             end: self.block.cell_at(end),
         }
     }
 
     /// The next hole of at least `wanted` granules from a granule on, and the granule behind it.
-    pub(super) fn hole(&self, from: usize, wanted: usize, last: u64) -> Option<(Room, usize)> {
+    pub(super) fn hole(&self, from: usize, wanted: usize, last: u64) -> Option<(Stretch, usize)> {
         let within = from.max(self.first as usize)..self.end as usize;
         let (start, end) = next_hole(Marks::of(self.block, last), within, wanted)?;
         Some((self.room_of(start, end), end))
@@ -127,10 +127,10 @@ impl Part {
 
 /// The blocks for things of one kind.
 pub(super) struct Space {
-    /// What is being filled: a hole, or a part.
-    pub(super) room: Room,
-    pub(super) parts: Vec<Part>,
-    /// How many of the parts were there at the last collection, and where the next hole is looked for in them.
+    /// What is being filled: a hole, or an extent.
+    pub(super) room: Stretch,
+    pub(super) extents: Vec<Extent>,
+    /// How many of the extents were there at the last collection, and where the next hole is looked for in them.
     swept: usize,
     cursor: Cursor,
     /// The shortest holes that are filled.
@@ -140,24 +140,24 @@ pub(super) struct Space {
 /// Where a space stood when a turn began.
 #[derive(Clone, Copy)]
 pub(super) struct SpacePosition {
-    pub(super) room: Room,
-    parts: usize,
+    pub(super) room: Stretch,
+    extents: usize,
     cursor: Cursor,
 }
 
 impl Space {
     /// Where the position in the room and its end are, for native code.
     pub(super) const NEXT: usize =
-        std::mem::offset_of!(Space, room) + std::mem::offset_of!(Room, next);
+        std::mem::offset_of!(Space, room) + std::mem::offset_of!(Stretch, next);
     /// See `NEXT`.
     pub(super) const END: usize =
-        std::mem::offset_of!(Space, room) + std::mem::offset_of!(Room, end);
+        std::mem::offset_of!(Space, room) + std::mem::offset_of!(Stretch, end);
 
     /// An empty space, in which holes of so many granules and more are filled.
     pub(super) fn new(shortest: usize) -> Space {
         Space {
-            room: Room::NONE,
-            parts: Vec::new(),
+            room: Stretch::NONE,
+            extents: Vec::new(),
             swept: 0,
             cursor: Cursor::default(),
             shortest,
@@ -168,57 +168,59 @@ impl Space {
     pub(super) fn position(&self) -> SpacePosition {
         SpacePosition {
             room: self.room,
-            parts: self.parts.len(),
+            extents: self.extents.len(),
             cursor: self.cursor,
         }
     }
 
-    /// Returns to a position. The first part stays: whoever makes and forgets a little again and again would take its block each
-    /// time anew. Returns the bytes of the parts taken since then.
+    /// Returns to a position. The first extent stays: whoever makes and forgets a little again and again would take its block each
+    /// time anew. Returns the bytes of the extents taken since then.
     pub(super) fn rewind(&mut self, to: SpacePosition, pool: &BlockPool) -> usize {
-        let emptied = self.parts[to.parts..]
+        let emptied = self.extents[to.extents..]
             .iter()
-            .map(Part::granules)
+            .map(Extent::granules)
             .sum::<usize>();
-        let kept = to.parts.max(1).min(self.parts.len());
-        self.parts.drain(kept..).for_each(|part| part.let_go(pool));
-        self.room = match self.parts.first() {
-            Some(first) if to.parts == 0 => first.room(),
+        let kept = to.extents.max(1).min(self.extents.len());
+        self.extents
+            .drain(kept..)
+            .for_each(|extent| extent.let_go(pool));
+        self.room = match self.extents.first() {
+            Some(first) if to.extents == 0 => first.room(),
             _ => to.room,
         };
         self.cursor = to.cursor;
         emptied * GRANULE
     }
 
-    /// Whether a cell that something refers to was made here since then: it lies in the rest of the room of then, in a part
-    /// taken since, or in a hole further on (mod.rs, invariants 1 and 4).
+    /// Whether a cell that something refers to was made here since then: it lies in the rest of the room of then, in an
+    /// extent taken since, or in a hole further on (mod.rs, invariants 1 and 4).
     pub(super) fn is_since(&self, then: &SpacePosition, cell: *const u8, last: u64) -> bool {
         if then.room.contains(cell) {
             return true;
         }
-        let Some(at) = self.parts.iter().position(|part| part.contains(cell)) else {
+        let Some(at) = self.extents.iter().position(|extent| extent.contains(cell)) else {
             return false;
         };
         let place = Cursor {
-            part: at,
+            extent: at,
             granule: Block::granule_of(cell),
         };
         let is_free = || !Marks::of(Block::of(cell), last).has(place.granule);
-        at >= then.parts || at < self.swept && place >= then.cursor && is_free()
+        at >= then.extents || at < self.swept && place >= then.cursor && is_free()
     }
 
     /// The next hole of at least `wanted` granules.
-    pub(super) fn next_hole(&mut self, wanted: usize, last: u64) -> Option<Room> {
+    pub(super) fn next_hole(&mut self, wanted: usize, last: u64) -> Option<Stretch> {
         let wanted = wanted.max(self.shortest);
         let cursor = &mut self.cursor;
-        while cursor.part < self.swept {
-            match self.parts[cursor.part].hole(cursor.granule, wanted, last) {
+        while cursor.extent < self.swept {
+            match self.extents[cursor.extent].hole(cursor.granule, wanted, last) {
                 Some((hole, end)) => {
                     cursor.granule = end;
                     return Some(hole);
                 }
                 None => {
-                    cursor.part += 1;
+                    cursor.extent += 1;
                     cursor.granule = 0;
                 }
             }
@@ -226,23 +228,23 @@ impl Space {
         None
     }
 
-    /// Lets go of the parts of blocks in which nothing lives. Holes are looked for in the others from now on.
+    /// Lets go of the extents of blocks in which nothing lives. Holes are looked for in the others from now on.
     pub(super) fn sweep(&mut self, pool: &BlockPool, lives: impl Fn(Block) -> bool) {
-        self.parts.retain(|part| {
-            let live = lives(part.block);
+        self.extents.retain(|extent| {
+            let live = lives(extent.block);
             if !live {
-                part.let_go(pool);
+                extent.let_go(pool);
             }
             live
         });
-        self.room = Room::NONE;
-        self.swept = self.parts.len();
+        self.room = Stretch::NONE;
+        self.swept = self.extents.len();
         self.cursor = Cursor::default();
     }
 
     /// Adds another, after both were swept.
     pub(super) fn join(&mut self, other: &mut Space) {
-        self.parts.append(&mut other.parts);
-        self.swept = self.parts.len();
+        self.extents.append(&mut other.extents);
+        self.swept = self.extents.len();
     }
 }

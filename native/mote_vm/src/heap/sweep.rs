@@ -3,7 +3,7 @@
 //! Called by the collector while the heap's thread stands still.
 use super::block::{Block, GRANULE};
 use super::marks::{self, Marks};
-use super::space::Part;
+use super::space::Extent;
 use super::{ForeignCell, Heap};
 
 /// What free granules are overwritten with under stress: no address of ours, no number that looks right.
@@ -33,10 +33,10 @@ impl Heap {
     /// collection looks at all of them while everything stands still; and where somebody watches which pages are in use,
     /// the first look at a page since then takes a thousand times as long as any other.
     pub(crate) fn look_ahead(&mut self) {
-        let part = self.parts().nth(self.looked).copied();
-        match part {
-            Some(part) => {
-                std::hint::black_box(marks::has_any(part.block, self.marking));
+        let extent = self.extents().nth(self.looked).copied();
+        match extent {
+            Some(extent) => {
+                std::hint::black_box(marks::has_any(extent.block, self.marking));
                 self.looked += 1;
             }
             None => self.looked = 0,
@@ -65,7 +65,7 @@ impl Heap {
             }
             live
         });
-        // Actors first: a block that both are in is given back with its part for cells.
+        // Actors first: a block that both are in is given back with its extent for cells.
         self.actors.sweep(pool, lives);
         self.cells.sweep(pool, lives);
         self.moved = true;
@@ -77,7 +77,7 @@ impl Heap {
 
     /// Whether a cell was made here.
     pub(crate) fn holds(&self, cell: *const u8) -> bool {
-        self.parts().any(|part| part.block == Block::of(cell))
+        self.extents().any(|extent| extent.block == Block::of(cell))
             || self
                 .large
                 .iter()
@@ -93,15 +93,15 @@ impl Heap {
         self
     }
 
-    pub(super) fn parts(&self) -> impl Iterator<Item = &Part> {
-        self.cells.parts.iter().chain(&self.actors.parts)
+    pub(super) fn extents(&self) -> impl Iterator<Item = &Extent> {
+        self.cells.extents.iter().chain(&self.actors.extents)
     }
 
     /// Overwrites every hole, so that a reader of freed memory is found out. After a sweep.
     pub(crate) fn spoil(&self) {
-        for part in self.parts() {
+        for extent in self.extents() {
             let mut from = 0;
-            while let Some((hole, end)) = part.hole(from, 1, self.last) {
+            while let Some((hole, end)) = extent.hole(from, 1, self.last) {
                 // SAFETY: unmarked granules hold nothing that can be reached.
                 unsafe { std::ptr::write_bytes(hole.next, SPOILT, hole.bytes()) };
                 from = end;
@@ -123,7 +123,7 @@ mod tests {
         let empty = heap.position();
         heap.look_ahead();
         assert_eq!(heap.looked, 0);
-        while heap.parts().count() < 3 {
+        while heap.extents().count() < 3 {
             heap.cons(Value::NIL, Value::NIL);
         }
         let rounds: Vec<_> = (0..6)

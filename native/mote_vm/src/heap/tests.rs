@@ -135,7 +135,11 @@ impl Modelled {
         };
         let (cells, actors) = (blocks(false), blocks(true));
         assert!(cells.intersection(&actors).count() <= 1);
-        let held: HashSet<_> = self.heap.parts().map(|part| part.block.start()).collect();
+        let held: HashSet<_> = self
+            .heap
+            .extents()
+            .map(|extent| extent.block.start())
+            .collect();
         assert!(held.is_superset(&cells) && held.is_superset(&actors));
         assert_eq!(self.pool.used(), held.len() * BLOCK);
     }
@@ -233,7 +237,7 @@ fn a_heap_begins_with_one_block_for_cells_and_actors() {
         modelled.actors(1_000, 1);
         modelled.check();
         assert_eq!(modelled.pool.used(), BLOCK);
-        // And what is too large for its part of that begins with a block of its own.
+        // And what is too large for its extent of that begins with a block of its own.
         let mut other = Modelled::new();
         match cells_first {
             true => other.cells(1, GRANULES - FIRST),
