@@ -21,6 +21,7 @@ use std::sync::OnceLock;
 #[derive(Clone, Copy)]
 pub(super) enum Seldom {
     Allocate,
+    AllocateActor,
     Send,
     Compared,
     Float,
@@ -30,8 +31,9 @@ pub(super) enum Seldom {
 }
 
 /// Each helper and how many operands it takes after the turn, in the order of [`Seldom`].
-const HELPERS: [(*const (), i32); 7] = [
+const HELPERS: [(*const (), i32); 8] = [
     (helpers::ALLOCATE, 1),
+    (helpers::ALLOCATE_ACTOR, 0),
     (helpers::SEND, 2),
     (helpers::COMPARED, 3),
     (helpers::FLOAT, 1),

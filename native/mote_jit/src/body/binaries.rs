@@ -52,7 +52,7 @@ impl Body<'_, '_> {
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
         if matches!(p, P::BinSlice | P::BinRest | P::BinaryPart) {
             // As is where a part would be made: it is held on both afterwards.
-            self.position(PositionIn::Heap);
+            self.position(PositionIn::Cells);
         }
         let (ask, merged) = (self.b.create_block(), self.next_block());
         let answer = self.b.append_block_param(merged, I64);

@@ -132,34 +132,17 @@ impl Body<'_, '_> {
         }
     }
 
-    /// A new actor. Its captures lie right before it.
     fn create(&mut self, id: Value, captures: &[Operand]) -> Value {
-        let words: Vec<Value> = captures.iter().map(|c| self.word(*c)).collect();
-        let granules = match words.len() {
-            0 | 1 => 0,
-            n => n.div_ceil(2),
-        };
-        let cell = self.allocate(granules + 1);
-        let state = match words[..] {
-            [] => self.literal(Word::NONE),
-            [one] => one,
-            _ => {
-                self.fill(cell, 0, &words);
-                cell
-            }
-        };
+        let state = self.state_of(captures);
+        let actor = self.allocate_actor();
         let turn = self.turn;
         self.positions.count_create();
         let birth = self.b.ins().load(I64, constant(), turn, layout::BIRTH);
         let id = self.b.ins().uextend(I64, id);
         let header = self.b.ins().bor(birth, id);
-        let at = (granules * mote_vm::native::layout::GRANULE) as i32;
-        self.b.ins().store(trusted(), header, cell, at);
-        self.b
-            .ins()
-            .store(trusted(), state, cell, at + layout::STATE);
-        let address = i64::from(at) + value::TAG_ADDRESS as i64;
-        self.b.ins().iadd_imm_s(cell, address)
+        self.b.ins().store(trusted(), header, actor, 0);
+        self.b.ins().store(trusted(), state, actor, layout::STATE);
+        self.b.ins().iadd_imm_s(actor, value::TAG_ADDRESS as i64)
     }
 
     fn send(&mut self, target: Operand, message: Operand) {

@@ -1,5 +1,5 @@
-//! Where the next cell and the next event go: in machine registers from where they are first needed until other code may look at
-//! the turn.
+//! Where the next cell, the next actor and the next event go: in machine registers from where they are first needed until other
+//! code may look at the turn.
 //!
 //! Invariants:
 //! 1. A position that is `held` is in its variables, on every path to the current point. One that has `moved` may differ
@@ -13,7 +13,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::native::layout;
 
-/// One of the two: where the next cell, or the next event, goes.
+/// Where the next cell, actor or event goes.
 pub(super) struct CachedPosition {
     next: Variable,
     end: Variable,
@@ -36,24 +36,31 @@ impl CachedPosition {
     }
 }
 
-/// Both, and how many actors were created since they were last written down.
+/// All of them, and how many actors were created since they were last written down.
 pub(super) struct Positions {
-    heap: CachedPosition,
+    cells: CachedPosition,
+    actors: CachedPosition,
     queue: CachedPosition,
     creates: i64,
 }
 
-/// Which of the two.
+/// Which of them.
 #[derive(Clone, Copy)]
 pub(super) enum PositionIn {
-    Heap,
+    Cells,
+    Actors,
     Queue,
+}
+
+impl PositionIn {
+    const ALL: [PositionIn; 3] = [PositionIn::Cells, PositionIn::Actors, PositionIn::Queue];
 }
 
 impl Positions {
     pub(super) fn new(b: &mut FunctionBuilder<'_>) -> Positions {
         Positions {
-            heap: CachedPosition::new(b, layout::HEAP_NEXT, layout::HEAP_END),
+            cells: CachedPosition::new(b, layout::HEAP_NEXT, layout::HEAP_END),
+            actors: CachedPosition::new(b, layout::NEXT_ACTOR, layout::END_OF_ACTORS),
             queue: CachedPosition::new(b, layout::QUEUE_TAIL, layout::QUEUE_TAIL_END),
             creates: 0,
         }
@@ -61,19 +68,20 @@ impl Positions {
 
     fn at(&mut self, place: PositionIn) -> &mut CachedPosition {
         match place {
-            PositionIn::Heap => &mut self.heap,
+            PositionIn::Cells => &mut self.cells,
+            PositionIn::Actors => &mut self.actors,
             PositionIn::Queue => &mut self.queue,
         }
     }
 
     /// Whether something must be written down before others look.
     pub(super) fn are_pending(&self) -> bool {
-        self.heap.moved || self.queue.moved || self.creates > 0
+        self.cells.moved || self.actors.moved || self.queue.moved || self.creates > 0
     }
 
     /// At a label: nothing is held, and nothing is pending.
     pub(super) fn forget(&mut self) {
-        for position in [&mut self.heap, &mut self.queue] {
+        for position in [&mut self.cells, &mut self.actors, &mut self.queue] {
             position.held = false;
             position.moved = false;
         }
@@ -114,7 +122,7 @@ impl Body<'_, '_> {
 
     /// Writes down where the positions are, for a helper. They stay in their variables.
     pub(super) fn write_positions(&mut self) {
-        for place in [PositionIn::Heap, PositionIn::Queue] {
+        for place in PositionIn::ALL {
             let position = self.positions.at(place);
             if position.moved {
                 let next = self.b.use_var(position.next);
@@ -126,7 +134,7 @@ impl Body<'_, '_> {
 
     /// After a helper.
     pub(super) fn read_positions(&mut self) {
-        for place in [PositionIn::Heap, PositionIn::Queue] {
+        for place in PositionIn::ALL {
             if self.positions.at(place).held {
                 self.read_position(place);
             }

@@ -72,7 +72,7 @@ impl Body<'_, '_> {
     ) -> Value {
         let count = self.count(header);
         // Before the ways part: both know where the next cell goes.
-        self.position(PositionIn::Heap);
+        self.position(PositionIn::Cells);
         let (few, many, merged) = (self.next_block(), self.b.create_block(), self.next_block());
         let copy = self.b.append_block_param(merged, I64);
         self.b.set_cold_block(many);

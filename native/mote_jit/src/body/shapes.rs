@@ -244,7 +244,29 @@ impl Body<'_, '_> {
 
     /// Room for that many bytes, which are whole granules: the heap's `allocate`.
     pub(super) fn allocate_bytes(&mut self, bytes: Value) -> Value {
-        let (next, end) = self.position(PositionIn::Heap);
+        self.take_room(PositionIn::Cells, bytes, |body| {
+            let granules = i64::from(GRANULE.trailing_zeros());
+            let granules = body.b.ins().ushr_imm_s(bytes, granules);
+            body.seldom(Seldom::Allocate, &[body.turn, granules])
+        })
+    }
+
+    /// Room for an actor: the heap's `allocate_actors`. The turn stops when memory is exhausted.
+    pub(super) fn allocate_actor(&mut self) -> Value {
+        let bytes = self.b.ins().iconst(I64, GRANULE as i64);
+        self.take_room(PositionIn::Actors, bytes, |body| {
+            body.seldom(Seldom::AllocateActor, &[body.turn])
+        })
+    }
+
+    /// So many bytes of the room in `place`; `otherwise` asks for them where there are fewer.
+    fn take_room(
+        &mut self,
+        place: PositionIn,
+        bytes: Value,
+        otherwise: impl FnOnce(&mut Self) -> Value,
+    ) -> Value {
+        let (next, end) = self.position(place);
         let after = self.b.ins().iadd(next, bytes);
         let (quick, slow) = (self.next_block(), self.b.create_block());
         let merged = self.next_block();
@@ -257,15 +279,12 @@ impl Body<'_, '_> {
 
         self.b.switch_to_block(quick);
         self.b.seal_block(quick);
-        self.move_position(PositionIn::Heap, after);
+        self.move_position(place, after);
         self.b.ins().jump(merged, &[next.into()]);
 
         self.b.switch_to_block(slow);
         self.b.seal_block(slow);
-        let granules = i64::from(GRANULE.trailing_zeros());
-        let granules = self.b.ins().ushr_imm_s(bytes, granules);
-        let turn = self.turn;
-        let found = self.seldom(Seldom::Allocate, &[turn, granules]);
+        let found = otherwise(self);
         self.b.ins().jump(merged, &[found.into()]);
 
         self.b.switch_to_block(merged);

@@ -75,11 +75,6 @@ impl Block {
         self.0.as_ptr()
     }
 
-    pub(crate) fn first_cell(self) -> *mut u8 {
-        // SAFETY: RESERVED is less than BLOCK, so the result stays inside the block.
-        unsafe { self.0.as_ptr().add(RESERVED) }
-    }
-
     pub(crate) fn end(self) -> *mut u8 {
         // SAFETY: one past the end of the block's mapping is a valid pointer value.
         unsafe { self.0.as_ptr().add(BLOCK) }

@@ -1,29 +1,30 @@
 //! Finding holes between the marked granules of a block.
-use super::marks::{Marks, FIRST, GRANULES, WORDS};
+use super::marks::Marks;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-
-/// Shorter runs of free granules are left alone: switching to them costs more than they hold.
-const SHORTEST: usize = 8;
 
 /// Where to look for the next hole.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Cursor {
-    /// Index into the heap's blocks.
-    pub(crate) block: usize,
-    /// Granule within it.
+    /// Index into the extents of a space.
+    pub(crate) extent: usize,
+    /// Granule within its block.
     pub(crate) granule: usize,
 }
 
-/// The next run of at least `wanted` free granules from `from` on: its start and its end.
-pub(crate) fn next_hole(marks: Marks, from: usize, wanted: usize) -> Option<(usize, usize)> {
-    let wanted = wanted.max(SHORTEST);
-    let mut at = from.max(FIRST);
+/// The next run of at least `wanted` free granules within a range: its start and its end.
+pub(crate) fn next_hole(
+    marks: Marks,
+    within: Range<usize>,
+    wanted: usize,
+) -> Option<(usize, usize)> {
+    let mut at = within.start;
     loop {
-        let start = find(marks, at, false);
-        if start >= GRANULES {
+        let start = find(marks, at..within.end, false);
+        if start >= within.end {
             return None;
         }
-        let end = find(marks, start, true);
+        let end = find(marks, start..within.end, true);
         if end - start >= wanted {
             return Some((start, end));
         }
@@ -31,27 +32,27 @@ pub(crate) fn next_hole(marks: Marks, from: usize, wanted: usize) -> Option<(usi
     }
 }
 
-/// The first granule from `at` on whose mark is `marked`; the number of granules if there is none.
-fn find(marks: Marks, at: usize, marked: bool) -> usize {
-    let mut word = at / 64;
-    let mut skip = at % 64;
-    while word < WORDS {
+/// The first granule within a range whose mark is `marked`; the end of the range if there is none.
+fn find(marks: Marks, within: Range<usize>, marked: bool) -> usize {
+    let mut word = within.start / 64;
+    let mut skip = within.start % 64;
+    while word * 64 < within.end {
         // Relaxed: the marks of a collection that is over (marks.rs, invariant 2).
         let bits = marks.word(word).load(Relaxed);
         let bits = if marked { bits } else { !bits } & (u64::MAX << skip);
         if bits != 0 {
-            return word * 64 + bits.trailing_zeros() as usize;
+            return within.end.min(word * 64 + bits.trailing_zeros() as usize);
         }
         word += 1;
         skip = 0;
     }
-    GRANULES
+    within.end
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::block::BlockPool;
-    use super::super::marks::prepare;
+    use super::super::marks::{prepare, FIRST, GRANULES};
     use super::*;
 
     #[test]
@@ -60,16 +61,22 @@ mod tests {
         let block = pool.acquire().unwrap();
         prepare(block, 1);
         let marks = Marks::of(block, 1);
-        assert_eq!(next_hole(marks, 0, 1), Some((FIRST, GRANULES)));
+        let next = |from, wanted| next_hole(marks, from..GRANULES, wanted);
+        assert_eq!(next(FIRST, 1), Some((FIRST, GRANULES)));
         marks.set(FIRST, FIRST + 100);
         marks.set(FIRST + 107, FIRST + 200);
         marks.set(FIRST + 208, FIRST + 209);
-        // Seven granules are too short, eight are not.
-        assert_eq!(next_hole(marks, 0, 1), Some((FIRST + 200, FIRST + 208)));
-        assert_eq!(next_hole(marks, 0, 9), Some((FIRST + 209, GRANULES)));
-        assert_eq!(next_hole(marks, FIRST + 201, 1).unwrap().0, FIRST + 209);
+        assert_eq!(next(FIRST, 7), Some((FIRST + 100, FIRST + 107)));
+        assert_eq!(next(FIRST, 8), Some((FIRST + 200, FIRST + 208)));
+        assert_eq!(next(FIRST, 9), Some((FIRST + 209, GRANULES)));
+        assert_eq!(next(FIRST + 201, 8).unwrap().0, FIRST + 209);
+        // A range ends where it says, in the midst of a hole as well.
+        let within = |end, wanted| next_hole(marks, FIRST..end, wanted);
+        assert_eq!(within(FIRST + 104, 4), Some((FIRST + 100, FIRST + 104)));
+        assert_eq!(within(FIRST + 104, 5), None);
+        assert_eq!(within(FIRST + 100, 1), None);
         marks.set(FIRST + 209, GRANULES);
-        assert_eq!(next_hole(marks, FIRST + 208, 1), None);
+        assert_eq!(next(FIRST + 208, 1), None);
         pool.release(block);
     }
 }

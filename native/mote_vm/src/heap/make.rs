@@ -263,7 +263,7 @@ impl Heap {
     /// A new actor; `NONE` when the memory is exhausted.
     #[inline(always)]
     pub(crate) fn actor(&mut self, header: Header, state: Value) -> Value {
-        let Some(cell) = self.allocate(1) else {
+        let Some(cell) = self.allocate_actors(1) else {
             return Value::NONE;
         };
         let cell = cell.cast::<Actor>().as_ptr();
@@ -272,18 +272,22 @@ impl Heap {
         Value::address(cell)
     }
 
-    /// `count` actors that are alike, one behind the other as far as a block has room for them; `None` when the memory is
-    /// exhausted. They share the cell of their captures, which nobody writes to.
+    /// `count` actors that are alike; `None` when the memory is exhausted. As many as [`Heap::table`] looks at lie one behind
+    /// the other, as far as a block has room for them. They share the cell of their captures, which nobody writes to.
     pub(crate) fn row(
         &mut self,
         header: Header,
         state: Value,
         count: usize,
     ) -> Option<Vec<*const Actor>> {
+        let together = match count < LEAST_ROW_TABLE {
+            true => 1,
+            false => PAYLOAD / GRANULE,
+        };
         let mut actors = Vec::with_capacity(count);
         while actors.len() < count {
-            let some = (count - actors.len()).min(PAYLOAD / GRANULE);
-            let cells = self.allocate(some)?.cast::<Actor>().as_ptr();
+            let some = (count - actors.len()).min(together);
+            let cells = self.allocate_actors(some)?.cast::<Actor>().as_ptr();
             for i in 0..some {
                 // SAFETY: `some` granules are that many actors.
                 let cell = unsafe { cells.add(i) };

@@ -1,4 +1,4 @@
-//! The heap: a bump allocator per thread over blocks of the machine's pool.
+//! The heap: a bump allocator per thread over blocks of the machine's pool, for cells and for actors (space.rs).
 //!
 //! Cells (all in granules of 16 bytes):
 //!
@@ -14,9 +14,9 @@
 //!    all of it, which is why nothing committed may point there.
 //! 2. Foreign cells are kept and charged as foreigns.rs says.
 //! 3. A cell is completely written before its `Value` is handed out.
-//! 4. Between two collections mark bits do not change. Blocks up to `swept` are filled hole by hole in the order of
+//! 4. Between two collections mark bits do not change. Extents of a space up to `swept` are filled hole by hole in the order of
 //!    the cursor, the others are filled once: so no granule is given twice between two collections.
-//! 5. While a collection marks, the hole or block that the allocator fills is marked in advance, as a whole, when the allocator
+//! 5. While a collection marks, each room that the allocator fills is marked in advance, as a whole, when the allocator
 //!    comes to it. So everything made meanwhile is live for the collection, and no allocation has to take care of it.
 pub(crate) mod block;
 pub(crate) mod cell;
@@ -26,15 +26,19 @@ pub(crate) mod holes;
 pub(crate) mod make;
 pub(crate) mod marks;
 pub mod pace;
+mod refill;
 pub(crate) mod reserve;
 pub(crate) mod since;
+mod space;
 pub(crate) mod sweep;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use crate::base::work::Work;
-use block::{Block, BlockPool, GRANULE, PAYLOAD};
+use block::{BlockPool, GRANULE};
 pub(crate) use foreigns::ForeignCell;
 use foreigns::Foreigns;
-use holes::Cursor;
+use space::{Space, SpacePosition};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -44,14 +48,15 @@ pub const COPIED_BYTES: usize = 24;
 /// Up to this many bytes beside the heap are not counted: that would take longer than it is worth, and each thread has them once.
 const SLIGHT: usize = 4096;
 
+/// Shorter runs of free granules are left alone by cells: switching to them costs more than they hold.
+const SHORTEST_FOR_CELLS: usize = 8;
+
 /// One thread's allocator.
 pub(crate) struct Heap {
-    next: *mut u8,
-    end: *mut u8,
-    blocks: Vec<Block>,
-    /// How many of the blocks were there at the last collection, and where the next hole is looked for in them.
-    swept: usize,
-    cursor: Cursor,
+    cells: Space,
+    actors: Space,
+    /// Bytes that it was given, and that the pace has not been told of.
+    untold: usize,
     /// The block whose head is looked at next while a collection marks (sweep.rs).
     looked: usize,
     /// The collection whose marks the holes are between, and the one that is marking, or 0.
@@ -61,7 +66,7 @@ pub(crate) struct Heap {
     foreigns: Foreigns,
     pool: Arc<BlockPool>,
     exhausted: bool,
-    /// More than `next` has changed since the last time that a turn took its savepoint.
+    /// More than where the next ones go has changed since the last time that a turn took its savepoint.
     moved: bool,
     /// What is made now was accepted before: it gets its memory also beyond the quota.
     insists: bool,
@@ -78,29 +83,29 @@ unsafe impl Send for Heap {}
 /// Where the allocator stood when a turn began.
 #[derive(Clone, Copy)]
 pub(crate) struct HeapPosition {
-    next: *mut u8,
-    end: *mut u8,
-    cursor: Cursor,
-    blocks: usize,
+    cells: SpacePosition,
+    actors: SpacePosition,
     large: usize,
     foreigns: usize,
 }
 
 impl Heap {
-    /// Where the allocator's position and the end of its room are, for native code.
-    pub(crate) const NEXT: usize = std::mem::offset_of!(Heap, next);
+    /// Where the next cell goes and where the room for cells ends, for native code.
+    pub(crate) const NEXT: usize = std::mem::offset_of!(Heap, cells) + Space::NEXT;
     /// See `NEXT`.
-    pub(crate) const END: usize = std::mem::offset_of!(Heap, end);
+    pub(crate) const END: usize = std::mem::offset_of!(Heap, cells) + Space::END;
+    /// As `NEXT`, of actors.
+    pub(crate) const NEXT_ACTOR: usize = std::mem::offset_of!(Heap, actors) + Space::NEXT;
+    /// As `END`, of actors.
+    pub(crate) const END_OF_ACTORS: usize = std::mem::offset_of!(Heap, actors) + Space::END;
 
     pub(crate) fn new(pool: Arc<BlockPool>) -> Heap {
         let mut work = Work::free();
         work.lender = Some(pool.clone());
         Heap {
-            next: std::ptr::null_mut(),
-            end: std::ptr::null_mut(),
-            blocks: Vec::new(),
-            swept: 0,
-            cursor: Cursor::default(),
+            cells: Space::new(SHORTEST_FOR_CELLS),
+            actors: Space::new(1),
+            untold: 0,
             looked: 0,
             last: 0,
             marking: pool.marking(),
@@ -144,10 +149,8 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn position(&self) -> HeapPosition {
         HeapPosition {
-            next: self.next,
-            end: self.end,
-            cursor: self.cursor,
-            blocks: self.blocks.len(),
+            cells: self.cells.position(),
+            actors: self.actors.position(),
             large: self.large.len(),
             foreigns: self.foreigns.cells.len(),
         }
@@ -157,7 +160,10 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn advance(&mut self, position: &mut HeapPosition) {
         match self.moved {
-            false => position.next = self.next,
+            false => {
+                position.cells.room.next = self.cells.room.next;
+                position.actors.room.next = self.actors.room.next;
+            }
             true => {
                 self.moved = false;
                 *position = self.position();
@@ -166,32 +172,23 @@ impl Heap {
     }
 
     /// Forgets everything allocated since `position`. No value made since then may be used again. Returns the bytes of
-    /// the blocks taken since then, in which nothing is any more.
+    /// the extents of blocks taken since then, in which nothing is any more.
     pub(crate) fn rewind(&mut self, position: HeapPosition) -> usize {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
-        // The first block stays: whoever makes and forgets a little again and again would take it each time anew.
-        let kept = position.blocks.max(1).min(self.blocks.len());
-        let emptied = self.blocks.len() - position.blocks;
-        for block in self.blocks.drain(kept..) {
-            self.pool.release(block);
-        }
+        let emptied = self.cells.rewind(position.cells, &self.pool)
+            + self.actors.rewind(position.actors, &self.pool);
         for large in self.large.drain(position.large..) {
             self.pool.release_large(large);
         }
-        (self.next, self.end) = match self.blocks.first() {
-            Some(first) if position.blocks == 0 => (first.first_cell(), first.end()),
-            _ => (position.next, position.end),
-        };
-        self.cursor = position.cursor;
         self.moved = true;
         self.exhausted = false;
-        emptied * PAYLOAD
+        emptied
     }
 
     /// Bytes that it has been given and not used yet.
     pub(crate) fn room(&self) -> usize {
-        self.end as usize - self.next as usize
+        self.cells.room.bytes() + self.actors.room.bytes()
     }
 
     /// Whether an allocation failed since the last rewind, and was not forgiven.
@@ -205,55 +202,30 @@ impl Heap {
         self.exhausted = false;
     }
 
-    /// Room for `granules`, or `None` when the memory is exhausted.
+    /// Room for a cell of `granules`, or `None` when the memory is exhausted.
     #[inline(always)]
     pub(crate) fn allocate(&mut self, granules: usize) -> Option<NonNull<u64>> {
         let bytes = granules * GRANULE;
         if self.refuses() {
             return None;
         }
-        if (self.end as usize) - (self.next as usize) < bytes {
-            return self.allocate_slowly(bytes);
+        match self.cells.room.take(bytes) {
+            Some(cell) => Some(cell),
+            None => self.allocate_slowly(bytes),
         }
-        let cell = self.next;
-        // SAFETY: checked just above that `bytes` remain in the block.
-        self.next = unsafe { cell.add(bytes) };
-        // SAFETY: `next` is never null while bytes remain.
-        Some(unsafe { NonNull::new_unchecked(cell as *mut u64) })
     }
 
-    #[cold]
-    #[inline(never)]
-    fn allocate_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
-        self.moved = true;
-        if bytes > PAYLOAD {
-            let large = self.pool.acquire_large(bytes, self.insists);
-            self.exhausted |= large.is_none();
-            if let Some(large) = large {
-                self.large.push(large);
-                self.mark_in_advance(large.as_ptr(), 1);
-            }
-            return large.map(NonNull::cast);
-        }
-        if let Some(cell) = self.allocate_in_hole(bytes) {
-            return Some(cell);
-        }
-        let block = match self.insists {
-            true => self.pool.acquire_anyway(),
-            false => self.pool.acquire(),
-        };
-        let Some(block) = block else {
-            self.exhausted = true;
+    /// Room for that many actors, one behind the other, or `None` when the memory is exhausted.
+    #[inline(always)]
+    pub(crate) fn allocate_actors(&mut self, count: usize) -> Option<NonNull<u64>> {
+        let bytes = count * GRANULE;
+        if self.refuses() {
             return None;
-        };
-        self.pool.pace.allocated(PAYLOAD);
-        self.blocks.push(block);
-        self.end = block.end();
-        let cell = block.first_cell();
-        self.mark_in_advance(cell, PAYLOAD / GRANULE);
-        // SAFETY: `bytes` is at most PAYLOAD.
-        self.next = unsafe { cell.add(bytes) };
-        NonNull::new(cell as *mut u64)
+        }
+        match self.actors.room.take(bytes) {
+            Some(first) => Some(first),
+            None => self.allocate_actors_slowly(bytes),
+        }
     }
 
     /// Whether there is room for that many bytes more; if not, the memory counts as exhausted.

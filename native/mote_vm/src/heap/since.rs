@@ -1,26 +1,11 @@
 //! Whether a cell was made since a position was noted: what an abort is about to forget.
-use super::block::Block;
-use super::holes::Cursor;
-use super::marks::Marks;
 use super::{Heap, HeapPosition};
 
 impl Heap {
-    /// Of a cell that something refers to and that is not larger than a block. Made since then it lies in the rest of
-    /// the room that the allocator was in, in a block taken since, or in a hole further on (mod.rs, invariants 1 and 4).
+    /// Of a cell or an actor that something refers to and that is not larger than a block.
     pub(crate) fn is_since(&self, position: &HeapPosition, cell: *const u8) -> bool {
-        if (position.next.addr()..position.end.addr()).contains(&cell.addr()) {
-            return true;
-        }
-        let block = Block::of(cell);
-        let Some(at) = self.blocks.iter().position(|own| *own == block) else {
-            return false;
-        };
-        let place = Cursor {
-            block: at,
-            granule: Block::granule_of(cell),
-        };
-        let is_free = || !Marks::of(block, self.last).has(place.granule);
-        at >= position.blocks || at < self.swept && place >= position.cursor && is_free()
+        self.cells.is_since(&position.cells, cell, self.last)
+            || self.actors.is_since(&position.actors, cell, self.last)
     }
 }
 
@@ -29,17 +14,23 @@ mod tests {
     use crate::heap::block::{BlockPool, BLOCK, PAYLOAD};
     use crate::heap::marks::{mark, GRANULES};
     use crate::heap::Heap;
+    use crate::values::actor::{BehaviourId, Header};
     use crate::values::value::Value;
     use std::sync::Arc;
 
-    fn cells(heap: &mut Heap, n: usize) -> Vec<*const u8> {
-        let cell = |_| heap.cons(Value::NIL, Value::NIL).cons_pointer().cast();
-        (0..n).map(cell).collect()
+    /// Cells and actors.
+    fn things(heap: &mut Heap, n: usize) -> Vec<*const u8> {
+        let header = Header::new(BehaviourId::SINK, None, 0);
+        let thing = |i| match i % 2 {
+            0 => heap.cons(Value::NIL, Value::NIL).cons_pointer().cast(),
+            _ => heap.actor(header, Value::NIL).address_pointer().cast(),
+        };
+        (0..n).map(thing).collect()
     }
 
     fn assert_since(heap: &mut Heap, before: &[*const u8], n: usize) {
         let start = heap.position();
-        let since = cells(heap, n);
+        let since = things(heap, n);
         assert!(since.iter().all(|cell| heap.is_since(&start, *cell)));
         assert!(!before.iter().any(|cell| heap.is_since(&start, *cell)));
         heap.rewind(start);
@@ -50,12 +41,12 @@ mod tests {
         let pool = Arc::new(BlockPool::default());
         let mut heap = Heap::new(pool.clone());
         let start = heap.position();
-        let first = cells(&mut heap, 1);
+        let first = things(&mut heap, 1);
         assert_eq!(heap.rewind(start), PAYLOAD);
         let start = heap.position();
-        assert_eq!(cells(&mut heap, GRANULES)[0], first[0]);
+        assert_eq!(things(&mut heap, GRANULES)[0], first[0]);
         assert_eq!(heap.rewind(start), PAYLOAD);
-        assert_eq!((pool.used(), cells(&mut heap, 1)), (BLOCK, first));
+        assert_eq!((pool.used(), things(&mut heap, 1)), (BLOCK, first));
     }
 
     #[test]
@@ -65,7 +56,7 @@ mod tests {
         for _ in 0..3 {
             // The rest of a block, and further blocks.
             assert_since(&mut heap, &before, 2 * GRANULES);
-            before.append(&mut cells(&mut heap, GRANULES / 2));
+            before.append(&mut things(&mut heap, GRANULES / 2));
         }
         // A collection leaves holes, of which the first are filled again.
         heap.start_marking(1);
@@ -77,7 +68,7 @@ mod tests {
         let mut before = live;
         for _ in 0..5 {
             assert_since(&mut heap, &before, 2 * GRANULES);
-            before.append(&mut cells(&mut heap, 70));
+            before.append(&mut things(&mut heap, 70));
         }
         // While the next one marks, the holes are still between the marks of the last.
         heap.start_marking(2);
@@ -87,7 +78,7 @@ mod tests {
         assert_since(&mut heap, &before, 2 * GRANULES);
         // Another thread's.
         let mut other = Heap::new(heap.pool.clone());
-        let theirs = cells(&mut other, 1);
+        let theirs = things(&mut other, 1);
         assert_since(&mut heap, &theirs, 1);
     }
 }

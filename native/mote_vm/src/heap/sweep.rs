@@ -1,11 +1,10 @@
-//! What a collection does with one heap, before and after marking, and how the holes and blocks that it finds are used.
+//! What a collection does with one heap, before and after marking.
 //!
-//! Called by the collector while the heap's thread stands still, except for allocation.
-use super::block::{Block, GRANULE, PAYLOAD};
-use super::holes::{self, Cursor};
+//! Called by the collector while the heap's thread stands still.
+use super::block::{Block, GRANULE};
 use super::marks::{self, Marks};
+use super::space::Extent;
 use super::{ForeignCell, Heap};
-use std::ptr::NonNull;
 
 /// What free granules are overwritten with under stress: no address of ours, no number that looks right.
 const SPOILT: u8 = 0xDB;
@@ -14,8 +13,9 @@ impl Heap {
     /// Collection `number` begins: from here on what is made is live for it (mod.rs, invariant 5).
     pub(crate) fn start_marking(&mut self, number: u64) {
         self.marking = number;
-        let rest = (self.end as usize - self.next as usize) / GRANULE;
-        self.mark_in_advance(self.next, rest);
+        for room in [self.cells.room, self.actors.room] {
+            self.mark_in_advance(room.next, room.bytes() / GRANULE);
+        }
     }
 
     /// The thread whose heap this is begins; no collection begins or ends at this moment.
@@ -29,24 +29,14 @@ impl Heap {
         self.marking
     }
 
-    /// Marks room that cells are going to be in, if a collection marks.
-    #[inline]
-    pub(super) fn mark_in_advance(&self, from: *const u8, granules: usize) {
-        if self.marking != 0 && granules > 0 {
-            let block = Block::of(from);
-            marks::prepare(block, self.marking);
-            let first = Block::granule_of(from);
-            Marks::of(block, self.marking).set(first, first + granules);
-        }
-    }
-
     /// Looks at the head of a block while a collection marks, at that of the next one the next time. The end of the
     /// collection looks at all of them while everything stands still; and where somebody watches which pages are in use,
     /// the first look at a page since then takes a thousand times as long as any other.
     pub(crate) fn look_ahead(&mut self) {
-        match self.blocks.get(self.looked) {
-            Some(block) => {
-                std::hint::black_box(marks::has_any(*block, self.marking));
+        let extent = self.extents().nth(self.looked).copied();
+        match extent {
+            Some(extent) => {
+                std::hint::black_box(marks::has_any(extent.block, self.marking));
                 self.looked += 1;
             }
             None => self.looked = 0,
@@ -57,15 +47,16 @@ impl Heap {
     /// made since the last collection, live or not.
     pub(crate) fn sweep(&mut self) -> Vec<ForeignCell> {
         let number = self.marking;
-        let mut current = None;
-        if self.next != self.end {
-            let (block, rest) = (Block::of(self.next), Block::granule_of(self.next));
-            let end = rest + (self.end as usize - self.next as usize) / GRANULE;
-            let marks = Marks::of(block, number);
-            marks.unset(rest, end);
-            // It may have been marked for this room only.
-            current = marks.is_empty().then_some(block);
+        let rooms = [self.cells.room.left(), self.actors.room.left()];
+        for (block, first, end) in rooms.into_iter().flatten() {
+            Marks::of(block, number).unset(first, end);
         }
+        // They may have been marked for these rooms only.
+        let emptied = rooms.map(|room| {
+            let block = room.map(|(block, ..)| block);
+            block.filter(|block| Marks::of(*block, number).is_empty())
+        });
+        let lives = |block| marks::has_any(block, number) && !emptied.contains(&Some(block));
         let pool = &self.pool;
         self.large.retain(|large| {
             let live = marks::is_marked(large.as_ptr(), number);
@@ -74,17 +65,9 @@ impl Heap {
             }
             live
         });
-        self.blocks.retain(|block| {
-            let live = marks::has_any(*block, number) && current != Some(*block);
-            if !live {
-                pool.release(*block);
-            }
-            live
-        });
-        self.swept = self.blocks.len();
-        self.cursor = Cursor::default();
-        self.next = std::ptr::null_mut();
-        self.end = std::ptr::null_mut();
+        // Actors first: a block that both are in is given back with its extent for cells.
+        self.actors.sweep(pool, lives);
+        self.cells.sweep(pool, lives);
         self.moved = true;
         self.last = number;
         self.marking = 0;
@@ -94,7 +77,7 @@ impl Heap {
 
     /// Whether a cell was made here.
     pub(crate) fn holds(&self, cell: *const u8) -> bool {
-        self.blocks.contains(&Block::of(cell))
+        self.extents().any(|extent| extent.block == Block::of(cell))
             || self
                 .large
                 .iter()
@@ -103,47 +86,24 @@ impl Heap {
 
     /// Both together, after both were swept.
     pub(crate) fn join(mut self, mut other: Heap) -> Heap {
-        self.blocks.append(&mut other.blocks);
+        self.cells.join(&mut other.cells);
+        self.actors.join(&mut other.actors);
         self.large.append(&mut other.large);
         self.foreigns.cells.append(&mut other.foreigns.cells);
-        self.swept = self.blocks.len();
         self
     }
 
-    /// Room for `bytes` in the next hole that is large enough.
-    pub(super) fn allocate_in_hole(&mut self, bytes: usize) -> Option<NonNull<u64>> {
-        debug_assert!(bytes <= PAYLOAD);
-        while self.cursor.block < self.swept {
-            let block = self.blocks[self.cursor.block];
-            let granules = bytes / GRANULE;
-            let marks = Marks::of(block, self.last);
-            match holes::next_hole(marks, self.cursor.granule, granules) {
-                Some((start, end)) => {
-                    self.cursor.granule = end;
-                    self.pool.pace.allocated((end - start) * GRANULE);
-                    let cell = block.cell_at(start);
-                    self.mark_in_advance(cell, end - start);
-                    self.next = block.cell_at(start + granules);
-                    self.end = block.cell_at(end);
-                    return NonNull::new(cell.cast());
-                }
-                None => {
-                    self.cursor.block += 1;
-                    self.cursor.granule = 0;
-                }
-            }
-        }
-        None
+    pub(super) fn extents(&self) -> impl Iterator<Item = &Extent> {
+        self.cells.extents.iter().chain(&self.actors.extents)
     }
 
     /// Overwrites every hole, so that a reader of freed memory is found out. After a sweep.
     pub(crate) fn spoil(&self) {
-        for block in &self.blocks {
+        for extent in self.extents() {
             let mut from = 0;
-            while let Some((start, end)) = holes::next_hole(Marks::of(*block, self.last), from, 1) {
-                let bytes = (end - start) * GRANULE;
+            while let Some((hole, end)) = extent.hole(from, 1, self.last) {
                 // SAFETY: unmarked granules hold nothing that can be reached.
-                unsafe { std::ptr::write_bytes(block.cell_at(start), SPOILT, bytes) };
+                unsafe { std::ptr::write_bytes(hole.next, SPOILT, hole.bytes()) };
                 from = end;
             }
         }
@@ -163,7 +123,7 @@ mod tests {
         let empty = heap.position();
         heap.look_ahead();
         assert_eq!(heap.looked, 0);
-        while heap.blocks.len() < 3 {
+        while heap.extents().count() < 3 {
             heap.cons(Value::NIL, Value::NIL);
         }
         let rounds: Vec<_> = (0..6)

@@ -32,6 +32,8 @@ pub const FLOAT: Helper = float as Helper;
 pub const DRAW: Helper = draw as Helper;
 /// Granules: the address of a cell.
 pub const ALLOCATE: Helper = allocate as Helper;
+/// Nothing: the address of an actor.
+pub const ALLOCATE_ACTOR: Helper = allocate_actor as Helper;
 /// Nothing: the fuel of the next slice.
 pub const REFUEL: Helper = refuel as Helper;
 /// Target and message: any word.
@@ -219,6 +221,13 @@ extern "C" fn float(turn: *mut Turn, bits: u64) -> u64 {
 extern "C" fn allocate(turn: *mut Turn, granules: u64) -> u64 {
     carefully(turn, |turn| match turn.heap.allocate(granules as usize) {
         Some(cell) => Some(cell.as_ptr() as u64),
+        None => abort(turn, Atom::NO_MEMORY),
+    })
+}
+
+extern "C" fn allocate_actor(turn: *mut Turn) -> u64 {
+    carefully(turn, |turn| match turn.heap.allocate_actors(1) {
+        Some(actor) => Some(actor.as_ptr() as u64),
         None => abort(turn, Atom::NO_MEMORY),
     })
 }

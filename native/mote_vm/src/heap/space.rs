@@ -1,0 +1,250 @@
+//! A space: blocks for things of one kind, and the room in them that is being filled.
+//!
+//! A heap has one for cells and one for actors. Actors are all of one size, and pointers to them are addresses that others keep, so
+//! they stay where they are: in blocks of their own each place is used again by itself, and no actor keeps a block from which all
+//! cells have gone.
+//!
+//! Invariants:
+//! 1. An extent is of one space. Only the first block of a heap has extents of both spaces, so that a small machine takes one
+//!    block for each thread; any other extent is a whole block.
+//! 2. Whoever lets go of the extent that a block begins with gives the block back. Of a block with two extents, both are let go
+//!    of at the same time.
+use super::block::{Block, BlockPool, GRANULE};
+use super::holes::{next_hole, Cursor};
+use super::marks::{Marks, FIRST, GRANULES};
+use std::ptr::NonNull;
+
+/// In a block that both spaces share, the first granule of actors: they have a quarter.
+const SHARED_FROM: usize = GRANULES - (GRANULES - FIRST) / 4;
+
+/// Memory that is filled from the front.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch {
+    pub(super) next: *mut u8,
+    end: *mut u8,
+}
+
+impl Stretch {
+    /// No memory at all.
+    pub(super) const NONE: Stretch = Stretch {
+        next: std::ptr::null_mut(),
+        end: std::ptr::null_mut(),
+    };
+
+    pub(super) fn bytes(&self) -> usize {
+        self.end as usize - self.next as usize
+    }
+
+    /// Takes the first bytes, if there are so many.
+    #[inline(always)]
+    pub(super) fn take(&mut self, bytes: usize) -> Option<NonNull<u64>> {
+        if self.bytes() < bytes {
+            return None;
+        }
+        let cell = self.next;
+        // SAFETY: checked just above that `bytes` remain.
+        self.next = unsafe { cell.add(bytes) };
+        // SAFETY: `next` is never null while bytes remain.
+        Some(unsafe { NonNull::new_unchecked(cell.cast()) })
+    }
+
+    fn contains(&self, cell: *const u8) -> bool {
+        (self.next.addr()..self.end.addr()).contains(&cell.addr())
+    }
+
+    /// The block that it is in, and its granules, if anything is left of it.
+    pub(super) fn left(&self) -> Option<(Block, usize, usize)> {
+        let granules = self.bytes() / GRANULE;
+        let first = Block::granule_of(self.next);
+        (granules > 0).then(|| (Block::of(self.next), first, first + granules))
+    }
+}
+
+/// What a space has of a block.
+#[derive(Clone, Copy)]
+pub(super) struct Extent {
+    pub(super) block: Block,
+    first: u32,
+    end: u32,
+}
+
+impl Extent {
+    /// Granules `first..end`.
+    fn new(block: Block, first: usize, end: usize) -> Extent {
+        Extent {
+            block,
+            first: first as u32,
+            end: end as u32,
+        }
+    }
+
+    /// All of a block.
+    pub(super) fn whole(block: Block) -> Extent {
+        Extent::new(block, FIRST, GRANULES)
+    }
+
+    /// A block for both spaces: what cells have of it, and what actors have.
+    pub(super) fn shared(block: Block) -> (Extent, Extent) {
+        let cells = Extent::new(block, FIRST, SHARED_FROM);
+        (cells, Extent::new(block, SHARED_FROM, GRANULES))
+    }
+
+    pub(super) fn granules(&self) -> usize {
+        (self.end - self.first) as usize
+    }
+
+    fn contains(&self, cell: *const u8) -> bool {
+        let granules = self.first as usize..self.end as usize;
+        self.block == Block::of(cell) && granules.contains(&Block::granule_of(cell))
+    }
+
+    /// All of it, to be filled.
+    pub(super) fn room(&self) -> Stretch {
+        self.room_of(self.first as usize, self.end as usize)
+    }
+
+    fn room_of(&self, first: usize, end: usize) -> Stretch {
+        Stretch {
+            next: self.block.cell_at(first),
+            end: self.block.cell_at(end),
+        }
+    }
+
+    /// The next hole of at least `wanted` granules from a granule on, and the granule behind it.
+    pub(super) fn hole(&self, from: usize, wanted: usize, last: u64) -> Option<(Stretch, usize)> {
+        let within = from.max(self.first as usize)..self.end as usize;
+        let (start, end) = next_hole(Marks::of(self.block, last), within, wanted)?;
+        Some((self.room_of(start, end), end))
+    }
+
+    /// Lets go of it (invariant 2).
+    fn let_go(self, pool: &BlockPool) {
+        if self.first as usize == FIRST {
+            pool.release(self.block);
+        }
+    }
+}
+
+/// The blocks for things of one kind.
+pub(super) struct Space {
+    /// What is being filled: a hole, or an extent.
+    pub(super) room: Stretch,
+    pub(super) extents: Vec<Extent>,
+    /// How many of the extents were there at the last collection, and where the next hole is looked for in them.
+    swept: usize,
+    cursor: Cursor,
+    /// The shortest holes that are filled.
+    shortest: usize,
+}
+
+/// Where a space stood when a turn began.
+#[derive(Clone, Copy)]
+pub(super) struct SpacePosition {
+    pub(super) room: Stretch,
+    extents: usize,
+    cursor: Cursor,
+}
+
+impl Space {
+    /// Where the position in the room and its end are, for native code.
+    pub(super) const NEXT: usize =
+        std::mem::offset_of!(Space, room) + std::mem::offset_of!(Stretch, next);
+    /// See `NEXT`.
+    pub(super) const END: usize =
+        std::mem::offset_of!(Space, room) + std::mem::offset_of!(Stretch, end);
+
+    /// An empty space, in which holes of so many granules and more are filled.
+    pub(super) fn new(shortest: usize) -> Space {
+        Space {
+            room: Stretch::NONE,
+            extents: Vec::new(),
+            swept: 0,
+            cursor: Cursor::default(),
+            shortest,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn position(&self) -> SpacePosition {
+        SpacePosition {
+            room: self.room,
+            extents: self.extents.len(),
+            cursor: self.cursor,
+        }
+    }
+
+    /// Returns to a position. The first extent stays: whoever makes and forgets a little again and again would take its block each
+    /// time anew. Returns the bytes of the extents taken since then.
+    pub(super) fn rewind(&mut self, to: SpacePosition, pool: &BlockPool) -> usize {
+        let emptied = self.extents[to.extents..]
+            .iter()
+            .map(Extent::granules)
+            .sum::<usize>();
+        let kept = to.extents.max(1).min(self.extents.len());
+        self.extents
+            .drain(kept..)
+            .for_each(|extent| extent.let_go(pool));
+        self.room = match self.extents.first() {
+            Some(first) if to.extents == 0 => first.room(),
+            _ => to.room,
+        };
+        self.cursor = to.cursor;
+        emptied * GRANULE
+    }
+
+    /// Whether a cell that something refers to was made here since then: it lies in the rest of the room of then, in an
+    /// extent taken since, or in a hole further on (mod.rs, invariants 1 and 4).
+    pub(super) fn is_since(&self, then: &SpacePosition, cell: *const u8, last: u64) -> bool {
+        if then.room.contains(cell) {
+            return true;
+        }
+        let Some(at) = self.extents.iter().position(|extent| extent.contains(cell)) else {
+            return false;
+        };
+        let place = Cursor {
+            extent: at,
+            granule: Block::granule_of(cell),
+        };
+        let is_free = || !Marks::of(Block::of(cell), last).has(place.granule);
+        at >= then.extents || at < self.swept && place >= then.cursor && is_free()
+    }
+
+    /// The next hole of at least `wanted` granules.
+    pub(super) fn next_hole(&mut self, wanted: usize, last: u64) -> Option<Stretch> {
+        let wanted = wanted.max(self.shortest);
+        let cursor = &mut self.cursor;
+        while cursor.extent < self.swept {
+            match self.extents[cursor.extent].hole(cursor.granule, wanted, last) {
+                Some((hole, end)) => {
+                    cursor.granule = end;
+                    return Some(hole);
+                }
+                None => {
+                    cursor.extent += 1;
+                    cursor.granule = 0;
+                }
+            }
+        }
+        None
+    }
+
+    /// Lets go of the extents of blocks in which nothing lives. Holes are looked for in the others from now on.
+    pub(super) fn sweep(&mut self, pool: &BlockPool, lives: impl Fn(Block) -> bool) {
+        self.extents.retain(|extent| {
+            let live = lives(extent.block);
+            if !live {
+                extent.let_go(pool);
+            }
+            live
+        });
+        self.room = Stretch::NONE;
+        self.swept = self.extents.len();
+        self.cursor = Cursor::default();
+    }
+
+    /// Adds another, after both were swept.
+    pub(super) fn join(&mut self, other: &mut Space) {
+        self.extents.append(&mut other.extents);
+        self.swept = self.extents.len();
+    }
+}

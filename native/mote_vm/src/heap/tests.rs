@@ -1,0 +1,252 @@
+//! Both spaces of a heap under any mix of what allocators and collections do: nothing that lives is given twice or overwritten,
+//! and cells and actors keep to blocks of their own.
+use super::block::{Block, BlockPool, BLOCK, GRANULE, PAYLOAD};
+use super::marks::{mark, FIRST, GRANULES};
+use super::Heap;
+use proptest::prelude::*;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// What is done with a heap.
+#[derive(Clone, Debug)]
+enum Step {
+    /// So many cells of so many granules each.
+    Cells(usize, usize),
+    /// So many actors, so many of them one behind the other.
+    Actors(usize, usize),
+    /// A turn makes as many of both, and forgets them.
+    Forget(usize),
+    /// A collection keeps one of so many, and those made while it marks.
+    Collect(usize, usize),
+}
+
+/// A cell or an actor.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Thing {
+    start: *mut u64,
+    granules: usize,
+    is_actor: bool,
+}
+
+impl Thing {
+    /// Fills it with what no other thing has.
+    fn write(self) {
+        for word in 0..2 * self.granules {
+            // SAFETY: it has two words for each granule.
+            unsafe { self.start.add(word).write(self.start as u64) };
+        }
+    }
+
+    fn is_whole(self) -> bool {
+        // SAFETY: as above.
+        (0..2 * self.granules).all(|word| unsafe { *self.start.add(word) } == self.start as u64)
+    }
+}
+
+struct Modelled {
+    heap: Heap,
+    pool: Arc<BlockPool>,
+    live: Vec<Thing>,
+    collections: u64,
+}
+
+impl Modelled {
+    fn new() -> Modelled {
+        let pool = Arc::new(BlockPool::default());
+        Modelled {
+            heap: Heap::new(pool.clone()),
+            pool,
+            live: Vec::new(),
+            collections: 0,
+        }
+    }
+
+    fn cells(&mut self, count: usize, granules: usize) {
+        for _ in 0..count {
+            let start = self.heap.allocate(granules).unwrap().as_ptr();
+            self.made(start, granules, false);
+        }
+    }
+
+    fn actors(&mut self, count: usize, together: usize) {
+        for _ in 0..count {
+            let first = self.heap.allocate_actors(together).unwrap().as_ptr();
+            // SAFETY: so many granules were made there.
+            (0..together).for_each(|i| self.made(unsafe { first.add(2 * i) }, 1, true));
+        }
+    }
+
+    fn made(&mut self, start: *mut u64, granules: usize, is_actor: bool) {
+        let thing = Thing {
+            start,
+            granules,
+            is_actor,
+        };
+        thing.write();
+        self.live.push(thing);
+    }
+
+    fn collect(&mut self, one_of: usize, meanwhile: usize) {
+        self.collections += 1;
+        self.heap.start_marking(self.collections);
+        let mut n = 0;
+        self.live.retain(|thing| {
+            n += 1;
+            // Neighbours live and die together, now and then.
+            let lives = n / (1 + n % 3) % one_of == 0;
+            if lives {
+                mark(thing.start.cast(), thing.granules, self.collections);
+            }
+            lives
+        });
+        self.cells(meanwhile, 3);
+        self.actors(meanwhile, 1);
+        drop(self.heap.sweep());
+        self.heap.spoil();
+    }
+
+    fn step(&mut self, step: &Step) {
+        match *step {
+            Step::Cells(count, granules) => self.cells(count, granules),
+            Step::Actors(count, together) => self.actors(count, together),
+            Step::Forget(count) => {
+                let (position, before) = (self.heap.position(), self.live.len());
+                self.cells(count, 2);
+                self.actors(count, 1);
+                let is_since = |thing: &Thing| self.heap.is_since(&position, thing.start.cast());
+                assert!(self.live[before..].iter().all(is_since));
+                assert!(!self.live[..before].iter().rev().take(500).any(is_since));
+                self.live.truncate(before);
+                self.heap.rewind(position);
+            }
+            Step::Collect(one_of, meanwhile) => self.collect(one_of, meanwhile),
+        }
+    }
+
+    fn check(&self) {
+        assert!(self.live.iter().all(|thing| thing.is_whole()));
+        let blocks = |actors| -> HashSet<*mut u8> {
+            let own = self.live.iter().filter(|thing| thing.is_actor == actors);
+            let mut blocks: Vec<_> = own
+                .map(|thing| Block::of(thing.start.cast()).start())
+                .collect();
+            blocks.dedup();
+            blocks.into_iter().collect()
+        };
+        let (cells, actors) = (blocks(false), blocks(true));
+        assert!(cells.intersection(&actors).count() <= 1);
+        let held: HashSet<_> = self
+            .heap
+            .extents()
+            .map(|extent| extent.block.start())
+            .collect();
+        assert!(held.is_superset(&cells) && held.is_superset(&actors));
+        assert_eq!(self.pool.used(), held.len() * BLOCK);
+    }
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let most: usize = if cfg!(miri) { 60 } else { 12_000 };
+    let count = prop_oneof![1..20usize, 1..most];
+    let few = prop_oneof![Just(0usize), 1..40usize];
+    let step = prop_oneof![
+        3 => (count.clone(), 1..5usize).prop_map(|(n, granules)| Step::Cells(n, granules)),
+        1 => (1..40usize, 1..400usize).prop_map(|(n, granules)| Step::Cells(n, granules)),
+        3 => count.clone().prop_map(|n| Step::Actors(n, 1)),
+        1 => (1..40usize, 1..400usize).prop_map(|(n, together)| Step::Actors(n, together)),
+        3 => count.prop_map(Step::Forget),
+        3 => (1..40usize, few).prop_map(|(one_of, meanwhile)| Step::Collect(one_of, meanwhile)),
+    ];
+    proptest::collection::vec(step, 0..if cfg!(miri) { 8 } else { 30 })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 48 }))]
+
+    #[test]
+    fn nothing_that_lives_is_given_twice_and_actors_have_blocks_of_their_own(steps in steps()) {
+        let mut modelled = Modelled::new();
+        for step in &steps {
+            modelled.step(step);
+            modelled.check();
+        }
+        // Nothing lives: nothing is held.
+        modelled.live.clear();
+        modelled.collect(1, 0);
+        prop_assert_eq!(modelled.pool.used(), 0);
+    }
+}
+
+#[test]
+fn each_place_of_an_actor_is_used_again_before_another_block_is_taken() {
+    let mut modelled = Modelled::new();
+    let n = 2 * PAYLOAD / GRANULE;
+    modelled.actors(n, 1);
+    let places: Vec<Thing> = modelled.live.clone();
+    // The rest of the last block is no place of theirs.
+    let rest = modelled.heap.actors.room.bytes() / GRANULE;
+    modelled.actors(rest, 1);
+    modelled.live.truncate(n);
+    modelled.heap.start_marking(1);
+    for (i, thing) in places.iter().enumerate() {
+        if i % 2 == 0 {
+            mark(thing.start.cast(), 1, 1);
+        }
+    }
+    drop(modelled.heap.sweep());
+    let used = modelled.pool.used();
+    modelled.live.clear();
+    modelled.actors(n / 2 + rest, 1);
+    assert_eq!(modelled.pool.used(), used);
+    let again: HashSet<_> = modelled.live.iter().map(|thing| thing.start).collect();
+    assert_eq!(again.len(), n / 2 + rest);
+    let mut dead = places.iter().skip(1).step_by(2);
+    assert!(dead.all(|thing| again.contains(&thing.start)));
+    modelled.actors(1, 1);
+    assert_eq!(modelled.pool.used(), used + BLOCK);
+}
+
+#[test]
+fn no_actor_keeps_a_block_from_which_all_cells_have_gone() {
+    let mut modelled = Modelled::new();
+    for _ in 0..40 {
+        modelled.cells(20_000, 1);
+        modelled.actors(1, 1);
+    }
+    let blocks = modelled.pool.used() / BLOCK;
+    assert!(blocks > 5);
+    modelled.live.retain(|thing| thing.is_actor);
+    modelled.heap.start_marking(1);
+    for actor in &modelled.live {
+        mark(actor.start.cast(), 1, 1);
+    }
+    drop(modelled.heap.sweep());
+    modelled.check();
+    assert_eq!(modelled.pool.used(), BLOCK);
+}
+
+#[test]
+fn a_heap_begins_with_one_block_for_cells_and_actors() {
+    for cells_first in [true, false] {
+        let mut modelled = Modelled::new();
+        match cells_first {
+            true => modelled.cells(1, 1),
+            false => modelled.actors(1, 1),
+        }
+        modelled.cells(1_000, 4);
+        modelled.actors(1_000, 1);
+        modelled.check();
+        assert_eq!(modelled.pool.used(), BLOCK);
+        // And what is too large for its extent of that begins with a block of its own.
+        let mut other = Modelled::new();
+        match cells_first {
+            true => other.cells(1, GRANULES - FIRST),
+            false => other.actors(1, GRANULES - FIRST),
+        }
+        assert_eq!(other.pool.used(), BLOCK);
+        other.cells(1, 1);
+        other.actors(1, 1);
+        other.check();
+        assert_eq!(other.pool.used(), 3 * BLOCK);
+    }
+}
