@@ -9,6 +9,9 @@ defmodule Mote.Chaos.Nodes.Site do
 
   @machine Mote.Chaos.Nodes.Machine
   @shards Mote.Chaos.Nodes.Shards
+
+  # Milliseconds in which a node that leaves has given all away, however busy the computer is.
+  @shutdown 120_000
   @supervisor Mote.Chaos.Nodes.Supervisor
   @pumps 2
 
@@ -50,7 +53,8 @@ defmodule Mote.Chaos.Nodes.Site do
   def join, do: if(rejoining?(), do: :ok, else: do_join())
 
   defp do_join do
-    child = {Shards, name: @shards, machine: @machine, start: Actors.tallies(), shards: 8}
+    child =
+      {Shards, name: @shards, machine: @machine, start: Actors.tallies(), shards: 8, shutdown: @shutdown}
 
     case Supervisor.start_child(@supervisor, child) do
       {:ok, _} -> :ok
