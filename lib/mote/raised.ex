@@ -4,7 +4,7 @@ defmodule Mote.Raised do
   answer or a value that matches no clause.
 
   In a behaviour nothing is raised: the turn is aborted with the reason `{:raised, {module, line, operation}, arguments}`,
-  which `Mote.Turn`, telemetry, `Mote.trace/2` and `Mote.Error` show. This module shows it in the form that Elixir users know:
+  which telemetry, `Mote.trace/2` and `Mote.Error` show. This module shows it in the form that Elixir users know:
 
       iex> reason = {:raised, {Counter, 12, :add}, {1, :a}}
       iex> Mote.Raised.exception(reason)

@@ -6,9 +6,9 @@ defmodule Mote.Behaviour.Check.Calls do
 
   alias Mote.Behaviour.Code
 
-  @doc "The codes that can be reached, and the others."
-  @spec split([Code.t()], [{atom, arity}]) :: {[Code.t()], [Code.t()]}
-  def split(codes, named) do
+  @doc "Returns the codes that can be reached."
+  @spec called([Code.t()], [{atom, arity}]) :: [Code.t()]
+  def called(codes, named) do
     calls =
       for code <- codes, code.kind != :actor, into: %{}, do: {{code.name, code.arity}, calls(code.body, [])}
 
@@ -20,7 +20,7 @@ defmodule Mote.Behaviour.Check.Calls do
         else:
           others |> Enum.flat_map(&calls(&1.body, [])) |> Enum.concat(named) |> reached(calls, MapSet.new())
 
-    Enum.split_with(codes, &(&1 not in own or {&1.name, &1.arity} in called))
+    Enum.filter(codes, &(&1 not in own or {&1.name, &1.arity} in called))
   end
 
   defp reached([], _, seen), do: seen
