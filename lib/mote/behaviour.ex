@@ -90,8 +90,8 @@ defmodule Mote.Behaviour do
   a `SystemLimitError`. Nothing of the turn shows, its message is used up, and the actor goes on as it was.
   The abort is counted (`aborts_raised` in `Mote.info/1`), reported to telemetry and the log with the
   exception, the line and the operands, and the caller that asked gets `:aborted`. A guard fails, as in
-  Elixir. `Mote.Raised` turns the reason into the exception. In plain Elixir the exception is raised, by functions, and the
-  reason of the turn's abort.
+  Elixir. `Mote.Raised` turns the reason into the exception, also where the turn ran in Elixir. A function that Elixir calls
+  raises it.
 
       iex> defmodule Doc.Purse do
       ...>   use Mote.Behaviour
@@ -100,8 +100,8 @@ defmodule Mote.Behaviour do
       ...>   end
       ...> end
       iex> turn = Mote.Behaviour.turn(Doc.Purse.purse(10), {self(), :apples})
-      iex> {:abort, {:crashed, :error, exception, _stacktrace}} = turn.outcome
-      iex> exception
+      iex> {:abort, reason} = turn.outcome
+      iex> Mote.Raised.exception(reason)
       %ArithmeticError{message: "bad argument in arithmetic expression"}
 
   With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that
@@ -110,7 +110,7 @@ defmodule Mote.Behaviour do
   a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`, `||`, `!`, of a filter) counts as
   false. `==` and its relatives compare it like any other atom. A library function that Mote has written in
   the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too. In plain Elixir
-  operators and functions of Kernel, and other primitives such as `Map.put/3`, return `:undefined`; what `Enum` does it raises.
+  operators and functions of Kernel and Bitwise return `:undefined`, and all other functions raise.
 
       iex> defmodule Doc.Total do
       ...>   use Mote.Behaviour, errors: :undefined
@@ -341,7 +341,8 @@ defmodule Mote.Behaviour do
 
   def turn(%__MODULE__{captures: captures} = behaviour, message, opts) when is_tuple(captures) do
     %{module: module, name: name} = behaviour
-    Mote.Turn.run(fn -> module.__mote_turn__(name, captures, message) end, opts)
+    beam? = fn -> {name, tuple_size(captures)} in module.__mote__(:beam) end
+    Mote.Turn.run(fn -> module.__mote_turn__(name, captures, message) end, opts, beam?)
   end
 
   def turn(other, _message, _opts) do

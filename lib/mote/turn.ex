@@ -17,10 +17,11 @@ defmodule Mote.Turn do
       `{:send_after, reference, milliseconds, target, message}`, `{:monitor, reference, pid, target, message}`,
       `{:cancel_timer, reference}`.
 
-  A turn that raises is aborted with the reason `{:crashed, :error, exception, stacktrace}`, as a turn of a beam sponsor is;
-  the stacktrace is a list of lines.
+  A turn that raises is aborted, with the reason that a machine has for it: see `Mote.Raised`. One of a behaviour marked `beam:
+  true` has the reason `{:crashed, :error, exception, stacktrace}`; the stacktrace is a list of lines.
   """
 
+  alias Mote.Raised.Reason
   alias Mote.Turn.Stage
 
   defstruct outcome: :commit,
@@ -56,16 +57,13 @@ defmodule Mote.Turn do
   @doc """
   Runs `fun`, the code of one turn, and collects what it staged. `fun` returns `:commit` or `:ignored`.
 
-  Options as for `Mote.Behaviour.turn/3`.
+  Options as for `Mote.Behaviour.turn/3`. Where it raises, the turn is one of a behaviour marked `beam: true` if `beam?` says so.
   """
-  @spec run((... -> :commit | :ignored), keyword) :: t
-  def run(fun, opts \\ []) do
+  @spec run((... -> :commit | :ignored), keyword, (() -> boolean)) :: t
+  def run(fun, opts \\ [], beam? \\ fn -> false end) do
     opts = Map.new(options!(opts))
-    caught(fn -> staged(fun, opts) end)
-  end
 
-  defp caught(fun) do
-    case fun.() do
+    case staged(fun, opts) do
       {:commit, effects, become, unstashed} ->
         collect(%__MODULE__{effects: effects, become: become, unstashed: unstashed}, effects)
 
@@ -73,7 +71,7 @@ defmodule Mote.Turn do
         %__MODULE__{outcome: other}
     end
   rescue
-    exception -> %__MODULE__{outcome: {:abort, crashed(:error, exception, __STACKTRACE__)}}
+    exception -> %__MODULE__{outcome: {:abort, failed(beam?.(), :error, exception, __STACKTRACE__)}}
   end
 
   @doc false
@@ -98,7 +96,12 @@ defmodule Mote.Turn do
   @entries 16
 
   @doc false
-  # The reason of a turn that was aborted because it raised, threw or exited.
+  # The reason of a turn that was aborted because it raised, threw or exited: of a behaviour marked `beam: true`, or of another.
+  @spec failed(boolean, :error | :exit | :throw, term, Exception.stacktrace()) :: term
+  def failed(false, :error, reason, stack), do: :error |> Exception.normalize(reason, stack) |> Reason.of(stack)
+  def failed(_beam?, kind, reason, stack), do: crashed(kind, reason, stack)
+
+  @doc false
   @spec crashed(:error | :exit | :throw, term, Exception.stacktrace()) :: tuple
   def crashed(kind, reason, stack) do
     reason = if kind == :error, do: Exception.normalize(:error, reason, stack), else: reason

@@ -206,9 +206,10 @@ defmodule Mote.Behaviour.Beam do
   end
 
   @doc false
-  # What a pattern of a map is matched with: an address fits none.
-  def no_address(value) when :erlang.is_map(value) and not is_map(value), do: {value}
-  def no_address(value), do: value
+  # What has matched patterns of maps: an address, or a timer, fits none. Returns the whole value.
+  def no_addresses(maps, value) do
+    if Enum.all?(maps, &is_map/1), do: value, else: raise(MatchError, term: value)
+  end
 
   @doc false
   # `System.monotonic_time/1` in a turn.

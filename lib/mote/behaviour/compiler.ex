@@ -24,7 +24,6 @@ defmodule Mote.Behaviour.Compiler do
 
   alias Mote.Behaviour.Check.Stash
   alias Mote.Behaviour.Syntax.Maps
-  alias Mote.Prelude
 
   # What the definitions of a module note for its end.
   @noted [
@@ -222,8 +221,8 @@ defmodule Mote.Behaviour.Compiler do
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
     Module.delete_attribute(env.module, :mote_required)
 
-    plain = Plain.unit(unit, delegates, required, encoded)
-    unless Prelude.part?(env.module), do: Source.define(taken(env, :mote_source), unit.codes, hash, env)
+    plain = Plain.unit(Map.put(unit, :errors, mode), delegates, required, encoded)
+    Source.define(taken(env, :mote_source), unit.codes, hash, env)
     Module.delete_attribute(env.module, :mote_errors)
     [plain, Maps.literals(env)]
   end

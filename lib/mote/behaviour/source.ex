@@ -9,33 +9,46 @@ defmodule Mote.Behaviour.Source do
   # 3. Elixir's own meaning holds, except where `Mote.Behaviour.Source.Rules` has a rule.
   @moduledoc false
 
-  alias Mote.Behaviour.{Beam, Marks}
-  alias Mote.Behaviour.Check.Stash
-  alias Mote.Behaviour.Source.{Gathers, Rules}
+  alias Mote.Behaviour.{Beam, Marks, Undefined}
+  alias Mote.Behaviour.Check.{Calls, Stash}
+  alias Mote.Behaviour.Source.{Gathers, Rules, Turns}
 
+  @typedoc """
+  A definition as it was written. `define/4` adds its name and arity, its arguments, how many of these it needs, and whether it
+  stashes.
+  """
   @type definition :: %{
-          kind: atom,
-          head: Macro.t(),
-          body: Macro.t(),
-          doc: term,
-          marks: Marks.t(),
-          env: Macro.Env.t()
+          required(:kind) => :actor | :beam | :pure | :private | :effect,
+          required(:head) => Macro.t(),
+          required(:body) => Macro.t(),
+          required(:doc) => term,
+          required(:marks) => Marks.t(),
+          required(:env) => Macro.Env.t(),
+          optional(atom) => term
         }
 
-  @doc "Keeps a definition as it was written; `kind` is `:actor`, `:beam`, `:pure`, `:private` or `:effect`."
+  @doc "Keeps a definition as it was written, with the attributes that it reads as they are at this moment."
   @spec note(atom, Macro.t(), Macro.t() | nil, {term, Marks.t()}, Macro.Env.t()) :: :ok
   def note(kind, head, body, {doc, marks}, env) do
-    [head, body] = Rules.attributes([head, body], env)
+    [head, body] = Macro.prewalk([head, body], &attribute(&1, env.module))
     definition = %{kind: kind, head: head, body: body, doc: doc, marks: marks, env: %{env | function: nil}}
     Module.put_attribute(env.module, :mote_source, definition)
-    if kind == :beam, do: Module.put_attribute(env.module, :mote_beam, Rules.called(body))
+    if kind == :beam, do: Module.put_attribute(env.module, :mote_beam, Calls.named(body))
     :ok
   end
+
+  defp attribute({:@, _, [{name, _, context}]} = read, module) when is_atom(name) and is_atom(context) do
+    if Module.has_attribute?(module, name),
+      do: module |> Module.get_attribute(name) |> Macro.escape(),
+      else: read
+  end
+
+  defp attribute(node, _), do: node
 
   @doc "Defines all of it. `codes` are those of the unit, `hash` is the unit's."
   @spec define([definition], [Mote.Behaviour.Code.t()], non_neg_integer, Macro.Env.t()) :: :ok
   def define(definitions, codes, hash, env) do
-    definitions = Enum.map(definitions, &Map.merge(&1, named(&1)))
+    definitions = Enum.map(definitions, &named/1)
 
     unit = %{
       module: env.module,
@@ -45,130 +58,74 @@ defmodule Mote.Behaviour.Source do
       own: for(d <- definitions, n <- d.least..d.arity, uniq: true, do: {d.name, n})
     }
 
-    docs =
-      for %{doc: doc} = d when doc != nil <- Enum.reverse(definitions),
-          into: %{},
-          do: {{d.name, d.arity}, doc}
+    docs = for %{doc: doc} = d when doc != nil <- Enum.reverse(definitions), into: %{}, do: {key(d), doc}
 
-    Enum.reduce(definitions, MapSet.new(), fn d, seen ->
-      key = {d.name, d.arity}
-      doc = if key not in seen, do: Map.get(docs, key, :none)
-      evaluate(code(d, doc, unit), d, unit)
-      MapSet.put(seen, key)
+    Enum.reduce(definitions, %{}, fn d, seen ->
+      # Attributes stand in front of the first clause.
+      about = if is_map_key(seen, key(d)), do: [], else: about(d, docs)
+      evaluate(about ++ code(d, unit), d.env, unit)
+      Map.put(seen, key(d), true)
     end)
 
-    evaluate(turns(definitions, unit), %{env: env}, unit)
+    evaluate(Turns.entered(definitions, unit), env, unit)
   end
 
-  defp named(%{head: head, kind: kind, body: body}) do
+  defp key(d), do: {d.name, d.arity}
+
+  defp named(%{head: head, kind: kind, body: body} = d) do
     {name, _, args} = call(head)
-    args = if is_list(args), do: args, else: []
-    args = if kind == :actor and Stash.used?(body), do: args ++ [Stash.capture()], else: args
-    defaults = Enum.count(args, &match?({:\\, _, _}, &1))
-    %{name: name, arity: length(args), least: length(args) - defaults, args: args}
+    stash? = kind == :actor and Stash.used?(body)
+    args = if(is_list(args), do: args, else: []) ++ if(stash?, do: [Stash.capture()], else: [])
+    least = Enum.count(args, &(not match?({:\\, _, _}, &1)))
+    Map.merge(d, %{name: name, arity: length(args), least: least, args: args, stash?: stash?})
   end
 
   defp call({:when, _, [head | _]}), do: head
   defp call(head), do: head
 
-  defp evaluate(code, %{env: env}, unit) do
-    code = {:__block__, [], imports(env, unit) ++ List.wrap(code)}
-    Code.eval_quoted(code, [], env)
+  defp evaluate(code, env, unit) do
+    Code.eval_quoted({:__block__, [], imports(env, unit) ++ code}, [], env)
     :ok
   end
 
   # What the module has itself, and the words, come before what is imported otherwise.
   defp imports(env, unit) do
-    taken = MapSet.new(unit.own)
-
     hidden =
       for {module, names} <- env.functions ++ env.macros,
-          names = Enum.filter(names, &(&1 in taken)),
+          names = Enum.filter(names, &(&1 in unit.own)),
           names != [],
           do: quote(do: import(unquote(module), except: unquote(names), warn: false))
 
-    words = for word <- Beam.words(), word not in taken, do: word
+    words = [
+      quote(do: import(Kernel, except: unquote(Beam.instead()), warn: false)),
+      quote(do: import(Bitwise, warn: false)),
+      quote(do: import(Beam, only: unquote(Beam.words() -- unit.own), warn: false))
+    ]
 
-    quote do
-      import Kernel, except: unquote(Beam.instead()), warn: false
-      import Bitwise, warn: false
-      unquote_splicing(hidden)
-      import Mote.Behaviour.Beam, only: unquote(words), warn: false
-      unquote_splicing(Rules.imports(unit.mode))
-    end
-    |> then(fn {:__block__, _, imports} -> imports end)
+    words ++ hidden ++ if(unit.mode == :undefined, do: Undefined.imports(), else: [])
   end
 
-  # -- functions -----------------------------------------------------------------------------------------------
-
-  defp code(%{kind: kind} = d, doc, unit) when kind in [:pure, :private, :effect] do
-    {body, gathers} = body(d.body, d, unit)
-    definer = if kind == :pure, do: :def, else: :defp
-
-    note(d, doc, kind == :pure) ++
-      [{definer, [line: d.env.line], [written(Rules.head(d.head)) | body]} | gathers]
-  end
+  # -- definitions ---------------------------------------------------------------------------------------------
 
   # Another name for a behaviour is made where all that is known of it is (delegate.ex).
-  defp code(%{body: [to: _]}, _doc, _unit), do: []
+  defp code(%{body: [to: _]}, _unit), do: []
+  defp code(%{kind: kind} = d, unit) when kind in [:actor, :beam], do: Turns.code(d, unit)
 
-  defp code(%{kind: kind} = d, doc, unit) do
-    captures = for arg <- d.args, do: plain(arg)
-    message = Macro.var(:message, __MODULE__)
-    function = Beam.function(d.name)
-
-    about =
-      {{function, d.arity + 1}, d.name, captures,
-       cond(
-         do:
-           (
-             kind == :beam -> :beam
-             stash?(d) -> :stash
-             true -> :actor
-           )
-       )}
-
-    clauses =
-      for {:->, meta, [left, body]} <- d.body[:do],
-          do: {:->, meta, [left, {:__block__, [], [{:=, [], [Macro.var(:_, nil), body]}, :commit]}]}
-
-    {[[do: clauses]], gathers} =
-      if kind == :beam, do: {[[do: clauses]], []}, else: body([do: clauses], d, unit)
-
-    ignored = quote generated: true, do: (_ -> :ignored)
-    choice = {:case, [generated: true], [message, [do: clauses ++ ignored]]}
-    turn = {function, [], captures ++ [message]}
-    beginning = Macro.escape(%Mote.Behaviour{module: unit.module, name: d.name, version: unit.hash})
-    heads = for {name, _, _} <- captures, do: {name, [generated: true], nil}
-
-    {:__block__, _, parts} =
-      quote generated: true, line: d.env.line do
-        @spec unquote(d.name)(unquote_splicing(Enum.map(heads, fn _ -> {:term, [], []} end))) ::
-                Mote.Behaviour.t()
-        # All behaviours of a function are updates of one map, whose keys they share: so they are made sooner, and are smaller.
-        def unquote(d.name)(unquote_splicing(heads)),
-          do: %{unquote(beginning) | captures: {unquote_splicing(heads)}}
-
-        Module.put_attribute(__MODULE__, :mote_words, unquote(Macro.escape(about)))
-        @doc false
-        unquote({:def, [line: d.env.line], [turn, [do: used(stash?(d), captures, choice)]]})
-      end
-
-    note(d, doc, true) ++ parts ++ gathers
+  defp code(d, unit) do
+    {body, gathers} = body(d.body, d, unit)
+    definer = if d.kind == :pure, do: :def, else: :defp
+    [{definer, [line: d.env.line], [written(Rules.head(d.head)) | body]} | gathers]
   end
 
-  defp body(nil, _, _), do: {[], []}
+  @doc "The body of a definition, as it is for Elixir, in a list; and the functions that its gathers need."
+  @spec body(keyword | nil, definition, map) :: {[keyword], [Macro.t()]}
+  def body(nil, _, _), do: {[], []}
 
-  defp body([do: body], d, unit) do
-    {body, gathers} =
-      body
-      |> Rules.code(unit.mode, %{d.env | function: {d.name, d.arity}})
-      |> Gathers.rewritten({d.name, d.arity}, unit)
-
+  def body([do: body], d, unit) do
+    rewritten = Rules.code(body, unit.mode, %{d.env | function: key(d)})
+    {body, gathers} = Gathers.rewritten(rewritten, key(d), unit)
     {[[do: body]], gathers}
   end
-
-  defp stash?(d), do: d.kind == :actor and Stash.used?(d.body)
 
   # Of clauses that a loop of the module's body defines Elixir does not ask that they stand together.
   defp written(head) do
@@ -176,53 +133,18 @@ defmodule Mote.Behaviour.Source do
     if meta[:unquoted], do: {:unquote, [], [Macro.escape(head)]}, else: head
   end
 
-  defp used(false, _, choice), do: choice
+  defp about(%{body: [to: _]}, _), do: []
+  defp about(%{kind: kind} = d, _) when kind in [:private, :effect], do: Marks.code(d.marks)
 
-  defp used(true, captures, choice),
-    do: {:__block__, [], [quote(do: _ = unquote(List.last(captures))), choice]}
-
-  defp plain({:\\, _, [capture, _default]}), do: capture
-  defp plain(capture), do: capture
-
-  # What stands in front of the first clause.
-  defp note(_, nil, _), do: []
-  defp note(d, :none, true), do: Marks.code(d.marks) ++ [quote(do: @doc(unquote(default(d))))]
-  defp note(d, _, false), do: Marks.code(d.marks)
-  defp note(d, doc, true), do: Marks.code(d.marks) ++ [quote(do: @doc(unquote(doc)))]
+  defp about(d, docs) do
+    doc = Map.get_lazy(docs, key(d), fn -> default(d) end)
+    Marks.code(d.marks) ++ [quote(do: @doc(unquote(doc)))]
+  end
 
   defp default(%{kind: :pure} = d), do: "The function `#{d.name}/#{d.arity}`, for behaviours and for Elixir."
 
   defp default(d) do
-    args = d.args |> Enum.map(&plain/1) |> Macro.to_string() |> String.slice(1..-2//1)
-    "The behaviour `#{d.name}(#{args})`, to create actors with."
-  end
-
-  # -- turns ---------------------------------------------------------------------------------------------------
-
-  defp turns(definitions, unit) do
-    written =
-      for %{kind: kind, body: [do: _]} = d when kind in [:actor, :beam] <- definitions,
-          do: {d.name, d.arity, stash?(d)}
-
-    made = for code <- Gathers.codes(unit.gathers), do: {code.name, code.arity, false}
-
-    clauses =
-      for {name, arity, stash?} <- written ++ made do
-        captures = Macro.generate_arguments(arity, __MODULE__)
-
-        quote generated: true do
-          def __mote_turn__(unquote(name), {unquote_splicing(captures)} = captures, message) do
-            Mote.Turn.Stage.entered({__MODULE__, unquote(name)}, captures, message, unquote(stash?))
-            unquote(Beam.function(name))(unquote_splicing(captures), message)
-          end
-        end
-      end
-
-    none =
-      quote generated: true do
-        def __mote_turn__(name, _captures, _message), do: raise(ArgumentError, "no behaviour #{name}")
-      end
-
-    [quote(do: @doc(false)) | if(clauses == [], do: [none], else: clauses)]
+    captures = d |> Turns.captures() |> Macro.to_string() |> String.slice(1..-2//1)
+    "The behaviour `#{d.name}(#{captures})`, to create actors with."
   end
 end

@@ -41,7 +41,17 @@ defmodule Mote.Behaviour.Warnings do
   end
 
   @doc "Tells of the last value of a clause of a behaviour: nobody looks at it. `kind` is what it looks like."
-  @spec nowhere(:reply | :value, AST.line(), map, Macro.Env.t()) :: :ok
+  @spec nowhere(:reply | :value | {:bound, atom}, AST.line(), map, Macro.Env.t()) :: :ok
+  def nowhere({:bound, variable}, line, %{name: name, captures: captures}, env) do
+    warn(
+      "variable \"#{variable}\" is unused: to change the capture, write `become #{variable}: …`; if it is meant as it is, " <>
+        "call it _#{variable}",
+      line,
+      %{env | function: {name, length(captures)}},
+      nil
+    )
+  end
+
   def nowhere(kind, line, %{name: name, captures: captures}, env) do
     what =
       case kind do

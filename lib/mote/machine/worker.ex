@@ -94,7 +94,7 @@ defmodule Mote.Machine.Worker do
   defp bound(about, {number, module, name, version, _, {captures, message}}) do
     ended =
       if version(module) == version do
-        run(about, number, fn -> module.__mote_turn__(name, captures, message) end)
+        run(about, number, false, fn -> module.__mote_turn__(name, captures, message) end)
       else
         # The machine has this version, the node has another one.
         Native.turn_over(about.desk, number, :here)
@@ -114,19 +114,19 @@ defmodule Mote.Machine.Worker do
   defp free(about, {number, module, name, _version, asker, {captures, message}}) do
     Process.put(@self, {about.desk, number})
     if is_pid(asker), do: Caller.follow(asker)
-    run(about, number, fn -> module.__mote_turn__(name, captures, message) end)
+    run(about, number, true, fn -> module.__mote_turn__(name, captures, message) end)
     # Not as usual: what is linked to it ends as well.
     exit(:shutdown)
   end
 
-  defp run(%{desk: desk} = about, number, fun) do
+  defp run(%{desk: desk} = about, number, beam?, fun) do
     me = fn -> Native.turn_self(desk, number) end
     now = fn -> desk |> Native.desk_machine() |> Native.machine_now() end
 
     try do
       Turn.staged(fun, %{self: me, now: now, first: first(number)})
     catch
-      kind, reason -> abort(about.desk, number, Turn.crashed(kind, reason, __STACKTRACE__))
+      kind, reason -> abort(about.desk, number, Turn.failed(beam?, kind, reason, __STACKTRACE__))
     else
       {:commit, effects, become, kept} -> commit(about, number, given_back(effects, kept), become, true)
       {:ignored, _, _, _} -> Native.turn_over(about.desk, number, :ignored)

@@ -37,4 +37,25 @@ defmodule Mote.Behaviour.Check.Calls do
   defp calls(nodes, found) when is_list(nodes), do: Enum.reduce(nodes, found, &calls/2)
   defp calls(segment, found) when is_map(segment), do: segment |> Map.values() |> calls(found)
   defp calls(_, found), do: found
+
+  @doc "Returns what clauses that call any Elixir call by its name alone."
+  @spec named(Macro.t()) :: [{atom, arity}]
+  def named(clauses) do
+    {_, named} =
+      Macro.prewalk(clauses, [], fn
+        {:|>, _, [_, {name, _, args}]} = node, found when is_atom(name) and is_list(args) ->
+          {node, [{name, length(args) + 1} | found]}
+
+        {:&, _, [{:/, _, [{name, _, _}, arity]}]} = node, found when is_atom(name) and is_integer(arity) ->
+          {node, [{name, arity} | found]}
+
+        {name, _, args} = node, found when is_atom(name) and is_list(args) ->
+          {node, [{name, length(args)} | found]}
+
+        node, found ->
+          {node, found}
+      end)
+
+    Enum.uniq(named)
+  end
 end

@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Source.Gathers do
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Code}
+  alias Mote.Behaviour.Source.Turns
   alias Mote.Turn.Stage
 
   @type t :: %{{String.t(), line :: pos_integer} => [Code.t()]}
@@ -64,24 +65,21 @@ defmodule Mote.Behaviour.Source.Gathers do
     for {name, _} <- code.params |> Enum.drop(3) |> Enum.drop(-1), do: Map.get(written, name, {name, [], nil})
   end
 
-  defp behaviour(code, captures, unit) do
-    beginning = Macro.escape(%Mote.Behaviour{module: unit.module, name: code.name, version: unit.hash})
-    quote(do: %{unquote(beginning) | captures: {unquote_splicing(captures)}})
-  end
-
   defp made(code, free, unit) do
     given = Macro.generate_arguments(3, __MODULE__)
-    quote(do: fn unquote_splicing(given) -> unquote(behaviour(code, given ++ free, unit)) end)
+    quote(do: fn unquote_splicing(given) -> unquote(Turns.behaviour(code.name, given ++ free, unit)) end)
   end
 
   defp turn(code, fun, free, unit) do
+    again = quote(do: [customer, missing - 1, sum])
+
     quote generated: true do
       @doc false
       def unquote(Beam.function(code.name))(customer, missing, sum, unquote_splicing(free), report) do
         sum = unquote(fun).(report, sum)
 
         if missing > 1 do
-          Stage.become(unquote(behaviour(code, quote(do: [customer, missing - 1, sum]) ++ free, unit)))
+          Stage.become(unquote(Turns.behaviour(code.name, again ++ free, unit)))
         else
           Stage.send(customer, sum)
           Stage.become(:sink)

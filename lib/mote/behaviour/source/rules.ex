@@ -1,184 +1,99 @@
 defmodule Mote.Behaviour.Source.Rules do
-  # Where a behaviour's source means something else than the same text does in Elixir. There are three rules:
+  # Where a behaviour's source means something else than the same text does in Elixir. Expressions are rewritten. Guards, pins and
+  # the types of segments stay as they are written; patterns do, too, except for a name that is bound by rule 1.
   #
-  # 1. An address, which is a struct here, is no map: a pattern of a map that one might fit has a guard.
-  # 2. The time is that of the turn; the shards of a directory are found, and sent to, without a machine.
-  # 3. In a module with `errors: :undefined`, what raises in Elixir's kernel is `:undefined` (`Mote.Behaviour.Undefined`).
+  # 1. An address, which is a struct here, is no map: where a pattern of a map might fit one, a guard, or a test behind the `=`,
+  #    refuses it.
+  # 2. The time is that of the turn, and the shards of a directory are found, and sent to, without a machine.
+  # 3. A function of the library that this release of Elixir lacks is the language's own (`Mote.Prelude`).
+  # 4. A word is the language's wherever a macro has written it: so macros are expanded here, except Kernel's.
+  # 5. With `errors: :undefined` a condition that is `:undefined` does not hold (`Mote.Behaviour.Undefined`).
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Undefined}
+  alias Mote.Prelude
 
   # Fields of addresses and timers: a pattern with another key fits none of them.
   @fields Enum.uniq([:__struct__, :id, :sponsor, :address, :machine, :key, :ref, :serial])
 
   @words %{
-    {System, :monotonic_time} => :monotonic_time,
-    {Mote.Directory, :send} => :send_to_key,
-    {Mote.Directory, :shard} => :shard
+    {System, :monotonic_time} => {Beam, :monotonic_time},
+    {Mote.Directory, :send} => {Beam, :send_to_key},
+    {Mote.Directory, :shard} => {Beam, :shard}
   }
+
+  @kernel [Kernel, Kernel.SpecialForms, Bitwise]
+  # Of these the pattern, or the number of arguments, shows once they are expanded.
+  @expanded [:match?, :|>]
+  @instead Beam.instead()
 
   @type mode :: Mote.Behaviour.Failures.mode()
 
-  @doc "Code in which module attributes are what they are at this moment."
-  @spec attributes(Macro.t(), Macro.Env.t()) :: Macro.t()
-  def attributes(ast, env) do
-    Macro.prewalk(ast, fn
-      {:@, _, [{name, _, context}]} = read when is_atom(name) and is_atom(context) ->
-        if Module.has_attribute?(env.module, name),
-          do: env.module |> Module.get_attribute(name) |> Macro.escape(),
-          else: read
-
-      node ->
-        node
-    end)
-  end
-
-  @doc "What clauses call by its name alone."
-  @spec called(Macro.t()) :: [{atom, arity}]
-  def called(clauses) do
-    {_, called} =
-      Macro.prewalk(clauses, [], fn
-        {:|>, _, [_, {name, _, args}]} = node, found when is_atom(name) and is_list(args) ->
-          {node, [{name, length(args) + 1} | found]}
-
-        {:&, _, [{:/, _, [{name, _, _}, arity]}]} = node, found when is_atom(name) and is_integer(arity) ->
-          {node, [{name, arity} | found]}
-
-        {name, _, args} = node, found when is_atom(name) and is_list(args) ->
-          {node, [{name, length(args)} | found]}
-
-        node, found ->
-          {node, found}
-      end)
-
-    Enum.uniq(called)
-  end
-
-  @doc "What is imported besides the words."
-  @spec imports(mode) :: [Macro.t()]
-  def imports(:abort), do: []
-  def imports(:undefined), do: Undefined.imports()
-
-  @doc "The head of a function."
+  @doc "Returns the head of a function."
   @spec head(Macro.t()) :: Macro.t()
-  def head(head) do
-    {{name, meta, args}, guards} =
-      case head do
-        {:when, _, [call, guards]} -> {call, [guards]}
-        call -> {call, []}
-      end
+  def head({:when, _, [head, guard]}), do: head(head, [guard])
+  def head(head), do: head(head, [])
 
-    {args, tests} = if is_list(args), do: patterns(args), else: {args, []}
-    guarded([{name, meta, args}], guards, tests) |> hd()
+  defp head({name, meta, args}, guards) do
+    {args, maps} = patterns(if is_list(args), do: args, else: [])
+    hd(guarded([{name, meta, args}], guards, maps))
   end
 
-  @doc "Clauses, or a body, of the language."
+  @doc "Returns clauses, or a body."
   @spec code(Macro.t(), mode, Macro.Env.t()) :: Macro.t()
   def code(ast, mode, env), do: walk(ast, %{mode: mode, env: env})
 
-  defp walk({quoting, _, _} = node, _) when quoting in [:quote, :^, :__aliases__], do: node
+  # -- expressions ---------------------------------------------------------------------------------------------
 
-  # The text of a sigil is its macro's, and a path is what `put_in` makes of it.
-  defp walk({name, meta, [{:<<>>, _, _} = text, modifiers]} = node, s)
-       when name != :for and is_atom(name) and is_list(modifiers) do
-    if sigil?(name), do: node, else: {name, meta, walk([text, modifiers], s)}
-  end
+  defp walk({form, _, _} = node, _) when form in [:quote, :^, :__aliases__], do: node
 
-  defp walk({word, meta, [path | args]}, s) when word in [:put_in, :update_in, :pop_in, :get_and_update_in],
-    do: {word, meta, [path | walk(args, s)]}
+  # A clause for nothing is how a behaviour without others is written.
+  defp walk({:->, meta, [[{:when, _, [_, false]}] = left, right]}, s),
+    do: {:->, [generated: true] ++ meta, [left, walk(right, s)]}
 
-  defp walk({:->, meta, [left, right]}, s) do
-    {all, guards} =
-      case left do
-        [{:when, _, all}] -> Enum.split(all, -1)
-        all -> {all, []}
-      end
-
-    {all, tests} = patterns(all)
-    # A clause for nothing is how a behaviour without others is written.
-    meta = if guards == [false], do: [generated: true] ++ meta, else: meta
-    {:->, meta, [guarded(all, guards, tests), walk(right, s)]}
-  end
-
-  # What is on the left is a condition.
-  defp walk({:cond, meta, [[do: clauses]]}, s) do
-    clauses =
-      for {:->, m, [[test], body]} <- clauses, do: {:->, m, [[holds(walk(test, s), s)], walk(body, s)]}
-
-    {:cond, meta, [[do: clauses]]}
-  end
-
-  defp walk({:<-, meta, [pattern, source]}, s) do
-    {all, guards} =
-      case pattern do
-        {:when, _, all} -> Enum.split(all, -1)
-        pattern -> {[pattern], []}
-      end
-
-    {all, tests} = patterns(all)
-    {:<-, meta, [hd(guarded(all, guards, tests)), walk(source, s)]}
-  end
+  defp walk({:->, meta, [left, right]}, s), do: {:->, meta, [clause(left), walk(right, s)]}
+  defp walk({:<-, meta, [left, right]}, s), do: {:<-, meta, clause([left]) ++ [walk(right, s)]}
 
   defp walk({:=, meta, [pattern, value]}, s) do
     value = walk(value, s)
 
-    case pattern do
-      {:%{}, _, pairs} ->
-        {:=, meta, [pattern, if(loose?(pairs), do: beam(:no_address, [value]), else: value)]}
-
-      _ ->
+    case patterns([pattern]) do
+      {_, []} ->
         {:=, meta, [pattern, value]}
+
+      {[pattern], maps} ->
+        whole = Macro.unique_var(:value, __MODULE__)
+
+        quote generated: true do
+          unquote(whole) = unquote(value)
+          unquote({:=, meta, [pattern, whole]})
+          unquote(Beam).no_addresses(unquote(maps), unquote(whole))
+        end
     end
   end
 
-  defp walk({:match?, meta, [pattern, value]}, s), do: {:match?, meta, [pattern, walk(value, s)]}
-
-  defp walk({:for, meta, args}, s) do
-    {parts, last} = Enum.split(args, -1)
-    {:for, meta, Enum.map(parts, &qualifier(&1, s)) ++ walk(last, s)}
+  # What is on the left is a condition.
+  defp walk({:cond, meta, [[do: clauses]]}, s) do
+    clauses = for {:->, m, [[test], body]} <- clauses, do: {:->, m, [[holds(test, s)], walk(body, s)]}
+    {:cond, meta, [[do: clauses]]}
   end
 
-  defp walk({:&, meta, [{:/, m, [{{:., dot, [module, name]}, call, []}, arity]}]}, s) do
-    case Undefined.capture(Macro.expand(module, s.env), name, arity, s.mode) do
-      nil -> {:&, meta, [{:/, m, [{{:., dot, callee(module, name, s)}, call, []}, arity]}]}
-      capture -> capture
-    end
-  end
-
-  defp walk({{:., dot, [module, name]}, meta, args} = node, s) when is_atom(name) do
-    case expanded(node, s.env) do
-      ^node ->
-        args = walk(args, s)
-        module = walk(module, s)
-
-        with nil <- Undefined.remote(module, name, args, meta, s),
-             do: {{:., dot, callee(module, name, s)}, meta, args}
-
-      other ->
-        walk(other, s)
-    end
-  end
-
-  defp walk({:|>, meta, [left, right]}, %{mode: :undefined} = s),
-    do: {:|>, meta, [left, right]} |> Macro.expand_once(s.env) |> walk(s)
-
-  defp walk({form, _, parts} = node, %{mode: :undefined} = s) when form in [:<<>>, :%{}] and parts != [] do
-    walked = walk(parts, s)
-    with nil <- Undefined.made(form, walked), do: put_elem(node, 2, walked)
-  end
-
-  # A struct and its fields: the update is one of the struct.
-  defp walk({:%, meta, [name, {:%{}, m, [{:|, bar, [struct, pairs]}]}]}, s),
-    do: {:%, meta, [name, {:%{}, m, [{:|, bar, [walk(struct, s), walk(pairs, s)]}]}]}
-
-  defp walk({:%, meta, [name, {:%{}, m, pairs}]}, s), do: {:%, meta, [name, {:%{}, m, walk(pairs, s)}]}
-  # A segment of a binary: its type is no expression.
+  defp walk({:for, meta, args}, s), do: {:for, meta, Enum.map(args, &qualifier(&1, s))}
   defp walk({:"::", meta, [value, type]}, s), do: {:"::", meta, [walk(value, s), type]}
 
-  # Macros are expanded here, except Kernel's: in what they return a word is Kernel's where it was quoted.
+  defp walk({:&, meta, [{:/, m, [{{:., dot, callee}, call, []}, arity]}]}, s) when is_integer(arity),
+    do: {:&, meta, [{:/, m, [{{:., dot, callee(callee, arity, s)}, call, []}, arity]}]}
+
+  defp walk({{:., dot, [_, name] = callee}, meta, args} = node, s) when is_atom(name) do
+    case expanded(node, s.env) do
+      ^node -> {{:., dot, callee(callee, length(args), s)}, meta, walk(args, s)}
+      other -> walk(other, s)
+    end
+  end
+
   defp walk({name, meta, args} = node, s) when is_atom(name) and is_list(args) do
     case expanded(node, s.env) do
-      ^node -> {name, unquoted(name, length(args), meta), walk(args, s)}
+      ^node -> {name, word(name, length(args), meta), walk(args, s)}
       other -> walk(other, s)
     end
   end
@@ -188,23 +103,25 @@ defmodule Mote.Behaviour.Source.Rules do
   defp walk(list, s) when is_list(list), do: Enum.map(list, &walk(&1, s))
   defp walk(other, _), do: other
 
+  # In a loop what is no generator and no option is a filter.
   defp qualifier({:<-, _, _} = generator, s), do: walk(generator, s)
 
-  defp qualifier({:<<>>, meta, parts}, s) do
+  defp qualifier({:<<>>, meta, parts} = bytes, s) do
     case Enum.split(parts, -1) do
       {parts, [{:<-, m, [last, source]}]} -> {:<<>>, meta, parts ++ [{:<-, m, [last, walk(source, s)]}]}
-      _ -> holds(walk({:<<>>, meta, parts}, s), s)
+      _ -> holds(bytes, s)
     end
   end
 
   defp qualifier(options, s) when is_list(options), do: walk(options, s)
-  defp qualifier(filter, s), do: holds(walk(filter, s), s)
+  defp qualifier(filter, s), do: holds(filter, s)
 
-  @kernel [Kernel, Kernel.SpecialForms, Bitwise]
+  defp holds(test, %{mode: :undefined} = s), do: test |> walk(s) |> Undefined.holding()
+  defp holds(test, s), do: walk(test, s)
 
   defp expanded({name, _, args} = node, env) when is_atom(name) do
     case Macro.Env.lookup_import(env, {name, length(args)}) do
-      [{_, module} | _] when module in @kernel -> node
+      [{_, module} | _] when module in @kernel and name not in @expanded -> node
       _ -> Macro.expand_once(node, env)
     end
   end
@@ -214,85 +131,92 @@ defmodule Mote.Behaviour.Source.Rules do
     if is_atom(module) and module not in @kernel, do: Macro.expand_once(node, env), else: node
   end
 
-  @instead Beam.instead()
+  # In what a macro returns a word is Kernel's where it was quoted.
+  defp word(name, arity, meta) when {name, arity} in @instead,
+    do: Keyword.drop(meta, [:import, :imports, :context])
 
-  defp unquoted(name, arity, meta) do
-    if {name, arity} in @instead, do: Keyword.drop(meta, [:import, :imports, :context]), else: meta
-  end
+  defp word(_, _, meta), do: meta
 
-  defp sigil?(name), do: name |> Atom.to_string() |> String.starts_with?("sigil_")
-
-  defp holds(test, %{mode: :undefined}), do: Undefined.holding(test)
-  defp holds(test, _), do: test
-
-  defp callee(module, name, s) do
-    case @words[{Macro.expand(module, s.env), name}] do
-      nil -> [module, name]
-      word -> [Beam, word]
+  defp callee([module, name], arity, s) do
+    with expanded when is_atom(expanded) <- Macro.expand(module, s.env),
+         {place, own} <- @words[{expanded, name}] || instead(expanded, name, arity) do
+      [place, own]
+    else
+      _ -> [walk(module, s), name]
     end
   end
 
-  defp beam(word, args), do: {{:., [], [Beam, word]}, [], args}
+  defp instead(module, name, arity) do
+    with {_, place, own} <- Prelude.entry(module, name, arity),
+         false <- Code.ensure_loaded?(module) and function_exported?(module, name, arity),
+         false <- macro_exported?(module, name, arity),
+         do: {place, own},
+         else: (_ -> nil)
+  end
 
   # -- maps in patterns ----------------------------------------------------------------------------------------
 
-  # Patterns, and the guards that they need.
-  defp patterns(patterns) do
-    {patterns, {tests, _}} = Enum.map_reduce(patterns, {[], 0}, &pattern/2)
-    {patterns, tests}
+  # What stands left of an arrow.
+  defp clause([{:when, _, parts}]) do
+    {all, [guard]} = Enum.split(parts, -1)
+    {all, maps} = patterns(all)
+    guarded(all, [guard], maps)
   end
 
-  # Only literals, pins and the names of structs are in front of what is matched.
-  defp pattern({form, _, _} = node, acc) when form in [:^, :%, :"::"], do: {node, acc}
-
-  defp pattern({:\\, meta, [pattern, default]}, acc) do
-    {pattern, acc} = pattern(pattern, acc)
-    {{:\\, meta, [pattern, default]}, acc}
+  defp clause(all) do
+    {all, maps} = patterns(all)
+    guarded(all, [], maps)
   end
 
-  defp pattern({:%{}, meta, pairs}, acc) do
-    {pairs, {tests, n}} = pattern(pairs, acc)
-    map = {:%{}, meta, pairs}
+  defp guarded(patterns, [], []), do: patterns
 
-    if loose?(pairs) do
-      name = {:"map #{n}", [generated: true], __MODULE__}
-      {{:=, [generated: true], [map, name]}, {[beam(:is_map, [name]) | tests], n + 1}}
-    else
-      {map, {tests, n}}
-    end
-  end
-
-  defp pattern({form, meta, args}, acc) when is_list(args) do
-    {args, acc} = pattern(args, acc)
-    {{form, meta, args}, acc}
-  end
-
-  defp pattern({a, b}, acc) do
-    {[a, b], acc} = pattern([a, b], acc)
-    {{a, b}, acc}
-  end
-
-  defp pattern(list, acc) when is_list(list), do: Enum.map_reduce(list, acc, &pattern/2)
-  defp pattern(other, acc), do: {other, acc}
-
-  defp loose?(pairs),
-    do:
-      Enum.all?(pairs, fn pair ->
-        not match?(
-          {key, _} when (is_atom(key) and key not in @fields) or is_number(key) or is_binary(key),
-          pair
-        )
-      end)
-
-  defp guarded(patterns, guards, []),
-    do: if(guards == [], do: patterns, else: [{:when, [generated: guards == [false]], patterns ++ guards}])
-
-  defp guarded(patterns, guards, tests) do
-    all = Enum.reduce(tests, &quote(do: unquote(&1) and unquote(&2)))
-    guard = if guards == [], do: all, else: both(all, hd(guards))
-    [{:when, [], patterns ++ [guard]}]
+  defp guarded(patterns, guards, maps) do
+    tests = for map <- maps, do: {{:., [], [Beam, :is_map]}, [], [map]}
+    [{:when, [], patterns ++ [Enum.reduce(tests, List.first(guards, true), &both/2)]}]
   end
 
   defp both(test, {:when, meta, [a, b]}), do: {:when, meta, [both(test, a), both(test, b)]}
+  defp both(test, true), do: test
   defp both(test, guard), do: quote(do: unquote(test) and unquote(guard))
+
+  # Patterns, with the variables of those maps in them that are to be none of addresses.
+  defp patterns(patterns), do: Enum.map_reduce(patterns, [], &pattern/2)
+
+  # Only literals, pins and the names of structs are in front of what is matched.
+  defp pattern({form, _, _} = node, maps) when form in [:^, :%, :"::"], do: {node, maps}
+
+  defp pattern({:\\, meta, [pattern, default]}, maps) do
+    {pattern, maps} = pattern(pattern, maps)
+    {{:\\, meta, [pattern, default]}, maps}
+  end
+
+  defp pattern({:%{}, meta, pairs}, maps) do
+    {pairs, maps} = pattern(pairs, maps)
+    map = {:%{}, meta, pairs}
+
+    if Enum.all?(pairs, &fits?/1) do
+      name = Macro.unique_var(:map, __MODULE__)
+      {{:=, [generated: true], [map, name]}, [name | maps]}
+    else
+      {map, maps}
+    end
+  end
+
+  defp pattern({form, meta, args}, maps) when is_list(args) do
+    {args, maps} = pattern(args, maps)
+    {{form, meta, args}, maps}
+  end
+
+  defp pattern({a, b}, maps) do
+    {[a, b], maps} = pattern([a, b], maps)
+    {{a, b}, maps}
+  end
+
+  defp pattern(list, maps) when is_list(list), do: Enum.map_reduce(list, maps, &pattern/2)
+  defp pattern(other, maps), do: {other, maps}
+
+  # Whether an address may have the key.
+  defp fits?({key, _}) when is_atom(key), do: key in @fields
+  defp fits?({key, _}) when is_number(key) or is_binary(key), do: false
+  defp fits?(_), do: true
 end
