@@ -135,7 +135,7 @@ defmodule Mote.Reference do
 
   @doc """
   The counters: `turns`, `sends` (with `sendx`), `creates`, `becomes`, `ignored`, `dropped`, `timers`, and
-  `aborts`, a map from the reason's name (`:abort`, `:crashed`) to a count. Only committed effects count.
+  `aborts`, a map from the reason's name (`:abort`, `:raised`) to a count. Only committed effects count.
   """
   @spec counters(t) :: %{atom => non_neg_integer | map}
   def counters(%__MODULE__{counters: counters, aborts: aborts}),

@@ -52,11 +52,11 @@ defmodule Mote.RaisedLibraryTest do
         assert at == @line + line
         assert Raised.format(error.context.reason) =~ message
         assert {:abort, ^reason} = Mote.Interpret.turn(Reader.reader(), {:customer, question}).outcome
-        # Elixir raises the same.
-        assert {:abort, {:crashed, :error, exception, _}} =
+        # Elixir raises the same, at the same line.
+        assert {:abort, {:raised, {Reader, ^at, _}, _} = plain} =
                  Mote.Behaviour.turn(Reader.reader(), {:customer, question}).outcome
 
-        assert exception.__struct__ == Raised.exception(reason).__struct__
+        assert Raised.exception(plain).__struct__ == Raised.exception(reason).__struct__
       end
     end
   end

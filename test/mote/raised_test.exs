@@ -78,13 +78,13 @@ defmodule Mote.RaisedTest do
       assert %{aborts_raised: 1, aborts_match: 0} = Mote.info(machine).counters
     end
 
-    test "is told in telemetry as in a trace", %{machine: machine} do
+    test "is told in telemetry as in the plain form", %{machine: machine} do
       test = self()
       id = make_ref()
       told = fn _, _, metadata, _ -> send(test, {:told, metadata.reason}) end
       :telemetry.attach(id, [:mote, :turn, :abort], told, nil)
       reason = {:raised, {Actors, 19, :sub}, {10, {}}}
-      assert Mote.Interpret.turn(Actors.account(10), {self(), {:pay, {}}}).outcome == {:abort, reason}
+      assert Mote.Behaviour.turn(Actors.account(10), {self(), {:pay, {}}}).outcome == {:abort, reason}
       Mote.send(Mote.create(machine, Actors.account(10)), {self(), {:pay, {}}})
       assert_receive {:told, ^reason}
       :telemetry.detach(id)
@@ -121,7 +121,7 @@ defmodule Mote.RaisedTest do
         assert {:abort, {:raised, {_, _, :send_after}, {^ms}}} =
                  Mote.Interpret.turn(Actors.clock(), {self(), ms}).outcome
 
-        assert {:abort, {:crashed, :error, %ArgumentError{}, _}} =
+        assert {:abort, {:raised, {_, _, %ArgumentError{}}, {}}} =
                  Mote.Behaviour.turn(Actors.clock(), {self(), ms}).outcome
       end
 

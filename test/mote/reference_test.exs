@@ -106,7 +106,7 @@ defmodule Mote.ReferenceTest do
     ref = ref |> Reference.send(a, {:boom, self()}) |> Reference.run()
     assert Reference.outside(ref) == []
     assert Reference.state(ref, a) == Programs.counter(1)
-    assert %{aborts: %{crashed: 1}, becomes: 0, sends: 0, turns: 1} = Reference.counters(ref)
+    assert %{aborts: %{badmatch: 1}, becomes: 0, sends: 0, turns: 1} = Reference.counters(ref)
   end
 
   test "sinks ignore, unknown messages are ignored, what has no address is dropped" do

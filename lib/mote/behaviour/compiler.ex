@@ -24,6 +24,7 @@ defmodule Mote.Behaviour.Compiler do
 
   alias Mote.Behaviour.Check.Stash
   alias Mote.Behaviour.Syntax.Maps
+  alias Mote.Prelude
 
   # What the definitions of a module note for its end.
   @noted [
@@ -222,7 +223,8 @@ defmodule Mote.Behaviour.Compiler do
     Module.delete_attribute(env.module, :mote_required)
 
     plain = Plain.unit(Map.put(unit, :errors, mode), delegates, required, encoded)
-    Source.define(taken(env, :mote_source), unit.codes, hash, env)
+    sources = taken(env, :mote_source)
+    if Prelude.plain?(env.module), do: Source.define(sources, unit.codes, hash, env)
     Module.delete_attribute(env.module, :mote_errors)
     [plain, Maps.literals(env)]
   end

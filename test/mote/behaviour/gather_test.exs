@@ -89,7 +89,7 @@ defmodule Mote.Behaviour.GatherTest do
       {actor, ref} = Mote.Reference.create(Mote.Reference.new(), module.sums())
       customer = Mote.Reference.customer(:c)
       ref = ref |> Mote.Reference.send(actor, {customer, {:sum, [1, :b, 2, 3], 3}}) |> Mote.Reference.run()
-      assert {ref.aborts, Mote.Reference.outside(ref)} == {%{crashed: 1}, [c: 6]}
+      assert {ref.aborts, Mote.Reference.outside(ref)} == {%{raised: 1}, [c: 6]}
     end
 
     test "may have a sponsor, and a behaviour may have its name" do

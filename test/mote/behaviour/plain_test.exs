@@ -195,6 +195,44 @@ defmodule Mote.Behaviour.PlainTest do
     assert place[:line] == 2
   end
 
+  # What this release of Elixir has is its own.
+  test "functions of the library that the node's release lacks are the language's own" do
+    for {module, name, arity} = function <- Mote.Prelude.functions(), not there?(module, name, arity) do
+      {_, place, own} = Mote.Prelude.entry(module, name, arity)
+      assert {function, there?(place, own, arity)} == {function, true}
+    end
+
+    for {expression, answer} <- [
+          {"Enum.sum_by([1, 2.5], & &1 * x)", 7.0},
+          {"[1, 2] |> Enum.product_by(&(&1 + x))", 12},
+          {"Enum.map([[x], [3]], &List.first!/1)", [2, 3]},
+          {"%{a: x, b: 1} |> Map.intersect(%{a: 3})", %{a: 3}},
+          {"Map.intersect(%{a: x}, %{a: 3, c: 1}, fn _, a, b -> a + b end)", %{a: 5}},
+          {"Keyword.intersect([a: 1], [a: x])", [a: 2]},
+          {"Keyword.split_with([a: 1, b: x], fn {_, v} -> v > 1 end)", {[b: 2], [a: 1]}},
+          {"Map.split_with(%{a: 1, b: x}, fn {_, v} -> v > 1 end)", {%{b: 2}, %{a: 1}}},
+          {"MapSet.split_with(MapSet.new([1, x]), &(&1 > 1))", {MapSet.new([2]), MapSet.new([1])}},
+          {"Integer.ceil_div(7, x)", 4},
+          {"Integer.popcount(x + 1)", 2},
+          {"List.ends_with?([1, x], [x])", true},
+          {"Range.to_list(1..x)", [1, 2]},
+          {"Range.split(1..4, x)", {1..2, 3..4}},
+          {"String.byte_slice(\"héllo\", 0, x)", "h"},
+          {"String.count(\"abab\", \"b\") + x", 4},
+          {"String.replace_invalid(<<?a, 255>>)", "a�"},
+          {"{Base.valid16?(\"0A\"), Base.valid64?(\"?\"), x}", {true, false, 2}}
+        ] do
+      assert {expression, Compile.eval(expression, [x: 2], :abort)} == {expression, answer}
+    end
+
+    assert {:raised, %FunctionClauseError{}} = Compile.eval("List.first!(x)", [x: []], :abort)
+  end
+
+  defp there?(module, name, arity) do
+    Code.ensure_loaded?(module) and
+      (function_exported?(module, name, arity) or macro_exported?(module, name, arity))
+  end
+
   defp outcome(fun) do
     {:value, fun.()}
   rescue
