@@ -61,8 +61,10 @@ defmodule Mote.Turn do
   """
   @spec run((... -> :commit | :ignored), keyword, (() -> boolean)) :: t
   def run(fun, opts \\ [], beam? \\ fn -> false end) do
-    opts = Map.new(options!(opts))
+    caught(fun, Map.new(options!(opts)), beam?)
+  end
 
+  defp caught(fun, opts, beam?) do
     case staged(fun, opts) do
       {:commit, effects, become, unstashed} ->
         collect(%__MODULE__{effects: effects, become: become, unstashed: unstashed}, effects)
