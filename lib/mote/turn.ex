@@ -100,7 +100,9 @@ defmodule Mote.Turn do
   @doc false
   # The reason of a turn that was aborted because it raised, threw or exited: of a behaviour marked `beam: true`, or of another.
   @spec failed(boolean, :error | :exit | :throw, term, Exception.stacktrace()) :: term
-  def failed(false, :error, reason, stack), do: :error |> Exception.normalize(reason, stack) |> Reason.of(stack)
+  def failed(false, :error, reason, stack),
+    do: :error |> Exception.normalize(reason, stack) |> Reason.of(stack)
+
   def failed(_beam?, kind, reason, stack), do: crashed(kind, reason, stack)
 
   @doc false

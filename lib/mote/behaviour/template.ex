@@ -43,7 +43,7 @@ defmodule Mote.Behaviour.Template do
       |> Enum.group_by(fn {name, arity, _} -> {name, arity} end, &elem(&1, 2))
 
     # In that module their names are those of templates.
-    own = for {key, _} <- templates, key in Kernel.__info__(:functions) ++ Kernel.__info__(:macros), do: key
+    own = for {key, _} <- templates, key in (Kernel.__info__(:functions) ++ Kernel.__info__(:macros)), do: key
 
     quote do
       import Kernel, except: unquote(own), warn: false
@@ -53,7 +53,8 @@ defmodule Mote.Behaviour.Template do
     end
   end
 
-  defp function(name, {args, [], body}), do: quote(do: def(unquote(name)(unquote_splicing(args)), do: unquote(body)))
+  defp function(name, {args, [], body}),
+    do: quote(do: def(unquote(name)(unquote_splicing(args)), do: unquote(body)))
 
   defp function(name, {args, [guard], body}),
     do: quote(do: def(unquote(name)(unquote_splicing(args)) when unquote(guard), do: unquote(body)))

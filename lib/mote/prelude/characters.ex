@@ -16,10 +16,9 @@ defmodule Mote.Prelude.Characters do
             else: :picture_joined_only
 
   # Most text consists of these. They need no search: their class is `:other`, as a test makes sure.
-  @doc false
-  defguard other(c)
-           when c in 0x20..0x7E or c in 0xAF..0x2FF or c in 0x370..0x482 or c in 0x1E00..0x1FFF or
-                  c in 0x3041..0x3096 or c in 0x309D..0x30FF or c in 0x4E00..0x9FFF
+  defguardp other(c)
+            when c in 0x20..0x7E or c in 0xAF..0x2FF or c in 0x370..0x482 or c in 0x1E00..0x1FFF or
+                   c in 0x3041..0x3096 or c in 0x309D..0x30FF or c in 0x4E00..0x9FFF
 
   defpure class(c) when other(c), do: :other
 
@@ -122,14 +121,12 @@ defmodule Mote.Prelude.Characters do
 
   # -- white space ---------------------------------------------------------------------------------------------
 
-  @doc false
-  defguard white(c)
-           when c in 9..13 or c in [0x20, 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000] or
-                  c in 0x2000..0x200A
+  defguardp white(c)
+            when c in 9..13 or c in [0x20, 0x85, 0xA0, 0x1680, 0x2028, 0x2029, 0x202F, 0x205F, 0x3000] or
+                   c in 0x2000..0x200A
 
   # Where a line may break there.
-  @doc false
-  defguard breaks(c) when white(c) and c not in [0xA0, 0x2007, 0x202F]
+  defguardp breaks(c) when white(c) and c not in [0xA0, 0x2007, 0x202F]
 
   # Where something other than white space begins.
   defpure leading(text, at) do

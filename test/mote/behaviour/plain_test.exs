@@ -130,7 +130,12 @@ defmodule Mote.Behaviour.PlainTest do
   @tag timeout: 180_000
   property "operations are the same for Elixir and for the code of a turn" do
     for expression <- @expressions do
-      check all(a <- operand(), b <- one_of([operand(), element_of(a), leaf(@foreign)]), max_runs: 60) do
+      check all(
+              a <- operand(),
+              b <- one_of([operand(), element_of(a), leaf(@foreign)]),
+              not odd_pair?(expression, a, b),
+              max_runs: 60
+            ) do
         answer = Compile.eval(expression, [a: a, b: b], :abort)
 
         refute match?({:differ, _, _}, answer),
@@ -138,6 +143,12 @@ defmodule Mote.Behaviour.PlainTest do
       end
     end
   end
+
+  # Where a list is read by a key, Elixir raises for an element that has the key and is no pair; a machine goes on.
+  defp odd_pair?("a[b]", list, key) when is_list(list) and length(list) > 0,
+    do: Enum.any?(list, &(is_tuple(&1) and tuple_size(&1) not in [0, 2] and elem(&1, 0) == key))
+
+  defp odd_pair?(_, _, _), do: false
 
   defp element_of([_ | _] = list) when length(list) > 0, do: member_of(list)
 
@@ -164,7 +175,8 @@ defmodule Mote.Behaviour.PlainTest do
         direct = outcome(fn -> apply(module, :"v#{i}", [a, b]) end)
         place = "#{expression} of #{inspect({a, b})}: #{inspect(direct)}"
 
-        case Mote.ask(actor, {i, a, b}) do
+        case not odd_pair?(expression, a, b) && Mote.ask(actor, {i, a, b}) do
+          false -> :ok
           {:ok, answer} -> assert same?(direct, {:value, answer}), "#{place} is not #{inspect(answer)}"
           {:error, reason} -> assert match?({:raised, _}, direct), "#{place}, but #{inspect(reason)}"
         end
@@ -193,6 +205,80 @@ defmodule Mote.Behaviour.PlainTest do
 
     assert {^module, :f, 1, place} = Enum.find(stacktrace, &(elem(&1, 0) == module))
     assert place[:line] == 2
+  end
+
+  test "operators that return :undefined stand in expressions, and not in patterns and guards" do
+    module =
+      Compile.module("""
+      defpure text("a" <> rest) when rest <> "" == rest or -1 < 0, do: {rest, -rest}
+      defpure part(<<n, part::binary-size(n), _::binary>>) when n - 1 >= 0 and n in 1..9, do: part <> n
+      defpure all(xs), do: for(<<c <- xs>>, c - 98 >= 0, do: c)
+
+      defpure which(x) do
+        case x do
+          first..last//-1 -> {first, last}
+          -1 -> :minus
+          %{-1 => y} -> y + :a
+          y when not (y < 3) -> :large
+          y when y < 3 -> :small
+          _ -> :none
+        end
+      end
+
+      defpure second(x) do
+        with [y | _] when y - 1 > 0 <- x, <<z>> = <<y>>, %{^z => a} = %{z => -z}, do: {a, hd([])}
+      end
+      """)
+
+    for {name, x, answer} <- [
+          {:text, "ab", {"b", :undefined}},
+          {:part, <<2, "abc">>, :undefined},
+          {:all, "abc", ~c"bc"},
+          {:which, -1, :minus},
+          {:which, %{-1 => 1}, :undefined},
+          {:which, 5, :large},
+          {:which, 2, :small},
+          {:which, :undefined, :none},
+          {:second, [2], {-2, :undefined}},
+          {:second, [1], [1]}
+        ] do
+      assert {name, apply(module, name, [x])} == {name, answer}
+      assert {name, Mote.Interpret.call(module, name, [x])} == {name, answer}
+    end
+
+    assert module.which(3..1//-1) == {3, 1}
+  end
+
+  test "an address is no map in any pattern" do
+    module =
+      Compile.module(
+        """
+        defpure clause(%{}), do: :map
+        defpure clause(_), do: :other
+        defpure inner({%{} = m, [%{id: _}]}), do: m
+        defpure inner(_), do: :other
+        defpure matched(x), do: match?({%{}, _}, {x, 1})
+        defpure loop(xs), do: for(%{} <- xs, do: 1)
+        defpure first(x), do: with(%{} <- x, do: :map)
+        defpure bound(x) do
+          {:ok, %{} = m} = {:ok, x}
+          m
+        end
+        """,
+        "",
+        :abort
+      )
+
+    address = %Mote.Reference.Address{id: 1}
+    assert {module.clause(%{}), module.clause(address)} == {:map, :other}
+    assert {module.inner({%{}, [%{id: 1}]}), module.inner({%{}, [address]})} == {%{}, :other}
+    assert {module.matched(%{}), module.matched(address)} == {true, false}
+    assert module.loop([%{}, address, %{a: 1}]) == [1, 1]
+    assert {module.first(%{}), module.first(address)} == {:map, address}
+    assert module.bound(%{a: 1}) == %{a: 1}
+
+    assert %MatchError{term: {:ok, ^address}} =
+             catch_error(module.bound(address)) |> then(&Exception.normalize(:error, &1))
   end
 
   # What this release of Elixir has is its own.

@@ -26,7 +26,7 @@ defmodule Mote.Behaviour.Source.Turns do
 
     clauses =
       for {:->, meta, [left, body]} <- d.body[:do],
-          do: {:->, meta, [left, {:__block__, [], [{:=, [], [Macro.var(:_, nil), last(body, d)]}, :commit]}]}
+          do: {:->, meta, [left, {:__block__, [], statements(body, captures, kind) ++ [:commit]}]}
 
     {[[do: clauses]], gathers} =
       if kind == :beam, do: {[[do: clauses]], []}, else: Source.body([do: clauses], d, unit)
@@ -39,7 +39,8 @@ defmodule Mote.Behaviour.Source.Turns do
 
     {:__block__, _, functions} =
       quote generated: true, line: d.env.line do
-        @spec unquote(d.name)(unquote_splicing(Enum.map(given, fn _ -> quote(do: term) end))) :: Mote.Behaviour.t()
+        @spec unquote(d.name)(unquote_splicing(Enum.map(given, fn _ -> quote(do: term) end))) ::
+                Mote.Behaviour.t()
         def unquote(d.name)(unquote_splicing(given)), do: unquote(behaviour(d.name, given, unit))
         Module.put_attribute(__MODULE__, :mote_words, unquote(Macro.escape(about)))
         @doc false
@@ -49,19 +50,20 @@ defmodule Mote.Behaviour.Source.Turns do
     functions ++ gathers
   end
 
-  # Of a last `n = n + 1` that is to change a capture, the check tells (check/nowhere.ex).
-  defp last(body, %{kind: :beam}), do: body
-
-  defp last({:__block__, meta, [_ | _] = es}, d),
-    do: {:__block__, meta, List.update_at(es, -1, &last(&1, d))}
-
-  defp last({:=, meta, [{name, m, nil}, value]} = match, d) do
-    if Enum.any?(captures(d), &match?({^name, _, nil}, &1)),
-      do: {:=, meta, [{name, [generated: true] ++ m, nil}, value]},
-      else: match
+  # Nobody looks at the last value. Of a last `n = n + 1` that is to change a capture, the check tells (check/nowhere.ex).
+  defp statements({:__block__, _, [_ | _] = es}, captures, kind) do
+    {before, [last]} = Enum.split(es, -1)
+    before ++ statements(last, captures, kind)
   end
 
-  defp last(body, _), do: body
+  defp statements({:=, meta, [{name, m, nil}, value]} = match, captures, kind) do
+    if kind != :beam and Enum.any?(captures, &match?({^name, _, nil}, &1)),
+      do: [{:=, meta, [{name, [generated: true] ++ m, nil}, value]}],
+      else: [match]
+  end
+
+  defp statements({:=, _, _} = match, _, _), do: [match]
+  defp statements(last, _, _), do: [{:=, [], [Macro.var(:_, nil), last]}]
 
   @doc """
   A behaviour with these captures.
