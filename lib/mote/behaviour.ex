@@ -110,7 +110,8 @@ defmodule Mote.Behaviour do
   a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`, `||`, `!`, of a filter) counts as
   false. `==` and its relatives compare it like any other atom. A library function that Mote has written in
   the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too. In plain Elixir
-  operators and functions of Kernel and Bitwise return `:undefined`, and all other functions raise.
+  operators, functions of Kernel and other primitives such as `Map.put/3` return `:undefined`; what `Enum` does, `<<…>>` and
+  `%{map | key: value}` raise.
 
       iex> defmodule Doc.Total do
       ...>   use Mote.Behaviour, errors: :undefined

@@ -1,16 +1,18 @@
 defmodule Mote.Behaviour.Undefined do
-  # `errors: :undefined` in plain Elixir: operators and functions of Kernel, and of Bitwise, return `:undefined` where Elixir's
-  # raise. Those below are imported in their place (`Mote.Behaviour.Undefined.Words`); in guards and patterns they are Kernel's own.
+  # `errors: :undefined` in plain Elixir: what is a primitive of the language returns `:undefined` where Elixir raises. Those of
+  # Kernel and Bitwise are imported in their place (`Mote.Behaviour.Undefined.Words`); in guards and patterns they are Kernel's own.
   #
   # 1. A check does not pass because of it: what is compared with `:undefined` by order is `:undefined`, and fails a guard; a
   #    condition that is `:undefined` does not hold.
-  # 2. Functions of other modules raise as they do anywhere else, and so do the operands of an operator.
+  # 2. What is no call of a primitive raises as it does anywhere else: other functions, the operands of an operator, `<<…>>`, and
+  #    `%{map | key: value}`.
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Primitives}
 
   @bitwise [:band, :bor, :bxor, :bnot, :bsl, :bsr, :&&&, :|||, :<<<, :>>>]
   # What the syntax pass makes of primitives.
+  @remote [{Enum, :member?, 2}, {Enum, :reverse, 1}]
   @made [in: 2, ..: 2, "..//": 3, <>: 2, +: 1]
   @ordered [<: 2, <=: 2, >: 2, >=: 2]
   # Words that raise elsewhere.
@@ -44,13 +46,16 @@ defmodule Mote.Behaviour.Undefined do
   # -- the code of a call, in an expression, a guard or a pattern ----------------------------------------------
 
   @doc "A call that returns `:undefined` where Elixir's raises."
-  def tried(nil, name, arguments) do
+  def tried(nil, name, arguments), do: tried(elixir(name, arguments))
+  def tried(_, name, arguments), do: elixir(name, arguments)
+
+  defp tried({function, meta, arguments}) do
     names = Macro.generate_arguments(length(arguments), __MODULE__)
 
     quote generated: true do
       (fn unquote_splicing(names) ->
          try do
-           unquote(elixir(name, names))
+           unquote({function, meta, names})
          rescue
            _ -> :undefined
          end
@@ -58,7 +63,18 @@ defmodule Mote.Behaviour.Undefined do
     end
   end
 
-  def tried(_, name, arguments), do: elixir(name, arguments)
+  @doc "A call of the function of a module, which is expanded; or `map.key`."
+  @spec called(Macro.t(), module | Macro.t()) :: Macro.t()
+  def called({{:., dot, [_, name]}, meta, arguments} = call, module) when is_atom(module) do
+    function = {module, name, length(arguments)}
+    primitive = function in @remote or Primitives.remote(module, name, length(arguments)) not in [nil, :on]
+    if primitive, do: tried({{:., dot, [module, name]}, meta, arguments}), else: call
+  end
+
+  def called({{:., dot, [map, key]}, meta, []} = call, _),
+    do: if(meta[:no_parens], do: tried({{:., dot, [:erlang, :map_get]}, [], [key, map]}), else: call)
+
+  def called(call, _), do: call
 
   @doc "A comparison by order. `hd([])` fails the guard, also behind a `not`."
   def compared(:guard, name, [a, b]) do

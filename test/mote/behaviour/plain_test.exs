@@ -228,6 +228,8 @@ defmodule Mote.Behaviour.PlainTest do
       defpure second(x) do
         with [y | _] when y - 1 > 0 <- x, <<z>> = <<y>>, %{^z => a} = %{z => -z}, do: {a, hd([])}
       end
+
+      defpure other(x), do: {Mote.Vector.new(:i64, x), Enum.map([x], &Map.keys/1), x.a, Enum.reverse(x)}
       """)
 
     for {name, x, answer} <- [

@@ -7,7 +7,8 @@ defmodule Mote.Behaviour.Source.Rules do
   # 2. The time is that of the turn, and the shards of a directory are found, and sent to, without a machine.
   # 3. A function of the library that this release of Elixir lacks is the language's own (`Mote.Prelude`).
   # 4. A word is the language's wherever a macro has written it: so macros are expanded here, except Kernel's.
-  # 5. With `errors: :undefined` a condition that is `:undefined` does not hold (`Mote.Behaviour.Undefined`).
+  # 5. With `errors: :undefined` a condition that is `:undefined` does not hold, and other modules' primitives, too, return
+  #    `:undefined` (`Mote.Behaviour.Undefined`).
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Undefined}
@@ -81,13 +82,20 @@ defmodule Mote.Behaviour.Source.Rules do
   defp walk({:for, meta, args}, s), do: {:for, meta, Enum.map(args, &qualifier(&1, s))}
   defp walk({:"::", meta, [value, type]}, s), do: {:"::", meta, [walk(value, s), type]}
 
-  defp walk({:&, meta, [{:/, m, [{{:., dot, callee}, call, []}, arity]}]}, s) when is_integer(arity),
-    do: {:&, meta, [{:/, m, [{{:., dot, callee(callee, arity, s)}, call, []}, arity]}]}
+  # With its arguments it is a call like others.
+  defp walk({:&, meta, [{:/, _, [{{:., dot, callee}, _, []}, arity]}]}, s) when is_integer(arity) do
+    names = Macro.generate_arguments(arity, __MODULE__)
+    {:fn, meta, [{:->, meta, [names, walk({{:., dot, callee}, meta, names}, s)]}]}
+  end
 
-  defp walk({{:., dot, [_, name] = callee}, meta, args} = node, s) when is_atom(name) do
+  defp walk({{:., dot, [module, name] = callee}, meta, args} = node, s) when is_atom(name) do
     case expanded(node, s.env) do
-      ^node -> {{:., dot, callee(callee, length(args), s)}, meta, walk(args, s)}
-      other -> walk(other, s)
+      ^node ->
+        call = {{:., dot, callee(callee, length(args), s)}, meta, walk(args, s)}
+        if s.mode == :undefined, do: Undefined.called(call, Macro.expand(module, s.env)), else: call
+
+      other ->
+        walk(other, s)
     end
   end
 
