@@ -75,7 +75,8 @@ defmodule Mote.Behaviour.WarningsTest do
            |> Enum.map(&String.replace(&1, ~r/there is a variable.*/, "…")) == [
              "3: variable \"n\" is unused: #{hint}",
              "5: variable \"n\" is unused (…",
-             unused(6, "m")
+             unused(6, "m"),
+             never(6, 5)
            ]
 
     # Where any Elixir may be called, Elixir tells.
