@@ -17,8 +17,7 @@ defmodule SecureSocket.Writer do
   # data allowed, milliseconds after which a peer counts as stuck, the sponsor of the writer}.
   defactor writer(link, n) do
     {customer, {:write, data}} when is_binary(data) and byte_size(data) <= elem(link, 4) ->
-      {crypto, seal, _out, _driver, _longest, _idle, _sponsor} = link
-      send crypto, {self(), {:seal, seal, n, data}}
+      send elem(link, 0), {self(), {:seal, elem(link, 1), n, data}}
       become sealing(link, n, customer)
 
     {customer, {:write, data}} when is_binary(data) ->

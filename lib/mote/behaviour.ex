@@ -17,8 +17,8 @@ defmodule Mote.Behaviour do
   with. `defpure name(arguments) do … end` defines a function that behaviours can call, with several
   clauses and guards as `def`; it can also be called from plain Elixir.
 
-  Both are compiled twice from the same source: to a unit of code for the machine (see `guides/ir.md`), and to
-  plain Elixir functions. `turn/3` runs the second, which is all that a test needs:
+  Both are compiled twice from the same source: to a unit of code for the machine (see `guides/ir.md`), and by Elixir itself, with
+  the words below imported. `turn/3` runs the second, which is all that a test needs:
 
       iex> defmodule Doc.Echo do
       ...>   use Mote.Behaviour
@@ -90,8 +90,8 @@ defmodule Mote.Behaviour do
   a `SystemLimitError`. Nothing of the turn shows, its message is used up, and the actor goes on as it was.
   The abort is counted (`aborts_raised` in `Mote.info/1`), reported to telemetry and the log with the
   exception, the line and the operands, and the caller that asked gets `:aborted`. A guard fails, as in
-  Elixir. `Mote.Raised` turns the reason into the exception. A `defpure` function that is called from plain
-  Elixir raises it.
+  Elixir. `Mote.Raised` turns the reason into the exception, also where the turn ran in Elixir. A function that Elixir calls
+  raises it.
 
       iex> defmodule Doc.Purse do
       ...>   use Mote.Behaviour
@@ -100,7 +100,7 @@ defmodule Mote.Behaviour do
       ...>   end
       ...> end
       iex> turn = Mote.Behaviour.turn(Doc.Purse.purse(10), {self(), :apples})
-      iex> {:abort, reason = {:raised, {Doc.Purse, _line, :sub}, {10, :apples}}} = turn.outcome
+      iex> {:abort, reason} = turn.outcome
       iex> Mote.Raised.exception(reason)
       %ArithmeticError{message: "bad argument in arithmetic expression"}
 
@@ -109,7 +109,9 @@ defmodule Mote.Behaviour do
   it. No check passes because of it: `<`, `<=`, `>` and `>=` with `:undefined` are `:undefined` again, or fail
   a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`, `||`, `!`, of a filter) counts as
   false. `==` and its relatives compare it like any other atom. A library function that Mote has written in
-  the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too.
+  the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too. In plain Elixir
+  operators, functions of Kernel and other primitives such as `Map.put/3` return `:undefined`; what `Enum` does, `<<…>>` and
+  `%{map | key: value}` raise.
 
       iex> defmodule Doc.Total do
       ...>   use Mote.Behaviour, errors: :undefined
@@ -215,11 +217,8 @@ defmodule Mote.Behaviour do
   sponsors*.
   """
   defmacro defactor(head, opts, body) do
-    with [beam: true] <- opts, [do: [{:->, _, _} | _] = clauses] <- body do
-      quote do
-        unquote(define(:beam, head, [], __CALLER__))
-        unquote(Mote.Behaviour.Beam.definition(head, clauses))
-      end
+    with [beam: true] <- opts, [do: [{:->, _, _} | _]] <- body do
+      define(:beam, head, body, __CALLER__)
     else
       _ ->
         Error.raise_at(
@@ -334,7 +333,6 @@ defmodule Mote.Behaviour do
   or an option is unknown. Options:
 
     * `self`: the address of the actor, or an atom that stands for it (default a `Mote.Reference.Address` with id 0);
-    * `fuel`: calls, tail calls and loop steps it may make (default 10,000,000);
     * `now`: the time that it reads, in nanoseconds (default the system's, since the start of the node);
     * `first`: the id of the first address that the turn creates (default 1);
     * `addresses`: a function without arguments that returns an address for every actor created, instead.
@@ -344,7 +342,8 @@ defmodule Mote.Behaviour do
 
   def turn(%__MODULE__{captures: captures} = behaviour, message, opts) when is_tuple(captures) do
     %{module: module, name: name} = behaviour
-    Mote.Turn.run(fn -> module.__mote_turn__(name, captures, message) end, opts)
+    beam? = fn -> {name, tuple_size(captures)} in module.__mote__(:beam) end
+    Mote.Turn.run(fn -> module.__mote_turn__(name, captures, message) end, opts, beam?)
   end
 
   def turn(other, _message, _opts) do

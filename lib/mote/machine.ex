@@ -252,20 +252,16 @@ defmodule Mote.Machine do
     owner = Native.machine_owner(native)
 
     # A handler of telemetry runs in that process.
-    if owner == self() do
-      with {:ok, fuel} <- Table.fuel(owner),
-           do: add_beam_sponsor(native, sponsor, timeout, fuel),
-           else: (:error -> :stopped)
-    else
-      GenServer.call(owner, {:add_sponsor, sponsor, timeout}, :infinity)
-    end
+    if owner == self(),
+      do: add_beam_sponsor(native, sponsor, timeout),
+      else: GenServer.call(owner, {:add_sponsor, sponsor, timeout}, :infinity)
   catch
     :exit, _ -> :stopped
   end
 
-  defp add_beam_sponsor(native, sponsor, timeout, fuel) do
+  defp add_beam_sponsor(native, sponsor, timeout) do
     added = Native.machine_add_sponsor(native, sponsor)
-    if added == :ok, do: Workers.start_link(native, elem(sponsor, 0), timeout, fuel)
+    if added == :ok, do: Workers.start_link(native, elem(sponsor, 0), timeout)
     added
   end
 
@@ -336,7 +332,7 @@ defmodule Mote.Machine do
         {:ok, _pid} = Watcher.start_link(native)
         about = Reporter.about(config.name, config.telemetry)
         Table.put(self(), native, config.name, about, memory, clock, fuel)
-        for {sponsor, timeout} <- config.workers, do: Workers.start_link(native, sponsor, timeout, fuel)
+        for {sponsor, timeout} <- config.workers, do: Workers.start_link(native, sponsor, timeout)
         reporter = Reporter.start(about, native, config.title)
         wake(:report, Reporter.interval(reporter))
 
@@ -345,7 +341,6 @@ defmodule Mote.Machine do
           postman: postman,
           title: config.title,
           reporter: reporter,
-          fuel: fuel,
           drain: config.drain
         }
 
@@ -369,7 +364,7 @@ defmodule Mote.Machine do
   def handle_call(:native, _from, state), do: {:reply, state.native, state}
 
   def handle_call({:add_sponsor, sponsor, timeout}, _from, state),
-    do: {:reply, add_beam_sponsor(state.native, sponsor, timeout, state.fuel), state}
+    do: {:reply, add_beam_sponsor(state.native, sponsor, timeout), state}
 
   @impl GenServer
   def handle_info({:mote_aborted, report}, state) do

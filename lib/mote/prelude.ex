@@ -37,6 +37,14 @@ defmodule Mote.Prelude do
     end
   end
 
+  @doc "Whether a module is part of it. Elixir's own library takes its place in plain Elixir."
+  @spec part?(module) :: boolean
+  def part?(module), do: module |> Atom.to_string() |> String.starts_with?("Elixir.Mote.Prelude.")
+
+  @doc "Whether a module has functions in plain Elixir. This part has guards that Elixir refuses; all releases have its functions."
+  @spec plain?(module) :: boolean
+  def plain?(module), do: module != Mote.Prelude.Float
+
   @doc "Where `module.name/arity` is written, and by what name; or nil."
   @spec entry(module, atom, arity) :: {:pure | :template, module, atom} | nil
   def entry(module, name, arity), do: Map.get(@entries, {module, name, arity})

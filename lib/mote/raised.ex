@@ -4,7 +4,7 @@ defmodule Mote.Raised do
   answer or a value that matches no clause.
 
   In a behaviour nothing is raised: the turn is aborted with the reason `{:raised, {module, line, operation}, arguments}`,
-  which `Mote.Turn`, telemetry, `Mote.trace/2` and `Mote.Error` show. This module shows it in the form that Elixir users know:
+  which telemetry, `Mote.trace/2` and `Mote.Error` show. This module shows it in the form that Elixir users know:
 
       iex> reason = {:raised, {Counter, 12, :add}, {1, :a}}
       iex> Mote.Raised.exception(reason)
@@ -23,9 +23,15 @@ defmodule Mote.Raised do
   @typedoc "The reason of such an abort."
   @type reason :: {:raised, {module, line :: non_neg_integer, operation}, arguments :: tuple}
 
-  @typedoc "An operation or a function of Elixir's library; or a failed match, whose only argument is the value."
+  @typedoc """
+  An operation or a function of Elixir's library; or a failed match, whose only argument is the value. Where a turn ran in Elixir,
+  what a function of the library raised is the exception itself, without arguments.
+  """
   @type operation ::
-          atom | {:function_clause, name :: atom | {module, name :: atom}, arity} | {module, name :: atom}
+          atom
+          | {:function_clause, name :: atom | {module, name :: atom}, arity}
+          | {module, name :: atom}
+          | Exception.t()
 
   @doc "Whether a turn was aborted where Elixir would have raised."
   defguard is_raised(reason)
@@ -34,6 +40,8 @@ defmodule Mote.Raised do
 
   @doc "The exception of a reason."
   @spec exception(reason) :: Exception.t()
+  def exception({:raised, {_module, _line, exception}, {}}) when is_exception(exception), do: exception
+
   def exception({:raised, {_module, _line, {:function_clause, {Enum, _name}, _arity}}, {[]}}),
     do: %Enum.EmptyError{}
 

@@ -26,7 +26,6 @@ defmodule Mote.Reference do
             sendx: [],
             timers: [],
             now: 0,
-            fuel: Turn.Stage.default_fuel(),
             turn: &Behaviour.turn/3,
             counters: Map.new(@counters, &{&1, 0}),
             aborts: %{}
@@ -37,19 +36,17 @@ defmodule Mote.Reference do
   @doc """
   A simulator without actors.
 
-  Options: `fuel`, what a turn may spend (default 10,000,000); `turn`, a function to use instead of
-  `Mote.Behaviour.turn/3`, which it must resemble. Raises `ArgumentError` for anything else.
+  Option: `turn`, a function to use instead of `Mote.Behaviour.turn/3`, which it must resemble. Raises `ArgumentError` for
+  anything else.
   """
   @spec new(keyword) :: t
   def new(opts \\ []) do
-    for {key, value} <- Inspection.keyword!(opts, "the options of Mote.Reference.new/1", [:fuel, :turn]),
+    for {key, value} <- Inspection.keyword!(opts, "the options of Mote.Reference.new/1", [:turn]),
         do: option!(key, value)
 
     struct!(__MODULE__, opts)
   end
 
-  defp option!(:fuel, fuel) when is_integer(fuel) and fuel > 0, do: :ok
-  defp option!(:fuel, other), do: bad(":fuel to be a positive integer", other)
   defp option!(:turn, turn) when is_function(turn, 3), do: :ok
   defp option!(:turn, other), do: bad(":turn to be a function of three arguments", other)
 
@@ -138,7 +135,7 @@ defmodule Mote.Reference do
 
   @doc """
   The counters: `turns`, `sends` (with `sendx`), `creates`, `becomes`, `ignored`, `dropped`, `timers`, and
-  `aborts`, a map from the reason's name (`:badmatch`, `:fuel`, …) to a count. Only committed effects count.
+  `aborts`, a map from the reason's name (`:abort`, `:raised`) to a count. Only committed effects count.
   """
   @spec counters(t) :: %{atom => non_neg_integer | map}
   def counters(%__MODULE__{counters: counters, aborts: aborts}),
@@ -168,7 +165,7 @@ defmodule Mote.Reference do
         count(ref, :ignored)
 
       behaviour ->
-        opts = [self: %Address{id: id}, first: ref.next, fuel: ref.fuel, now: ref.now * 1_000_000]
+        opts = [self: %Address{id: id}, first: ref.next, now: ref.now * 1_000_000]
         apply_turn(ref, id, ref.turn.(behaviour, message, opts))
     end
   end

@@ -24,13 +24,11 @@ defmodule Mote.Total do
       :none
 
   What the functions compute is in `lib/mote/total/`, their numbers and spellings in
-  `lib/mote/behaviour/primitives.ex`. Within a turn they spend fuel for what they walk over
-  (`lib/mote/total/work.ex`).
+  `lib/mote/behaviour/primitives.ex`.
   """
   import Kernel, only: [def: 1, def: 2, @: 1]
 
   alias Mote.Behaviour.Primitives
-  alias Mote.Total.Work
 
   @none Mote.Total.None.value()
   @cores [
@@ -45,13 +43,6 @@ defmodule Mote.Total do
 
   Enum.each(@cores, &Code.ensure_compiled!/1)
 
-  @doc false
-  # The module that calculates it, for those who pay for nothing.
-  for {_, name, arity, _, _} <- Primitives.all() do
-    def core(unquote(name), unquote(arity)),
-      do: unquote(Enum.find(@cores, &Kernel.function_exported?(&1, name, arity)))
-  end
-
   @doc """
   The answer of a primitive, `{:ok, value}`, or `:none`.
   """
@@ -63,14 +54,7 @@ defmodule Mote.Total do
       arguments = Macro.generate_arguments(arity, __MODULE__)
       core = Enum.find(@cores, &Kernel.function_exported?(&1, name, arity))
       call = {{:., [], [core, name]}, [], arguments}
-
-      paid =
-        case Work.paid?(name) do
-          false -> call
-          true -> {:__block__, [], [{{:., [], [Work, :pay]}, [], [name | arguments]}, call]}
-        end
-
-      {name, arguments, answers, paid}
+      {name, arguments, answers, call}
     end
 
   for {name, arguments, answers, call} <- table do

@@ -17,12 +17,12 @@ defmodule Mote.Turn do
       `{:send_after, reference, milliseconds, target, message}`, `{:monitor, reference, pid, target, message}`,
       `{:cancel_timer, reference}`.
 
-  `fuel` is what the turn spent: one for each call, tail call and loop step, and for four elements that a primitive walks
-  over, beyond the first 64.
+  A turn that raises is aborted, with the reason that a machine has for it: see `Mote.Raised`. One of a behaviour marked `beam:
+  true` has the reason `{:crashed, :error, exception, stacktrace}`; the stacktrace is a list of lines.
   """
 
-  alias Mote.Total.{Term, Work}
-  alias Mote.Turn.{Direct, Stage}
+  alias Mote.Raised.Reason
+  alias Mote.Turn.Stage
 
   defstruct outcome: :commit,
             sends: [],
@@ -32,8 +32,7 @@ defmodule Mote.Turn do
             cancelled: [],
             become: nil,
             unstashed: [],
-            effects: [],
-            fuel: 0
+            effects: []
 
   @type effect ::
           {:send, term, term}
@@ -52,64 +51,78 @@ defmodule Mote.Turn do
           cancelled: [reference | Mote.Timer.t()],
           become: nil | Mote.Behaviour.t() | :sink,
           unstashed: [term],
-          effects: [effect],
-          fuel: non_neg_integer
+          effects: [effect]
         }
 
   @doc """
   Runs `fun`, the code of one turn, and collects what it staged. `fun` returns `:commit` or `:ignored`.
 
-  Options as for `Mote.Behaviour.turn/3`.
+  Options as for `Mote.Behaviour.turn/3`. Where it raises, the turn is one of a behaviour marked `beam: true` if `beam?` says so.
   """
-  @spec run((... -> :commit | :ignored), keyword) :: t
-  def run(fun, opts \\ []) do
-    case staged(fun, Map.new(options!(opts))) do
-      {:commit, effects, become, unstashed, fuel} ->
-        turn = %__MODULE__{effects: effects, become: become, unstashed: unstashed, fuel: fuel}
-        collect(turn, effects)
+  @spec run((... -> :commit | :ignored), keyword, (() -> boolean)) :: t
+  def run(fun, opts \\ [], beam? \\ fn -> false end) do
+    caught(fun, Map.new(options!(opts)), beam?)
+  end
 
-      {other, _effects, _become, _unstashed, fuel} ->
-        %__MODULE__{outcome: other, fuel: fuel}
+  defp caught(fun, opts, beam?) do
+    case staged(fun, opts) do
+      {:commit, effects, become, unstashed} ->
+        collect(%__MODULE__{effects: effects, become: become, unstashed: unstashed}, effects)
+
+      {other, _effects, _become, _unstashed} ->
+        %__MODULE__{outcome: other}
     end
+  rescue
+    exception -> %__MODULE__{outcome: {:abort, failed(beam?.(), :error, exception, __STACKTRACE__)}}
   end
 
   @doc false
-  # The same as it was staged; the options are right.
+  # The same as it was staged; the options are right. What raises is not caught.
   @spec staged((... -> :commit | :ignored), map) ::
-          {outcome :: term, [effect], become :: term, unstashed :: [term], fuel :: non_neg_integer}
+          {outcome :: term, [effect], become :: term, unstashed :: [term]}
   def staged(fun, opts) do
     outer = Stage.open(opts)
 
     try do
-      outcome = guarded(fn -> paid(fun.()) end, fn reason, _stacktrace -> {:abort, reason} end)
-      {effects, become, fuel} = Stage.contents()
-      {outcome, effects, become, Stage.unstashed(), fuel}
+      outcome = fun.()
+      {effects, become} = Stage.contents()
+      {outcome, effects, become, Stage.unstashed()}
+    catch
+      :throw, {Stage, reason} -> {{:abort, reason}, [], nil, []}
     after
       Stage.close(outer)
     end
   end
 
-  @doc """
-  Runs `fun`, the code of a `defpure` function called from plain Elixir, and returns its value.
+  # As much of a stacktrace is told.
+  @entries 16
 
-  Raises what Elixir would raise where it fails, and `Mote.Abort` when it aborts. The stacktrace names the
-  functions as they are written in the source.
-  """
-  @spec pure((... -> value)) :: value when value: term
-  def pure(fun) do
-    outer = Stage.open(%{})
+  @doc false
+  # The reason of a turn that was aborted because it raised, threw or exited: of a behaviour marked `beam: true`, or of another.
+  @spec failed(boolean, :error | :exit | :throw, term, Exception.stacktrace()) :: term
+  def failed(false, :error, reason, stack),
+    do: :error |> Exception.normalize(reason, stack) |> Reason.of(stack)
 
-    try do
-      guarded(fun, &Direct.failed/2)
-    after
-      Stage.close(outer)
-    end
+  def failed(_beam?, kind, reason, stack), do: crashed(kind, reason, stack)
+
+  @doc false
+  @spec crashed(:error | :exit | :throw, term, Exception.stacktrace()) :: tuple
+  def crashed(kind, reason, stack) do
+    reason = if kind == :error, do: Exception.normalize(:error, reason, stack), else: reason
+    {:crashed, kind, reason, told(stack)}
   end
+
+  @doc false
+  # Lines: of a report only so much is kept, and they are what people read.
+  def told(stack),
+    do: stack |> without_callers() |> Enum.take(@entries) |> Enum.map(&Exception.format_stacktrace_entry/1)
+
+  # How a turn is called is the same for all of them.
+  defp without_callers(stack), do: Enum.take_while(stack, &(elem(&1, 0) not in [__MODULE__, :proc_lib]))
 
   # What each option may be; the first one that is something else is named.
   @options [
     self: "an address, a pid or an atom that stands for one",
-    fuel: "an integer, 0 or more",
     first: "an integer, 0 or more",
     now: "a number of nanoseconds, 0 or more",
     addresses: "a function without arguments"
@@ -133,37 +146,6 @@ defmodule Mote.Turn do
   defp valid?(:self, value), do: (is_atom(value) and value != nil) or Mote.Total.is_address(value)
   defp valid?(:addresses, value), do: is_function(value, 0)
   defp valid?(_, value), do: is_integer(value) and value >= 0
-
-  # What leaves the machine is written out when the turn ends.
-  defp paid(:commit) do
-    with {[_ | _] = effects, _become, _fuel} <- Stage.contents(),
-         do: Work.pay_for_messages(for {target, message} <- sent(effects), Term.leaves?(target), do: message)
-
-    :commit
-  end
-
-  defp paid(other), do: other
-
-  defp sent(effects) do
-    Enum.flat_map(effects, fn
-      {:send, target, message} -> [{target, message}]
-      {:sendx, _sponsor, target, message} -> [{target, message}]
-      _effect -> []
-    end)
-  end
-
-  defp guarded(fun, aborted) do
-    fun.()
-  rescue
-    # The only calls that generated code makes without knowing that they exist go to other modules. What is plain Elixir
-    # is told as any Elixir.
-    error in UndefinedFunctionError ->
-      if Stage.captured(),
-        do: reraise(error, __STACKTRACE__),
-        else: aborted.(:undefined_function, __STACKTRACE__)
-  catch
-    :throw, {Stage, reason} -> aborted.(reason, __STACKTRACE__)
-  end
 
   defp collect(turn, effects) do
     %{

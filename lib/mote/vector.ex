@@ -10,12 +10,11 @@ defmodule Mote.Vector do
       iex> Mote.Vector.argmin(v)
       1
 
-  In a behaviour the same calls are primitives that run over the bytes. Like everything in a behaviour they
-  are total, and they are total in Elixir as well. An operation without an answer returns `:undefined` here,
+  In a behaviour the same calls are primitives that run over the bytes. An operation without an answer raises `ArgumentError`,
   and aborts the turn in a behaviour (see `Mote.Behaviour`).
 
       iex> Mote.Vector.get(Mote.Vector.new(:i64, [1]), 1)
-      :undefined
+      ** (ArgumentError) Mote.Vector.get(#Mote.Vector<:i64 [1]>, 1) has no answer
 
   A vector is a struct of its `type` and a `binary` with its elements, eight bytes each in little endian order. It goes
   into a machine and comes out of it as it is; long ones are shared and not copied, and so are slices.
@@ -32,6 +31,7 @@ defmodule Mote.Vector do
   on computers whose own order is little endian.
   """
 
+  alias Mote.Raised.Call
   alias Mote.Total
 
   @enforce_keys [:type, :binary]
@@ -41,36 +41,36 @@ defmodule Mote.Vector do
   @type type :: :f64 | :i64
 
   @doc "A vector of a proper list of numbers."
-  @spec new(type, [number]) :: t | :undefined
-  def new(type, list), do: Total.vec_new(type, list)
+  @spec new(type, [number]) :: t
+  def new(type, list), do: answer(:vec_new, [type, list])
 
   @doc "A vector of the bytes of its elements; `type` may be that of a tensor."
-  @spec from_binary(type | {:f, 64 | 32} | {:s, 64 | 32} | {:u, 8}, binary) :: t | :undefined
-  def from_binary(type, binary), do: Total.vec_from_binary(type, binary)
+  @spec from_binary(type | {:f, 64 | 32} | {:s, 64 | 32} | {:u, 8}, binary) :: t
+  def from_binary(type, binary), do: answer(:vec_from_binary, [type, binary])
 
   @doc "The elements."
-  @spec to_list(t) :: [number] | :undefined
-  def to_list(vector), do: Total.vec_to_list(vector)
+  @spec to_list(t) :: [number]
+  def to_list(vector), do: answer(:vec_to_list, [vector])
 
   @doc "The bytes of the elements, eight each in little endian order."
-  @spec to_binary(t) :: binary | :undefined
-  def to_binary(vector), do: Total.vec_to_binary(vector)
+  @spec to_binary(t) :: binary
+  def to_binary(vector), do: answer(:vec_to_binary, [vector])
 
   @doc "How many elements."
-  @spec size(t) :: non_neg_integer | :undefined
-  def size(vector), do: Total.vec_size(vector)
+  @spec size(t) :: non_neg_integer
+  def size(vector), do: answer(:vec_size, [vector])
 
   @doc "The element at an index, from 0."
-  @spec get(t, non_neg_integer) :: number | :undefined
-  def get(vector, index), do: Total.vec_get(vector, index)
+  @spec get(t, non_neg_integer) :: number
+  def get(vector, index), do: answer(:vec_get, [vector, index])
 
   @doc "`count` elements from `start` on."
-  @spec slice(t, non_neg_integer, non_neg_integer) :: t | :undefined
-  def slice(vector, start, count), do: Total.vec_slice(vector, start, count)
+  @spec slice(t, non_neg_integer, non_neg_integer) :: t
+  def slice(vector, start, count), do: answer(:vec_slice, [vector, start, count])
 
   @doc "All elements of `a`, then those of `b`, which has the same type."
-  @spec concat(t, t) :: t | :undefined
-  def concat(a, b), do: Total.vec_concat(a, b)
+  @spec concat(t, t) :: t
+  def concat(a, b), do: answer(:vec_concat, [a, b])
 
   for {name, text} <- [
         add: "The sums",
@@ -81,41 +81,48 @@ defmodule Mote.Vector do
         max: "The greater ones"
       ] do
     @doc "#{text} of the elements of two vectors of one size and type, or of each element and a number."
-    @spec unquote(name)(t, t | number) :: t | :undefined
-    def unquote(name)(a, b), do: Total.vec_map2(unquote(name), a, b)
+    @spec unquote(name)(t, t | number) :: t
+    def unquote(name)(a, b), do: answer(:vec_map2, [unquote(name), a, b])
   end
 
   @doc "The sum of the products of the elements of two vectors."
-  @spec dot(t, t) :: number | :undefined
-  def dot(a, b), do: Total.vec_dot(a, b)
+  @spec dot(t, t) :: number
+  def dot(a, b), do: answer(:vec_dot, [a, b])
 
   @doc "The sum of the squares of the differences of the elements of two vectors."
-  @spec squared_distance(t, t) :: number | :undefined
-  def squared_distance(a, b), do: Total.vec_distance(a, b)
+  @spec squared_distance(t, t) :: number
+  def squared_distance(a, b), do: answer(:vec_distance, [a, b])
 
   @doc "The sum."
-  @spec sum(t) :: number | :undefined
-  def sum(vector), do: Total.vec_sum(vector)
+  @spec sum(t) :: number
+  def sum(vector), do: answer(:vec_sum, [vector])
 
   @doc "The least element."
-  @spec min(t) :: number | :undefined
-  def min(vector), do: Total.vec_min(vector)
+  @spec min(t) :: number
+  def min(vector), do: answer(:vec_min, [vector])
 
   @doc "The greatest element."
-  @spec max(t) :: number | :undefined
-  def max(vector), do: Total.vec_max(vector)
+  @spec max(t) :: number
+  def max(vector), do: answer(:vec_max, [vector])
 
   @doc "The index of the least element; of several, the first."
-  @spec argmin(t) :: non_neg_integer | :undefined
-  def argmin(vector), do: Total.vec_argmin(vector)
+  @spec argmin(t) :: non_neg_integer
+  def argmin(vector), do: answer(:vec_argmin, [vector])
 
   @doc "The index of the greatest element; of several, the first."
-  @spec argmax(t) :: non_neg_integer | :undefined
-  def argmax(vector), do: Total.vec_argmax(vector)
+  @spec argmax(t) :: non_neg_integer
+  def argmax(vector), do: answer(:vec_argmax, [vector])
 
   @doc "The elements in ascending order."
-  @spec sort(t) :: t | :undefined
-  def sort(vector), do: Total.vec_sort(vector)
+  @spec sort(t) :: t
+  def sort(vector), do: answer(:vec_sort, [vector])
+
+  defp answer(primitive, arguments) do
+    case Total.answer(primitive, arguments) do
+      {:ok, value} -> value
+      :none -> raise ArgumentError, "#{Call.written(primitive, List.to_tuple(arguments))} has no answer"
+    end
+  end
 
   defimpl Inspect do
     import Inspect.Algebra
@@ -123,13 +130,13 @@ defmodule Mote.Vector do
     @shown 20
 
     def inspect(%{type: type} = vector, opts) do
-      case Mote.Vector.to_list(vector) do
-        list when is_list(list) ->
+      case Mote.Total.answer(:vec_to_list, [vector]) do
+        {:ok, list} ->
           shown = Enum.take(list, @shown)
           more = if length(list) > @shown, do: [:...], else: []
           concat(["#Mote.Vector<", to_doc(type, opts), " ", to_doc(shown ++ more, opts), ">"])
 
-        _ ->
+        :none ->
           Inspect.Any.inspect(vector, opts)
       end
     end

@@ -48,11 +48,15 @@ defmodule Mote.RaisedLibraryTest do
             {{:largest, []}, 11, {:function_clause, {Enum, :max}, 2}, {[]}, ~r/Enum.EmptyError.*Enum.max\/2/}
           ] do
         assert {:error, %Error{reason: :aborted} = error} = Mote.ask(reader, question)
-        assert {:raised, {Reader, at, ^operation}, ^arguments} = error.context.reason
+        assert {:raised, {Reader, at, ^operation}, ^arguments} = reason = error.context.reason
         assert at == @line + line
         assert Raised.format(error.context.reason) =~ message
-        assert {:abort, reason} = Mote.Behaviour.turn(Reader.reader(), {:customer, question}).outcome
-        assert reason == error.context.reason
+        assert {:abort, ^reason} = Mote.Interpret.turn(Reader.reader(), {:customer, question}).outcome
+        # Elixir raises the same, at the same line.
+        assert {:abort, {:raised, {Reader, ^at, _}, _} = plain} =
+                 Mote.Behaviour.turn(Reader.reader(), {:customer, question}).outcome
+
+        assert Raised.exception(plain).__struct__ == Raised.exception(reason).__struct__
       end
     end
   end

@@ -105,8 +105,7 @@ defmodule Mote.RaisedTest do
 
     test "of errors: :undefined does not sort for ever what is no list", %{machine: machine} do
       for {sorter, odd} <- [{Careless.sorter(), 5}, {Careless.keysorter(), [{1} | 2]}] do
-        assert {:abort, reason} = Mote.Behaviour.turn(sorter, {self(), odd}, fuel: 1_000).outcome
-        assert reason != :fuel
+        assert {:abort, reason} = Mote.Interpret.turn(sorter, {self(), odd}).outcome
         assert {:error, %Error{reason: :aborted} = error} = Mote.ask(Mote.create(machine, sorter), odd)
         assert error.context.reason == reason
       end
@@ -120,6 +119,9 @@ defmodule Mote.RaisedTest do
       # No longer than what Mote.send_after/3 takes.
       for ms <- [:soon, -1, 2 ** 48, 2 ** 80] do
         assert {:abort, {:raised, {_, _, :send_after}, {^ms}}} =
+                 Mote.Interpret.turn(Actors.clock(), {self(), ms}).outcome
+
+        assert {:abort, {:raised, {_, _, %ArgumentError{}}, {}}} =
                  Mote.Behaviour.turn(Actors.clock(), {self(), ms}).outcome
       end
 
@@ -130,7 +132,7 @@ defmodule Mote.RaisedTest do
     test "is told at the line of the call that would raise" do
       for call <- ["Enum.map(& &1)", "Enum.sum()", "Enum.reverse()", "Enum.to_list()"] do
         module = module("defpure f(x) do\nx\n|> #{call}\n|> length()\nend", "", :abort)
-        {:abort, reason} = Mote.Turn.run(fn -> apply(module, :"mote f", [:a]) end).outcome
+        reason = Mote.Compile.reason(module, :f, [:a])
         assert {:raised, {^module, 4, _operation}, {:a}} = reason
       end
     end
@@ -226,8 +228,8 @@ defmodule Mote.RaisedTest do
     test "is told as Elixir does, with its line" do
       reason = fn expression, x ->
         module = module("defpure f(x) do\n_ = x\n#{expression}\nend", "", :abort)
-        {:abort, reason} = Mote.Turn.run(fn -> apply(module, :"mote f", [x]) end).outcome
-        assert Raised.exception(reason) == catch_error(module.f(x))
+        reason = Mote.Compile.reason(module, :f, [x])
+        assert Raised.exception(reason) == Exception.normalize(:error, catch_error(module.f(x)))
         assert {:raised, {^module, 4, _}, _} = reason
         {Raised.exception(reason), reason |> Raised.format() |> String.replace(inspect(module), "M")}
       end
@@ -246,9 +248,9 @@ defmodule Mote.RaisedTest do
 
     test "of a function as well" do
       module = module("defpure f(1, _), do: 2\ndefpure f(2, y), do: y", "", :abort)
-      {:abort, reason} = Mote.Turn.run(fn -> apply(module, :"mote f", [3, [4]]) end).outcome
+      reason = Mote.Compile.reason(module, :f, [3, [4]])
       assert reason == {:raised, {module, 2, {:function_clause, :f, 2}}, {{3, [4]}}}
-      assert %FunctionClauseError{module: ^module, function: :f, arity: 2} = catch_error(module.f(3, 4))
+      assert :function_clause = catch_error(module.f(3, 4))
 
       assert Raised.format(reason) |> String.replace(inspect(module), "M") ==
                "** (FunctionClauseError) test.ex:2: no function clause matching in M.f/2: f(3, [4])"
@@ -401,7 +403,7 @@ defmodule Mote.RaisedTest do
   test "both are shown as they are written" do
     format = fn expression, x ->
       module = module("defpure f(x) do\n#{expression}\nend", "", :abort)
-      {:abort, reason} = Mote.Turn.run(fn -> apply(module, :"mote f", [x]) end).outcome
+      reason = Mote.Compile.reason(module, :f, [x])
       Raised.format(reason)
     end
 
@@ -438,13 +440,14 @@ defmodule Mote.RaisedTest do
           error in Error -> {:raises, error.context.reason}
         end
 
-      plain =
-        case Mote.Turn.run(fn -> {:value, apply(module, :"mote f#{n}", [x, y])} end).outcome do
-          {:abort, reason} -> {:raises, reason}
-          value -> value
+      code =
+        try do
+          {:value, Mote.Interpret.call(module, :"f#{n}", [x, y])}
+        rescue
+          abort in Mote.Abort -> {:raises, abort.reason}
         end
 
-      assert {Enum.at(@expressions, n), x, y, on_machine} == {Enum.at(@expressions, n), x, y, plain}
+      assert {Enum.at(@expressions, n), x, y, on_machine} == {Enum.at(@expressions, n), x, y, code}
     end
 
     purge(module)

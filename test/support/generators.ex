@@ -299,18 +299,44 @@ defmodule Mote.Generators do
   defp room(map, room) when is_map(map), do: map |> Map.to_list() |> room(room)
   defp room(_, room), do: room - 1
 
+  # What fuel or memory ends in a machine the reference goes on with.
+  @limits [:aborts_fuel, :aborts_stack, :aborts_no_memory]
+
   @doc """
-  Runs a program on a machine with one thread: `outside` and `counters` as in the reference, which says how many messages
-  leave.
+  Runs a program on a machine: `outside` and `counters` as in the reference, and whether turns were `limited`.
+
+  A machine of several threads sends so many `messages`, unless it was limited; what one of one thread sends is known to be
+  complete without that.
   """
-  def run_machine(%Program{} = program, module, machine, messages) do
+  def run_machine(%Program{} = program, module, machine, messages \\ nil) do
+    # What is left over ends with the process.
+    fn -> ran(program, module, machine, messages) end |> Task.async() |> Task.await(:infinity)
+  end
+
+  defp ran(program, module, machine, messages) do
     actors = Enum.map(behaviours(program, module), &Mote.create(machine, &1))
     starter = Mote.create(machine, Starter.starter())
     before = Mote.info(machine).counters
     Mote.send(starter, start(program, actors))
     :ok = Mote.drain(machine, 60_000)
     counters = Map.new(Mote.info(machine).counters, fn {key, n} -> {key, n - before[key]} end)
-    %{outside: normalise(flush(messages)), counters: counters}
+    limited = Enum.any?(@limits, &(counters[&1] > 0))
+
+    outside =
+      cond do
+        messages == nil ->
+          # From the same thread, so it is the last.
+          Mote.send(starter, [{self(), :that_is_all}])
+          flush(:that_is_all)
+
+        limited ->
+          []
+
+        true ->
+          flush(messages)
+      end
+
+    %{outside: normalise(outside), counters: counters, limited: limited}
   end
 
   @doc "Loads a module, and waits until it is compiled, where it is; what the compiler says then."
@@ -329,12 +355,13 @@ defmodule Mote.Generators do
     end
   end
 
-  # That many messages are waited for; more may be there.
-  defp flush(messages) do
+  # Up to a message, or as many as are to come; more may be there.
+  defp flush(last) do
     receive do
-      message -> [message | flush(messages - 1)]
+      ^last -> []
+      message -> [message | flush(if(is_integer(last), do: last - 1, else: last))]
     after
-      if(messages > 0, do: 30_000, else: 0) -> []
+      if(last == 0, do: 0, else: 30_000) -> []
     end
   end
 
@@ -377,6 +404,8 @@ defmodule Mote.Generators do
     {Map.new(pairs), seen}
   end
 
+  # Each run has a process of its own.
+  defp normalise(pid, seen) when is_pid(pid), do: {:process, seen}
   # Floats by their bits: 0.0 and -0.0 are equal for older releases of OTP.
   defp normalise(float, seen) when is_float(float), do: {{:float, <<float::float>>}, seen}
   defp normalise(other, seen), do: {other, seen}

@@ -18,7 +18,9 @@ defmodule Mote.Interpret do
 
   @doc "A function of a unit, called from outside; raises `Mote.Abort`."
   def call(module, name, args) do
-    Turn.pure(fn -> run(function(module, name, length(args)), args) end)
+    run(function(module, name, length(args)), args)
+  catch
+    :throw, {Stage, reason} -> raise Mote.Abort, reason: reason
   end
 
   defp behaviour(module, name, captures), do: find(module, :behaviours, name, captures)
@@ -86,10 +88,10 @@ defmodule Mote.Interpret do
 
       {:call, {:d, d}, f, os, where} ->
         args = all(r, os)
-        next(code, at, put(r, d, Stage.told(where, List.to_tuple(args), fn -> call_function(f, args) end)))
+        next(code, at, put(r, d, told(where, List.to_tuple(args), fn -> call_function(f, args) end)))
 
       {:tail_call, f, os} ->
-        tail_call(f, all(r, os))
+        call_function(f, all(r, os))
 
       {:return, o} ->
         get(r, o)
@@ -165,14 +167,13 @@ defmodule Mote.Interpret do
   defp cons([head | tail], code, at, r, h, t, _), do: next(code, at, r |> put(h, head) |> put(t, tail))
   defp cons(_, code, _, r, _, _, l), do: step(code, l, r)
 
-  defp call_function({module, name, arity}, args) do
-    Stage.enter()
-    Stage.leave(run(function(module, name, arity), args))
-  end
+  defp call_function({module, name, arity}, args), do: run(function(module, name, arity), args)
 
-  defp tail_call({module, name, arity}, args) do
-    Stage.tick()
-    run(function(module, name, arity), args)
+  # An abort that tells of what failed in a function of the library tells of its call instead.
+  defp told(where, arguments, fun) do
+    fun.()
+  catch
+    :throw, {Stage, {:raised, _, _}} -> Stage.abort({:raised, where, arguments})
   end
 
   # A sink that was created is a behaviour of the unit here, and nothing at all in plain Elixir.

@@ -17,25 +17,44 @@ defmodule Mote.Behaviour.Beam do
   Functions that the module makes with `defpure`, `defpurep` and `defeffect` can be called as in any behaviour.
   """
 
-  import Kernel, except: [self: 0, send: 2]
+  # Clauses of the language are compiled to plain Elixir with the same words (source.ex). There are a few more that nobody
+  # writes: see `Mote.Behaviour.Source.Rules`.
+
+  import Kernel, except: [self: 0, send: 2, is_map: 1, is_reference: 1]
+  import Mote.Total.Term, only: [is_address_struct: 1, is_timer_struct: 1, is_value_map: 1]
 
   alias Mote.{Behaviour, Timer, Total}
   alias Mote.Turn.Stage
 
-  @words [
-           self: 0,
-           send: 2,
-           sendx: 3,
-           send_after: 3,
-           cancel_timer: 1,
-           monitor: 2,
-           monitor: 3,
-           demonitor: 1,
-           create: 1,
-           create: 2,
-           abort: 1
-         ] ++
-           [sink: 0, gather: 4, is_address: 1, on: 2, become: 1, stash: 0, stash: 1]
+  # What has another meaning than in Kernel.
+  @instead [self: 0, send: 2, is_map: 1, is_reference: 1]
+  @words @instead ++
+           [
+             sendx: 3,
+             send_after: 3,
+             cancel_timer: 1,
+             monitor: 2,
+             monitor: 3,
+             demonitor: 1,
+             create: 1,
+             create: 2
+           ] ++
+           [abort: 1, sink: 0, gather: 4, is_address: 1, on: 2, become: 1, stash: 0, stash: 1]
+
+  @doc false
+  def words, do: @words
+
+  @doc false
+  def instead, do: @instead
+
+  @doc "Whether a term is an address: of an actor, a customer or a process."
+  defguard is_address(term) when is_pid(term) or is_address_struct(term)
+
+  @doc "Whether a term is a map for behaviours: an address is none, and neither is a timer."
+  defguard is_map(term) when is_value_map(term)
+
+  @doc "Whether a term is a reference for behaviours: a timer is one."
+  defguard is_reference(term) when :erlang.is_reference(term) or is_timer_struct(term)
 
   @doc "The actor whose turn it is."
   @spec self() :: Mote.Address.t()
@@ -86,9 +105,13 @@ defmodule Mote.Behaviour.Beam do
   def create(behaviour, []), do: behaviour |> behaviour!() |> Stage.create()
   def create(behaviour, sponsor: sponsor), do: behaviour |> behaviour!() |> Stage.create(sponsor)
 
-  @doc "Ends the turn without footprints in the machine."
+  @doc "Ends the turn without footprints in the machine. Raises `Mote.Abort` where no turn runs."
   @spec abort(term) :: no_return
-  def abort(reason), do: Stage.abort({:abort, reason})
+  def abort(reason) do
+    if Stage.turn?(),
+      do: Stage.abort({:abort, reason}),
+      else: raise(Mote.Abort, reason: {:abort, reason})
+  end
 
   @doc "The behaviour that ignores every message."
   def sink, do: :sink
@@ -97,40 +120,109 @@ defmodule Mote.Behaviour.Beam do
   A behaviour that waits for `count` messages, puts them together with `fun`, as `Enum.reduce/3` does, and sends the result to the
   customer. If `count` is 0, the turn itself sends it `initial`.
   """
-  @spec gather(term, integer, acc, (term, acc -> acc)) :: Behaviour.t() | :sink when acc: term
-  def gather(customer, count, initial, fun) when is_integer(count) and is_function(fun, 2) do
-    if count > 0 do
-      __MODULE__.Gathering.gathering(customer, count, initial, fun)
-    else
-      Stage.send(customer, initial)
-      :sink
-    end
+  @spec gather(term, non_neg_integer, acc, (term, acc -> acc)) :: Behaviour.t() | :sink when acc: term
+  def gather(customer, count, initial, fun) when is_integer(count) and count > 0 do
+    # What the source of a behaviour has in place of its function makes the behaviour.
+    if is_function(fun, 3),
+      do: fun.(customer, count, initial),
+      else: __MODULE__.Gathering.gathering(customer, count, initial, fun)
   end
 
-  defdelegate is_address(term), to: Total
-  defdelegate on(sponsor, address), to: Total
+  def gather(customer, 0, initial, _fun) do
+    Stage.send(customer, initial)
+    :sink
+  end
+
+  def gather(_customer, count, _initial, _fun) do
+    raise ArgumentError,
+          "gather waits for a number of messages, which is an integer from 0, got: #{inspect(count)}"
+  end
+
+  @doc "An address that is reached by a sponsor."
+  @spec on(atom, term) :: term
+  def on(sponsor, address) do
+    with :undefined <- Total.on(sponsor, address),
+         do: raise(ArgumentError, "expected an address, got: #{inspect(address)}")
+  end
 
   @doc "Sets what the actor is from the next turn on: a behaviour, or captures of this one that change."
   defmacro become(next) do
-    if Keyword.keyword?(next) and next != [] do
-      {name, captures} = own!(__CALLER__)
-      changed(name, captures, next, __CALLER__)
-    else
-      quote do: unquote(__MODULE__).become_next(unquote(next))
+    own = own(__CALLER__)
+
+    cond do
+      Keyword.keyword?(next) and next != [] -> changed(own!(own, __CALLER__), next, __CALLER__)
+      match?({_, _, _, :stash}, own) -> quote do: unquote(__MODULE__).become_keeping(unquote(next))
+      true -> quote do: unquote(__MODULE__).become_next(unquote(next))
     end
   end
 
   @doc false
-  # There is none here, which is better said than "undefined function".
-  defmacro stash(_changes \\ []) do
-    mistake!(
-      __CALLER__,
-      "a behaviour marked beam: true has no stash: keep the message in a capture, or let an actor of the language stash it and send it on"
-    )
+  defmacro stash(changes \\ []) do
+    case own(__CALLER__) do
+      {_, _, captures, :stash} = own ->
+        {kept, _, _} = List.last(captures)
+        changed(own, changes ++ [{kept, quote(do: unquote(__MODULE__).kept())}], __CALLER__)
+
+      # There is none, which is better said than "undefined function".
+      _ ->
+        mistake!(
+          __CALLER__,
+          "a behaviour marked beam: true has no stash: keep the message in a capture, or let an actor of the language stash it and send it on"
+        )
+    end
   end
 
   @doc false
-  def become_next(behaviour), do: behaviour |> behaviour!() |> Stage.become()
+  # What an actor keeps is given back when it becomes another one.
+  def become_next(behaviour) do
+    if Stage.stashes?(), do: Stage.unstash(true)
+    behaviour |> behaviour!() |> Stage.become()
+  end
+
+  @doc false
+  # What a behaviour that stashes becomes: the same one goes on keeping.
+  def become_keeping(%Behaviour{module: module, name: name, captures: captures} = next) do
+    {own, _message, same} = Stage.entered()
+    last = tuple_size(own) - 1
+
+    if {module, name} == same and tuple_size(captures) == last + 1,
+      do: become_same(%{next | captures: put_elem(captures, last, elem(own, last))}),
+      else: become_next(next)
+  end
+
+  def become_keeping(next), do: become_next(next)
+
+  @doc false
+  def become_same(behaviour) do
+    if Stage.stashes?(), do: Stage.unstash(false)
+    Stage.become(behaviour)
+  end
+
+  @doc false
+  # The message of the turn is the newest.
+  def kept do
+    {own, message, _name} = Stage.entered()
+    [message | elem(own, tuple_size(own) - 1)]
+  end
+
+  @doc false
+  # What has matched patterns of maps: an address, or a timer, fits none. Returns the whole value.
+  def no_addresses(maps, value) do
+    if Enum.all?(maps, &is_map/1), do: value, else: raise(MatchError, term: value)
+  end
+
+  @doc false
+  # `System.monotonic_time/1` in a turn.
+  def monotonic_time(unit), do: System.convert_time_unit(Total.now(), :nanosecond, unit)
+
+  @doc false
+  # `Mote.Directory.send/3` in a turn.
+  def send_to_key(directory, key, message),
+    do: Stage.send(shard(directory, key), [key | message])
+
+  @doc false
+  # `Mote.Directory.shard/2` in a turn, which knows no names of directories.
+  def shard(directory, key), do: Mote.Directory.Place.shard(directory, key)
 
   defp behaviour!(%Behaviour{} = behaviour), do: behaviour
   defp behaviour!(:sink), do: :sink
@@ -140,102 +232,51 @@ defmodule Mote.Behaviour.Beam do
           "expected a behaviour, the value of a function that defactor defines, or sink(); got: #{inspect(other)}"
   end
 
-  # The behaviour that the words stand in.
-  defp own!(%{module: module, function: {function, arity}} = env) do
-    found =
-      for {^function, ^arity, name, captures, _called} <- Module.get_attribute(module, :mote_beam) || [],
-          do: {name, captures}
-
-    with [] <- found, do: mistake!(env, "become capture: value belongs into a clause of a behaviour")
-    hd(found)
+  # The behaviour that the words stand in, and of what kind it is; nil in a function.
+  defp own(%{module: module, function: function}) do
+    module |> Module.get_attribute(:mote_words, []) |> List.wrap() |> List.keyfind(function, 0)
   end
 
-  defp changed(name, captures, next, env) do
-    for {capture, _} <- next, capture not in captures do
-      mistake!(env, "#{name} has no capture #{capture}, only #{Enum.map_join(captures, ", ", &inspect/1)}")
+  defp own!(nil, env), do: mistake!(env, "become capture: value belongs into a clause of a behaviour")
+  defp own!(own, _env), do: own
+
+  defp changed({_, name, captures, _}, next, env) do
+    names = for {capture, _, _} <- captures, do: capture
+
+    for {capture, _} <- next, capture not in names do
+      mistake!(env, "#{name} has no capture #{capture}, only #{Enum.map_join(names, ", ", &inspect/1)}")
     end
 
+    # As they are written.
+    changes = for {capture, value} <- next, do: {capture, {Macro.unique_var(capture, __MODULE__), value}}
+    matches = for {_, {variable, value}} <- changes, do: quote(do: unquote(variable) = unquote(value))
+
     values =
-      for {capture, n} <- Enum.with_index(captures) do
-        Keyword.get(next, capture, quote(do: unquote(__MODULE__).captured(unquote(n))))
+      for {capture, n} <- Enum.with_index(names) do
+        case changes[capture] do
+          nil -> quote(do: unquote(__MODULE__).captured(unquote(n)))
+          {variable, _} -> variable
+        end
       end
 
-    # Not as a remote call: of these the compiler tells where the behaviour is deprecated.
+    # What is kept is used. Not as a remote call: of these the compiler tells where the behaviour is deprecated.
     quote do
-      unquote(__MODULE__).become_next(:erlang.apply(__MODULE__, unquote(name), [unquote_splicing(values)]))
+      _ = {unquote_splicing(captures)}
+      unquote_splicing(matches)
+      unquote(__MODULE__).become_same(:erlang.apply(__MODULE__, unquote(name), [unquote_splicing(values)]))
     end
   end
 
   defp mistake!(env, text), do: Mote.Behaviour.Error.raise_at(env, env.line, text)
 
   @doc false
-  def captured(n), do: elem(Stage.captured(), n)
+  def captured(n), do: Stage.entered() |> elem(0) |> elem(n)
 
   @doc false
-  # What the clauses of a behaviour become: a function of the captures and the message.
-  def definition(head, clauses) do
-    {name, _, args} = head
-    captures = for arg <- args || [], do: capture(arg)
-    function = function(name)
-    names = for {capture, _, _} <- captures, do: capture
-    message = Macro.var(:message, __MODULE__)
-
-    clauses =
-      for {:->, meta, [left, body]} <- clauses, do: {:->, meta, [left, {:__block__, [], [body, :commit]}]}
-
-    ignored = quote generated: true, do: (_ -> :ignored)
-    choice = {:case, [generated: true], [message, [do: clauses ++ ignored]]}
-
-    quote do
-      # When it is evaluated: before Elixir expands what is in the function, and after the attribute is there.
-      Module.put_attribute(
-        __MODULE__,
-        :mote_beam,
-        unquote(Macro.escape({function, length(captures) + 1, name, names, called(clauses)}))
-      )
-
-      @doc false
-      def unquote(function)(unquote_splicing(captures), unquote(message)) do
-        import Kernel, except: [send: 2, self: 0]
-        import unquote(__MODULE__), only: unquote(@words), warn: false
-        unquote(choice)
-      end
-    end
-  end
-
-  # What the clauses call by its name alone, as written.
-  defp called(clauses) do
-    {_, called} =
-      Macro.prewalk(clauses, [], fn
-        {:|>, _, [_, {name, _, args}]} = node, found when is_atom(name) and is_list(args) ->
-          {node, [{name, length(args) + 1} | found]}
-
-        {:&, _, [{:/, _, [{name, _, _}, arity]}]} = node, found when is_atom(name) and is_integer(arity) ->
-          {node, [{name, arity} | found]}
-
-        {name, _, args} = node, found when is_atom(name) and is_list(args) ->
-          {node, [{name, length(args)} | found]}
-
-        node, found ->
-          {node, found}
-      end)
-
-    Enum.uniq(called)
-  end
-
-  @doc false
-  # What all behaviours of a module call so that call any Elixir.
-  def named(%{module: module}) do
-    for {_, _, _, _, called} <- Module.get_attribute(module, :mote_beam) || [],
-        name <- called,
-        uniq: true,
-        do: name
-  end
+  # What all behaviours of a module call by its name alone that call any Elixir.
+  def named(%{module: module}), do: module |> Module.get_attribute(:mote_beam) |> Enum.concat() |> Enum.uniq()
 
   @doc false
   # The function that has the clauses of a behaviour, by the name that warnings and stacktraces show.
   def function(name), do: :"turn of #{name}"
-
-  defp capture({:\\, _, [capture, _default]}), do: capture
-  defp capture(capture), do: capture
 end

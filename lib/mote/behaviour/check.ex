@@ -16,45 +16,21 @@ defmodule Mote.Behaviour.Check do
     names = Names.new(definitions, others, env)
     {delegates, coded} = Enum.split_with(definitions, &(&1.kind == :delegate))
     Enum.each(delegates, &Names.delegate!(%{names | columns: &1.columns}, &1))
-    grouped(definitions, names)
     groups = coded |> Enum.group_by(&{&1.kind, &1.name, &1.arity})
     order = coded |> Enum.map(&{&1.kind, &1.name, &1.arity}) |> Enum.uniq()
     codes = Error.map(order, &code(groups[&1], names))
     # Private functions that nobody calls become no code, as in Elixir.
     named = Beam.named(env)
-    {codes, uncalled} = Calls.split(codes, named)
-    # What has fewer arguments because of defaults is nothing that somebody has written.
-    for code <- uncalled,
-        others == [],
-        [first | _] = group = groups[{code.kind, code.name, code.arity}],
-        Enum.any?(group, &(&1.full == nil and not &1.generated)) do
-      Warnings.uncalled(first, names.env)
-    end
-
+    codes = Calls.called(codes, named)
     %{module: env.module, file: env.file, codes: codes, named: named, columns: columns(definitions)}
   end
 
-  # As Elixir does. Nobody has put anywhere what a definition has with fewer arguments, nor what a loop or a macro has written:
-  # what a macro writes stands on the line of its call.
-  defp grouped(definitions, names) do
-    written = Enum.filter(definitions, &(&1.full == nil and &1.by_hand))
-    on_line = Enum.frequencies_by(written, & &1.line)
-    written = Enum.filter(written, &(on_line[&1.line] == 1))
-
-    for [first | _] <- Enum.chunk_by(written, &{&1.kind, &1.name, &1.arity}), reduce: %{} do
-      seen ->
-        key = {first.kind, first.name, first.arity}
-        with %{^key => line} <- seen, do: Warnings.ungrouped(first, line, names.env)
-        Map.put_new(seen, key, first.line)
-    end
-  end
-
-  # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `bound` has all of them,
-  # `{as written, numbered, line}`; `behaviour` is the name of a behaviour and its captures, `{as written, numbered}`;
-  # `message` and `kept` are the numbered variables of its message and of what it has stashed, if it stashes.
+  # The state: `scope` maps variables as written to numbered ones; `next` is the next number; `behaviour` is the name of a
+  # behaviour and its captures, `{as written, numbered}`; `message` and `kept` are the numbered variables of its message and of
+  # what it has stashed, if it stashes.
   defp state(kind, columns, names) do
     names = %{names | columns: columns}
-    scopes = %{scope: %{}, next: 0, bound: [], behaviour: nil, message: nil, kept: nil}
+    scopes = %{scope: %{}, next: 0, behaviour: nil, message: nil, kept: nil}
     Map.merge(scopes, %{kind: kind, names: names, file: names.file, columns: columns})
   end
 
@@ -114,10 +90,6 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp finish(definition, params, body, s) do
-    env = %{s.names.env | function: {definition.name, definition.arity}}
-    # What it is made of, its captures too, Elixir has seen.
-    {_, captures} = s.behaviour || {nil, []}
-    unless definition.beam, do: Warnings.unused(s.bound, captures, body, definition.columns, env)
     fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :marks, :args, :public, :beam])
     struct!(Code, Map.merge(fields, %{params: params, body: body, next: s.next}))
   end
@@ -457,10 +429,10 @@ defmodule Mote.Behaviour.Check do
 
   # -- variables -----------------------------------------------------------------------------------------------
 
-  defp bind({name, _} = key, line, s) do
+  defp bind({name, _} = key, _line, s) do
     variable = {name, s.next}
     scope = Map.put(s.scope, key, variable)
-    {variable, %{s | scope: scope, next: s.next + 1, bound: [{key, variable, line} | s.bound]}}
+    {variable, %{s | scope: scope, next: s.next + 1}}
   end
 
   defp read({name, _} = key, l, s) do

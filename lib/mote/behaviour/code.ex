@@ -14,18 +14,12 @@ defmodule Mote.Behaviour.Code do
 
   @type t :: %__MODULE__{}
 
-  @doc "What the Elixir function of a function is called, beside the one of the name as written that a public one has, too."
-  @spec hidden(atom) :: atom
-  def hidden(name), do: :"mote #{name}"
-
   @doc """
-  A function as it was written, whichever of its Elixir functions this is. The clauses of a `defdirectory` are a function that
-  has the key besides (directory.ex).
+  A function as it was written. The clauses of a `defdirectory` are a function that has the key besides (directory.ex).
   """
   @spec written({atom, arity}) :: {atom, arity}
   def written({name, arity} = function) do
     case name |> Atom.to_string() |> String.split(" ") do
-      ["mote" | [_ | _] = hidden] -> written({hidden |> Enum.join(" ") |> String.to_existing_atom(), arity})
       [directory, "start"] -> {String.to_existing_atom(directory), arity - 1}
       _ -> function
     end

@@ -5,7 +5,6 @@ defmodule Mote.Behaviour.Compiler do
 
   alias Mote.Behaviour.{
     Check,
-    Code,
     Defaults,
     Delegate,
     Encode,
@@ -16,14 +15,16 @@ defmodule Mote.Behaviour.Compiler do
     Loops,
     Marks,
     Placement,
+    Plain,
     Primitives,
+    Source,
     Syntax,
     Written
   }
 
   alias Mote.Behaviour.Check.Stash
-  alias Mote.Behaviour.Elixir, as: Plain
   alias Mote.Behaviour.Syntax.Maps
+  alias Mote.Prelude
 
   # What the definitions of a module note for its end.
   @noted [
@@ -33,7 +34,9 @@ defmodule Mote.Behaviour.Compiler do
     :mote_defaults,
     :mote_heads,
     :mote_literals,
-    :mote_beam
+    :mote_beam,
+    :mote_source,
+    :mote_words
   ]
 
   @typep kind :: :actor | :beam | :pure | :private | :effect
@@ -136,6 +139,7 @@ defmodule Mote.Behaviour.Compiler do
   defp code_kind(kind), do: kind
 
   defp noted(kind, head, body, env) do
+    written = head
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(kind, head, env)
     stash? = kind == :actor and Stash.used?(body)
@@ -146,6 +150,7 @@ defmodule Mote.Behaviour.Compiler do
     doc = if body != nil, do: take_doc(env.module)
     marks = Marks.take(env.module, body != nil)
     {shorter, doc} = if stash?, do: Stash.docs(shorter, doc), else: {shorter, doc}
+    source = {written, body, {doc, if(stash?, do: [], else: marks)}, env}
 
     for {head, body, doc} <- shorter,
         do: note(kind, head, head, [], body, {doc, marks, {name, length(args)}}, env)
@@ -156,7 +161,8 @@ defmodule Mote.Behaviour.Compiler do
     if body != nil,
       do: note(kind, {name, meta, full}, {name, meta, args}, guards, body, {doc, marks, nil}, env)
 
-    :ok
+    {written, body, told, env} = source
+    Source.note(kind, written, body, told, env)
   end
 
   # `written` is the head with its defaults; `full` what this is with fewer arguments, if it is.
@@ -164,7 +170,7 @@ defmodule Mote.Behaviour.Compiler do
     beam? = kind == :beam and full == nil
     {kind, public} = {code_kind(kind), kind not in [:private, :effect]}
     # The function that there will be: so Elixir knows which macros are used.
-    env = %{env | function: {if(public, do: name, else: Code.hidden(name)), length(args)}}
+    env = %{env | function: {name, length(args)}}
     {kind, body} = if beam?, do: {:actor, elsewhere(env.module, name)}, else: body(kind, body, env)
     check_name(kind, name, length(args), env)
 
@@ -205,7 +211,6 @@ defmodule Mote.Behaviour.Compiler do
     definitions = taken(env, :mote_definitions)
     checked = checked(definitions, taken(env, :mote_mistakes), env)
     mode = Module.get_attribute(env.module, :mote_errors)
-    Module.delete_attribute(env.module, :mote_errors)
     Written.forget(env.module)
     unit = Loops.unit(checked)
     Placement.unit(unit, env)
@@ -217,16 +222,11 @@ defmodule Mote.Behaviour.Compiler do
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
     Module.delete_attribute(env.module, :mote_required)
 
-    own =
-      for %{public: false} = definition <- definitions, uniq: true, do: {definition.name, definition.arity}
-
-    called = for code <- unit.codes, do: {code.name, code.arity}
-
-    [
-      Plain.unit(unit, delegates, required, encoded, mode, env),
-      Plain.Specs.moved(own, called, env),
-      Maps.literals(env)
-    ]
+    plain = Plain.unit(Map.put(unit, :errors, mode), delegates, required, encoded)
+    sources = taken(env, :mote_source)
+    if Prelude.plain?(env.module), do: Source.define(sources, unit.codes, hash, env)
+    Module.delete_attribute(env.module, :mote_errors)
+    [plain, Maps.literals(env)]
   end
 
   # For each function and then each behaviour of the encoded unit: name and arity, its line, the names of its parameters, and

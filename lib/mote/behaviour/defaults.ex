@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Defaults do
   # its captures have as defaults are constants.
   @moduledoc false
 
-  alias Mote.Behaviour.{Delegate, Error, Syntax, Warnings}
+  alias Mote.Behaviour.{Delegate, Error, Syntax}
 
   @doc """
   The arguments without their defaults; and the definitions with fewer arguments, `{head, body, doc}`.
@@ -23,7 +23,7 @@ defmodule Mote.Behaviour.Defaults do
     cond do
       kind == :actor -> Enum.each(args, &constant!(&1, env))
       count > 0 -> once(name, length(args), body, text, env)
-      true -> later(name, length(args), text, env)
+      true -> :ok
     end
 
     shorter = for given <- 0..(count - 1)//1, do: shorter(kind, name, args, given, env)
@@ -66,14 +66,6 @@ defmodule Mote.Behaviour.Defaults do
   end
 
   defp constant!(_, _), do: :ok
-
-  # A clause after one with defaults and a body: Elixir warns of it, once.
-  defp later(name, arity, text, env) do
-    with [{_, line, :body} | _] <- given(name, arity, env) do
-      Module.put_attribute(env.module, :mote_defaults, {{name, arity}, line, :head})
-      Warnings.defaults(env, line, text)
-    end
-  end
 
   # The newest first.
   defp given(name, arity, env),

@@ -56,9 +56,10 @@ defmodule Mote.Behaviour.Delegate do
   end
 
   def constant({:call, _, {module, name, _}, es}) when module != nil do
-    if Prelude.called(module, name) != nil and Code.ensure_compiled(module) == {:module, module},
-      do: constants(es, &{:ok, apply(module, name, &1)}),
-      else: :error
+    case Prelude.called(module, name) do
+      nil -> :error
+      {own, function} -> constants(es, &{:ok, apply(own, function, &1)})
+    end
   end
 
   def constant(_), do: :error

@@ -14,9 +14,8 @@ defmodule Mote.Behaviour.IR do
   #     :done     the behaviour ends
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Code, Failures, Flow}
+  alias Mote.Behaviour.{AST, Code, Failures, Flow, Primitives}
   alias Mote.Behaviour.IR.{Builder, Known, Match, Registers, Conditions}
-  alias Mote.Total.Work
 
   import Builder, only: [emit: 2, finish: 3, fresh: 1, label: 1, place: 2, stop: 2]
 
@@ -127,7 +126,7 @@ defmodule Mote.Behaviour.IR do
 
   def gen({:op, _, primitive, es} = op, :none, g) do
     # But for the fuel that it takes.
-    if Work.pays?(primitive), do: gen(op, :any, g), else: effects_of(es, g)
+    if Primitives.pays?(primitive), do: gen(op, :any, g), else: effects_of(es, g)
   end
 
   def gen({:tuple, _, es}, dest, g) do

@@ -198,6 +198,24 @@ defmodule Mote.Behaviour.Primitives do
   @doc "Whether the answer depends on nothing but the arguments."
   def pure?(name), do: name not in [:random, :random_int, :now]
 
+  @compared [:eq, :ne, :same, :differ, :lt, :le, :gt, :ge, :max, :min]
+  @keyed [:map_get, :map_fetch, :map_put, :map_update, :map_delete, :map_has_key]
+  @walking [:length, :put_elem, :append, :reverse, :member, :subtract, :sort, :keysort, :tuple_to_list] ++
+             [:list_to_tuple, :map_of, :map_keys, :map_values, :map_new, :map_merge, :to_list, :elements] ++
+             [:bin_of, :bin_slice, :binary_find, :binary_join, :vec_new, :vec_from_binary, :vec_to_list] ++
+             [:vec_concat, :vec_map2, :vec_dot, :vec_distance, :vec_sum, :vec_min, :vec_max, :vec_argmin] ++
+             [:vec_argmax, :vec_sort, :to_float]
+  # These pay where integers are long.
+  @arithmetic [:add, :sub, :mul, :idiv, :irem, :neg, :abs, :band, :bor, :bxor, :bnot, :bsl, :bsr, :to_string]
+
+  @doc "Whether a primitive walks over its arguments, other than to compare them, or to find a key."
+  @spec walks?(atom) :: boolean
+  def walks?(name), do: name in @walking
+
+  @doc "Whether a primitive spends fuel by the size of its arguments, were it only for integers of thousands of bits."
+  @spec pays?(atom) :: boolean
+  def pays?(name), do: name in @compared or name in @keyed or name in @walking or name in @arithmetic
+
   @boolean [:eq, :ne, :same, :differ, :lt, :le, :gt, :ge] ++
              [:is_integer, :is_float, :is_number, :is_atom, :is_boolean, :is_tuple, :is_list] ++
              [:is_binary, :is_bitstring, :is_map, :is_function, :is_reference, :is_pid] ++

@@ -1,7 +1,8 @@
 defmodule Mote.Behaviour.Template do
   # Functions that take functions, as source: `deftemplate any?([x | rest], fun), do: …`. They are written like
   # `defpure`, and call `fun.(x)`, themselves and each other. There are no functions as values in a machine, so each call
-  # gets code of its own, made by `Mote.Behaviour.Syntax.Templates`. Nothing of them runs.
+  # gets code of its own, made by `Mote.Behaviour.Syntax.Templates`. In plain Elixir they are functions, which take the place of
+  # those that a release of Elixir lacks.
   #
   # 1. A parameter whose name begins with `fun` in the first clause is a function; it is handed on as it is.
   # 2. A range that a call has in place is a list by then, except for a parameter whose name begins with `walked` in the
@@ -41,9 +42,20 @@ defmodule Mote.Behaviour.Template do
       |> Enum.reverse()
       |> Enum.group_by(fn {name, arity, _} -> {name, arity} end, &elem(&1, 2))
 
+    # In that module their names are those of templates.
+    own = for {key, _} <- templates, key in (Kernel.__info__(:functions) ++ Kernel.__info__(:macros)), do: key
+
     quote do
+      import Kernel, except: unquote(own), warn: false
+      unquote_splicing(for {{name, _}, clauses} <- templates, clause <- clauses, do: function(name, clause))
       @doc false
       def __templates__, do: unquote(Macro.escape(templates))
     end
   end
+
+  defp function(name, {args, [], body}),
+    do: quote(do: def(unquote(name)(unquote_splicing(args)), do: unquote(body)))
+
+  defp function(name, {args, [guard], body}),
+    do: quote(do: def(unquote(name)(unquote_splicing(args)) when unquote(guard), do: unquote(body)))
 end

@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Warnings do
-  # Code that compiles, but is most likely a mistake: unused variables, clauses after one that matches
-  # everything, zeros without a sign in patterns, and calls of functions that no module has. All are reported
-  # as plain Elixir reports them; variables and clauses that macros have written are left out.
+  # Code that compiles, but is most likely a mistake, as far as Elixir does not tell of it itself: clauses after one that matches
+  # all that they do, zeros without a sign in patterns, values that go nowhere, and calls of functions that are no `defpure`. All
+  # are reported as plain Elixir reports them; clauses that macros have written are left out.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Covering, Error}
@@ -16,73 +16,6 @@ defmodule Mote.Behaviour.Warnings do
   end
 
   def zero(_, _), do: :ok
-
-  @doc """
-  Tells of the variables, `{as written, numbered, line}`, that are bound and not read in `body`.
-
-  Variables of macros have a context, those of the compiler a mark of their own.
-  """
-  @spec unused([{tuple, tuple, AST.line()}], [{atom, tuple}], AST.expr(), Error.columns(), Macro.Env.t()) ::
-          :ok
-  def unused(bound, captures, body, columns, env) do
-    read = read(body, MapSet.new())
-
-    bound
-    |> Enum.filter(fn {key, variable, _} -> by_hand?(key) and variable not in read end)
-    |> Enum.map(fn {{name, nil}, variable, line} -> {line, name, meant(name, variable, captures)} end)
-    |> Enum.sort()
-    |> Enum.dedup()
-    |> Enum.each(fn {line, name, meant} ->
-      warn("variable \"#{name}\" is unused: #{meant} call it _#{name}", line, env, columns[{line, name}])
-    end)
-  end
-
-  # A variable with the name of a capture hides it, and changes nothing.
-  defp meant(name, variable, captures) do
-    case List.keyfind(captures, {name, nil}, 0) do
-      {_, capture} when capture != variable ->
-        "to change the capture, write `become #{name}: …`; if it is meant as it is,"
-
-      _ ->
-        "if that is meant,"
-    end
-  end
-
-  defp by_hand?({name, nil}), do: not String.starts_with?(Atom.to_string(name), "_")
-  defp by_hand?(_), do: false
-
-  # Every variable has a number of its own, so that it does not matter where it is read.
-  defp read({:lit, _, _}, seen), do: seen
-  defp read({tag, _, {_, _} = variable}, seen) when tag in [:var, :pin], do: MapSet.put(seen, variable)
-  defp read(node, seen) when is_tuple(node), do: node |> Tuple.to_list() |> read(seen)
-  defp read(nodes, seen) when is_list(nodes), do: Enum.reduce(nodes, seen, &read/2)
-  defp read(segment, seen) when is_map(segment), do: segment |> Map.values() |> read(seen)
-  defp read(_, seen), do: seen
-
-  @doc "Tells of a function of the module's own, as it was defined first, that nothing calls."
-  @spec uncalled(map, Macro.Env.t()) :: :ok
-  def uncalled(%{kind: kind, name: name, arity: arity, line: line, column: column}, env) do
-    word = if kind == :effect, do: "defeffect", else: "defpurep"
-    warn("#{word} #{name}/#{arity} is unused", line, %{env | function: {name, arity}}, column)
-  end
-
-  @doc "Tells of clauses of a function between which and the first one, at that line, something else is defined."
-  @spec ungrouped(map, AST.line(), Macro.Env.t()) :: :ok
-  def ungrouped(%{name: name, arity: arity, line: line, column: column}, first, env) do
-    message =
-      "clauses of the same name and arity must be grouped together: #{name}/#{arity} was defined at line #{first}"
-
-    warn(message, line, %{env | function: {name, arity}}, column)
-  end
-
-  @doc "Tells of a function with several clauses whose first one, at that line, has defaults."
-  @spec defaults(Macro.Env.t(), AST.line(), String.t()) :: :ok
-  def defaults(env, line, name) do
-    message =
-      "#{name} has several clauses, and the one at line #{line} has defaults: write them in a head before all of them, without a body"
-
-    warn(message, env.line, env, nil)
-  end
 
   @doc "Tells of a become that keeps a capture whose name has become that of another variable."
   @spec kept(atom, AST.line(), Error.columns(), Macro.Env.t()) :: :ok
@@ -108,7 +41,17 @@ defmodule Mote.Behaviour.Warnings do
   end
 
   @doc "Tells of the last value of a clause of a behaviour: nobody looks at it. `kind` is what it looks like."
-  @spec nowhere(:reply | :value, AST.line(), map, Macro.Env.t()) :: :ok
+  @spec nowhere(:reply | :value | {:bound, atom}, AST.line(), map, Macro.Env.t()) :: :ok
+  def nowhere({:bound, variable}, line, %{name: name, captures: captures}, env) do
+    warn(
+      "variable \"#{variable}\" is unused: to change the capture, write `become #{variable}: …`; if it is meant as it is, " <>
+        "call it _#{variable}",
+      line,
+      %{env | function: {name, length(captures)}},
+      nil
+    )
+  end
+
   def nowhere(kind, line, %{name: name, captures: captures}, env) do
     what =
       case kind do
@@ -149,16 +92,23 @@ defmodule Mote.Behaviour.Warnings do
   def unreachable(clauses, env) do
     Enum.reduce(clauses, [], fn {patterns, {:clause, line, _, guards, _}, meta}, before ->
       first = Enum.find(before, fn {others, _} -> Covering.covers?(others, patterns) end)
-      if first && not Keyword.get(meta, :generated, false), do: warn(never(first), line, env, meta[:column])
+      if first && not Keyword.get(meta, :generated, false), do: never(first, line, env, meta[:column])
       if guards == [], do: before ++ [{patterns, line}], else: before
     end)
 
     :ok
   end
 
-  defp never({patterns, line}) do
-    what = if Covering.everything?(patterns), do: "everything", else: "all that it does"
-    "this clause can never match: the one at line #{line} matches #{what}"
+  # Of one behind a clause for everything Elixir tells itself.
+  defp never({patterns, first}, line, env, column) do
+    unless Covering.everything?(patterns),
+      do:
+        warn(
+          "this clause can never match: the one at line #{first} matches all that it does",
+          line,
+          env,
+          column
+        )
   end
 
   @doc """

@@ -15,12 +15,4 @@ defmodule Mote.Internal.Sized do
     defp without_pin({:size, meta, [{:^, _, [size]}]}), do: {:size, meta, [size]}
     defp without_pin(other), do: other
   end
-
-  @doc "A size that a variable from outside has, for programs that generate patterns."
-  @spec outer(Macro.t()) :: Macro.t()
-  if @pinned do
-    def outer(variable), do: {:^, [generated: true], [variable]}
-  else
-    def outer(variable), do: variable
-  end
 end

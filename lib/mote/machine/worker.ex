@@ -16,8 +16,6 @@ defmodule Mote.Machine.Worker do
   # milliseconds. A question whose customer it still has would never be found to be broken.
   @rest 50
   @idle 10_000
-  # As much of a stacktrace is told.
-  @entries 16
   # Where a process finds the turn that it runs: see `own?/1`.
   @self :"$mote_self"
 
@@ -25,7 +23,7 @@ defmodule Mote.Machine.Worker do
   defmacro turn?, do: quote(do: :erlang.get(unquote(@self)) != :undefined)
 
   @typedoc "What all workers of a sponsor have in common. Each of them has a copy."
-  @type about :: %{desk: reference, fuel: pos_integer}
+  @type about :: %{desk: reference}
 
   @typedoc "How a turn has ended: it has, it had before, or its machine has."
   @type ended :: :ok | :unknown | :stopped
@@ -50,7 +48,7 @@ defmodule Mote.Machine.Worker do
   @doc "Why a turn is aborted whose process has ended like that."
   @spec exited(term) :: term
   def exited({exception, [_ | _] = stack} = reason) when is_exception(exception) do
-    {:crashed, :error, exception, told(stack)}
+    {:crashed, :error, exception, Turn.told(stack)}
   catch
     # An exit may have any reason, also one that only begins as that of a crash does; and `Inspect` may be anybody's.
     _, _ -> {:crashed, :exit, reason, []}
@@ -96,7 +94,7 @@ defmodule Mote.Machine.Worker do
   defp bound(about, {number, module, name, version, _, {captures, message}}) do
     ended =
       if version(module) == version do
-        run(about, number, fn -> module.__mote_turn__(name, captures, message) end)
+        run(about, number, false, fn -> module.__mote_turn__(name, captures, message) end)
       else
         # The machine has this version, the node has another one.
         Native.turn_over(about.desk, number, :here)
@@ -116,23 +114,23 @@ defmodule Mote.Machine.Worker do
   defp free(about, {number, module, name, _version, asker, {captures, message}}) do
     Process.put(@self, {about.desk, number})
     if is_pid(asker), do: Caller.follow(asker)
-    run(about, number, fn -> module.__mote_turn__(name, captures, message) end)
+    run(about, number, true, fn -> module.__mote_turn__(name, captures, message) end)
     # Not as usual: what is linked to it ends as well.
     exit(:shutdown)
   end
 
-  defp run(%{desk: desk} = about, number, fun) do
+  defp run(%{desk: desk} = about, number, beam?, fun) do
     me = fn -> Native.turn_self(desk, number) end
     now = fn -> desk |> Native.desk_machine() |> Native.machine_now() end
 
     try do
-      Turn.staged(fun, %{fuel: about.fuel, self: me, now: now, first: first(number)})
+      Turn.staged(fun, %{self: me, now: now, first: first(number)})
     catch
-      kind, reason -> abort(about.desk, number, crashed(kind, reason, __STACKTRACE__))
+      kind, reason -> abort(about.desk, number, Turn.failed(beam?, kind, reason, __STACKTRACE__))
     else
-      {:commit, effects, become, kept, _} -> commit(about, number, given_back(effects, kept), become, true)
-      {:ignored, _, _, _, _} -> Native.turn_over(about.desk, number, :ignored)
-      {{:abort, reason}, _, _, _, _} -> abort(about.desk, number, reason)
+      {:commit, effects, become, kept} -> commit(about, number, given_back(effects, kept), become, true)
+      {:ignored, _, _, _} -> Native.turn_over(about.desk, number, :ignored)
+      {{:abort, reason}, _, _, _} -> abort(about.desk, number, reason)
     end
   end
 
@@ -149,13 +147,13 @@ defmodule Mote.Machine.Worker do
       {:load, behaviour} ->
         case may_load? && Loader.load(Native.desk_machine(desk), behaviour.module) do
           :ok -> commit(about, number, effects, become, false)
-          {:error, error} -> abort(desk, number, crashed(:error, error, []))
-          false -> abort(desk, number, crashed(:error, stale(behaviour), []))
+          {:error, error} -> abort(desk, number, Turn.crashed(:error, error, []))
+          false -> abort(desk, number, Turn.crashed(:error, stale(behaviour), []))
         end
 
       :malformed ->
         text = "no effects of a turn: #{inspect(effects, limit: 10)}, and to become #{inspect(become)}"
-        abort(desk, number, crashed(:error, %ArgumentError{message: text}, []))
+        abort(desk, number, Turn.crashed(:error, %ArgumentError{message: text}, []))
 
       ended when ended in [:ok, :stopped, :unknown] ->
         ended
@@ -168,22 +166,5 @@ defmodule Mote.Machine.Worker do
       "#{inspect(behaviour)} is no behaviour of the version of its module that is loaded",
       behaviour: behaviour
     )
-  end
-
-  defp crashed(kind, reason, stack) do
-    reason = if kind == :error, do: Exception.normalize(:error, reason, stack), else: reason
-    {:crashed, kind, reason, told(stack)}
-  end
-
-  # Lines: of a report only so much is kept, and they are what people read.
-  defp told(stack),
-    do: stack |> without_callers() |> Enum.take(@entries) |> Enum.map(&Exception.format_stacktrace_entry/1)
-
-  # The end of it is how this module calls a turn, which is the same for all of them.
-  defp without_callers(stack) do
-    stack
-    |> Enum.reverse()
-    |> Enum.drop_while(&(elem(&1, 0) in [Turn, __MODULE__, :proc_lib]))
-    |> Enum.reverse()
   end
 end

@@ -18,19 +18,19 @@ defmodule Mote.Machine.Workers do
   @at_once 250
 
   @doc "Starts the workers of a sponsor of the calling machine."
-  @spec start_link(reference, atom, timeout, pos_integer) :: GenServer.on_start()
-  def start_link(native, sponsor, timeout, fuel),
-    do: GenServer.start(__MODULE__, {self(), native, sponsor, timeout, fuel})
+  @spec start_link(reference, atom, timeout) :: GenServer.on_start()
+  def start_link(native, sponsor, timeout),
+    do: GenServer.start(__MODULE__, {self(), native, sponsor, timeout})
 
   # Links itself to the machine: `start_link` would report the end of the parent as a crash of this process.
   @impl GenServer
-  def init({machine, native, sponsor, timeout, fuel}) do
+  def init({machine, native, sponsor, timeout}) do
     Process.flag(:trap_exit, true)
     Process.link(machine)
 
     case Native.desk_open(native, sponsor, timeout) do
       desk when is_reference(desk) ->
-        about = %{desk: desk, fuel: fuel}
+        about = %{desk: desk}
         state = %{about: about, machine: machine, sponsor: sponsor, timeout: timeout, keeper: keeper(desk)}
         {:ok, watch(state, timeout)}
 

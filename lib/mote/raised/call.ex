@@ -35,7 +35,7 @@ defmodule Mote.Raised.Call do
 
   def written(operation, {value}) when operation in [:badmatch, :case_clause, :with_clause], do: show(value)
 
-  def written(:cond_clause, {}), do: ""
+  def written(operation, {}) when operation == :cond_clause or is_exception(operation), do: ""
   def written(:range, {a, b}), do: "#{show(a)}..#{show(b)}"
   def written(:range, {a, b, step}), do: "#{show(a)}..#{show(b)}//#{show(step)}"
   def written(:neg, {a}), do: "-#{show(a)}"

@@ -6,15 +6,13 @@ defmodule Mote.Total.Binaries do
   import Bitwise
   import Mote.Internal.Sized, only: [sized: 1]
 
-  alias Mote.Total.{Integers, Number, Work}
+  alias Mote.Total.{Integers, Number}
 
   @none Mote.Total.None.value()
 
-  # What was put together is paid for also if a later value does not fit.
   def bin_of(values, specs) when is_tuple(values) and is_tuple(specs) do
     {answer, parts} = join(Tuple.to_list(values), Tuple.to_list(specs), [])
     bits = for part <- Enum.reverse(parts), into: <<>>, do: part
-    Work.bytes(byte_size(bits))
     if answer == :ok and is_binary(bits), do: bits, else: @none
   end
 
@@ -166,13 +164,8 @@ defmodule Mote.Total.Binaries do
       when is_binary(binary) and is_binary(part) and part != "" and is_integer(from) and from >= 0 and
              from <= byte_size(binary) do
     case :binary.match(binary, part, scope: {from, byte_size(binary) - from}) do
-      {at, size} ->
-        Work.bytes(at + size - from)
-        at
-
-      :nomatch ->
-        Work.bytes(byte_size(binary) - from)
-        nil
+      {at, _size} -> at
+      :nomatch -> nil
     end
   end
 
@@ -180,10 +173,7 @@ defmodule Mote.Total.Binaries do
 
   def binary_join(list, joiner) when is_binary(joiner) do
     {count, rest} = binaries(list, 0)
-    joined = list |> between(joiner, count) |> IO.iodata_to_binary()
-    # The one that is no binary is met, too.
-    Work.bytes(byte_size(joined), count + if(match?([_ | _], rest), do: 1, else: 0))
-    if rest == [], do: joined, else: @none
+    if rest == [], do: list |> between(joiner, count) |> IO.iodata_to_binary(), else: @none
   end
 
   def binary_join(_, _), do: @none

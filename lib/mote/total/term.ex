@@ -9,13 +9,15 @@ defmodule Mote.Total.Term do
   alias Mote.Reference.{Address, On}
 
   @addresses [Address, On, Mote.Address, Mote.Customer, Mote.Outbox]
-  defguardp is_address_struct(term)
-            when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
-                   :erlang.map_get(:__struct__, term) in @addresses
+  @doc "Whether a struct is an address."
+  defguard is_address_struct(term)
+           when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
+                  :erlang.map_get(:__struct__, term) in @addresses
 
-  defguardp is_timer_struct(term)
-            when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
-                   :erlang.map_get(:__struct__, term) == Mote.Timer
+  @doc "Whether a struct is a timer."
+  defguard is_timer_struct(term)
+           when :erlang.is_map(term) and :erlang.is_map_key(:__struct__, term) and
+                  :erlang.map_get(:__struct__, term) == Mote.Timer
 
   @doc "The structs that are no maps for behaviours."
   @spec structs() :: [module]
@@ -58,10 +60,6 @@ defmodule Mote.Total.Term do
 
   def is_address(a) when is_address_struct(a), do: true
   def is_address(a), do: :erlang.is_pid(a)
-
-  @doc "Whether what is sent to it leaves the machine, as far as plain Elixir knows: every actor's address is of this one."
-  def leaves?(%struct{}) when struct in [Address, On, Mote.Address], do: false
-  def leaves?(target), do: is_address(target)
 
   def on(sponsor, %On{} = on) when :erlang.is_atom(sponsor), do: %{on | sponsor: sponsor}
 

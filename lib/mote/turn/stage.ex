@@ -1,41 +1,27 @@
 defmodule Mote.Turn.Stage do
-  # What the generated plain Elixir code calls: staging of effects, fuel, depth, aborts. All of it lives in the
-  # process dictionary for the time of one turn, so that generated functions have the arguments the user wrote.
-  # It decides nothing about what happens to the effects afterwards.
+  # What the words of plain Elixir call: staging of effects, and aborts. All of it lives in the process dictionary for the time
+  # of one turn, so that functions have the arguments the user wrote. It decides nothing about what happens to the effects
+  # afterwards.
   @moduledoc false
 
   alias Mote.Reference.Address
 
-  @fuel :"$mote_fuel"
-  @depth :"$mote_depth"
   @effects :"$mote_effects"
   @become :"$mote_become"
   @context :"$mote_context"
   @stash :"$mote_stash"
   @captured :"$mote_captured"
-  @keys [@fuel, @depth, @effects, @become, @context, @stash, @captured]
+  @keys [@effects, @become, @context, @stash, @captured]
 
-  @default_fuel 10_000_000
-  @max_depth 100_000
   @most_milliseconds 0x3FFFFFFFFFFFFFFF
-
-  @doc "The fuel of a turn when nothing else is said."
-  def default_fuel, do: @default_fuel
 
   @doc "Starts a turn, with the options of it; returns what `close/1` needs to restore the turn around it, if there is one."
   @spec open(map) :: term
   def open(opts) do
     outer = outer()
-    fuel = Map.get(opts, :fuel, @default_fuel)
     me = Map.get(opts, :self, %Address{id: 0})
-    Process.put(@fuel, fuel)
-    Process.put(@depth, 0)
     Process.put(@effects, [])
-
-    Process.put(
-      @context,
-      {me, fuel, Map.get(opts, :addresses), Map.get(opts, :first, 1), Map.get(opts, :now)}
-    )
+    Process.put(@context, {me, Map.get(opts, :addresses), Map.get(opts, :first, 1), Map.get(opts, :now)})
 
     outer
   end
@@ -49,11 +35,26 @@ defmodule Mote.Turn.Stage do
     end
   end
 
-  @doc "Says what the behaviour of the turn has captured, if its clauses are plain Elixir."
-  def captured(captures), do: Process.put(@captured, captures)
+  @doc """
+  Says which behaviour the turn is of, what that has captured, and the message. Of one that stashes the last capture is what
+  it keeps.
+  """
+  def entered(_name, captures, message, false), do: Process.put(@captured, {captures, message})
 
-  @doc "What it has captured; nil in any other turn."
-  def captured, do: Process.get(@captured)
+  def entered(name, captures, message, true) do
+    kept = elem(captures, tuple_size(captures) - 1)
+    Process.put(@stash, {kept, true})
+    Process.put(@captured, {captures, message, name})
+  end
+
+  @doc "Returns what the behaviour of the turn has captured, the message, and of one that stashes the module and the name."
+  def entered, do: Process.get(@captured)
+
+  @doc "Whether a turn runs in this process."
+  def turn?, do: Process.get(@context) != nil
+
+  @doc "Whether the behaviour of the turn stashes."
+  def stashes?, do: Process.get(@stash) != nil
 
   @doc "Ends a turn."
   def close(outer) do
@@ -67,11 +68,8 @@ defmodule Mote.Turn.Stage do
     unquote({:__block__, [], for(key <- @keys, do: quote(do: Process.delete(unquote(key))))})
   end
 
-  @doc "The effects so far in program order, the become, and the fuel spent."
-  def contents do
-    {_, fuel, _, _, _} = Process.get(@context)
-    {Enum.reverse(Process.get(@effects)), Process.get(@become), fuel - Process.get(@fuel)}
-  end
+  @doc "The effects so far in program order, and the become."
+  def contents, do: {Enum.reverse(Process.get(@effects)), Process.get(@become)}
 
   @doc "Returns the messages that the become takes up again, the oldest first."
   def unstashed do
@@ -81,60 +79,14 @@ defmodule Mote.Turn.Stage do
     end
   end
 
-  @doc "Spends fuel for a tail call."
-  def tick do
-    case Process.get(@fuel) do
-      0 -> abort(:fuel)
-      fuel -> Process.put(@fuel, fuel - 1)
-    end
-  end
-
-  @doc "What is left of the fuel; nil outside of a turn."
-  def fuel, do: Process.get(@fuel)
-
-  @doc "Spends that much fuel at once, if it is there."
-  def spend(price) do
-    case Process.get(@fuel) do
-      fuel when price > fuel ->
-        Process.put(@fuel, 0)
-        abort(:fuel)
-
-      fuel ->
-        Process.put(@fuel, fuel - price)
-    end
-  end
-
-  @doc "Spends fuel for a call and goes one deeper."
-  def enter do
-    tick()
-
-    case Process.get(@depth) do
-      @max_depth -> abort(:stack)
-      depth -> Process.put(@depth, depth + 1)
-    end
-  end
-
-  @doc "Comes back from a call with its value."
-  def leave(value) do
-    Process.put(@depth, Process.get(@depth) - 1)
-    value
-  end
-
-  @doc "Calls a function of the library: an abort that tells of what failed in it tells of the call instead."
-  def told(where, arguments, fun) do
-    fun.()
-  catch
-    :throw, {__MODULE__, {:raised, _, _}} -> abort({:raised, where, arguments})
-  end
-
   @spec abort(term) :: no_return
   def abort(reason), do: throw({__MODULE__, reason})
 
   @doc "The time that the turn is to read, in nanoseconds; `nil` when it is the system's, or there is no turn."
   def now do
     case Process.get(@context) do
-      {_, _, _, _, read} when is_function(read) -> read.()
-      {_, _, _, _, now} -> now
+      {_, _, _, read} when is_function(read) -> read.()
+      {_, _, _, now} -> now
       nil -> nil
     end
   end
@@ -142,9 +94,9 @@ defmodule Mote.Turn.Stage do
   # Where it takes something to find out, that is done for the first look.
   def me do
     case context() do
-      {find, fuel, addresses, next, now} when is_function(find) ->
+      {find, addresses, next, now} when is_function(find) ->
         me = find.()
-        Process.put(@context, {me, fuel, addresses, next, now})
+        Process.put(@context, {me, addresses, next, now})
         me
 
       context ->
@@ -153,9 +105,9 @@ defmodule Mote.Turn.Stage do
   end
 
   def create(behaviour, sponsor \\ nil) do
-    {me, fuel, addresses, next, now} = context()
+    {me, addresses, next, now} = context()
     address = if addresses, do: addresses.(), else: %Address{id: next}
-    Process.put(@context, {me, fuel, addresses, next + 1, now})
+    Process.put(@context, {me, addresses, next + 1, now})
     stage({:create, address, behaviour, sponsor})
     address
   end
@@ -199,14 +151,6 @@ defmodule Mote.Turn.Stage do
   def unstash(leaves?) when is_boolean(leaves?) do
     {kept, _} = Process.get(@stash, {[], false})
     Process.put(@stash, {kept, leaves?})
-    :ok
-  end
-
-  # What would be stashed again has turns like any other message.
-  def unstash(:again), do: unstash(true)
-
-  def unstash(kept) do
-    Process.put(@stash, {kept, true})
     :ok
   end
 

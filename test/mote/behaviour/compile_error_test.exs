@@ -66,8 +66,6 @@ defmodule Mote.Behaviour.CompileErrorTest do
         assert error("import Kernel, except: [#{name}: #{arity}]\ndefpure #{name}(#{args}), do: x") ==
                  "3: #{name}/#{arity} is a primitive of the language: choose another name"
       end
-
-      assert module("import Kernel, except: [is_struct: 2]\ndefpure f(x), do: is_struct(x, Range)").f(1..2)
     end
 
     test "are named with an alternative" do
@@ -234,7 +232,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
         module("""
         defpure reply(x, y), do: {x, y}
         defpure g(x), do: x
-        defpure f(x), do: [reply(x, 1), Enum.map([[x]], &Enum.map(&1, &g/1))]
+        defpure f(x), do: [reply(x, 1), Enum.map([[x]], fn xs -> Enum.map(xs, &g/1) end)]
         """)
 
       assert module.f(2) == [{2, 1}, [[2]]]
@@ -498,12 +496,11 @@ defmodule Mote.Behaviour.CompileErrorTest do
     assert docs[{:other, 2}]["en"] =~ "The behaviour `other(a, b)`"
     assert docs[{:hidden, 1}] == :hidden
     assert docs[{:sum, 1}] == %{"en" => "Sums."}
-    assert docs[{:"mote sum", 1}] in [:hidden, nil]
     assert docs[{:plain, 1}] == %{"en" => "Plain."}
 
     # Arguments have the names that clauses give them, and attributes are those of the definition that they stand before.
     assert heads[{:add, 2}] == {["add(first, other)"], %{deprecated: "use +"}}
-    assert {["pairs(arg1, arg2, arg3, arg4)"], _} = heads[{:pairs, 4}]
+    assert {["pairs(arg, fn, same, same)"], _} = heads[{:pairs, 4}]
     assert {["mine(a)"], mine} = heads[{:mine, 1}]
     assert {["plain(x)"], plain} = heads[{:plain, 1}]
     for marks <- [mine, plain], do: refute(Map.has_key?(marks, :deprecated))
@@ -518,7 +515,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
       defactor a(unused, n) do
         {:x, y} -> case 1 do 1 -> :ok; 2 -> :never end
         z when n == 1 and 1 == 2 -> if false do 1 else 2 end
-        _ -> 7; abort(:a); send n, 1
+        _ -> abort(:a); send n, 1
         _ -> :never
       end
       defpure f(x) do

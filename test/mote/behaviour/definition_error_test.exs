@@ -190,13 +190,13 @@ defmodule Mote.Behaviour.DefinitionErrorTest do
     test "too many captures, arguments and variables of a loop" do
       names = fn n -> Enum.map_join(1..n, ", ", &"v#{&1}") end
       xs = fn n -> Enum.map_join(1..n, ", ", fn _ -> "x" end) end
-      captures = "2: a defactor has at most 255 captures, not 256: put them into a tuple or a map"
-      assert error("defactor a(#{names.(255)}) do\n_ -> _ = {#{names.(255)}}\nend") == :compiled
-      assert error("defactor a(#{names.(256)}) do\n_ -> {#{names.(256)}}\nend") == captures
-      assert error("defactor a(#{names.(256)}), to: b(#{names.(256)})") == captures
-      assert error("defactor a(#{names.(255)}), to: b(#{names.(255)}, 1)") == captures
-      assert actor("create a(#{xs.(256)})") =~ "4: a defactor has at most 255 captures"
-      assert actor("become Mote.Later.a(#{xs.(256)})") =~ "4: a defactor has at most 255 captures"
+      captures = "2: a defactor has at most 254 captures, not 255: put them into a tuple or a map"
+      assert error("defactor a(#{names.(254)}) do\n_ -> _ = {#{names.(254)}}\nend") == :compiled
+      assert error("defactor a(#{names.(255)}) do\n_ -> {#{names.(255)}}\nend") == captures
+      assert error("defactor a(#{names.(255)}), to: b(#{names.(255)})") == captures
+      assert error("defactor a(#{names.(254)}), to: b(#{names.(254)}, 1)") == captures
+      assert actor("create a(#{xs.(256)})") =~ "4: a defactor has at most 254 captures"
+      assert actor("become Mote.Later.a(#{xs.(256)})") =~ "4: a defactor has at most 254 captures"
 
       arguments = "a defpure has at most 255 arguments, not 256: put them into a tuple or a map"
       assert error("defpure f(#{names.(255)}), do: {#{names.(255)}}") == :compiled

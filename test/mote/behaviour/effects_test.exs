@@ -145,10 +145,5 @@ defmodule Mote.Behaviour.EffectsTest do
       assert error("defeffect send(x, y), do: {x, y}") =~ "2: send is a word of the language"
       assert error("defeffect f(x), do: y") == "2: undefined variable \"y\""
     end
-
-    test "that end the fuel are aborted" do
-      module = module("defeffect f(), do: f()\ndefactor a() do\n_ -> f()\nend")
-      assert turn(module.a(), 1, fuel: 1_000).outcome == {:abort, :fuel}
-    end
   end
 end

@@ -34,7 +34,7 @@ defmodule Mote.Behaviour.FreshAppTest do
     for {body, {line, column}, said} <- [
           {"defpure f(a, odd), do: a", {4, 16}, ~s(variable "odd" is unused)},
           {"defactor f(a) do\n    _ -> send a, 1\n    1 -> send a, 2\n  end", {6, 7},
-           "this clause can never match: the one at line 5"},
+           "this clause cannot match because a previous clause at line 5 always matches"},
           {"defpure f(a), do: FreshApp.Missing.f(a)", {4, 38}, "FreshApp.Missing.f/1 is undefined"}
         ] do
       File.write!(file, "defmodule FreshApp.Odd do\n  use Mote.Behaviour\n\n  #{body}\nend\n")

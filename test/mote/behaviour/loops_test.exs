@@ -217,19 +217,13 @@ defmodule Mote.Behaviour.LoopsTest do
     end
 
     test "the steps before an improper tail stay", %{module: module} do
-      turn = turn(module.looper(self()), {:improper, [1 | 2]})
+      turn = Mote.Interpret.turn(module.looper(self()), {:improper, [1 | 2]})
       assert turn.sends == [{self(), 1}, {self(), :undefined}]
     end
 
     test "make a behaviour unsafe only when they become", %{module: module} do
       assert module.__mote__(:safe) == [safe: 1]
       assert Mote.Disassemble.breaches(module) == []
-    end
-
-    test "spend fuel: one for the call, one for each step", %{module: module} do
-      assert turn(module.looper(self()), {:all, [1, 2, 3]}).fuel == 4
-      assert turn(module.looper(self()), {:all, [1, 2, 3]}, fuel: 4).outcome == :commit
-      assert turn(module.looper(self()), {:all, [1, 2, 3]}, fuel: 3).outcome == {:abort, :fuel}
     end
   end
 

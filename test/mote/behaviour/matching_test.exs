@@ -165,7 +165,6 @@ defmodule Mote.Behaviour.MatchingTest do
     test "fail without an answer, but not on :undefined" do
       assert eval("case x do y when elem(y, 0) == :undefined -> :yes; _ -> :no end", x: {:undefined}) == :yes
       assert eval("case x do y when elem(y, 1) == :undefined -> :yes; _ -> :no end", x: {:undefined}) == :no
-      assert eval("case x do y when y + 1 > 0 -> :yes; _ -> :no end", x: 2 ** 1_048_576 - 1) == :no
       assert eval("case x do y when y + 1 > 0 -> :yes; _ -> :no end", x: 4_611_686_018_427_387_903) == :yes
       assert eval("case x do y when not (hd(y) == 1) -> :yes; _ -> :no end", x: []) == :no
       assert eval("case x do y when hd(y) == 1 or true -> :yes; _ -> :no end", x: []) == :no

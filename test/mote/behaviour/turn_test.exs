@@ -130,9 +130,6 @@ defmodule Mote.Behaviour.TurnTest do
     end
 
     for {opts, text} <- [
-          {[fuel: -1], "expected :fuel of a turn to be an integer, 0 or more, got: -1"},
-          {[fuel: 1.5], "expected :fuel of a turn to be an integer, 0 or more, got: 1.5"},
-          {[fuel: nil], "expected :fuel of a turn to be an integer, 0 or more, got: nil"},
           {[self: 5],
            "expected :self of a turn to be an address, a pid or an atom that stands for one, got: 5"},
           {[self: nil],
@@ -142,18 +139,18 @@ defmodule Mote.Behaviour.TurnTest do
           {[first: :one], "expected :first of a turn to be an integer, 0 or more, got: :one"},
           {[now: -1], "expected :now of a turn to be a number of nanoseconds, 0 or more, got: -1"},
           {[addresses: [1]], "expected :addresses of a turn to be a function without arguments, got: [1]"},
-          {[:fuel], "expected the options of a turn to be a keyword list, got: [:fuel]"},
-          {:fuel, "expected the options of a turn to be a keyword list, got: :fuel"}
+          {[:now], "expected the options of a turn to be a keyword list, got: [:now]"},
+          {:now, "expected the options of a turn to be a keyword list, got: :now"}
         ] do
       assert_raise ArgumentError, text, fn -> Mote.Behaviour.turn(m.all(:a, :b), :self, opts) end
     end
 
-    assert_raise ArgumentError, ~r/unknown keys \[:fule\]/, fn ->
-      Mote.Behaviour.turn(m.all(:a, :b), :self, fule: 1)
+    assert_raise ArgumentError, ~r/unknown keys \[:fuel\]/, fn ->
+      Mote.Behaviour.turn(m.all(:a, :b), :self, fuel: 1)
     end
 
     for me <- [self(), :me, %Address{id: 3}] do
-      assert Mote.Behaviour.turn(m.all(:a, :b), :self, self: me, fuel: 0, first: 0, now: 0).outcome == :commit
+      assert Mote.Behaviour.turn(m.all(:a, :b), :self, self: me, first: 0, now: 0).outcome == :commit
     end
   end
 
@@ -202,13 +199,6 @@ defmodule Mote.Behaviour.TurnTest do
     assert %{outcome: :commit, effects: []} = turn(m.quiet(), {:a, 1})
   end
 
-  test "fuel and depth", %{m: m} do
-    assert turn(m.all(:a, :b), {:loop, 9}, fuel: 10).sends == [{:a, :done}]
-    assert turn(m.all(:a, :b), {:loop, 10}, fuel: 10).outcome == {:abort, :fuel}
-    assert Mote.Behaviour.turn(m.all(:a, :b), {:deep, 100_000 - 1}).sends == [{:a, 99_999}]
-    assert Mote.Behaviour.turn(m.all(:a, :b), {:deep, 100_000}).outcome == {:abort, :stack}
-  end
-
   test "a turn within a turn of another one restores it", %{m: m} do
     inner = fn ->
       Mote.Turn.Stage.send(:x, 1)
@@ -218,7 +208,7 @@ defmodule Mote.Behaviour.TurnTest do
     end
 
     assert Mote.Turn.run(inner).sends == [x: 1, y: 2]
-    assert Process.get() |> Keyword.take([:"$mote_fuel", :"$mote_effects"]) == []
+    assert Process.get() |> Keyword.take([:"$mote_context", :"$mote_effects"]) == []
   end
 
   test "what a module says about itself", %{m: m} do

@@ -187,7 +187,7 @@ defmodule Mote.Values.AddressesTest do
 
   # The answer in plain Elixir.
   defp plain(question) do
-    assert %{outcome: :commit, sends: [{_, answer}]} = Mote.Behaviour.turn(Eval.eval(), {self(), question})
+    assert %{outcome: :commit, sends: [{_, answer}]} = Mote.Interpret.turn(Eval.eval(), {self(), question})
     answer
   end
 end

@@ -155,9 +155,9 @@ defmodule Mote.Values.BinariesTest do
     %{machine: machine, eval: Mote.create(machine, Binaries.eval())}
   end
 
-  # What the machine and the plain Elixir code say, which must be the same.
+  # What the machine says, and its code where that is read in Elixir, which must be the same.
   defp eval(%{eval: eval}, request) do
-    turn = Mote.Behaviour.turn(Binaries.eval(), {self(), request})
+    turn = Mote.Interpret.turn(Binaries.eval(), {self(), request})
     answer = Mote.ask!(eval, request, 30_000)
     assert [{_, ^answer}] = turn.sends
     answer

@@ -145,7 +145,7 @@ defmodule Mote.Values.FuelTest do
   @comparisons [:eq, :ne, :same, :lt, :ge, :max, :pin, :twice, :self]
   @vectors [:to_list, :concat, :dot, :sum, :sort, :add]
 
-  property "plain Elixir, the IR and both tiers charge the same for what primitives walk over" do
+  property "both tiers charge the same for what primitives walk over" do
     machines =
       for tier <- [:interp, :native] do
         machine = start_supervised!({Mote, tier: tier, id: tier})
@@ -157,42 +157,36 @@ defmodule Mote.Values.FuelTest do
     check all({works, pairs} <- works(), work <- member_of(works), pair <- pairs) do
       # What both have in common is nowhere the same in memory.
       {a, b} = pair |> :erlang.term_to_binary() |> :erlang.binary_to_term()
-      plain = Behaviour.turn(Priced.price(), {work, a, b})
-      interpreted = Mote.Interpret.turn(Priced.price(), {work, a, b})
-      assert {work, interpreted.fuel} == {work, plain.fuel}
 
-      for {machine, price} <- machines do
-        Mote.send(price, {work, a, b})
-        {:ok, turn} = Mote.step(machine)
-        assert {work, turn.fuel} == {work, plain.fuel}
-      end
+      [interpreted, native] =
+        for {machine, price} <- machines do
+          Mote.send(price, {work, a, b})
+          {:ok, turn} = Mote.step(machine)
+          turn.fuel
+        end
 
-      # One less is too little, and nothing is too much.
-      assert Behaviour.turn(Priced.price(), {work, a, b}, fuel: plain.fuel).outcome == :commit
-
-      if plain.fuel > 0 do
-        less = [fuel: plain.fuel - 1]
-        assert Behaviour.turn(Priced.price(), {work, a, b}, less).outcome == {:abort, :fuel}
-      end
+      assert {work, native} == {work, interpreted}
     end
   end
 
   # Large ones are hardly ever among what is generated.
   test "both tiers charge a second put_elem as the first, however large the tuple" do
-    for tier <- [:interp, :native] do
-      machine = start_supervised!({Mote, tier: tier, id: tier})
-      {:ok, _} = Generators.load(machine, Priced)
-      Mote.pause(machine)
-      price = Mote.create(machine, Priced.price())
+    [interpreted, native] =
+      for tier <- [:interp, :native] do
+        machine = start_supervised!({Mote, tier: tier, id: tier})
+        {:ok, _} = Generators.load(machine, Priced)
+        Mote.pause(machine)
+        price = Mote.create(machine, Priced.price())
 
-      for n <- [0, 62, 63, 300] do
-        list = Enum.to_list(1..n//1)
-        Mote.send(price, {:put_elems, list, 1})
-        {:ok, turn} = Mote.step(machine)
-        plain = Behaviour.turn(Priced.price(), {:put_elems, list, 1})
-        assert {tier, n, turn.fuel} == {tier, n, plain.fuel}
+        for n <- [0, 62, 63, 300] do
+          list = Enum.to_list(1..n//1)
+          Mote.send(price, {:put_elems, list, 1})
+          {:ok, turn} = Mote.step(machine)
+          {n, turn.fuel}
+        end
       end
-    end
+
+    assert native == interpreted
   end
 
   defp works do
@@ -312,8 +306,6 @@ defmodule Mote.Values.FuelTest do
       assert error.context.reason == :fuel
       refute_received ^list
     end
-
-    assert Behaviour.turn(Walks.teller(), {self(), {5_000, self(), list}}).outcome == {:abort, :fuel}
   end
 
   defmodule Shared do
@@ -348,11 +340,9 @@ defmodule Mote.Values.FuelTest do
       Mote.send(poor_one, {self(), {how, 60}})
       Mote.drain(poor)
       assert {how, Mote.info(poor).counters.aborts_fuel} == {how, before + 1}
-      assert Behaviour.turn(Shared.compare(), {self(), {how, 60}}, little).outcome == {:abort, :fuel}
     end
 
     assert Mote.ask!(poor_one, {:one, 60}) == true
-    assert Behaviour.turn(Shared.compare(), {self(), {:one, 60}}, little).sends == [{self(), true}]
     refute_received _
   end
 

@@ -82,9 +82,9 @@ defmodule Mote.Values.MapsTest do
     %{machine: machine, eval: Mote.create(machine, Maps.eval())}
   end
 
-  # What the machine and the plain Elixir code say, which must be the same.
+  # What the machine says, and its code where that is read in Elixir, which must be the same.
   defp eval(%{eval: eval}, request) do
-    turn = Mote.Behaviour.turn(Maps.eval(), {self(), request})
+    turn = Mote.Interpret.turn(Maps.eval(), {self(), request})
     answer = Mote.ask!(eval, request, 30_000)
     assert [{_, ^answer}] = turn.sends
     answer

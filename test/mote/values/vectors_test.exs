@@ -49,9 +49,9 @@ defmodule Mote.Values.VectorsTest do
     %{machine: machine, eval: Mote.create(machine, Vectors.eval())}
   end
 
-  # What the machine and the plain Elixir code say, which must be the same, also in the sign of zeros.
+  # What the machine says, and its code where that is read in Elixir, which must be the same, also in the sign of zeros.
   defp eval(%{eval: eval}, request) do
-    turn = Mote.Behaviour.turn(Vectors.eval(), {self(), request})
+    turn = Mote.Interpret.turn(Vectors.eval(), {self(), request})
     answer = Mote.ask!(eval, request, 30_000)
     assert [{_, there}] = turn.sends
     assert :erlang.term_to_binary(there) == :erlang.term_to_binary(answer)

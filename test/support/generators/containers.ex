@@ -11,7 +11,7 @@ defmodule Mote.Generators.Containers do
   def build(:map, s, d, p) do
     bind(integer(0..3), fn n ->
       1..n//1
-      |> Enum.map(fn i -> tuple({key(s, d, p <> "k#{i}"), Expressions.expr(s, d, p <> "#{i}")}) end)
+      |> Enum.map(fn i -> tuple({key(s), Expressions.expr(s, d, p <> "#{i}")}) end)
       |> fixed_list()
       |> map(fn pairs -> "%{#{Enum.map_join(pairs, ", ", fn {key, value} -> "#{key} => #{value}" end)}}" end)
     end)
@@ -32,9 +32,7 @@ defmodule Mote.Generators.Containers do
     ]
 
     map(
-      tuple(
-        {member_of(texts), map_expr(s, d, p <> "0"), key(s, d, p <> "1"), Expressions.expr(s, d, p <> "2")}
-      ),
+      tuple({member_of(texts), map_expr(s, d, p <> "0"), key(s), Expressions.expr(s, d, p <> "2")}),
       &fill/1
     )
   end
@@ -56,8 +54,9 @@ defmodule Mote.Generators.Containers do
       "Enum.to_list(MapSet.new(M))",
       "(K in MapSet.put(MapSet.new(M), V))",
       "Enum.to_list(%{M | __struct__: V})",
-      "Enum.map([1..3, rem(V, 9)..K//2], &Enum.to_list/1)",
-      "(case {V, rem(V, 5)..K//-1} do {o, r} -> {o in r, r, Range.size(r)} end)",
+      # Elixir refuses literals that can be no operands.
+      "(case K do o -> Enum.map([1..3, rem(V, 9)..o//2], &Enum.to_list/1) end)",
+      "(case K do k -> (case {V, rem(V, 5)..k//-1} do {o, r} -> {o in r, r, Range.size(r)} end) end)",
       "Enum.count(M)",
       "Enum.reverse(M)",
       ":lists.sort([V, K | Enum.to_list(M)])",
@@ -68,7 +67,7 @@ defmodule Mote.Generators.Containers do
       "(M < V)",
       "max(M, V)",
       "(case M do o -> o.a end)",
-      "(case M do\n%{K => o} -> o\n%{} -> :map\n_ -> V\nend)"
+      "(case {M, K} do\n{m, k} -> (case m do\n%{^k => o} -> o\n%{} -> :map\n_ -> V\nend)\nend)"
     ]
 
     map(
@@ -87,10 +86,10 @@ defmodule Mote.Generators.Containers do
     end)
   end
 
-  def build(:bin, s, d, p) do
+  def build(:bin, s, _, _) do
     bind(integer(0..4), fn n ->
       1..n//1
-      |> Enum.map(fn i -> tuple({operand(s, d, p <> "#{i}"), segment()}) end)
+      |> Enum.map(fn _ -> segment(s) end)
       |> fixed_list()
       |> map(fn segments -> "<<#{Enum.map_join(segments, ", ", fn {e, type} -> "(#{e})::#{type}" end)}>>" end)
     end)
@@ -129,7 +128,7 @@ defmodule Mote.Generators.Containers do
 
   def build(:bin_read, s, d, p) do
     texts = [
-      "(M <> V)",
+      "(case {M, V} do {o, r} -> o <> r end)",
       "(\"x\#{V}y\#{M}\")",
       "byte_size(M)",
       "bit_size(M)",
@@ -170,20 +169,22 @@ defmodule Mote.Generators.Containers do
   defp bin_expr(s, d, p),
     do: frequency([{3, build(:bin, s, d, p)}, {1, Literals.literal()}, {1, Expressions.expr(s, d, p)}])
 
-  # What a segment is made of: a literal may not have a type of another kind.
-  defp operand(s, _, _),
-    do: frequency([{2, map(integer(-3..300), &Integer.to_string/1)}, {1, member_of(s.values)}])
-
-  defp segment do
-    member_of(
+  # What a segment is made of, and its type: a literal may not have a type of another kind.
+  defp segment(s) do
+    types =
       ~w[8 8 16 little-24 signed-32 64 signed-little-64 little-size(1)-unit(40) float float-32 float-little] ++
-        ~w[utf8 integer unit(8)-size(2) binary]
-    )
+        ~w[utf8 integer unit(8)-size(2)]
+
+    frequency([
+      {2, tuple({map(integer(-3..300), &Integer.to_string/1), member_of(types)})},
+      {1, tuple({member_of(s.values), member_of(["binary" | types])})}
+    ])
   end
 
   # Mostly a map, and mostly one of the keys that are in it.
   defp map_expr(s, d, p), do: frequency([{3, build(:map, s, d, p)}, {1, Expressions.expr(s, d, p)}])
-  defp key(s, d, p), do: frequency([{4, Literals.key()}, {1, Expressions.expr(s, d, p)}])
+  # Erlang's compiler breaks off at patterns of maps within the key of a map.
+  defp key(s), do: frequency([{4, Literals.key()}, {1, member_of(s.values)}])
 
   defp fill({text, m, k, v}) do
     text |> String.split(~r/\b[MKV]\b/, include_captures: true) |> Enum.map_join(&part(&1, m, k, v))

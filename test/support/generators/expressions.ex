@@ -39,10 +39,16 @@ defmodule Mote.Generators.Expressions do
 
   defp build(:integers, s, d, p) do
     functions =
-      ~w(div rem Bitwise.band Bitwise.bor Bitwise.bxor Bitwise.bsl Bitwise.bsr) ++
+      ~w(div rem Bitwise.band Bitwise.bor Bitwise.bxor) ++
         ~w(Mote.Integer.add64 Mote.Integer.sub64 Mote.Integer.mul64)
 
-    call(functions, [expr(s, d, p <> "0"), expr(s, d, p <> "1")])
+    # Elixir's integers may be larger than a machine's, and take all memory.
+    shifted = map(expr(s, d, p <> "1"), &"rem(#{&1}, 1_000)")
+
+    one_of([
+      call(functions, [expr(s, d, p <> "0"), expr(s, d, p <> "1")]),
+      call(~w(Bitwise.bsl Bitwise.bsr), [expr(s, d, p <> "0"), shifted])
+    ])
   end
 
   defp build(:minmax, s, d, p), do: call(~w(max min), [expr(s, d, p <> "0"), expr(s, d, p <> "1")])
@@ -164,7 +170,11 @@ defmodule Mote.Generators.Expressions do
         {source(s, p <> "0"), source(%{s | values: [x | s.values]}, p <> "1"), expr(inner, d, p <> "2"),
          expr(inner, d, p <> "3")}
       ),
-      fn {one, two, filter, body} -> "for(#{x} <- #{one}, #{y} <- #{two}, #{filter}, do: #{body})" end
+      # A filter that is a list would be taken for options.
+      fn {one, two, filter, body} ->
+        filter = if String.starts_with?(filter, "["), do: "(case #{filter} do #{x} -> #{x} end)", else: filter
+        "for(#{x} <- #{one}, #{y} <- #{two}, #{filter}, do: #{body})"
+      end
     )
   end
 

@@ -6,9 +6,9 @@ defmodule Mote.Behaviour.Check.Calls do
 
   alias Mote.Behaviour.Code
 
-  @doc "The codes that can be reached, and the others."
-  @spec split([Code.t()], [{atom, arity}]) :: {[Code.t()], [Code.t()]}
-  def split(codes, named) do
+  @doc "Returns the codes that can be reached."
+  @spec called([Code.t()], [{atom, arity}]) :: [Code.t()]
+  def called(codes, named) do
     calls =
       for code <- codes, code.kind != :actor, into: %{}, do: {{code.name, code.arity}, calls(code.body, [])}
 
@@ -20,7 +20,7 @@ defmodule Mote.Behaviour.Check.Calls do
         else:
           others |> Enum.flat_map(&calls(&1.body, [])) |> Enum.concat(named) |> reached(calls, MapSet.new())
 
-    Enum.split_with(codes, &(&1 not in own or {&1.name, &1.arity} in called))
+    Enum.filter(codes, &(&1 not in own or {&1.name, &1.arity} in called))
   end
 
   defp reached([], _, seen), do: seen
@@ -37,4 +37,25 @@ defmodule Mote.Behaviour.Check.Calls do
   defp calls(nodes, found) when is_list(nodes), do: Enum.reduce(nodes, found, &calls/2)
   defp calls(segment, found) when is_map(segment), do: segment |> Map.values() |> calls(found)
   defp calls(_, found), do: found
+
+  @doc "Returns what clauses that call any Elixir call by its name alone."
+  @spec named(Macro.t()) :: [{atom, arity}]
+  def named(clauses) do
+    {_, named} =
+      Macro.prewalk(clauses, [], fn
+        {:|>, _, [_, {name, _, args}]} = node, found when is_atom(name) and is_list(args) ->
+          {node, [{name, length(args) + 1} | found]}
+
+        {:&, _, [{:/, _, [{name, _, _}, arity]}]} = node, found when is_atom(name) and is_integer(arity) ->
+          {node, [{name, arity} | found]}
+
+        {name, _, args} = node, found when is_atom(name) and is_list(args) ->
+          {node, [{name, length(args)} | found]}
+
+        node, found ->
+          {node, found}
+      end)
+
+    Enum.uniq(named)
+  end
 end

@@ -282,7 +282,8 @@ defmodule Mote.Behaviour.Check.Names do
 
   # Asked first: not even the question whether there is such a function may have more.
   defp arity!(where, kind, arity, line) do
-    most = Code.most_parameters()
+    # The message is one more.
+    most = Code.most_parameters() - if(kind in [:pure, :effect], do: 0, else: 1)
 
     if arity > most do
       what =

@@ -6,6 +6,9 @@ defmodule Mote.Behaviour.Check.Nowhere do
   # What has an effect anywhere inside is meant for that, and a function of the user's may be called for its abort. Atoms, `[]`
   # and `{}` say that nothing is to be done, `_ = value` that the value does not matter, and a variable or a
   # number that a branch returns most often means one of the two.
+  #
+  # `n = n + 1` at the end binds a variable that nobody reads, where `n` is a capture. Elixir would say as much, and not what to
+  # write, so it is not asked (`Mote.Behaviour.Source.Turns`).
   @moduledoc false
 
   alias Mote.Behaviour.Warnings
@@ -29,10 +32,21 @@ defmodule Mote.Behaviour.Check.Nowhere do
   @doc "Tells of the values of clauses of `definition`, as they were written; `effects` are the functions that have some."
   @spec tell([tuple], map, MapSet.t(), Macro.Env.t()) :: :ok
   def tell(clauses, definition, effects, env) do
-    lines = for {:clause, _, _, _, body} <- clauses, found <- last(body, true, effects), do: found
+    lines =
+      for {:clause, _, _, _, body} <- clauses,
+          found <- bound(body, definition.captures) ++ last(body, true, effects),
+          do: found
+
     for {line, kind} <- Enum.uniq(lines), do: Warnings.nowhere(kind, line, definition, env)
     :ok
   end
+
+  defp bound({:block, _, es}, captures), do: es |> List.last() |> bound(captures)
+
+  defp bound({:match, l, {:bind, _, {name, nil} = variable}, _}, captures),
+    do: if(variable in captures, do: [{l, {:bound, name}}], else: [])
+
+  defp bound(_, _), do: []
 
   # `{line, what}` of each value that the expression ends with; `top` where it is not one of several.
   defp last({:block, _, es}, top, effects) do

@@ -7,7 +7,6 @@ defmodule Mote.Behaviour.IR.Known do
   @moduledoc false
 
   alias Mote.Behaviour.Primitives
-  alias Mote.Total.Work
 
   @type t :: map
 
@@ -80,7 +79,7 @@ defmodule Mote.Behaviour.IR.Known do
   def meet(a, b), do: Map.filter(a, fn {key, value} -> Map.get(b, key) == value end)
 
   # What spends fuel for what it walks over spends it each time, as plain Elixir does.
-  defp reusable?(primitive), do: Primitives.pure?(primitive) and not Work.walks?(primitive)
+  defp reusable?(primitive), do: Primitives.pure?(primitive) and not Primitives.walks?(primitive)
 
   defp calculated(known, d, primitive, os) do
     known = put(known, :value, d, primitive, os)

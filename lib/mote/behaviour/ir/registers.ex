@@ -6,7 +6,7 @@ defmodule Mote.Behaviour.IR.Registers do
   # order of the list: a linear scan with these stretches is exact enough and needs no flow graph.
   @moduledoc false
 
-  alias Mote.Behaviour.Error
+  alias Mote.Behaviour.{Error, Primitives}
   alias Mote.Behaviour.IR.Builder
 
   @max 512
@@ -52,7 +52,7 @@ defmodule Mote.Behaviour.IR.Registers do
   end
 
   # Instructions that do nothing but write a register; not even spend fuel.
-  defp silent?({:op, _, primitive, _}), do: not Mote.Total.Work.pays?(primitive)
+  defp silent?({:op, _, primitive, _}), do: not Primitives.pays?(primitive)
   defp silent?(instruction), do: elem(instruction, 0) in [:move, :tuple, :cons, :self]
 
   defp drop_jumps(instructions) do

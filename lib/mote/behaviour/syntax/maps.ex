@@ -155,6 +155,13 @@ defmodule Mote.Behaviour.Syntax.Maps do
     pattern([{:__struct__, module} | pairs], env)
   end
 
+  # Whether there is a -0.0 somewhere in a term.
+  defp negative_zero?(value) when is_float(value), do: <<value::float>> == <<1::1, 0::63>>
+  defp negative_zero?([head | tail]), do: negative_zero?(head) or negative_zero?(tail)
+  defp negative_zero?(value) when is_tuple(value), do: value |> Tuple.to_list() |> negative_zero?()
+  defp negative_zero?(value) when is_map(value), do: value |> :maps.to_list() |> negative_zero?()
+  defp negative_zero?(_), do: false
+
   # A key that is used to find a value cannot itself be found by matching.
   defp key({:^, _, [_]} = pin, env), do: Syntax.Pattern.pattern(pin, env)
 
@@ -162,7 +169,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   defp key(ast, env) do
     with {:lit, _, value} = key <- Syntax.expr(ast, %{env | context: :guard}),
-         true <- is_float(value) or not Mote.Behaviour.Elixir.Forms.negative_zero?(value) do
+         true <- is_float(value) or not negative_zero?(value) do
       key
     else
       _ ->
