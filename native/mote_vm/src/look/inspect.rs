@@ -2,7 +2,7 @@
 //!
 //! Invariant: a look holds the thread up for a bounded time, whatever the actor holds and however much waits: what goes
 //! beyond that is not counted, and the look says so.
-use super::{extent, waiting};
+use super::{holding, waiting};
 use crate::base::atom::Atom;
 use crate::base::ids::BehaviourName;
 use crate::threads::inbox::Entry;
@@ -59,15 +59,15 @@ impl Dispatch {
         let program = &self.turn.around.program;
         let pinned = actor.header().pinned();
         let (queued, all) = waiting::here(self, actor);
-        let extent = extent::of(program, actor);
+        let holding = holding::of(program, actor);
         Inspection {
             behaviour: program.name(actor.header().behaviour()),
             captures: captures(program, actor).map(Term::new).collect(),
             sponsor: context.sponsor.name,
             pinned: pinned.map(|id| context.machine.sponsors().by_id(id).name),
             queued,
-            bytes: extent.bytes,
-            complete: all && extent.complete,
+            bytes: holding.bytes,
+            complete: all && holding.complete,
         }
     }
 }

@@ -6,9 +6,9 @@
 //!   everything that can be reached (census.rs, graph.rs, holders.rs);
 //! - or by counting turns for a while (watching/watch.rs, put together by turn_counts.rs).
 pub mod census;
-pub(crate) mod extent;
 pub mod graph;
 pub mod holders;
+pub(crate) mod holding;
 pub(crate) mod inspect;
 pub mod pause;
 pub mod survey;

@@ -14,27 +14,27 @@ const MOST_VALUES: usize = 10_000;
 
 /// Bytes, and whether these are all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Extent {
+pub(super) struct Holding {
     pub(super) bytes: u64,
     pub(super) complete: bool,
 }
 
 /// What an actor holds: its record, its captures, and what these reach without passing another actor.
-pub(super) fn of(program: &Program, actor: &Actor) -> Extent {
-    let mut walk = ExtentWalk {
+pub(super) fn of(program: &Program, actor: &Actor) -> Holding {
+    let mut walk = HoldingWalk {
         seen: FxHashSet::default(),
         rows: Vec::new(),
         left: MOST_VALUES,
         bytes: record_bytes(program, actor),
     };
     let complete = captures(program, actor).all(|value| walk.meet(value) && walk.rows());
-    Extent {
+    Holding {
         bytes: walk.bytes,
         complete,
     }
 }
 
-struct ExtentWalk<'h> {
+struct HoldingWalk<'h> {
     seen: FxHashSet<u64>,
     /// Values of cells that were met, from those that are still to be met on.
     rows: Vec<&'h [Value]>,
@@ -42,7 +42,7 @@ struct ExtentWalk<'h> {
     bytes: u64,
 }
 
-impl ExtentWalk<'_> {
+impl HoldingWalk<'_> {
     /// Goes on until nothing is left; `false` when it has come to its end before.
     fn rows(&mut self) -> bool {
         while let Some(row) = self.rows.pop() {
