@@ -12,6 +12,7 @@ defmodule Mote.Behaviour.Source.Rules do
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Undefined}
+  alias Mote.Behaviour.Syntax.Paths
   alias Mote.Prelude
 
   # Fields of addresses and timers: a pattern with another key fits none of them.
@@ -91,7 +92,7 @@ defmodule Mote.Behaviour.Source.Rules do
   defp walk({{:., dot, [module, name] = callee}, meta, args} = node, s) when is_atom(name) do
     case expanded(node, s.env) do
       ^node ->
-        call = {{:., dot, callee(callee, length(args), s)}, meta, walk(args, s)}
+        call = {{:., dot, callee(callee, length(args), s)}, meta, arguments(name, args, s)}
         if s.mode == :undefined, do: Undefined.called(call, Macro.expand(module, s.env)), else: call
 
       other ->
@@ -101,7 +102,7 @@ defmodule Mote.Behaviour.Source.Rules do
 
   defp walk({name, meta, args} = node, s) when is_atom(name) and is_list(args) do
     case expanded(node, s.env) do
-      ^node -> {name, word(name, length(args), meta), walk(args, s)}
+      ^node -> {name, word(name, length(args), meta), arguments(name, args, s)}
       other -> walk(other, s)
     end
   end
@@ -110,6 +111,21 @@ defmodule Mote.Behaviour.Source.Rules do
   defp walk({a, b}, s), do: {walk(a, s), walk(b, s)}
   defp walk(list, s) when is_list(list), do: Enum.map(list, &walk(&1, s))
   defp walk(other, _), do: other
+
+  # Kernel's macros take a path apart as it is written.
+  defp arguments(name, [path | rest] = args, s) do
+    if Paths.macro?(name, length(args)), do: [path(path, s) | walk(rest, s)], else: walk(args, s)
+  end
+
+  defp arguments(_, [], _), do: []
+
+  defp path({{:., _, [Access, :get]} = get, meta, [container, key]}, s),
+    do: {get, meta, [path(container, s), walk(key, s)]}
+
+  defp path({{:., dot, [container, field]}, meta, []}, s) when is_atom(field),
+    do: {{:., dot, [path(container, s), field]}, meta, []}
+
+  defp path(other, s), do: walk(other, s)
 
   # In a loop what is no generator and no option is a filter.
   defp qualifier({:<-, _, _} = generator, s), do: walk(generator, s)
