@@ -242,7 +242,11 @@ defmodule Mote.Generators do
     name = Module.concat(Mote.Generated, "P#{System.unique_integer([:positive])}")
 
     try do
-      Mote.Compile.quietly("defmodule #{inspect(name)} do\n#{use_line}\n#{source}\nend", "program.ex")
+      # Elixir has much to say about programs that chance has written.
+      ExUnit.CaptureIO.capture_io(:stderr, fn ->
+        Mote.Compile.quietly("defmodule #{inspect(name)} do\n#{use_line}\n#{source}\nend", "program.ex")
+      end)
+
       fun.(name)
     after
       Mote.Compile.purge(name)
