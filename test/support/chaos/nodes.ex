@@ -12,7 +12,7 @@ defmodule Mote.Chaos.Nodes do
   alias Mote.{Eventually, Mesh}
 
   @phase_ms 4_000
-  @kinds [:full, :join, :leave, :rejoin, :freeze, :travel, :cut, :kill, :process]
+  @kinds [:full, :join, :leave, :rejoin, :freeze, :travel, :stray, :cut, :kill, :process]
 
   defmodule Scenario do
     @moduledoc "What a seed decides. `phases` are lists of faults: `{milliseconds, fault}`."
@@ -80,6 +80,7 @@ defmodule Mote.Chaos.Nodes do
 
   defp fault(:cut, count), do: {:cut, Random.between(1, count), Random.between(1, count)}
   defp fault(:travel, count), do: {:travel, Random.between(1, count), Random.between(1, count)}
+  defp fault(:stray, count), do: {:stray, Random.between(1, count), Random.between(1, count)}
   defp fault(:full, count), do: {:full, Random.between(1, count), Random.between(100, 3_000)}
   defp fault(:freeze, count), do: {:freeze, Random.between(1, count), Random.between(50, 1_500)}
   defp fault(kind, count), do: {kind, Random.between(1, count)}
@@ -198,6 +199,11 @@ defmodule Mote.Chaos.Nodes do
   defp do_fault({:travel, a, b}, world) do
     row = Site.at(world.sites[a], :travel, [world.sites[b].node])
     update_in(world.accepted, &[row | &1])
+  end
+
+  defp do_fault({:stray, a, b}, world) do
+    Site.at(world.sites[a], :stray, [world.sites[b].node, world.keys])
+    world
   end
 
   # Two members stay: with one alone no key moves.

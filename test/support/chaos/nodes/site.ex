@@ -15,6 +15,9 @@ defmodule Mote.Chaos.Nodes.Site do
   @supervisor Mote.Chaos.Nodes.Supervisor
   @pumps 2
 
+  # Keys whose actors go elsewhere at once.
+  @strays 20
+
   @doc "Runs a function of this module on a node."
   def at(%{peer: peer}, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
 
@@ -166,6 +169,17 @@ defmodule Mote.Chaos.Nodes.Site do
   def come_home do
     if get(:moved), do: {:ok, _} = Mote.move(get(:tally), @machine, timeout: 60_000)
     :ets.delete(__MODULE__, :moved)
+    :ok
+  end
+
+  @doc "Moves the actors of some keys to another node's machine, beside the traffic for them: the keys lead to them there."
+  def stray(node, keys) do
+    if member?() do
+      for key <- Enum.take_random(1..keys, @strays),
+          address = Shards.whereis(@shards, key, 60_000),
+          do: Mote.move(address, {@machine, node}, timeout: 60_000)
+    end
+
     :ok
   end
 
