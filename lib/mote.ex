@@ -882,8 +882,10 @@ defmodule Mote do
       that waited whenever that was counted: as something entered, and at the end of a batch of turns) and `overloaded`
       (how many messages found it full); and `beam`, whether it is a beam sponsor. Of one that is, `timeout` says how long a
       turn may take (milliseconds, or `:infinity`), `running` how many turns run, and `longest` which of them has run longest: `nil`, or `behaviour` (`{module, name}`) and `age` (milliseconds);
-    * `memory` - bytes: `heap`, `queues`, `charged`, all that counts against `:memory`, and `mapped`, what the system has
-      given for heaps and queues;
+    * `memory` - bytes: `heap`, which is `live` (what the last collection found alive), `new` (what threads were given to fill since
+      then, whether it lives or not) and `holes` (room between what lives); `queues`; `spare`, which is empty and waits to be used or
+      given back; `charged`, all that counts against `:memory`; and `mapped`, the addresses that the system has given for heaps and
+      queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
       `paused` (of all pauses together), `pauses` (how many there were, by the power of two that bounds them),
       `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them

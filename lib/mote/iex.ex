@@ -89,7 +89,7 @@ defmodule Mote.IEx do
       waiting: info.inbox,
       references: info.references,
       questions: info.questions.open,
-      memory: info.memory |> Map.take([:charged, :heap, :peak]) |> Enum.sort(),
+      memory: info.memory |> Map.take([:charged, :heap, :live, :holes]) |> Enum.sort(),
       live_actors: info.gc.live_actors,
       counters: Enum.sort_by(done, fn {_name, n} -> -n end),
       sponsors: for({name, sponsor} <- Enum.sort(info.sponsors), do: {name, figures(sponsor)})

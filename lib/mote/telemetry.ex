@@ -4,6 +4,16 @@ defmodule Mote.Telemetry do
 
   @machine [machine: "the process that answers for it", name: "what it was started as, or `nil`"]
   @sponsor [sponsor: "its name"] ++ @machine
+  @memory [
+    charged: "bytes that count against `:memory`",
+    heap: "bytes of heap in use, which are the next three together",
+    live: "what the last collection found alive",
+    new: "what threads were given to fill since then, whether it lives or not",
+    holes: "room between what lives",
+    spare: "what is empty, and waits to be used or given back",
+    mapped: "bytes of addresses that the system has given for heaps and queues",
+    queues: "bytes of event queues"
+  ]
 
   @counters "every counter of `Mote.Counters` by its name: how much it has grown since the last time, except for " <>
               "`timers` and `queue_high_water`, which are current values, and `busy_ns`, which is called `busy` " <>
@@ -39,13 +49,7 @@ defmodule Mote.Telemetry do
        questions: "questions without an answer, whose askers are told"
      ], [reason: "the exit reason"] ++ @machine},
     {[:mote, :machine, :memory], "each interval",
-     [
-       charged: "bytes that count against `:memory`",
-       heap: "bytes of heap in use",
-       mail: "messages to processes that wait to be sent",
-       mapped: "bytes that the system has given for heaps and queues",
-       queues: "bytes of event queues"
-     ], @machine},
+     [mail: "messages to processes that wait to be sent"] ++ @memory, @machine},
     {[:mote, :machine, :gc], "each interval in which the machine has collected",
      [
        count: "collections since the last time",
@@ -60,12 +64,8 @@ defmodule Mote.Telemetry do
        "memory was used up",
      [
        count: "both together since the last time",
-       refused: "of these, the refusals",
-       charged: "bytes that count against `:memory`",
-       heap: "bytes of heap in use",
-       mapped: "bytes that the system has given for heaps and queues",
-       queues: "bytes of event queues"
-     ], @machine},
+       refused: "of these, the refusals"
+     ] ++ @memory, @machine},
     {[:mote, :machine, :broken_promises],
      "each interval in which a caller waited for an answer that could no longer come",
      [count: "such questions since the last time"], @machine},

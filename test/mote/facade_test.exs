@@ -274,8 +274,9 @@ defmodule Mote.FacadeTest do
                info
 
       assert uptime in 0..60_000
-      assert %{heap: heap, mapped: mapped, queues: _} = memory
+      assert %{heap: heap, mapped: mapped, queues: _, spare: _} = memory
       assert 0 < heap and heap <= mapped
+      assert memory.live + memory.new + memory.holes == heap
       assert Mote.ask!(counter, :read) == 1
     end
 

@@ -138,7 +138,9 @@ const CHARTS = [
   { title: "Events waiting", lines: bySponsor((s) => s.waiting), text: count, least: 10 },
   {
     title: "Memory", text: bytes, least: 1 << 20, nice: (n) => 2 ** Math.ceil(Math.log2(n)),
-    lines: () => ["heap", "mapped", "queues"].map((key) => line(key, (s) => s.now.memory[key])),
+    note: () => ["new", "holes", "spare"].map((key) => key + " " + bytes(present().memory[key])).join(", "),
+    lines: () => ["live", "heap", "queues", "charged", "mapped"].map((key) => line(key, (s) => s.now.memory[key]))
+      .concat(present().memory.limit ? [line("quota", (s) => s.now.memory.limit)] : []),
   },
   {
     title: "Live actors", text: count, least: 10, note: () => "at the last collection",

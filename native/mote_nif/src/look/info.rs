@@ -15,8 +15,15 @@ pub fn machine<'a>(
 ) -> Term<'a> {
     let queue_bytes: usize = info.sponsors.iter().map(|s| s.queue_bytes).sum();
     let inbox: usize = info.sponsors.iter().map(|s| s.inbox).sum();
+    // What lives was counted at another moment than the rest.
+    let live = info.gc.live_bytes.min(info.heap_bytes);
+    let new = info.new_bytes.min(info.heap_bytes - live);
     let memory = [
         ("heap", info.heap_bytes.encode(env)),
+        ("live", live.encode(env)),
+        ("new", new.encode(env)),
+        ("holes", (info.heap_bytes - live - new).encode(env)),
+        ("spare", info.spare_bytes.encode(env)),
         ("charged", info.charged_bytes.encode(env)),
         ("mapped", info.mapped_bytes.encode(env)),
         ("queues", queue_bytes.encode(env)),

@@ -416,6 +416,13 @@ impl BlockPool {
         (self.mapped.load(Relaxed), heaps)
     }
 
+    /// Bytes that nothing is in, and that the system has not got back yet.
+    pub(crate) fn spare(&self) -> usize {
+        let inner = self.inner.lock();
+        let dead: usize = inner.dead.iter().map(|region| region.bytes).sum();
+        inner.free.len() * BLOCK + dead
+    }
+
     /// Returns all memory to the system.
     ///
     /// # Safety

@@ -100,6 +100,10 @@ pub struct Info {
     pub heap_bytes: usize,
     /// See `heap_bytes`.
     pub mapped_bytes: usize,
+    /// Of these of heaps, what was given to threads to fill since the last collection.
+    pub new_bytes: usize,
+    /// Bytes that nothing is in, and that the system has not got back yet.
+    pub spare_bytes: usize,
     /// Bytes that are charged to the quota.
     pub charged_bytes: usize,
     /// What collections have done.

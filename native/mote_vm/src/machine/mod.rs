@@ -204,6 +204,8 @@ impl Machine {
             handles: self.0.handles.len(),
             heap_bytes,
             mapped_bytes,
+            new_bytes: self.0.pool.pace.since_collected(),
+            spare_bytes: self.0.pool.spare(),
             charged_bytes: self.0.pool.quota.held(),
             gc: *self.0.gc.info(),
             native: self.0.compiler.info(),
