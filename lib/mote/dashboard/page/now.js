@@ -104,7 +104,7 @@ function tiles(now, sample) {
     ["live actors *", now.gc.collections ? count(now.gc.live_actors) : "–"],
     ["last pause", now.gc.collections ? time(now.gc.last_pause) : "–"],
     ["longest pause", now.gc.longest_pause ? time(now.gc.longest_pause) : "–"], ["timers", count(now.counters.timers)],
-    ["charged of the quota", now.memory.limit ? bytes(now.memory.charged) + " of " + bytes(now.memory.limit) : bytes(now.memory.charged) + ", no quota"],
+    ["charged" + (now.memory.limit ? ", of " + bytes(now.memory.limit) : ", no quota"), bytes(now.memory.charged)],
     ["questions", count(now.questions.open)], ["held by Elixir", count(now.references)],
   ];
   $("tiles").replaceChildren(...all.map(([name, value]) => el("div", { class: "tile" }, el("span", {}, name), el("strong", {}, value))));
@@ -138,7 +138,7 @@ const CHARTS = [
   { title: "Events waiting", lines: bySponsor((s) => s.waiting), text: count, least: 10 },
   {
     title: "Memory", text: bytes, least: 1 << 20, nice: (n) => 2 ** Math.ceil(Math.log2(n)),
-    note: () => ["new", "holes", "spare"].map((key) => key + " " + bytes(present().memory[key])).join(", "),
+    note: () => ["holes", "spare"].map((key) => key + " " + bytes(present().memory[key])).join(", "),
     lines: () => ["live", "heap", "queues", "charged", "mapped"].map((key) => line(key, (s) => s.now.memory[key]))
       .concat(present().memory.limit ? [line("quota", (s) => s.now.memory.limit)] : []),
   },
