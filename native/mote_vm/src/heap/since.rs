@@ -1,7 +1,14 @@
 //! Whether a cell was made since a position was noted: what an abort is about to forget.
 use super::{Heap, HeapPosition};
+use std::ops::Range;
 
 impl Heap {
+    /// Where all cells lie that were made since then, if that is one stretch of memory.
+    pub(crate) fn stretch_since(&self, position: &HeapPosition) -> Option<Range<u64>> {
+        let stretch = self.cells.stretch_since(&position.cells)?;
+        (self.large.len() == position.large).then_some(stretch)
+    }
+
     /// Of a cell or an actor that something refers to and that is not larger than a block.
     pub(crate) fn is_since(&self, position: &HeapPosition, cell: *const u8) -> bool {
         self.cells.is_since(&position.cells, cell, self.last)

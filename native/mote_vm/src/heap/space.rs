@@ -12,6 +12,7 @@
 use super::block::{Block, BlockPool, GRANULE};
 use super::holes::{next_hole, Cursor};
 use super::marks::{Marks, FIRST, GRANULES};
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// In a block that both spaces share, the first granule of actors: they have a quarter.
@@ -190,6 +191,12 @@ impl Space {
         };
         self.cursor = to.cursor;
         emptied * GRANULE
+    }
+
+    /// Where everything lies that was made here since then, if the room is still the same.
+    pub(super) fn stretch_since(&self, then: &SpacePosition) -> Option<Range<u64>> {
+        let is_same = self.room.end == then.room.end;
+        is_same.then(|| then.room.next.addr() as u64..self.room.next.addr() as u64)
     }
 
     /// Whether a cell that something refers to was made here since then: it lies in the rest of the room of then, in an

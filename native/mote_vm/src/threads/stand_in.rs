@@ -21,9 +21,10 @@
 //!    a turn of its own.
 //! 4. It hands on whatever it takes in before it leaves, or the thread is woken for that. This includes what comes
 //!    between two of its batches, and what is for others (`owes`).
-//! 5. It forgets everything that it has unpacked and made if nothing can have kept it, so a question that only reads leaves no
+//! 5. It forgets everything that it has unpacked and made if nothing can have kept it, so a question leaves no
 //!    garbage. Roots are states of actors, queues, timers and what other threads were given (gc/roots.rs). When no turn has
-//!    touched any of these, no event has gone to another thread, and nothing waits, nothing new can be reached.
+//!    touched any of these, no event has gone to another thread, and nothing waits, nothing new can be reached. If one actor has
+//!    become, once, what that one holds can be reached, and nothing else (kept.rs).
 //! 6. It never sleeps, never collects, and never runs what callers want done between turns. Anything else that takes long
 //!    stays with the thread as well: unpacking many or large messages, and turning large messages into terms that leave
 //!    the machine. A turn that sends such a message is rolled back, like one that needs more fuel.
@@ -33,11 +34,13 @@
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
 mod ends;
+mod kept;
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests;
 
 use crate::base::sync::{fence, Relaxed, SeqCst};
 use crate::boundary::parcel::Parcel;
+use crate::heap::HeapPosition;
 use crate::native::{LARGEST_BEHAVIOUR_FRAME, LARGEST_FRAME};
 use crate::platform::stack;
 use crate::terms::view::View;
@@ -223,7 +226,11 @@ impl Dispatch {
         let begin = is_measured.then(Instant::now);
         self.turn.lend(MOST_FUEL, caller.depth);
         self.lent.stands_in = true;
-        let (heap, footprints) = (self.turn.heap.position(), self.footprints());
+        let before = (
+            self.turn.heap.position(),
+            self.footprints(),
+            self.turn.counts.becomes,
+        );
         let batch = std::mem::replace(&mut self.load.batch, BATCH);
         self.lent.postponed = false;
         let next_timer = self.context.station.timers.next();
@@ -244,12 +251,7 @@ impl Dispatch {
                 break;
             }
         }
-        if self.footprints() == footprints && self.holds_nothing() {
-            // Invariant 5: no value made since can be reached. Nor does a block that is taken anew for each question make a
-            // collection due.
-            let freed = self.turn.heap.rewind(heap);
-            self.context.machine.pool().pace.freed(freed);
-        }
+        self.forget(before);
         if let Some(begin) = begin {
             self.turn.counts.busy_ns += MEASURED * begin.elapsed().as_nanos() as u64;
         }
@@ -262,12 +264,32 @@ impl Dispatch {
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
     }
 
-    /// What changes when a turn leaves something where a collection would find it, or hands it to another thread. An
-    /// actor that was created is known to others if it is to be of any use. All of these only grow, so their sum says whether one
-    /// has changed.
+    /// Forgets what was made since that position, with these footprints and so many becomes before, if that can be (invariant 5).
+    fn forget(&mut self, (position, footprints, becomes): (HeapPosition, u64, u64)) {
+        if self.footprints() != footprints || !self.holds_nothing() {
+            return;
+        }
+        let turn = &mut self.turn;
+        let freed = match turn.counts.becomes - becomes {
+            0 => Some(turn.heap.rewind(position)),
+            1 => {
+                // SAFETY: it has run a turn, and no collection has begun since.
+                let actor = unsafe { &*turn.became };
+                let behaviour = turn.around.program.behaviour(actor.header().behaviour());
+                let captures = behaviour.captures as usize;
+                kept::forget_all_but(&mut turn.heap, position, actor, captures)
+            }
+            _ => None,
+        };
+        // A block that is taken anew for each question makes no collection due.
+        self.context.machine.pool().pace.freed(freed.unwrap_or(0));
+    }
+
+    /// What changes when a turn leaves something where a collection would find it, or hands it to another thread, but for what an
+    /// actor becomes. An actor that was created is known to others if it is to be of any use. All of these only grow, so their sum
+    /// says whether one has changed.
     fn footprints(&self) -> u64 {
-        let counts = &self.turn.counts;
-        counts.creates + counts.becomes + self.turn.timer_serial + self.turn.leaving.gone
+        self.turn.counts.creates + self.turn.timer_serial + self.turn.leaving.gone
     }
 
     /// Whether nothing waits here for a turn, or for anything between two turns.

@@ -59,6 +59,8 @@ pub(crate) struct Turn {
     pub(crate) counts: Counts,
     /// How many timers this thread has staged: the serial number of the last one.
     pub(crate) timer_serial: u64,
+    /// The actor that became last.
+    pub(crate) became: *const Actor,
     /// What a collection that marks beside turns has still to see of them.
     pub(crate) log: Log,
     pub(crate) savepoint: Savepoint,
@@ -94,6 +96,7 @@ impl Turn {
             random: Random::from_seed(seed),
             counts: Counts::default(),
             timer_serial,
+            became: std::ptr::null(),
             log: Log::default(),
             savepoint,
             leaving: Box::default(),
@@ -149,6 +152,7 @@ impl Turn {
             // SAFETY: the running actor is live: its event was queued.
             unsafe { (*self.actor).set(behaviour, state) };
             self.counts.becomes += 1;
+            self.became = self.actor;
         }
     }
 

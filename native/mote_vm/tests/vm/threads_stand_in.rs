@@ -28,11 +28,13 @@ const LONG: i64 = 20_000;
 
 /// `tell(tap)`: passes on. `work(tap)`: works as many steps, then passes on. `later(tap)`: passes on after as many
 /// milliseconds. `both(actor)`: passes on, and 0 behind it. `mark(tap)`: tells 0. `count(tap, n)`: passes on, and counts.
+/// `keep(tap, told)`: passes on, and keeps it.
 /// `arm(actor)`: passes on by sponsor `other`, after five milliseconds.
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let spin = rig::spin(&mut a);
     let count = a.behaviour_used("count", 2);
+    let keep = a.behaviour_used("keep", 2);
     let (zero, one) = (a.int(0), a.int(1));
     let send = |target, message| Instr::Send { target, message };
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
@@ -83,6 +85,12 @@ fn unit() -> Unit {
         Instr::Done,
     ];
     a.behaviour("count", 2, 4, code);
+    let become_told = Instr::Become {
+        behaviour: keep,
+        captures: vec![r(0), r(2)],
+    };
+    let code = vec![send(r(0), r(2)), become_told, Instr::Done];
+    a.behaviour("keep", 2, 3, code);
     a.unit()
 }
 
@@ -193,6 +201,43 @@ fn what_is_brought_gives_back_what_it_takes() {
     assert_eq!(rig.machine.info().mapped_bytes, 0);
 }
 
+fn collect_what_is_kept(rig: &Rig) {
+    let (tell, collected) = channel();
+    rig.machine.collect(move || {
+        let _ = tell.send(());
+    });
+    collected.recv_timeout(PATIENCE).expect("collected");
+}
+
+/// What an actor has become in a stand-in stays, whatever is asked and collected afterwards.
+#[test]
+fn what_an_actor_was_told_it_keeps() {
+    let rig = rig(1);
+    let keeps: Vec<_> = (0..3)
+        .map(|_| {
+            rig.create("keep", 2, |b| {
+                b.foreign(foreign(&Tap::new()));
+                int(b, 0);
+            })
+        })
+        .collect();
+    let rounds = if cfg!(miri) { 10 } else { 300 };
+    for n in 0..rounds {
+        asleep(&rig);
+        for (i, keep) in keeps.iter().enumerate() {
+            ask(&rig, *keep, integers(&[n, i as i64, n * n]));
+        }
+        if n % 50 == 0 {
+            collect_what_is_kept(&rig);
+        }
+        rig.quiet();
+        for (i, keep) in keeps.iter().enumerate() {
+            assert_eq!(rig.captures(*keep)[1], format!("{{{n}, {i}, {}}}", n * n));
+        }
+    }
+    assert!(stand_ins(&rig) > 0);
+}
+
 /// What a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
 #[test]
 fn what_nobody_can_have_kept_is_forgotten_at_once() {
@@ -214,12 +259,12 @@ fn what_nobody_can_have_kept_is_forgotten_at_once() {
         int(b, 0);
     });
     let later = teller(&rig, "later", &tap);
+    let keep = rig.create("keep", 2, |b| {
+        b.foreign(foreign(&tap));
+        int(b, 0);
+    });
     let collect = || {
-        let (tell, collected) = channel();
-        rig.machine.collect(move || {
-            let _ = tell.send(());
-        });
-        collected.recv_timeout(PATIENCE).expect("collected");
+        collect_what_is_kept(&rig);
         until(|| Arc::strong_count(&carried) == 1);
     };
     // How many are left of what a request carried when a stand-in has run all of the turns that it led to, which tell the
@@ -242,10 +287,18 @@ fn what_nobody_can_have_kept_is_forgotten_at_once() {
         // Passed on within the machine, and done.
         assert_eq!(left(both, 2), 0);
     }
-    // It becomes: what it has captured stays, and so does all that came with it, until it is garbage.
-    assert_eq!(left(count, 1), 1);
+    // It becomes, and keeps nothing of what it was told.
+    for n in 1..=100 {
+        assert_eq!(left(count, 1), 0);
+        assert!(rig.captures(count)[1].parse::<u64>().expect("a number") >= n);
+    }
+    // It keeps what it was told.
+    assert_eq!(left(keep, 1), 1);
+    collect_what_is_kept(&rig);
+    assert_eq!(Arc::strong_count(&carried), 2);
+    asleep(&rig);
+    ask(&rig, keep, integers(&[1]));
     collect();
-    assert_ne!(rig.captures(count)[1], "0");
     // It arms a timer: the message waits there.
     let came = tap.count();
     asleep(&rig);
