@@ -18,7 +18,7 @@ pub(super) struct Path<'a> {
     /// What is known at its end.
     pub(super) state: Knowledge,
     pub(super) linear: Linear,
-    said: Vec<Option<Said>>,
+    established: Vec<Option<Established>>,
     /// The instructions on it that compute something, in order; calls, too.
     pub(super) computes: Vec<Label>,
     /// The conditions under which it is taken.
@@ -43,7 +43,7 @@ pub(super) enum Limit {
 
 /// What a register that was written by a test says.
 #[derive(Clone, Copy)]
-enum Said {
+enum Established {
     True,
     Compared(Primitive, Operand, Operand),
 }
@@ -62,7 +62,7 @@ impl<'a> Path<'a> {
             calls,
             state: flow.start(),
             linear: Linear::start(flow, subject.registers),
-            said: vec![None; subject.registers as usize],
+            established: vec![None; subject.registers as usize],
             computes: Vec::new(),
             taken_if: Vec::new(),
         };
@@ -86,11 +86,11 @@ impl<'a> Path<'a> {
                     continue;
                 }
                 Instr::Move { dst, .. } => {
-                    self.said[*dst as usize] = None;
+                    self.established[*dst as usize] = None;
                     self.computes.push(at as Label);
                 }
                 Instr::Call { dst, .. } if self.calls => {
-                    self.said[*dst as usize] = None;
+                    self.established[*dst as usize] = None;
                     self.computes.push(at as Label);
                 }
                 Instr::Match { left, right, .. } => {
@@ -100,16 +100,16 @@ impl<'a> Path<'a> {
                 Instr::Branch {
                     condition: Operand::Register(r),
                     ..
-                } => match self.said[*r as usize]? {
-                    Said::True if on => {}
-                    Said::True => return None,
-                    Said::Compared(p, left, right) => {
+                } => match self.established[*r as usize]? {
+                    Established::True if on => {}
+                    Established::True => return None,
+                    Established::Compared(p, left, right) => {
                         self.decided(at, p, left, right, (on, away.is_some()))?;
                     }
                 },
                 other => {
                     let (dst, p, args) = other.operation()?;
-                    self.said[dst as usize] = self.computed(p, args)?;
+                    self.established[dst as usize] = self.computed(p, args)?;
                     self.computes.push(at as Label);
                 }
             }
@@ -128,7 +128,7 @@ impl<'a> Path<'a> {
 
     /// Whether this may be on a path: it is computed in line, has no effects, and leads to nothing but a result or a
     /// departure from the fast body. Returns what it says, if it is a test.
-    fn computed(&self, p: Primitive, args: &[Operand]) -> Option<Option<Said>> {
+    fn computed(&self, p: Primitive, args: &[Operand]) -> Option<Option<Established>> {
         use Primitive as P;
         let kinds = |i: usize| self.state.kinds(args[i], self.subject.constants);
         match self.state.plan(p, args, self.subject.constants) {
@@ -149,10 +149,10 @@ impl<'a> Path<'a> {
                 (in_line || self.calls).then_some(None)
             }
             Plan::Test => match Kinds::tested(p) {
-                Some((sure, _)) => kinds(0).is(sure).then_some(Some(Said::True)),
+                Some((sure, _)) => kinds(0).is(sure).then_some(Some(Established::True)),
                 None => {
                     let integers = kinds(0) == Kinds::FIXNUM && kinds(1) == Kinds::FIXNUM;
-                    integers.then_some(Some(Said::Compared(p, args[0], args[1])))
+                    integers.then_some(Some(Established::Compared(p, args[0], args[1])))
                 }
             },
             _ => None,

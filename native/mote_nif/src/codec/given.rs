@@ -20,9 +20,9 @@ use rustler::{Encoder, Env, Term};
 /// What is smaller may have neighbours that come later, and perhaps never.
 const SMALL: usize = 1 << 10;
 
-/// Writes what a turn is given, and says how many bytes it takes. Terms are written to `paper`.
+/// Writes what a turn is given, and says how many bytes it takes. Terms are written to `nursery`.
 pub fn write(
-    paper: &Nursery,
+    nursery: &Nursery,
     machine: &Machine,
     resource: &ResourceArc<MachineResource>,
     turn: &TurnAway<'_>,
@@ -36,7 +36,7 @@ pub fn write(
     }
     let decoder = &mut Decoder::for_what_waits();
     let (mut bytes, mut holds) = (NURSED, false);
-    let values = OwnTerm::make_in(paper, |env| {
+    let values = OwnTerm::make_in(nursery, |env| {
         let values = turn.captures.iter().chain([&turn.message]);
         let values = values.map(|value| {
             decoder.start();

@@ -16,7 +16,7 @@ pub fn begin(bridge: &Bridge, machine: &Machine, turn: TurnAway<'_>) {
         return;
     };
     let desk = bridge.desk(turn.sponsor);
-    if let Some((given, bytes)) = given::write(&desk.paper, machine, &resource, &turn) {
+    if let Some((given, bytes)) = given::write(&desk.nursery, machine, &resource, &turn) {
         let about = About {
             module: turn.behaviour.module,
             name: turn.behaviour.name,

@@ -86,9 +86,9 @@ impl Foreign for Writable {
     ) {
         while messages.len() > 0 {
             let (mut wakes, mut written, mut refused, mut declined) = (false, 0, 0, None);
-            let mut pen = self.0.outbox.pen();
+            let mut guard = self.0.outbox.write_guard();
             for message in messages.by_ref().take(LETTERS_AT_ONCE) {
-                match pen.post(|letters| letters.write(message)) {
+                match guard.post(|letters| letters.write(message)) {
                     Posted::Waits { wake } => {
                         wakes |= wake;
                         written += 1;
@@ -101,7 +101,7 @@ impl Foreign for Writable {
                     posted => told(outcome(posted).0, 1),
                 }
             }
-            drop(pen);
+            drop(guard);
             told(Delivery::Done, written);
             if refused > 0 {
                 told(Delivery::Full, refused);

@@ -11,12 +11,12 @@ use parking_lot::Mutex;
 use rustler::{Atom, Encoder, Env};
 
 /// A waiter, notified when nobody holds it any more.
-pub struct Hope {
+pub struct RoomWaiter {
     pub customer: ResourceArc<Customer>,
     pub permit: Mutex<Option<Permit>>,
 }
 
-impl Resource for Hope {
+impl Resource for RoomWaiter {
     fn destructor(self, env: Env<'_>) {
         let Some(permit) = self.permit.into_inner() else {
             // Given up: nobody waits.
@@ -30,7 +30,7 @@ impl Resource for Hope {
     }
 }
 
-resource_type!(Hope);
+resource_type!(RoomWaiter);
 
 /// The place of a process in the line. It is given up when the process dies or drops it.
 pub struct PlaceInLine(pub Mutex<Option<InLine>>);

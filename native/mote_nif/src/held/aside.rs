@@ -1,13 +1,13 @@
-//! Errands: work that takes long, such as dropping a large term or notifying many processes, and that comes up on a thread of the
+//! Slow tasks: work that takes long, such as dropping a large term or notifying many processes, and that comes up on a thread of the
 //! BEAM which must not be held up. A separate thread does it.
 //!
 //! Destructors and monitors are called on normal schedulers, wherever the resource was used. So they leave large work here.
 //!
 //! Invariants:
-//! 1. Errands are run one after the other, in the order in which they came, by that thread; or, where the system refuses a
+//! 1. Slow tasks are run one after the other, in the order in which they came, by that thread; or, where the system refuses a
 //!    thread, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the lock, and
 //!    says so there.
-//! 2. The library is not unloaded under the thread: from the first errand on, it holds a resource of its own forever.
+//! 2. The library is not unloaded under the thread: from the first task on, it holds a resource of its own forever.
 use crate::term::resource::{Resource, ResourceArc};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
@@ -19,18 +19,18 @@ use std::time::Duration;
 /// Up to this number of parts take a tenth of a millisecond or less, and are dropped where they are.
 pub const FEW: usize = 1_000;
 
-/// How long the thread waits for another errand.
+/// How long the thread waits for another task.
 const IDLE_AT_MOST: Duration = Duration::from_secs(10);
 
-type Errand = Box<dyn FnOnce() + Send>;
+type SlowTask = Box<dyn FnOnce() + Send>;
 
-struct Errands {
-    waiting: VecDeque<Errand>,
+struct SlowTasks {
+    waiting: VecDeque<SlowTask>,
     /// The thread is there, and looks again before it goes.
     attended: bool,
 }
 
-static ERRANDS: Mutex<Errands> = Mutex::new(Errands {
+static SLOW_TASKS: Mutex<SlowTasks> = Mutex::new(SlowTasks {
     waiting: VecDeque::new(),
     attended: false,
 });
@@ -45,21 +45,21 @@ impl Resource for Pin {}
 resource_type!(Pin);
 
 /// Has it run soon, without waiting.
-pub fn aside(errand: impl FnOnce() + Send + 'static) {
+pub fn aside(task: impl FnOnce() + Send + 'static) {
     static PIN: OnceLock<ResourceArc<Pin>> = OnceLock::new();
     PIN.get_or_init(|| ResourceArc::new(Pin));
-    let mut errands = ERRANDS.lock();
-    errands.waiting.push_back(Box::new(errand));
-    let attended = std::mem::replace(&mut errands.attended, true);
-    drop(errands);
+    let mut tasks = SLOW_TASKS.lock();
+    tasks.waiting.push_back(Box::new(task));
+    let attended = std::mem::replace(&mut tasks.attended, true);
+    drop(tasks);
     if attended {
         CALLED.notify_one();
         return;
     }
     let builder = thread::Builder::new().name("mote-aside".into());
     if builder.spawn(attend).is_err() {
-        while let Some(errand) = next(false) {
-            run(errand);
+        while let Some(task) = next(false) {
+            run(task);
         }
     }
 }
@@ -73,23 +73,23 @@ pub fn let_go<T: Send + 'static>(it: T, parts: usize) {
 }
 
 fn attend() {
-    while let Some(errand) = next(true) {
-        run(errand);
+    while let Some(task) = next(true) {
+        run(task);
     }
 }
 
-fn run(errand: Errand) {
+fn run(task: SlowTask) {
     // If one fails, the others still run; there is no one to report the failure to.
-    let _ = catch_unwind(AssertUnwindSafe(errand));
+    let _ = catch_unwind(AssertUnwindSafe(task));
 }
 
-/// The next errand; if there is none, nobody attends any more.
-fn next(patient: bool) -> Option<Errand> {
-    let mut errands = ERRANDS.lock();
-    if patient && errands.waiting.is_empty() {
-        CALLED.wait_for(&mut errands, IDLE_AT_MOST);
+/// The next task; if there is none, nobody attends any more.
+fn next(patient: bool) -> Option<SlowTask> {
+    let mut tasks = SLOW_TASKS.lock();
+    if patient && tasks.waiting.is_empty() {
+        CALLED.wait_for(&mut tasks, IDLE_AT_MOST);
     }
-    let errand = errands.waiting.pop_front();
-    errands.attended = errand.is_some();
-    errand
+    let task = tasks.waiting.pop_front();
+    tasks.attended = task.is_some();
+    task
 }

@@ -136,7 +136,7 @@ pub struct Fetched {
 pub struct Desk {
     state: Mutex<State>,
     /// Where turns are written that are no letters. Workers fetch them in their order, so those that are neighbours go together.
-    pub paper: Nursery,
+    pub nursery: Nursery,
 }
 
 /// The number of turns that are written next to each other: more would take longer to free than to write.
@@ -146,7 +146,7 @@ impl Default for Desk {
     fn default() -> Desk {
         Desk {
             state: Mutex::default(),
-            paper: Nursery::new(NEIGHBOURS),
+            nursery: Nursery::new(NEIGHBOURS),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Waiting for room in a sponsor.
 use crate::codec::budget::Means;
 use crate::codec::encode::Writer;
-use crate::enter::room::{Admission, Hope, PlaceInLine};
+use crate::enter::room::{Admission, PlaceInLine, RoomWaiter};
 use crate::enter::target::Addressee;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
@@ -32,13 +32,13 @@ fn wait_for_room<'a>(
         return names::overloaded().encode(env);
     }
     let (customer, asker) = Customer::of_machine(env.pid(), tag, resource);
-    let hope = ResourceArc::new(Hope {
+    let waiter = ResourceArc::new(RoomWaiter {
         customer,
         permit: Mutex::new(None),
     });
     let told = move |permit| {
-        *hope.permit.lock() = Some(permit);
-        drop(hope);
+        *waiter.permit.lock() = Some(permit);
+        drop(waiter);
     };
     match target
         .machine

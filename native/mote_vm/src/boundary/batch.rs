@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// What batches are written on. It is reused, because allocating and freeing as much for each batch costs more than writing
 /// on it, and even more when another thread frees it.
 #[derive(Default)]
-pub(crate) struct Paper {
+pub(crate) struct BatchBuffer {
     words: Vec<Value>,
     /// For each message where it ends.
     ends: Vec<u32>,
@@ -20,33 +20,33 @@ pub(crate) struct Paper {
 
 /// How much is kept, and how many words on each at most.
 const PAPERS: usize = 4;
-const PAPER_WORDS: usize = 8 << 10;
+const BUFFER_WORDS: usize = 8 << 10;
 
-/// Paper without anything on it.
+/// Buffers without anything in them.
 #[derive(Default)]
-pub(crate) struct Papers(Mutex<Vec<Paper>>);
+pub(crate) struct BatchBuffers(Mutex<Vec<BatchBuffer>>);
 
-impl Papers {
-    fn take(&self) -> Paper {
+impl BatchBuffers {
+    fn take(&self) -> BatchBuffer {
         self.0.lock().pop().unwrap_or_default()
     }
 
     /// Keeps it, unless there is enough.
-    pub(crate) fn give(&self, mut paper: Paper) {
-        paper.words.clear();
-        paper.ends.clear();
-        if paper.words.capacity() <= PAPER_WORDS && paper.ends.capacity() <= PAPER_WORDS {
-            let mut papers = self.0.lock();
-            if papers.len() < PAPERS {
-                papers.push(paper);
+    pub(crate) fn give(&self, mut buffer: BatchBuffer) {
+        buffer.words.clear();
+        buffer.ends.clear();
+        if buffer.words.capacity() <= BUFFER_WORDS && buffer.ends.capacity() <= BUFFER_WORDS {
+            let mut batch_buffers = self.0.lock();
+            if batch_buffers.len() < PAPERS {
+                batch_buffers.push(buffer);
             }
         }
     }
 
     /// Returns all of it.
     pub(crate) fn clear(&self) {
-        let papers = std::mem::take(&mut *self.0.lock());
-        drop(papers);
+        let batch_buffers = std::mem::take(&mut *self.0.lock());
+        drop(batch_buffers);
     }
 }
 
@@ -61,8 +61,8 @@ pub struct BatchLetters {
 
 impl BatchLetters {
     /// None, and what to write the first one with.
-    pub(crate) fn on(papers: &Papers) -> (BatchLetters, Builder) {
-        let Paper { words, ends } = papers.take();
+    pub(crate) fn on(batch_buffers: &BatchBuffers) -> (BatchLetters, Builder) {
+        let BatchBuffer { words, ends } = batch_buffers.take();
         let letters = BatchLetters {
             ends,
             ..BatchLetters::default()
@@ -182,7 +182,7 @@ impl Batch {
         heap: &mut Heap,
         scratch: &mut Vec<Value>,
         mut put_in: impl FnMut(Target, Option<Value>),
-    ) -> Paper {
+    ) -> BatchBuffer {
         let BatchLetters { ends, targets, .. } = self.letters;
         let words = self.words;
         let foreigns = self.contents.into_foreigns();
@@ -199,7 +199,7 @@ impl Batch {
                 put_in(target, Some(made));
             }
         });
-        Paper { words, ends }
+        BatchBuffer { words, ends }
     }
 }
 
@@ -228,9 +228,9 @@ mod tests {
     }
 
     /// A batch of `{n}`, each for the actor of that number; what comes before the first one is for nobody.
-    fn batch(papers: &Papers, targets: &[usize]) -> Box<Batch> {
+    fn batch(batch_buffers: &BatchBuffers, targets: &[usize]) -> Box<Batch> {
         let handles = Arc::new(Handles::default());
-        let (mut letters, mut builder) = BatchLetters::on(papers);
+        let (mut letters, mut builder) = BatchLetters::on(batch_buffers);
         letters.end(&builder);
         let mut last = None;
         for &n in targets {
@@ -254,10 +254,10 @@ mod tests {
     fn each_message_is_for_the_actor_addressed_last() {
         let targets = [3, 3, 1, 2, 2, 2, 1];
         for accepted in [targets.len(), 4, 2, 1] {
-            let papers = Papers::default();
+            let batch_buffers = BatchBuffers::default();
             let mut shown = Vec::new();
             let batch = || {
-                let mut batch = batch(&papers, &targets);
+                let mut batch = batch(&batch_buffers, &targets);
                 batch.truncate(accepted);
                 batch
             };
@@ -282,27 +282,27 @@ mod tests {
 
     #[test]
     fn paper_is_written_on_again_and_little_is_kept() {
-        let (papers, mut heap) = (Papers::default(), heap());
+        let (batch_buffers, mut heap) = (BatchBuffers::default(), heap());
         let mut used = |n: usize| {
-            let batch = batch(&papers, &vec![1; n]);
+            let batch = batch(&batch_buffers, &vec![1; n]);
             let place = batch.words.as_ptr();
-            papers.give(batch.unpack(&mut heap, &mut Vec::new(), |_, _| ()));
+            batch_buffers.give(batch.unpack(&mut heap, &mut Vec::new(), |_, _| ()));
             place
         };
         let place = used(1_000);
         assert_eq!(used(1), place);
         assert_eq!(used(1_000), place);
-        used(PAPER_WORDS + 1);
-        assert_eq!(papers.0.lock().len(), 0);
+        used(BUFFER_WORDS + 1);
+        assert_eq!(batch_buffers.0.lock().len(), 0);
         for _ in 0..2 * PAPERS {
             let words = Vec::with_capacity(8);
-            papers.give(Paper {
+            batch_buffers.give(BatchBuffer {
                 words,
-                ..Paper::default()
+                ..BatchBuffer::default()
             });
         }
-        assert_eq!(papers.0.lock().len(), PAPERS);
-        papers.clear();
-        assert_eq!(papers.0.lock().len(), 0);
+        assert_eq!(batch_buffers.0.lock().len(), PAPERS);
+        batch_buffers.clear();
+        assert_eq!(batch_buffers.0.lock().len(), 0);
     }
 }

@@ -20,7 +20,7 @@ mod traces;
 
 use crate::base::atom::Atom;
 use crate::base::clock::Clock;
-use crate::boundary::batch::Papers;
+use crate::boundary::batch::BatchBuffers;
 use crate::boundary::leases::Leases;
 use crate::code::constants::DecodeOpaque;
 use crate::code::error::LoadError;
@@ -69,7 +69,7 @@ impl Machine {
             quiescence,
             safepoint: Safepoint::default(),
             attention: Attention::default(),
-            papers: Papers::default(),
+            batch_buffers: BatchBuffers::default(),
             ended: Mutex::default(),
             stopping: Arc::new(AtomicBool::new(false)),
             threads: Mutex::new(Vec::new()),
@@ -111,7 +111,7 @@ impl Machine {
         for sponsor in self.sponsors().all() {
             sponsor.room.close();
         }
-        self.0.papers.clear();
+        self.0.batch_buffers.clear();
         self.0.handles.discharge();
         malloc::give_back();
         self.0.quiescence.tell();

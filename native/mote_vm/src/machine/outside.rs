@@ -260,7 +260,7 @@ impl Machine {
 
     /// What to write messages on for [`Machine::send_batch`], and with what.
     pub fn letters(&self) -> (BatchLetters, Builder) {
-        BatchLetters::on(&self.0.papers)
+        BatchLetters::on(&self.0.batch_buffers)
     }
 
     /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as

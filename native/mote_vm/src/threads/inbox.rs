@@ -30,7 +30,7 @@ mod tests;
 
 use crate::base::quota::Quota;
 use crate::base::sync::{
-    fence, AcqRel, Acquire, Apart, AtomicBool, AtomicU64, Mutex, Release, SeqCst,
+    fence, AcqRel, Acquire, AtomicBool, AtomicU64, CachePadded, Mutex, Release, SeqCst,
 };
 use crate::boundary::room::Room;
 use crate::threads::quiescence::Quiescence;
@@ -54,9 +54,9 @@ pub(crate) type Wakes = bool;
 /// See the head of this file.
 #[derive(Default)]
 pub(crate) struct Inbox {
-    inner: Apart<Mutex<Inner>>,
+    inner: CachePadded<Mutex<Inner>>,
     /// Polled by a thread that has nothing else to do.
-    pending: Apart<AtomicBool>,
+    pending: CachePadded<AtomicBool>,
     /// Invariant 9.
     version: AtomicU64,
     quota: Arc<Quota>,

@@ -3,7 +3,7 @@
 use crate::base::clock::Clock;
 use crate::base::ids::{ThreadNumber, TimerId};
 use crate::base::quota::Account;
-use crate::boundary::batch::Papers;
+use crate::boundary::batch::BatchBuffers;
 use crate::boundary::leases::Leases;
 use crate::boundary::timers::Timer;
 use crate::code::program::Program;
@@ -40,7 +40,7 @@ pub(crate) struct Shared {
     pub(crate) attention: Attention,
     pub(crate) gc: Gc,
     pub(crate) leases: Leases,
-    pub(crate) papers: Papers,
+    pub(crate) batch_buffers: BatchBuffers,
     pub(crate) ended: Mutex<Ended>,
     pub(crate) stopping: Arc<AtomicBool>,
     pub(crate) threads: Mutex<Vec<(ThreadNumber, Ending)>>,
@@ -158,8 +158,8 @@ impl Machine {
     }
 
     /// Where what batches were written on goes.
-    pub(crate) fn papers(&self) -> &Papers {
-        &self.0.papers
+    pub(crate) fn batch_buffers(&self) -> &BatchBuffers {
+        &self.0.batch_buffers
     }
 
     pub(crate) fn clock(&self) -> &Arc<Clock> {

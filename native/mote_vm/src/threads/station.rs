@@ -4,7 +4,7 @@
 use crate::base::counters::{Counters, Counts};
 use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
-use crate::base::sync::{AcqRel, Acquire, Apart, AtomicBool, AtomicU64, Relaxed, RwLock};
+use crate::base::sync::{AcqRel, Acquire, AtomicBool, AtomicU64, CachePadded, Relaxed, RwLock};
 use crate::boundary::room::Room;
 use crate::boundary::timers::Timers;
 use crate::platform::cores::{self, NOWHERE};
@@ -28,10 +28,10 @@ pub(crate) struct Station {
     pub(crate) number: ThreadNumber,
     /// The number of the thread's sponsor.
     sponsor: AtomicU16,
-    pub(crate) presence: Apart<Presence>,
+    pub(crate) presence: CachePadded<Presence>,
     pub(crate) inbox: Inbox,
     pub(crate) timers: Arc<Timers>,
-    pub(crate) request: Apart<Request>,
+    pub(crate) request: CachePadded<Request>,
     /// Work was given to this thread in its sleep, and it has not woken yet: a hint.
     pub(crate) waking: AtomicBool,
     /// The thread is to look around, and not only for what is in its inbox.
@@ -60,10 +60,10 @@ impl Station {
         Station {
             number,
             sponsor: AtomicU16::new(0),
-            presence: Apart(Presence::new()),
+            presence: CachePadded(Presence::new()),
             inbox: Inbox::new(quota.clone(), quiescence.clone()),
             timers: Arc::new(Timers::new(quota.clone())),
-            request: Apart(Request::new()),
+            request: CachePadded(Request::new()),
             waking: AtomicBool::new(false),
             summoned: AtomicBool::new(false),
             backlog: AtomicU64::new(0),
@@ -189,7 +189,7 @@ pub(crate) struct Stations {
     quota: Arc<Quota>,
     quiescence: Arc<Quiescence>,
     /// How often actors have changed hands (giving.rs).
-    moves: Apart<AtomicU64>,
+    moves: CachePadded<AtomicU64>,
     all: RwLock<Vec<Arc<Station>>>,
     free: Mutex<Vec<ThreadNumber>>,
 }
@@ -199,7 +199,7 @@ impl Stations {
         Stations {
             quota,
             quiescence,
-            moves: Apart(AtomicU64::new(0)),
+            moves: CachePadded(AtomicU64::new(0)),
             all: RwLock::default(),
             free: Mutex::default(),
         }

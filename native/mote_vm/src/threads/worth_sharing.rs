@@ -62,11 +62,11 @@ pub(crate) struct WorthSharing {
     /// When somebody looks again, in nanoseconds since the sponsor began.
     next: AtomicU64,
     pauses: AtomicBool,
-    lesson: Mutex<Lesson>,
+    history: Mutex<SharingHistory>,
 }
 
 /// What one sponsor has seen of its sharing, and how long it pauses.
-struct Lesson {
+struct SharingHistory {
     threads: u64,
     /// What had been done at the last look, and when that was.
     before: WorkDone,
@@ -89,7 +89,7 @@ impl WorthSharing {
         WorthSharing {
             next: AtomicU64::new(0),
             pauses: AtomicBool::new(false),
-            lesson: Mutex::new(Lesson::new(threads)),
+            history: Mutex::new(SharingHistory::new(threads)),
         }
     }
 
@@ -108,13 +108,13 @@ impl WorthSharing {
 
     /// Looks at what was `done` until `now`. Returns whether sharing pauses from now on, and did not before.
     pub(crate) fn look(&self, now: u64, done: impl FnOnce() -> WorkDone) -> bool {
-        let Some(mut lesson) = self.lesson.try_lock() else {
+        let Some(mut history) = self.history.try_lock() else {
             return false;
         };
         self.next.store(now + BETWEEN, Relaxed);
-        let paused = lesson.paused.is_some();
-        lesson.learn(now, done());
-        let pauses = lesson.paused.is_some();
+        let paused = history.paused.is_some();
+        history.learn(now, done());
+        let pauses = history.paused.is_some();
         self.pauses.store(pauses, Relaxed);
         pauses && !paused
     }
@@ -122,18 +122,18 @@ impl WorthSharing {
     /// Ends a pause before its time. Returns whether there is none now.
     #[cold]
     pub(crate) fn resume(&self) -> bool {
-        let Some(mut lesson) = self.lesson.try_lock() else {
+        let Some(mut history) = self.history.try_lock() else {
             return false;
         };
-        lesson.paused = None;
+        history.paused = None;
         self.pauses.store(false, Relaxed);
         true
     }
 }
 
-impl Lesson {
-    fn new(threads: usize) -> Lesson {
-        Lesson {
+impl SharingHistory {
+    fn new(threads: usize) -> SharingHistory {
+        SharingHistory {
             // One alone never shares.
             threads: threads.max(2) as u64,
             before: WorkDone::default(),
@@ -219,7 +219,7 @@ mod tests {
 
     /// A sponsor whose threads are looked at again and again.
     struct Looked {
-        lesson: Lesson,
+        history: SharingHistory,
         now: u64,
         done: WorkDone,
     }
@@ -227,7 +227,7 @@ mod tests {
     impl Looked {
         fn new() -> Looked {
             Looked {
-                lesson: Lesson::new(2),
+                history: SharingHistory::new(2),
                 now: 0,
                 done: WorkDone::default(),
             }
@@ -238,7 +238,7 @@ mod tests {
         fn looks(&mut self, looks: u64, each: u64) -> u64 {
             let mut paused = 0;
             for _ in 0..looks {
-                let shares = self.lesson.paused.is_none();
+                let shares = self.history.paused.is_none();
                 let worked = BETWEEN * (1 + shares as u64);
                 self.now += BETWEEN;
                 self.done = self.done.and(&WorkDone {
@@ -248,8 +248,8 @@ mod tests {
                     forwarded: if shares { worked / each } else { 0 },
                     shares: shares as u64,
                 });
-                self.lesson.learn(self.now, self.done);
-                paused += self.lesson.paused.is_some() as u64;
+                self.history.learn(self.now, self.done);
+                paused += self.history.paused.is_some() as u64;
             }
             paused
         }
@@ -306,7 +306,7 @@ mod tests {
     fn a_program_with_phases_is_shared_again_and_its_pauses_are_short_again() {
         let mut looked = Looked::new();
         looked.looks(10_000, OFTEN);
-        if looked.lesson.paused.is_some() {
+        if looked.history.paused.is_some() {
             let pause = looked.until(false, SELDOM) * BETWEEN;
             assert!(pause <= LONGEST);
         }
@@ -323,8 +323,8 @@ mod tests {
             looked.now += BETWEEN;
             looked.done.awake += BETWEEN / 100 * awake;
             looked.done.worked += BETWEEN / 100 * worked;
-            looked.lesson.learn(looked.now, looked.done);
-            looked.lesson.paused.is_some()
+            looked.history.learn(looked.now, looked.done);
+            looked.history.paused.is_some()
         })
     }
 
@@ -359,8 +359,8 @@ mod tests {
     fn one_hiccup_does_not_count() {
         let mut looked = Looked::new();
         looked.done.awake = 1_000 * LONGEST;
-        looked.lesson.learn(looked.now, looked.done);
-        assert_eq!(looked.lesson.lost, WAITING as i64);
+        looked.history.learn(looked.now, looked.done);
+        assert_eq!(looked.history.lost, WAITING as i64);
     }
 
     #[test]
@@ -371,8 +371,8 @@ mod tests {
             looked.now += BETWEEN;
             looked.done.turns += BETWEEN / nanoseconds;
             looked.done.worked += BETWEEN;
-            looked.lesson.learn(looked.now, looked.done);
-            looked.lesson.paused.is_some()
+            looked.history.learn(looked.now, looked.done);
+            looked.history.paused.is_some()
         };
         assert!(turns_of(30 * OTHER - 10));
         assert!(!turns_of(30 * OTHER + 10));
@@ -388,7 +388,7 @@ mod tests {
             looked.now += BETWEEN;
             looked.done.turns += BETWEEN / 30;
             looked.done.worked += BETWEEN;
-            looked.lesson.learn(looked.now, looked.done);
+            looked.history.learn(looked.now, looked.done);
         }
         looked.until(true, OFTEN);
         assert_eq!(looked.until(false, OFTEN) * BETWEEN, LONGER * SHORTEST);
@@ -412,9 +412,9 @@ mod tests {
 
     #[test]
     fn a_clock_of_before_is_no_time() {
-        let mut lesson = Lesson::new(2);
-        lesson.learn(2 * BETWEEN, WorkDone::default());
-        lesson.learn(BETWEEN, WorkDone::default());
-        assert_eq!(lesson.looked, 2 * BETWEEN);
+        let mut history = SharingHistory::new(2);
+        history.learn(2 * BETWEEN, WorkDone::default());
+        history.learn(BETWEEN, WorkDone::default());
+        assert_eq!(history.looked, 2 * BETWEEN);
     }
 }

@@ -16,7 +16,7 @@
 //!    has the lock of the book takes some of these, and releases them before it lets go: so a key is in `ended`, or released.
 //!    Whoever leaves the [`MANY`]th has another thread release all. A collection and a count begin with the keys that are left.
 use crate::base::quota::Quota;
-use crate::base::sync::Apart;
+use crate::base::sync::CachePadded;
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::value::Value;
 use crate::values::walk::{Missed, Walkable};
@@ -101,8 +101,8 @@ const FEW: usize = 128;
 /// The table of the addresses that the outside of one machine holds.
 #[derive(Default)]
 pub(crate) struct Handles {
-    inner: Apart<Mutex<Book>>,
-    ended: Apart<Mutex<Vec<Key>>>,
+    inner: CachePadded<Mutex<Book>>,
+    ended: CachePadded<Mutex<Vec<Key>>>,
     quota: Arc<Quota>,
     secret: RandomState,
 }
@@ -115,8 +115,8 @@ unsafe impl Sync for Handles {}
 impl Handles {
     pub(crate) fn new(quota: Arc<Quota>) -> Handles {
         Handles {
-            inner: Apart::default(),
-            ended: Apart::default(),
+            inner: CachePadded::default(),
+            ended: CachePadded::default(),
             quota,
             secret: RandomState::new(),
         }

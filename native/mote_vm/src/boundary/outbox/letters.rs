@@ -28,8 +28,8 @@ const COUNT_SHIFT: u32 = 8;
 /// How deep a plain value may be, and how many words it may take.
 const DEPTH: usize = 8;
 const WORDS: usize = 128;
-/// A sheet with this many words is full.
-const SHEET: usize = 1 << 12;
+/// A buffer with this many words is full.
+const BUFFER_WORDS: usize = 1 << 12;
 /// Room that is kept when everything was read.
 const WORDS_KEPT: usize = 1 << 16;
 
@@ -126,20 +126,20 @@ impl<F> Default for Letters<F> {
 }
 
 impl<F> Letters<F> {
-    /// Bytes of a sheet.
-    pub(super) const BYTES: usize = (SHEET + WORDS + 1) * size_of::<Value>();
+    /// Bytes of a buffer.
+    pub(super) const BYTES: usize = (BUFFER_WORDS + WORDS + 1) * size_of::<Value>();
 
-    /// None, with room for as many as a sheet holds.
-    pub(super) fn sheet() -> Letters<F> {
+    /// None, with room for as many as a buffer holds.
+    pub(super) fn buffer() -> Letters<F> {
         Letters {
             words: Vec::with_capacity(Self::BYTES / size_of::<Value>()),
             ..Letters::default()
         }
     }
 
-    /// Whether the next letter belongs on another sheet.
+    /// Whether the next letter belongs in another buffer.
     pub(super) fn is_full(&self) -> bool {
-        self.words.len() >= SHEET
+        self.words.len() >= BUFFER_WORDS
     }
 
     /// How many words were not read yet.

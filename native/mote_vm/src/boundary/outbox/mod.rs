@@ -1,25 +1,25 @@
 //! A bounded queue from many actors to one process outside, with one wake-up for everything that has come since it last found
 //! nothing.
 //!
-//! Senders append to sheets under a lock, the reader takes one sheet at a time and reads it in peace. A sender never waits
+//! Senders append to buffers under a lock, the reader takes one buffer at a time and reads it in peace. A sender never waits
 //! for room: a letter that finds the outbox full, or the machine's memory used up, is refused and counted.
 //!
 //! Invariants:
 //! 1. Letters of one sender are read in the order in which they were sent: they are appended in order, and the reader
-//!    takes the oldest sheet when its own is empty.
+//!    takes the oldest buffer when its own is empty.
 //! 2. No wake-up is lost: the reader goes to sleep only after it has found, under the senders' lock, nothing there,
 //!    and has cleared `told` in that moment; the next sender finds it cleared, and wakes.
 //! 3. Between two times that the reader finds nothing, at most one wake-up is sent.
 //! 4. Never more than `capacity` letters wait: senders count what they have written under their lock, and the reader
 //!    counts what it has read. Each count has one writer at a time, and the reader's is on a cache line of its own: so
 //!    a letter costs one lock and no more.
+mod buffers;
 mod letters;
-mod sheets;
 
 pub use crate::base::quota::{Account, Charge};
 pub use letters::{Letters, Part, Plain, Row};
 
-use sheets::Sheets;
+use buffers::Buffers;
 
 use crate::base::sync::{AtomicU64, Mutex, MutexGuard, Relaxed};
 
@@ -42,7 +42,7 @@ pub enum Posted {
 }
 
 struct WriteSide<F> {
-    sheets: Sheets<F>,
+    buffers: Buffers<F>,
     /// The reader knows, or will know, that something is here.
     told: bool,
     closed: bool,
@@ -59,7 +59,7 @@ struct ReadCount(AtomicU64);
 pub struct Outbox<F> {
     capacity: u64,
     entrance: Mutex<WriteSide<F>>,
-    /// The reader's sheet.
+    /// The reader's buffer.
     taken: Mutex<Letters<F>>,
     /// Written under the reader's lock.
     seen: ReadCount,
@@ -96,16 +96,16 @@ pub enum ReadEnd {
 pub struct Lost<F> {
     /// How many there are.
     pub count: u64,
-    _letters: (Sheets<F>, Letters<F>),
+    _letters: (Buffers<F>, Letters<F>),
 }
 
 /// The senders' lock, with what is written under it.
-pub struct Pen<'o, F> {
+pub struct WriteGuard<'o, F> {
     outbox: &'o Outbox<F>,
     entrance: MutexGuard<'o, WriteSide<F>>,
 }
 
-impl<F> Pen<'_, F> {
+impl<F> WriteGuard<'_, F> {
     /// As [`Outbox::post`].
     #[inline]
     pub fn post(&mut self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
@@ -117,11 +117,11 @@ impl<F> Pen<'_, F> {
             entrance.overflowed += 1;
             return Posted::Full;
         }
-        let Some(sheet) = entrance.sheets.next() else {
+        let Some(buffer) = entrance.buffers.next() else {
             entrance.overflowed += 1;
             return Posted::NoMemory;
         };
-        if !write(sheet) {
+        if !write(buffer) {
             return Posted::Declined;
         }
         entrance.received += 1;
@@ -134,7 +134,7 @@ impl<F> Outbox<F> {
     /// An outbox for that many letters, charged to that account. What an embedder's copies take the embedder charges.
     pub fn new(capacity: u64, account: Account) -> Outbox<F> {
         let entrance = WriteSide {
-            sheets: Sheets::new(account),
+            buffers: Buffers::new(account),
             told: false,
             closed: false,
             received: 0,
@@ -150,7 +150,7 @@ impl<F> Outbox<F> {
 
     /// Writes a letter; `write` writes one, or none and says so. It runs under the senders' lock.
     pub fn post(&self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
-        self.pen().post(write)
+        self.write_guard().post(write)
     }
 
     /// There is no memory for a letter that the embedder has copied: it counts as one that found no room.
@@ -160,8 +160,8 @@ impl<F> Outbox<F> {
     }
 
     /// What writes letters, one after the other: other senders and the reader wait as long as it lives.
-    pub fn pen(&self) -> Pen<'_, F> {
-        Pen {
+    pub fn write_guard(&self) -> WriteGuard<'_, F> {
+        WriteGuard {
             outbox: self,
             entrance: self.entrance.lock(),
         }
@@ -206,7 +206,7 @@ impl<F> Outbox<F> {
     fn refill(&self, taken: &mut Letters<F>) -> bool {
         taken.clear();
         let mut entrance = self.entrance.lock();
-        let found = entrance.sheets.exchange(taken);
+        let found = entrance.buffers.exchange(taken);
         // Invariant 2.
         entrance.told = found;
         found
@@ -232,7 +232,7 @@ impl<F> Outbox<F> {
         entrance.closed = true;
         let count = self.waiting(&entrance);
         self.saw(count);
-        let waiting = std::mem::take(&mut entrance.sheets);
+        let waiting = std::mem::take(&mut entrance.buffers);
         Lost {
             count,
             _letters: (waiting, std::mem::take(&mut *taken)),

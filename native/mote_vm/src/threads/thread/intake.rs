@@ -69,7 +69,7 @@ impl Dispatch {
                     let (counts, queue) = (&mut turn.counts, &mut turn.queue);
                     let scratch = &mut self.intake.scratch;
                     // As in `unpack`.
-                    let paper = turn.heap.insist(|heap| {
+                    let buffer = turn.heap.insist(|heap| {
                         batch.unpack(heap, scratch, |target, message| {
                             counts.foreign_in += 1;
                             match message {
@@ -78,7 +78,7 @@ impl Dispatch {
                             }
                         })
                     });
-                    self.context.machine.papers().give(paper);
+                    self.context.machine.batch_buffers().give(buffer);
                 }
                 Entry::Message(target, parcel) if self.seeded.choices.is_some() => {
                     self.seeded.arrivals.push_back((target, parcel));

@@ -1,19 +1,19 @@
-//! Letters on sheets (buffers of some thousand words each), which are read in the order in which they were written.
+//! Letters in buffers of some thousand words each, which are read in the order in which they were written.
 //!
-//! Sheets that were read are written on again. A single row of words that grows with the waiting letters, and is freed when
+//! Buffers that were read are written to again. A single row of words that grows with the waiting letters, and is freed when
 //! they were read, would be fresh memory each time, and touching that takes longer than writing a letter.
 //!
-//! Sheets that are full and wait to be read are charged to the machine's quota.
+//! Buffers that are full and wait to be read are charged to the machine's quota.
 use super::letters::Letters;
 use crate::base::quota::{Account, Charge};
 use std::collections::VecDeque;
 use std::mem::{replace, take};
 
-/// Blank sheets that are kept.
+/// Blank buffers that are kept.
 const BLANKS_KEPT: usize = 8;
 
-/// The sheets of one outbox: written, being read, and blank.
-pub(super) struct Sheets<F> {
+/// The buffers of one outbox: written, being read, and blank.
+pub(super) struct Buffers<F> {
     /// The oldest first.
     full: VecDeque<(Letters<F>, Charge)>,
     /// The one that is written on.
@@ -22,9 +22,9 @@ pub(super) struct Sheets<F> {
     account: Account,
 }
 
-impl<F> Default for Sheets<F> {
-    fn default() -> Sheets<F> {
-        Sheets {
+impl<F> Default for Buffers<F> {
+    fn default() -> Buffers<F> {
+        Buffers {
             full: VecDeque::new(),
             open: Letters::default(),
             blank: Vec::new(),
@@ -33,12 +33,12 @@ impl<F> Default for Sheets<F> {
     }
 }
 
-impl<F> Sheets<F> {
+impl<F> Buffers<F> {
     /// None yet, charged to that account.
-    pub(super) fn new(account: Account) -> Sheets<F> {
-        Sheets {
+    pub(super) fn new(account: Account) -> Buffers<F> {
+        Buffers {
             account,
-            ..Sheets::default()
+            ..Buffers::default()
         }
     }
 
@@ -54,13 +54,13 @@ impl<F> Sheets<F> {
     #[cold]
     fn turn(&mut self) -> Option<()> {
         let charge = self.account.charge(Letters::<F>::BYTES)?;
-        let blank = self.blank.pop().unwrap_or_else(Letters::sheet);
+        let blank = self.blank.pop().unwrap_or_else(Letters::buffer);
         let full = replace(&mut self.open, blank);
         self.full.push_back((full, charge));
         Some(())
     }
 
-    /// Swaps a sheet that was read, and is blank, for the oldest one. Returns whether there is one with anything on it.
+    /// Swaps a buffer that was read, and is blank, for the oldest one. Returns whether there is one with anything in it.
     pub(super) fn exchange(&mut self, read: &mut Letters<F>) -> bool {
         if self.full.is_empty() && self.open.is_empty() {
             return false;
@@ -86,14 +86,14 @@ mod tests {
     use crate::boundary::outbox::Part;
     use std::sync::Arc;
 
-    fn write(sheets: &mut Sheets<usize>, letters: std::ops::Range<usize>) {
-        letters.for_each(|n| assert!(sheets.next().is_some_and(|sheet| sheet.add(n))));
+    fn write(buffers: &mut Buffers<usize>, letters: std::ops::Range<usize>) {
+        letters.for_each(|n| assert!(buffers.next().is_some_and(|buffer| buffer.add(n))));
     }
 
-    /// All that is there, in the order of reading, and how many sheets that was.
-    fn read(sheets: &mut Sheets<usize>, read: &mut Letters<usize>) -> (Vec<usize>, usize) {
+    /// All that is there, in the order of reading, and how many buffers that was.
+    fn read(buffers: &mut Buffers<usize>, read: &mut Letters<usize>) -> (Vec<usize>, usize) {
         let (mut found, mut count) = (Vec::new(), 0);
-        while sheets.exchange(read) {
+        while buffers.exchange(read) {
             count += 1;
             while read.read(|part| match part {
                 Part::Other(n) => found.push(n),
@@ -106,52 +106,52 @@ mod tests {
 
     #[test]
     fn letters_are_read_in_their_order_over_sheets() {
-        let (mut sheets, mut reader) = (Sheets::default(), Letters::default());
+        let (mut buffers, mut reader) = (Buffers::default(), Letters::default());
         let n = if cfg!(miri) { 5_000 } else { 100_000 };
-        write(&mut sheets, 0..n);
-        let (found, count) = read(&mut sheets, &mut reader);
+        write(&mut buffers, 0..n);
+        let (found, count) = read(&mut buffers, &mut reader);
         assert!(found.into_iter().eq(0..n));
         assert!(count > 1, "{count}");
-        assert_eq!(read(&mut sheets, &mut reader), (vec![], 0));
-        write(&mut sheets, 0..3);
-        assert_eq!(read(&mut sheets, &mut reader), (vec![0, 1, 2], 1));
+        assert_eq!(read(&mut buffers, &mut reader), (vec![], 0));
+        write(&mut buffers, 0..3);
+        assert_eq!(read(&mut buffers, &mut reader), (vec![0, 1, 2], 1));
     }
 
     #[test]
     fn full_sheets_are_charged_until_they_are_read() {
         let quota = Arc::new(Quota::new(10 * Letters::<usize>::BYTES));
-        let (mut sheets, mut reader) = (Sheets::new(Account::of(&quota)), Letters::default());
+        let (mut buffers, mut reader) = (Buffers::new(Account::of(&quota)), Letters::default());
         for _ in 0..2 {
             let mut n = 0;
-            while sheets.next().is_some_and(|sheet| sheet.add(n)) {
+            while buffers.next().is_some_and(|buffer| buffer.add(n)) {
                 n += 1;
             }
             assert_eq!(quota.held(), 9 * Letters::<usize>::BYTES);
-            let (found, count) = read(&mut sheets, &mut reader);
+            let (found, count) = read(&mut buffers, &mut reader);
             assert!(found.into_iter().eq(0..n), "what was written stays");
             assert_eq!((count, quota.held()), (10, 0));
         }
-        write(&mut sheets, 0..10_000);
+        write(&mut buffers, 0..10_000);
         assert!(quota.held() > 0);
-        drop(sheets);
+        drop(buffers);
         assert_eq!(quota.held(), 0);
     }
 
     #[test]
     fn what_was_read_is_written_on_again_and_little_is_kept() {
-        let (mut sheets, mut reader) = (Sheets::default(), Letters::default());
+        let (mut buffers, mut reader) = (Buffers::default(), Letters::default());
         let n = if cfg!(miri) { 30_000 } else { 100_000 };
-        write(&mut sheets, 0..n);
-        read(&mut sheets, &mut reader);
-        assert_eq!(sheets.blank.len(), BLANKS_KEPT);
-        let mut known: Vec<_> = sheets.blank.iter().map(Letters::place).collect();
-        known.extend([sheets.open.place(), reader.place()]);
+        write(&mut buffers, 0..n);
+        read(&mut buffers, &mut reader);
+        assert_eq!(buffers.blank.len(), BLANKS_KEPT);
+        let mut known: Vec<_> = buffers.blank.iter().map(Letters::place).collect();
+        known.extend([buffers.open.place(), reader.place()]);
         for _ in 0..3 {
-            write(&mut sheets, 0..5_000);
-            let full = sheets.full.iter().map(|(full, _)| full);
-            let all = full.chain([&sheets.open, &reader]);
+            write(&mut buffers, 0..5_000);
+            let full = buffers.full.iter().map(|(full, _)| full);
+            let all = full.chain([&buffers.open, &reader]);
             assert!(all.map(Letters::place).all(|place| known.contains(&place)));
-            read(&mut sheets, &mut reader);
+            read(&mut buffers, &mut reader);
         }
     }
 }
