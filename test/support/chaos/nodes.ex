@@ -12,6 +12,7 @@ defmodule Mote.Chaos.Nodes do
   alias Mote.{Eventually, Mesh}
 
   @phase_ms 4_000
+  @cuts 3
   @kinds [:full, :join, :leave, :rejoin, :freeze, :travel, :stray, :cut, :kill, :process]
 
   defmodule Scenario do
@@ -60,7 +61,7 @@ defmodule Mote.Chaos.Nodes do
   end
 
   defp machine do
-    inbox = if Random.once_in?(3), do: [inbox: Random.between(20, 500)], else: []
+    inbox = if Random.once_in?(2), do: [inbox: Random.between(20, 500)], else: []
 
     [
       sponsors: [main: [threads: Random.one([1, 2])] ++ inbox],
@@ -165,8 +166,13 @@ defmodule Mote.Chaos.Nodes do
 
   defp do_fault({:cut, n, n}, world), do: world
 
+  # Several times: what the last connection has brought may still wait for a sponsor when the next one begins.
   defp do_fault({:cut, a, b}, world) do
-    :peer.call(world.sites[a].peer, :erlang, :disconnect_node, [world.sites[b].node])
+    for _ <- 1..@cuts do
+      :peer.call(world.sites[a].peer, :erlang, :disconnect_node, [world.sites[b].node])
+      Process.sleep(:rand.uniform(60))
+    end
+
     world
   end
 

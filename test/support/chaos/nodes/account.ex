@@ -7,7 +7,7 @@ defmodule Mote.Chaos.Nodes.Account do
        (`Mote.nodes/0`), if both lived and no process of Mote's was killed there. Without such faults nothing is missing. Messages to
        processes are the BEAM's own: nobody knows which of them a connection took along when it ended.
     3. **Keys keep their state.** Without cuts and kills each key has counted exactly what was accepted for it; with them, never
-       more.
+       more. Each of them answers.
   """
 
   alias Mote.Chaos.Nodes.Site
@@ -105,7 +105,7 @@ defmodule Mote.Chaos.Nodes.Account do
         :ok
 
       site ->
-        seen = fn -> Map.new(Site.at(site, :seen_by_key, [world.keys])) end
+        seen = fn -> seen_by_key(site, world.keys) end
 
         wrong = fn seen ->
           for {{sender, key}, n} <- keyed, m = count(seen, key, sender), m != n, do: {key, sender, n, m}
@@ -115,5 +115,11 @@ defmodule Mote.Chaos.Nodes.Account do
         more = for {_, _, n, m} = row <- wrong.(seen.()), m > n, do: row
         if more != [], do: throw({:found, :key_counted_twice, more})
     end
+  end
+
+  defp seen_by_key(site, keys) do
+    Map.new(Site.at(site, :seen_by_key, [keys]))
+  rescue
+    error in Mote.Error -> throw({:found, :key_without_answer, error})
   end
 end

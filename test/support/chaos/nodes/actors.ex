@@ -27,7 +27,7 @@ defmodule Mote.Chaos.Nodes.Actors do
   # Keeps its thread for some milliseconds.
   defactor slow(n) do
     {customer, :done} -> send customer, n
-    :work -> become n: count(n, n + 200_000)
+    :work -> become n: count(n, n + 2_000_000)
   end
 
   defpurep count(n, n), do: n

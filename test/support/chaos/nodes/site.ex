@@ -15,6 +15,9 @@ defmodule Mote.Chaos.Nodes.Site do
   @supervisor Mote.Chaos.Nodes.Supervisor
   @pumps 2
 
+  # How much work a full sponsor has, some milliseconds each: messages from other nodes are to wait.
+  @slow 100
+
   # Keys whose actors go elsewhere at once.
   @strays 20
 
@@ -115,7 +118,7 @@ defmodule Mote.Chaos.Nodes.Site do
   end
 
   defp fill(slow, until) do
-    for _ <- 1..500, do: Mote.send(slow, :work, on_full: :wait)
+    for _ <- 1..@slow, do: Mote.send(slow, :work, on_full: :wait)
     ask(slow, :done)
     if System.monotonic_time(:millisecond) < until, do: fill(slow, until)
   end
