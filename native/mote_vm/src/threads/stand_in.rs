@@ -162,7 +162,7 @@ impl Machine {
 
     /// Whether there is more to do, when `act` has done what there was to do; nothing if it cannot stand in, or does not as
     /// `begin` says.
-    fn stood_in<B>(
+    pub(crate) fn stood_in<B>(
         &self,
         station: &Station,
         answered: &dyn Fn() -> bool,
@@ -207,7 +207,7 @@ impl Machine {
 }
 
 /// Wakes the thread if it is needed. Whatever was announced a stand-in has taken, what is meant for the thread alone as well.
-fn wake_if_needed(station: &Station, is_needed: bool) {
+pub(crate) fn wake_if_needed(station: &Station, is_needed: bool) {
     if is_needed || station.inbox.is_pending() || station.summoned.load(Relaxed) {
         station.unpark_if_asleep();
     }
@@ -332,7 +332,8 @@ impl Dispatch {
             || !(self.turn.queue.is_empty() || self.is_full_away())
             || self.owes()
             || self.has_other_duties()
-            || self.is_collection_due()
+            // The thread has set a time for a long rest.
+            || self.is_collection_wanted()
             // It sleeps without a thought of a collection that this may have made worth while.
             || self.away.is_some() && self.is_done() && self.would_collect()
             || self.forgot_long_rest()
