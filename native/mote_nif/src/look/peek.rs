@@ -32,7 +32,7 @@ pub fn peek_entry_within<'a>(
 
 fn look<'a>(env: Env<'a>, target: &Addressee<'_>, entry: Option<Parcel>) -> Result<Term<'a>, Atom> {
     let machine = target.machine;
-    let seen = machine.peek(target.key, entry, |behaviour, captures| {
+    let seen = machine.glimpse(target.key, entry, |behaviour, captures| {
         let mut decoder = Decoder::default();
         let name = atoms::to_term(env, behaviour.name);
         let captures = captures

@@ -11,14 +11,16 @@ use crate::boundary::parcel::Parcel;
 use crate::terms::map;
 use crate::threads::shared::Machine;
 use crate::threads::stand_in::{is_little, wake_if_needed};
-use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
-use crate::values::actor::{Actor, SponsorId};
+use crate::values::actor::Actor;
 use crate::values::handles::{Key, Target};
 use crate::values::term::Term;
 use crate::values::value::Value;
 use crate::watching::reach::captures;
-use std::sync::Arc;
+use smallvec::SmallVec;
+
+/// Captures that need no allocation.
+const FEW: usize = 8;
 
 /// What came of a peek.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub enum Peek<R> {
 impl Machine {
     /// Shows an actor's behaviour and what it has captured to `show`: that of the handle, or, if it is the shard of a directory, that of
     /// a key.
-    pub fn peek<R>(
+    pub fn glimpse<R>(
         &self,
         shown: Key,
         key: Option<Parcel>,
@@ -45,40 +47,39 @@ impl Machine {
         if key.as_ref().is_some_and(|key| !key.is_for(self.handles())) {
             return Peek::Unknown;
         }
-        let place = |actor: *const Actor, pinned| {
-            // SAFETY: the lock of the handles keeps it.
-            (unsafe { (*actor).header() }.owner(), pinned)
-        };
-        let Some((owner, pinned)) = self.handles().visit(shown, place) else {
+        // SAFETY: the lock of the handles keeps it.
+        let owner = |actor: *const Actor, _| unsafe { (*actor).header() }.owner();
+        let Some(owner) = self.handles().visit(shown, owner) else {
             return Peek::Unknown;
         };
-        let station = match owner {
+        // Most machines have one thread.
+        let first = self.sponsors().first().lead();
+        let elsewhere = match owner {
             // It has run no turn yet.
-            0 => Some(self.entrance_of_pinned(pinned)),
+            0 => shown
+                .pinned()
+                .map(|id| self.sponsors().by_id(id).lead().clone()),
+            owner if owner == first.number => None,
             owner => self.stations().find(owner),
         };
-        let Some(station) = station.filter(|_| self.0.seeded.is_none()) else {
+        let station = elsewhere.as_ref().unwrap_or(first);
+        if self.0.seeded.is_some() {
             return Peek::Busy;
-        };
+        }
         let mut seen = Peek::Busy;
         let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
-        let stood_in = self.stood_in(&station, &|| true, begin, |dispatch, ()| {
-            seen = dispatch.peek(shown, key, show);
+        let stood_in = self.stood_in(station, begin, |dispatch, ()| {
+            seen = dispatch.glimpse(shown, key, show);
+            // Invariant 2.
+            false
         });
-        wake_if_needed(&station, stood_in.unwrap_or(false));
+        wake_if_needed(station, stood_in.unwrap_or(false));
         seen
-    }
-
-    fn entrance_of_pinned(&self, pinned: Option<SponsorId>) -> Arc<Station> {
-        match pinned {
-            None => self.sponsors().first().lead().clone(),
-            Some(id) => self.sponsors().by_id(id).lead().clone(),
-        }
     }
 }
 
 impl Dispatch {
-    fn peek<R>(
+    fn glimpse<R>(
         &mut self,
         shown: Key,
         key: Option<Parcel>,
@@ -90,7 +91,7 @@ impl Dispatch {
         };
         // SAFETY: a handle that is followed during a stand-in needs no other root (stand_in.rs, invariant 8).
         let mut actor = unsafe { &*actor };
-        if self.own_or_find_owner(actor).is_some() {
+        if !self.is_for_peeks(actor) {
             return Peek::Busy;
         }
         if let Some(key) = key {
@@ -99,16 +100,23 @@ impl Dispatch {
             };
             // SAFETY: the shard holds it.
             actor = unsafe { &*found.address_pointer() };
-            if self.own_or_find_owner(actor).is_some() {
+            if !self.is_for_peeks(actor) {
                 return Peek::Busy;
             }
         }
         let program = &self.turn.around.program;
-        let captures: Vec<Term<'_>> = captures(program, actor).map(Term::new).collect();
+        let captures: SmallVec<[Term<'_>; FEW]> = captures(program, actor).map(Term::new).collect();
         match is_little(captures.iter().copied()) {
             true => Peek::Seen(show(program.name(actor.header().behaviour()), &captures)),
             false => Peek::Busy,
         }
+    }
+
+    /// Whether an actor is this thread's, or becomes it, since it has run no turn.
+    fn is_for_peeks(&mut self, actor: &Actor) -> bool {
+        let header = actor.header();
+        header.is_run_by(self.context.station.number)
+            || header.owner() == 0 && self.own_or_find_owner(actor).is_none()
     }
 
     /// What a shard has for a key, in the map that it captures last.

@@ -283,7 +283,7 @@ fn whoever_peeks_sees_a_whole_state() {
         .collect();
     assert!(seen.iter().all(|seen| *seen > 0));
     let other = Rig::new(&[("main", 1)], unit());
-    assert_eq!(other.machine.peek(keep, None, |_, _| ()), Peek::Unknown);
+    assert_eq!(other.machine.glimpse(keep, None, |_, _| ()), Peek::Unknown);
 }
 
 /// What a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
