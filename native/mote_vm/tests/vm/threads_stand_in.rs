@@ -256,7 +256,7 @@ fn whoever_peeks_sees_a_whole_state() {
                 while last < rounds {
                     let told = rig
                         .machine
-                        .peek(keep, None, |_, captures| world::show(captures[1]));
+                        .glimpse(keep, None, |_, captures| world::show(captures[1]));
                     let Peek::Seen(told) = told else { continue };
                     let numbers: Vec<i64> = told
                         .split(|c: char| !c.is_ascii_digit())
