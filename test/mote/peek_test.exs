@@ -147,7 +147,7 @@ defmodule Mote.PeekTest do
   describe "by key" do
     setup %{machine: machine}, do: %{pages: Directory.start(machine, Pages.pages())}
 
-    test "sees the actor of each key, and starts none", %{machine: machine, pages: pages} do
+    test "sees the actor of each key, and starts none", %{pages: pages} do
       keys = [
         1,
         -(2 ** 70),

@@ -406,6 +406,18 @@ mod tests {
     }
 
     #[test]
+    fn a_key_says_where_its_actor_is_pinned() {
+        let handles = Arc::new(Handles::default());
+        let last = SponsorId(SponsorId::LIMIT as u16 - 1);
+        let all = [None, Some(SponsorId(0)), Some(SponsorId(7)), Some(last)];
+        for (n, pinned) in all.into_iter().enumerate() {
+            let key = handles.acquire(actor(n + 1), pinned);
+            assert_eq!(key.pinned(), pinned);
+            assert_eq!(handles.visit(key, |_, pinned| pinned), Some(pinned));
+        }
+    }
+
+    #[test]
     fn who_holds_an_actor_keeps_it_though_its_key_is_released() {
         let handles = Arc::new(Handles::default());
         let key = handles.acquire(actor(1), None);
