@@ -938,6 +938,35 @@ defmodule Mote do
   end
 
   @doc """
+  What an actor is as of its last turn: the name of its behaviour and its captures, in one tuple, as `{:counter, 42}`. It runs no turn: the
+  calling process reads the state itself.
+
+  So it is a read without order: messages that wait, also those that the calling process has sent, may not be done yet. Ask the actor
+  (`ask/3`) where that matters. But what is seen is always one whole state, never a part of an old one and of a new one, and never
+  that of a turn that was aborted.
+
+  While the thread that owns the actor sleeps, this takes less time than a question. Otherwise, while the machine collects, and for an actor that
+  holds some hundred values and more, that thread is asked as by `info/1`, with its errors, which are returned, and its limits: of more than
+  two thousand values, `:...` stands for the rest. Processes that peek at actors of one thread do so one by one.
+
+      iex> defmodule Doc.Peeked do
+      ...>   use Mote.Behaviour
+      ...>   defactor peeked(n) do
+      ...>     {customer, :next} ->
+      ...>       send customer, n
+      ...>       become n: n + 1
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> actor = Mote.create(machine, Doc.Peeked.peeked(1))
+      iex> Mote.ask!(actor, :next)
+      iex> Mote.peek(actor)
+      {:ok, {:peeked, 2}}
+  """
+  @spec peek(Address.t()) :: {:ok, tuple} | {:error, Error.t()}
+  defdelegate peek(address), to: Inspection
+
+  @doc """
   The nodes that this one was connected to, to send to addresses or be sent to: see the guide *Nodes*.
 
   For each:

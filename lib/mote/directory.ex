@@ -115,7 +115,7 @@ defmodule Mote.Directory do
   Behaviours cannot use names of processes: give them the directory that `fetch!/1` returns.
   """
 
-  alias Mote.{Address, Ask, Behaviour, Error, Inspection, Machine}
+  alias Mote.{Address, Ask, Behaviour, Error, Inspection, Machine, Native}
   alias Mote.Behaviour.Directory, as: Definition
   alias Mote.Directory.{Entries, Keeper}
   alias Mote.Directory.Place.Plain
@@ -262,8 +262,10 @@ defmodule Mote.Directory do
          :ok <- not_own(found, key, timeout_or_opts),
          {:ok, {__MODULE__, :unknown_key}} <-
            Ask.ask(Plain.shard(found, key), {:ask, key, request}, request, timeout_or_opts),
-         do: {:error, Error.from(:unknown_key, directory: directory, key: key)}
+         do: unknown_key(directory, key)
   end
+
+  defp unknown_key(directory, key), do: {:error, Error.from(:unknown_key, directory: directory, key: key)}
 
   # A turn of a beam sponsor that asked its own actor would wait for itself.
   defp not_own(directory, key, opts) do
@@ -294,6 +296,45 @@ defmodule Mote.Directory do
   """
   @spec whereis(directory, term, Ask.options()) :: Address.t() | nil
   def whereis(directory, key, opts \\ 5_000), do: request(directory, key, {:whereis, key}, opts)
+
+  @doc """
+  What the actor of a key is as of its last turn, as `Mote.peek/1` says. Starts nothing: of a key without an actor the error is
+  `:unknown_key`.
+
+      iex> defmodule Doc.Peeks do
+      ...>   use Mote.Behaviour
+      ...>   defactor page(n) do
+      ...>     :hit -> become n: n + 1
+      ...>   end
+      ...>   defdirectory pages() do
+      ...>     key when is_binary(key) -> page(0)
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> pages = Mote.Directory.start(machine, Doc.Peeks.pages())
+      iex> Mote.Directory.send(pages, "/", :hit)
+      iex> Mote.drain(machine)
+      iex> Mote.Directory.peek(pages, "/")
+      {:ok, {:page, 1}}
+  """
+  @spec peek(directory, term) :: {:ok, tuple} | {:error, Error.t()}
+  def peek(directory, key) do
+    with {:ok, found} <- find(directory) do
+      shard = Plain.shard(found, key)
+
+      case Native.peek(shard.machine, shard.key, key) do
+        seen when is_tuple(seen) -> {:ok, seen}
+        nil -> unknown_key(directory, key)
+        _busy -> look(directory, shard, key)
+      end
+    end
+  end
+
+  # The thread of the shard is awake, or that of the actor is another one.
+  defp look(directory, shard, key) do
+    with {:ok, address} <- Ask.ask(shard, {:whereis, key}),
+         do: if(address, do: Inspection.peek(address), else: unknown_key(directory, key))
+  end
 
   @doc "Returns the address of the actor of a key, which is started if there is none yet; `nil` if the key starts none."
   @spec start_actor(directory, term, Ask.options()) :: Address.t() | nil

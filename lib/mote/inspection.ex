@@ -8,6 +8,7 @@ defmodule Mote.Inspection do
 
   | question | how it is answered | what it costs |
   |---|---|---|
+  | `peek(address)` | by the caller, while that thread sleeps; otherwise as `info(address)` | nothing is stopped |
   | `info(address)` | by the thread that owns the actor, between two turns | nothing is stopped; a look at that thread's queue, and a walk over what the actor holds |
   | `top(machine, by: :queued)` | by a look at all queues | the machine stands still meanwhile: a millisecond for a million events, or so |
   | `top(machine, by: :bytes)`, `behaviours(machine)` | by a walk over everything that can be reached | the machine stands still meanwhile: as long as a collection takes, or several times as long |
@@ -70,6 +71,31 @@ defmodule Mote.Inspection do
       {:error, error} ->
         raise error
     end
+  end
+
+  @doc """
+  What an actor is as of its last turn: see `Mote.peek/1`.
+  """
+  @spec peek(Address.t()) :: {:ok, tuple} | {:error, Error.t()}
+  def peek(%Address{machine: machine, key: key} = address) do
+    case Native.peek(machine, key) do
+      seen when is_tuple(seen) -> {:ok, seen}
+      _busy -> look(address)
+    end
+  end
+
+  def peek(other) do
+    raise ArgumentError, "expected the address of an actor to peek at, got: #{inspect(other)}"
+  end
+
+  # The thread is awake, the actor holds much, or lives elsewhere.
+  defp look(address) do
+    case info(address).behaviour do
+      %{name: name, captures: captures} -> {:ok, Tuple.insert_at(captures, 0, name)}
+      :sink -> {:ok, {:sink}}
+    end
+  rescue
+    error in Error -> {:error, error}
   end
 
   @doc """

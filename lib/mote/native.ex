@@ -113,6 +113,8 @@ defmodule Mote.Native do
   def future_finished(_future), do: :erlang.nif_error(:nif_not_loaded)
   def future_kill(_future), do: :erlang.nif_error(:nif_not_loaded)
   def send_trap(_machine, _key, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
+  def peek(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
+  def peek(_machine, _shard, _entry), do: :erlang.nif_error(:nif_not_loaded)
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
 

@@ -68,6 +68,7 @@ defmodule Mote.Bench do
     Programs.ApartErfc,
     Programs.IdleCpu,
     Programs.Ask,
+    Programs.Askers,
     Programs.Boundary,
     Programs.Door,
     Programs.Timers,

@@ -46,101 +46,133 @@ defmodule Mote.Behaviour.Directory do
   end
 
   defp shard(shard, start, captures) do
+    clauses =
+      sent(shard, start, captures) ++
+        asked(:ask, shard, start, captures) ++ asked(:to, shard, start, captures)
+
     quote generated: true do
-      defactor unquote(shard)(unquote_splicing(captures), actors) do
-        # As what is sent by key takes the least memory, and is told from requests with one look.
-        [key | message] ->
-          case Map.get(actors, key) do
-            nil ->
-              actor = unquote(start)(key, unquote_splicing(captures))
-              # Where nothing was started, this is a message to nobody, and counted as such.
-              send actor, message
+      defactor(unquote(shard)(unquote_splicing(captures), actors),
+        do: unquote(clauses ++ requests(shard, start, captures))
+      )
+    end
+  end
 
-              if actor != nil,
-                do: become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
+  defp sent(shard, start, captures) do
+    quote generated: true do
+      # As what is sent by key takes the least memory, and is told from requests with one look.
+      [key | message] ->
+        case Map.get(actors, key) do
+          nil ->
+            actor = unquote(start)(key, unquote_splicing(captures))
+            # Where nothing was started, this is a message to nobody, and counted as such.
+            send actor, message
 
-            actor ->
-              send actor, message
-          end
+            if actor != nil,
+              do: become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
 
-        # A process that asks hears of it if the turn of the actor is aborted: the machine is told who has the question, and
-        # that is not the answer.
-        {customer, {how, key, request}} when how in [:to, :ask] ->
-          case Map.get(actors, key) || unquote(start)(key, unquote_splicing(captures)) do
-            nil ->
-              send customer, {Mote.Directory, :unknown_key}
+          actor ->
+            send actor, message
+        end
+    end
+  end
 
-            actor ->
-              if how == :ask, do: send(customer, {Mote.Directory, :passed, actor})
-              send actor, {customer, request}
+  # A process that asks hears of it if the turn of the actor is aborted: the machine is told who has the question, and that is not the
+  # answer. Most keys have an actor: for those there is one look into the map.
+  defp asked(how, shard, start, captures) do
+    told =
+      if how == :ask,
+        do: [quote(generated: true, do: send(customer, {Mote.Directory, :passed, actor}))],
+        else: []
 
-              if not is_map_key(actors, key),
-                do: become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
-          end
-
-        {customer, {:start, key}} ->
-          actor = Map.get(actors, key) || unquote(start)(key, unquote_splicing(captures))
-          send customer, actor
-
-          if actor != nil and not is_map_key(actors, key),
-            do: become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
-
-        {customer, {:whereis, key}} ->
-          send customer, Map.get(actors, key)
-
-        {customer, {:put, key, address}} when is_address(address) ->
-          case Map.get(actors, key) do
-            nil ->
-              send customer, :ok
-              become unquote(shard)(unquote_splicing(captures), Map.put(actors, key, address))
-
-            actor ->
-              send customer, {:taken, actor}
-          end
-
-        # Of many, those whose keys have an actor, with that one.
-        {customer, {:put_all, entries}} ->
-          send customer, for({key, _} <- entries, is_map_key(actors, key), do: {key, Map.get(actors, key)})
-
-          become unquote(shard)(
-                   unquote_splicing(captures),
-                   Enum.reduce(entries, actors, fn {key, address}, all -> Map.put_new(all, key, address) end)
-                 )
-
-        {customer, {:delete_all, keys}} ->
-          send customer, []
-          become unquote(shard)(unquote_splicing(captures), Map.drop(actors, keys))
-
-        {customer, {:delete, key}} ->
-          send customer, is_map_key(actors, key)
-          become unquote(shard)(unquote_splicing(captures), Map.delete(actors, key))
-
-        {customer, {:delete, key, address}} ->
-          case Map.get(actors, key) do
-            ^address ->
-              send customer, true
-              become unquote(shard)(unquote_splicing(captures), Map.delete(actors, key))
-
-            _ ->
-              send customer, false
-          end
-
-        {customer, {:replace, key, address, by}} when is_address(by) ->
-          case Map.get(actors, key) do
-            ^address ->
-              send customer, true
-              become unquote(shard)(unquote_splicing(captures), Map.put(actors, key, by))
-
-            _ ->
-              send customer, false
-          end
-
-        {customer, :count} ->
-          send customer, map_size(actors)
-
-        {customer, :all} ->
-          send customer, actors
+    pass =
+      quote generated: true do
+        unquote_splicing(told)
+        send actor, {customer, request}
       end
+
+    quote generated: true do
+      {customer, {unquote(how), key, request}} ->
+        case Map.get(actors, key) do
+          nil ->
+            case unquote(start)(key, unquote_splicing(captures)) do
+              nil ->
+                send customer, {Mote.Directory, :unknown_key}
+
+              actor ->
+                unquote(pass)
+                become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
+            end
+
+          actor ->
+            unquote(pass)
+        end
+    end
+  end
+
+  defp requests(shard, start, captures) do
+    quote generated: true do
+      {customer, {:start, key}} ->
+        actor = Map.get(actors, key) || unquote(start)(key, unquote_splicing(captures))
+        send customer, actor
+
+        if actor != nil and not is_map_key(actors, key),
+          do: become(unquote(shard)(unquote_splicing(captures), Map.put(actors, key, actor)))
+
+      {customer, {:whereis, key}} ->
+        send customer, Map.get(actors, key)
+
+      {customer, {:put, key, address}} when is_address(address) ->
+        case Map.get(actors, key) do
+          nil ->
+            send customer, :ok
+            become unquote(shard)(unquote_splicing(captures), Map.put(actors, key, address))
+
+          actor ->
+            send customer, {:taken, actor}
+        end
+
+      # Of many, those whose keys have an actor, with that one.
+      {customer, {:put_all, entries}} ->
+        send customer, for({key, _} <- entries, is_map_key(actors, key), do: {key, Map.get(actors, key)})
+
+        become unquote(shard)(
+                 unquote_splicing(captures),
+                 Enum.reduce(entries, actors, fn {key, address}, all -> Map.put_new(all, key, address) end)
+               )
+
+      {customer, {:delete_all, keys}} ->
+        send customer, []
+        become unquote(shard)(unquote_splicing(captures), Map.drop(actors, keys))
+
+      {customer, {:delete, key}} ->
+        send customer, is_map_key(actors, key)
+        become unquote(shard)(unquote_splicing(captures), Map.delete(actors, key))
+
+      {customer, {:delete, key, address}} ->
+        case Map.get(actors, key) do
+          ^address ->
+            send customer, true
+            become unquote(shard)(unquote_splicing(captures), Map.delete(actors, key))
+
+          _ ->
+            send customer, false
+        end
+
+      {customer, {:replace, key, address, by}} when is_address(by) ->
+        case Map.get(actors, key) do
+          ^address ->
+            send customer, true
+            become unquote(shard)(unquote_splicing(captures), Map.put(actors, key, by))
+
+          _ ->
+            send customer, false
+        end
+
+      {customer, :count} ->
+        send customer, map_size(actors)
+
+      {customer, :all} ->
+        send customer, actors
     end
   end
 

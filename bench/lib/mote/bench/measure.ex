@@ -52,7 +52,7 @@ defmodule Mote.Bench.Measure do
       String.starts_with?(name, "ns_") -> "ns"
       String.starts_with?(name, "us_") -> "us"
       String.starts_with?(name, "percent_") -> "%"
-      String.starts_with?(name, "ratio_") -> "x"
+      String.starts_with?(name, "ratio_") or name =~ "_by_" or name == "two_askers" -> "x"
       String.starts_with?(name, "misses_") -> "misses"
       String.contains?(name, "bytes") -> "bytes"
     end

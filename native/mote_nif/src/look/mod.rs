@@ -1,3 +1,4 @@
 pub mod info;
+pub mod peek;
 pub mod survey;
 pub mod trace;

@@ -6,6 +6,7 @@ use crate::held::aside::aside;
 use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
 use crate::held::question::Asker;
+use crate::look::peek::{peek_entry_within, peek_within};
 use crate::look::survey::{behaviour, figures, graph, show, survey, waiting};
 use crate::term::atoms::names;
 use crate::term::resource::{self, ResourceArc};
@@ -126,6 +127,19 @@ fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>)
             show(&customer, machine, seen)
         }))
     })
+}
+
+plain_nif! {
+    /// `{name, capture, ...}` of an actor as of its last commit; `:busy` if that cannot be seen at once, and `actor_info` can be asked;
+    /// `:stopped`, `:unknown`.
+    peek as "peek" (machine: Term<'a>, key: Term<'a>) |env| peek_within(env, (machine, key))
+}
+
+plain_nif! {
+    /// The same of the actor that a shard of a directory has for a key; also `nil`, if it has none, `:big`, `:long`, `:no_memory`.
+    peek_entry as "peek" (machine: Term<'a>, shard: Term<'a>, entry: Term<'a>) |env| {
+        peek_entry_within(env, (machine, shard), entry)
+    }
 }
 
 /// Collects: the answer, when it is done, is `:ok`. Otherwise as `actor_info`.

@@ -1,7 +1,7 @@
 //! Looking inside of a running machine: what its actors are, hold and wait for.
 //!
 //! Nothing is recorded for it: an actor has 16 bytes and no counters. Answers are computed on demand:
-//! - about one actor, by one thread between two of its turns (inspect.rs);
+//! - about one actor, by one thread between two of its turns (inspect.rs), or by the caller while that thread sleeps (peek.rs);
 //! - about all of them, while all threads stand still (survey.rs): from their queues (waiting.rs), or by a walk over
 //!   everything that can be reached (census.rs, graph.rs, holders.rs);
 //! - or by counting turns for a while (watching/watch.rs, put together by turn_counts.rs).
@@ -11,6 +11,7 @@ pub mod holders;
 pub(crate) mod holding;
 pub(crate) mod inspect;
 pub mod pause;
+pub mod peek;
 pub mod survey;
 pub mod turn_counts;
 pub(crate) mod waiting;

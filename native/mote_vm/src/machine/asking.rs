@@ -43,10 +43,8 @@ impl Machine {
         message: Parcel,
         caller: &WaitingCaller<'_>,
     ) -> Result<(), Parcel> {
-        let Some(pinned) = self.0.handles.visit(target, |_, pinned| pinned) else {
-            return Err(message);
-        };
-        let via = Via(pinned.or(sponsor).map(|id| self.0.sponsors.by_id(id)));
+        let named = target.pinned().or(sponsor);
+        let via = Via(named.map(|id| self.0.sponsors.by_id(id)));
         self.bring(self.entrance_of(&via).lead(), target, message, caller)
     }
 }

@@ -11,10 +11,15 @@ use std::time::Duration;
 impl Dispatch {
     /// Whether a collection should begin.
     pub(crate) fn is_collection_due(&self) -> bool {
+        self.is_collection_wanted()
+            || self.has_rested_long() && self.until_worth_it() == Some(Duration::ZERO)
+    }
+
+    /// Whether one should begin for anything but a long rest: that takes a look at the clock.
+    pub(crate) fn is_collection_wanted(&self) -> bool {
         let pace = &self.context.machine.pool().pace;
         pace.is_due() && !pace.put_off(|| self.queued())
             || self.idling.rests && self.would_collect()
-            || self.has_rested_long() && self.until_worth_it() == Some(Duration::ZERO)
             || self.until_look() == Some(Duration::ZERO)
             || self.collection_was_asked()
     }

@@ -122,7 +122,7 @@ impl Machine {
     /// thread is awake or is woken.
     pub(crate) fn stand_in(&self, station: &Station, caller: &WaitingCaller<'_>) {
         let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
-        let stood_in = self.stood_in(station, caller.answered, begin, |dispatch, ()| {
+        let stood_in = self.stood_in(station, begin, |dispatch, ()| {
             dispatch.stand_in(caller, None)
         });
         wake_if_needed(station, stood_in.unwrap_or(true));
@@ -152,7 +152,7 @@ impl Machine {
             let has_room = dispatch.context.sponsor.room.enter_at_once();
             has_room.then_some(target)
         };
-        let stood_in = self.stood_in(station, caller.answered, begin, |dispatch, target| {
+        let stood_in = self.stood_in(station, begin, |dispatch, target| {
             dispatch.stand_in(caller, Some((target, &mut message)))
         });
         // Also where it has only been there: others that came meanwhile took it for the thread.
@@ -160,14 +160,13 @@ impl Machine {
         message.map_or(Ok(()), Err)
     }
 
-    /// Whether there is more to do, when `act` has done what there was to do; nothing if it cannot stand in, or does not as
-    /// `begin` says.
-    fn stood_in<B>(
+    /// Whether there is more to do, as `act` says when it has done what there was to do; nothing if it cannot stand in, or does not
+    /// as `begin` says.
+    pub(crate) fn stood_in<B>(
         &self,
         station: &Station,
-        answered: &dyn Fn() -> bool,
         begin: impl FnOnce(&Dispatch) -> Option<B>,
-        act: impl FnOnce(&mut Dispatch, B),
+        act: impl FnOnce(&mut Dispatch, B) -> bool,
     ) -> Option<bool> {
         let stand_in = station.presence.stand_in()?;
         // As a thread that has just woken: safepoint.rs, invariant 2.
@@ -182,10 +181,7 @@ impl Machine {
         }
         let begun = begin(dispatch)?;
         self.quiescence().add(1);
-        let outcome = catch_unwind(AssertUnwindSafe(|| {
-            act(dispatch, begun);
-            dispatch.is_needed() || !answered()
-        }));
+        let outcome = catch_unwind(AssertUnwindSafe(|| act(dispatch, begun)));
         let is_needed = *outcome.as_ref().unwrap_or(&true);
         let was_wanted = dispatch.lent.is_wanted;
         dispatch.lent.is_wanted |= is_needed;
@@ -207,7 +203,7 @@ impl Machine {
 }
 
 /// Wakes the thread if it is needed. Whatever was announced a stand-in has taken, what is meant for the thread alone as well.
-fn wake_if_needed(station: &Station, is_needed: bool) {
+pub(crate) fn wake_if_needed(station: &Station, is_needed: bool) {
     if is_needed || station.inbox.is_pending() || station.summoned.load(Relaxed) {
         station.unpark_if_asleep();
     }
@@ -220,7 +216,8 @@ impl Dispatch {
         self.idling.has_slept && !collects && !self.is_watched()
     }
 
-    fn stand_in(&mut self, caller: &WaitingCaller<'_>, brought: Option<Brought<'_>>) {
+    /// Whether that has left more to do.
+    fn stand_in(&mut self, caller: &WaitingCaller<'_>, brought: Option<Brought<'_>>) -> bool {
         self.turn.counts.stand_ins += 1;
         let is_measured = self.turn.counts.stand_ins.is_multiple_of(MEASURED);
         let begin = is_measured.then(Instant::now);
@@ -262,6 +259,7 @@ impl Dispatch {
         caller.ran.set(self.turn.take_back());
         // The thread sleeps until the timer that was the next one.
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
+        self.is_needed() || !(caller.answered)()
     }
 
     /// Forgets what was made since that position, with these footprints and so many becomes before, if that can be (invariant 5).
@@ -332,7 +330,8 @@ impl Dispatch {
             || !(self.turn.queue.is_empty() || self.is_full_away())
             || self.owes()
             || self.has_other_duties()
-            || self.is_collection_due()
+            // The thread has set a time for a long rest.
+            || self.is_collection_wanted()
             // It sleeps without a thought of a collection that this may have made worth while.
             || self.away.is_some() && self.is_done() && self.would_collect()
             || self.forgot_long_rest()

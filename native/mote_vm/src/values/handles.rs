@@ -6,7 +6,8 @@
 //!
 //! Invariants:
 //! 1. An entry exists while its count is above zero; its actor is then a root of the collector.
-//! 2. A serial number is never given twice.
+//! 2. A serial number is never given twice. It says to which sponsor the actor is pinned, which never changes: so whoever has a key
+//!    knows where messages enter. Of a key that was made up, that is as wrong as the rest.
 //! 3. A caller that follows a key holds a reference of its own ([`Held`]), or the lock (`visit`), until the actor is a root
 //!    by other means. The reference of the key itself may be released at any time, because a key can be copied.
 //! 4. A collection walks through the slots piece by piece, and meets every actor that was held when it began (walk.rs).
@@ -40,6 +41,17 @@ pub struct Key {
     pub slot: u32,
     /// The proof.
     pub serial: u128,
+}
+
+/// Where in a serial number the pinned sponsor is, as in an actor's header; below it is the number of the entry.
+const PINNED_SHIFT: u32 = 52;
+
+impl Key {
+    /// The sponsor that the actor is pinned to (invariant 2).
+    pub(crate) fn pinned(self) -> Option<SponsorId> {
+        let number = (self.serial as u64 >> PINNED_SHIFT) as u16;
+        number.checked_sub(1).map(SponsorId)
+    }
 }
 
 struct HandleSlot {
@@ -158,7 +170,8 @@ impl Handles {
         inner.given += 1;
         // A counter never repeats, and what belongs to it nobody can guess without the key.
         let proof = self.secret.hash_one(inner.given);
-        let serial = (proof as u128) << 64 | inner.given as u128;
+        let pinned_to = pinned.map_or(0, |sponsor| u64::from(sponsor.0) + 1);
+        let serial = (proof as u128) << 64 | u128::from(pinned_to << PINNED_SHIFT | inner.given);
         let entry = HandleSlot {
             actor,
             pinned,
@@ -390,6 +403,18 @@ mod tests {
         handles.release(key);
         assert_eq!(found(&handles, key), None);
         assert_eq!(handles.len(), 1);
+    }
+
+    #[test]
+    fn a_key_says_where_its_actor_is_pinned() {
+        let handles = Arc::new(Handles::default());
+        let last = SponsorId(SponsorId::LIMIT as u16 - 1);
+        let all = [None, Some(SponsorId(0)), Some(SponsorId(7)), Some(last)];
+        for (n, pinned) in all.into_iter().enumerate() {
+            let key = handles.acquire(actor(n + 1), pinned);
+            assert_eq!(key.pinned(), pinned);
+            assert_eq!(handles.visit(key, |_, pinned| pinned), Some(pinned));
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::world;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
+use mote_vm::look::peek::Peek;
 use mote_vm::machine::{Quiet, SponsorInfo};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::Carrier;
@@ -236,6 +237,53 @@ fn what_an_actor_was_told_it_keeps() {
         }
     }
     assert!(stand_ins(&rig) > 0);
+}
+
+/// Somebody asks, and others look at what the actor has become: each sees one whole state, and none that was before what it has seen.
+#[test]
+fn whoever_peeks_sees_a_whole_state() {
+    let rig = Arc::new(rig(1));
+    let keep = rig.create("keep", 2, |b| {
+        b.foreign(foreign(&Tap::new()));
+        int(b, 0);
+    });
+    let rounds: i64 = if cfg!(miri) { 20 } else { 5_000 };
+    let peekers: Vec<_> = (0..2)
+        .map(|_| {
+            let rig = rig.clone();
+            std::thread::spawn(move || {
+                let (mut last, mut seen) = (0, 0);
+                while last < rounds {
+                    let told = rig
+                        .machine
+                        .glimpse(keep, None, |_, captures| world::show(captures[1]));
+                    let Peek::Seen(told) = told else { continue };
+                    let numbers: Vec<i64> = told
+                        .split(|c: char| !c.is_ascii_digit())
+                        .filter_map(|n| n.parse().ok())
+                        .collect();
+                    assert!(numbers.iter().all(|n| *n == numbers[0]), "{told}");
+                    assert!(numbers[0] >= last);
+                    (last, seen) = (numbers[0], seen + 1);
+                }
+                seen
+            })
+        })
+        .collect();
+    for n in 1..=rounds {
+        ask(&rig, keep, integers(&[n, n, n]));
+        if n % 1_000 == 0 {
+            collect_what_is_kept(&rig);
+        }
+    }
+    rig.quiet();
+    let seen: Vec<u64> = peekers
+        .into_iter()
+        .map(|p| p.join().expect("whole"))
+        .collect();
+    assert!(seen.iter().all(|seen| *seen > 0));
+    let other = Rig::new(&[("main", 1)], unit());
+    assert_eq!(other.machine.glimpse(keep, None, |_, _| ()), Peek::Unknown);
 }
 
 /// What a request carries is dropped with the last turn that it led to, unless one of them may have kept it.

@@ -18,9 +18,7 @@ impl Machine {
         let may = self.0.seeded.is_none() && stack::left() >= Some(OTHER_FRAMES);
         let times = if may { TIMES } else { 0 };
         for _ in 0..times {
-            match self.stood_in(station, &|| true, begin, |dispatch, ()| {
-                dispatch.stand_in_for_ends()
-            }) {
+            match self.stood_in(station, begin, |dispatch, ()| dispatch.stand_in_for_ends()) {
                 // From others that ended while it was leaving.
                 Some(false) if station.inbox.is_pending() => {}
                 Some(is_needed) => return wake_if_needed(station, is_needed),
@@ -32,8 +30,8 @@ impl Machine {
 }
 
 impl Dispatch {
-    /// Ends turns that were away, and sends out those that may begin now.
-    fn stand_in_for_ends(&mut self) {
+    /// Ends turns that were away, and sends out those that may begin now. Whether that has left more to do.
+    fn stand_in_for_ends(&mut self) -> bool {
         self.load.awake_since = Instant::now();
         self.lent.stands_in = true;
         self.lent.postponed = false;
@@ -62,5 +60,6 @@ impl Dispatch {
         self.load.batch = batch;
         self.lent.stands_in = false;
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
+        self.is_needed()
     }
 }

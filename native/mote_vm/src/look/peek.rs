@@ -1,0 +1,137 @@
+//! What an actor holds as of its last commit, shown to a caller while the thread that owns the actor sleeps.
+//!
+//! Invariants:
+//! 1. The caller stands in for the thread meanwhile (stand_in.rs, invariant 1): so no turn of the actor runs, nobody takes it over and
+//!    no collection begins, and what is seen is one whole state.
+//! 2. No turn runs for it, and nothing that waits is taken in: whoever peeks may see the actor as it was before messages that wait.
+//! 3. It takes a moment: what is more than a stand-in would send out is not shown.
+use crate::base::ids::BehaviourName;
+use crate::base::work::Work;
+use crate::boundary::parcel::Parcel;
+use crate::terms::map;
+use crate::threads::shared::Machine;
+use crate::threads::stand_in::{is_little, wake_if_needed};
+use crate::threads::thread::Dispatch;
+use crate::values::actor::Actor;
+use crate::values::handles::{Key, Target};
+use crate::values::term::Term;
+use crate::values::value::Value;
+use crate::watching::reach::captures;
+use smallvec::SmallVec;
+
+/// Captures that need no allocation.
+const FEW: usize = 8;
+
+/// What came of a peek.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Peek<R> {
+    /// What was made of what the actor holds.
+    Seen(R),
+    /// The thread is awake, or more is to be done than a moment's work: the actor's thread can be asked ([`Machine::inspect`]).
+    Busy,
+    /// The map of the shard has no such key.
+    Absent,
+    /// The handle belongs to another machine.
+    Unknown,
+}
+
+impl Machine {
+    /// Shows an actor's behaviour and what it has captured to `show`: that of the handle, or, if it is the shard of a directory, that of
+    /// a key.
+    pub fn glimpse<R>(
+        &self,
+        shown: Key,
+        key: Option<Parcel>,
+        show: impl FnOnce(BehaviourName, &[Term<'_>]) -> R,
+    ) -> Peek<R> {
+        if key.as_ref().is_some_and(|key| !key.is_for(self.handles())) {
+            return Peek::Unknown;
+        }
+        // SAFETY: the lock of the handles keeps it.
+        let owner = |actor: *const Actor, _| unsafe { (*actor).header() }.owner();
+        let Some(owner) = self.handles().visit(shown, owner) else {
+            return Peek::Unknown;
+        };
+        // Most machines have one thread.
+        let first = self.sponsors().first().lead();
+        let elsewhere = match owner {
+            // It has run no turn yet.
+            0 => shown
+                .pinned()
+                .map(|id| self.sponsors().by_id(id).lead().clone()),
+            owner if owner == first.number => None,
+            owner => self.stations().find(owner),
+        };
+        let station = elsewhere.as_ref().unwrap_or(first);
+        if self.0.seeded.is_some() {
+            return Peek::Busy;
+        }
+        let mut seen = Peek::Busy;
+        let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
+        let stood_in = self.stood_in(station, begin, |dispatch, ()| {
+            seen = dispatch.glimpse(shown, key, show);
+            // Invariant 2.
+            false
+        });
+        wake_if_needed(station, stood_in.unwrap_or(false));
+        seen
+    }
+}
+
+impl Dispatch {
+    fn glimpse<R>(
+        &mut self,
+        shown: Key,
+        key: Option<Parcel>,
+        show: impl FnOnce(BehaviourName, &[Term<'_>]) -> R,
+    ) -> Peek<R> {
+        let handles = self.context.machine.handles();
+        let Some(Target(actor)) = handles.visit(shown, |actor, _| Target(actor)) else {
+            return Peek::Unknown;
+        };
+        // SAFETY: a handle that is followed during a stand-in needs no other root (stand_in.rs, invariant 8).
+        let mut actor = unsafe { &*actor };
+        if !self.is_for_peeks(actor) {
+            return Peek::Busy;
+        }
+        if let Some(key) = key {
+            let Some(found) = self.entry_of(actor, key).filter(|found| found.is_address()) else {
+                return Peek::Absent;
+            };
+            // SAFETY: the shard holds it.
+            actor = unsafe { &*found.address_pointer() };
+            if !self.is_for_peeks(actor) {
+                return Peek::Busy;
+            }
+        }
+        let program = &self.turn.around.program;
+        let captures: SmallVec<[Term<'_>; FEW]> = captures(program, actor).map(Term::new).collect();
+        match is_little(captures.iter().copied()) {
+            true => Peek::Seen(show(program.name(actor.header().behaviour()), &captures)),
+            false => Peek::Busy,
+        }
+    }
+
+    /// Whether an actor is this thread's, or becomes it, since it has run no turn.
+    fn is_for_peeks(&mut self, actor: &Actor) -> bool {
+        let header = actor.header();
+        header.is_run_by(self.context.station.number)
+            || header.owner() == 0 && self.own_or_find_owner(actor).is_none()
+    }
+
+    /// What a shard has for a key, in the map that it captures last.
+    fn entry_of(&mut self, shard: &Actor, key: Parcel) -> Option<Value> {
+        let map = captures(&self.turn.around.program, shard).last()?;
+        let map = map::Node::of(map)?;
+        let heap = &mut self.turn.heap;
+        let position = heap.position();
+        let key = key.unpack(heap, &mut Vec::new());
+        let found = match key.is_none() {
+            true => None,
+            false => map::get(map, key, &mut Work::free()),
+        };
+        let freed = heap.rewind(position);
+        self.context.machine.pool().pace.freed(freed);
+        found
+    }
+}
