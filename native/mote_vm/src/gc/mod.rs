@@ -20,6 +20,7 @@
 //!
 //! Dead cells are cleared away afterwards, also between turns (turns/marking/garbage.rs); then the next collection may begin.
 pub(crate) mod check;
+mod compact;
 pub(crate) mod cycle;
 pub(crate) mod roots;
 
@@ -80,6 +81,10 @@ impl Dispatch {
                 }
                 marked || done
             }
+            Phase::Moving => {
+                self.stop_and_collect();
+                true
+            }
             Phase::Clearing => {
                 self.turn.queue.recycle_emptied(RECYCLED);
                 let number = gc.begun();
@@ -90,6 +95,7 @@ impl Dispatch {
                     match gc.garbage.clear_some(machine.pool(), number) {
                         Cleared::Some => {}
                         Cleared::Elsewhere => return false,
+                        Cleared::All if gc.compaction.plan_some() => {}
                         Cleared::All => {
                             if machine.pool().reserve.lately() == 0 && stress == Stress::Off {
                                 malloc::give_back();

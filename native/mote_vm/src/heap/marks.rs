@@ -17,7 +17,8 @@ use Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// Granules of a block, and the first one that holds cells.
 pub(crate) const GRANULES: usize = BLOCK / GRANULE;
 pub(crate) const FIRST: usize = RESERVED / GRANULE;
-/// Words of a table. The first ones would be for the tables themselves: the first of all is the block's number.
+/// Words of a table. The first ones would be for the tables themselves: the first of all is the block's number, and the first of
+/// the second table is for vacating.rs.
 pub(crate) const WORDS: usize = TABLE / 8;
 const FIRST_WORD: usize = FIRST / 64;
 const _: () = assert!(FIRST.is_multiple_of(64) && FIRST_WORD > 0);
@@ -69,6 +70,31 @@ impl Marks {
     /// Whether no bit is set.
     pub(crate) fn is_empty(self) -> bool {
         (FIRST_WORD..WORDS).all(|at| self.word(at).load(Relaxed) == 0)
+    }
+
+    /// Counts them among granules `from..to`.
+    pub(crate) fn count(self, from: usize, to: usize) -> usize {
+        let mut count = 0;
+        each_word(from, to, |at, bits| {
+            count += (self.word(at).load(Relaxed) & bits).count_ones() as usize;
+        });
+        count
+    }
+
+    /// As `set`, where nobody else sets or clears any.
+    pub(crate) fn set_alone(self, from: usize, to: usize) {
+        each_word(from, to, |at, bits| {
+            let word = self.word(at);
+            word.store(word.load(Relaxed) | bits, Relaxed);
+        });
+    }
+
+    /// As `unset`, where nobody else sets or clears any.
+    pub(crate) fn unset_alone(self, from: usize, to: usize) {
+        each_word(from, to, |at, bits| {
+            let word = self.word(at);
+            word.store(word.load(Relaxed) & !bits, Relaxed);
+        });
     }
 
     /// Clears them.

@@ -21,6 +21,7 @@
 pub(crate) mod block;
 pub(crate) mod cell;
 pub(crate) mod chunks;
+pub(crate) mod evacuation;
 mod foreigns;
 pub(crate) mod holes;
 pub(crate) mod make;
@@ -33,11 +34,12 @@ mod space;
 pub(crate) mod sweep;
 #[cfg(all(test, not(loom)))]
 mod tests;
+pub(crate) mod vacating;
 
 use crate::base::work::Work;
 use block::{BlockPool, GRANULE};
-pub(crate) use foreigns::ForeignCell;
 use foreigns::Foreigns;
+pub(crate) use foreigns::ForeignCell;
 use space::{Space, SpacePosition};
 use std::ptr::NonNull;
 use std::sync::Arc;

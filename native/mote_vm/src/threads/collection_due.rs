@@ -17,6 +17,7 @@ impl Dispatch {
             || self.has_rested_long() && self.until_worth_it() == Some(Duration::ZERO)
             || self.until_look() == Some(Duration::ZERO)
             || self.collection_was_asked()
+            || self.context.machine.gc().compaction.is_planned()
     }
 
     /// Whether the machine has nothing to do, and will collect if that stays so for a moment.
