@@ -59,7 +59,10 @@ fn hand_back(
             _ if threads.iter_mut().any(|t| is_owner(&t)) => {
                 threads.iter_mut().find(is_owner).map(|t| &mut t.turn.heap)
             }
-            _ => threads.iter_mut().min_by_key(fewest).map(|t| &mut t.turn.heap),
+            _ => threads
+                .iter_mut()
+                .min_by_key(fewest)
+                .map(|t| &mut t.turn.heap),
         };
         if let Some(heap) = heap {
             heap.take_in(extent, number);
@@ -116,7 +119,8 @@ impl Stopped<'_> {
             if is_over && is_still && evacuation.leaves_more() {
                 let stands = standing(threads, resting);
                 let survey = survey(threads, resting, number);
-                gc.compaction.look(survey, stands, gc.compaction.gives_back());
+                gc.compaction
+                    .look(survey, stands, gc.compaction.gives_back());
             }
         });
         gc.info().reclaimed_bytes += moving.evacuation.take_freed() as u64;

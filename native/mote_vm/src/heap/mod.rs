@@ -38,8 +38,8 @@ pub(crate) mod vacating;
 
 use crate::base::work::Work;
 use block::{BlockPool, GRANULE};
-use foreigns::Foreigns;
 pub(crate) use foreigns::ForeignCell;
+use foreigns::Foreigns;
 use space::{Space, SpacePosition};
 use std::ptr::NonNull;
 use std::sync::Arc;

@@ -283,7 +283,7 @@ impl Space {
                 if at == at_cursor {
                     self.cursor.granule = 0;
                 }
-                if extent.contains(self.room.next) {
+                if self.room.bytes() > 0 && extent.contains(self.room.next) {
                     self.room = Stretch::NONE;
                 }
             }

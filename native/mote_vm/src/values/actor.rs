@@ -183,7 +183,9 @@ impl Actor {
     /// Where the state word is, for a collection that moves what it points to.
     #[inline(always)]
     pub(crate) fn state_word(&self) -> *const Value {
-        (self as *const Actor).wrapping_byte_add(Actor::STATE).cast()
+        (self as *const Actor)
+            .wrapping_byte_add(Actor::STATE)
+            .cast()
     }
 
     /// What an actor has captured whose behaviour captures `n`. Only while no turn of it runs here.

@@ -115,7 +115,10 @@ impl Evacuation {
     /// A root refers to a cell.
     pub(crate) fn pin(&mut self, value: Value) {
         let is_pointer = !value.is_immediate() && !value.is_none();
-        if let Some(group) = is_pointer.then(|| vacating::group_of(cell_of(value))).flatten() {
+        if let Some(group) = is_pointer
+            .then(|| vacating::group_of(cell_of(value)))
+            .flatten()
+        {
             self.groups[group as usize].pins.push(value);
         }
     }
@@ -154,20 +157,28 @@ impl Evacuation {
             group.extents.iter().for_each(|(_, e)| mover.prepare(e));
             group.pins.iter().for_each(|value| mover.pin(*value));
             let slots = group.slots.iter().filter(|slot| has_left(slot));
-            slots.chain(&group.copied).for_each(|slot| mover.slot(*slot));
+            slots
+                .chain(&group.copied)
+                .for_each(|slot| mover.slot(*slot));
             walked = mover.walked;
             self.destination.mark();
             debug_assert!((group.extents.iter()).all(|(_, e)| moving::has_left(e, self.number)));
         }
         self.next += 1;
-        group.extents.into_iter().for_each(|(owner, e)| self.settle(owner, e, pool));
+        group
+            .extents
+            .into_iter()
+            .for_each(|(owner, e)| self.settle(owner, e, pool));
         walked
     }
 
     /// Everything that has not been moved stays, and so does what was moved. To be called when all groups are over, too.
     pub(crate) fn end(&mut self, pool: &BlockPool) {
         for group in self.groups.split_off(self.next.min(self.groups.len())) {
-            group.extents.into_iter().for_each(|(owner, e)| self.settle(owner, e, pool));
+            group
+                .extents
+                .into_iter()
+                .for_each(|(owner, e)| self.settle(owner, e, pool));
         }
         for block in self.destination.give_up() {
             self.heads.push(block);

@@ -180,7 +180,6 @@ pub(super) fn has_left(extent: &Extent, number: u64) -> bool {
     let (first, end) = extent.bounds();
     let [marks, stay] = [number, number - 1].map(|of| Marks::of(extent.block, of));
     !has_any(extent.block, number)
-        || (first / 64..end / 64).all(|word| {
-            marks.word(word).load(Relaxed) & !stay.word(word).load(Relaxed) == 0
-        })
+        || (first / 64..end / 64)
+            .all(|word| marks.word(word).load(Relaxed) & !stay.word(word).load(Relaxed) == 0)
 }

@@ -43,7 +43,8 @@ impl Survey {
     /// Looks at the blocks of a heap.
     pub(crate) fn add(&mut self, heap: &Heap) {
         let extents = heap.cell_extents().iter();
-        self.unseen.extend(extents.filter(|extent| extent.is_whole()));
+        self.unseen
+            .extend(extents.filter(|extent| extent.is_whole()));
     }
 
     /// Counts in a few blocks. Returns whether there are more.
@@ -80,7 +81,8 @@ impl Survey {
                 in_group = 0;
             }
             in_group += live;
-            plan.chosen.insert(extent.block.start().addr(), plan.count - 1);
+            plan.chosen
+                .insert(extent.block.start().addr(), plan.count - 1);
         }
         let chosen = plan.chosen.len();
         let saved = chosen.saturating_sub(moves.div_ceil(PAYLOAD));

@@ -343,9 +343,9 @@ fn part(stack: &mut Vec<Value>) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::heap::block::BlockPool;
+    use crate::heap::cell::cell_of;
     use crate::heap::marks::is_marked;
     use crate::heap::Heap;
-    use crate::heap::cell::cell_of;
 
     fn lists(heap: &mut Heap) -> (Vec<Value>, Vec<Value>) {
         let (lists, length) = if cfg!(miri) { (4, 10) } else { (200, 1000) };

@@ -36,7 +36,11 @@ impl Span {
     pub(crate) fn show_parts(&self, trail: &mut Trail) {
         if let Span::Parts(at, len, cell) = *self {
             // SAFETY: `len` values are there.
-            trail.parts(cell, unsafe { std::slice::from_raw_parts(at, PIECE.min(len)) }, false);
+            trail.parts(
+                cell,
+                unsafe { std::slice::from_raw_parts(at, PIECE.min(len)) },
+                false,
+            );
         }
     }
 
