@@ -33,7 +33,7 @@ pub(crate) fn group_of(cell: *const u8) -> Option<u32> {
     // Relaxed: invariant 2.
     let word = word(Block::of(cell)).load(Relaxed);
     let has_left = word != 0 && (Block::granule_of(cell) as u64) < word >> 32;
-    has_left.then_some(word as u32 - 1)
+    has_left.then_some((word as u32).wrapping_sub(1))
 }
 
 /// Whether the cell that a place was in has moved, in an extent that has left.

@@ -155,7 +155,7 @@ impl Evacuation {
                 walked: 0,
             };
             group.extents.iter().for_each(|(_, e)| mover.prepare(e));
-            group.pins.iter().for_each(|value| mover.pin(*value));
+            mover.pin(&group.pins);
             let slots = group.slots.iter().filter(|slot| has_left(slot));
             slots
                 .chain(&group.copied)

@@ -62,10 +62,12 @@ impl Mover<'_> {
         Marks::of(extent.block, self.number - 1).unset_alone(first, end);
     }
 
-    /// A cell of the group that a root refers to stays.
-    pub(super) fn pin(&mut self, value: Value) {
-        self.walked += 1;
-        self.stay(cell_of(value) as *mut u64, Form::of(value));
+    /// Cells of the group that roots refer to stay. All of them are known before the first cell moves.
+    pub(super) fn pin(&mut self, values: &[Value]) {
+        self.walked += values.len();
+        for value in values {
+            self.stay(cell_of(*value) as *mut u64, Form::of(*value));
+        }
         self.scan();
     }
 
