@@ -75,7 +75,9 @@ impl Scene {
 
     fn roots(&self) -> Vec<Value> {
         let actors = self.actors.iter().map(|actor| Value::address(*actor));
-        actors.chain(self.pins.iter().copied()).collect()
+        let mut roots = Vec::new();
+        actors.chain(self.pins.iter().copied()).for_each(|root| roots.value(root));
+        roots
     }
 
     /// A collection to its end, but for what moves according to a plan.
