@@ -76,7 +76,9 @@ impl Scene {
     fn roots(&self) -> Vec<Value> {
         let actors = self.actors.iter().map(|actor| Value::address(*actor));
         let mut roots = Vec::new();
-        actors.chain(self.pins.iter().copied()).for_each(|root| roots.value(root));
+        actors
+            .chain(self.pins.iter().copied())
+            .for_each(|root| roots.value(root));
         roots
     }
 
