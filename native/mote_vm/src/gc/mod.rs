@@ -4,8 +4,11 @@
 //! the machine stands still between two turns (threads/safepoint.rs): the roots (roots.rs) are taken as they are at that moment,
 //! and what is reached from them is marked (turns/marking/). If that takes longer than [`PAUSE`], the threads go on
 //! and mark in slices between their turns; a thread that has nothing else to do marks all the time. When nothing is left they
-//! stand still once more, for the end. Nothing moves. Native frames never need scanning, because no turn runs when it
+//! stand still once more, for the end. Native frames never need scanning, because no turn runs when it
 //! begins.
+//!
+//! Actors never move. Cells move after a collection that follows another at once, out of blocks that the first has found mostly empty
+//! (compact.rs, heap/evacuation/).
 //!
 //! So everything that was reachable at the beginning, or made since, is live:
 //! 1. Everything in a heap is immutable except an actor's two words; what these held at the beginning is read before the first

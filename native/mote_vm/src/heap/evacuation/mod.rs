@@ -182,7 +182,7 @@ impl Evacuation {
         }
         for block in self.destination.give_up() {
             self.heads.push(block);
-            self.keep(Owner::Nobody, Extent::whole(block));
+            self.settled.push((Owner::Nobody, Extent::whole(block)));
         }
         self.heads.drain(..).for_each(vacating::forget);
     }
