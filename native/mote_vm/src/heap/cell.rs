@@ -304,7 +304,7 @@ impl Value {
         let header = self.header();
         if header as u8 == Kind::Slice as u8 || header == LONG_BINARY {
             // SAFETY: see the head of this file; the bytes are those of another cell, or of a foreign value, which the
-            // cell keeps, and they never move.
+            // cell keeps; where they move, the pointer is corrected (evacuation/moving.rs).
             return Some(unsafe {
                 let (bytes, count) = (*self.body().add(1), *self.body().add(2));
                 std::slice::from_raw_parts(bytes as *const u8, count as usize)

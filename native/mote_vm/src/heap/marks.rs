@@ -8,8 +8,8 @@
 //! 1. A table belongs to collection n only when the block's number is n (or was, until n + 1 began); the marker that is first
 //!    to mark in a block clears the table and then sets the number. So a block that no collection has to visit costs
 //!    none anything, and after marking, the blocks with that number are those that hold something live.
-//! 2. Between two collections no bit of the last one's table changes, except that the end of a collection takes back
-//!    the marks of holes and blocks that were not used.
+//! 2. Between two collections no bit of the last one's table changes. The end of a collection takes back the marks of holes and
+//!    blocks that were not used, and sees to those of cells that move (evacuation/), all while everything stands still.
 use super::block::{Block, BLOCK, GRANULE, PAYLOAD, RESERVED, TABLE};
 use std::sync::atomic::{AtomicU64, Ordering};
 use Ordering::{AcqRel, Acquire, Relaxed, Release};
