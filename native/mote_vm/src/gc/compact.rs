@@ -6,6 +6,7 @@ use crate::heap::evacuation::plan::{Plan, Survey};
 use crate::heap::evacuation::{Evacuation, Owner, MOST_IN_GROUP};
 use crate::heap::pace::Stress;
 use crate::heap::Heap;
+use crate::threads::shared::Machine;
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::compaction::{Moving, Standing};
 use crate::turns::marking::phase::Phase;
@@ -99,8 +100,9 @@ impl Stopped<'_> {
         };
         let (pool, number, start) = (self.machine.pool(), gc.begun(), self.start);
         let (threads, urgent) = (&mut self.threads, self.urgent);
+        let (machine, checks) = (self.machine, self.stress != Stress::Off);
         let mut is_over = false;
-        self.machine.leases().while_all_rest(|resting| {
+        machine.leases().while_all_rest(|resting| {
             let Moving { evacuation, stood } = &mut moving;
             let is_still = *stood == Some(standing(threads, resting));
             let most = if urgent { usize::MAX } else { MOST_IN_GROUP };
@@ -115,6 +117,10 @@ impl Stopped<'_> {
                 evacuation.end(pool);
             }
             hand_back(evacuation, threads, resting, number);
+            // What callers have made since is not marked.
+            if checks && is_still {
+                check(machine, threads, number);
+            }
             *stood = Some(standing(threads, resting));
             if is_over && is_still && evacuation.leaves_more() {
                 let stands = standing(threads, resting);
@@ -124,19 +130,16 @@ impl Stopped<'_> {
             }
         });
         gc.info().reclaimed_bytes += moving.evacuation.take_freed() as u64;
-        if self.stress != Stress::Off {
-            self.check(number);
-        }
         match is_over {
             true => gc.set_phase(Phase::Clearing),
             false => gc.compaction.moves(moving),
         }
     }
+}
 
-    /// Everything that can be reached is marked.
-    pub(super) fn check(&self, number: u64) {
-        let mut checker = Checker::new(self.machine.program(), number);
-        roots::mark(self.machine, &self.threads, &mut checker);
-        checker.finish();
-    }
+/// Everything that can be reached is marked.
+pub(super) fn check(machine: &Machine, threads: &[&mut Dispatch], number: u64) {
+    let mut checker = Checker::new(machine.program(), number);
+    roots::mark(machine, threads, &mut checker);
+    checker.finish();
 }

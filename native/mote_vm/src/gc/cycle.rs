@@ -181,7 +181,7 @@ impl<'m> Stopped<'m> {
     fn end(&mut self) {
         let number = self.gc.begun();
         if self.stress != Stress::Off {
-            self.check(number);
+            compact::check(self.machine, &self.threads, number);
         }
         let evacuation = self.gc.work.take_evacuation();
         let compaction = &self.gc.compaction;
