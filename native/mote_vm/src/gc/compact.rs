@@ -2,7 +2,7 @@
 use super::check::Checker;
 use super::cycle::Stopped;
 use super::{roots, PAUSE};
-use crate::heap::evacuation::plan::{Plan, Survey};
+use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};
 use crate::heap::evacuation::{Evacuation, Owner, MOST_IN_GROUP};
 use crate::heap::pace::Stress;
 use crate::heap::Heap;
@@ -23,8 +23,8 @@ pub(super) fn standing(threads: &[&mut Dispatch], resting: &Resting) -> Standing
 }
 
 /// Counts in the blocks of all heaps.
-pub(super) fn survey(threads: &[&mut Dispatch], resting: &Resting, number: u64) -> Survey {
-    let mut survey = Survey::new(number);
+pub(super) fn survey(threads: &[&mut Dispatch], resting: &Resting, number: u64) -> BlockSurvey {
+    let mut survey = BlockSurvey::new(number);
     threads.iter().for_each(|t| survey.add(&t.turn.heap));
     resting.iter().for_each(|heap| survey.add(heap));
     survey
@@ -77,7 +77,11 @@ impl Stopped<'_> {
     pub(super) fn evacuates(&mut self, number: u64) -> Result<Option<Evacuation>, ()> {
         let spoils = self.stress != Stress::Off || cfg!(debug_assertions);
         if self.stress == Stress::Moving {
-            return Ok(Some(Evacuation::new(number, Plan::everything(), spoils)));
+            return Ok(Some(Evacuation::new(
+                number,
+                EvacuationPlan::everything(),
+                spoils,
+            )));
         }
         if !self.gc.compaction.is_planned() {
             return Ok(None);

@@ -6,7 +6,7 @@ use crate::heap::vacating;
 use std::ptr::NonNull;
 
 /// The blocks that cells of one evacuation have moved to.
-pub(super) struct Destination {
+pub(super) struct DenseBlocks {
     number: u64,
     room: Stretch,
     /// From where on what was copied is not marked yet.
@@ -17,9 +17,9 @@ pub(super) struct Destination {
     pub(super) refused_after: Option<usize>,
 }
 
-impl Destination {
-    pub(super) fn new(number: u64) -> Destination {
-        Destination {
+impl DenseBlocks {
+    pub(super) fn new(number: u64) -> DenseBlocks {
+        DenseBlocks {
             number,
             room: Stretch::NONE,
             unmarked: std::ptr::null_mut(),

@@ -28,10 +28,10 @@ use super::Heap;
 use crate::base::ids::ThreadNumber;
 use crate::heap::cell::cell_of;
 use crate::values::value::Value;
-use destination::Destination;
+use destination::DenseBlocks;
 use moving::Mover;
-use plan::Plan;
-use trail::{Slot, Trail};
+use plan::EvacuationPlan;
+use trail::{Referrer, Trail};
 
 /// The most places and pins of a group that is moved while turns wait.
 pub(crate) const MOST_IN_GROUP: usize = 128 << 10;
@@ -49,20 +49,20 @@ pub(crate) enum Owner {
 #[derive(Default)]
 struct Group {
     extents: Vec<(Owner, Extent)>,
-    slots: Vec<Slot>,
+    slots: Vec<Referrer>,
     /// Those in cells that were copied.
-    copied: Vec<Slot>,
+    copied: Vec<Referrer>,
     pins: Vec<Value>,
 }
 
 /// What moves in one collection.
 pub(crate) struct Evacuation {
     number: u64,
-    plan: Plan,
+    plan: EvacuationPlan,
     groups: Vec<Group>,
     /// The group that is moved next.
     next: usize,
-    destination: Destination,
+    destination: DenseBlocks,
     /// Blocks whose heads say something.
     heads: Vec<Block>,
     settled: Vec<(Owner, Extent)>,
@@ -75,14 +75,14 @@ unsafe impl Send for Evacuation {}
 
 impl Evacuation {
     /// For collection `number`, which begins. Whether it `spoils` what is free.
-    pub(crate) fn new(number: u64, plan: Plan, spoils: bool) -> Evacuation {
+    pub(crate) fn new(number: u64, plan: EvacuationPlan, spoils: bool) -> Evacuation {
         let groups = (0..plan.groups()).map(|_| Group::default()).collect();
         Evacuation {
             number,
             plan,
             groups,
             next: 0,
-            destination: Destination::new(number),
+            destination: DenseBlocks::new(number),
             heads: Vec::new(),
             settled: Vec::new(),
             freed: 0,
@@ -142,7 +142,7 @@ impl Evacuation {
     pub(crate) fn move_next(&mut self, pool: &BlockPool, most: usize) -> usize {
         let (done, later) = self.groups.split_at_mut(self.next + 1);
         let group = std::mem::take(&mut done[self.next]);
-        let has_left = |slot: &Slot| slot.is_current(self.number);
+        let has_left = |slot: &Referrer| slot.is_current(self.number);
         let mut walked = 0;
         if group.slots.len() + group.copied.len() + group.pins.len() <= most {
             let mut mover = Mover {

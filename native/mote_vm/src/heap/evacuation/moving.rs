@@ -6,8 +6,8 @@
 //!    well, which nobody else uses (vacating.rs, invariant 1). Its own places are corrected where they are.
 //! 3. Of each cell that was copied, or stays, each place is looked at once: what refers into this group is corrected, what refers
 //!    into a later one is written down there.
-use super::destination::Destination;
-use super::trail::{Shape, Slot};
+use super::destination::DenseBlocks;
+use super::trail::{Referrer, Shape};
 use super::Group;
 use crate::heap::block::{Block, BlockPool, GRANULE};
 use crate::heap::cell::cell_of;
@@ -38,7 +38,7 @@ impl Form {
 pub(super) struct Mover<'e> {
     pub(super) number: u64,
     pub(super) group: u32,
-    pub(super) destination: &'e mut Destination,
+    pub(super) destination: &'e mut DenseBlocks,
     pub(super) pool: &'e BlockPool,
     /// The groups behind this one.
     pub(super) later: &'e mut [Group],
@@ -81,7 +81,7 @@ impl Mover<'_> {
     }
 
     /// A place that refers to a cell of the group.
-    pub(super) fn slot(&mut self, slot: Slot) {
+    pub(super) fn slot(&mut self, slot: Referrer) {
         self.place(slot.at(), slot.shape());
         self.scan();
     }
@@ -124,7 +124,7 @@ impl Mover<'_> {
             Some(group) if group > self.group => {
                 let ahead = (group - self.group - 1) as usize;
                 if let Some(later) = self.later.get_mut(ahead) {
-                    later.copied.push(Slot::new(at, shape, false));
+                    later.copied.push(Referrer::new(at, shape, false));
                 }
                 return;
             }

@@ -20,7 +20,7 @@ const AT_ONCE: usize = 64 << 20;
 const STEP: usize = 64;
 
 /// Counts what lives in each block.
-pub(crate) struct Survey {
+pub(crate) struct BlockSurvey {
     number: u64,
     unseen: Vec<Extent>,
     /// With the granules that live.
@@ -28,12 +28,12 @@ pub(crate) struct Survey {
 }
 
 // SAFETY: it reads nothing of the blocks but their marks, which are atomics.
-unsafe impl Send for Survey {}
+unsafe impl Send for BlockSurvey {}
 
-impl Survey {
+impl BlockSurvey {
     /// Of the blocks for cells, after collection `number`.
-    pub(crate) fn new(number: u64) -> Survey {
-        Survey {
+    pub(crate) fn new(number: u64) -> BlockSurvey {
+        BlockSurvey {
             number,
             unseen: Vec::new(),
             seen: Vec::new(),
@@ -62,13 +62,13 @@ impl Survey {
     }
 
     /// What is to move, if that is worth it.
-    pub(crate) fn plan(self) -> Option<Plan> {
+    pub(crate) fn plan(self) -> Option<EvacuationPlan> {
         let (blocks, mut sparse) = (self.seen.len(), self.seen);
         let all: usize = sparse.iter().map(|(live, _)| live * GRANULE).sum();
         sparse.retain(|(live, _)| live * GRANULE * SPARSE.1 < PAYLOAD * SPARSE.0);
         sparse.sort_by_key(|(live, _)| *live);
         let (most, found) = (AT_ONCE.max(all / 4), sparse.len());
-        let mut plan = Plan::default();
+        let mut plan = EvacuationPlan::default();
         let (mut moves, mut in_group) = (0, 0);
         for (live, extent) in sparse {
             let live = live * GRANULE;
@@ -93,7 +93,7 @@ impl Survey {
 
 /// The blocks that are evacuated, and in which group.
 #[derive(Default)]
-pub(crate) struct Plan {
+pub(crate) struct EvacuationPlan {
     chosen: FxHashMap<usize, u32>,
     count: u32,
     /// Every extent of cells moves, in a group of its own.
@@ -102,12 +102,12 @@ pub(crate) struct Plan {
     pub(super) leaves_more: bool,
 }
 
-impl Plan {
+impl EvacuationPlan {
     /// All cells that can move, for tests.
-    pub(crate) fn everything() -> Plan {
-        Plan {
+    pub(crate) fn everything() -> EvacuationPlan {
+        EvacuationPlan {
             everything: true,
-            ..Plan::default()
+            ..EvacuationPlan::default()
         }
     }
 

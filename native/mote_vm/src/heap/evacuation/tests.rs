@@ -1,5 +1,5 @@
 //! Cells of all kinds before and after they have moved, in graphs of any form.
-use super::plan::{Plan, Survey};
+use super::plan::{BlockSurvey, EvacuationPlan};
 use super::{Evacuation, Owner, MOST_IN_GROUP};
 use crate::code::program::Program;
 use crate::gc::check::Checker;
@@ -83,7 +83,7 @@ impl Scene {
     }
 
     /// A collection to its end, but for what moves according to a plan.
-    fn collect(&mut self, plan: Option<Plan>) -> Option<Evacuation> {
+    fn collect(&mut self, plan: Option<EvacuationPlan>) -> Option<Evacuation> {
         self.number += 1;
         let mut evacuation = plan.map(|plan| Evacuation::new(self.number, plan, true));
         if let Some(evacuation) = &mut evacuation {
@@ -111,8 +111,8 @@ impl Scene {
     }
 
     /// What a survey plans.
-    fn plan(&self) -> Option<Plan> {
-        let mut survey = Survey::new(self.number);
+    fn plan(&self) -> Option<EvacuationPlan> {
+        let mut survey = BlockSurvey::new(self.number);
         survey.add(&self.heap);
         while survey.count_some() {}
         survey.plan()
@@ -251,7 +251,7 @@ fn what_roots_refer_to_stays_and_what_it_holds_moves() {
     let root = scene.heap.tuple(2, |i| deep[i]);
     scene.pins = vec![root, root, scene.heap.cons(root, deep[0])];
     let (before, pins) = (scene.shown(), scene.pins.clone());
-    let evacuation = scene.collect(Some(Plan::everything())).unwrap();
+    let evacuation = scene.collect(Some(EvacuationPlan::everything())).unwrap();
     scene.move_all(evacuation);
     assert_eq!((scene.shown(), &scene.pins), (before, &pins));
     let moved = root.as_tuple().unwrap();
@@ -267,12 +267,12 @@ fn what_cannot_be_copied_stays() {
             scene.hold(&held);
         }
         let before = scene.shown();
-        let mut evacuation = scene.collect(Some(Plan::everything())).unwrap();
+        let mut evacuation = scene.collect(Some(EvacuationPlan::everything())).unwrap();
         evacuation.destination.refused_after = Some(room);
         scene.move_all(evacuation);
         assert_eq!(scene.shown(), before);
         // All of it moves another time.
-        let evacuation = scene.collect(Some(Plan::everything())).unwrap();
+        let evacuation = scene.collect(Some(EvacuationPlan::everything())).unwrap();
         scene.move_all(evacuation);
         assert_eq!(scene.shown(), before);
     }
@@ -286,7 +286,7 @@ fn a_group_that_much_refers_to_stays() {
     let popular = scene.heap.tuple(1, |_| Value::fixnum(7));
     (0..=MOST_IN_GROUP).for_each(|_| scene.hold(&[popular]));
     let before = scene.shown();
-    let evacuation = scene.collect(Some(Plan::everything())).unwrap();
+    let evacuation = scene.collect(Some(EvacuationPlan::everything())).unwrap();
     let groups = evacuation.groups.len();
     assert!(groups > 2 && scene.move_all(evacuation) <= MOST_IN_GROUP);
     assert_eq!(scene.shown(), before);
@@ -328,13 +328,13 @@ fn foreign_values_move_and_are_dropped_once() {
         scene.hold(&[value, part]);
     }
     let before = scene.shown();
-    let evacuation = scene.collect(Some(Plan::everything())).unwrap();
+    let evacuation = scene.collect(Some(EvacuationPlan::everything())).unwrap();
     scene.move_all(evacuation);
     assert_eq!((scene.shown(), scene.foreigns.len()), (before, 3));
     scene.actors.pop();
     scene.collect(None);
     assert_eq!(scene.foreigns.len(), 2);
-    let evacuation = scene.collect(Some(Plan::everything())).unwrap();
+    let evacuation = scene.collect(Some(EvacuationPlan::everything())).unwrap();
     scene.move_all(evacuation);
     scene.actors.clear();
     scene.collect(None);
@@ -353,7 +353,7 @@ fn nothing_is_planned_where_little_is_saved() {
     let list = scene.heap.cons(Value::NIL, Value::NIL);
     let large = scene.heap.tuple(n, |_| list);
     scene.hold(&[large]);
-    let evacuation = scene.collect(Some(Plan::everything())).unwrap();
+    let evacuation = scene.collect(Some(EvacuationPlan::everything())).unwrap();
     assert!(evacuation
         .groups
         .iter()
@@ -424,7 +424,7 @@ fn run(steps: &[Step]) {
             Step::Unpin => drop(scene.pins.pop()),
             Step::Collect(moves, groups) => {
                 let before = scene.shown();
-                match scene.collect(moves.then(Plan::everything)) {
+                match scene.collect(moves.then(EvacuationPlan::everything)) {
                     None => scene.check(),
                     Some(evacuation) if *groups == 4 => drop(scene.move_all(evacuation)),
                     Some(mut evacuation) => {

@@ -24,17 +24,17 @@ pub(crate) enum Shape {
 
 /// A place that refers to a cell which is to move: address, shape, and whether the place is in such a cell itself, in one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Slot(u64);
+pub(crate) struct Referrer(u64);
 
-impl Slot {
-    pub(super) fn new(at: *const u64, shape: Shape, leaves: bool) -> Slot {
+impl Referrer {
+    pub(super) fn new(at: *const u64, shape: Shape, leaves: bool) -> Referrer {
         let shape = match shape {
             Shape::Value => 0,
             Shape::Slice => SLICE,
             Shape::Captures(n) => CAPTURES | u64::from(n) << COUNT_SHIFT,
         };
         debug_assert!(at as u64 & FLAGS == 0 && at as u64 >> COUNT_SHIFT == 0);
-        Slot(at as u64 | shape | if leaves { LEAVES } else { 0 })
+        Referrer(at as u64 | shape | if leaves { LEAVES } else { 0 })
     }
 
     pub(super) fn at(self) -> *mut u64 {
@@ -58,7 +58,7 @@ impl Slot {
 /// What one marker has met.
 #[derive(Default)]
 pub(crate) struct Trail {
-    pub(super) slots: Vec<(u32, Slot)>,
+    pub(super) slots: Vec<(u32, Referrer)>,
     pub(super) roots: Vec<Value>,
 }
 
@@ -106,7 +106,7 @@ impl Trail {
         match group_of(cell) {
             // What lies in a group is met when its cells are copied.
             Some(group) if from != Some(group) => {
-                let slot = Slot::new(at.cast(), shape, from.is_some());
+                let slot = Referrer::new(at.cast(), shape, from.is_some());
                 self.slots.push((group, slot));
             }
             _ => {}

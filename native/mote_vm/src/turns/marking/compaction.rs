@@ -3,7 +3,7 @@
 //! After a collection that somebody waits for, or that comes in a long rest, or after which memory is still short, a survey counts what
 //! lives in each block, between turns. If it is worth while, another collection begins at once, and moves the cells
 //! (heap/evacuation/).
-use crate::heap::evacuation::plan::{Plan, Survey};
+use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};
 use crate::heap::evacuation::Evacuation;
 use crate::heap::vacating::HeapStamp;
 use parking_lot::Mutex;
@@ -22,8 +22,8 @@ pub(crate) struct Moving {
 
 #[derive(Default)]
 struct CompactionState {
-    survey: Option<Survey>,
-    plan: Option<Plan>,
+    survey: Option<BlockSurvey>,
+    plan: Option<EvacuationPlan>,
     stood: Option<Standing>,
     moving: Option<Moving>,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Compaction {
 
 impl Compaction {
     /// A collection is over, of a machine that stands so.
-    pub(crate) fn look(&self, survey: Survey, stood: Standing, gives_back: bool) {
+    pub(crate) fn look(&self, survey: BlockSurvey, stood: Standing, gives_back: bool) {
         let mut state = self.state.lock();
         state.survey = Some(survey);
         state.stood = Some(stood);
@@ -69,7 +69,7 @@ impl Compaction {
     }
 
     /// The plan, unless the machine has run since and that is a reason to give it up.
-    pub(crate) fn take_plan(&self, stands: &Standing, urgent: bool) -> Option<Plan> {
+    pub(crate) fn take_plan(&self, stands: &Standing, urgent: bool) -> Option<EvacuationPlan> {
         let mut state = self.state.lock();
         self.planned.store(false, Relaxed);
         let stood = state.stood.take();
