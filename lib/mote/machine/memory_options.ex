@@ -14,7 +14,7 @@ defmodule Mote.Machine.MemoryOptions do
   @most_factor 1.0e6
 
   @typedoc "Bytes between two collections at least, in proportion to what is live, and how to stress it."
-  @type gc :: {pos_integer, float, :off | :standing | :running}
+  @type gc :: {pos_integer, float, :off | :standing | :running | :moving}
 
   @doc "Bytes that the machine may use; raises `ArgumentError`."
   @spec memory!(term, [SponsorOptions.t()]) :: pos_integer
@@ -67,10 +67,11 @@ defmodule Mote.Machine.MemoryOptions do
   end
 
   # For tests: a collection at every opportunity, checked, and what is free is spoilt. It marks while threads stand still,
-  # or beside their turns.
+  # or beside their turns; or moves all cells while threads stand still.
   defp stress do
     case {Application.get_env(:mote, :gc_stress, false), System.get_env("MOTE_GC_STRESS", "0")} do
       {stress, variable} when stress == :concurrent or variable == "concurrent" -> :running
+      {stress, variable} when stress == :moving or variable == "moving" -> :moving
       {false, variable} when variable in ["", "0"] -> :off
       _ -> :standing
     end

@@ -30,6 +30,8 @@ pub fn stress_of(name: Atom) -> Stress {
         Stress::Standing
     } else if name == names::running() {
         Stress::Running
+    } else if name == names::moving() {
+        Stress::Moving
     } else {
         Stress::Off
     }

@@ -75,6 +75,7 @@ pub mod names {
         native,
         system,
         standing,
+        moving,
         malformed,
         unknown,
         unstash,

@@ -2,8 +2,8 @@
 //! constants of units that were loaded meanwhile. For stress and tests.
 use super::roots::RootVisitor;
 use crate::code::program::Program;
+use crate::heap::cell::cell_of;
 use crate::heap::marks::is_marked;
-use crate::turns::marking::mark::cell_of;
 use crate::turns::marking::visitor::Visitor;
 use crate::values::value::Value;
 use rustc_hash::FxHashSet;
@@ -60,6 +60,9 @@ impl<'p> Checker<'p> {
                 self.value(head);
                 self.value(tail);
             } else {
+                if let Some(foreign) = value.foreign_box() {
+                    assert!(foreign.is_seen(self.number), "a foreign value is not seen");
+                }
                 for part in value.boxed_parts() {
                     self.value(*part);
                 }

@@ -1,12 +1,13 @@
 //! One collection, while everything stands still: its beginning, its end, or both.
-use super::check::Checker;
 use super::roots::{self, RootVisitor};
-use super::{PAUSE, STRESS_PAUSE};
+use super::{compact, PAUSE, STRESS_PAUSE};
+use crate::heap::evacuation::Evacuation;
 use crate::heap::pace::Stress;
 use crate::heap::Heap;
 use crate::threads::inbox::Inbox;
 use crate::threads::shared::Machine;
 use crate::threads::thread::Dispatch;
+use crate::turns::marking::compaction::Moving;
 use crate::turns::marking::packets::{Effort, Packet};
 use crate::turns::marking::phase::Phase;
 use crate::turns::marking::span::Span;
@@ -23,13 +24,13 @@ const UNSEEN: usize = 512 << 10;
 
 /// The threads of a machine that stand still.
 pub(crate) struct Stopped<'m> {
-    machine: &'m Machine,
-    gc: &'m Gc,
-    threads: Vec<&'m mut Dispatch>,
-    start: Instant,
-    stress: Stress,
+    pub(super) machine: &'m Machine,
+    pub(super) gc: &'m Gc,
+    pub(super) threads: Vec<&'m mut Dispatch>,
+    pub(super) start: Instant,
+    pub(super) stress: Stress,
     /// Marks everything now, however long it takes.
-    urgent: bool,
+    pub(super) urgent: bool,
 }
 
 impl<'m> Stopped<'m> {
@@ -49,7 +50,7 @@ impl<'m> Stopped<'m> {
             threads,
             start,
             stress,
-            urgent: stress == Stress::Standing || seeded || short,
+            urgent: matches!(stress, Stress::Standing | Stress::Moving) || seeded || short,
         }
     }
 
@@ -57,17 +58,23 @@ impl<'m> Stopped<'m> {
     pub(crate) fn collect(&mut self) {
         let begins = self.gc.phase() == Phase::None;
         if begins {
-            self.begin();
+            let number = self.gc.next();
+            match self.evacuates(number) {
+                Ok(evacuation) => self.begin(number, evacuation),
+                Err(()) => return self.gc.finish(self.gc.begun()),
+            }
         }
-        if self.gc.phase() != Phase::Marking {
+        match self.gc.phase() {
+            Phase::Marking => {
+                // Under stress others are to have turns in between.
+                let in_between = begins && self.stress == Stress::Running && !self.urgent;
+                if !in_between && self.mark() {
+                    self.end();
+                }
+            }
+            Phase::Moving => self.compact(),
             // Another thread was faster.
-            return;
-        }
-        // Under stress others are to have turns in between.
-        let in_between = begins && self.stress == Stress::Running && !self.urgent;
-        let marked = !in_between && self.mark();
-        if marked {
-            self.end();
+            Phase::None | Phase::Clearing => return,
         }
         let pause = self.start.elapsed().as_nanos() as u64;
         let mut info = self.gc.info();
@@ -82,13 +89,18 @@ impl<'m> Stopped<'m> {
     }
 
     /// Takes the roots as they are now.
-    fn begin(&mut self) {
-        let number = self.gc.next();
+    fn begin(&mut self, number: u64, mut evacuation: Option<Evacuation>) {
         let pool = self.machine.pool();
+        let threads = &mut self.threads;
         self.machine.leases().while_all_rest(|resting| {
+            if let Some(evacuation) = &mut evacuation {
+                compact::vacate(evacuation, threads, resting);
+                let stands = compact::standing(threads, resting);
+                self.gc.compaction.begins(stands);
+            }
             // From here on, what callers make is live, and the actors that they let go of are noted down.
             pool.set_marking(number);
-            let tables = roots::tables(self.machine, &self.threads);
+            let tables = roots::tables(self.machine, threads);
             tables.iter().for_each(|table| table.begin());
             for heap in resting {
                 heap.start_marking(number);
@@ -101,7 +113,7 @@ impl<'m> Stopped<'m> {
         pool.pace.begun(queued.sum());
         pool.pace.has_left(pool.left_beside(pool.pace.expects()).0);
         self.gc.begin(number);
-        self.gc.work.begin(number);
+        self.gc.work.begin(number, evacuation);
         let mut snapshot = Snapshot::default();
         roots::mark(self.machine, &self.threads, &mut snapshot);
         for thread in &mut self.threads {
@@ -169,10 +181,12 @@ impl<'m> Stopped<'m> {
     fn end(&mut self) {
         let number = self.gc.begun();
         if self.stress != Stress::Off {
-            let mut checker = Checker::new(self.machine.program(), number);
-            roots::mark(self.machine, &self.threads, &mut checker);
-            checker.finish();
+            compact::check(self.machine, &self.threads, number);
         }
+        let evacuation = self.gc.work.take_evacuation();
+        let compaction = &self.gc.compaction;
+        let moves = evacuation.is_some();
+        let moves_for_rest = evacuation.is_some() && compaction.gives_back();
         let pool = self.machine.pool();
         let before = pool.bytes().1;
         let rested = self.threads.iter().any(|thread| thread.has_rested_long());
@@ -180,6 +194,7 @@ impl<'m> Stopped<'m> {
             .threads
             .iter()
             .any(|thread| thread.collection_was_asked());
+        let rested = rested || moves_for_rest;
         pool.reserve.collected(pool.take_peak(), asked || rested);
         let garbage = &self.gc.garbage;
         garbage.begin();
@@ -189,17 +204,32 @@ impl<'m> Stopped<'m> {
                 heap.spoil();
             }
         };
+        let threads = &mut self.threads;
         self.machine.leases().while_all_rest(|resting| {
+            let stands = compact::standing(threads, resting);
             pool.set_marking(0);
             resting.iter_mut().for_each(|heap| sweep(heap));
             // One is enough for whoever comes next; where many stay, each keeps blocks of its own.
             let all = std::mem::take(resting).into_iter().map(|heap| *heap);
             resting.extend(all.reduce(Heap::join).map(Box::new));
+            for thread in threads.iter_mut() {
+                sweep(&mut thread.turn.heap);
+                thread.turn.queue.let_go();
+            }
+            let is_still = compaction.take_stood() == Some(stands);
+            let stands = compact::standing(threads, resting);
+            match evacuation {
+                Some(evacuation) => compaction.moves(Moving {
+                    evacuation,
+                    stood: is_still.then_some(stands),
+                }),
+                None if self.stress == Stress::Off && (asked || rested || pool.is_short()) => {
+                    let survey = compact::survey(threads, resting, number);
+                    compaction.look(survey, stands, asked || rested);
+                }
+                None => {}
+            }
         });
-        for thread in &mut self.threads {
-            sweep(&mut thread.turn.heap);
-            thread.turn.queue.let_go();
-        }
         let reclaimed = before.saturating_sub(pool.bytes().1);
         let (found, spent) = self.gc.work.result();
         // What was made meanwhile is live as well.
@@ -215,7 +245,11 @@ impl<'m> Stopped<'m> {
         info.live_bytes = live;
         info.live_actors = found.actors;
         info.reclaimed_bytes += reclaimed as u64;
-        self.gc.set_phase(Phase::Clearing);
+        drop(info);
+        self.gc.set_phase(Phase::Moving);
+        if self.urgent || !moves {
+            self.compact();
+        }
     }
 }
 

@@ -4,8 +4,11 @@
 //! the machine stands still between two turns (threads/safepoint.rs): the roots (roots.rs) are taken as they are at that moment,
 //! and what is reached from them is marked (turns/marking/). If that takes longer than [`PAUSE`], the threads go on
 //! and mark in slices between their turns; a thread that has nothing else to do marks all the time. When nothing is left they
-//! stand still once more, for the end. Nothing moves. Native frames never need scanning, because no turn runs when it
+//! stand still once more, for the end. Native frames never need scanning, because no turn runs when it
 //! begins.
+//!
+//! Actors never move. Cells move after a collection that follows another at once, out of blocks that the first has found mostly empty
+//! (compact.rs, heap/evacuation/).
 //!
 //! So everything that was reachable at the beginning, or made since, is live:
 //! 1. Everything in a heap is immutable except an actor's two words; what these held at the beginning is read before the first
@@ -20,6 +23,7 @@
 //!
 //! Dead cells are cleared away afterwards, also between turns (turns/marking/garbage.rs); then the next collection may begin.
 pub(crate) mod check;
+mod compact;
 pub(crate) mod cycle;
 pub(crate) mod roots;
 
@@ -80,6 +84,10 @@ impl Dispatch {
                 }
                 marked || done
             }
+            Phase::Moving => {
+                self.stop_and_collect();
+                true
+            }
             Phase::Clearing => {
                 self.turn.queue.recycle_emptied(RECYCLED);
                 let number = gc.begun();
@@ -90,6 +98,7 @@ impl Dispatch {
                     match gc.garbage.clear_some(machine.pool(), number) {
                         Cleared::Some => {}
                         Cleared::Elsewhere => return false,
+                        Cleared::All if gc.compaction.plan_some() => {}
                         Cleared::All => {
                             if machine.pool().reserve.lately() == 0 && stress == Stress::Off {
                                 malloc::give_back();

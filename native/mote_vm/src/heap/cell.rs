@@ -12,7 +12,7 @@
 //! float    header         the double's bits
 //! bytes    header(n)      n bytes
 //! integer  header(sign, n) n limbs                    see crate::values::big
-//! foreign  header(class)  pointer to a boxed ForeignRef; of a binary also where its bytes are, how many
+//! foreign  header(class)  pointer to a ForeignBox; of a binary also where its bytes are, how many
 //! on       header         sponsor, address
 //! timer    header(where)  serial number
 //! slice    header         the binary that it is part of, where its bytes are, how many
@@ -24,6 +24,7 @@
 //!
 //! A timer's reference learns where the timer is when its turn commits, before anybody else can see it; nothing else
 //! here is ever written to again.
+use super::foreigns::ForeignBox;
 use crate::base::ids::TimerId;
 use crate::values::big::Big;
 use crate::values::foreign::{Class, ForeignRef};
@@ -68,6 +69,18 @@ pub const COUNT_SHIFT: u32 = 16;
 #[inline(always)]
 pub const fn header(kind: Kind, class: u8, count: usize) -> u64 {
     kind as u64 | (class as u64) << CLASS_SHIFT | (count as u64) << COUNT_SHIFT
+}
+
+/// The cell of a value that is a pointer.
+#[inline(always)]
+pub(crate) fn cell_of(value: Value) -> *const u8 {
+    if value.is_cons() {
+        value.cons_pointer().cast()
+    } else if value.is_address() {
+        value.address_pointer().cast()
+    } else {
+        value.boxed_pointer().cast()
+    }
 }
 
 impl Value {
@@ -155,11 +168,17 @@ impl Value {
     /// The foreign value.
     #[inline(always)]
     pub(crate) fn as_foreign<'h>(self) -> Option<&'h ForeignRef> {
+        Some(self.foreign_box()?.value())
+    }
+
+    /// Where a foreign value is kept.
+    #[inline(always)]
+    pub(crate) fn foreign_box<'h>(self) -> Option<&'h ForeignBox> {
         if !self.is_kind(Kind::Foreign) {
             return None;
         }
-        // SAFETY: see the head of this file; the heap keeps the boxed reference as long as the cell.
-        Some(unsafe { &*(*self.body() as *const ForeignRef) })
+        // SAFETY: see the head of this file; the heap keeps the box as long as the cell.
+        Some(unsafe { &*(*self.body() as *const ForeignBox) })
     }
 
     /// What a timer's reference says.
@@ -285,7 +304,7 @@ impl Value {
         let header = self.header();
         if header as u8 == Kind::Slice as u8 || header == LONG_BINARY {
             // SAFETY: see the head of this file; the bytes are those of another cell, or of a foreign value, which the
-            // cell keeps, and they never move.
+            // cell keeps; where they move, the pointer is corrected (evacuation/moving.rs).
             return Some(unsafe {
                 let (bytes, count) = (*self.body().add(1), *self.body().add(2));
                 std::slice::from_raw_parts(bytes as *const u8, count as usize)
@@ -296,6 +315,16 @@ impl Value {
             return Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) });
         }
         None
+    }
+
+    /// Whether this is a binary whose bytes lie in the cell itself.
+    pub(crate) fn is_bytes(self) -> bool {
+        self.is_kind(Kind::Bytes)
+    }
+
+    /// Whether this is a part of a binary.
+    pub(crate) fn is_slice(self) -> bool {
+        self.is_kind(Kind::Slice)
     }
 
     /// The binary that a slice is part of.

@@ -6,13 +6,16 @@
 //! Invariants:
 //! 1. Every foreign cell is in `foreigns` exactly once, so that its reference is dropped exactly once. It is charged from
 //!    before it is there until it is dropped.
-//! 2. `ahead` is charged and not used. The end of a collection gives it back, and so does the heap when it goes.
+//! 2. Whether one lives is noted in its box, where a cell leads that may have moved meanwhile: the number of the last collection
+//!    that has met it, or that marked when it was made.
+//! 3. `ahead` is charged and not used. The end of a collection gives it back, and so does the heap when it goes.
 use super::block::BlockPool;
 use super::cell::{self, Kind, LONG_BINARY};
-use super::{marks, Heap};
+use super::Heap;
 use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Bytes that are charged ahead.
 const AHEAD: usize = 16 << 10;
@@ -24,32 +27,57 @@ pub(super) struct Foreigns {
     ahead: usize,
 }
 
-/// A cell that holds a foreign value, and the reference in it.
+/// A foreign value, and the last collection that has met it.
+pub(crate) struct ForeignBox {
+    value: ForeignRef,
+    seen: AtomicU64,
+}
+
+impl ForeignBox {
+    #[inline(always)]
+    pub(crate) fn value(&self) -> &ForeignRef {
+        &self.value
+    }
+
+    /// That collection has met it.
+    #[inline(always)]
+    pub(crate) fn see(&self, number: u64) {
+        // Relaxed: it is read when the collection is over.
+        self.seen.store(number, Relaxed);
+    }
+
+    /// Whether that collection, which is over, has met it.
+    pub(crate) fn is_seen(&self, number: u64) -> bool {
+        self.seen.load(Relaxed) == number
+    }
+}
+
+/// The foreign value of a cell.
 pub(crate) struct ForeignCell {
-    cell: *const u64,
-    reference: NonNull<ForeignRef>,
+    kept: NonNull<ForeignBox>,
     /// What it is charged with.
     bytes: usize,
 }
 
-// SAFETY: the reference is the holder's own; the cell is a plain address here.
+// SAFETY: the box is the holder's own, and what is in it may be shared.
 unsafe impl Send for ForeignCell {}
 
 impl ForeignCell {
-    /// Drops the reference; what it was charged with is for the caller to give back.
+    /// Drops the value; what it was charged with is for the caller to give back.
     ///
     /// # Safety
     /// Once for each cell, and nothing reads the cell afterwards.
     #[must_use]
     pub(crate) unsafe fn drop(self) -> usize {
         // SAFETY: the caller's promise; the box was leaked by `Heap::foreign`.
-        drop(unsafe { Box::from_raw(self.reference.as_ptr()) });
+        drop(unsafe { Box::from_raw(self.kept.as_ptr()) });
         self.bytes
     }
 
     /// Whether a collection that is over, the last one, has found it live.
     pub(crate) fn is_live(&self, last: u64) -> bool {
-        marks::is_marked(self.cell.cast(), last)
+        // SAFETY: the box is there until `drop`.
+        unsafe { self.kept.as_ref() }.is_seen(last)
     }
 }
 
@@ -115,12 +143,15 @@ impl Heap {
         let header = cell::header(Kind::Foreign, class, 0);
         let bytes_of = (header == LONG_BINARY).then(|| foreign.bytes().unwrap_or_default());
         let found = bytes_of.map(|bytes| [bytes.as_ptr() as u64, bytes.len() as u64]);
-        let boxed = NonNull::from(Box::leak(Box::new(foreign)));
+        let kept = NonNull::from(Box::leak(Box::new(ForeignBox {
+            value: foreign,
+            seen: AtomicU64::new(self.marking),
+        })));
         let words = if found.is_some() { 3 } else { 1 };
         let value = self.boxed(header, words, |words| {
             // SAFETY: `boxed` made room for one word, and for two more if there are bytes.
             unsafe {
-                words.write(boxed.as_ptr() as u64);
+                words.write(kept.as_ptr() as u64);
                 if let Some(found) = found {
                     words.add(1).cast::<[u64; 2]>().write(found);
                 }
@@ -128,15 +159,11 @@ impl Heap {
         });
         if value.is_none() {
             // SAFETY: leaked just above and stored nowhere.
-            drop(unsafe { Box::from_raw(boxed.as_ptr()) });
+            drop(unsafe { Box::from_raw(kept.as_ptr()) });
             self.foreigns.discharge(bytes, &self.pool);
         } else {
             self.moved = true;
-            self.foreigns.cells.push(ForeignCell {
-                cell: value.boxed_pointer(),
-                reference: boxed,
-                bytes,
-            });
+            self.foreigns.cells.push(ForeignCell { kept, bytes });
         }
         value
     }

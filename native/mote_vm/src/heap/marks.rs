@@ -8,8 +8,8 @@
 //! 1. A table belongs to collection n only when the block's number is n (or was, until n + 1 began); the marker that is first
 //!    to mark in a block clears the table and then sets the number. So a block that no collection has to visit costs
 //!    none anything, and after marking, the blocks with that number are those that hold something live.
-//! 2. Between two collections no bit of the last one's table changes, except that the end of a collection takes back
-//!    the marks of holes and blocks that were not used.
+//! 2. Between two collections no bit of the last one's table changes. The end of a collection takes back the marks of holes and
+//!    blocks that were not used, and sees to those of cells that move (evacuation/), all while everything stands still.
 use super::block::{Block, BLOCK, GRANULE, PAYLOAD, RESERVED, TABLE};
 use std::sync::atomic::{AtomicU64, Ordering};
 use Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -17,7 +17,8 @@ use Ordering::{AcqRel, Acquire, Relaxed, Release};
 /// Granules of a block, and the first one that holds cells.
 pub(crate) const GRANULES: usize = BLOCK / GRANULE;
 pub(crate) const FIRST: usize = RESERVED / GRANULE;
-/// Words of a table. The first ones would be for the tables themselves: the first of all is the block's number.
+/// Words of a table. The first ones would be for the tables themselves: the first of all is the block's number, and the first of
+/// the second table is for vacating.rs.
 pub(crate) const WORDS: usize = TABLE / 8;
 const FIRST_WORD: usize = FIRST / 64;
 const _: () = assert!(FIRST.is_multiple_of(64) && FIRST_WORD > 0);
@@ -69,6 +70,31 @@ impl Marks {
     /// Whether no bit is set.
     pub(crate) fn is_empty(self) -> bool {
         (FIRST_WORD..WORDS).all(|at| self.word(at).load(Relaxed) == 0)
+    }
+
+    /// Counts them among granules `from..to`.
+    pub(crate) fn count(self, from: usize, to: usize) -> usize {
+        let mut count = 0;
+        each_word(from, to, |at, bits| {
+            count += (self.word(at).load(Relaxed) & bits).count_ones() as usize;
+        });
+        count
+    }
+
+    /// As `set`, where nobody else sets or clears any.
+    pub(crate) fn set_alone(self, from: usize, to: usize) {
+        each_word(from, to, |at, bits| {
+            let word = self.word(at);
+            word.store(word.load(Relaxed) | bits, Relaxed);
+        });
+    }
+
+    /// As `unset`, where nobody else sets or clears any.
+    pub(crate) fn unset_alone(self, from: usize, to: usize) {
+        each_word(from, to, |at, bits| {
+            let word = self.word(at);
+            word.store(word.load(Relaxed) & !bits, Relaxed);
+        });
     }
 
     /// Clears them.

@@ -21,6 +21,7 @@
 pub(crate) mod block;
 pub(crate) mod cell;
 pub(crate) mod chunks;
+pub(crate) mod evacuation;
 mod foreigns;
 pub(crate) mod holes;
 pub(crate) mod make;
@@ -33,6 +34,7 @@ mod space;
 pub(crate) mod sweep;
 #[cfg(all(test, not(loom)))]
 mod tests;
+pub(crate) mod vacating;
 
 use crate::base::work::Work;
 use block::{BlockPool, GRANULE};

@@ -60,6 +60,8 @@ pub enum Stress {
     Standing,
     /// One comes after every turn, as with `Standing`, but marks beside turns, a few cells after each.
     Running,
+    /// As `Standing`, and each moves every cell that can move.
+    Moving,
 }
 
 /// How often collections happen.

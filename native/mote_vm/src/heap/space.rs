@@ -15,6 +15,8 @@ use super::marks::{Marks, FIRST, GRANULES};
 use std::ops::Range;
 use std::ptr::NonNull;
 
+/// What free granules are overwritten with under stress: no address of ours, no number that looks right.
+const SPOILT: u8 = 0xDB;
 /// In a block that both spaces share, the first granule of actors: they have a quarter.
 const SHARED_FROM: usize = GRANULES - (GRANULES - FIRST) / 4;
 
@@ -63,7 +65,7 @@ impl Stretch {
 
 /// What a space has of a block.
 #[derive(Clone, Copy)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     pub(super) block: Block,
     first: u32,
     end: u32,
@@ -94,6 +96,16 @@ impl Extent {
         (self.end - self.first) as usize
     }
 
+    /// Its first granule, and the one behind its last.
+    pub(super) fn bounds(&self) -> (usize, usize) {
+        (self.first as usize, self.end as usize)
+    }
+
+    /// Whether it is all of a block.
+    pub(super) fn is_whole(&self) -> bool {
+        self.bounds() == (FIRST, GRANULES)
+    }
+
     fn contains(&self, cell: *const u8) -> bool {
         let granules = self.first as usize..self.end as usize;
         self.block == Block::of(cell) && granules.contains(&Block::granule_of(cell))
@@ -118,8 +130,18 @@ impl Extent {
         Some((self.room_of(start, end), end))
     }
 
+    /// Overwrites what is not marked, so that a reader of freed memory is found out.
+    pub(super) fn spoil(&self, last: u64) {
+        let mut from = 0;
+        while let Some((hole, end)) = self.hole(from, 1, last) {
+            // SAFETY: unmarked granules hold nothing that can be reached.
+            unsafe { std::ptr::write_bytes(hole.next, SPOILT, hole.bytes()) };
+            from = end;
+        }
+    }
+
     /// Lets go of it (invariant 2).
-    fn let_go(self, pool: &BlockPool) {
+    pub(super) fn let_go(self, pool: &BlockPool) {
         if self.first as usize == FIRST {
             pool.release(self.block);
         }
@@ -247,6 +269,34 @@ impl Space {
         self.room = Stretch::NONE;
         self.swept = self.extents.len();
         self.cursor = Cursor::default();
+    }
+
+    /// Takes extents out of the space: nothing is filled there any more.
+    pub(super) fn leave(&mut self, leaves: impl Fn(&Extent) -> bool) -> Vec<Extent> {
+        let (swept, at_cursor) = (self.swept, self.cursor.extent);
+        let mut at = 0;
+        let goes = |extent: &mut Extent| {
+            let goes = leaves(extent);
+            if goes {
+                self.swept -= usize::from(at < swept);
+                self.cursor.extent -= usize::from(at < at_cursor);
+                if at == at_cursor {
+                    self.cursor.granule = 0;
+                }
+                if self.room.bytes() > 0 && extent.contains(self.room.next) {
+                    self.room = Stretch::NONE;
+                }
+            }
+            at += 1;
+            goes
+        };
+        self.extents.extract_if(.., goes).collect()
+    }
+
+    /// Takes an extent in, whose holes are filled as those of the last collection.
+    pub(super) fn take_in(&mut self, extent: Extent) {
+        self.extents.insert(self.swept, extent);
+        self.swept += 1;
     }
 
     /// Adds another, after both were swept.

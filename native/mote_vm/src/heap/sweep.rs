@@ -6,9 +6,6 @@ use super::marks::{self, Marks};
 use super::space::Extent;
 use super::{ForeignCell, Heap};
 
-/// What free granules are overwritten with under stress: no address of ours, no number that looks right.
-const SPOILT: u8 = 0xDB;
-
 impl Heap {
     /// Collection `number` begins: from here on what is made is live for it (mod.rs, invariant 5).
     pub(crate) fn start_marking(&mut self, number: u64) {
@@ -99,14 +96,7 @@ impl Heap {
 
     /// Overwrites every hole, so that a reader of freed memory is found out. After a sweep.
     pub(crate) fn spoil(&self) {
-        for extent in self.extents() {
-            let mut from = 0;
-            while let Some((hole, end)) = extent.hole(from, 1, self.last) {
-                // SAFETY: unmarked granules hold nothing that can be reached.
-                unsafe { std::ptr::write_bytes(hole.next, SPOILT, hole.bytes()) };
-                from = end;
-            }
-        }
+        self.extents().for_each(|extent| extent.spoil(self.last));
     }
 }
 

@@ -22,6 +22,7 @@ impl Dispatch {
             || self.idling.rests && self.would_collect()
             || self.until_look() == Some(Duration::ZERO)
             || self.collection_was_asked()
+            || self.context.machine.gc().compaction.is_planned()
     }
 
     /// Whether the machine has nothing to do, and will collect if that stays so for a moment.

@@ -167,8 +167,9 @@ impl Turn {
         let held = before_become(self.around.work.readings(), actor, || mark(cell, 1, number));
         if let Some(held) = held {
             let Log { values, found } = &mut self.log;
-            held_parts(&self.around.program, number, found, held, |value| {
-                values.value(value)
+            let behaviour = self.around.program.behaviour(held.0.behaviour());
+            held_parts(behaviour.captures as usize, number, found, held, |parts| {
+                parts.iter().for_each(|part| values.value(*part));
             });
         }
     }

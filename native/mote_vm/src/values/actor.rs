@@ -180,6 +180,14 @@ impl Actor {
         Value::from_word(self.state.load(Relaxed))
     }
 
+    /// Where the state word is, for a collection that moves what it points to.
+    #[inline(always)]
+    pub(crate) fn state_word(&self) -> *const Value {
+        (self as *const Actor)
+            .wrapping_byte_add(Actor::STATE)
+            .cast()
+    }
+
     /// What an actor has captured whose behaviour captures `n`. Only while no turn of it runs here.
     pub(crate) fn captured(&self, n: usize) -> impl Iterator<Item = Value> {
         captured(n, self.state())

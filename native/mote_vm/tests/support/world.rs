@@ -144,11 +144,12 @@ fn gc_config(stress: Stress) -> GcConfig {
     }
 }
 
-/// As `MOTE_GC_STRESS` says: `concurrent`, or anything else for collections that mark in their pause.
+/// As `MOTE_GC_STRESS` says: `concurrent`, `moving`, or anything else for collections that mark in their pause.
 pub fn stress() -> Stress {
     match std::env::var("MOTE_GC_STRESS").as_deref() {
         Err(_) | Ok("" | "0") => Stress::Off,
         Ok("concurrent") => Stress::Running,
+        Ok("moving") => Stress::Moving,
         Ok(_) => Stress::Standing,
     }
 }

@@ -26,6 +26,7 @@ mod world;
 
 mod gc;
 mod gc_crossed;
+mod gc_moving;
 mod gc_standing_still;
 mod loader;
 mod loader_code;

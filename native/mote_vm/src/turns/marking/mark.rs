@@ -8,6 +8,8 @@ use super::barrier::Reading;
 use super::span::Span;
 use crate::code::program::Program;
 use crate::heap::block::{large_bytes, GRANULE, PAYLOAD};
+use crate::heap::cell::cell_of;
+use crate::heap::evacuation::trail::Trail;
 use crate::heap::marks::{is_marked, mark};
 use crate::turns::marking::visitor::Visitor;
 use crate::values::actor::{Actor, Header};
@@ -40,8 +42,9 @@ impl Marked {
     }
 }
 
-/// One thread that marks, with its stack of what it has still to scan.
-pub(crate) struct Marker<'w> {
+/// One thread that marks, with its stack of what it has still to scan. If it `RECORDS`, it writes down what refers to cells that are
+/// to move.
+pub(crate) struct Marker<'w, const RECORDS: bool> {
     program: &'w Program,
     reading: &'w Reading,
     number: u64,
@@ -50,11 +53,12 @@ pub(crate) struct Marker<'w> {
     window: [Value; WINDOW],
     at: usize,
     found: Marked,
+    pub(crate) trail: Trail,
 }
 
-impl<'w> Marker<'w> {
+impl<'w, const RECORDS: bool> Marker<'w, RECORDS> {
     /// A marker of that collection.
-    pub(crate) fn new(program: &'w Program, reading: &'w Reading, number: u64) -> Marker<'w> {
+    pub(crate) fn new(program: &'w Program, reading: &'w Reading, number: u64) -> Self {
         Marker {
             program,
             reading,
@@ -64,6 +68,7 @@ impl<'w> Marker<'w> {
             window: [Value::NONE; WINDOW],
             at: 0,
             found: Marked::default(),
+            trail: Trail::default(),
         }
     }
 
@@ -102,8 +107,15 @@ impl<'w> Marker<'w> {
         }
         // One piece at a time: it may be empty, and so may be many that follow.
         if let Some(mut span) = self.spans.pop() {
+            if RECORDS {
+                span.show_parts(&mut self.trail);
+            }
+            let (is_roots, before) = (span.is_roots(), self.stack.len());
             if span.take(&mut self.stack) {
                 self.spans.push(span);
+            }
+            if RECORDS && is_roots {
+                self.trail.roots(&self.stack[before..]);
             }
             return self.stack.pop().unwrap_or(Value::NONE);
         }
@@ -136,14 +148,24 @@ impl<'w> Marker<'w> {
             let actor = unsafe { &*value.address_pointer() };
             let held = self.reading.read(actor, || mark(cell, 1, self.number));
             if let Some(held) = held {
-                let stack = &mut self.stack;
-                held_parts(self.program, self.number, &mut self.found, held, |value| {
-                    stack.value(value)
+                let (stack, trail) = (&mut self.stack, &mut self.trail);
+                let captures = self.program.behaviour(held.0.behaviour()).captures as usize;
+                if RECORDS {
+                    trail.state(actor.state_word(), held.1, captures);
+                }
+                held_parts(captures, self.number, &mut self.found, held, |parts| {
+                    if RECORDS && captures > 1 {
+                        trail.parts(cell_of(held.1), parts, false);
+                    }
+                    parts.iter().for_each(|part| stack.value(*part));
                 });
             }
         } else if let Some((head, tail)) = value.as_cons() {
             if mark(cell, 1, self.number) {
                 self.found.cell(1);
+                if RECORDS {
+                    self.trail.parts(cell, value.cons_cell(), false);
+                }
                 self.stack.value(head);
                 self.stack.value(tail);
             }
@@ -151,13 +173,18 @@ impl<'w> Marker<'w> {
             self.found.cell(value.boxed_granules());
             let parts = value.boxed_parts();
             if parts.len() > WIDE {
-                self.spans.push(Span::parts(parts));
+                self.spans.push(Span::parts(cell, parts));
             } else {
+                if RECORDS {
+                    self.trail.parts(cell, parts, value.is_slice());
+                }
                 parts.iter().for_each(|part| self.stack.value(*part));
             }
             if parts.is_empty() {
-                let outside = value.as_foreign().map(|foreign| foreign.external_bytes());
-                self.found.bytes += outside.unwrap_or(0);
+                if let Some(foreign) = value.foreign_box() {
+                    foreign.see(self.number);
+                    self.found.bytes += foreign.value().external_bytes();
+                }
             }
         }
     }
@@ -167,26 +194,24 @@ impl<'w> Marker<'w> {
 /// first that comes shows and counts them for all. They were there when the collection began, so nothing has marked them in
 /// advance.
 pub(crate) fn held_parts(
-    program: &Program,
+    captures: usize,
     number: u64,
     found: &mut Marked,
-    (header, state): (Header, Value),
-    mut show: impl FnMut(Value),
+    (_, state): (Header, Value),
+    show: impl FnOnce(&[Value]),
 ) {
     found.actors += 1;
     found.cell(1);
-    match program.behaviour(header.behaviour()).captures as usize {
+    match captures {
         0 => {}
-        1 => show(state),
+        1 => show(&[state]),
         n => {
             let captures = state.word() as *const Value;
             let granules = n.div_ceil(2);
             if mark(captures.cast(), granules, number) {
                 found.cell(granules);
-                for i in 0..n {
-                    // SAFETY: the state points to as many captures as the behaviour has.
-                    show(unsafe { *captures.add(i) });
-                }
+                // SAFETY: the state points to as many captures as the behaviour has.
+                show(unsafe { std::slice::from_raw_parts(captures, n) });
             }
         }
     }
@@ -199,17 +224,6 @@ impl Visitor for Vec<Value> {
         if !value.is_immediate() && !value.is_none() {
             self.push(value);
         }
-    }
-}
-
-#[inline(always)]
-pub(crate) fn cell_of(value: Value) -> *const u8 {
-    if value.is_cons() {
-        value.cons_pointer().cast()
-    } else if value.is_address() {
-        value.address_pointer().cast()
-    } else {
-        value.boxed_pointer().cast()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Marking what can be reached, while turns go on: the part of collection that turns have to know.
 pub(crate) mod barrier;
+pub(crate) mod compaction;
 pub(crate) mod garbage;
 pub(crate) mod mark;
 pub(crate) mod packets;

@@ -13,6 +13,7 @@ use super::span::Span;
 use crate::base::sync::{AtomicBool, Relaxed};
 use crate::code::program::Program;
 use crate::heap::block::GRANULE;
+use crate::heap::evacuation::Evacuation;
 use crate::values::value::Value;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ const MOST_GIVEN: usize = 8 * 1024;
 /// The most cells that a slice marks because it is late, and how long it takes at most: callers and other threads may wait for it.
 const MOST_LATE: usize = 128 * 1024;
 const LONGEST: Duration = Duration::from_millis(1);
+/// What a marker writes down before it hands it over.
+const MOST_RECORDED: usize = 32 * 1024;
 /// Cells between two looks at the clock, and at whether somebody is hungry.
 const STEP: usize = 128;
 
@@ -74,6 +77,26 @@ struct Packets {
     spent: Duration,
     /// Places in `readings` that nobody has.
     free: Vec<usize>,
+    /// What is to move when everything is marked.
+    evacuation: Option<Evacuation>,
+}
+
+impl Packets {
+    /// What roots, or turns since, refer to.
+    fn add(&mut self, packet: Packet) {
+        if let (Some(evacuation), Packet::Values(values)) = (&mut self.evacuation, &packet) {
+            values.iter().for_each(|value| evacuation.pin(*value));
+        }
+        self.packets.push(packet);
+    }
+
+    /// Takes what a marker has written down.
+    #[cold]
+    fn follow<const RECORDS: bool>(&mut self, marker: &mut Marker<'_, RECORDS>) {
+        if let Some(evacuation) = &mut self.evacuation {
+            evacuation.follow(&mut marker.trail);
+        }
+    }
 }
 
 /// What one collection has still to mark.
@@ -105,18 +128,25 @@ impl MarkingWork {
         &self.readings
     }
 
-    /// A collection begins, with nothing to do yet.
-    pub(crate) fn begin(&self, number: u64) {
+    /// A collection begins, with nothing to do yet, after which cells are to move.
+    pub(crate) fn begin(&self, number: u64, evacuation: Option<Evacuation>) {
         let mut state = self.state.lock();
         debug_assert!(state.packets.is_empty() && state.busy == 0);
         state.number = number;
         state.found = Marked::default();
         state.spent = Duration::ZERO;
+        state.evacuation = evacuation;
+    }
+
+    /// Everything is marked: what is to move.
+    pub(crate) fn take_evacuation(&self) -> Option<Evacuation> {
+        self.state.lock().evacuation.take()
     }
 
     /// More to do.
     pub(crate) fn add(&self, packets: impl IntoIterator<Item = Packet>) {
-        self.state.lock().packets.extend(packets);
+        let mut state = self.state.lock();
+        packets.into_iter().for_each(|packet| state.add(packet));
     }
 
     /// More to do, and what was counted.
@@ -128,7 +158,7 @@ impl MarkingWork {
         state.found.add(std::mem::take(&mut log.found));
         if !log.values.is_empty() {
             let values = std::mem::take(&mut log.values);
-            state.packets.push(Packet::Values(values));
+            state.add(Packet::Values(values));
         }
     }
 
@@ -216,6 +246,19 @@ impl MarkingWork {
     /// Works on a packet; what is left of it when the effort is spent goes back. How many cells are left of the effort.
     fn work_on<'s>(
         &'s self,
+        state: MutexGuard<'s, Packets>,
+        place: usize,
+        packet: Packet,
+        effort: Effort,
+    ) -> (MutexGuard<'s, Packets>, usize) {
+        match state.evacuation {
+            None => self.work_as::<false>(state, place, packet, effort),
+            Some(_) => self.work_as::<true>(state, place, packet, effort),
+        }
+    }
+
+    fn work_as<'s, const RECORDS: bool>(
+        &'s self,
         mut state: MutexGuard<'s, Packets>,
         place: usize,
         packet: Packet,
@@ -227,7 +270,7 @@ impl MarkingWork {
         let number = state.number;
         drop(state);
         let start = Instant::now();
-        let mut marker = Marker::new(&self.program, &self.readings[place], number);
+        let mut marker = Marker::<RECORDS>::new(&self.program, &self.readings[place], number);
         match packet {
             Packet::Values(values) => marker.stack = values,
             Packet::Span(span) => marker.spans.push(span),
@@ -237,6 +280,9 @@ impl MarkingWork {
             let step = cells.min(STEP);
             let rest = marker.run(step);
             cells -= step - rest;
+            if RECORDS && marker.trail.len() >= MOST_RECORDED {
+                self.state.lock().follow(&mut marker);
+            }
             if rest > 0 || effort.is_late() {
                 break;
             }
@@ -246,6 +292,9 @@ impl MarkingWork {
         }
         marker.empty_window();
         let mut state = self.state.lock();
+        if RECORDS {
+            state.follow(&mut marker);
+        }
         state.found.add(marker.found());
         state.spent += start.elapsed();
         state
@@ -265,7 +314,7 @@ impl MarkingWork {
 
     /// Hands part of a marker's work to others.
     #[cold]
-    fn give(&self, marker: &mut Marker<'_>) {
+    fn give<const RECORDS: bool>(&self, marker: &mut Marker<'_, RECORDS>) {
         let packet = if let Some(span) = marker.spans.pop() {
             Packet::Span(span)
         } else if marker.stack.len() >= WORTH_GIVING {
@@ -294,9 +343,9 @@ fn part(stack: &mut Vec<Value>) -> Vec<Value> {
 mod tests {
     use super::*;
     use crate::heap::block::BlockPool;
+    use crate::heap::cell::cell_of;
     use crate::heap::marks::is_marked;
     use crate::heap::Heap;
-    use crate::turns::marking::mark::cell_of;
 
     fn lists(heap: &mut Heap) -> (Vec<Value>, Vec<Value>) {
         let (lists, length) = if cfg!(miri) { (4, 10) } else { (200, 1000) };
@@ -324,7 +373,7 @@ mod tests {
         let (cells, roots) = lists(&mut heap);
         let garbage = heap.cons(Value::NIL, Value::NIL);
         let work = work();
-        work.begin(1);
+        work.begin(1, None);
         work.add([Packet::Values(roots)]);
         work.call();
         std::thread::scope(|scope| {
@@ -350,7 +399,7 @@ mod tests {
         // A slice takes no longer than it may, so on a busy computer it may be over early.
         let in_one = (3..23).any(|number| {
             while work.slice(usize::MAX, 0) {}
-            work.begin(number);
+            work.begin(number, None);
             // The newest is taken first, and two have no cells.
             let packets = [roots.clone(), vec![], vec![]];
             work.add(packets.map(Packet::Values));
@@ -373,7 +422,7 @@ mod tests {
         let width = cells.len().min(20_000);
         let wide = heap.tuple(width, |i| cells[i]);
         let work = work();
-        work.begin(2);
+        work.begin(2, None);
         work.add([Packet::Values(roots), Packet::Values(vec![wide])]);
         std::thread::scope(|scope| {
             for _ in 0..2 {

@@ -6,5 +6,7 @@
 pub(crate) enum Phase {
     None,
     Marking,
+    /// Everything is marked, and cells move.
+    Moving,
     Clearing,
 }

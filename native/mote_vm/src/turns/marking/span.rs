@@ -1,4 +1,5 @@
 //! Consecutive things to scan, taken piece by piece, so that neither a wide array nor a long queue is a long step.
+use crate::heap::evacuation::trail::Trail;
 use crate::turns::marking::visitor::Visitor;
 use crate::turns::queue::KeptEvents;
 use crate::values::value::Value;
@@ -10,8 +11,8 @@ const PIECE: usize = 256;
 
 /// Values, or events, that lie together and are still to be scanned.
 pub(crate) enum Span {
-    /// Values in a cell that is marked.
-    Parts(*const Value, usize),
+    /// Values in a cell that is marked: the first, how many, and the cell.
+    Parts(*const Value, usize, *const u8),
     /// Events that their queue keeps.
     Events(KeptEvents),
     /// What was in a table when marking began.
@@ -22,14 +23,31 @@ pub(crate) enum Span {
 unsafe impl Send for Span {}
 
 impl Span {
-    pub(crate) fn parts(parts: &[Value]) -> Span {
-        Span::Parts(parts.as_ptr(), parts.len())
+    pub(crate) fn parts(cell: *const u8, parts: &[Value]) -> Span {
+        Span::Parts(parts.as_ptr(), parts.len(), cell)
+    }
+
+    /// Whether these are roots.
+    pub(crate) fn is_roots(&self) -> bool {
+        !matches!(self, Span::Parts(..))
+    }
+
+    /// Shows the next piece, if it is of a cell.
+    pub(crate) fn show_parts(&self, trail: &mut Trail) {
+        if let Span::Parts(at, len, cell) = *self {
+            // SAFETY: `len` values are there.
+            trail.parts(
+                cell,
+                unsafe { std::slice::from_raw_parts(at, PIECE.min(len)) },
+                false,
+            );
+        }
     }
 
     /// Moves a piece to `to`; whether there is more.
     pub(crate) fn take(&mut self, to: &mut Vec<Value>) -> bool {
         match self {
-            Span::Parts(at, len) => {
+            Span::Parts(at, len, _) => {
                 let n = PIECE.min(*len);
                 // SAFETY: `len` values are there.
                 let piece = unsafe { std::slice::from_raw_parts(*at, n) };

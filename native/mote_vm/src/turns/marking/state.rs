@@ -1,4 +1,5 @@
 //! A machine's collections: which phase the current one is in, and what they have done.
+use super::compaction::Compaction;
 use super::garbage::Garbage;
 use super::pauses::Pauses;
 use crate::code::program::Program;
@@ -38,6 +39,7 @@ pub(crate) struct Gc {
     info: Mutex<GcInfo>,
     pub(crate) work: Arc<MarkingWork>,
     pub(crate) garbage: Garbage,
+    pub(crate) compaction: Compaction,
     /// How many threads of the system run at once.
     pub(crate) cores: usize,
 }
@@ -51,6 +53,7 @@ impl Gc {
             info: Mutex::default(),
             work: Arc::new(MarkingWork::new(program)),
             garbage: Garbage::default(),
+            compaction: Compaction::default(),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
         }
     }
@@ -62,6 +65,7 @@ impl Gc {
         match self.phase.load(Relaxed) {
             0 => Phase::None,
             1 => Phase::Marking,
+            2 => Phase::Moving,
             _ => Phase::Clearing,
         }
     }
@@ -85,9 +89,12 @@ impl Gc {
         self.begun.store(number, SeqCst);
     }
 
-    /// Everything that the one of that number has found dead is cleared away.
+    /// Everything that the one of that number has found dead is cleared away. It is over when the next one is, if that is to move
+    /// what this one has left.
     pub(crate) fn finish(&self, number: u64) {
-        self.over.fetch_max(number, SeqCst);
+        if !self.compaction.is_planned() {
+            self.over.fetch_max(number, SeqCst);
+        }
         self.set_phase(Phase::None);
     }
 

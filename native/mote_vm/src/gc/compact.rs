@@ -1,0 +1,149 @@
+//! Moving cells in pauses: which collections do so, and what a heap has of it.
+use super::check::Checker;
+use super::cycle::Stopped;
+use super::{roots, PAUSE};
+use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};
+use crate::heap::evacuation::{Evacuation, Owner, MOST_IN_GROUP};
+use crate::heap::pace::Stress;
+use crate::heap::Heap;
+use crate::threads::shared::Machine;
+use crate::threads::thread::Dispatch;
+use crate::turns::marking::compaction::{Moving, Standing};
+use crate::turns::marking::phase::Phase;
+
+/// The heaps of a machine that stands still.
+pub(super) type Resting = Vec<Box<Heap>>;
+
+/// Where the machine stands.
+pub(super) fn standing(threads: &[&mut Dispatch], resting: &Resting) -> Standing {
+    let threads = threads.iter().map(|thread| &thread.turn);
+    let threads = threads.map(|turn| (turn.counts.turns, turn.heap.stamp()));
+    let resting = resting.iter().map(|heap| (0, heap.stamp()));
+    Standing(threads.chain(resting).collect())
+}
+
+/// Counts in the blocks of all heaps.
+pub(super) fn survey(threads: &[&mut Dispatch], resting: &Resting, number: u64) -> BlockSurvey {
+    let mut survey = BlockSurvey::new(number);
+    threads.iter().for_each(|t| survey.add(&t.turn.heap));
+    resting.iter().for_each(|heap| survey.add(heap));
+    survey
+}
+
+/// Takes what is to move out of all heaps.
+pub(super) fn vacate(
+    evacuation: &mut Evacuation,
+    threads: &mut [&mut Dispatch],
+    resting: &mut Resting,
+) {
+    for thread in threads {
+        let owner = Owner::Thread(thread.context.station.number);
+        evacuation.takes_from(&mut thread.turn.heap, owner);
+    }
+    for heap in resting {
+        evacuation.takes_from(heap, Owner::Resting);
+    }
+}
+
+/// Gives what has moved, or stays, to heaps: to those that had it, or to the one that has the fewest blocks.
+fn hand_back(
+    evacuation: &mut Evacuation,
+    threads: &mut [&mut Dispatch],
+    resting: &mut Resting,
+    number: u64,
+) {
+    for (owner, extent) in evacuation.settled() {
+        let is_owner = |t: &&mut &mut Dispatch| owner == Owner::Thread(t.context.station.number);
+        let fewest = |t: &&mut &mut Dispatch| t.turn.heap.cell_extents().len();
+        let heap = match owner {
+            Owner::Resting if !resting.is_empty() => Some(&mut *resting[0]),
+            _ if threads.iter_mut().any(|t| is_owner(&t)) => {
+                threads.iter_mut().find(is_owner).map(|t| &mut t.turn.heap)
+            }
+            _ => threads
+                .iter_mut()
+                .min_by_key(fewest)
+                .map(|t| &mut t.turn.heap),
+        };
+        if let Some(heap) = heap {
+            heap.take_in(extent, number);
+        }
+    }
+}
+
+impl Stopped<'_> {
+    /// What moves in the collection that begins; nothing in most. `false` if none is to begin: a plan was all there was, and
+    /// turns have run since it was made.
+    pub(super) fn evacuates(&mut self, number: u64) -> Result<Option<Evacuation>, ()> {
+        let spoils = self.stress != Stress::Off || cfg!(debug_assertions);
+        if self.stress == Stress::Moving {
+            return Ok(Some(Evacuation::new(
+                number,
+                EvacuationPlan::everything(),
+                spoils,
+            )));
+        }
+        if !self.gc.compaction.is_planned() {
+            return Ok(None);
+        }
+        let (threads, mut stands) = (&self.threads, None);
+        let leases = self.machine.leases();
+        leases.while_all_rest(|resting| stands = Some(standing(threads, resting)));
+        let plan = stands.and_then(|stands| self.gc.compaction.take_plan(&stands, self.urgent));
+        match plan {
+            Some(plan) => Ok(Some(Evacuation::new(number, plan, spoils))),
+            None => Err(()),
+        }
+    }
+
+    /// Moves what there is time for; all of it if that is urgent.
+    pub(super) fn compact(&mut self) {
+        let gc = self.gc;
+        let Some(mut moving) = gc.compaction.take_moving() else {
+            return gc.set_phase(Phase::Clearing);
+        };
+        let (pool, number, start) = (self.machine.pool(), gc.begun(), self.start);
+        let (threads, urgent) = (&mut self.threads, self.urgent);
+        let (machine, checks) = (self.machine, self.stress != Stress::Off);
+        let mut is_over = false;
+        machine.leases().while_all_rest(|resting| {
+            let Moving { evacuation, stood } = &mut moving;
+            let is_still = *stood == Some(standing(threads, resting));
+            let most = if urgent { usize::MAX } else { MOST_IN_GROUP };
+            while is_still && !evacuation.is_over() {
+                evacuation.move_next(pool, most);
+                if !urgent && start.elapsed() >= PAUSE {
+                    break;
+                }
+            }
+            is_over = !is_still || evacuation.is_over();
+            if is_over {
+                evacuation.end(pool);
+            }
+            hand_back(evacuation, threads, resting, number);
+            // What callers have made since is not marked.
+            if checks && is_still {
+                check(machine, threads, number);
+            }
+            *stood = Some(standing(threads, resting));
+            if is_over && is_still && evacuation.leaves_more() {
+                let stands = standing(threads, resting);
+                let survey = survey(threads, resting, number);
+                gc.compaction
+                    .look(survey, stands, gc.compaction.gives_back());
+            }
+        });
+        gc.info().reclaimed_bytes += moving.evacuation.take_freed() as u64;
+        match is_over {
+            true => gc.set_phase(Phase::Clearing),
+            false => gc.compaction.moves(moving),
+        }
+    }
+}
+
+/// Everything that can be reached is marked.
+pub(super) fn check(machine: &Machine, threads: &[&mut Dispatch], number: u64) {
+    let mut checker = Checker::new(machine.program(), number);
+    roots::mark(machine, threads, &mut checker);
+    checker.finish();
+}

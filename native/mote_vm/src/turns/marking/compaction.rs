@@ -1,0 +1,104 @@
+//! What becomes of blocks that are mostly empty, from the collection that finds them to the end of the one after it.
+//!
+//! After a collection that somebody waits for, or that comes in a long rest, or after which memory is still short, a survey counts what
+//! lives in each block, between turns. If it is worth while, another collection begins at once, and moves the cells
+//! (heap/evacuation/).
+use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};
+use crate::heap::evacuation::Evacuation;
+use crate::heap::vacating::HeapStamp;
+use parking_lot::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Where a machine stands: the turns that each thread has run, and each heap. If anything has run or was made, it is another.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Standing(pub(crate) Vec<(u64, HeapStamp)>);
+
+/// Cells that move, in one pause after another.
+pub(crate) struct Moving {
+    pub(crate) evacuation: Evacuation,
+    /// Where the machine stood last; none if it has not stood still since marking began.
+    pub(crate) stood: Option<Standing>,
+}
+
+#[derive(Default)]
+struct CompactionState {
+    survey: Option<BlockSurvey>,
+    plan: Option<EvacuationPlan>,
+    stood: Option<Standing>,
+    moving: Option<Moving>,
+}
+
+/// See the head of this file.
+#[derive(Default)]
+pub(crate) struct Compaction {
+    state: Mutex<CompactionState>,
+    planned: AtomicBool,
+    /// Whether memory goes back to the system when it is over: somebody has asked for that, or the machine rests.
+    gives_back: AtomicBool,
+}
+
+impl Compaction {
+    /// A collection is over, of a machine that stands so.
+    pub(crate) fn look(&self, survey: BlockSurvey, stood: Standing, gives_back: bool) {
+        let mut state = self.state.lock();
+        state.survey = Some(survey);
+        state.stood = Some(stood);
+        // Relaxed, also below: written while everything stands still, or a hint.
+        self.gives_back.store(gives_back, Relaxed);
+    }
+
+    /// Goes on with the survey, and plans when it is done. Returns whether there is more to do.
+    pub(crate) fn plan_some(&self) -> bool {
+        let mut state = self.state.lock();
+        let Some(mut survey) = state.survey.take() else {
+            return false;
+        };
+        if survey.count_some() {
+            state.survey = Some(survey);
+            return true;
+        }
+        state.plan = survey.plan();
+        self.planned.store(state.plan.is_some(), Relaxed);
+        false
+    }
+
+    /// Whether a collection is to begin that moves cells.
+    #[inline(always)]
+    pub(crate) fn is_planned(&self) -> bool {
+        self.planned.load(Relaxed)
+    }
+
+    /// The plan, unless the machine has run since and that is a reason to give it up.
+    pub(crate) fn take_plan(&self, stands: &Standing, urgent: bool) -> Option<EvacuationPlan> {
+        let mut state = self.state.lock();
+        self.planned.store(false, Relaxed);
+        let stood = state.stood.take();
+        let plan = state.plan.take();
+        plan.filter(|_| urgent || stood.as_ref() == Some(stands))
+    }
+
+    /// A collection begins that moves cells.
+    pub(crate) fn begins(&self, stands: Standing) {
+        self.state.lock().stood = Some(stands);
+    }
+
+    /// Where the machine stood when the collection began that moves cells.
+    pub(crate) fn take_stood(&self) -> Option<Standing> {
+        self.state.lock().stood.take()
+    }
+
+    /// Cells are to move from now on.
+    pub(crate) fn moves(&self, moving: Moving) {
+        self.state.lock().moving = Some(moving);
+    }
+
+    /// What moves.
+    pub(crate) fn take_moving(&self) -> Option<Moving> {
+        self.state.lock().moving.take()
+    }
+
+    /// See the field.
+    pub(crate) fn gives_back(&self) -> bool {
+        self.gives_back.load(Relaxed)
+    }
+}
