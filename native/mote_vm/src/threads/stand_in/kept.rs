@@ -10,8 +10,8 @@
 //! 3. The copies take no more room than the cells did, so there is room for them.
 //! 4. Cells that others know of by more than their address are not copied: foreign values, of which the heap has a list, and slices,
 //!    which point into another cell.
+use crate::heap::cell::cell_of;
 use crate::heap::{Heap, HeapPosition};
-use crate::turns::marking::mark::cell_of;
 use crate::values::actor::Actor;
 use crate::values::value::Value;
 use smallvec::SmallVec;
