@@ -153,6 +153,18 @@ defmodule Mote.QuotaTest do
     end
   end
 
+  # They wait between what turns make, in every block: so no block becomes empty, and an actor needs one.
+  test "messages that wait keep no turn from memory, while what lives leaves much" do
+    for _ <- 1..4 do
+      machine = start(memory: 40 * @megabyte)
+      pages = Mote.Directory.start(machine, Actors.pages())
+      accepted = Enum.count(1..200_000, &(Mote.Directory.send(pages, "/article/#{&1}", :visit) == :ok))
+      :ok = Mote.drain(machine, 60_000)
+      assert {accepted, Mote.info(machine).counters.aborts_no_memory} == {Mote.Directory.count(pages), 0}
+      :ok = Mote.stop(machine)
+    end
+  end
+
   test "a bomb without end stays within the quota, and the machine recovers when it is gone" do
     machine = start(memory: 48 * @megabyte, sponsors: [main: [threads: 2], calm: []])
     bomb = Mote.create(machine, Holders.bomb())

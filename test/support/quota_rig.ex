@@ -6,6 +6,15 @@ defmodule Mote.QuotaRig do
   defmodule Actors do
     use Mote.Behaviour, errors: :undefined
 
+    defactor page(visits) do
+      {customer, :visits} -> send customer, visits
+      :visit -> become visits: visits + 1
+    end
+
+    defdirectory pages() do
+      path when is_binary(path) -> page(0)
+    end
+
     @doc "Counts lists; is busy for as many steps as it is told."
     defactor counter(count) do
       {customer, :read} ->

@@ -72,6 +72,8 @@ pub(crate) struct Heap {
     moved: bool,
     /// What is made now was accepted before: it gets its memory also beyond the quota.
     insists: bool,
+    /// Bytes of blocks that it may take beyond the quota, since what lives and waits leaves that many (threads/starved.rs).
+    overdraft: usize,
     /// Elements that primitives have walked over since the last time that a turn paid for it.
     pub(crate) work: Work,
     /// How many allocations succeed before one is refused.
@@ -117,6 +119,7 @@ impl Heap {
             exhausted: false,
             moved: true,
             insists: false,
+            overdraft: 0,
             work,
             #[cfg(test)]
             refused_after: None,

@@ -1,5 +1,5 @@
 //! What an allocator fills next, when its room is used up.
-use super::block::{Block, GRANULE, PAYLOAD};
+use super::block::{Block, BLOCK, GRANULE, PAYLOAD};
 use super::marks::{self, Marks};
 use super::space::{Extent, Space, Stretch};
 use super::Heap;
@@ -50,7 +50,7 @@ impl Heap {
         }
         let block = match self.insists {
             true => self.pool.acquire_anyway(),
-            false => self.pool.acquire(),
+            false => self.pool.acquire().or_else(|| self.overdraw()),
         };
         self.exhausted |= block.is_none();
         let block = block?;
@@ -67,6 +67,16 @@ impl Heap {
             self.fill_extent(of, Extent::whole(block));
         }
         Some(())
+    }
+
+    /// It may take so many bytes of blocks beyond the quota from now on.
+    pub(crate) fn may_overdraw(&mut self, bytes: usize) {
+        self.overdraft = bytes;
+    }
+
+    fn overdraw(&mut self) -> Option<Block> {
+        self.overdraft = self.overdraft.checked_sub(BLOCK)?;
+        self.pool.acquire_anyway()
     }
 
     fn space(&mut self, of: SpaceFor) -> &mut Space {

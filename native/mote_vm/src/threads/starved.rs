@@ -6,6 +6,8 @@
 //! 2. A turn is given up only if a whole collection has just found no room for it, or if one has a moment ago and found little:
 //!    a thread that is full waits for collections a fifth of its time, and not all of it. A bomb fills a machine again and
 //!    again with the little that each collection finds.
+//! 3. What decides is what lives and waits, not which blocks it lies in: messages that wait do not move, and may keep every block
+//!    from being emptied. Where they leave much, a turn that has waited may take a block beyond the quota.
 use crate::heap::pace::SHARE_WHEN_FULL;
 use crate::threads::thread::Dispatch;
 use std::time::{Duration, Instant};
@@ -61,7 +63,9 @@ impl Dispatch {
         } else {
             2
         };
-        let is_worth_it = tries > 0 || machine.pool().has_found_much() || self.starved.may_wait();
+        let live = machine.gc().info().live_bytes;
+        let is_worth_it =
+            tries > 0 || machine.pool().has_found_enough(live) || self.starved.may_wait();
         if tries + 1 >= most || !is_worth_it {
             self.starved.tries = 0;
             return false;
@@ -81,6 +85,9 @@ impl Dispatch {
             .is_some_and(|number| gc.is_over(number))
         {
             self.starved.waits_for = None;
+            let live = gc.info().live_bytes;
+            let overdraft = self.context.machine.pool().overdraft(live);
+            self.turn.heap.may_overdraw(overdraft);
             let since = self.starved.since.take();
             self.starved.waited = since.map(|since| (Instant::now(), since.elapsed()));
         }
