@@ -145,6 +145,11 @@ impl Program {
         self.publish_ignoring("unsafe", false, captures)
     }
 
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn publish_safe(&self, captures: u16) -> BehaviourId {
+        self.publish_ignoring("safe", true, captures)
+    }
+
     #[inline(always)]
     fn row(&self, id: BehaviourId) -> &BehaviourRow {
         // SAFETY: ids are handed out by `publish` only, so the row is within the table and was written (invariants 1

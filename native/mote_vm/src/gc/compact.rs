@@ -2,6 +2,7 @@
 use super::check::Checker;
 use super::cycle::Stopped;
 use super::{roots, PAUSE};
+use crate::base::counters::Counts;
 use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};
 use crate::heap::evacuation::{Evacuation, Owner, MOST_IN_GROUP};
 use crate::heap::pace::Stress;
@@ -17,7 +18,9 @@ pub(super) type Resting = Vec<Box<Heap>>;
 /// Where the machine stands.
 pub(super) fn standing(threads: &[&mut Dispatch], resting: &Resting) -> Standing {
     let threads = threads.iter().map(|thread| &thread.turn);
-    let threads = threads.map(|turn| (turn.counts.turns, turn.heap.stamp()));
+    // Also what comes in without a turn, as it may be a shared constant, and actors that go on between turns.
+    let done = |counts: &Counts| counts.turns + counts.becomes + counts.foreign_in + counts.sends;
+    let threads = threads.map(|turn| (done(&turn.counts), turn.heap.stamp()));
     let resting = resting.iter().map(|heap| (0, heap.stamp()));
     Standing(threads.chain(resting).collect())
 }

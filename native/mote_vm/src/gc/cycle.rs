@@ -281,3 +281,6 @@ impl RootVisitor for Snapshot {
         self.packets.push(Packet::Span(Span::Table(table)));
     }
 }
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests;

@@ -33,6 +33,8 @@ pub(crate) const TABLE: usize = BLOCK / GRANULE / 8;
 const MUCH_OF_LIMIT: usize = 8;
 /// Where what lives leaves so much, a smaller part is enough.
 const ENOUGH_OF_LIMIT: usize = 64;
+/// Holes that nothing fits into, and cells that do not move, make blocks take one part in this many of the limit beyond it at most.
+const MOST_BEYOND: usize = 4;
 
 /// Bytes at the start of a block that hold no cells.
 pub const RESERVED: usize = 2 * TABLE;
@@ -217,7 +219,8 @@ impl BlockPool {
     /// what lives and waits leaves much.
     pub(crate) fn overdraft(&self, live: usize) -> usize {
         let (left, limit) = self.left_beside(live);
-        match left >= limit / MUCH_OF_LIMIT {
+        let over = self.used().saturating_sub(limit);
+        match left >= limit / MUCH_OF_LIMIT && over < limit / MOST_BEYOND {
             true => left.min((limit / ENOUGH_OF_LIMIT).max(BLOCK)),
             false => 0,
         }

@@ -205,7 +205,12 @@ impl Dispatch {
         told(&context.machine, gone);
     }
 
-    fn goes_on(&mut self, actor: &Actor, hold: &Hold, next: GoesOn) -> Result<(), Stays> {
+    pub(crate) fn goes_on(
+        &mut self,
+        actor: &Actor,
+        hold: &Hold,
+        next: GoesOn,
+    ) -> Result<(), Stays> {
         let Some([was, id, kept]) = self.held_by(actor, hold) else {
             return Err(Stays::NotHeld);
         };

@@ -275,7 +275,11 @@ impl Dispatch {
                 let actor = unsafe { &*turn.became };
                 let behaviour = turn.around.program.behaviour(actor.header().behaviour());
                 let captures = behaviour.captures as usize;
-                kept::forget_all_but(&mut turn.heap, position, actor, captures)
+                // Any thread may run turns of a safe one, and read what it holds.
+                match behaviour.safe {
+                    true => None,
+                    false => kept::forget_all_but(&mut turn.heap, position, actor, captures),
+                }
             }
             _ => None,
         };

@@ -67,6 +67,8 @@ pub(crate) struct Evacuation {
     heads: Vec<Block>,
     settled: Vec<(Owner, Extent)>,
     freed: usize,
+    /// Blocks that were given back, less those that cells have moved to, when it is over.
+    saved: isize,
     spoils: bool,
 }
 
@@ -86,6 +88,7 @@ impl Evacuation {
             heads: Vec::new(),
             settled: Vec::new(),
             freed: 0,
+            saved: 0,
             spoils,
         }
     }
@@ -109,7 +112,8 @@ impl Evacuation {
 
     /// Whether sparse blocks were left for another time.
     pub(crate) fn leaves_more(&self) -> bool {
-        self.plan.leaves_more
+        // What does not move would be chosen again and again.
+        self.plan.leaves_more && self.saved > 0
     }
 
     /// A root refers to a cell.
@@ -181,6 +185,7 @@ impl Evacuation {
                 .for_each(|(owner, e)| self.settle(owner, e, pool));
         }
         for block in self.destination.give_up() {
+            self.saved -= 1;
             self.heads.push(block);
             self.settled.push((Owner::Nobody, Extent::whole(block)));
         }
@@ -199,6 +204,7 @@ impl Evacuation {
         }
         vacating::is_done(block);
         self.freed += extent.granules() * GRANULE;
+        self.saved += 1;
         extent.let_go(pool);
     }
 

@@ -10,6 +10,8 @@
 //! 3. The copies take no more room than the cells did, so there is room for them.
 //! 4. Cells that others know of by more than their address are not copied: foreign values, of which the heap has a list, and slices,
 //!    which point into another cell.
+//! 5. Turns of that actor are this thread's alone: of a safe behaviour any thread may read what it holds, so then all of it stays
+//!    (stand_in.rs).
 use crate::heap::cell::cell_of;
 use crate::heap::{Heap, HeapPosition};
 use crate::values::actor::Actor;

@@ -1,0 +1,194 @@
+//! What a collection that moves cells must not miss.
+use super::*;
+use crate::boundary::parcel::Builder;
+use crate::machine::contract::BehaviourVersion;
+use crate::machine::moving::{GoesOn, Hold};
+use crate::testing::still::Still;
+use crate::threads::inbox::Entry;
+use crate::values::actor::{Actor, BehaviourId, Header};
+use crate::values::handles::Target;
+
+fn garbage(thread: &mut Dispatch, extents: usize) {
+    let mut before = thread.turn.heap.cell_extents().len();
+    while before < extents {
+        thread.turn.heap.tuple(100, |_| Value::NIL);
+        let now = thread.turn.heap.cell_extents().len();
+        if now > before {
+            // One cell of each block lives.
+            let kept = thread.turn.heap.tuple(3, |_| Value::NIL);
+            let keeper = actor(thread, BehaviourId::SHARED, kept);
+            thread.context.machine.handles().acquire(keeper, None);
+            before = now;
+        }
+    }
+}
+
+/// Collections until one has begun that moves cells.
+fn begins_to_move(machine: &Machine, thread: &mut Dispatch) {
+    let gc = machine.gc();
+    thread.duties.collections.push((gc.next(), Box::new(|| ())));
+    while gc.phase() != Phase::Clearing {
+        Stopped::new(machine, vec![&mut *thread], Instant::now()).collect();
+    }
+    while gc.phase() != Phase::None {
+        thread.collect_a_little();
+    }
+    assert!(gc.compaction.is_planned());
+    let mut stopped = Stopped::new(machine, vec![&mut *thread], Instant::now());
+    let number = gc.next();
+    let evacuation = stopped.evacuates(number).expect("begins");
+    assert!(evacuation.is_some());
+    stopped.begin(number, evacuation);
+}
+
+fn moves(machine: &Machine, thread: &mut Dispatch) {
+    while machine.gc().phase() != Phase::Clearing {
+        Stopped::new(machine, vec![&mut *thread], Instant::now()).collect();
+    }
+}
+
+fn actor(thread: &mut Dispatch, id: BehaviourId, state: Value) -> *const Actor {
+    let header = Header::new(id, None, thread.context.station.number);
+    thread.turn.heap.actor(header, state).address_pointer()
+}
+
+/// A message that is nothing but a shared constant comes while a collection marks that moves cells.
+#[test]
+fn a_constant_that_comes_as_a_message_while_cells_are_to_move() {
+    let mut still = Still::new(1);
+    let machine = still.machine.clone();
+    let thread = &mut still.thread;
+    garbage(thread, 3);
+    let constant = thread.turn.heap.tuple(3, |i| Value::fixnum(i as i64));
+    let shared = actor(thread, BehaviourId::SHARED, constant);
+    let key = machine.handles().acquire_shared(shared);
+    let sink = actor(thread, BehaviourId::SINK, Value::NONE);
+    let _sink = machine.handles().acquire(sink, None);
+    garbage(thread, 8);
+    begins_to_move(&machine, thread);
+    let mut message = Builder::new();
+    message.constant(machine.hold_shared(key).expect("shared"));
+    let entry = Entry::Message(Target(sink), message.finish());
+    assert!(thread.context.station.inbox.push(entry).is_ok());
+    // It does not run: its machine is paused, or its turns are away.
+    thread.drain();
+    moves(&machine, thread);
+    // SAFETY: it has a handle.
+    let now = unsafe { &*shared }.state();
+    let event = thread.turn.queue.pop().expect("queued");
+    assert_eq!(event.message, now, "the message is where the constant was");
+}
+
+/// An actor that was held goes on as what it was, with one capture.
+#[test]
+fn an_actor_that_goes_on_while_cells_are_to_move() {
+    let mut still = Still::new(1);
+    let machine = still.machine.clone();
+    let thread = &mut still.thread;
+    let program = thread.turn.around.program.clone();
+    let (id, held) = (program.publish_capturing(1), program.publish_capturing(4));
+    garbage(thread, 3);
+    let value = thread.turn.heap.tuple(3, |i| Value::fixnum(i as i64));
+    let was = thread.turn.heap.tuple(1, |_| value);
+    let row = [
+        was,
+        Value::fixnum(id.0 as i64),
+        Value::fixnum(1),
+        Value::NIL,
+    ];
+    let state = thread.turn.heap.captures(4, |i| row[i]).expect("memory");
+    let it = actor(thread, held, state);
+    let _key = machine.handles().acquire(it, None);
+    garbage(thread, 8);
+    begins_to_move(&machine, thread);
+    let hold = Hold {
+        held: BehaviourVersion {
+            id: held,
+            program: program.clone(),
+        },
+        holder: 1,
+    };
+    // What `mark` does in slices between turns.
+    while machine.gc().work.slice(1000, 0) {}
+    // SAFETY: it has a handle.
+    assert!(thread.goes_on(unsafe { &*it }, &hold, GoesOn::Back).is_ok());
+    moves(&machine, thread);
+    // SAFETY: as above.
+    let now = unsafe { &*it }.state();
+    let elements = now.as_tuple().map(|all| all.to_vec());
+    assert_eq!(
+        elements,
+        Some((0..3).map(Value::fixnum).collect::<Vec<_>>())
+    );
+}
+
+/// Much waits, in blocks that are sparse: it does not move. A turn waits for a collection.
+#[test]
+fn collections_come_to_an_end_where_what_waits_does_not_move() {
+    let mut still = Still::new(1);
+    let machine = still.machine.clone();
+    let thread = &mut still.thread;
+    let sink = actor(thread, BehaviourId::SINK, Value::NONE);
+    let _sink = machine.handles().acquire(sink, None);
+    for _ in 0..24_000 {
+        let message = thread.turn.heap.tuple(400, |_| Value::NIL);
+        thread.turn.queue.push(sink, message);
+        thread.turn.heap.tuple(600, |_| Value::NIL);
+    }
+    assert!(thread.tries_again());
+    let gc = machine.gc();
+    let before = gc.begun();
+    while thread.starved.awaits_collection() {
+        match gc.phase() {
+            Phase::Clearing => drop(thread.collect_a_little()),
+            _ => Stopped::new(&machine, vec![&mut *thread], Instant::now()).collect(),
+        }
+        thread.look_for_memory();
+        if gc.phase() == Phase::Clearing {}
+        if gc.begun() >= before + 12 {
+            while thread.turn.queue.pop().is_some() {}
+            thread.turn.queue.rest();
+            panic!("it waits for ever");
+        }
+    }
+    while thread.turn.queue.pop().is_some() {}
+    thread.turn.queue.rest();
+}
+
+/// Turns that make seven granules of garbage and a small message that waits (it and its event count).
+#[test]
+fn overdraft_has_an_end() {
+    use crate::heap::block::{BlockPool, BLOCK};
+    use crate::heap::marks::mark;
+    let pool = Arc::new(BlockPool::new(
+        16 * BLOCK,
+        crate::heap::pace::Pace::default(),
+    ));
+    let mut heap = Heap::new(pool.clone());
+    let (limit, mut kept, mut number) = (pool.left_beside(0).1, Vec::new(), 0);
+    loop {
+        let garbage = heap.tuple(13, |_| Value::NIL);
+        let message = heap.cons(Value::NIL, Value::NIL);
+        if !garbage.is_none() && !message.is_none() {
+            kept.push(message);
+            continue;
+        }
+        heap.forgive();
+        number += 1;
+        heap.start_marking(number);
+        kept.iter().for_each(|m: &Value| {
+            let _ = mark(m.cons_pointer().cast(), 1, number);
+        });
+        drop(heap.sweep());
+        let overdraft = pool.overdraft(kept.len() * 32);
+        heap.may_overdraw(overdraft);
+        if overdraft == 0 {
+            break;
+        }
+        assert!(number < 10_000);
+    }
+    assert!(
+        pool.used() <= limit + limit / 4 + BLOCK,
+        "far beyond the quota"
+    );
+}
