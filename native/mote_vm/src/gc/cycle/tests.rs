@@ -144,7 +144,6 @@ fn collections_come_to_an_end_where_what_waits_does_not_move() {
             _ => Stopped::new(&machine, vec![&mut *thread], Instant::now()).collect(),
         }
         thread.look_for_memory();
-        if gc.phase() == Phase::Clearing {}
         if gc.begun() >= before + 12 {
             while thread.turn.queue.pop().is_some() {}
             thread.turn.queue.rest();

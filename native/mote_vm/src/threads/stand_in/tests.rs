@@ -86,7 +86,9 @@ fn what_others_may_read_is_not_moved() {
     let read = unsafe { &*actor }.captured(2).next().expect("a capture");
     assert_eq!(read.as_tuple().map(<[Value]>::len), Some(2));
     thread.forget(before);
-    assert_eq!(unsafe { &*actor }.state(), state, "it has moved");
+    // SAFETY: the heap that it is in lives.
+    let actor = unsafe { &*actor };
+    assert_eq!(actor.state(), state, "it has moved");
     assert_eq!(
         read.as_tuple(),
         Some(&[Value::fixnum(7), Value::fixnum(7)][..])
