@@ -170,7 +170,7 @@ defmodule Mote.QuotaTest do
     bomb = Mote.create(machine, Holders.bomb())
     echo = Mote.create(machine, Actors.many(0))
     Mote.send(bomb, 0)
-    eventually(fn -> Mote.info(machine).counters.aborts_no_memory > 1_000 end)
+    eventually(fn -> Mote.info(machine).counters.aborts_no_memory > 10_000 end)
 
     for _ <- 1..200 do
       # A block for each thread, and what is on its way between them.

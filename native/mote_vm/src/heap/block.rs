@@ -31,8 +31,8 @@ pub const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 pub(crate) const TABLE: usize = BLOCK / GRANULE / 8;
 /// A collection has found much if one part in this many of the limit was allocated since, and more than a block.
 const MUCH_OF_LIMIT: usize = 8;
-/// Where what lives leaves so much, a smaller part is enough.
-const ENOUGH_OF_LIMIT: usize = 64;
+/// A thread takes one part in this many of the limit beyond it at once, or a block.
+const AT_ONCE_BEYOND: usize = 64;
 /// Holes that nothing fits into, and cells that do not move, make blocks take one part in this many of the limit beyond it at most.
 const MOST_BEYOND: usize = 4;
 
@@ -206,22 +206,19 @@ impl BlockPool {
         self.pace.refused(self.limit);
     }
 
-    /// Whether the last collection, after which so many bytes live, has found enough to be worth another one, as turns have used it
-    /// since.
-    pub(crate) fn has_found_enough(&self, live: usize) -> bool {
-        self.pace.has_allocated(match self.overdraft(live) {
-            0 => (self.limit / MUCH_OF_LIMIT).max(2 * BLOCK),
-            _ => self.limit / ENOUGH_OF_LIMIT,
-        })
+    /// Whether the last collection has found much, as turns have used it since.
+    pub(crate) fn has_found_much(&self) -> bool {
+        let much = (self.limit / MUCH_OF_LIMIT).max(2 * BLOCK);
+        self.pace.has_allocated(much)
     }
 
-    /// How many bytes of blocks a thread may take beyond the limit where so many bytes live: enough to be worth another collection, if
-    /// what lives and waits leaves much.
+    /// How many bytes of blocks a thread may take beyond the limit where so many bytes lived at the last collection: some, while what
+    /// lives and waits, and what was made since, leave much.
     pub(crate) fn overdraft(&self, live: usize) -> usize {
-        let (left, limit) = self.left_beside(live);
+        let (left, limit) = self.left_beside(live + self.pace.since_collected());
         let over = self.used().saturating_sub(limit);
         match left >= limit / MUCH_OF_LIMIT && over < limit / MOST_BEYOND {
-            true => left.min((limit / ENOUGH_OF_LIMIT).max(BLOCK)),
+            true => left.min((limit / AT_ONCE_BEYOND).max(BLOCK)),
             false => 0,
         }
     }

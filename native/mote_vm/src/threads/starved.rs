@@ -7,7 +7,7 @@
 //!    a thread that is full waits for collections a fifth of its time, and not all of it. A bomb fills a machine again and
 //!    again with the little that each collection finds.
 //! 3. What decides is what lives and waits, not which blocks it lies in: messages that wait do not move, and may keep every block
-//!    from being emptied. Where they leave much, a turn that has waited may take a block beyond the quota.
+//!    from being emptied. Where they leave much, a turn may take a block beyond the quota, and only then waits for a collection.
 use crate::heap::pace::SHARE_WHEN_FULL;
 use crate::threads::thread::Dispatch;
 use std::time::{Duration, Instant};
@@ -23,6 +23,8 @@ pub(crate) struct Starved {
     /// How often it has run, and how many turns the thread had run before it.
     tries: u32,
     turns: u64,
+    /// The same of the turn for which it has looked whether it may take memory beyond the quota.
+    overdrew: Option<u64>,
     /// Since when it waits; when it waited last, and for how long.
     since: Option<Instant>,
     waited: Option<(Instant, Duration)>,
@@ -63,9 +65,15 @@ impl Dispatch {
         } else {
             2
         };
-        let live = machine.gc().info().live_bytes;
-        let is_worth_it =
-            tries > 0 || machine.pool().has_found_enough(live) || self.starved.may_wait();
+        // Once for each turn: one that needs more waits for a collection, too.
+        if self.starved.overdrew != Some(turns) {
+            self.starved.overdrew = Some(turns);
+            if self.overdraws() {
+                return true;
+            }
+        }
+        let machine = &self.context.machine;
+        let is_worth_it = tries > 0 || machine.pool().has_found_much() || self.starved.may_wait();
         if tries + 1 >= most || !is_worth_it {
             self.starved.tries = 0;
             return false;
@@ -74,6 +82,14 @@ impl Dispatch {
         self.starved.since = Some(Instant::now());
         (self.starved.tries, self.starved.turns) = (tries + 1, turns);
         true
+    }
+
+    /// Whether the thread may take memory beyond the quota now.
+    fn overdraws(&mut self) -> bool {
+        let machine = &self.context.machine;
+        let bytes = machine.pool().overdraft(machine.gc().info().live_bytes);
+        self.turn.heap.may_overdraw(bytes);
+        bytes > 0
     }
 
     /// Goes on when the collection is over that a turn waits for.
@@ -85,11 +101,9 @@ impl Dispatch {
             .is_some_and(|number| gc.is_over(number))
         {
             self.starved.waits_for = None;
-            let live = gc.info().live_bytes;
-            let overdraft = self.context.machine.pool().overdraft(live);
-            self.turn.heap.may_overdraw(overdraft);
             let since = self.starved.since.take();
             self.starved.waited = since.map(|since| (Instant::now(), since.elapsed()));
+            self.overdraws();
         }
     }
 }
