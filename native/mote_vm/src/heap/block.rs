@@ -191,7 +191,7 @@ impl BlockPool {
         let before = self.used.fetch_add(bytes, Relaxed);
         if before.saturating_add(bytes) > self.limit || !self.quota.take(bytes) {
             self.used.fetch_sub(bytes, Relaxed);
-            self.pace.refused(self.limit);
+            self.pace.refused(self.much());
             return None;
         }
         self.peak.fetch_max(before + bytes, Relaxed);
@@ -203,21 +203,24 @@ impl BlockPool {
 
     /// Somebody was refused memory that is not of blocks: some may be free soon.
     pub(crate) fn short(&self) {
-        self.pace.refused(self.limit);
+        self.pace.refused(self.much());
     }
 
     /// Whether the last collection has found much, as turns have used it since.
     pub(crate) fn has_found_much(&self) -> bool {
-        let much = (self.limit / MUCH_OF_LIMIT).max(2 * BLOCK);
-        self.pace.has_allocated(much)
+        self.pace.has_allocated(self.much())
+    }
+
+    fn much(&self) -> usize {
+        (self.limit / MUCH_OF_LIMIT).max(2 * BLOCK)
     }
 
     /// How many bytes of blocks a thread may take beyond the limit where so many bytes lived at the last collection: some, while what
-    /// lives and waits, and what was made since, leave much.
+    /// lives and waits, and what was made since, leave a block.
     pub(crate) fn overdraft(&self, live: usize) -> usize {
         let (left, limit) = self.left_beside(live + self.pace.since_collected());
         let over = self.used().saturating_sub(limit);
-        match left >= limit / MUCH_OF_LIMIT && over < limit / MOST_BEYOND {
+        match left >= BLOCK && over < limit / MOST_BEYOND {
             true => left.min((limit / AT_ONCE_BEYOND).max(BLOCK)),
             false => 0,
         }
@@ -375,7 +378,7 @@ impl BlockPool {
         let allowed = self.used.load(Relaxed).saturating_add(bytes) <= self.limit
             && quota(&self.quota, bytes);
         if !allowed {
-            self.pace.refused(self.limit);
+            self.pace.refused(self.much());
         }
         allowed
     }

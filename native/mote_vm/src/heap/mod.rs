@@ -176,19 +176,20 @@ impl Heap {
         }
     }
 
-    /// Forgets everything allocated since `position`. No value made since then may be used again. Returns the bytes of
-    /// the extents of blocks taken since then, in which nothing is any more.
+    /// Forgets everything allocated since `position`. No value made since then may be used again. Returns the bytes that it was given since
+    /// then, which make no collection due any more.
     pub(crate) fn rewind(&mut self, position: HeapPosition) -> usize {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
-        let emptied = self.cells.rewind(position.cells, &self.pool)
+        let freed = self.cells.rewind(position.cells, &self.pool)
             + self.actors.rewind(position.actors, &self.pool);
+        self.pool.pace.freed(freed);
         for large in self.large.drain(position.large..) {
             self.pool.release_large(large);
         }
         self.moved = true;
         self.exhausted = false;
-        emptied
+        freed
     }
 
     /// Bytes that it has been given and not used yet.

@@ -185,16 +185,19 @@ impl Pace {
         due
     }
 
-    /// Memory has ended. What is live may all the same become garbage without anything being allocated, so time is
-    /// what spaces collections then.
+    /// Memory has ended, of which `much` is worth another collection. What is live may all the same become garbage without anything
+    /// being allocated, so time is what spaces collections then.
     #[cold]
-    pub(crate) fn refused(&self, limit: usize) {
+    pub(crate) fn refused(&self, much: usize) {
         let rest = self.pause.load(Relaxed) * (SHARE_WHEN_FULL - 1);
-        if self.has_allocated(limit / LEAST_OF_LIMIT)
-            || self.now() >= self.ended.load(Relaxed) + rest
-        {
+        if self.has_allocated(much) || self.now() >= self.ended.load(Relaxed) + rest {
             self.due.store(true, Relaxed);
         }
+    }
+
+    /// A turn waits for a collection.
+    pub(crate) fn awaited(&self) {
+        self.due.store(true, Relaxed);
     }
 
     /// Whether so much was allocated since the last collection.

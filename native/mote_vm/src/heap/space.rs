@@ -158,6 +158,8 @@ pub(super) struct Space {
     cursor: Cursor,
     /// The shortest holes that are filled.
     shortest: usize,
+    /// Bytes of holes that were filled so far.
+    filled: usize,
 }
 
 /// Where a space stood when a turn began.
@@ -166,6 +168,7 @@ pub(super) struct SpacePosition {
     pub(super) room: Stretch,
     extents: usize,
     cursor: Cursor,
+    filled: usize,
 }
 
 impl Space {
@@ -184,6 +187,7 @@ impl Space {
             swept: 0,
             cursor: Cursor::default(),
             shortest,
+            filled: 0,
         }
     }
 
@@ -193,11 +197,12 @@ impl Space {
             room: self.room,
             extents: self.extents.len(),
             cursor: self.cursor,
+            filled: self.filled,
         }
     }
 
     /// Returns to a position. The first extent stays: whoever makes and forgets a little again and again would take its block each
-    /// time anew. Returns the bytes of the extents taken since then.
+    /// time anew. Returns the bytes of extents and holes that it was given since then.
     pub(super) fn rewind(&mut self, to: SpacePosition, pool: &BlockPool) -> usize {
         let emptied = self.extents[to.extents..]
             .iter()
@@ -212,7 +217,8 @@ impl Space {
             _ => to.room,
         };
         self.cursor = to.cursor;
-        emptied * GRANULE
+        let filled = std::mem::replace(&mut self.filled, to.filled) - to.filled;
+        emptied * GRANULE + filled
     }
 
     /// Where everything lies that was made here since then, if the room is still the same.
@@ -246,6 +252,7 @@ impl Space {
             match self.extents[cursor.extent].hole(cursor.granule, wanted, last) {
                 Some((hole, end)) => {
                     cursor.granule = end;
+                    self.filled += hole.bytes();
                     return Some(hole);
                 }
                 None => {

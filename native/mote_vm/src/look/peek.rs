@@ -130,8 +130,7 @@ impl Dispatch {
             true => None,
             false => map::get(map, key, &mut Work::free()),
         };
-        let freed = heap.rewind(position);
-        self.context.machine.pool().pace.freed(freed);
+        heap.rewind(position);
         found
     }
 }

@@ -268,23 +268,22 @@ impl Dispatch {
             return;
         }
         let turn = &mut self.turn;
-        let freed = match turn.counts.becomes - becomes {
-            0 => Some(turn.heap.rewind(position)),
+        match turn.counts.becomes - becomes {
+            0 => {
+                turn.heap.rewind(position);
+            }
             1 => {
                 // SAFETY: it has run a turn, and no collection has begun since.
                 let actor = unsafe { &*turn.became };
                 let behaviour = turn.around.program.behaviour(actor.header().behaviour());
-                let captures = behaviour.captures as usize;
                 // Any thread may run turns of a safe one, and read what it holds.
-                match behaviour.safe {
-                    true => None,
-                    false => kept::forget_all_but(&mut turn.heap, position, actor, captures),
+                if !behaviour.safe {
+                    let captures = behaviour.captures as usize;
+                    kept::forget_all_but(&mut turn.heap, position, actor, captures);
                 }
             }
-            _ => None,
-        };
-        // A block that is taken anew for each question makes no collection due.
-        self.context.machine.pool().pace.freed(freed.unwrap_or(0));
+            _ => {}
+        }
     }
 
     /// What changes when a turn leaves something where a collection would find it, or hands it to another thread, but for what an

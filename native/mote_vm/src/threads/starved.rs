@@ -7,7 +7,7 @@
 //!    a thread that is full waits for collections a fifth of its time, and not all of it. A bomb fills a machine again and
 //!    again with the little that each collection finds.
 //! 3. What decides is what lives and waits, not which blocks it lies in: messages that wait do not move, and may keep every block
-//!    from being emptied. Where they leave much, a turn may take a block beyond the quota, and only then waits for a collection.
+//!    from being emptied. Where they leave a block, a turn may take a block beyond the quota, and only then waits for a collection.
 use crate::heap::pace::SHARE_WHEN_FULL;
 use crate::threads::thread::Dispatch;
 use std::time::{Duration, Instant};
@@ -59,12 +59,8 @@ impl Dispatch {
             true => self.starved.tries,
             false => 0,
         };
-        let machine = &self.context.machine;
-        let most = if machine.stations().all().len() > 1 {
-            TRIES
-        } else {
-            2
-        };
+        let threads = self.context.machine.stations().all().len();
+        let most = if threads > 1 { TRIES } else { 2 };
         // Once for each turn: one that needs more waits for a collection, too.
         if self.starved.overdrew != Some(turns) {
             self.starved.overdrew = Some(turns);
@@ -78,6 +74,7 @@ impl Dispatch {
             self.starved.tries = 0;
             return false;
         }
+        machine.pool().pace.awaited();
         self.starved.waits_for = Some(machine.gc().next());
         self.starved.since = Some(Instant::now());
         (self.starved.tries, self.starved.turns) = (tries + 1, turns);

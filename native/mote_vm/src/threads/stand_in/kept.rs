@@ -25,14 +25,23 @@ const MOST_WORDS: usize = 256;
 /// Words of a granule.
 const GRANULE: usize = 2;
 
-/// Forgets what was made since `position`, but for what that actor holds, whose behaviour has so many captures. Returns the bytes of
-/// blocks in which nothing is any more; `None`, and nothing is forgotten, if what the actor holds cannot be copied, or is much.
+/// Forgets what was made since `position`, but for what that actor holds, whose behaviour has so many captures. Returns whether
+/// that was done: if what the actor holds cannot be copied, or is much, nothing is forgotten.
 pub(super) fn forget_all_but(
     heap: &mut Heap,
     position: HeapPosition,
     actor: &Actor,
     captures: usize,
-) -> Option<usize> {
+) -> bool {
+    try_to_forget(heap, position, actor, captures).is_some()
+}
+
+fn try_to_forget(
+    heap: &mut Heap,
+    position: HeapPosition,
+    actor: &Actor,
+    captures: usize,
+) -> Option<()> {
     let mut copies = Copies {
         made: heap.stretch_since(&position)?,
         cells: SmallVec::new(),
@@ -41,12 +50,12 @@ pub(super) fn forget_all_but(
     };
     let state = copies.state(actor.state(), captures)?;
     copies.complete()?;
-    let freed = heap.rewind(position);
+    heap.rewind(position);
     copies.put(heap);
     if state != actor.state() {
         actor.set(actor.header().behaviour(), state);
     }
-    Some(freed)
+    Some(())
 }
 
 struct Copies {
@@ -176,7 +185,7 @@ mod tests {
         let was = built.heap.position();
         let forgotten = forget_all_but(&mut built.heap, position, actor, n);
         let made = built.heap.stretch_since(&position).expect("one stretch");
-        if forgotten.is_none() {
+        if !forgotten {
             // Nothing has changed.
             assert_eq!(actor.state(), state);
             assert_eq!(
@@ -233,7 +242,7 @@ mod tests {
         let part = list(&mut built.heap, &[1]);
         let pair = built.heap.tuple(3, |_| part);
         actor.set(BehaviourId::SINK, pair);
-        assert!(forget_all_but(&mut built.heap, position, actor, 1).is_some());
+        assert!(forget_all_but(&mut built.heap, position, actor, 1));
         let parts = actor.state().as_tuple().expect("a tuple");
         assert!(parts.iter().all(|again| *again == parts[0]));
         assert_eq!(numbers(parts[0]), [1]);
