@@ -3,6 +3,7 @@ defmodule Mote.ShardsTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
+  import ExUnit.CaptureLog
   import Mote.Eventually
 
   alias Mote.{Directory, Error, Native, Shards}
@@ -192,6 +193,17 @@ defmodule Mote.ShardsTest do
     Mote.stop(there)
   end
 
+  test "the shards that have not said what is left on a node that leaves are told beside the keys of the others" do
+    {:ok, here} = Mote.start_link()
+    %{shards: {shard}} = Directory.start(here, Users.users(), shards: 1)
+    front = Mote.create(here, Front.front(shard, -1, 1, [{1, nil}], :never))
+    Mote.ask!(front, {:shard, {:put, :key, Mote.create(here, Users.user(:key, []))}})
+    silent = Mote.create(here, Mote.Library.fwd(self()))
+    plan = %{plan(front, here, []) | fronts: {silent, front, silent}}
+    log = capture_log(fn -> assert Handover.left(plan, 1_000) == [:key] end)
+    assert log =~ "2 of the 3 shards of"
+  end
+
   # One turn for all of them would need more than the machine allows, and the key would wait forever.
   test "however much waits until the members agree, it comes in order" do
     {:ok, here} = Mote.start_link(fuel: 1_000)
@@ -223,7 +235,7 @@ defmodule Mote.ShardsTest do
     other = %{node: :other, fronts: {Mote.create(there, Vanishing.taking())}, machine: there}
 
     log =
-      ExUnit.CaptureLog.capture_log(fn ->
+      capture_log(fn ->
         assert %{stayed: 3, moved: 0} = Handover.run(plan(front, here, [{2, other}]))
       end)
 
@@ -240,7 +252,7 @@ defmodule Mote.ShardsTest do
     plan = plan(front, here, [{2, other}])
 
     log =
-      ExUnit.CaptureLog.capture_log(fn ->
+      capture_log(fn ->
         assert %{stayed: 1, moved: 0} = Handover.run(plan)
       end)
 

@@ -7,7 +7,7 @@ defmodule Mote.Machine.Request do
   @moduledoc false
 
   alias Mote.{Address, Ask, Error, Far, Native}
-  alias Mote.Machine.{Long, Question}
+  alias Mote.Machine.{Long, Question, Questions}
   require Long
 
   # Milliseconds until the next try where there was no memory.
@@ -37,6 +37,18 @@ defmodule Mote.Machine.Request do
     end
   end
 
+  @doc "Puts one request to each of several actors of this node at once, and waits for all the answers, in the order of the addresses."
+  @spec put_all([Address.t()], term, timeout) :: [Ask.result()]
+  def put_all(addresses, request, timeout) do
+    deadline = Question.deadline(timeout)
+    context = &[address: &1, request: request]
+    ask = fn %{machine: machine, key: key}, tag -> near(machine, key, request, tag) end
+
+    for {address, result} <- Enum.zip(addresses, Questions.put_all(addresses, timeout, context, ask)) do
+      with {:error, %Error{reason: :no_memory}} <- result, do: put(address, request, Question.left(deadline))
+    end
+  end
+
   defp try_put(%Address{machine: machine, key: key} = address, request, timeout) do
     context = [address: address, request: request]
 
@@ -48,7 +60,7 @@ defmodule Mote.Machine.Request do
   end
 
   @doc "Puts a request to an actor of this node; returns the asker's side, or why it was not put."
-  @spec near(reference, binary, term, reference) :: reference | atom
+  @spec near(reference, binary, term, Question.tag()) :: reference | atom
   def near(machine, key, request, tag),
     do: Long.call(request, Native.request(machine, key, request, tag))
 end

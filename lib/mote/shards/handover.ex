@@ -27,7 +27,7 @@ defmodule Mote.Shards.Handover do
   # And until it looks again whether the others know the same members.
   @soon 20
 
-  # Milliseconds to wait for each shard of this node when it is told what is left, and for each member at least.
+  # Milliseconds to wait for the shards of this node when they are asked what is left, and for each member at least.
   @last 1_000
 
   # How many fronts are seen to at the same time.
@@ -81,10 +81,20 @@ defmodule Mote.Shards.Handover do
     end
   end
 
-  @doc "Returns the keys that a node which leaves has still."
-  @spec left(map) :: [term]
-  def left(plan) do
-    for front <- Tuple.to_list(plan.fronts), {key, _} <- Giving.shard(front, :all, @last), do: key
+  @doc "Returns the keys that a node which leaves has still, as far as its shards say so in that many milliseconds."
+  @spec left(map, non_neg_integer) :: [term]
+  def left(plan, patience \\ @last) do
+    answers = plan.fronts |> Tuple.to_list() |> Request.put_all({:shard, :all}, patience)
+    silent = Enum.count(answers, &match?({:error, _}, &1))
+
+    if silent > 0 do
+      Logger.error(
+        "#{silent} of the #{length(answers)} shards of #{inspect(plan.name)} have not said in time which keys they still have: " <>
+          "the state of those keys is lost, and they are not among those that are told"
+      )
+    end
+
+    for {:ok, entries} <- answers, {key, _} <- entries, do: key
   end
 
   # What keeps actors where they are, and can be put right, is said.

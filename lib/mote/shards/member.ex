@@ -408,10 +408,14 @@ defmodule Mote.Shards.Member do
     :persistent_term.erase({Mote.Shards.Merge, name})
   end
 
-  # Without its end: so many milliseconds, or a fifth.
+  # Without its end.
   defp part(:brutal_kill, _less), do: 0
   defp part(:infinity, _less), do: :infinity
-  defp part(time, less), do: time - min(less, div(time, 5))
+  defp part(time, less), do: time - share(time, less)
+
+  # So many milliseconds of a time, or a fifth of it.
+  defp share(time, most) when is_integer(time), do: min(most, div(time, 5))
+  defp share(_none, most), do: most
 
   # Unless nobody is left to give anything to.
   defp farewell(%{view: view} = state, until) do
@@ -433,9 +437,8 @@ defmodule Mote.Shards.Member do
         "the state of the keys that are still here is lost. Their supervisor gives them #{state.shutdown} ms (:shutdown)"
     )
 
-    plan = plan(state)
-    left = within(div(@last_words, 2), fn -> exit({:left, Handover.left(plan)}) end)
-    with {:left, keys} <- left, do: dropped(state, :left, keys)
+    patience = state.shutdown |> share(@last_words) |> div(2)
+    dropped(state, :left, state |> plan() |> Handover.left(patience))
   end
 
   # What the work has exited with, if it has by then.
