@@ -43,43 +43,43 @@ impl From<Unwritten> for Atom {
 
 /// How a term is written.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct WriteMode<'a> {
     pub budget: usize,
     /// What long binaries and functions keep: a list of `{term, bytes}`; anything else where that is not known.
     kept: Option<Term<'a>>,
 }
 
-impl<'a> Means<'a> {
+impl<'a> WriteMode<'a> {
     /// On a normal scheduler, at first.
-    pub fn first() -> Means<'a> {
-        Means {
+    pub fn first() -> WriteMode<'a> {
+        WriteMode {
             budget: NORMAL,
             kept: None,
         }
     }
 
     /// At first, on a dirty scheduler or a normal one.
-    pub fn on(dirty: bool) -> Means<'a> {
-        Means {
+    pub fn on(dirty: bool) -> WriteMode<'a> {
+        WriteMode {
             budget: if dirty { usize::MAX } else { NORMAL },
             kept: None,
         }
     }
 
     /// The same, when it was found out what long binaries keep.
-    pub fn again(kept: Term<'a>) -> Means<'a> {
+    pub fn again(kept: Term<'a>) -> WriteMode<'a> {
         let kept = Some(kept).filter(|kept| kept.is_list());
-        Means {
+        WriteMode {
             budget: NORMAL,
             kept,
         }
     }
 
     /// On a dirty scheduler.
-    pub fn dirty(kept: Term<'a>) -> Means<'a> {
-        Means {
+    pub fn dirty(kept: Term<'a>) -> WriteMode<'a> {
+        WriteMode {
             budget: usize::MAX,
-            ..Means::again(kept)
+            ..WriteMode::again(kept)
         }
     }
 

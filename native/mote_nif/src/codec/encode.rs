@@ -18,7 +18,7 @@
 //! 5. A part of at least [`LARGE_PART`] elements that is there again, in this term or in another one of the same call, is written
 //!    once (large_parts.rs).
 //! 6. A long binary is carried once for a machine ([`binaries`](crate::held::binaries)), and charged once.
-use crate::codec::budget::{place, spent, Kept, Means, Unwritten, LOOK, MOST_KEPT, NORMAL};
+use crate::codec::budget::{place, spent, Kept, Unwritten, WriteMode, LOOK, MOST_KEPT, NORMAL};
 use crate::codec::large_parts::{LargeParts, LARGE_PART};
 use crate::codec::made::Made;
 use crate::held::far::{Far, FarKind};
@@ -74,19 +74,19 @@ pub struct Writer<'m, 'a> {
 }
 
 impl<'m, 'a> Writer<'m, 'a> {
-    /// A writer with these means.
+    /// Creates a writer in that mode.
     pub fn new(
         resource: &'m MachineResource,
         machine: &'m Machine,
-        means: Means<'a>,
+        mode: WriteMode<'a>,
     ) -> Writer<'m, 'a> {
         Writer {
             resource,
             machine,
-            budget: means.budget.min(LOOK),
-            goes_on: means.budget > LOOK,
+            budget: mode.budget.min(LOOK),
+            goes_on: mode.budget > LOOK,
             bytes_a_word: CHARGED,
-            kept: means.known(),
+            kept: mode.known(),
             atoms: AtomCache::here(),
             stack: Vec::new(),
             large: LargeParts::default(),

@@ -1,5 +1,5 @@
 //! Many messages in one call. They are written one by one and enter together; the caller continues with the rest.
-use crate::codec::budget::{spent, Means};
+use crate::codec::budget::{spent, WriteMode};
 use crate::codec::encode::Writer;
 use crate::enter::target::{refusal, Addressee};
 use crate::held::machine::{sponsor, MachineResource};
@@ -60,10 +60,10 @@ impl<'m, 'a> Run<'m, 'a> {
         resource: &'m MachineResource,
         machine: &'m Machine,
         entrance: Entrance,
-        means: Means<'a>,
+        mode: WriteMode<'a>,
     ) -> Self {
         let (letters, builder) = machine.letters();
-        let mut writer = Writer::new(resource, machine, means);
+        let mut writer = Writer::new(resource, machine, mode);
         writer.builder = builder;
         writer.is_tried_again = true;
         Run {
@@ -143,7 +143,7 @@ pub fn send_to_one<'a>(
     env: Env<'a>,
     target: (Term<'a>, Term<'a>, Term<'a>),
     messages: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
     let found = Addressee::find(target).and_then(|target| {
         let held = target.machine.hold(target.key);
@@ -154,7 +154,7 @@ pub fn send_to_one<'a>(
         Err(word) => return (0, messages, word).encode(env),
     };
     let entrance = target.machine.entrance_to(&held, target.sponsor);
-    let mut run = Run::new(target.resource, target.machine, entrance, means);
+    let mut run = Run::new(target.resource, target.machine, entrance, mode);
     run.letters.address(held);
     let mut rest = messages;
     while let Some((message, tail)) = list_cell(rest) {
@@ -171,7 +171,7 @@ pub fn send_to_each<'a>(
     env: Env<'a>,
     pairs: Term<'a>,
     name: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
     let Some((first, _)) = list_cell(pairs) else {
         return (0, pairs, names::ok()).encode(env);
@@ -190,7 +190,7 @@ pub fn send_to_each<'a>(
         Ok(found) => found,
         Err(word) => return (0, pairs, word).encode(env),
     };
-    let mut run = Run::new(resource, machine, entrance, means);
+    let mut run = Run::new(resource, machine, entrance, mode);
     let mut last = None;
     let mut rest = pairs;
     while let Some((pair, tail)) = list_cell(rest) {

@@ -1,5 +1,5 @@
 //! Creating actors: their behaviours and captures.
-use crate::codec::budget::{spent, Means};
+use crate::codec::budget::{spent, WriteMode};
 use crate::codec::encode::Writer;
 use crate::held::handle::Handle;
 use crate::held::machine::{sponsor, MachineResource};
@@ -29,9 +29,9 @@ pub fn create_within<'a>(
     behaviour: BehaviourParts,
     captures: Term<'a>,
     sponsor: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
-    match make(&resource, behaviour, captures, sponsor, means) {
+    match make(&resource, behaviour, captures, sponsor, mode) {
         Ok(key) => Handle::new(resource, key).key(env),
         Err(word) => word.encode(env),
     }
@@ -43,10 +43,10 @@ pub fn make<'a>(
     behaviour: BehaviourParts,
     captures: Term<'a>,
     pinned: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Result<Key, Atom> {
     let machine = resource.open(captures.get_env())?;
-    let (behaviour, captures) = prepare(resource, machine, behaviour, captures, means)?;
+    let (behaviour, captures) = prepare(resource, machine, behaviour, captures, mode)?;
     let pinned = sponsor(machine, pinned)?;
     let made = machine.create(&behaviour, pinned, captures);
     made.map_err(not_created)
@@ -57,11 +57,11 @@ pub fn share_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
     value: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
     let made = || {
         let machine = resource.open(env)?;
-        let mut writer = Writer::new(&resource, machine, means);
+        let mut writer = Writer::new(&resource, machine, mode);
         writer.is_for_heap();
         writer.all(&[value])?;
         let made = machine.share(writer.builder.finish());
@@ -80,11 +80,11 @@ pub fn create_row_within<'a>(
     behaviour: BehaviourParts,
     captures: Term<'a>,
     pinned: Term<'a>,
-    (count, means): (usize, Means<'a>),
+    (count, mode): (usize, WriteMode<'a>),
 ) -> Term<'a> {
     let made = || {
         let machine = resource.open(captures.get_env())?;
-        let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, means)?;
+        let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, mode)?;
         let pinned = sponsor(machine, pinned)?;
         let made = machine.create_row(&behaviour, pinned, captures, count);
         made.map_err(not_created)
@@ -105,9 +105,9 @@ pub fn create_many_within<'a>(
     behaviour: BehaviourParts,
     captures: Term<'a>,
     sponsor: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
-    match make_many(&resource, behaviour, captures, sponsor, means) {
+    match make_many(&resource, behaviour, captures, sponsor, mode) {
         Ok((keys, rest, why)) => {
             let key = |key| Handle::new(resource.clone(), key).key(env);
             let keys: Vec<Term<'a>> = keys.into_iter().map(key).collect();
@@ -124,7 +124,7 @@ fn make_many<'a>(
     kind: BehaviourParts,
     list: Term<'a>,
     pinned: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Result<(Vec<Key>, Term<'a>, Atom), Atom> {
     let machine = resource.open(list.get_env())?;
     let Some((first, _)) = list_cell(list) else {
@@ -133,7 +133,7 @@ fn make_many<'a>(
     let count = tuple_elements(first).len();
     let behaviour = behaviour(machine, kind, count)?;
     let pinned = sponsor(machine, pinned)?;
-    let mut writer = Writer::new(resource, machine, means);
+    let mut writer = Writer::new(resource, machine, mode);
     writer.is_for_heap();
     let (mut made, mut rest, mut why) = (0, list, names::ok());
     while let Some((captures, tail)) = list_cell(rest) {
@@ -179,10 +179,10 @@ pub fn prepare<'a>(
     machine: &Machine,
     kind: BehaviourParts,
     captures: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Result<(BehaviourVersion, Parcel), Atom> {
     let behaviour = behaviour(machine, kind, tuple_elements(captures).len())?;
-    let mut writer = Writer::new(resource, machine, means);
+    let mut writer = Writer::new(resource, machine, mode);
     writer.is_for_heap();
     writer.term(captures)?;
     writer.count_spent(captures.get_env());

@@ -1,5 +1,5 @@
 //! How turns of a beam sponsor have ended: a worker's report enters the machine.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::enter::effects::{effects, EffectsError};
 use crate::held::desk::DeskResource;
@@ -15,7 +15,7 @@ pub fn done_within<'a>(
     desk: &DeskResource,
     number: u64,
     all: (Term<'a>, Term<'a>),
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
     let Some(machine) = desk.machine.running() else {
         return names::stopped().encode(env);
@@ -23,7 +23,7 @@ pub fn done_within<'a>(
     if !desk.desk.is_running(number) {
         return names::unknown().encode(env);
     }
-    match effects(env, (&desk.machine, machine), number, all, means) {
+    match effects(env, (&desk.machine, machine), number, all, mode) {
         Ok(done) => said(desk, number, Outcome::Done(done)).encode(env),
         Err(EffectsError::Word(word)) => refused(desk, number, word).encode(env),
         Err(behaviour) => behaviour.term(env),
@@ -54,12 +54,12 @@ pub fn aborted_within<'a>(
     desk: &DeskResource,
     number: u64,
     reason: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
     let Some(machine) = desk.machine.running() else {
         return names::stopped().encode(env);
     };
-    let mut writer = Writer::new(&desk.machine, machine, means);
+    let mut writer = Writer::new(&desk.machine, machine, mode);
     writer.is_for_heap();
     let written = writer.term(reason);
     writer.count_spent(env);

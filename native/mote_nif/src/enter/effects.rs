@@ -3,7 +3,7 @@
 //! The machine has not created yet the actors and timers that the turn has created. In the effects, an actor is a
 //! `%Mote.Reference.Address{}`, whose id is a part of the turn's number and the place among the actors, and a timer is a plain
 //! reference.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::codec::made::Made;
 use crate::held::machine::MachineResource;
@@ -44,7 +44,7 @@ pub fn effects<'a>(
     (resource, machine): (&MachineResource, &Machine),
     number: u64,
     (steps, become_next): (Term<'a>, Term<'a>),
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Result<Effects, EffectsError<'a>> {
     let made = Made {
         number,
@@ -60,7 +60,7 @@ pub fn effects<'a>(
     let mut rest = steps;
     while let Some((step, tail)) = list_cell(rest) {
         // Each has at least as many values, which are written later.
-        if reader.steps.len() == means.budget {
+        if reader.steps.len() == mode.budget {
             return Err(EffectsError::Word(names::big()));
         }
         let parts: Vec<Term<'a>> = elements(step);
@@ -77,7 +77,7 @@ pub fn effects<'a>(
     if steps.is_empty() {
         return Ok(Effects::default());
     }
-    let mut writer = Writer::new(resource, machine, means);
+    let mut writer = Writer::new(resource, machine, mode);
     writer.is_for_heap();
     writer.made = made;
     let written = writer.all(&values);

@@ -1,5 +1,5 @@
 //! Futures: a question whose answer is kept, and the environments that they belong to.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::codec::letters::letter;
 use crate::enter::create::{not_created, prepare};
@@ -76,7 +76,7 @@ pub fn future_within<'a>(
     (module, name, version, captures, is_call): (Name, Name, u64, Term<'a>, bool),
     (named, environment): (Term<'a>, Option<ResourceArc<Environment>>),
     request: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
     let started = resource.open(env).and_then(|machine| {
         // The sponsor may be another environment's by now.
@@ -85,10 +85,10 @@ pub fn future_within<'a>(
         }
         let sponsor = sponsor(machine, named)?;
         let behaviour = (module, name, version);
-        let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, means)?;
+        let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, mode)?;
         let (customer, asker) =
             Customer::future(env.pid(), FutureValue::new(is_call), resource.clone());
-        let mut writer = Writer::new(&resource, machine, means);
+        let mut writer = Writer::new(&resource, machine, mode);
         writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
         writer.term(request)?;
         writer.count_spent(env);

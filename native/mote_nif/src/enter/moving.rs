@@ -1,5 +1,5 @@
 //! Actors that leave for other machines: holding them between two turns, and letting them go on (mote_vm/src/machine/moving.rs).
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::deliver::mail::{tell, tell_last};
 use crate::enter::create::{behaviour, prepare, BehaviourParts};
 use crate::enter::question::inquiry_about;
@@ -57,14 +57,14 @@ pub fn hold<'a>(
     })
 }
 
-/// Lets an actor go on that is held so: as `next`, with those captures, which are written by `means`, or as what it was. The answer is
+/// Lets an actor go on that is held so: as `next`, with those captures, which are written by `mode`, or as what it was. The answer is
 /// `:ok` or a word.
 pub fn go_on<'a>(
     env: Env<'a>,
     actor: (Term<'a>, Term<'a>),
     hold: HoldParts,
     next: Option<(BehaviourParts, Term<'a>)>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
     inquiry_about(env, actor, tag, |target, customer| {
@@ -73,7 +73,7 @@ pub fn go_on<'a>(
             None => GoesOn::Back,
             Some((next, captures)) => {
                 let (resource, machine) = (target.resource, target.machine);
-                let (version, captures) = prepare(resource, machine, next, captures, means)?;
+                let (version, captures) = prepare(resource, machine, next, captures, mode)?;
                 GoesOn::As(version, captures)
             }
         };

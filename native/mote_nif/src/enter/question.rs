@@ -1,5 +1,5 @@
 //! Asking: the customer goes with the request, and its other side to the process that asks.
-use crate::codec::budget::{self, Means};
+use crate::codec::budget::{self, WriteMode};
 use crate::codec::encode::Writer;
 use crate::deliver::at_once;
 use crate::enter::target::Addressee;
@@ -20,9 +20,9 @@ pub fn call_within<'a>(
     env: Env<'a>,
     target: (Term<'a>, Term<'a>, Term<'a>),
     request: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
-    match call(env, target, request, means) {
+    match call(env, target, request, mode) {
         Ok(term) => term,
         Err(word) => word.encode(env),
     }
@@ -32,7 +32,7 @@ fn call<'a>(
     env: Env<'a>,
     (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
     request: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Result<Term<'a>, Atom> {
     let target = Addressee::find((machine, key, sponsor))?;
     let machine = machine.decode().map_err(|_| names::unknown())?;
@@ -41,7 +41,7 @@ fn call<'a>(
     let question = &waiting.customer().question;
     let answered = || !question.is_open();
     let (put, returned) = at_once::during(env, question, || -> Result<Duration, Atom> {
-        let mut writer = Writer::new(target.resource, target.machine, means);
+        let mut writer = Writer::new(target.resource, target.machine, mode);
         writer.request_of(waiting.clone());
         writer.term(request)?;
         writer.count_spent(env);
@@ -78,9 +78,9 @@ pub fn ask_within<'a>(
     env: Env<'a>,
     target: (Term<'a>, Term<'a>, Term<'a>),
     request: (Term<'a>, Term<'a>),
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
-    ask_by(env, target, request, means, Addressee::send)
+    ask_by(env, target, request, mode, Addressee::send)
 }
 
 /// The same for Mote itself, whether the sponsor has room or not.
@@ -88,17 +88,17 @@ pub fn request_within<'a>(
     env: Env<'a>,
     (machine, key): (Term<'a>, Term<'a>),
     request: (Term<'a>, Term<'a>),
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
     let target = (machine, key, names::nil().to_term(env));
-    ask_by(env, target, request, means, Addressee::send_own)
+    ask_by(env, target, request, mode, Addressee::send_own)
 }
 
 fn ask_by<'a>(
     env: Env<'a>,
     (machine, key, sponsor): (Term<'a>, Term<'a>, Term<'a>),
     (request, tag): (Term<'a>, Term<'a>),
-    means: Means<'a>,
+    mode: WriteMode<'a>,
     send: impl FnOnce(&Addressee<'a>, Parcel) -> Result<(), Atom>,
 ) -> Term<'a> {
     let target = match Addressee::find((machine, key, sponsor)) {
@@ -106,7 +106,7 @@ fn ask_by<'a>(
         Err(word) => return word.encode(env),
     };
     question(env, machine, tag, target.key, |customer| {
-        let mut writer = Writer::new(target.resource, target.machine, means);
+        let mut writer = Writer::new(target.resource, target.machine, mode);
         writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
         writer.term(request)?;
         writer.count_spent(env);

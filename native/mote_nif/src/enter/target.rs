@@ -1,5 +1,5 @@
 //! Where a message goes, and why it was not accepted.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::held::handle::parse_key;
 use crate::held::machine::{sponsor, MachineResource};
@@ -127,10 +127,10 @@ impl<'a> Addressee<'a> {
 pub fn send_within<'a>(
     target: (Term<'a>, Term<'a>, Term<'a>),
     message: Term<'a>,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Atom {
     let sent = Addressee::find(target).and_then(|target| {
-        let mut writer = Writer::new(target.resource, target.machine, means);
+        let mut writer = Writer::new(target.resource, target.machine, mode);
         writer.term(message)?;
         writer.count_spent(message.get_env());
         let parcel = writer.builder.finish();

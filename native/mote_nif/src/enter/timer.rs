@@ -1,5 +1,5 @@
 //! Messages after some time.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::enter::target::Addressee;
 use crate::held::structs;
@@ -11,9 +11,9 @@ pub fn send_after_within<'a>(
     target: (Term<'a>, Term<'a>, Term<'a>),
     message: Term<'a>,
     milliseconds: u64,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Term<'a> {
-    match arm(target, message, milliseconds, means) {
+    match arm(target, message, milliseconds, mode) {
         // The existing term: each new one would be a reference of its own to the resource.
         Ok(timer) => structs::timer(env, target.0, timer),
         Err(word) => word.encode(env),
@@ -24,10 +24,10 @@ fn arm<'a>(
     target: (Term<'a>, Term<'a>, Term<'a>),
     message: Term<'a>,
     milliseconds: u64,
-    means: Means<'a>,
+    mode: WriteMode<'a>,
 ) -> Result<TimerId, Atom> {
     let target = Addressee::find(target)?;
-    let mut writer = Writer::new(target.resource, target.machine, means);
+    let mut writer = Writer::new(target.resource, target.machine, mode);
     writer.term(message)?;
     writer.count_spent(message.get_env());
     target.send_after(milliseconds, writer.builder.finish())

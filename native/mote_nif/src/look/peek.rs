@@ -1,5 +1,5 @@
 //! What an actor holds as of its last commit, as the result of the call that peeks.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::codec::decode::Decoder;
 use crate::codec::encode::Writer;
 use crate::enter::target::Addressee;
@@ -22,7 +22,7 @@ pub fn peek_entry_within<'a>(
     entry: Term<'a>,
 ) -> Term<'a> {
     let seen = Addressee::look_at(shard.0, shard.1).and_then(|target| {
-        let mut writer = Writer::new(target.resource, target.machine, Means::first());
+        let mut writer = Writer::new(target.resource, target.machine, WriteMode::first());
         writer.term(entry)?;
         writer.count_spent(env);
         look(env, &target, Some(writer.builder.finish()))

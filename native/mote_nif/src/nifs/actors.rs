@@ -1,5 +1,5 @@
 //! Actors: creating them, sending to them.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::enter::create::{create_many_within, create_row_within, create_within, share_within};
 use crate::enter::target::send_within;
 use crate::held::machine::MachineResource;
@@ -17,7 +17,7 @@ in_three_forms! {
         version: u64,
         captures: Term<'a>,
         sponsor: Term<'a>
-    ) |env, means| create_within(env, machine, (module, name, version), captures, sponsor, means)
+    ) |env, mode| create_within(env, machine, (module, name, version), captures, sponsor, mode)
 }
 
 in_normal_and_dirty_form! {
@@ -31,8 +31,8 @@ in_normal_and_dirty_form! {
         captures: Term<'a>,
         sponsor: Term<'a>
     ) |env, may_take_long| {
-        let means = Means::on(may_take_long);
-        create_many_within(env, machine, (module, name, version), captures, sponsor, means)
+        let mode = WriteMode::on(may_take_long);
+        create_many_within(env, machine, (module, name, version), captures, sponsor, mode)
     }
 }
 
@@ -44,7 +44,7 @@ fn share<'a>(
     value: Term<'a>,
     kept: Term<'a>,
 ) -> Term<'a> {
-    share_within(env, machine, value, Means::dirty(kept))
+    share_within(env, machine, value, WriteMode::dirty(kept))
 }
 
 /// Creates `count` actors that are alike, and lie one behind the other: the keys of their addresses, or why there are none, as of
@@ -62,7 +62,7 @@ fn create_row<'a>(
     count: usize,
     kept: Term<'a>,
 ) -> Term<'a> {
-    let rest = (count, Means::dirty(kept));
+    let rest = (count, WriteMode::dirty(kept));
     create_row_within(
         env,
         machine,
@@ -81,5 +81,5 @@ in_three_forms! {
         key: Term<'a>,
         sponsor: Term<'a>,
         message: Term<'a>
-    ) |env, means| send_within((machine, key, sponsor), message, means).encode(env)
+    ) |env, mode| send_within((machine, key, sponsor), message, mode).encode(env)
 }

@@ -1,5 +1,5 @@
 //! Many messages in one call.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::enter::batch::{send_to_each, send_to_one};
 use rustler::{Env, Term};
 
@@ -12,7 +12,7 @@ in_normal_and_dirty_form! {
         sponsor: Term<'a>,
         messages: Term<'a>
     ) |env, may_take_long| {
-        send_to_one(env, (machine, key, sponsor), messages, Means::on(may_take_long))
+        send_to_one(env, (machine, key, sponsor), messages, WriteMode::on(may_take_long))
     }
 }
 
@@ -22,5 +22,5 @@ in_normal_and_dirty_form! {
     send_pairs, send_pairs_big (
         pairs: Term<'a>,
         name: Term<'a>
-    ) |env, may_take_long| send_to_each(env, pairs, name, Means::on(may_take_long))
+    ) |env, may_take_long| send_to_each(env, pairs, name, WriteMode::on(may_take_long))
 }

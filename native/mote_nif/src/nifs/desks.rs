@@ -1,5 +1,5 @@
 //! Turns outside of the machine: how workers fetch them from a desk, and say how they have ended.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::codec::given;
 use crate::enter::desk::{aborted_within, done_within, said};
 use crate::held::desk::DeskResource;
@@ -158,7 +158,7 @@ in_three_forms! {
         number: u64,
         steps: Term<'a>,
         next: Term<'a>
-    ) |env, means| done_within(env, &desk, number, (steps, next), means)
+    ) |env, mode| done_within(env, &desk, number, (steps, next), mode)
 }
 
 /// A turn has ended without effects: `:ignored`, or it is to run in the machine: `:here`.
@@ -177,5 +177,5 @@ in_three_forms! {
         desk: ResourceArc<DeskResource>,
         number: u64,
         reason: Term<'a>
-    ) |env, means| aborted_within(env, &desk, number, reason, means)
+    ) |env, mode| aborted_within(env, &desk, number, reason, mode)
 }

@@ -3,7 +3,7 @@
 //! A future is a [`Customer`](crate::held::question::Customer) like any other to the machine. Its answer goes to no
 //! mailbox but into a [`FutureValue`](crate::held::future_value::FutureValue); callers that wait for it are customers of their
 //! own, which are notified when it is there.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::deliver::future_value::send_to;
 use crate::enter::future::{future_within, kill, value_within, Environment};
 use crate::enter::question::inquiry;
@@ -36,7 +36,7 @@ in_three_forms! {
         sponsor: Term<'a>,
         request: Term<'a>,
         environment: Option<ResourceArc<Environment>>
-    ) |env, means| future_within(env, machine, behaviour, (sponsor, environment), request, means)
+    ) |env, mode| future_within(env, machine, behaviour, (sponsor, environment), request, mode)
 }
 
 in_normal_and_dirty_form! {

@@ -5,21 +5,21 @@
 //! The third, for dirty schedulers, takes it if it is known. A function that copies what it takes or returns has two: the first
 //! returns `:big` if that would take too long on a normal scheduler.
 
-/// A function in the two forms for normal schedulers, which differ in the [`Means`](crate::codec::budget::Means) that they
+/// A function in the two forms for normal schedulers, which differ in the [`WriteMode`](crate::codec::budget::WriteMode) that they
 /// write a term with. The text is the name that both have in Elixir.
 macro_rules! in_two_forms {
-    ($(#[$about:meta])* $first:ident, $again:ident as $text:tt ($($arg:ident: $of:ty),*) |$env:ident, $means:ident| $body:expr) => {
+    ($(#[$about:meta])* $first:ident, $again:ident as $text:tt ($($arg:ident: $of:ty),*) |$env:ident, $mode:ident| $body:expr) => {
         plain_nif! {
             $(#[$about])*
             $first as $text ($($arg: $of),*) |$env| {
-                let $means = Means::first();
+                let $mode = WriteMode::first();
                 $body
             }
         }
 
         plain_nif! {
             $again as $text ($($arg: $of),*, kept: Term<'a>) |$env| {
-                let $means = Means::again(kept);
+                let $mode = WriteMode::again(kept);
                 $body
             }
         }
@@ -28,13 +28,13 @@ macro_rules! in_two_forms {
 
 /// The same, and the form for dirty schedulers.
 macro_rules! in_three_forms {
-    ($(#[$about:meta])* $first:ident, $again:ident, $big:ident as $text:tt ($($args:tt)*) |$env:ident, $means:ident| $body:expr) => {
-        in_two_forms! { $(#[$about])* $first, $again as $text ($($args)*) |$env, $means| $body }
+    ($(#[$about:meta])* $first:ident, $again:ident, $big:ident as $text:tt ($($args:tt)*) |$env:ident, $mode:ident| $body:expr) => {
+        in_two_forms! { $(#[$about])* $first, $again as $text ($($args)*) |$env, $mode| $body }
 
         #[rustler::nif(schedule = "DirtyCpu")]
         #[allow(clippy::too_many_arguments)] // What a NIF takes.
         fn $big<'a>(env: Env<'a>, $($args)*, kept: Term<'a>) -> Term<'a> {
-            let ($env, $means) = (env, Means::dirty(kept));
+            let ($env, $mode) = (env, WriteMode::dirty(kept));
             $body
         }
     };

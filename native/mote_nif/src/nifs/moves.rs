@@ -1,5 +1,5 @@
 //! Actors that leave for other machines: lib/mote/move.ex.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::enter::create::BehaviourParts;
 use crate::enter::moving::{self, HoldParts};
 use rustler::{Env, Term};
@@ -30,7 +30,7 @@ fn actor_go_on<'a>(
     tag: Term<'a>,
 ) -> Term<'a> {
     let next = next.map(|next| (next, captures));
-    moving::go_on(env, (machine, key), hold, next, Means::first(), tag)
+    moving::go_on(env, (machine, key), hold, next, WriteMode::first(), tag)
 }
 
 /// The same with captures that are too large for a normal scheduler, or contain long binaries.
@@ -47,5 +47,5 @@ fn actor_go_on_big<'a>(
     kept: Term<'a>,
 ) -> Term<'a> {
     let next = Some((next, captures));
-    moving::go_on(env, (machine, key), hold, next, Means::dirty(kept), tag)
+    moving::go_on(env, (machine, key), hold, next, WriteMode::dirty(kept), tag)
 }

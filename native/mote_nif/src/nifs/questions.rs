@@ -1,5 +1,5 @@
 //! Questions: the asking process waits for one message, and gets no other, however late an answer comes.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::enter::question::{answer_within, ask_within, call_within, request_within, wait_within};
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Closed};
@@ -16,7 +16,7 @@ in_two_forms! {
         key: Term<'a>,
         sponsor: Term<'a>,
         request: Term<'a>
-    ) |env, means| call_within(env, (machine, key, sponsor), request, means)
+    ) |env, mode| call_within(env, (machine, key, sponsor), request, mode)
 }
 
 /// Begins to wait for what `ask` has left open: answers as that does if the question has ended since, and otherwise with
@@ -41,7 +41,7 @@ in_three_forms! {
         sponsor: Term<'a>,
         request: Term<'a>,
         tag: Term<'a>
-    ) |env, means| ask_within(env, (machine, key, sponsor), (request, tag), means)
+    ) |env, mode| ask_within(env, (machine, key, sponsor), (request, tag), mode)
 }
 
 in_three_forms! {
@@ -51,7 +51,7 @@ in_three_forms! {
         key: Term<'a>,
         request: Term<'a>,
         tag: Term<'a>
-    ) |env, means| request_within(env, (machine, key), (request, tag), means)
+    ) |env, mode| request_within(env, (machine, key), (request, tag), mode)
 }
 
 /// Ends a question: `true` when there will be no message, `false` when the one message has been sent or is on its way,

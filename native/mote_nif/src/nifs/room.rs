@@ -1,5 +1,5 @@
 //! Waiting for room in a sponsor.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::enter::room::{Admission, PlaceInLine, RoomWaiter};
 use crate::enter::target::Addressee;
@@ -72,7 +72,7 @@ fn send_permitted<'a>(
     kept: Term<'a>,
 ) -> Atom {
     let sent = Addressee::find((machine, key, sponsor)).and_then(|target| {
-        let mut writer = Writer::new(target.resource, target.machine, Means::dirty(kept));
+        let mut writer = Writer::new(target.resource, target.machine, WriteMode::dirty(kept));
         writer.term(message)?;
         let parcel = writer.builder.finish();
         permit.send(&target, parcel)

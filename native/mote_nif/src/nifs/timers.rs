@@ -1,5 +1,5 @@
 //! Timers that processes arm and cancel, and the clock.
-use crate::codec::budget::Means;
+use crate::codec::budget::WriteMode;
 use crate::enter::drain::quiet;
 use crate::enter::timer::send_after_within;
 use crate::held::handle::parse_timer;
@@ -16,7 +16,7 @@ in_three_forms! {
         sponsor: Term<'a>,
         message: Term<'a>,
         milliseconds: u64
-    ) |env, means| send_after_within(env, (machine, key, sponsor), message, milliseconds, means)
+    ) |env, mode| send_after_within(env, (machine, key, sponsor), message, milliseconds, mode)
 }
 
 /// The milliseconds that were left, `false` when it was not armed any more, `:unknown` when the key is not a timer's.
