@@ -29,8 +29,9 @@ pub(crate) mod roots;
 
 use crate::heap::pace::Stress;
 use crate::platform::malloc;
-use crate::threads::thread::Dispatch;
+use crate::threads::thread::{Dispatch, BATCH};
 use crate::turns::marking::garbage::Cleared;
+use crate::turns::marking::packets::Slice;
 pub use crate::turns::marking::pauses::Pauses;
 use crate::turns::marking::phase::Phase;
 pub use crate::turns::marking::state::GcInfo;
@@ -41,6 +42,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// Cells that a thread marks after a batch of turns, and when it has no turns to run.
 const SLICE: usize = 1024;
 const IDLE_SLICE: usize = 8 * 1024;
+/// The cost of the turns between two slices, instead of [`BATCH`], while marking is late: what they make counts as live.
+const BATCH_WHEN_LATE: u64 = BATCH / 8;
 /// Steps of clearing away at a time (turns/marking/garbage.rs).
 const CLEARINGS: usize = 8;
 /// Chunks of the queue that marking kept, and that are freed at a time.
@@ -55,6 +58,9 @@ impl Dispatch {
         let machine = self.context.machine.clone();
         let gc = machine.gc();
         let stress = machine.pool().pace.config.stress;
+        if stress == Stress::Off {
+            self.load.batch = BATCH;
+        }
         match gc.phase() {
             Phase::None => {
                 if !self.is_collection_due() {
@@ -76,13 +82,19 @@ impl Dispatch {
                 };
                 let urgent = machine.pool().is_short() || self.starved.awaits_collection();
                 let by_now = machine.pool().pace.marked_by_now();
-                let marked = !urgent && gc.work.slice(cells, by_now);
+                let slice = match urgent {
+                    true => Slice::default(),
+                    false => gc.work.slice(cells, by_now),
+                };
+                if slice.is_late && stress == Stress::Off {
+                    self.load.batch = BATCH_WHEN_LATE;
+                }
                 self.turn.heap.look_ahead();
                 let done = gc.work.is_done();
                 if urgent || done {
                     self.stop_and_collect();
                 }
-                marked || done
+                slice.any || done
             }
             Phase::Moving => {
                 self.stop_and_collect();

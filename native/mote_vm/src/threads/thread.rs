@@ -46,7 +46,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::time::{Duration, Instant};
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
-pub(super) const BATCH: u64 = 512;
+pub(crate) const BATCH: u64 = 512;
 /// How far ahead the records of coming targets are fetched into the cache, and their captures; and what lies behind the
 /// first words of a map that is all that an actor has captured, as that of a directory's shard is.
 const PREFETCH_ACTOR: usize = 32;
@@ -79,7 +79,7 @@ pub(crate) struct Dispatch {
 
 /// How much a thread has to do.
 pub(crate) struct Load {
-    /// [`BATCH`]; one turn under stress, so that a collection can come between any two.
+    /// [`BATCH`], or less while marking is late; one turn under stress, so that a collection can come between any two.
     pub(crate) batch: u64,
     pub(crate) backlog: Backlog,
     /// How much the queue grew in the last batch (backlog.rs).

@@ -1,10 +1,12 @@
 //! What a collection that moves cells must not miss.
 use super::*;
 use crate::boundary::parcel::Builder;
+use crate::gc::BATCH_WHEN_LATE;
 use crate::machine::contract::BehaviourVersion;
 use crate::machine::moving::{GoesOn, Hold};
 use crate::testing::still::Still;
 use crate::threads::inbox::Entry;
+use crate::threads::thread::BATCH;
 use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::handles::Target;
 
@@ -109,7 +111,7 @@ fn an_actor_that_goes_on_while_cells_are_to_move() {
         holder: 1,
     };
     // What `mark` does in slices between turns.
-    while machine.gc().work.slice(1000, 0) {}
+    while machine.gc().work.slice(1000, 0).any {}
     // SAFETY: it has a handle.
     assert!(thread.goes_on(unsafe { &*it }, &hold, GoesOn::Back).is_ok());
     moves(&machine, thread);
@@ -152,6 +154,35 @@ fn collections_come_to_an_end_where_what_waits_does_not_move() {
     }
     while thread.turn.queue.pop().is_some() {}
     thread.turn.queue.rest();
+}
+
+/// Turns make more than markers can keep up with, of whom each slice takes a limited time.
+#[test]
+fn while_marking_is_late_batches_of_turns_are_short() {
+    let mut still = Still::new(1);
+    let machine = still.machine.clone();
+    let thread = &mut still.thread;
+    let heap = &mut thread.turn.heap;
+    let list = (0..4_000_000).fold(Value::EMPTY_LIST, |list, _| heap.cons(Value::NIL, list));
+    let keeper = actor(thread, BehaviourId::SHARED, list);
+    let _keeper = machine.handles().acquire(keeper, None);
+    Stopped::new(&machine, vec![&mut *thread], Instant::now()).collect();
+    assert_eq!(machine.gc().phase(), Phase::Marking);
+    thread.collect_a_little();
+    assert_eq!(thread.load.batch, BATCH);
+    machine.pool().pace.allocated(1 << 30);
+    thread.collect_a_little();
+    assert_eq!(thread.load.batch, BATCH_WHEN_LATE);
+    while machine.gc().phase() != Phase::None {
+        match machine.gc().phase() {
+            Phase::Marking if machine.gc().work.is_done() => {
+                Stopped::new(&machine, vec![&mut *thread], Instant::now()).collect();
+            }
+            _ => drop(thread.collect_a_little()),
+        }
+    }
+    thread.collect_a_little();
+    assert_eq!(thread.load.batch, BATCH);
 }
 
 /// Turns that make seven granules of garbage and a small message that waits (it and its event count).

@@ -99,6 +99,15 @@ impl Packets {
     }
 }
 
+/// What came of marking a little.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slice {
+    /// Whether there was anything to take.
+    pub(crate) any: bool,
+    /// Whether something was taken, and less is marked still than should be.
+    pub(crate) is_late: bool,
+}
+
 /// What one collection has still to mark.
 pub(crate) struct MarkingWork {
     program: Arc<Program>,
@@ -174,19 +183,18 @@ impl MarkingWork {
         (state.found, state.spent)
     }
 
-    /// Marks a little, beside turns: so many cells, or more if it is late, since so many bytes should be marked by now. `false`
-    /// when there was nothing to take.
-    pub(crate) fn slice(&self, cells: usize, by_now: usize) -> bool {
+    /// Marks a little, beside turns: so many cells, or more if it is late, since so many bytes should be marked by now.
+    pub(crate) fn slice(&self, cells: usize, by_now: usize) -> Slice {
         let mut state = self.state.lock();
+        let mut slice = Slice::default();
         let Some(place) = state.free.pop() else {
-            return false;
+            return slice;
         };
         let late = by_now.saturating_sub(state.found.bytes) / GRANULE;
         let mut effort = Effort {
             cells: cells.max(late.min(MOST_LATE)),
             until: Some(Instant::now() + LONGEST),
         };
-        let mut any = false;
         // What turns have met comes anew after each batch, and must not keep the others waiting. A packet counts as a cell, for
         // it may have none.
         while effort.cells > 0 {
@@ -196,13 +204,14 @@ impl MarkingWork {
             let (then, left) = self.work_on(state, place, packet, effort);
             state = then;
             effort.cells = left.min(effort.cells - 1);
-            any = true;
+            slice.any = true;
             if effort.is_late() {
                 break;
             }
         }
         state.free.push(place);
-        any
+        slice.is_late = slice.any && state.found.bytes < by_now;
+        slice
     }
 
     /// A new round of helping in a pause begins.
@@ -398,20 +407,24 @@ mod tests {
         let marked = || work.result().0.bytes / GRANULE;
         // A slice takes no longer than it may, so on a busy computer it may be over early.
         let in_one = (3..23).any(|number| {
-            while work.slice(usize::MAX, 0) {}
+            while work.slice(usize::MAX, 0).any {}
             work.begin(number, None);
             // The newest is taken first, and two have no cells.
             let packets = [roots.clone(), vec![], vec![]];
             work.add(packets.map(Packet::Values));
-            work.slice(20, 0) && marked() > 0
+            work.slice(20, 0).any && marked() > 0
         });
         assert!(in_one && marked() <= 40);
         let (before, late) = (marked(), 300);
         let by_now = (before + late) * GRANULE;
-        let slices = std::iter::repeat_with(|| work.slice(2, by_now));
-        assert!(slices.take(10).all(|any| any) && marked() >= before + late);
-        assert!(marked() <= before + 2 * late && !work.is_done());
-        while work.slice(usize::MAX, 0) {}
+        let slices: Vec<Slice> = std::iter::repeat_with(|| work.slice(2, by_now))
+            .take(10)
+            .collect();
+        assert!(slices.iter().all(|slice| slice.any) && marked() >= before + late);
+        assert!(marked() <= before + 2 * late && !work.is_done() && !slices[9].is_late);
+        // As much as it may take is too little.
+        assert!(work.slice(2, usize::MAX).is_late);
+        while work.slice(usize::MAX, 0).any {}
         assert!(work.is_done());
     }
 
@@ -426,7 +439,7 @@ mod tests {
         work.add([Packet::Values(roots), Packet::Values(vec![wide])]);
         std::thread::scope(|scope| {
             for _ in 0..2 {
-                scope.spawn(|| while work.slice(7, 0) || !work.is_done() {});
+                scope.spawn(|| while work.slice(7, 0).any || !work.is_done() {});
             }
             work.call();
             work.help(Effort {
