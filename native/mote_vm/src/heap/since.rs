@@ -88,4 +88,26 @@ mod tests {
         let theirs = things(&mut other, 1);
         assert_since(&mut heap, &theirs, 1);
     }
+
+    /// Holes are small, so the pace is not told of each: what it was not told of, it cannot take back.
+    #[test]
+    fn what_the_pace_was_not_told_of_is_not_taken_back_from_what_was_there_before() {
+        let pool = Arc::new(BlockPool::default());
+        let mut heap = Heap::new(pool.clone());
+        let kept = things(&mut heap, GRANULES / 2);
+        heap.start_marking(1);
+        let live = kept.chunks(40).step_by(2).flatten();
+        live.for_each(|cell| drop(mark(*cell, 1, 1)));
+        drop(heap.sweep());
+        // Other threads, or turns before this one, were given something before the next collection begins.
+        pool.pace.collected(0, 0, None);
+        pool.pace.allocated(BLOCK);
+        pool.pace.begun(0);
+        // A turn that is aborted has filled a few holes meanwhile.
+        let start = heap.position();
+        things(&mut heap, 100);
+        heap.rewind(start);
+        assert_eq!(pool.pace.since_begun(), 0);
+        assert_eq!(pool.pace.since_collected(), BLOCK);
+    }
 }
