@@ -183,7 +183,10 @@ impl Heap {
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
         let freed = self.cells.rewind(position.cells, &self.pool)
             + self.actors.rewind(position.actors, &self.pool);
-        self.pool.pace.freed(freed);
+        // What the pace was not told of it cannot take back.
+        let untold = self.untold.min(freed);
+        self.untold -= untold;
+        self.pool.pace.freed(freed - untold);
         for large in self.large.drain(position.large..) {
             self.pool.release_large(large);
         }

@@ -353,9 +353,10 @@ impl Pace {
         self.grace.store(grace, Relaxed);
     }
 
-    /// Bytes given to allocators since it began.
+    /// Bytes given to allocators since it began. A caller outside may have been given some before it began, and give them back.
     pub(crate) fn since_begun(&self) -> usize {
-        self.allocated.load(Relaxed) - self.at_begin.load(Relaxed)
+        let allocated = self.allocated.load(Relaxed);
+        allocated.saturating_sub(self.at_begin.load(Relaxed))
     }
 
     /// Bytes that the collection that goes on should have marked by now, so that turns make little meanwhile. Turns that make
