@@ -97,7 +97,7 @@ mod tests {
         let kept = things(&mut heap, GRANULES / 2);
         heap.start_marking(1);
         let live = kept.chunks(40).step_by(2).flatten();
-        live.for_each(|cell| drop(mark(*cell, 1, 1)));
+        live.for_each(|cell| assert!(mark(*cell, 1, 1)));
         drop(heap.sweep());
         // Other threads, or turns before this one, were given something before the next collection begins.
         pool.pace.collected(0, 0, None);
