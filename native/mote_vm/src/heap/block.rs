@@ -176,6 +176,16 @@ impl BlockPool {
         self.take_charged()
     }
 
+    /// Takes a block beyond the limit for a turn that may (`overdraft`); `None` where others have taken so much meanwhile that there is
+    /// to be no more.
+    pub(crate) fn acquire_beyond(&self) -> Option<Block> {
+        self.may_go_beyond().then(|| self.acquire_anyway())?
+    }
+
+    fn may_go_beyond(&self) -> bool {
+        self.used().saturating_sub(self.limit) < self.limit / MOST_BEYOND
+    }
+
     fn take_charged(&self) -> Option<Block> {
         let mut inner = self.inner.lock();
         if inner.free.is_empty() && inner.clean.is_empty() && self.grow(&mut inner).is_none() {
@@ -219,8 +229,7 @@ impl BlockPool {
     /// lives and waits, and what was made since, leave a block.
     pub(crate) fn overdraft(&self, live: usize) -> usize {
         let (left, limit) = self.left_beside(live + self.pace.since_collected());
-        let over = self.used().saturating_sub(limit);
-        match left >= BLOCK && over < limit / MOST_BEYOND {
+        match left >= BLOCK && self.may_go_beyond() {
             true => left.min((limit / AT_ONCE_BEYOND).max(BLOCK)),
             false => 0,
         }

@@ -76,7 +76,7 @@ impl Heap {
 
     fn overdraw(&mut self) -> Option<Block> {
         self.overdraft = self.overdraft.checked_sub(BLOCK)?;
-        self.pool.acquire_anyway()
+        self.pool.acquire_beyond()
     }
 
     fn space(&mut self, of: SpaceFor) -> &mut Space {
