@@ -429,6 +429,19 @@ defmodule Mote.TraceTest do
       assert Mote.info(machine).counters.turns == 3
     end
 
+    test "a step is the whole turn, where it finds no memory at first" do
+      machine = start_supervised!({Mote, id: make_ref(), memory: 16 * 1024 * 1024})
+      hoard = Mote.create(machine, Mote.Holders.hoard([]))
+      assert Mote.ask!(hoard, 10) == :kept
+      Mote.pause(machine)
+      pid = self()
+      for n <- [3_000_000, 3], do: :ok = Mote.send(hoard, {pid, n})
+      assert {:ok, %Turn{outcome: {:abort, :no_memory}}} = Mote.step(machine)
+      assert {:ok, %Turn{outcome: :commit}} = Mote.step(machine)
+      assert_receive :kept
+      assert Mote.step(machine) == :idle
+    end
+
     test "a step follows pins: what belongs elsewhere goes there", %{machine: machine} do
       :ok = Mote.add_sponsor(machine, :third, threads: 1)
       echo = Mote.create(machine, Actors.echo(), sponsor: :third)
