@@ -65,6 +65,17 @@ impl Machine {
 }
 
 impl Dispatch {
+    /// Whether the turn that has just run, and is to run again, lacked memory: not before the collection is over that it waits for.
+    /// `before`: whether it had run before.
+    fn looks_for_memory(&mut self, before: bool) -> bool {
+        let looks = self.starved.awaits_collection() || !before && self.has_tried_again();
+        while self.starved.awaits_collection() && !self.context.machine.is_stopping() {
+            self.keep_house();
+            std::thread::yield_now();
+        }
+        looks && !self.context.machine.is_stopping()
+    }
+
     fn step(&mut self, see: SeeTurn) {
         let machine = self.context.machine.clone();
         let mut see = Some(see);
@@ -72,13 +83,16 @@ impl Dispatch {
         self.turn.queue.forgive();
         while let Some(event) = self.next_in_step() {
             if self.may_run(event) {
+                let before = self.has_tried_again();
                 self.turn_seen_by(event, |thread, behaviour, verdict| {
                     if let Some(see) = see.take() {
                         see(&machine, Some(&thread.seen(event, behaviour, verdict)));
                     }
                 });
                 self.note_sender(event.target);
-                break;
+                if see.is_none() || !self.looks_for_memory(before) {
+                    break;
+                }
             }
         }
         self.hand_over_all();

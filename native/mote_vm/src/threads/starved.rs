@@ -81,6 +81,11 @@ impl Dispatch {
         true
     }
 
+    /// Whether the turn that is next has run before, and found no memory.
+    pub(crate) fn has_tried_again(&self) -> bool {
+        self.starved.overdrew == Some(self.turn.counts.turns)
+    }
+
     /// Whether the thread may take memory beyond the quota now.
     fn overdraws(&mut self) -> bool {
         let machine = &self.context.machine;
