@@ -176,13 +176,8 @@ impl BlockPool {
         self.take_charged()
     }
 
-    /// Takes a block beyond the limit for a turn that may (`overdraft`); `None` where others have taken so much meanwhile that there is
-    /// to be no more.
-    pub(crate) fn acquire_beyond(&self) -> Option<Block> {
-        self.may_go_beyond().then(|| self.acquire_anyway())?
-    }
-
-    fn may_go_beyond(&self) -> bool {
+    /// Returns whether blocks beyond the limit are fewer than all threads together may take.
+    pub(crate) fn may_go_beyond(&self) -> bool {
         self.used().saturating_sub(self.limit) < self.limit / MOST_BEYOND
     }
 
@@ -225,7 +220,7 @@ impl BlockPool {
         (self.limit / MUCH_OF_LIMIT).max(2 * BLOCK)
     }
 
-    /// How many bytes of blocks a thread may take beyond the limit where so many bytes lived at the last collection: some, while what
+    /// How many bytes a thread may take beyond the limit where so many bytes lived at the last collection: some, while what
     /// lives and waits, and what was made since, leave a block.
     pub(crate) fn overdraft(&self, live: usize) -> usize {
         let (left, limit) = self.left_beside(live + self.pace.since_collected());

@@ -136,7 +136,9 @@ impl Heap {
     pub(crate) fn foreign(&mut self, foreign: ForeignRef) -> Value {
         let class = foreign.class() as u8;
         let bytes = foreign.external_bytes();
-        if !self.foreigns.charge(bytes, &self.pool, self.insists) {
+        let charged = self.foreigns.charge(bytes, &self.pool, self.insists)
+            || self.overdraws(bytes.max(AHEAD)) && self.foreigns.charge(bytes, &self.pool, true);
+        if !charged {
             self.exhausted = true;
             return Value::NONE;
         }

@@ -72,7 +72,7 @@ pub(crate) struct Heap {
     moved: bool,
     /// What is made now was accepted before: it gets its memory also beyond the quota.
     insists: bool,
-    /// Bytes of blocks that it may take beyond the quota, since what lives and waits leaves that many (threads/starved.rs).
+    /// Bytes that its turns may take beyond the quota, since what lives and waits leaves that many (threads/starved.rs).
     overdraft: usize,
     /// Elements that primitives have walked over since the last time that a turn paid for it.
     pub(crate) work: Work,
@@ -239,7 +239,7 @@ impl Heap {
 
     /// Whether there is room for that many bytes more; if not, the memory counts as exhausted.
     pub(crate) fn fits(&mut self, bytes: usize) -> bool {
-        let fits = !self.refuses() && self.pool.fits(bytes);
+        let fits = !self.refuses() && (self.pool.fits(bytes) || self.can_overdraw(bytes));
         self.exhausted |= !fits;
         fits
     }
@@ -252,7 +252,7 @@ impl Heap {
         run: impl FnOnce(&mut Heap) -> Option<T>,
     ) -> Option<T> {
         let counts = bytes > SLIGHT;
-        if self.refuses() || (counts && !self.pool.lend(bytes)) {
+        if self.refuses() || (counts && !self.lends(bytes)) {
             self.exhausted = true;
             return None;
         }
@@ -261,6 +261,18 @@ impl Heap {
             self.pool.quota.give(bytes);
         }
         answer
+    }
+
+    /// Takes room for bytes that are used beside the heap for a while. Returns whether there was any.
+    fn lends(&mut self, bytes: usize) -> bool {
+        if self.pool.lend(bytes) {
+            return true;
+        }
+        let overdraws = self.overdraws(bytes);
+        if overdraws {
+            self.pool.quota.take_anyway(bytes);
+        }
+        overdraws
     }
 }
 

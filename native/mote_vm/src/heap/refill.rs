@@ -22,6 +22,10 @@ impl Heap {
         self.moved = true;
         if bytes > PAYLOAD {
             let large = self.pool.acquire_large(bytes, self.insists);
+            let large = large.or_else(|| match self.overdraws(bytes) {
+                true => self.pool.acquire_large(bytes, true),
+                false => None,
+            });
             self.exhausted |= large.is_none();
             if let Some(large) = large {
                 self.large.push(large);
@@ -69,14 +73,30 @@ impl Heap {
         Some(())
     }
 
-    /// It may take so many bytes of blocks beyond the quota from now on.
+    /// Its turns may take that many bytes beyond the quota from now on, whatever they need them for.
     pub(crate) fn may_overdraw(&mut self, bytes: usize) {
         self.overdraft = bytes;
     }
 
+    /// Returns whether a turn may take that many bytes beyond the quota.
+    pub(crate) fn can_overdraw(&self, bytes: usize) -> bool {
+        bytes <= self.overdraft && self.pool.may_go_beyond()
+    }
+
+    /// Returns whether a turn may take that many bytes beyond the quota, and counts them if so: the caller takes them.
+    pub(crate) fn overdraws(&mut self, bytes: usize) -> bool {
+        let may = self.can_overdraw(bytes);
+        if may {
+            self.overdraft -= bytes;
+        }
+        may
+    }
+
     fn overdraw(&mut self) -> Option<Block> {
-        self.overdraft = self.overdraft.checked_sub(BLOCK)?;
-        self.pool.acquire_beyond()
+        match self.overdraws(BLOCK) {
+            true => self.pool.acquire_anyway(),
+            false => None,
+        }
     }
 
     fn space(&mut self, of: SpaceFor) -> &mut Space {

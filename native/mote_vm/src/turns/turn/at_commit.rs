@@ -218,14 +218,14 @@ impl Turn {
 
     /// Whether what the turn has sent and armed is more than there is memory for.
     #[inline(always)]
-    pub(crate) fn lacks_memory(&self) -> bool {
+    pub(crate) fn lacks_memory(&mut self) -> bool {
         let staged = !self.at_commit.outgoing.is_empty() || !self.at_commit.timers.is_empty();
         self.queue.is_starved() || staged && self.lacks_room_elsewhere()
     }
 
     /// What goes to actors of other sponsors, and timers, take room that is not the queue's.
     #[cold]
-    fn lacks_room_elsewhere(&self) -> bool {
+    fn lacks_room_elsewhere(&mut self) -> bool {
         let sent = self
             .at_commit
             .outgoing
@@ -234,14 +234,14 @@ impl Turn {
         let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
         let armed = self.at_commit.timers.iter().filter(arms);
         let bytes = sent.count() * size_of::<Event>() + armed.count() * self.around.timer_bytes;
-        bytes > 0 && !self.around.pool.quota.has(bytes)
+        bytes > 0 && !self.around.pool.quota.has(bytes) && !self.heap.overdraws(bytes)
     }
 
     /// A long turn cannot evade the quota by its list of messages that are to leave at the commit.
     pub(super) fn has_staged_too_much(&self) -> bool {
         let bytes = self.at_commit.outgoing.len() * size_of::<Outgoing>()
             + self.at_commit.timers.len() * size_of::<TimerStep>();
-        bytes > STAGED && !self.around.pool.quota.has(bytes)
+        bytes > STAGED && !self.around.pool.quota.has(bytes) && !self.heap.can_overdraw(bytes)
     }
 
     /// What was staged outside of the queue counts.
