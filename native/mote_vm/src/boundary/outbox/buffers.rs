@@ -42,7 +42,7 @@ impl<F> Buffers<F> {
         }
     }
 
-    /// Where the next letter is written; `None` when there is no memory for it.
+    /// Returns the buffer for the next letter; `None` when there is no memory for it.
     #[inline]
     pub(super) fn next(&mut self) -> Option<&mut Letters<F>> {
         if self.open.is_full() {

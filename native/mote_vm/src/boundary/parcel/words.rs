@@ -1,11 +1,11 @@
 //! The words of a parcel: the first few of them without an allocation.
 use crate::values::value::Value;
 
-/// How many words a parcel has room for without an allocation.
+/// Number of words that a parcel has room for without an allocation.
 pub(super) const FEW: usize = 4;
 
 pub(super) enum Words {
-    /// That many of them.
+    /// The words, and how many of them are in use.
     Few([Value; FEW], u8),
     Many(Vec<Value>),
 }
@@ -23,7 +23,7 @@ impl Words {
 #[derive(Default)]
 pub(super) struct Written {
     few: [u64; FEW],
-    /// How many of these; none when there are `many`.
+    /// Number of words in `few`; 0 when there are `many`.
     n: usize,
     many: Vec<Value>,
 }
