@@ -11,9 +11,9 @@ use std::sync::Arc;
 /// Bytes that need no asking.
 const SLIGHT: usize = 4096;
 
-/// Who lends memory within a machine's quota.
+/// A lender of memory within a machine's quota.
 pub(crate) trait Lender: Send + Sync {
-    /// Takes so many bytes from the quota; whether there were that many. With `spare`, some must be left for others.
+    /// Takes bytes from the quota. Returns whether there were enough. With `spare`, some must be left for others.
     fn lend(&self, bytes: usize, spare: bool) -> bool;
     /// They come back.
     fn give_back(&self, bytes: usize);

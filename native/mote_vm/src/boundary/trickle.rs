@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// First wait, and longest wait: no answer may be late by more.
 const FIRST: Duration = Duration::from_nanos(500);
 const LONGEST: Duration = Duration::from_nanos(1_000);
-/// After how many times that something came it tries again, when waiting was of no use.
+/// Number of times that something must come before it tries again, when waiting was of no use.
 const TRY_AGAIN: u32 = 32;
 
 /// The time for which one thread leaves its inbox alone.

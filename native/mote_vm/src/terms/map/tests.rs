@@ -96,7 +96,7 @@ fn atoms_behind_integers() {
     }
 }
 
-/// Of any number of keys, far from each other and next to each other, the smallest and the largest among them.
+/// Tries any number of keys, far from each other and next to each other, the smallest and the largest among them.
 #[test]
 fn each_integer_is_found_where_it_belongs() {
     let mut heap = heap();
