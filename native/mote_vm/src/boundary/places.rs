@@ -40,7 +40,7 @@ impl<W, T, R> Default for Places<W, T, R> {
     }
 }
 
-/// The recipient of the news that a worker is needed.
+/// The party to notify that a worker is needed.
 #[must_use]
 #[derive(Clone, Copy)]
 pub enum Summons<W> {

@@ -100,8 +100,7 @@ impl Room {
         self.take_some((free / AHEAD).clamp(1, most), 1)
     }
 
-    /// Returns whether a message may take one of the `places` places that were taken ahead: not while somebody waits (invariant
-    /// 2).
+    /// Returns whether a message may take one of the `places` that were taken ahead: not while somebody waits (invariant 2).
     pub(crate) fn enter_by_place(&self, places: usize) -> bool {
         if self.awaited.load(Relaxed) {
             return false;

@@ -88,7 +88,7 @@ pub enum Effect {
     CancelTimer,
     /// Messages that the actor had kept, a list with the newest first, come before all others for it.
     Unstash,
-    /// The same values as `Create`. The last one counts.
+    /// A behaviour and captures, as in `Create`. The last one counts.
     Become(Option<BehaviourVersion>, usize),
 }
 

@@ -108,8 +108,8 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.bytes()?).map_err(|_| problem(start, FormatProblem::Utf8))
     }
 
-    /// A count and that many items, at most `max` of them. An item takes at least `item_bytes` bytes, so a count that
-    /// the rest of the input cannot hold is refused before anything is allocated for it.
+    /// Reads a count and that many items, at most `max` of them. An item takes at least `item_bytes` bytes, so a count that the
+    /// rest of the input cannot hold is refused before anything is allocated for it.
     pub fn sequence<T>(
         &mut self,
         what: &'static str,

@@ -98,9 +98,9 @@ impl Heap {
     pub(crate) const NEXT: usize = std::mem::offset_of!(Heap, cells) + Space::NEXT;
     /// See `NEXT`.
     pub(crate) const END: usize = std::mem::offset_of!(Heap, cells) + Space::END;
-    /// The same as `NEXT`, for actors.
+    /// Like `NEXT`, for actors.
     pub(crate) const NEXT_ACTOR: usize = std::mem::offset_of!(Heap, actors) + Space::NEXT;
-    /// The same as `END`, for actors.
+    /// Like `END`, for actors.
     pub(crate) const END_OF_ACTORS: usize = std::mem::offset_of!(Heap, actors) + Space::END;
 
     pub(crate) fn new(pool: Arc<BlockPool>) -> Heap {

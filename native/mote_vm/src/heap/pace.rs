@@ -61,7 +61,7 @@ pub enum Stress {
     Standing,
     /// One comes after every turn, as with `Standing`, but marks beside turns, a few cells after each.
     Running,
-    /// The same as `Standing`, and each moves every cell that can move.
+    /// One comes after every turn, as with `Standing`, and moves every cell that can move.
     Moving,
 }
 
@@ -117,7 +117,7 @@ pub(crate) struct Pace {
     /// Time when the last collection ended, and how long it kept threads from their turns.
     ended: AtomicU64,
     pause: AtomicU64,
-    /// Time since when a waiting caller is known; 0 means nobody waits, or not since the last collection.
+    /// Time since which it is known that somebody waits; 0 means nobody, or not since the last collection.
     awaited_since: AtomicU64,
     /// The newest question at the last collection, and how long the next one waits if it is still the newest.
     question: AtomicU64,

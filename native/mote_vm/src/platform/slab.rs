@@ -58,7 +58,7 @@ pub(crate) struct Slab<T> {
 unsafe impl<T: Send> Send for Slab<T> {}
 
 impl<T> Slab<T> {
-    /// A page has two to that power of places, but for the first.
+    /// A page has two to that power of places, except the first.
     const BITS: u32 = match (PAGE / size_of::<SlabPlace<T>>()).ilog2() {
         bits if cfg!(miri) && bits > 7 => 7,
         bits => bits,
@@ -320,7 +320,7 @@ impl<T> Slab<T> {
     }
 
     /// Shows what is in the next places of the first pages, from that place on. Returns the one that is next then, if there is
-    /// one. A page counts as a place, too, for it may not be there.
+    /// one. A page counts as a place, too, because it may not be there.
     fn show(&self, from: u32, pages: usize, most: usize, show: &mut impl FnMut(&T)) -> Option<u32> {
         let (mut at_page, mut at) = Self::split(from);
         let mut left = most;

@@ -286,8 +286,8 @@ mod models {
         actor.0.set(BehaviourId(1), Value::NONE);
     }
 
-    /// A thread that learns by nothing but the header that it is the owner now, from an older event in its own
-    /// queue, finds the actor as the giver left it; also when it gives it on.
+    /// A thread that learns by nothing but the header that it is the owner now, from an older event in its own queue, finds the
+    /// actor as the giver left it. The same holds when it gives the actor on.
     #[test]
     fn a_given_actor_is_complete_for_whoever_sees_that_it_owns_it() {
         loom::model(|| {

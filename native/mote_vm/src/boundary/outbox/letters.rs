@@ -126,7 +126,7 @@ impl<F> Default for Letters<F> {
 }
 
 impl<F> Letters<F> {
-    /// Returns whether the next letter belongs in another buffer.
+    /// Bytes of a buffer.
     pub(super) const BYTES: usize = (BUFFER_WORDS + WORDS + 1) * size_of::<Value>();
 
     /// None, with room for as many as a buffer holds.
@@ -137,7 +137,7 @@ impl<F> Letters<F> {
         }
     }
 
-    /// Whether the next letter belongs in another buffer.
+    /// Returns whether the next letter belongs in another buffer.
     pub(super) fn is_full(&self) -> bool {
         self.words.len() >= BUFFER_WORDS
     }

@@ -19,7 +19,7 @@ impl Words {
     }
 }
 
-/// Words as they are written: the first few of them without an allocation, for most messages are that and no more.
+/// Words as they are written: the first few of them without an allocation, because most messages are no longer.
 #[derive(Default)]
 pub(super) struct Written {
     few: [u64; FEW],

@@ -38,7 +38,7 @@ enum Step {
     Close,
 }
 
-/// Events in the life of a turn, counted.
+/// Counts of the events in a turn's life.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 struct Fate {
     taken: u32,

@@ -80,7 +80,7 @@ impl<'h> Node<'h> {
         self.keys.iter().position(|k| *k == key)
     }
 
-    /// Returns the position of the key, or that where it would be.
+    /// Returns the position of the key, or the one where it would be.
     fn find(self, key: Value, work: &mut Work) -> Result<usize, usize> {
         if self.keys.is_empty() {
             return Err(0);

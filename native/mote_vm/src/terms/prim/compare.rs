@@ -34,9 +34,9 @@ enum Comparison {
     Order,
     /// Their order as keys of maps: equal is the same, and integers come before floats.
     Key,
-    /// Their equality.
+    /// Their equality, `==`.
     Equal,
-    /// Their identity: the same in all respects.
+    /// Their identity, `===`.
     Same,
 }
 

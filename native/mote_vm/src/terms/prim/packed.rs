@@ -1,8 +1,8 @@
 //! Tuples that begin with integers, as numbers in the same order: sorting compares these instead.
 //!
-//! Packed are the integers that all the tuples begin with, and, where the next element of each is a tuple
-//! again, those that this one begins with: of `{2, 7, {1, 0}, 3}` 2, 7, 1 and 0. Each takes as many bits as tell
-//! those of its place in all the tuples apart; what no longer fits into 64 bits is left out.
+//! A packing takes the leading integers of every tuple. Where the next element of each is a tuple again, it takes the leading
+//! integers of that one, too: of `{2, 7, {1, 0}, 3}` 2, 7, 1 and 0. Each takes as many bits as tell those of its place in all
+//! the tuples apart; what no longer fits into 64 bits is left out.
 //!
 //! Invariants:
 //! 1. All the tuples have the same size, and at each packed place a fixnum.
