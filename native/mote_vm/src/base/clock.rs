@@ -112,7 +112,7 @@ impl Clock {
         matches!(self, Clock::Manual(_))
     }
 
-    /// Says how far whoever moves the clock by hand wants to get.
+    /// Sets how far a caller that moves the clock by hand wants to get.
     pub(crate) fn aim(&self, instant: u64) {
         if let Clock::Manual(time) = self {
             // SeqCst, both: as `now`, which the goal is compared with.

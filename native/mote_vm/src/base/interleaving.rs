@@ -76,7 +76,7 @@ mod seeded {
             })
         }
 
-        /// This thread takes part, as the one of that number, from its first turn on.
+        /// Makes this thread take part, as the one of that number, from its first turn on.
         pub(crate) fn take_part(self: &Arc<Self>, number: usize) -> Taking {
             PART.set(Some((self.clone(), number)));
             drop(self.wait(self.state.lock().unwrap(), number));

@@ -15,7 +15,7 @@ const SLIGHT: usize = 4096;
 pub(crate) trait Lender: Send + Sync {
     /// Takes bytes from the quota. Returns whether there were enough. With `spare`, some must be left for others.
     fn lend(&self, bytes: usize, spare: bool) -> bool;
-    /// They come back.
+    /// Takes the bytes back.
     fn give_back(&self, bytes: usize);
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Loan {
 }
 
 impl Loan {
-    /// Nothing is lent yet.
+    /// Creates a loan of nothing yet.
     pub(crate) fn new(lender: Option<Arc<dyn Lender>>) -> Loan {
         Loan { lender, bytes: 0 }
     }

@@ -57,7 +57,7 @@ impl Work {
         }
     }
 
-    /// There was no memory for a walk: it is over, and the turn with it.
+    /// Notes that there was no memory for a walk: it is over, and the turn with it.
     #[cold]
     pub(crate) fn lacks_memory(&mut self) -> Over {
         self.lacks_memory = true;
@@ -76,7 +76,7 @@ impl Work {
         self.ends.push(ends);
     }
 
-    /// Nothing is counted yet, and this much fuel is left to pay with.
+    /// Resets the count, and lets the turn pay with this much fuel.
     pub(crate) fn allow(&mut self, fuel: u64) {
         let fuel = usize::try_from(fuel).unwrap_or(usize::MAX);
         let most = fuel

@@ -60,7 +60,7 @@ pub struct BatchLetters {
 }
 
 impl BatchLetters {
-    /// None, and what to write the first one with.
+    /// Returns an empty batch, and what to write the first message with.
     pub(crate) fn on(batch_buffers: &BatchBuffers) -> (BatchLetters, Builder) {
         let BatchBuffer { words, ends } = batch_buffers.take();
         let letters = BatchLetters {
@@ -165,7 +165,7 @@ impl Batch {
         parcel::each_address(&self.words, show);
     }
 
-    /// Each message by itself.
+    /// Splits the batch into one parcel for each message.
     pub(crate) fn split(self) -> Vec<(Target, Parcel)> {
         let foreigns = self.contents.into_foreigns();
         let mut parts = Vec::new();

@@ -41,7 +41,7 @@ impl Trickle {
         self.until = (self.moment > Duration::ZERO).then(|| Instant::now() + self.moment);
     }
 
-    /// There is nothing else to do: lets the moment pass.
+    /// Lets the moment pass, when there is nothing else to do.
     pub(crate) fn wait(&mut self) {
         if let Some(until) = self.until.take() {
             while Instant::now() < until {

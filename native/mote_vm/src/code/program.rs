@@ -133,13 +133,13 @@ impl Program {
         id
     }
 
-    /// One of which nobody knows that it never becomes another.
+    /// Publishes a behaviour of which nobody knows that it never becomes another.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn publish_unsafe(&self) -> BehaviourId {
         self.publish_capturing(0)
     }
 
-    /// Such a one with captures.
+    /// Publishes such a behaviour with captures.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn publish_capturing(&self, captures: u16) -> BehaviourId {
         self.publish_ignoring("unsafe", false, captures)

@@ -201,7 +201,7 @@ impl BlockPool {
         Some(())
     }
 
-    /// Somebody was refused memory that is not of blocks: some may be free soon.
+    /// Notes that somebody was refused memory that is not of blocks: some may be free soon.
     pub(crate) fn short(&self) {
         self.pace.refused(self.much());
     }

@@ -105,7 +105,7 @@ impl Chunks {
         }
     }
 
-    /// Nothing is queued that needs more than the small chunks: keeps no block.
+    /// Lets go of an unused block, when nothing is queued that needs more than the small chunks.
     pub(crate) fn rest(&mut self) {
         // SAFETY: as in `give`.
         if let Some(block) = self.block.filter(|b| unsafe { *Chunks::count(*b) } == 0) {

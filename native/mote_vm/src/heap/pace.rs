@@ -329,7 +329,7 @@ impl Pace {
         self.fewest_queued.load(Relaxed) > 0
     }
 
-    /// Somebody has looked how many events are queued.
+    /// Notes that somebody has looked how many events are queued.
     pub(crate) fn saw_queued(&self, events: u64) {
         self.fewest_queued.fetch_min(events, Relaxed);
     }

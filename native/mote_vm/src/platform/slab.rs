@@ -272,7 +272,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Nothing is in that page any more.
+    /// Notes that nothing is in that page any more.
     #[cold]
     fn emptied(&mut self, at: usize) {
         self.empty += 1;

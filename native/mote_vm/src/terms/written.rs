@@ -12,7 +12,7 @@ const ANYWAY: usize = 1 << 17;
 const SMALL: usize = 64;
 const NESTED: usize = 6;
 
-/// Returns whether a value, written out, has more parts than `ANYWAY` and than the words of the machine, `all`. Also returns
+/// Returns whether a value, written out, has more parts than [`ANYWAY`], and more than the machine's words, `all`. Also returns
 /// true if there is no memory to find out.
 pub(crate) fn exceeds(
     value: Value,

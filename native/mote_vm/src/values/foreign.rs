@@ -106,7 +106,7 @@ pub trait Carrier {
     fn module(&self, module: Atom) -> Option<u64>;
     /// Notes that `messages` messages wait outside to be delivered. Until they have left, the machine is not quiet.
     fn leaving(&self, messages: usize);
-    /// They have left; `undelivered` of them, which had been counted as delivered, found nobody.
+    /// Notes that `messages` messages have left. `undelivered` of them, which had been counted as delivered, found nobody.
     fn have_left(&self, messages: usize, undelivered: u64);
 }
 

@@ -250,7 +250,7 @@ impl Handles {
         self.hold_if(key, |_| true)
     }
 
-    /// Adds a reference in the same way, but to a shared constant only.
+    /// Adds a reference in the same way, but only to a shared constant.
     pub(crate) fn hold_shared(self: &Arc<Handles>, key: Key) -> Option<Held> {
         self.hold_if(key, |entry| entry.shared)
     }

@@ -34,7 +34,7 @@ impl<F> Default for Buffers<F> {
 }
 
 impl<F> Buffers<F> {
-    /// None yet, charged to that account.
+    /// Creates an empty queue, charged to that account.
     pub(super) fn new(account: Account) -> Buffers<F> {
         Buffers {
             account,

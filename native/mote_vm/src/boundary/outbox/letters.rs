@@ -129,7 +129,7 @@ impl<F> Letters<F> {
     /// Bytes of a buffer.
     pub(super) const BYTES: usize = (BUFFER_WORDS + WORDS + 1) * size_of::<Value>();
 
-    /// None, with room for as many as a buffer holds.
+    /// Creates an empty buffer, with room for as many words as a buffer holds.
     pub(super) fn buffer() -> Letters<F> {
         Letters {
             words: Vec::with_capacity(Self::BYTES / size_of::<Value>()),

@@ -153,7 +153,7 @@ impl<F> Outbox<F> {
         self.write_guard().post(write)
     }
 
-    /// There is no memory for a letter that the embedder has copied: it counts as one that found no room.
+    /// Notes that there is no memory for a letter that the embedder has copied: it counts as one that found no room.
     pub fn refuse(&self) -> Posted {
         self.entrance.lock().overflowed += 1;
         Posted::NoMemory

@@ -29,7 +29,7 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// Nothing yet, to be written there.
+    /// Creates an empty writer that writes to `many` what does not fit.
     pub(super) fn on(many: Vec<Value>) -> Written {
         Written {
             many,

@@ -302,7 +302,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Nothing waits in a list any more.
+    /// Lets go of the chunks of a list in which nothing waits any more.
     fn let_go(&mut self, list: usize) {
         let mut number = self.empty(list).first;
         while let Some(chunk) = self.chunks.remove(number) {

@@ -279,7 +279,7 @@ fn sign_of_foreign(foreign: Value) -> Ordering {
     sign((foreign.as_foreign()).is_some_and(|foreign| foreign.is_negative()))
 }
 
-/// Compares a number far from zero with a nearer one.
+/// Returns how a number that is far from zero compares with one that is nearer.
 fn sign(is_negative: bool) -> Ordering {
     match is_negative {
         true => Ordering::Less,
