@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
-/// Where a machine's time comes from.
+/// The kind of clock that a machine's time comes from.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum ClockKind {
     /// The system's monotonic clock.
@@ -13,7 +13,7 @@ pub enum ClockKind {
     Manual,
 }
 
-/// Where a machine has its time from.
+/// The source of a machine's time.
 pub(crate) enum Clock {
     System(Instant),
     Manual(ManualTime),
@@ -25,7 +25,7 @@ pub(crate) struct ManualTime {
     now: AtomicU64,
     /// The moment that somebody waits for. Until then the machine's threads may move the clock themselves.
     goal: AtomicU64,
-    /// How often they may before somebody says again that it waits: whoever has waited may have died.
+    /// Number of times they may, before somebody says again that it waits: the one that waited may have died.
     steps: AtomicU64,
 }
 
@@ -81,7 +81,7 @@ impl Clock {
         instant.saturating_sub(passed)
     }
 
-    /// How long until then; `None` when time does not pass by itself.
+    /// Returns the time left until `instant`; `None` when time does not pass by itself.
     pub(crate) fn until(&self, instant: u64) -> Option<Duration> {
         match self {
             Clock::System(start) => {
@@ -91,7 +91,7 @@ impl Clock {
         }
     }
 
-    /// Whether time passes without anybody's doing.
+    /// Returns whether time passes without anybody's doing.
     pub(crate) fn passes(&self) -> bool {
         matches!(self, Clock::System(_))
     }
@@ -107,12 +107,12 @@ impl Clock {
         }
     }
 
-    /// Whether it moves only by hand.
+    /// Returns whether it moves only by hand.
     pub(crate) fn is_manual(&self) -> bool {
         matches!(self, Clock::Manual(_))
     }
 
-    /// Says how far whoever moves the clock by hand wants to get.
+    /// Sets how far a caller that moves the clock by hand wants to get.
     pub(crate) fn aim(&self, instant: u64) {
         if let Clock::Manual(time) = self {
             // SeqCst, both: as `now`, which the goal is compared with.

@@ -31,7 +31,7 @@ macro_rules! counters {
         }
 
         impl Counts {
-            /// Both together.
+            /// Returns the sum of both.
             pub fn plus(&self, other: &Counts) -> Counts {
                 // Wrapping: a part of a sum may be less than zero (machine/outside.rs).
                 Counts { $($name: self.$name.wrapping_add(other.$name),)* }
@@ -48,7 +48,7 @@ macro_rules! counters {
 counters! {
     /// Turns that ended, whichever way.
     turns,
-    /// Of these, turns that the interpreter ran.
+    /// Turns, of these, that the interpreter ran.
     interpreted,
     /// Messages sent by committed turns.
     sends,
@@ -84,7 +84,7 @@ counters! {
     aborts_killed,
     /// Turns aborted, and messages from outside given up, because memory ended.
     aborts_no_memory,
-    /// What came from outside, or was for an outbox, and was refused because memory ended. No thread's: of the machine.
+    /// Refusals, because memory ended, of things from outside or for an outbox. They are the machine's, not a thread's.
     refused_no_memory,
     /// Aborted turns, for any reason, that were only counted, because there were too many to report each.
     unreported,

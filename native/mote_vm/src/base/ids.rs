@@ -4,14 +4,14 @@ use super::atom::Atom;
 /// The number of a dispatch thread; 0 is nobody's.
 pub(crate) type ThreadNumber = u16;
 
-/// What a timer's reference says.
+/// The content of a timer's reference.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TimerId {
-    /// Which of the thread's timers.
+    /// The timer's serial number in its thread.
     pub serial: u64,
     /// The number of the thread that armed it.
     pub thread: u16,
-    /// Where it is in that thread's wheel.
+    /// Its place in that thread's wheel.
     pub place: u32,
 }
 
@@ -22,6 +22,6 @@ pub struct BehaviourName {
     pub module: Atom,
     /// Its name.
     pub name: Atom,
-    /// How many values it captures.
+    /// The number of values that it captures.
     pub captures: usize,
 }

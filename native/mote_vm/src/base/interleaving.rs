@@ -19,16 +19,16 @@ mod seeded {
     use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
     struct State {
-        /// Whose turn it is.
+        /// The thread whose turn it is.
         at: usize,
-        /// Those who have not left.
+        /// Threads that have not left.
         here: Vec<usize>,
         random: u64,
-        /// How many places were passed.
+        /// Number of places that were passed.
         passed: usize,
     }
 
-    /// After so many nothing will come of it: something is lost, or two wait for each other.
+    /// After this many, nothing will come of it: something is lost, or two wait for each other.
     const MOST_PASSED: usize = 200_000;
 
     /// See the head of this file.
@@ -52,7 +52,7 @@ mod seeded {
             (self.random >> 32) as usize % n
         }
 
-        /// Whose turn is next, if anybody is left.
+        /// Chooses the thread whose turn is next, if anybody is left.
         fn choose(&mut self) {
             if !self.here.is_empty() {
                 let many = self.here.len();
@@ -63,7 +63,7 @@ mod seeded {
     }
 
     impl Interleaving {
-        /// Of that many threads, which all come.
+        /// Creates the interleaving of `threads` threads, which all come.
         pub(crate) fn new(seed: u64, threads: usize) -> Arc<Interleaving> {
             Arc::new(Interleaving {
                 state: Mutex::new(State {
@@ -76,7 +76,7 @@ mod seeded {
             })
         }
 
-        /// This thread takes part, as the one of that number, from its first turn on.
+        /// Makes this thread take part, as the one of that number, from its first turn on.
         pub(crate) fn take_part(self: &Arc<Self>, number: usize) -> Taking {
             PART.set(Some((self.clone(), number)));
             drop(self.wait(self.state.lock().unwrap(), number));

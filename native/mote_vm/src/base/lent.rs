@@ -11,11 +11,11 @@ use std::sync::Arc;
 /// Bytes that need no asking.
 const SLIGHT: usize = 4096;
 
-/// Who lends memory within a machine's quota.
+/// A lender of memory within a machine's quota.
 pub(crate) trait Lender: Send + Sync {
-    /// Takes so many bytes from the quota; whether there were that many. With `spare`, some must be left for others.
+    /// Takes bytes from the quota. Returns whether there were enough. With `spare`, some must be left for others.
     fn lend(&self, bytes: usize, spare: bool) -> bool;
-    /// They come back.
+    /// Takes the bytes back.
     fn give_back(&self, bytes: usize);
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Loan {
 }
 
 impl Loan {
-    /// Nothing is lent yet.
+    /// Creates a loan of nothing yet.
     pub(crate) fn new(lender: Option<Arc<dyn Lender>>) -> Loan {
         Loan { lender, bytes: 0 }
     }

@@ -77,12 +77,12 @@ impl Quota {
         self.held.fetch_sub(bytes, Relaxed);
     }
 
-    /// Whether `bytes` more would leave some of the reserve, for turns that send elsewhere or arm timers.
+    /// Returns whether `bytes` more would leave some of the reserve, for turns that send elsewhere or arm timers.
     pub(crate) fn has(&self, bytes: usize) -> bool {
         self.held().saturating_add(bytes) <= self.limit - self.limit / RESERVE / 2
     }
 
-    /// Whether there are `bytes` more.
+    /// Returns whether there are `bytes` more.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
         self.held().saturating_add(bytes) <= self.limit
     }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Elements that a primitive walks over for one unit of fuel: about the time of a call.
 const ELEMENTS: usize = 4;
-/// What a primitive walks over for nothing: as little as other operations do, which cost no fuel either. The plain
+/// Elements that a primitive walks over for nothing: as little as other operations do, which cost no fuel either. The plain
 /// Elixir form charges the same (lib/mote/total/work.ex).
 pub const FREE: usize = 64;
 /// Steps between two looks whether the turn is to end: some tens of microseconds, ten times that with a cache miss in each.
@@ -27,18 +27,18 @@ const OVER: usize = usize::MAX;
 /// Too much is counted: invariant 2.
 pub(crate) struct Over;
 
-/// What one turn has walked over, and how much more it can pay for.
+/// The elements that one turn has walked over, and how many more it can pay for.
 pub(crate) struct Work {
     /// Elements walked over since a turn last paid; or [`OVER`].
     counted: usize,
-    /// What is looked at next when that much is counted, and what the turn can pay at most.
+    /// Count at which to look next, and the most that the turn can pay for.
     until: usize,
     most: usize,
     /// Steps that are not counted since the last look.
     passed: usize,
-    /// Whether the turn is to end: the machine stops, or the sponsor is removed.
+    /// Flags that say whether the turn is to end: the machine stops, or the sponsor is removed.
     ends: Vec<Arc<AtomicBool>>,
-    /// Who lends memory beside the heap, and whether it was refused.
+    /// The lender of memory beside the heap, and whether it refused.
     pub(crate) lender: Option<Arc<dyn Lender>>,
     lacks_memory: bool,
 }
@@ -57,7 +57,7 @@ impl Work {
         }
     }
 
-    /// There was no memory for a walk: it is over, and the turn with it.
+    /// Notes that there was no memory for a walk: it is over, and the turn with it.
     #[cold]
     pub(crate) fn lacks_memory(&mut self) -> Over {
         self.lacks_memory = true;
@@ -66,17 +66,17 @@ impl Work {
         Over
     }
 
-    /// Whether there was none, since the last time that this was asked.
+    /// Returns whether memory was lacking, since the last time that this was asked.
     pub(crate) fn take_lack(&mut self) -> bool {
         std::mem::take(&mut self.lacks_memory)
     }
 
-    /// From now on it ends also when that says so.
+    /// Ends the turn from now on also when `ends` says so.
     pub(crate) fn end_with(&mut self, ends: Arc<AtomicBool>) {
         self.ends.push(ends);
     }
 
-    /// Nothing is counted yet, and this much fuel is left to pay with.
+    /// Resets the count, and lets the turn pay with this much fuel.
     pub(crate) fn allow(&mut self, fuel: u64) {
         let fuel = usize::try_from(fuel).unwrap_or(usize::MAX);
         let most = fuel
@@ -87,7 +87,7 @@ impl Work {
         self.until = LOOK.min(self.most);
     }
 
-    /// Whether there is nothing to pay for.
+    /// Returns whether there is nothing to pay for.
     #[inline(always)]
     pub(crate) fn is_none(&self) -> bool {
         self.counted == 0
@@ -101,13 +101,13 @@ impl Work {
         }
     }
 
-    /// What is counted.
+    /// Returns the count.
     #[cfg(test)]
     pub(crate) fn counted(&self) -> usize {
         self.counted
     }
 
-    /// Counts that many elements.
+    /// Counts `elements` elements.
     #[inline(always)]
     pub(crate) fn count(&mut self, elements: usize) -> Result<(), Over> {
         self.counted = self.counted.saturating_add(elements);
@@ -117,13 +117,13 @@ impl Work {
         }
     }
 
-    /// How many elements can be counted before there is something to look at.
+    /// Returns how many elements can be counted before there is something to look at.
     #[inline(always)]
     pub(crate) fn room(&self) -> usize {
         self.until.saturating_sub(self.counted)
     }
 
-    /// That many steps, which are not counted: invariant 3.
+    /// Notes steps that are not counted: invariant 3.
     #[inline(always)]
     pub(crate) fn pass(&mut self, steps: usize) -> Result<(), Over> {
         self.passed = self.passed.saturating_add(steps);
@@ -133,7 +133,7 @@ impl Work {
         }
     }
 
-    /// Whether the turn is to end.
+    /// Returns whether the turn is to end.
     #[inline(always)]
     pub(crate) fn is_over(&self) -> bool {
         self.counted == OVER

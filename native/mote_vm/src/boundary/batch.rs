@@ -9,16 +9,16 @@ use crate::values::value::Value;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// What batches are written on. It is reused, because allocating and freeing as much for each batch costs more than writing
-/// on it, and even more when another thread frees it.
+/// A buffer that batches are written on. It is reused, because allocating and freeing as much for each batch costs more than
+/// writing on it, and even more when another thread frees it.
 #[derive(Default)]
 pub(crate) struct BatchBuffer {
     words: Vec<Value>,
-    /// For each message where it ends.
+    /// End of each message.
     ends: Vec<u32>,
 }
 
-/// How much is kept, and how many words on each at most.
+/// Number of buffers that are kept, and most words on each.
 const PAPERS: usize = 4;
 const BUFFER_WORDS: usize = 8 << 10;
 
@@ -60,7 +60,7 @@ pub struct BatchLetters {
 }
 
 impl BatchLetters {
-    /// None, and what to write the first one with.
+    /// Returns an empty batch, and what to write the first message with.
     pub(crate) fn on(batch_buffers: &BatchBuffers) -> (BatchLetters, Builder) {
         let BatchBuffer { words, ends } = batch_buffers.take();
         let letters = BatchLetters {
@@ -70,7 +70,7 @@ impl BatchLetters {
         (letters, Builder::written_on(words))
     }
 
-    /// What is written from here on is for that actor.
+    /// Addresses everything that is written from here on to `target`.
     pub fn address(&mut self, target: Held) {
         self.targets.push((Target(target.actor), self.len()));
         self.held.push(target);
@@ -84,12 +84,12 @@ impl BatchLetters {
         }
     }
 
-    /// How many.
+    /// Returns the number of messages.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no messages.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -109,12 +109,12 @@ impl BatchLetters {
 pub struct Batch {
     letters: BatchLetters,
     words: Vec<Value>,
-    /// What goes with the words.
+    /// Contents that go with the words.
     contents: Parcel,
 }
 
 impl Batch {
-    /// How many messages.
+    /// Returns the number of messages.
     pub(crate) fn len(&self) -> usize {
         self.letters.len()
     }
@@ -130,7 +130,7 @@ impl Batch {
             + self.external_bytes()
     }
 
-    /// What foreign values keep is of that.
+    /// Returns the part of these bytes that foreign values keep.
     pub(crate) fn external_bytes(&self) -> usize {
         self.contents.external_bytes()
     }
@@ -140,12 +140,12 @@ impl Batch {
         self.letters.ends.truncate(n);
     }
 
-    /// Whether all actors in it are of the machine of these handles.
+    /// Returns whether all actors in it are of the machine of these handles.
     pub(crate) fn is_for(&self, handles: &Arc<Handles>) -> bool {
         self.contents.is_for(handles) && self.letters.held.iter().all(|held| held.is_of(handles))
     }
 
-    /// What it holds: to be dropped when the batch is an inbox's.
+    /// Takes out what it holds: to be dropped when the batch is an inbox's.
     pub(crate) fn take_held(&mut self) -> [Vec<Held>; 2] {
         [
             std::mem::take(&mut self.letters.held),
@@ -165,7 +165,7 @@ impl Batch {
         parcel::each_address(&self.words, show);
     }
 
-    /// Each message by itself.
+    /// Splits the batch into one parcel for each message.
     pub(crate) fn split(self) -> Vec<(Target, Parcel)> {
         let foreigns = self.contents.into_foreigns();
         let mut parts = Vec::new();

@@ -14,9 +14,9 @@ struct LentHeaps {
     /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended.
     #[allow(clippy::vec_box)] // A caller takes one for a moment, and a heap is large.
     resting: Vec<Box<Heap>>,
-    /// How many are with threads and callers outside.
+    /// Number of heaps that are with threads and callers outside.
     lent: usize,
-    /// How many of these are with callers: a collection waits for them.
+    /// Number of these that are with callers: a collection waits for them.
     guests: usize,
     /// None is lent any more.
     closed: bool,
@@ -54,7 +54,8 @@ impl Leases {
         }
     }
 
-    /// What `act` makes with a heap for a caller outside, which comes back also when that panics; `None` after the end.
+    /// Runs `act` with a heap for a caller outside, and returns its result; `None` after the end. The heap comes back even if
+    /// `act` panics.
     pub(crate) fn with_guest<R>(&self, act: impl FnOnce(&mut Heap) -> R) -> Option<R> {
         let mut guest = Guest {
             leases: self,
@@ -119,7 +120,7 @@ impl Leases {
         then();
     }
 
-    /// Whether `close` was called.
+    /// Returns whether `close` was called.
     pub(crate) fn is_closed(&self) -> bool {
         self.state.lock().closed
     }

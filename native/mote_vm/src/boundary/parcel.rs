@@ -50,7 +50,7 @@ const CONSTANT: u64 = 0xD0;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
-/// What a word is charged with.
+/// Bytes that a word is charged with.
 pub const CHARGED: usize = 2 * size_of::<Value>();
 
 /// The foreign values of a parcel: most have none or, as a question does, one, which needs no allocation.
@@ -60,7 +60,7 @@ type ParcelForeigns = SmallVec<[ForeignRef; 1]>;
 pub struct Parcel {
     words: Words,
     foreigns: ParcelForeigns,
-    /// What these keep outside of all heaps.
+    /// Bytes that these keep outside of all heaps.
     external_bytes: usize,
     held: Vec<Held>,
 }
@@ -83,18 +83,18 @@ impl Parcel {
         }
     }
 
-    /// Whether all addresses in it are of the machine of these handles.
+    /// Returns whether all addresses in it are of the machine of these handles.
     pub(crate) fn is_for(&self, handles: &Arc<Handles>) -> bool {
         self.held.iter().all(|held| held.is_of(handles))
     }
 
-    /// What it holds (invariant 2): to be dropped when the parcel is an inbox's.
+    /// Takes out what it holds (invariant 2): to be dropped when the parcel is an inbox's.
     pub(crate) fn take_held(&mut self) -> Vec<Held> {
         std::mem::take(&mut self.held)
     }
 
-    /// What it is charged with while it waits: as much as its value will take in a heap. There a word for an element of a
-    /// list becomes a cell of two, and each foreign value is charged with what it keeps outside.
+    /// Returns the bytes that it is charged with while it waits: as many as its value will take in a heap. There a word for an
+    /// element of a list becomes a cell of two, and each foreign value is charged with what it keeps outside.
     pub fn bytes(&self) -> usize {
         match &self.words {
             Words::Few([value, ..], 1) if !value.is_boxed() => 0,
@@ -102,7 +102,7 @@ impl Parcel {
         }
     }
 
-    /// What foreign values keep is of that: it is not copied.
+    /// Returns the part of these bytes that foreign values keep: it is not copied.
     pub(crate) fn external_bytes(&self) -> usize {
         self.external_bytes
     }
@@ -240,7 +240,7 @@ fn each_value(words: &[Value], mut show: impl FnMut(Value)) {
     }
 }
 
-/// How many raw words precede a command.
+/// Returns the number of raw words that precede a command.
 fn raw_words(command: Value) -> usize {
     let word = command.word();
     match word & KIND {

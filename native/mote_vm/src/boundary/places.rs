@@ -40,13 +40,13 @@ impl<W, T, R> Default for Places<W, T, R> {
     }
 }
 
-/// Who is to be told that a worker is needed.
+/// The party to notify that a worker is needed.
 #[must_use]
 #[derive(Clone, Copy)]
 pub enum Summons<W> {
     /// One that waits.
     Worker(W),
-    /// Whoever starts them.
+    /// The manager, which starts workers.
     Manager,
     /// Enough are on their way.
     Nobody,
@@ -56,15 +56,15 @@ pub enum Summons<W> {
 pub struct TakenTurn<R, F> {
     /// Its number.
     pub number: u64,
-    /// Whether its worker takes no other.
+    /// True if its worker takes no other.
     pub last: bool,
-    /// What is kept of it while it runs.
+    /// Record of the turn, kept while it runs.
     pub running: R,
-    /// What its worker gets.
+    /// Value that its worker gets.
     pub fetched: F,
 }
 
-/// What a worker finds.
+/// The result of a worker's look for a turn.
 pub enum Found<F> {
     /// A turn.
     Turn(F),
@@ -74,11 +74,11 @@ pub enum Found<F> {
     Closed,
 }
 
-/// What was there when it was closed.
+/// Everything that was there when the desk was closed.
 pub struct LeftOver<W, T, R> {
     /// Turns that nobody has taken.
     pub waiting: VecDeque<T>,
-    /// Those that were running, with their workers.
+    /// Turns that were running, with their workers.
     pub running: Vec<(W, R)>,
     /// Workers that wait.
     pub idle: Vec<W>,
@@ -110,12 +110,12 @@ impl<W: Copy + Eq + Hash, T, R> Places<W, T, R> {
         Ok(self.call())
     }
 
-    /// How many workers are to be started.
+    /// Returns the number of workers that are to be started.
     pub fn asked(&self) -> usize {
         self.asked
     }
 
-    /// The same; they are as good as on their way from now on.
+    /// Returns the same number, and counts these workers as on their way from now on.
     pub fn take_asked(&mut self) -> usize {
         std::mem::take(&mut self.asked)
     }
@@ -164,12 +164,13 @@ impl<W: Copy + Eq + Hash, T, R> Places<W, T, R> {
         self.running.remove(&number).map(|(_, running)| running)
     }
 
-    /// Whether a turn is running.
+    /// Returns whether a turn is running.
     pub fn is_running(&self, number: u64) -> bool {
         self.running.contains_key(&number)
     }
 
-    /// A worker is gone: the turn that it was running, which has not ended, and who is to come for others.
+    /// Notes that a worker is gone. Returns the turn that it was running, which has not ended, and whom to summon for other
+    /// turns.
     pub fn lost(&mut self, worker: W) -> (Option<u64>, Summons<W>) {
         if let Some(last) = self.last.remove(&worker) {
             return (
@@ -192,17 +193,17 @@ impl<W: Copy + Eq + Hash, T, R> Places<W, T, R> {
         running.map(|(number, (worker, running))| (*number, *worker, running))
     }
 
-    /// What is kept of a turn that runs.
+    /// Returns the record of a turn that runs.
     pub fn running_turn(&mut self, number: u64) -> Option<&mut R> {
         self.running.get_mut(&number).map(|(_, running)| running)
     }
 
-    /// What is kept of every turn that runs.
+    /// Returns the records of all turns that run.
     pub fn running_turns(&mut self) -> impl Iterator<Item = &mut R> {
         self.running.values_mut().map(|(_, running)| running)
     }
 
-    /// How many turns wait.
+    /// Returns the number of turns that wait.
     pub fn count_waiting(&self) -> usize {
         self.waiting.len()
     }

@@ -9,7 +9,7 @@ pub enum Refusal {
     Stopped,
     /// The machine's quota is used up.
     NoMemory,
-    /// As many events wait in the sponsor as may; whether it asks senders to wait for room.
+    /// The sponsor holds as many events as may wait in it. Says whether it asks senders to wait for room.
     Full {
         /// See `SponsorConfig::patient`.
         patient: bool,

@@ -39,16 +39,16 @@ struct WaitingLine {
     offering: bool,
 }
 
-/// How much waits in one sponsor, how much may, and who waits for room.
+/// Counts what waits in one sponsor, with its bound and the line of callers that wait for room.
 #[repr(align(128))]
 pub(crate) struct Room {
     bound: usize,
-    /// Whether a caller that does not say otherwise waits for room.
+    /// True if callers that do not say otherwise wait for room.
     pub(crate) patient: bool,
     taken: AtomicUsize,
     most: AtomicUsize,
     refused: AtomicU64,
-    /// Whether the line is not empty.
+    /// True while the line is not empty.
     awaited: AtomicBool,
     closed: AtomicBool,
     line: Mutex<WaitingLine>,
@@ -100,8 +100,7 @@ impl Room {
         self.take_some((free / AHEAD).clamp(1, most), 1)
     }
 
-    /// Whether a message may take one of the places that were taken ahead, of which there are that many: not while
-    /// somebody waits (invariant 2).
+    /// Returns whether a message may take one of the `places` that were taken ahead: not while somebody waits (invariant 2).
     pub(crate) fn enter_by_place(&self, places: usize) -> bool {
         if self.awaited.load(Relaxed) {
             return false;
@@ -244,12 +243,12 @@ impl Room {
         }
     }
 
-    /// How many places are taken.
+    /// Returns the number of places that are taken.
     pub(crate) fn waiting(&self) -> usize {
         self.taken.load(Relaxed)
     }
 
-    /// What waits, the most that ever did, and how often the outside was refused.
+    /// Returns how much waits, the most that ever did, and how often the outside was refused.
     pub(crate) fn figures(&self) -> (usize, usize, u64) {
         let most = self.most.load(Relaxed);
         (self.taken.load(Relaxed), most, self.refused.load(Relaxed))

@@ -7,23 +7,23 @@
 //! some time.
 use std::time::{Duration, Instant};
 
-/// How long it waits at first, and at most: no answer may be late by more.
+/// First wait, and longest wait: no answer may be late by more.
 const FIRST: Duration = Duration::from_nanos(500);
 const LONGEST: Duration = Duration::from_nanos(1_000);
-/// After how many times that something came it tries again, when waiting was of no use.
+/// Number of times that something must come before it tries again, when waiting was of no use.
 const TRY_AGAIN: u32 = 32;
 
-/// How long one thread leaves its inbox alone.
+/// The time for which one thread leaves its inbox alone.
 #[derive(Default)]
 pub(crate) struct Trickle {
     moment: Duration,
-    /// Until when the inbox is left alone.
+    /// Instant until which the inbox is left alone.
     until: Option<Instant>,
     in_vain: u32,
 }
 
 impl Trickle {
-    /// That many messages, whose senders do not wait, were taken out at once, and nothing else.
+    /// Notes that `messages` messages, whose senders do not wait, were taken out at once, and nothing else.
     pub(crate) fn took(&mut self, messages: usize) {
         self.moment = match (messages, self.moment) {
             (0, _) => Duration::ZERO,
@@ -41,7 +41,7 @@ impl Trickle {
         self.until = (self.moment > Duration::ZERO).then(|| Instant::now() + self.moment);
     }
 
-    /// There is nothing else to do: lets the moment pass.
+    /// Lets the moment pass, when there is nothing else to do.
     pub(crate) fn wait(&mut self) {
         if let Some(until) = self.until.take() {
             while Instant::now() < until {
@@ -55,7 +55,7 @@ impl Trickle {
 mod tests {
     use super::*;
 
-    /// How long it waits after each drain of that many.
+    /// Returns how long it waits after each of the drains.
     fn moments(drains: impl IntoIterator<Item = usize>) -> Vec<Duration> {
         let mut trickle = Trickle::default();
         let moment = |messages| {

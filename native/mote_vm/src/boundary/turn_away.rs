@@ -15,17 +15,17 @@ pub struct TurnAway<'m> {
     pub behaviour: BehaviourName,
     /// The hash of the unit that the behaviour is of.
     pub version: u64,
-    /// Whether the turn can run nowhere else.
+    /// True if the turn can run nowhere else.
     pub away_only: bool,
     /// The actor.
     pub actor: ActorRef<'m>,
-    /// What it has captured.
+    /// Values that the actor has captured.
     pub captures: Vec<Term<'m>>,
     /// Its message.
     pub message: Term<'m>,
 }
 
-/// How a turn that was away has ended.
+/// The end of a turn that was away.
 pub enum Outcome {
     /// It is to be committed.
     Done(Effects),
@@ -44,7 +44,7 @@ pub(crate) struct TurnEnd {
 }
 
 impl TurnEnd {
-    /// Whether its turn does not run once more.
+    /// Returns whether its turn does not run once more.
     pub(crate) fn is_committed_as_is(&self) -> bool {
         !matches!(self.outcome, Outcome::Here)
     }
@@ -57,7 +57,7 @@ impl TurnEnd {
         }
     }
 
-    /// What it takes while it waits.
+    /// Returns the bytes that it takes while it waits.
     pub(crate) fn bytes(&self) -> usize {
         let steps = match &self.outcome {
             Outcome::Done(effects) => size_of_val(effects.steps.as_slice()),
@@ -66,7 +66,7 @@ impl TurnEnd {
         size_of::<TurnEnd>() + steps + self.parcel().map_or(0, Parcel::bytes)
     }
 
-    /// What foreign values keep is of that: it is not copied.
+    /// Returns the part of these bytes that foreign values keep: it is not copied.
     pub(crate) fn external_bytes(&self) -> usize {
         self.parcel().map_or(0, Parcel::external_bytes)
     }
@@ -74,7 +74,7 @@ impl TurnEnd {
 
 /// One thing that a turn has done.
 pub enum Effect {
-    /// An actor, with that many captures; without a behaviour it is a `sink`.
+    /// An actor, with this many captures; without a behaviour it is a `sink`.
     Create(Option<BehaviourVersion>, Option<Atom>, usize),
     /// A target, a message.
     Send,
@@ -86,16 +86,16 @@ pub enum Effect {
     Monitor,
     /// A timer.
     CancelTimer,
-    /// What the actor had kept, a list with the newest first, comes before all others for it.
+    /// Messages that the actor had kept, a list with the newest first, come before all others for it.
     Unstash,
-    /// As `Create`. The last one counts.
+    /// A behaviour and captures, as in `Create`. The last one counts.
     Become(Option<BehaviourVersion>, usize),
 }
 
 /// All that a turn has done.
 #[derive(Default)]
 pub struct Effects {
-    /// In the order of the program.
+    /// Steps in the order of the program.
     pub steps: Vec<Effect>,
     /// A tuple of what they have to do with, one after the other. What they have made, actors and timers, stands there by its
     /// place among all that was made.

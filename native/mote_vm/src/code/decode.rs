@@ -14,12 +14,12 @@ use crate::terms::prim::primitive::Primitive;
 use crate::values::big::MOST_LIMBS;
 use crate::values::foreign::Class;
 
-/// What every unit starts with.
+/// First bytes of every unit.
 pub const MAGIC: &[u8; 4] = b"MOTE";
 /// The version of the format that this machine reads.
 pub const VERSION: u8 = 2;
 
-/// For sequences that only the length of the input bounds.
+/// Limit of sequences that only the length of the input bounds.
 const ANY: usize = u32::MAX as usize;
 
 /// Decodes a whole unit; bytes after its end are an error.
@@ -125,10 +125,10 @@ fn import(reader: &mut Reader) -> Result<Import, LoadError> {
     })
 }
 
-/// Of a behaviour: its turns run outside of the machine only.
+/// A behaviour's flag: its turns run outside of the machine only.
 const AWAY_ONLY: u8 = 2;
 
-/// What functions and behaviours have in common.
+/// The common part of functions and behaviours.
 struct Head {
     name: u32,
     arity: u32,

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 /// type is of a later layer.
 pub(crate) type EntryPoint = extern "C" fn(*mut c_void, *const Actor, Value) -> u32;
 
-/// What an [`EntryPoint`] answers: the turn ended normally.
+/// Answer of an [`EntryPoint`]: the turn ended normally.
 pub const DONE: u32 = 0;
 /// The message matched no clause.
 pub const IGNORED: u32 = 1;
@@ -16,7 +16,7 @@ pub const STOPPED: u32 = 2;
 /// There is no native code: the interpreter is to run the turn, which has just begun.
 pub(crate) const ABSENT: u32 = 3;
 
-/// What stands in for native code until there is some.
+/// Stands in for native code until there is some.
 pub(crate) extern "C" fn absent(_: *mut c_void, _: *const Actor, _: Value) -> u32 {
     ABSENT
 }

@@ -8,34 +8,34 @@ use std::fmt;
 pub enum LoadError {
     /// The bytes are not a unit.
     Format {
-        /// Where the offending item starts, in bytes.
+        /// Start of the offending item, in bytes.
         offset: usize,
-        /// What is wrong with it.
+        /// Problem with the item.
         problem: FormatProblem,
     },
     /// An entry of one of the tables is wrong.
     UnitTable {
-        /// Which table.
+        /// The table.
         table: UnitTable,
-        /// Which entry, from 0.
+        /// Index of the entry, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// Problem with the entry.
         problem: TableProblem,
     },
     /// A function or behaviour is wrong as a whole.
     Head {
-        /// Which function or behaviour.
+        /// The function or behaviour.
         code: CodeName,
-        /// What is wrong with it.
+        /// Problem with it.
         problem: HeadProblem,
     },
     /// An instruction is wrong.
     Code {
-        /// Of which function or behaviour.
+        /// The function or behaviour.
         code: CodeName,
-        /// Which instruction, from 0; the number of instructions when the end is what is wrong.
+        /// Index of the instruction, from 0; the number of instructions when the end is wrong.
         instruction: usize,
-        /// What is wrong with it.
+        /// Problem with the instruction.
         problem: CodeProblem,
     },
     /// The machine could not make the constants: no memory, or an opaque value that nobody can read.
@@ -44,7 +44,7 @@ pub enum LoadError {
     TooManyBehaviours,
 }
 
-/// What can be wrong with bytes.
+/// Problems with bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FormatProblem {
     /// The bytes end too early.
@@ -59,7 +59,7 @@ pub enum FormatProblem {
     Version(u8),
     /// A number is larger than it may be.
     TooLarge {
-        /// What the number is.
+        /// Meaning of the number.
         what: &'static str,
         /// The number.
         value: u64,
@@ -68,7 +68,7 @@ pub enum FormatProblem {
     },
     /// A number stands for nothing.
     Unknown {
-        /// What it should stand for.
+        /// Kind of thing that it should stand for.
         what: &'static str,
         /// The number.
         value: u64,
@@ -77,7 +77,7 @@ pub enum FormatProblem {
     Float,
     /// There are bytes after the end of the unit.
     Trailing {
-        /// How many.
+        /// Number of those bytes.
         bytes: usize,
     },
 }
@@ -101,7 +101,7 @@ pub enum UnitTable {
     Behaviours,
 }
 
-/// What can be wrong with an entry of a table.
+/// Problems with an entry of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableProblem {
     /// It refers to an atom that does not exist.
@@ -134,7 +134,7 @@ pub enum TableProblem {
 /// A function or behaviour, as messages name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeName {
-    /// Whether it is a behaviour.
+    /// True if it is a behaviour.
     pub behaviour: bool,
     /// Its name.
     pub name: String,
@@ -142,7 +142,7 @@ pub struct CodeName {
     pub arity: u32,
 }
 
-/// What can be wrong with a function or behaviour as a whole.
+/// Problems with a function or behaviour as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeadProblem {
     /// Another one has the same name and arity.
@@ -153,16 +153,16 @@ pub enum HeadProblem {
     Registers(u16),
     /// Not even what it is given fits into its registers.
     TooFewRegisters {
-        /// How many it has.
+        /// Number of its registers.
         registers: u16,
-        /// How many values it is given.
+        /// Number of values that it is given.
         given: u32,
     },
     /// It has too many instructions.
     Length(usize),
 }
 
-/// What can be wrong with an instruction.
+/// Problems with an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CodeProblem {
     /// A register that the code does not have.
@@ -177,9 +177,9 @@ pub enum CodeProblem {
     Behaviour(u32),
     /// A wrong number of operands.
     Arity {
-        /// What the callee or primitive takes.
+        /// Number of operands that the callee or primitive takes.
         expected: usize,
-        /// What it is given.
+        /// Number of operands that it is given.
         found: usize,
     },
     /// Too many operands.

@@ -23,7 +23,7 @@ macro_rules! instructions {
             0 "move" Move { dst: Register, src: Operand }
             /// `dst := primitive(args)`; `:undefined` when there is no answer.
             1 "op" Op { dst: Register, primitive: Primitive, args: Applied(primitive) }
-            /// As `Op`, but goes to `label`, writing nothing, when there is no answer.
+            /// Does the same as `Op`, but goes to `label`, writing nothing, when there is no answer.
             2 "guard_op" GuardOp { dst: Register, primitive: Primitive, args: Applied(primitive), label: Label }
             /// `dst := {elements…}`.
             3 "tuple" Tuple { dst: Register, elements: Operands }
@@ -53,13 +53,13 @@ macro_rules! instructions {
             14 "match_cons" MatchCons { value: Operand, head: Register, tail: Register, label: Label }
             /// `dst :=` the address of a new actor.
             15 "create" Create { dst: Register, behaviour: Behaviour, captures: Operands }
-            /// The same, pinned to `sponsor`.
+            /// `dst :=` the address of a new actor, pinned to `sponsor`.
             16 "create_on" CreateOn { dst: Register, behaviour: Behaviour, captures: Operands, sponsor: Operand }
             /// Sends `message` to `target`.
             17 "send" Send { target: Operand, message: Operand }
             /// Sends `message` to `target` by `sponsor`.
             18 "sendx" SendX { sponsor: Operand, target: Operand, message: Operand }
-            /// Sends after that many milliseconds; `dst :=` the timer's reference.
+            /// Sends after `delay` milliseconds; `dst :=` the timer's reference.
             19 "send_after" SendAfter { dst: Register, delay: Operand, target: Operand, message: Operand }
             /// The actor's next behaviour.
             20 "become" Become { behaviour: Behaviour, captures: Operands }
@@ -173,7 +173,7 @@ macro_rules! define {
                 ranges
             }
 
-            /// Where control may go besides the next instruction.
+            /// Returns where control may go besides the next instruction.
             pub fn label(&self) -> Option<Label> {
                 let mut label = None;
                 match self {
@@ -196,7 +196,7 @@ macro_rules! define {
 instructions!(define);
 
 impl Instr {
-    /// What is computed by a primitive, in a guard or not: where its answer goes, and of what.
+    /// Returns what a primitive computes, in a guard or not: the answer's register, the primitive, and its operands.
     pub fn operation(&self) -> Option<(Register, Primitive, &[Operand])> {
         match self {
             Instr::Op {
@@ -214,7 +214,7 @@ impl Instr {
         }
     }
 
-    /// Whether control may go on to the next instruction.
+    /// Returns whether control may go on to the next instruction.
     pub fn falls_through(&self) -> bool {
         !matches!(
             self,
@@ -227,7 +227,7 @@ impl Instr {
         )
     }
 
-    /// Whether it belongs to a turn: only behaviours and functions with effects may contain it.
+    /// Returns whether it belongs to a turn: only behaviours and functions with effects may contain it.
     pub fn is_effect(&self) -> bool {
         matches!(
             self,

@@ -15,7 +15,7 @@ pub const MAX_OPERANDS: u32 = 255;
 pub const MAX_INSTRUCTIONS: usize = 1_000_000;
 /// Elements of a constant tuple; the BEAM's own limit.
 pub const MAX_CONSTANT_TUPLE: usize = (1 << 24) - 1;
-/// How deep constants nest. The tail of a list does not count: only its elements nest.
+/// Greatest depth of constants. The tail of a list does not count: only its elements nest.
 pub const MAX_CONSTANT_DEPTH: u32 = 1000;
 /// Nodes of a constant written out as a tree. Constants are shared, so a short unit can name an immense tree.
 pub const MAX_CONSTANT_NODES: u64 = 1 << 24;
@@ -80,7 +80,7 @@ pub enum Constant {
     Cons {
         /// The first element.
         head: u32,
-        /// What follows it.
+        /// The rest of the list.
         tail: u32,
     },
     /// A map: keys and values, earlier constants. Of several equal keys the last one counts.
@@ -89,14 +89,14 @@ pub enum Constant {
     Binary(Vec<u8>),
     /// An integer outside of the fixnum range.
     Big {
-        /// Whether it is less than 0.
+        /// True if it is less than 0.
         negative: bool,
         /// Its absolute value, the lowest byte first.
         bytes: Vec<u8>,
     },
     /// A value that the machine cannot look into.
     Opaque {
-        /// What the value is.
+        /// The value's class.
         class: Class,
         /// The value in the external term format.
         bytes: Vec<u8>,
@@ -112,7 +112,7 @@ pub struct Function {
     pub arity: u32,
     /// The number of registers.
     pub registers: u16,
-    /// Whether it may send, create, become or ask for its own address.
+    /// True if it may send, create, become or ask for its own address.
     pub effects: bool,
     /// The instructions; it starts at the first.
     pub code: Vec<Instr>,
@@ -129,7 +129,7 @@ pub struct Behaviour {
     pub captures: u32,
     /// The number of registers.
     pub registers: u16,
-    /// Whether it never becomes anything else.
+    /// True if it never becomes anything else.
     pub safe: bool,
     /// Its turns run outside of the machine and nowhere else (threads/away.rs).
     pub away_only: bool,
@@ -149,7 +149,7 @@ pub struct CallSite {
     pub place: u32,
 }
 
-/// Where an instruction takes a value from.
+/// A source of a value for an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A register.

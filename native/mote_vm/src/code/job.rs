@@ -23,12 +23,12 @@ unsafe impl Send for Job {}
 
 /// The native code of a unit.
 pub struct Compiled {
-    /// What it lies in.
+    /// Memory that the code lies in.
     pub memory: CodeMemory,
-    /// Where each function starts.
+    /// Start of each function.
     pub functions: Vec<*const u8>,
-    /// Where each behaviour starts, if it was compiled.
+    /// Start of each behaviour, if it was compiled.
     pub behaviours: Vec<Option<*const u8>>,
-    /// How many functions and behaviours were not compiled.
+    /// Number of functions and behaviours that were not compiled.
     pub refused: usize,
 }

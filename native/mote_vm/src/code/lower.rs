@@ -8,7 +8,7 @@ use crate::terms::prim::order::is_alone;
 use crate::terms::prim::primitive::Primitive;
 use crate::values::value::Value;
 
-/// What the instructions' indices refer to.
+/// The things that the instructions' indices refer to.
 pub(crate) struct Context<'a> {
     pub(crate) constants: &'a [Value],
     pub(crate) functions: &'a [*const FunctionSlot],
@@ -66,7 +66,7 @@ fn placed(site: &CallSite, at: &[u32], context: &Context) -> (u32, Value) {
 struct Lowering<'a> {
     context: &'a Context<'a>,
     scratch: u16,
-    /// Whether every target fits 16 bits.
+    /// True if every target fits 16 bits.
     short_targets: bool,
     ops: Vec<Op>,
     arguments: Vec<Argument>,
@@ -382,7 +382,7 @@ fn is_comparison(p: Primitive) -> bool {
     matches!(p, Eq | Ne | Same | Differ | Lt | Le | Gt | Ge)
 }
 
-/// Which instructions are jumped to.
+/// Returns, for each instruction, whether something jumps to it.
 fn targets(code: &[Instr]) -> Vec<bool> {
     let mut targets = vec![false; code.len()];
     for instruction in code {

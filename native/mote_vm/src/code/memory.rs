@@ -46,7 +46,7 @@ impl CodeMemory {
         may_run.then_some(memory)
     }
 
-    /// Where the piece of that index starts.
+    /// Returns the start of the piece of that index.
     pub fn start(&self, piece: usize) -> *const u8 {
         // SAFETY: pieces start within the mapping.
         unsafe { self.start.add(self.offsets[piece]) }

@@ -51,7 +51,7 @@ pub(crate) struct BehaviourCode {
     pub(crate) name: Atom,
 }
 
-/// What is found by a behaviour's number.
+/// The data of a behaviour, found by its number.
 struct BehaviourRow {
     /// Its native code, or [`absent`] while the interpreter runs it. In the table itself: a turn needs no more.
     entry: AtomicPtr<u8>,
@@ -133,13 +133,13 @@ impl Program {
         id
     }
 
-    /// One of which nobody knows that it never becomes another.
+    /// Publishes a behaviour of which nobody knows that it never becomes another.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn publish_unsafe(&self) -> BehaviourId {
         self.publish_capturing(0)
     }
 
-    /// Such a one with captures.
+    /// Publishes such a behaviour with captures.
     #[cfg(all(test, not(loom)))]
     pub(crate) fn publish_capturing(&self, captures: u16) -> BehaviourId {
         self.publish_ignoring("unsafe", false, captures)
@@ -157,7 +157,7 @@ impl Program {
         unsafe { &*self.table.as_ptr().add(id.0 as usize) }
     }
 
-    /// What runs a turn of a behaviour.
+    /// Returns the function that runs a turn of a behaviour.
     #[inline(always)]
     pub(crate) fn entry(&self, id: BehaviourId) -> EntryPoint {
         if cfg!(any(miri, loom)) {
@@ -190,7 +190,7 @@ impl Program {
         unsafe { &*self.row(id).code.load(Ordering::Relaxed) }
     }
 
-    /// What a behaviour is called.
+    /// Returns the name of a behaviour.
     pub(crate) fn name(&self, id: BehaviourId) -> BehaviourName {
         let behaviour = self.behaviour(id);
         BehaviourName {
@@ -207,7 +207,7 @@ impl Program {
         Some((id, *inner.modules.get(&name.0)?))
     }
 
-    /// Whether a cell is of a constant: these live as long as the program, whatever collections find.
+    /// Returns whether a cell is of a constant. Constants live as long as the program, whatever collections find.
     pub(crate) fn is_constant(&self, cell: *const u8) -> bool {
         self.inner.lock().heap.holds(cell)
     }

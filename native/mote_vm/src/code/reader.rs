@@ -16,12 +16,12 @@ impl<'a> Reader<'a> {
         Reader { bytes, at: 0 }
     }
 
-    /// How many bytes have been read.
+    /// Returns the number of bytes that have been read.
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes that are left.
     pub fn remaining(&self) -> usize {
         self.bytes.len() - self.at
     }
@@ -93,7 +93,7 @@ impl<'a> Reader<'a> {
             })
     }
 
-    /// A length and that many bytes.
+    /// Reads a length and that many bytes.
     pub fn bytes(&mut self) -> Result<&'a [u8], LoadError> {
         let start = self.at;
         let length = self.varint()?;
@@ -102,14 +102,14 @@ impl<'a> Reader<'a> {
         self.take(length)
     }
 
-    /// A length and that many bytes of UTF-8.
+    /// Reads a length and that many bytes of UTF-8.
     pub fn string(&mut self) -> Result<&'a str, LoadError> {
         let start = self.at;
         std::str::from_utf8(self.bytes()?).map_err(|_| problem(start, FormatProblem::Utf8))
     }
 
-    /// A count and that many items, at most `max` of them. An item takes at least `item_bytes` bytes, so a count that
-    /// the rest of the input cannot hold is refused before anything is allocated for it.
+    /// Reads a count and that many items, at most `max` of them. An item takes at least `item_bytes` bytes, so a count that the
+    /// rest of the input cannot hold is refused before anything is allocated for it.
     pub fn sequence<T>(
         &mut self,
         what: &'static str,

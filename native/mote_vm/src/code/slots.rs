@@ -4,7 +4,7 @@ use crate::values::actor::BehaviourId;
 use std::ptr::{null_mut, NonNull};
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-/// Where callers find the current version of a function.
+/// The place where callers find the current version of a function.
 pub struct FunctionSlot {
     pub(crate) arity: u16,
     pub(super) code: AtomicPtr<Code>,
@@ -13,7 +13,7 @@ pub struct FunctionSlot {
 }
 
 impl FunctionSlot {
-    /// Where the native code is found, for callers in native code.
+    /// Offset of the native code, for callers in native code.
     pub(crate) const NATIVE: usize = std::mem::offset_of!(FunctionSlot, native);
 
     pub(super) fn new(arity: u32) -> FunctionSlot {
@@ -49,16 +49,16 @@ impl FunctionSlot {
     }
 }
 
-/// Where creates and becomes find the current version of a behaviour.
+/// The place where creates and becomes find the current version of a behaviour.
 pub struct BehaviourSlot {
     pub(crate) captures: u16,
     pub(super) id: AtomicU32,
 }
 
 impl BehaviourSlot {
-    /// What stands in place of a number while the behaviour's module is not loaded.
+    /// Stands in place of a number while the behaviour's module is not loaded.
     pub const NOT_LOADED: u32 = u32::MAX;
-    /// Where the number is found, for native code.
+    /// Offset of the number, for native code.
     pub(crate) const ID: usize = std::mem::offset_of!(BehaviourSlot, id);
 
     /// The current version's number, if the behaviour's module is loaded.

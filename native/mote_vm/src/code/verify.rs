@@ -26,7 +26,7 @@
 //!
 //! The caller that links units has to check what a unit cannot show: 11 and 12 hold beyond the unit only if a function import of
 //! another module is bound to nothing but a function without effects and of the import's arity, a behaviour import to nothing but
-//! a behaviour with that many captures.
+//! a behaviour with the import's number of captures.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -48,13 +48,13 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Which function of the unit a function import means; `None` when it is of another unit, or there is no such
+    /// Returns the function of the unit that a function import means; `None` when it is of another unit, or there is no such
     /// import.
     pub fn own_function(&self, import: u32) -> Option<usize> {
         self.own_functions.get(import as usize).copied().flatten()
     }
 
-    /// Which behaviour of the unit a behaviour import means; `None` when it is of another unit, or there is no such
+    /// Returns the behaviour of the unit that a behaviour import means; `None` when it is of another unit, or there is no such
     /// import.
     pub fn own_behaviour(&self, import: u32) -> Option<usize> {
         self.own_behaviours.get(import as usize).copied().flatten()
@@ -159,7 +159,7 @@ fn wrong(table: UnitTable, index: usize, problem: TableProblem) -> LoadError {
     }
 }
 
-/// How large a constant is: levels of nesting, and nodes when written out.
+/// The size of a constant: levels of nesting, and nodes when written out.
 #[derive(Clone, Copy)]
 struct Size {
     depth: u32,
@@ -234,7 +234,8 @@ fn constant_size(unit: &Unit, constant: &Constant, earlier: &[Size]) -> Result<S
     Ok(size)
 }
 
-/// Where the functions or behaviours of a unit are. By text, because the same atom may stand in the table twice.
+/// The positions of a unit's functions or behaviours. They are found by text, because the same atom may stand in the table
+/// twice.
 type NameIndex<'a> = HashMap<(&'a str, u32), usize>;
 
 fn names(unit: &Unit, table: UnitTable) -> Result<NameIndex<'_>, LoadError> {

@@ -107,11 +107,11 @@ pub(crate) struct BlockPool {
     inner: Mutex<Blocks>,
     mapped: AtomicUsize,
     used: AtomicUsize,
-    /// Of these, what something outside of all heaps holds (`hold_outside`).
+    /// Used bytes that something outside of all heaps holds (`hold_outside`).
     outside: AtomicUsize,
     /// The most that it was since the last collection.
     peak: AtomicUsize,
-    /// How much of what is in use is with event queues.
+    /// Used bytes that are with event queues.
     queued: AtomicUsize,
     limit: usize,
     pub(crate) quota: Arc<Quota>,
@@ -146,7 +146,7 @@ unsafe impl Send for BlockPool {}
 unsafe impl Sync for BlockPool {}
 
 impl BlockPool {
-    /// The pool of a machine whose memory is limited to that many bytes.
+    /// The pool of a machine whose memory is limited to `limit` bytes.
     pub(crate) fn new(limit: usize, pace: Pace) -> BlockPool {
         let quota = Arc::new(Quota::new(limit));
         BlockPool {
@@ -206,12 +206,12 @@ impl BlockPool {
         Some(())
     }
 
-    /// Somebody was refused memory that is not of blocks: some may be free soon.
+    /// Notes that somebody was refused memory that is not of blocks: some may be free soon.
     pub(crate) fn short(&self) {
         self.pace.refused(self.much());
     }
 
-    /// Whether the last collection has found much, as turns have used it since.
+    /// Returns whether the last collection has found much, judged by what turns have allocated since.
     pub(crate) fn has_found_much(&self) -> bool {
         self.pace.has_allocated(self.much())
     }
@@ -220,8 +220,8 @@ impl BlockPool {
         (self.limit / MUCH_OF_LIMIT).max(2 * BLOCK)
     }
 
-    /// How many bytes a thread may take beyond the limit where so many bytes lived at the last collection: some, while what
-    /// lives and waits, and what was made since, leave a block.
+    /// Returns how many bytes a thread may take beyond the limit if `live` bytes lived at the last collection. It is more than 0
+    /// while what lives and waits, and what was made since, leave a block.
     pub(crate) fn overdraft(&self, live: usize) -> usize {
         let (left, limit) = self.left_beside(live + self.pace.since_collected());
         match left >= BLOCK && self.may_go_beyond() {
@@ -289,7 +289,7 @@ impl BlockPool {
         }
     }
 
-    /// The limit, and how much of it is left beside cells that take that many bytes.
+    /// Returns the limit, and how much of it is left beside cells that take `cells` bytes.
     pub(crate) fn left_beside(&self, cells: usize) -> (usize, usize) {
         let elsewhere = self.quota.held().saturating_sub(self.own());
         let taken = elsewhere + self.queued.load(Relaxed) + cells;
@@ -306,7 +306,7 @@ impl BlockPool {
         self.peak.swap(self.used(), Relaxed)
     }
 
-    /// Whether so little is left that a collection must not take its time.
+    /// Returns whether so little memory is left that a collection must not take its time.
     pub(crate) fn is_short(&self) -> bool {
         let reserve = (self.limit / 32).max(2 * BLOCK);
         self.used.load(Relaxed).saturating_add(reserve) > self.limit || !self.quota.has(reserve)
@@ -362,7 +362,7 @@ impl BlockPool {
         inner.dead.push(region);
     }
 
-    /// Whether the limit allows that many bytes more. If not, that hastens a collection as any refusal does.
+    /// Returns whether the limit allows `bytes` more. If not, that hastens a collection as any refusal does.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
         self.allows(bytes, Quota::fits)
     }
@@ -372,7 +372,7 @@ impl BlockPool {
         self.allows(bytes, Quota::take)
     }
 
-    /// As above, but only while a quarter of the limit is left.
+    /// Does the same as `lend`, but only while a quarter of the limit is left.
     fn lend_spare(&self, bytes: usize) -> bool {
         let left = bytes.saturating_add(self.limit / 4);
         self.quota.fits(left) && self.quota.take(bytes)
@@ -499,7 +499,7 @@ impl BlockPool {
     }
 }
 
-/// Bytes of memory for one cell of that many bytes that is larger than a block.
+/// Bytes of memory for one cell of `bytes` bytes that is larger than a block.
 pub(crate) fn large_bytes(bytes: usize) -> Option<usize> {
     bytes.checked_add(RESERVED)?.checked_next_multiple_of(BLOCK)
 }

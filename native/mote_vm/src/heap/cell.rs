@@ -30,7 +30,7 @@ use crate::values::big::Big;
 use crate::values::foreign::{Class, ForeignRef};
 use crate::values::value::Value;
 
-/// What a boxed cell holds.
+/// The kinds of boxed cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[allow(missing_docs)] // What each holds is said above.
@@ -52,17 +52,17 @@ const LINE: usize = 64;
 /// The class of a tuple whose elements are the addresses of consecutive actors; the class of any other is 0.
 pub const CONSECUTIVE: u8 = 1;
 
-/// In the class of a map's node, beside its level: atoms may be among the keys of the map from here on. Without it there are
-/// none.
+/// A flag in the class of a map's node, beside its level: atoms may be among the keys of the map from here on. Without it there
+/// are none.
 pub const MAY_HAVE_ATOMS: u8 = 0x80;
 
 /// The header word of a binary that is a foreign value. Its bytes are where those of a slice are.
 pub const LONG_BINARY: u64 = header(Kind::Foreign, Class::Binary as u8, 0);
 
-/// Where in a header word the class is.
+/// Position of the class in a header word.
 pub const CLASS_SHIFT: u32 = 8;
 
-/// Where in a header word the count is.
+/// Position of the count in a header word.
 pub const COUNT_SHIFT: u32 = 16;
 
 /// A header word.
@@ -134,7 +134,7 @@ impl Value {
         Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) })
     }
 
-    /// Whether a tuple is known to have the addresses of consecutive actors.
+    /// Returns whether a tuple is known to have the addresses of consecutive actors.
     #[inline(always)]
     pub(crate) fn is_consecutive(self) -> bool {
         self.header() as u16 == header(Kind::Tuple, CONSECUTIVE, 0) as u16
@@ -171,7 +171,7 @@ impl Value {
         Some(self.foreign_box()?.value())
     }
 
-    /// Where a foreign value is kept.
+    /// Returns the box that keeps a foreign value.
     #[inline(always)]
     pub(crate) fn foreign_box<'h>(self) -> Option<&'h ForeignBox> {
         if !self.is_kind(Kind::Foreign) {
@@ -181,7 +181,7 @@ impl Value {
         Some(unsafe { &*(*self.body() as *const ForeignBox) })
     }
 
-    /// What a timer's reference says.
+    /// Returns the identifier in a timer's reference.
     #[inline(always)]
     pub(crate) fn as_timer(self) -> Option<TimerId> {
         if !self.is_kind(Kind::Timer) {
@@ -215,7 +215,7 @@ impl Value {
         Class::from_number((self.header() >> 8) as u8)
     }
 
-    /// How many granules a boxed cell takes.
+    /// Returns the number of granules that a boxed cell takes.
     pub(crate) fn boxed_granules(self) -> usize {
         let header = self.header();
         let words = if header as u8 == Kind::Bytes as u8 {
@@ -269,7 +269,7 @@ impl Value {
         }
     }
 
-    /// Whether this is a map, or a node of one, without inner nodes.
+    /// Returns whether this is a map, or a node of one, without inner nodes.
     #[inline(always)]
     pub(crate) fn is_map_leaf(self) -> bool {
         let leaf = header(Kind::Map, 0, 0) as u16;
@@ -277,7 +277,7 @@ impl Value {
         self.is_boxed() && self.header() as u16 & !atoms == leaf
     }
 
-    /// Where the cache lines of a map's node begin, after the one with its header.
+    /// Returns the cache lines of a map's node, after the one with its header.
     #[inline(always)]
     pub(crate) fn map_lines(self) -> impl Iterator<Item = *const u8> {
         let words = 2 + 2 * self.count();
@@ -317,12 +317,12 @@ impl Value {
         None
     }
 
-    /// Whether this is a binary whose bytes lie in the cell itself.
+    /// Returns whether this is a binary whose bytes lie in the cell itself.
     pub(crate) fn is_bytes(self) -> bool {
         self.is_kind(Kind::Bytes)
     }
 
-    /// Whether this is a part of a binary.
+    /// Returns whether this is a part of a binary.
     pub(crate) fn is_slice(self) -> bool {
         self.is_kind(Kind::Slice)
     }

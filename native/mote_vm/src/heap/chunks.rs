@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Chunks that come from the system's allocator: an eighth of a megabyte.
 const SMALL: usize = 8;
 
-/// Where the chunks of one queue come from.
+/// The source of one queue's chunks.
 pub(crate) struct Chunks {
     pool: Arc<BlockPool>,
     layout: Layout,
@@ -105,7 +105,7 @@ impl Chunks {
         }
     }
 
-    /// Nothing is queued that needs more than the small chunks: keeps no block.
+    /// Lets go of an unused block, when nothing is queued that needs more than the small chunks.
     pub(crate) fn rest(&mut self) {
         // SAFETY: as in `give`.
         if let Some(block) = self.block.filter(|b| unsafe { *Chunks::count(*b) } == 0) {
@@ -121,7 +121,7 @@ impl Chunks {
         self.starved = false;
     }
 
-    /// Whether one was since then.
+    /// Returns whether a chunk was refused since then.
     #[inline(always)]
     pub(crate) fn is_starved(&self) -> bool {
         self.starved

@@ -39,14 +39,14 @@ impl ForeignBox {
         &self.value
     }
 
-    /// That collection has met it.
+    /// Notes that collection `number` has met the value.
     #[inline(always)]
     pub(crate) fn see(&self, number: u64) {
         // Relaxed: it is read when the collection is over.
         self.seen.store(number, Relaxed);
     }
 
-    /// Whether that collection, which is over, has met it.
+    /// Returns whether collection `number`, which is over, has met the value.
     pub(crate) fn is_seen(&self, number: u64) -> bool {
         self.seen.load(Relaxed) == number
     }
@@ -55,7 +55,7 @@ impl ForeignBox {
 /// The foreign value of a cell.
 pub(crate) struct ForeignCell {
     kept: NonNull<ForeignBox>,
-    /// What it is charged with.
+    /// Bytes that the value is charged with.
     bytes: usize,
 }
 
@@ -74,7 +74,7 @@ impl ForeignCell {
         self.bytes
     }
 
-    /// Whether a collection that is over, the last one, has found it live.
+    /// Returns whether the last collection, which is over, has found the value live.
     pub(crate) fn is_live(&self, last: u64) -> bool {
         // SAFETY: the box is there until `drop`.
         unsafe { self.kept.as_ref() }.is_seen(last)

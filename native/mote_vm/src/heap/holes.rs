@@ -3,7 +3,7 @@ use super::marks::Marks;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Where to look for the next hole.
+/// The place from which the next hole is looked for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Cursor {
     /// Index into the extents of a space.

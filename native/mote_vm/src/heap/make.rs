@@ -12,8 +12,8 @@ use std::sync::Arc;
 /// Binaries up to this many bytes live in the heap, longer ones are foreign.
 pub(crate) const INLINE_BYTES: usize = 256;
 
-/// From this many elements on, a tuple is looked through for consecutive actors. No pattern has as many (native/mod.rs), so
-/// native code compares the header of a tuple that it matches as a whole.
+/// A tuple of at least this many elements is checked for consecutive actors. No pattern has as many (native/mod.rs), so native
+/// code compares the header of a tuple that it matches as a whole.
 pub(crate) const LEAST_ROW_TABLE: usize = 1_024;
 
 impl Heap {
@@ -58,7 +58,7 @@ impl Heap {
         self.tuple_of_class(0, n, element)
     }
 
-    /// As [`Heap::tuple`], and it will be known if they are the addresses of many consecutive actors.
+    /// Makes a tuple as [`Heap::tuple`] does, and notes whether its elements are the addresses of many consecutive actors.
     pub(crate) fn table(&mut self, n: usize, element: impl Fn(usize) -> Value) -> Value {
         let consecutive = n >= LEAST_ROW_TABLE && element(0).is_address() && {
             let first = element(0).address_pointer();
@@ -158,7 +158,7 @@ impl Heap {
         })
     }
 
-    /// As [`Heap::bytes`], without a copy if they are many.
+    /// Makes a binary as [`Heap::bytes`] does, but without copying the bytes if they are many.
     pub(crate) fn owned_bytes(&mut self, bytes: Vec<u8>) -> Value {
         match bytes.len() > INLINE_BYTES {
             true => self.foreign(Arc::new(LongBytes(bytes.into()))),
@@ -166,8 +166,8 @@ impl Heap {
         }
     }
 
-    /// Of a binary, whose bytes are `all`, those in that range. Few are copied: they take no more room than
-    /// a slice, and keep nothing else.
+    /// Makes a binary of the bytes of `binary`, which are `all`, in that range. A few bytes are copied: they take no more room
+    /// than a slice, and keep nothing else alive.
     pub(crate) fn slice(
         &mut self,
         binary: Value,

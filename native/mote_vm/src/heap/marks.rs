@@ -23,7 +23,7 @@ pub(crate) const WORDS: usize = TABLE / 8;
 const FIRST_WORD: usize = FIRST / 64;
 const _: () = assert!(FIRST.is_multiple_of(64) && FIRST_WORD > 0);
 
-/// In a block's number: somebody clears the table.
+/// Flag in a block's number: a thread is clearing the table.
 const CLEARING: u64 = 1 << 63;
 
 /// One block's marks of one collection.
@@ -61,13 +61,13 @@ impl Marks {
         });
     }
 
-    /// Whether the bit of a granule is set.
+    /// Returns whether the bit of a granule is set.
     pub(crate) fn has(self, granule: usize) -> bool {
         // Relaxed: as in holes.rs, the marks of a collection that is over (invariant 2).
         self.word(granule / 64).load(Relaxed) >> (granule % 64) & 1 == 1
     }
 
-    /// Whether no bit is set.
+    /// Returns whether no bit is set.
     pub(crate) fn is_empty(self) -> bool {
         (FIRST_WORD..WORDS).all(|at| self.word(at).load(Relaxed) == 0)
     }
@@ -81,7 +81,7 @@ impl Marks {
         count
     }
 
-    /// As `set`, where nobody else sets or clears any.
+    /// Sets bits as `set` does, where nobody else sets or clears any.
     pub(crate) fn set_alone(self, from: usize, to: usize) {
         each_word(from, to, |at, bits| {
             let word = self.word(at);
@@ -89,7 +89,7 @@ impl Marks {
         });
     }
 
-    /// As `unset`, where nobody else sets or clears any.
+    /// Clears bits as `unset` does, where nobody else sets or clears any.
     pub(crate) fn unset_alone(self, from: usize, to: usize) {
         each_word(from, to, |at, bits| {
             let word = self.word(at);
@@ -124,7 +124,7 @@ fn number(block: Block) -> &'static AtomicU64 {
     Marks::of(block, 0).word(0)
 }
 
-/// Whether a collection has marked anything in the block.
+/// Returns whether collection `of` has marked anything in the block.
 pub(crate) fn has_any(block: Block, of: u64) -> bool {
     number(block).load(Acquire) == of
 }
@@ -159,8 +159,8 @@ fn clear(block: Block, of: u64) {
     }
 }
 
-/// Marks a cell of that many granules. Returns whether it was not marked before. Of a cell that is larger than a block only the
-/// first granule is marked.
+/// Marks a cell of `granules` granules. Returns whether it was not marked before. Only the first granule of a cell larger than
+/// a block is marked.
 #[inline(always)]
 pub(crate) fn mark(cell: *const u8, granules: usize, of: u64) -> bool {
     let block = Block::of(cell);
@@ -178,7 +178,7 @@ pub(crate) fn mark(cell: *const u8, granules: usize, of: u64) -> bool {
     true
 }
 
-/// Whether the cell's first granule is marked.
+/// Returns whether the cell's first granule is marked.
 #[inline(always)]
 pub(crate) fn is_marked(cell: *const u8, of: u64) -> bool {
     let block = Block::of(cell);

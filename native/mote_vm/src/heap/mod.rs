@@ -70,13 +70,13 @@ pub(crate) struct Heap {
     exhausted: bool,
     /// More than where the next ones go has changed since the last time that a turn took its savepoint.
     moved: bool,
-    /// What is made now was accepted before: it gets its memory also beyond the quota.
+    /// True while what is made was accepted before: it gets its memory even beyond the quota.
     insists: bool,
-    /// Bytes that its turns may take beyond the quota, since what lives and waits leaves that many (threads/starved.rs).
+    /// Bytes that its turns may take beyond the quota, since what lives and waits leaves that much (threads/starved.rs).
     overdraft: usize,
     /// Elements that primitives have walked over since the last time that a turn paid for it.
     pub(crate) work: Work,
-    /// How many allocations succeed before one is refused.
+    /// Number of allocations that succeed before one is refused.
     #[cfg(test)]
     pub(crate) refused_after: Option<usize>,
 }
@@ -84,7 +84,7 @@ pub(crate) struct Heap {
 // SAFETY: a heap is used by one thread at a time; the raw pointers are its own blocks' (block.rs, invariant 1).
 unsafe impl Send for Heap {}
 
-/// Where the allocator stood when a turn began.
+/// The allocator's position when a turn began.
 #[derive(Clone, Copy)]
 pub(crate) struct HeapPosition {
     cells: SpacePosition,
@@ -94,13 +94,13 @@ pub(crate) struct HeapPosition {
 }
 
 impl Heap {
-    /// Where the next cell goes and where the room for cells ends, for native code.
+    /// Offsets of the next cell's address and of the end of the room for cells, for native code.
     pub(crate) const NEXT: usize = std::mem::offset_of!(Heap, cells) + Space::NEXT;
     /// See `NEXT`.
     pub(crate) const END: usize = std::mem::offset_of!(Heap, cells) + Space::END;
-    /// As `NEXT`, of actors.
+    /// Like `NEXT`, for actors.
     pub(crate) const NEXT_ACTOR: usize = std::mem::offset_of!(Heap, actors) + Space::NEXT;
-    /// As `END`, of actors.
+    /// Like `END`, for actors.
     pub(crate) const END_OF_ACTORS: usize = std::mem::offset_of!(Heap, actors) + Space::END;
 
     pub(crate) fn new(pool: Arc<BlockPool>) -> Heap {
@@ -126,7 +126,7 @@ impl Heap {
         }
     }
 
-    /// Whether a test has this allocation refused.
+    /// Returns whether a test has this allocation refused.
     #[inline(always)]
     fn refuses(&mut self) -> bool {
         #[cfg(test)]
@@ -200,7 +200,7 @@ impl Heap {
         self.cells.room.bytes() + self.actors.room.bytes()
     }
 
-    /// Whether an allocation failed since the last rewind, and was not forgiven.
+    /// Returns whether an allocation failed since the last rewind, and was not forgiven.
     #[inline(always)]
     pub(crate) fn exhausted(&self) -> bool {
         self.exhausted
@@ -224,7 +224,7 @@ impl Heap {
         }
     }
 
-    /// Room for that many actors, one behind the other, or `None` when the memory is exhausted.
+    /// Returns room for `count` consecutive actors, or `None` when the memory is exhausted.
     #[inline(always)]
     pub(crate) fn allocate_actors(&mut self, count: usize) -> Option<NonNull<u64>> {
         let bytes = count * GRANULE;
@@ -237,15 +237,15 @@ impl Heap {
         }
     }
 
-    /// Whether there is room for that many bytes more; if not, the memory counts as exhausted.
+    /// Returns whether there is room for `bytes` more. If not, the memory counts as exhausted.
     pub(crate) fn fits(&mut self, bytes: usize) -> bool {
         let fits = !self.refuses() && (self.pool.fits(bytes) || self.can_overdraw(bytes));
         self.exhausted |= !fits;
         fits
     }
 
-    /// Runs `run`, which uses that many bytes beside the heap, and takes them from the quota meanwhile, if they are more than
-    /// [`SLIGHT`]. `None` if there is no room for them; the memory counts as exhausted then.
+    /// Runs `run`, which uses `bytes` bytes beside the heap, and takes them from the quota meanwhile, if they are more than
+    /// [`SLIGHT`]. Returns `None` if there is no room for them; the memory counts as exhausted then.
     pub(crate) fn beside<T>(
         &mut self,
         bytes: usize,

@@ -16,9 +16,10 @@ const ONE_EACH: u64 = 500;
 pub(crate) const SHARE_WHEN_FULL: u64 = 5;
 /// While somebody waits for an answer, they take one part in this many at most.
 const SHARE_WHEN_AWAITED: u64 = 20;
-/// In long rests, they take one part in this many, unless much was made or the last one was made beside turns.
+/// Collections in long rests take one part in this many of the time, unless much was made or the last one was made beside
+/// turns.
 const SHARE_AT_LONG_REST: u64 = 50;
-/// How long the first collection after a question waits, and the longest that one waits while nobody asks anew.
+/// Wait of the first collection after a question, and the longest wait of one while nobody asks anew.
 const FIRST_PATIENCE: Duration = Duration::from_millis(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
 
@@ -34,22 +35,22 @@ const LEAST_AT_LONG_REST: usize = 512 << 10;
 /// While a collection marks, turns make at most one part in this many of what it has to mark, as far as slices can see to
 /// that: all of it counts as live.
 const MEANWHILE: usize = 4;
-/// Of the memory that is left, one part in this many is for what is made before a collection begins, and one in
-/// as many of the rest for what is made while it marks.
+/// One part in this many of the memory that is left is for what is made before a collection begins. The same part of the rest
+/// is for what is made while it marks.
 const OF_WHAT_IS_LEFT: usize = 2;
 /// However little is left, collections begin no sooner than one part in this many of the limit was allocated.
 const LEAST_OF_LIMIT: usize = 32;
 /// This many events are a long queue: while it gets shorter, a collection waits for half as much again, once.
 const LONG: u64 = 16 * 1024;
 
-/// What there is to do.
+/// Work that waits.
 pub(crate) struct Queued {
     pub(crate) events: u64,
     pub(crate) grows: bool,
     pub(crate) shrinks: bool,
 }
 
-/// How collections are stressed, in tests.
+/// The ways in which tests stress collections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Stress {
     /// Not at all.
@@ -60,11 +61,11 @@ pub enum Stress {
     Standing,
     /// One comes after every turn, as with `Standing`, but marks beside turns, a few cells after each.
     Running,
-    /// As `Standing`, and each moves every cell that can move.
+    /// One comes after every turn, as with `Standing`, and moves every cell that can move.
     Moving,
 }
 
-/// How often collections happen.
+/// The settings for how often collections happen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GcConfig {
     /// Bytes allocated between two collections, at least: about what the last-level cache holds, so that the garbage
@@ -72,7 +73,7 @@ pub struct GcConfig {
     pub min: usize,
     /// Bytes allocated between two collections, in proportion to those that were live at the first.
     pub factor: f64,
-    /// For tests.
+    /// Stress, for tests.
     pub stress: Stress,
 }
 
@@ -92,16 +93,16 @@ pub(crate) struct Pace {
     pub(crate) config: GcConfig,
     start: Instant,
     allocated: AtomicUsize,
-    /// What it was when the collection that goes on began.
+    /// The value of `allocated` when the current collection began.
     at_begin: AtomicUsize,
-    /// What the last collection found live, and how much may be allocated while the next one marks.
+    /// Bytes that the last collection found live, and how many may be allocated while the next one marks.
     expected: AtomicUsize,
     grace: AtomicUsize,
-    /// Whether turns have run since the last collection began, as far as threads have told; and whether that one began and ended
-    /// in a long rest.
+    /// True if turns have run since the last collection began, as far as threads have reported; and true if that one began and
+    /// ended in a long rest.
     worked: AtomicBool,
     settled: AtomicBool,
-    /// How much may be allocated before a collection begins, for the sake of the quota: it is not put off beyond that.
+    /// Most bytes that may be allocated before a collection begins, for the sake of the quota. It is not put off beyond that.
     most: AtomicUsize,
     /// The fewest events that were queued, as far as anybody looked, since the last collection began: what is queued
     /// beyond them has come since.
@@ -110,14 +111,13 @@ pub(crate) struct Pace {
     /// The threshold of a machine that rests.
     at_rest: AtomicUsize,
     due: AtomicBool,
-    /// Whether the next collection has been put off because there was less and less to do. One thread at a time puts
-    /// it off.
+    /// True if the next collection has been put off because there was less and less to do. One thread at a time puts it off.
     waits_for_end: Mutex<bool>,
     collections: AtomicU64,
-    /// When the last collection ended, and how long it kept threads from their turns.
+    /// Time when the last collection ended, and how long it kept threads from their turns.
     ended: AtomicU64,
     pause: AtomicU64,
-    /// Since when it is known that somebody waits; 0: nobody, or not since the last collection.
+    /// Time since which it is known that somebody waits; 0 means nobody, or not since the last collection.
     awaited_since: AtomicU64,
     /// The newest question at the last collection, and how long the next one waits if it is still the newest.
     question: AtomicU64,
@@ -200,13 +200,13 @@ impl Pace {
         self.due.store(true, Relaxed);
     }
 
-    /// Whether so much was allocated since the last collection.
+    /// Returns whether at least `bytes` were allocated since the last collection.
     pub(crate) fn has_allocated(&self, bytes: usize) -> bool {
         self.allocated.load(Relaxed) >= bytes
     }
 
-    /// How long to wait before looking whether somebody waits in vain; `newest` says which question is the newest, if
-    /// any is still open.
+    /// Returns how long to wait before checking whether somebody waits in vain. `newest` is the newest question, if any is
+    /// still open.
     pub(crate) fn until_look(&self, newest: Option<u64>) -> Option<Duration> {
         if newest.is_none() {
             self.awaited_since.store(0, Relaxed);
@@ -229,14 +229,14 @@ impl Pace {
         Some(Duration::from_nanos(at.saturating_sub(now)))
     }
 
-    /// Whether a collection should happen at the next opportunity.
+    /// Returns whether a collection should happen at the next opportunity.
     #[inline(always)]
     pub(crate) fn is_due(&self) -> bool {
         self.due.load(Relaxed) || self.config.stress != Stress::Off && self.is_stress_due()
     }
 
-    /// Whether a collection that is due, since so much was allocated, can wait: it would find most of that live, or will
-    /// find less of it live soon.
+    /// Returns whether a collection can wait that is due because of what was allocated. It can if it would find most of that
+    /// live, or will find less of it live soon.
     #[cold]
     pub(crate) fn put_off(&self, queued: impl FnOnce() -> Queued) -> bool {
         if self.config.stress != Stress::Off {
@@ -285,8 +285,8 @@ impl Pace {
             || self.now() >= self.ended.load(Relaxed) + self.pause.load(Relaxed)
     }
 
-    /// Whether a machine that rests should collect: then work that comes finds little garbage, and is over, perhaps, before
-    /// a collection is due.
+    /// Returns whether a machine that rests should collect. Work that comes then finds little garbage, and is perhaps over
+    /// before a collection is due.
     #[inline(always)]
     pub(crate) fn is_due_at_rest(&self) -> bool {
         self.allocated.load(Relaxed) >= self.at_rest.load(Relaxed)
@@ -297,8 +297,8 @@ impl Pace {
         self.allocated.load(Relaxed)
     }
 
-    /// How long until a machine that does nothing should collect, whose allocators have been given `room` bytes that they have
-    /// not used yet; `None` if there is no reason to.
+    /// Returns the time until a machine that does nothing should collect; `None` if there is no reason to. Its allocators have
+    /// been given `room` bytes that they have not used yet.
     pub(crate) fn until_due_at_long_rest(&self, room: usize) -> Option<Duration> {
         let least = (self.expected.load(Relaxed) / AT_LONG_REST).max(LEAST_AT_LONG_REST);
         if self.since_collected().saturating_sub(room) >= least {
@@ -323,18 +323,18 @@ impl Pace {
         }
     }
 
-    /// Whether it would be known that fewer events are queued than before, if they were counted now.
+    /// Returns whether counting the queued events now could show that there are fewer than before.
     #[inline(always)]
     pub(crate) fn counts_queued(&self) -> bool {
         self.fewest_queued.load(Relaxed) > 0
     }
 
-    /// Somebody has looked how many events are queued.
+    /// Notes that somebody has looked how many events are queued.
     pub(crate) fn saw_queued(&self, events: u64) {
         self.fewest_queued.fetch_min(events, Relaxed);
     }
 
-    /// A collection begins, with that many events queued.
+    /// Notes that a collection begins, with `queued` events queued.
     pub(crate) fn begun(&self, queued: u64) {
         self.fewest_queued.store(queued, Relaxed);
         self.worked.store(false, Relaxed);
@@ -346,7 +346,7 @@ impl Pace {
         self.expected.load(Relaxed) + self.since_collected()
     }
 
-    /// How much memory is left when it begins: turns are not to use that up while it marks.
+    /// Notes how many bytes are left when the collection begins: turns are not to use them up while it marks.
     pub(crate) fn has_left(&self, bytes: usize) {
         let part = self.expected.load(Relaxed).max(self.config.min) / MEANWHILE;
         let grace = part.min(bytes / OF_WHAT_IS_LEFT).max(1);
@@ -402,7 +402,7 @@ impl Pace {
         self.settled.store(settled, Relaxed);
     }
 
-    /// That much of `limit` is left after a collection: the next one begins in time for its marking.
+    /// Notes that `left` bytes of `limit` are left after a collection. The next one begins in time for its marking.
     pub(crate) fn leaves(&self, left: usize, limit: usize) {
         let most = (left / OF_WHAT_IS_LEFT).max(limit / LEAST_OF_LIMIT);
         self.most.store(most, Relaxed);

@@ -5,10 +5,10 @@ use super::space::{Extent, Space, Stretch};
 use super::Heap;
 use std::ptr::NonNull;
 
-/// Bytes that an allocator may be given before the pace is told of them: holes are small, and one pace is for all threads.
+/// Bytes that an allocator may be given before they are reported to the pace: holes are small, and one pace is for all threads.
 const UNTOLD: usize = 4096;
 
-/// What a space is for.
+/// The use of a space.
 #[derive(Clone, Copy)]
 enum SpaceFor {
     Cells,
@@ -45,7 +45,8 @@ impl Heap {
         self.actors.room.take(bytes)
     }
 
-    /// Goes to the next hole of a space that has so many granules, or to a block. `None` when the memory is exhausted.
+    /// Goes to the next hole of a space that has at least `granules` granules, or to a block. Returns `None` when the memory is
+    /// exhausted.
     fn refill(&mut self, of: SpaceFor, granules: usize) -> Option<()> {
         let last = self.last;
         if let Some(hole) = self.space(of).next_hole(granules, last) {
@@ -73,7 +74,7 @@ impl Heap {
         Some(())
     }
 
-    /// Its turns may take that many bytes beyond the quota from now on, whatever they need them for.
+    /// Lets turns take `bytes` beyond the quota from now on, whatever they need them for.
     pub(crate) fn may_overdraw(&mut self, bytes: usize) {
         self.overdraft = bytes;
     }

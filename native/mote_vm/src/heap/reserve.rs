@@ -9,14 +9,15 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Each collection forgets one part in this many of what was used before.
 const FORGOTTEN: usize = 8;
 
-/// How much free memory one machine keeps.
+/// The amount of free memory that one machine keeps.
 #[derive(Default)]
 pub(crate) struct Reserve {
     lately: AtomicUsize,
 }
 
 impl Reserve {
-    /// A collection ends, before which up to that many bytes were in use, queues included; `nothing` is kept.
+    /// Notes that a collection ends, before which up to `used` bytes were in use, queues included. If `nothing`, nothing is
+    /// kept.
     pub(crate) fn collected(&self, used: usize, nothing: bool) {
         let lately = self.lately.load(Relaxed);
         let kept = match nothing {
@@ -26,7 +27,7 @@ impl Reserve {
         self.lately.store(kept, Relaxed);
     }
 
-    /// How many bytes were in use lately.
+    /// Returns how many bytes were in use lately.
     pub(crate) fn lately(&self) -> usize {
         self.lately.load(Relaxed)
     }

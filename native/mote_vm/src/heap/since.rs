@@ -3,13 +3,14 @@ use super::{Heap, HeapPosition};
 use std::ops::Range;
 
 impl Heap {
-    /// Where all cells lie that were made since then, if that is one stretch of memory.
+    /// Returns the stretch of memory of all cells made since `position`, if it is one.
     pub(crate) fn stretch_since(&self, position: &HeapPosition) -> Option<Range<u64>> {
         let stretch = self.cells.stretch_since(&position.cells)?;
         (self.large.len() == position.large).then_some(stretch)
     }
 
-    /// Of a cell or an actor that something refers to and that is not larger than a block.
+    /// Returns whether a cell or an actor was made since `position`. Something must refer to it, and it must not be larger than
+    /// a block.
     pub(crate) fn is_since(&self, position: &HeapPosition, cell: *const u8) -> bool {
         self.cells.is_since(&position.cells, cell, self.last)
             || self.actors.is_since(&position.actors, cell, self.last)

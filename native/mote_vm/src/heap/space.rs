@@ -15,9 +15,9 @@ use super::marks::{Marks, FIRST, GRANULES};
 use std::ops::Range;
 use std::ptr::NonNull;
 
-/// What free granules are overwritten with under stress: no address of ours, no number that looks right.
+/// Byte that overwrites free granules under stress: no address of ours, no number that looks right.
 const SPOILT: u8 = 0xDB;
-/// In a block that both spaces share, the first granule of actors: they have a quarter.
+/// The first granule of actors in a block that both spaces share: they have a quarter.
 const SHARED_FROM: usize = GRANULES - (GRANULES - FIRST) / 4;
 
 /// Memory that is filled from the front.
@@ -38,7 +38,7 @@ impl Stretch {
         self.end as usize - self.next as usize
     }
 
-    /// Takes the first bytes, if there are so many.
+    /// Takes the first bytes, if there are enough.
     #[inline(always)]
     pub(super) fn take(&mut self, bytes: usize) -> Option<NonNull<u64>> {
         if self.bytes() < bytes {
@@ -63,7 +63,7 @@ impl Stretch {
     }
 }
 
-/// What a space has of a block.
+/// The part of a block that a space has.
 #[derive(Clone, Copy)]
 pub(crate) struct Extent {
     pub(super) block: Block,
@@ -101,7 +101,7 @@ impl Extent {
         (self.first as usize, self.end as usize)
     }
 
-    /// Whether it is all of a block.
+    /// Returns whether the extent is all of a block.
     pub(super) fn is_whole(&self) -> bool {
         self.bounds() == (FIRST, GRANULES)
     }
@@ -150,10 +150,10 @@ impl Extent {
 
 /// The blocks for things of one kind.
 pub(super) struct Space {
-    /// What is being filled: a hole, or an extent.
+    /// The room that is being filled: a hole, or an extent.
     pub(super) room: Stretch,
     pub(super) extents: Vec<Extent>,
-    /// How many of the extents were there at the last collection, and where the next hole is looked for in them.
+    /// Number of extents that were there at the last collection, and the place in them from which the next hole is looked for.
     swept: usize,
     cursor: Cursor,
     /// The shortest holes that are filled.
@@ -162,7 +162,7 @@ pub(super) struct Space {
     filled: usize,
 }
 
-/// Where a space stood when a turn began.
+/// The state of a space when a turn began.
 #[derive(Clone, Copy)]
 pub(super) struct SpacePosition {
     pub(super) room: Stretch,
@@ -172,14 +172,14 @@ pub(super) struct SpacePosition {
 }
 
 impl Space {
-    /// Where the position in the room and its end are, for native code.
+    /// Offsets of the position in the room and of its end, for native code.
     pub(super) const NEXT: usize =
         std::mem::offset_of!(Space, room) + std::mem::offset_of!(Stretch, next);
     /// See `NEXT`.
     pub(super) const END: usize =
         std::mem::offset_of!(Space, room) + std::mem::offset_of!(Stretch, end);
 
-    /// An empty space, in which holes of so many granules and more are filled.
+    /// Creates an empty space, in which holes of at least `shortest` granules are filled.
     pub(super) fn new(shortest: usize) -> Space {
         Space {
             room: Stretch::NONE,
@@ -221,14 +221,14 @@ impl Space {
         emptied * GRANULE + filled
     }
 
-    /// Where everything lies that was made here since then, if the room is still the same.
+    /// Returns the stretch of everything made here since `then`, if the room is still the same.
     pub(super) fn stretch_since(&self, then: &SpacePosition) -> Option<Range<u64>> {
         let is_same = self.room.end == then.room.end;
         is_same.then(|| then.room.next.addr() as u64..self.room.next.addr() as u64)
     }
 
-    /// Whether a cell that something refers to was made here since then: it lies in the rest of the room of then, in an
-    /// extent taken since, or in a hole further on (mod.rs, invariants 1 and 4).
+    /// Returns whether a cell that something refers to was made here since `then`. Such a cell lies in the rest of that room,
+    /// in an extent taken since, or in a hole further on (mod.rs, invariants 1 and 4).
     pub(super) fn is_since(&self, then: &SpacePosition, cell: *const u8, last: u64) -> bool {
         if then.room.contains(cell) {
             return true;

@@ -72,7 +72,7 @@ impl Heap {
         std::mem::take(&mut self.foreigns.cells)
     }
 
-    /// Whether a cell was made here.
+    /// Returns whether a cell was made here.
     pub(crate) fn holds(&self, cell: *const u8) -> bool {
         self.extents().any(|extent| extent.block == Block::of(cell))
             || self
@@ -81,7 +81,7 @@ impl Heap {
                 .any(|large| large.as_ptr().cast_const() == cell)
     }
 
-    /// Both together, after both were swept.
+    /// Joins two heaps, after both were swept.
     pub(crate) fn join(mut self, mut other: Heap) -> Heap {
         self.cells.join(&mut other.cells);
         self.actors.join(&mut other.actors);

@@ -7,16 +7,16 @@ use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What is done with a heap.
+/// Steps done with a heap.
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many cells of so many granules each.
+    /// A number of cells, and the granules of each.
     Cells(usize, usize),
-    /// So many actors, so many of them one behind the other.
+    /// A number of actors, and how many of them are consecutive.
     Actors(usize, usize),
     /// A turn makes as many of both, and forgets them.
     Forget(usize),
-    /// A collection keeps one of so many, and those made while it marks.
+    /// A collection keeps one of this many, and those made while it marks.
     Collect(usize, usize),
 }
 
@@ -71,7 +71,7 @@ impl Modelled {
     fn actors(&mut self, count: usize, together: usize) {
         for _ in 0..count {
             let first = self.heap.allocate_actors(together).unwrap().as_ptr();
-            // SAFETY: so many granules were made there.
+            // SAFETY: that many granules were made there.
             (0..together).for_each(|i| self.made(unsafe { first.add(2 * i) }, 1, true));
         }
     }

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The group of nobody: of blocks that everything has left, or that cells move to.
 const NO_GROUP: u32 = u32::MAX - 1;
 
-/// Where an allocator stands: two of the same heap differ if anything was made in between.
+/// The allocator's state. Two of the same heap differ if anything was made in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HeapStamp {
     next: [usize; 2],
@@ -36,7 +36,7 @@ pub(crate) fn group_of(cell: *const u8) -> Option<u32> {
     has_left.then_some((word as u32).wrapping_sub(1))
 }
 
-/// Whether the cell that a place was in has moved, in an extent that has left.
+/// Returns whether the cell that a place was in has moved, in an extent that has left.
 pub(super) fn is_free_of(place: *const u8, number: u64) -> bool {
     group_of(place) == Some(NO_GROUP)
         || !Marks::of(Block::of(place), number).has(Block::granule_of(place))
@@ -78,7 +78,7 @@ impl Heap {
         self.cells.take_in(extent);
     }
 
-    /// Where it stands.
+    /// Returns the allocator's state.
     pub(crate) fn stamp(&self) -> HeapStamp {
         HeapStamp {
             next: [self.cells.room.next, self.actors.room.next].map(<*mut u8>::addr),

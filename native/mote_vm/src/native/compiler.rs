@@ -16,7 +16,7 @@ pub unsafe trait Compiler: Sync {
     /// The native code of a unit; `None` where it cannot be made, and the interpreter runs all of the unit.
     fn compile(&self, unit: &InstalledUnit<'_>) -> Option<Compiled>;
 
-    /// The same, without compiling: `None` where it was not compiled before.
+    /// Returns the same, without compiling: `None` if it was not compiled before.
     fn at_hand(&self, unit: &InstalledUnit<'_>) -> Option<Compiled>;
 }
 
@@ -24,12 +24,12 @@ pub unsafe trait Compiler: Sync {
 pub struct InstalledUnit<'a> {
     /// Its encoded form.
     pub bytes: &'a [u8],
-    /// What its instructions are.
+    /// Its instructions, verified.
     pub verified: &'a Verified,
     /// The values of its constants.
     pub constants: &'a [Value],
-    /// Where the functions that it uses are found.
+    /// Slots of the functions that it uses.
     pub functions: &'a [*const FunctionSlot],
-    /// Where the behaviours that it uses are found.
+    /// Slots of the behaviours that it uses.
     pub behaviours: &'a [*const BehaviourSlot],
 }

@@ -44,7 +44,7 @@ pub const SENDX: Helper = sendx as Helper;
 pub const SEND_AFTER: Helper = send_after as Helper;
 /// A timer: what cancelling it says.
 pub const CANCEL_TIMER: Helper = cancel_timer as Helper;
-/// What the actor has kept, or whether it is left behind: any word.
+/// The messages that the actor has kept, or whether they are left behind: any word.
 pub const UNSTASH: Helper = unstash as Helper;
 /// Number of a behaviour, sponsor and state: the actor.
 pub const CREATE_ON: Helper = create_on as Helper;
@@ -91,7 +91,7 @@ fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> 
     })
 }
 
-/// What a primitive has answered, if the turn can pay for it.
+/// Returns the answer of a primitive, if the turn can pay for it.
 fn answered(turn: &mut Turn, answer: Value, otherwise: u64) -> Option<u64> {
     if let Err(reason) = turn.pay_for_work() {
         return abort(turn, reason);
@@ -185,7 +185,8 @@ extern "C" fn guard(turn: *mut Turn, p: u64, a: Value, b: Value, c: Value) -> u6
     primitive(turn, p, [a, b, c], NO_ANSWER)
 }
 
-/// For tests: what a primitive's helper answers, `NONE` where there is no answer, or that the turn stops.
+/// Returns, for tests, the answer of a primitive's helper. It is `NONE` where there is no answer, and an error if the turn
+/// stops.
 #[cfg(all(test, not(loom)))]
 pub(crate) fn asked(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value, ()> {
     type OfPrimitive = extern "C" fn(*mut Turn, u64, Value, Value, Value) -> u64;

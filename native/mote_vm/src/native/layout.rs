@@ -40,7 +40,7 @@ pub const FUEL: i32 = (offset_of!(Turn, fuel) + offset_of!(Fuel, slice)) as i32;
 pub const DEPTH: i32 = (offset_of!(Turn, fuel) + offset_of!(Fuel, depth)) as i32;
 pub const ASKED: i32 = (EXCHANGE + offset_of!(Exchange, asked)) as i32;
 pub const ANSWER: i32 = (EXCHANGE + offset_of!(Exchange, answer)) as i32;
-/// Where a turn says what is unusual about it, and what it says if it has spent fuel.
+/// Offset of the flags for what is unusual about a turn. The flag [`SPENT`] says that it has spent fuel.
 pub const UNUSUAL: i32 = offset_of!(Turn, unusual) as i32;
 
 /// Fields of what code refers to.
@@ -54,7 +54,7 @@ pub const EVENT_BYTES: i64 = size_of::<Event>() as i64;
 /// The number of the behaviour that ignores every message.
 pub const SINK: u32 = BehaviourId::SINK.0;
 
-/// What a function answers in place of a word when it answers a machine float: that of no value, as no list is there.
+/// Answer of a function, in place of a word, when it returns a machine float. No value has this word, as no list is there.
 pub const UNBOXED: i64 = value::TAG_CONS as i64;
 
 /// Words of a slice, and all but the first also of a long binary; and where the bytes of a short one are: see heap/cell.rs.
@@ -63,18 +63,18 @@ pub const SLICE_BYTES: i32 = 16;
 pub const SLICE_COUNT: i32 = 24;
 pub const SHORT_BYTES: i32 = 8;
 
-/// The header word of a tuple of that many elements.
+/// Returns the header word of a tuple of `n` elements.
 pub fn tuple_header(n: usize) -> i64 {
     header(Kind::Tuple, 0, n) as i64
 }
 
-/// Which bits of a header's lowest 16 say that a cell is a map without atoms among its keys, and what they are then.
+/// Mask of the bits in a header's lowest 16 that tell a map without atoms among its keys, and the bits of such a map.
 pub const MAP_WITHOUT_ATOMS: (i64, i64) = (
     header(Kind::Map, MAY_HAVE_ATOMS, 0) as i64 | 0xff,
     Kind::Map as i64,
 );
 
-/// What a helper answers when a guard has no answer: a word that no value has.
+/// Answer of a helper when a guard has no answer: a word that no value has.
 pub const NO_ANSWER: u64 = Value::EMPTY_LIST.word() + 0x10;
 
 const _: () = assert!(size_of::<Stop>() == 4 && size_of::<Value>() == 8);

@@ -11,7 +11,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Who runs behaviours.
+/// The tiers that run behaviours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tier {
     /// Native code, and the interpreter until it is ready.
@@ -20,10 +20,10 @@ pub enum Tier {
     Interpreter,
 }
 
-/// What the compiler of a machine has done.
+/// The figures of a machine's compiler.
 #[derive(Clone, Copy, Debug)]
 pub struct NativeInfo {
-    /// Who runs behaviours.
+    /// The tier that runs behaviours.
     pub tier: Tier,
     /// Units that wait or are being compiled.
     pub pending: usize,
@@ -140,7 +140,7 @@ impl CompilerThread {
     }
 }
 
-/// What has become of a unit: how many functions and behaviours were compiled, how many refused, and the bytes of their code.
+/// The result for a unit: how many functions and behaviours were compiled, how many refused, and the bytes of their code.
 struct CompileOutcome {
     compiled: usize,
     refused: usize,

@@ -10,7 +10,7 @@
 
 pub(crate) use system::publish;
 
-/// Whether this computer can have native code at all.
+/// Returns whether this computer can have native code at all.
 pub fn can_be_published() -> bool {
     system::can_be_published()
 }
@@ -78,14 +78,14 @@ mod system {
     }
 }
 
-/// What each core that runs a thread of this process has to pass.
+/// The barrier that each core has to pass if it runs a thread of this process.
 #[cfg(all(target_os = "linux", any(target_arch = "aarch64", test), not(miri)))]
 #[cfg_attr(any(mote_portable, not(target_arch = "aarch64")), allow(dead_code))]
 mod barrier {
     use libc::{c_int, c_long};
     use std::sync::OnceLock;
 
-    /// How this system is asked for it; `None` where it knows no such thing.
+    /// Returns the command by which this system is asked for it; `None` where the system has none.
     pub(super) fn command() -> Option<c_int> {
         static COMMAND: OnceLock<Option<c_int>> = OnceLock::new();
         *COMMAND.get_or_init(|| {

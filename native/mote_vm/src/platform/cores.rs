@@ -3,7 +3,7 @@
 /// The number of a core.
 pub(crate) type Core = u32;
 
-/// What [`here`] answers where the system does not say.
+/// Answer of [`here`] where the system does not say.
 pub(crate) const NOWHERE: Core = Core::MAX;
 
 /// The numbers of the cores that this process may run on; none where the system does not say.
@@ -170,7 +170,7 @@ mod system {
         false
     }
 
-    /// Whether the calling thread is barred from a core.
+    /// Returns whether the calling thread is barred from a core.
     #[cfg(test)]
     pub(crate) fn is_barred() -> bool {
         THREADS[this_thread()].load(Relaxed) == BARRED

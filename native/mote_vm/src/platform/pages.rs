@@ -89,7 +89,7 @@ mod mapped {
         usize::try_from(bytes).expect("the system knows the size of its pages")
     }
 
-    /// What is asked for, so that aligned whole pages are in it.
+    /// The size to ask for, so that aligned whole pages are in it.
     struct Ask {
         bytes: usize,
         align: usize,
@@ -105,7 +105,7 @@ mod mapped {
             Some(Ask { bytes, align, span })
         }
 
-        /// How many bytes are too many at either side when they begin there.
+        /// Returns how many bytes are too many at either side when they begin there.
         fn trims(&self, start: usize) -> (usize, usize) {
             let before = start.next_multiple_of(self.align) - start;
             (before, self.span - before - self.bytes)
@@ -142,7 +142,7 @@ mod mapped {
 /// Linux promises zeroes, and likes to be told where huge pages are of use.
 #[cfg(all(target_os = "linux", not(any(miri, mote_portable))))]
 mod system {
-    /// How memory is asked for. Most of it may never be touched: nothing is set aside for it.
+    /// Flags for mapping memory. Most of it may never be touched: nothing is set aside for it.
     pub(super) const FRESH: libc::c_int =
         libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
 
@@ -228,7 +228,7 @@ mod tests {
 
     const BYTES: usize = 1 << 20;
 
-    /// Whether all bytes of a fresh mapping are zeroes after they were written and cleaned.
+    /// Returns whether all bytes of a fresh mapping are zeroes after they were written and cleaned.
     fn reads_as_zeroes(between: impl FnOnce(*mut u8)) -> bool {
         let start = map(BYTES, BYTES).expect("memory");
         // SAFETY: mapped, and nobody else knows it.

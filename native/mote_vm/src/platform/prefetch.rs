@@ -1,6 +1,6 @@
 //! A hint to the processor.
 
-/// Asks for a cache line.
+/// Prefetches a cache line.
 #[inline(always)]
 pub(crate) fn prefetch(address: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

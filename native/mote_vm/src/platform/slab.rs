@@ -21,7 +21,7 @@ const NONE: u32 = u32::MAX;
 
 struct SlabPlace<T> {
     thing: Option<T>,
-    /// Where the thing is gone: the next free place of the page.
+    /// The next free place of the page, where the thing is gone.
     next: u32,
     stamp: u32,
 }
@@ -29,12 +29,12 @@ struct SlabPlace<T> {
 struct Page<T> {
     places: Option<NonNull<SlabPlace<T>>>,
     used: u32,
-    /// How many places were used since the page came; the others are not initialised.
+    /// Number of places that were used since the page came; the others are not initialised.
     touched: u32,
     free: u32,
-    /// At least that of every place, also of those that the page had when it was last there.
+    /// A stamp no less than that of every place, including those that the page had when it was last there.
     stamp: u32,
-    /// Where it is in `roomy`, if it is there.
+    /// Its position in `roomy`, if it is there.
     listed: u32,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Slab<T> {
     roomy: Vec<u32>,
     gone: Vec<u32>,
     len: usize,
-    /// How many pages are there, and how many of them have nothing in them, but for the first.
+    /// Number of pages that are there, and of those that have nothing in them, except the first.
     mapped: usize,
     empty: usize,
     /// The number that a walk comes to next, while there is one, and how many pages it goes through: those that come meanwhile
@@ -58,7 +58,7 @@ pub(crate) struct Slab<T> {
 unsafe impl<T: Send> Send for Slab<T> {}
 
 impl<T> Slab<T> {
-    /// A page has two to that power of places, but for the first.
+    /// A page has two to that power of places, except the first.
     const BITS: u32 = match (PAGE / size_of::<SlabPlace<T>>()).ilog2() {
         bits if cfg!(miri) && bits > 7 => 7,
         bits => bits,
@@ -82,7 +82,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// How many things there are.
+    /// Returns the number of things.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -125,7 +125,7 @@ impl<T> Slab<T> {
                 next: NONE,
                 stamp: page.stamp,
             };
-            // SAFETY: fewer places than the page has were touched, for it has room and none is free.
+            // SAFETY: fewer places than the page has were touched, because it has room and none is free.
             unsafe { places.add(at as usize).write(place) };
             (at, page.stamp)
         } else {
@@ -202,7 +202,7 @@ impl<T> Slab<T> {
         let (page, at) = Self::split(number);
         let page = self.pages.get(page)?;
         let places = page.places.filter(|_| at < page.touched)?;
-        // SAFETY: that many places are there.
+        // SAFETY: the page has more than `at` places.
         Some(unsafe { places.add(at as usize) })
     }
 
@@ -213,7 +213,7 @@ impl<T> Slab<T> {
         unsafe { self.place(number)?.as_ref() }.thing.as_ref()
     }
 
-    /// As above, to be changed.
+    /// Returns the thing of that number, to be changed.
     #[inline(always)]
     pub(crate) fn get_mut(&mut self, number: u32) -> Option<&mut T> {
         // SAFETY: as above, and nobody else has the slab.
@@ -228,7 +228,7 @@ impl<T> Slab<T> {
         place.thing.as_ref().map(|_| place.stamp)
     }
 
-    /// Where the thing of that number is; for prefetching.
+    /// Returns the address of the thing of that number, for prefetching.
     #[inline(always)]
     pub(crate) fn address(&self, number: u32) -> *const u8 {
         let place = self.place(number);
@@ -257,13 +257,13 @@ impl<T> Slab<T> {
         Some(thing)
     }
 
-    /// That page has room.
+    /// Lists a page that has room.
     fn list(&mut self, page: usize) {
         self.pages[page].listed = self.roomy.len() as u32;
         self.roomy.push(page as u32);
     }
 
-    /// That page is not there any more.
+    /// Takes a page off that list.
     fn unlist(&mut self, page: usize) {
         let at = std::mem::replace(&mut self.pages[page].listed, NONE);
         self.roomy.swap_remove(at as usize);
@@ -272,7 +272,7 @@ impl<T> Slab<T> {
         }
     }
 
-    /// Nothing is in that page any more.
+    /// Notes that nothing is in that page any more.
     #[cold]
     fn emptied(&mut self, at: usize) {
         self.empty += 1;
@@ -300,12 +300,12 @@ impl<T> Slab<T> {
         self.walked = self.pages.len();
     }
 
-    /// Whether the walk is not over.
+    /// Returns whether the walk is not over.
     pub(crate) fn is_walked(&self) -> bool {
         self.walk.is_some()
     }
 
-    /// Whether the walk has still to come to that number.
+    /// Returns whether the walk has still to come to that number.
     #[inline(always)]
     pub(crate) fn is_ahead(&self, number: u32) -> bool {
         self.walk.is_some_and(|at| number >= at)
@@ -320,7 +320,7 @@ impl<T> Slab<T> {
     }
 
     /// Shows what is in the next places of the first pages, from that place on. Returns the one that is next then, if there is
-    /// one. A page counts as a place, too, for it may not be there.
+    /// one. A page counts as a place, too, because it may not be there.
     fn show(&self, from: u32, pages: usize, most: usize, show: &mut impl FnMut(&T)) -> Option<u32> {
         let (mut at_page, mut at) = Self::split(from);
         let mut left = most;

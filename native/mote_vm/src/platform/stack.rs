@@ -5,7 +5,7 @@
 
 pub(crate) use system::left;
 
-/// Where the system tells the bounds of a thread's stack: they are asked for once by each thread.
+/// Reads the bounds of a thread's stack where the system tells them. Each thread asks for them once.
 #[cfg(all(
     any(target_os = "linux", target_vendor = "apple"),
     not(any(miri, loom, mote_portable))

@@ -25,7 +25,7 @@ pub enum View<'m, O: Origin<'m> = Committed> {
     EmptyList,
     /// `[head | tail]`
     Cons(Term<'m, O>, Term<'m, O>),
-    /// A tuple of that many elements.
+    /// A tuple.
     Tuple(Tuple<'m, O>),
     /// A map.
     Map(Map<'m, O>),
@@ -54,12 +54,12 @@ impl<'m, O: Origin<'m>> Tuple<'m, O> {
         self.0.iter().map(move |value| Term::of(*value, origin))
     }
 
-    /// How many.
+    /// Returns the number of elements.
     pub fn len(self) -> usize {
         self.0.len()
     }
 
-    /// Whether it is `{}`.
+    /// Returns whether it is `{}`.
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
     }
@@ -77,12 +77,12 @@ impl<'m, O: Origin<'m>> Map<'m, O> {
         map::entries(self.0).map(move |(key, item)| (term(key), term(item)))
     }
 
-    /// How many.
+    /// Returns the number of entries.
     pub fn len(self) -> usize {
         self.0.size
     }
 
-    /// Whether it is `%{}`.
+    /// Returns whether it is `%{}`.
     pub fn is_empty(self) -> bool {
         self.0.size == 0
     }
@@ -105,7 +105,7 @@ impl<'m, O: Origin<'m>> Term<'m, O> {
         elements.iter().all(plain).then_some(elements)
     }
 
-    /// What it is.
+    /// Returns one level of the term.
     pub fn view(self) -> View<'m, O> {
         let (value, origin) = (self.value(), self.origin());
         let term = |value| Term::of(value, origin);

@@ -5,15 +5,15 @@ use crate::base::lent::{Lender, LentStack};
 use crate::values::value::Value;
 use std::sync::Arc;
 
-/// As many parts may be written out whatever the machine holds: milliseconds.
+/// Number of parts that may be written out whatever the machine holds: milliseconds.
 const ANYWAY: usize = 1 << 17;
 
 /// Cells of a small value, and how deep they are nested.
 const SMALL: usize = 64;
 const NESTED: usize = 6;
 
-/// Whether a value, written out, has more parts than that, and more than `all` of the machine's words are; or there is no memory to
-/// find out.
+/// Returns whether a value, written out, has more parts than [`ANYWAY`], and more than the machine's words, `all`. Also returns
+/// true if there is no memory to find out.
 pub(crate) fn exceeds(
     value: Value,
     all: impl FnOnce() -> usize,
@@ -38,7 +38,7 @@ pub(crate) fn exceeds(
     !walk.on()
 }
 
-/// Whether a value has few parts, nested no deeper than that, as most messages: seen without memory for a walk.
+/// Returns whether a value has few parts, nested no deeper than `depth`, as most messages: seen without memory for a walk.
 fn is_small(value: Value, left: &mut usize, depth: usize) -> bool {
     if value.is_immediate() {
         return true;

@@ -31,11 +31,11 @@ use crate::values::value::Value;
 pub struct BehaviourId(pub(crate) u32);
 
 impl BehaviourId {
-    /// What ignores every message.
+    /// The behaviour that ignores every message.
     pub const SINK: BehaviourId = BehaviourId(0);
-    /// What holds one value that nobody changes, and ignores every message: a shared constant.
+    /// The behaviour of a shared constant: it holds one value that nobody changes, and ignores every message.
     pub(crate) const SHARED: BehaviourId = BehaviourId(1);
-    /// How many behaviours (versions counted) a machine can hold.
+    /// Number of behaviours (versions counted) that a machine can hold.
     pub const LIMIT: usize = 1 << 20;
 }
 
@@ -44,7 +44,7 @@ impl BehaviourId {
 pub struct SponsorId(pub(crate) u16);
 
 impl SponsorId {
-    /// How many sponsors a machine can have had that actors were pinned to.
+    /// Number of sponsors a machine can have had that actors were pinned to.
     pub const LIMIT: usize = (1 << 12) - 1;
 }
 
@@ -70,13 +70,13 @@ pub struct Actor {
 #[cfg(not(loom))]
 const _: () = assert!(std::mem::size_of::<Actor>() == 16);
 
-/// What an actor's header says.
+/// The header of an actor.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Header(u64);
 
 impl Header {
-    /// Of a new actor.
+    /// Creates the header of a new actor.
     #[inline(always)]
     pub(crate) fn new(
         behaviour: BehaviourId,
@@ -97,23 +97,23 @@ impl Header {
         (self.0 >> OWNER_SHIFT) as ThreadNumber
     }
 
-    /// Whether the thread of that number owns the actor, and nothing has to be done before it runs.
+    /// Returns whether the thread of that number owns the actor, and nothing has to be done before it runs.
     #[inline(always)]
     pub(crate) fn is_run_by(self, thread: ThreadNumber) -> bool {
         self.0 >> OWNER_SHIFT == thread as u64
     }
 
-    /// Whether the actor is still on its way to its owner.
+    /// Returns whether the actor is still on its way to its owner.
     pub(crate) fn is_in_transit(self) -> bool {
         self.0 & TRANSIT != 0
     }
 
-    /// Whether another sponsor's thread wants to run it.
+    /// Returns whether another sponsor's thread wants to run it.
     pub(crate) fn is_asked_for(self) -> bool {
         self.0 & ASKED_FOR != 0
     }
 
-    /// What the owner has decided about it while it gives.
+    /// Returns the owner's decision about it while it gives.
     pub(crate) fn decided(self) -> Option<Decided> {
         match self.0 & (STAYS | GOES) {
             0 => None,
@@ -147,7 +147,7 @@ impl Header {
     }
 }
 
-/// What becomes of an actor whose owner gives others away.
+/// The decision about an actor whose owner gives others away.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decided {
     Stays,
@@ -155,7 +155,7 @@ pub(crate) enum Decided {
 }
 
 impl Actor {
-    /// Where the state word is, for native code.
+    /// Offset of the state word, for native code.
     pub(crate) const STATE: usize = std::mem::offset_of!(Actor, state);
 
     /// A fresh record.
@@ -180,7 +180,7 @@ impl Actor {
         Value::from_word(self.state.load(Relaxed))
     }
 
-    /// Where the state word is, for a collection that moves what it points to.
+    /// Returns the address of the state word, for a collection that moves what it points to.
     #[inline(always)]
     pub(crate) fn state_word(&self) -> *const Value {
         (self as *const Actor)
@@ -188,7 +188,7 @@ impl Actor {
             .cast()
     }
 
-    /// What an actor has captured whose behaviour captures `n`. Only while no turn of it runs here.
+    /// Returns the values that an actor has captured whose behaviour captures `n`. Only while no turn of it runs here.
     pub(crate) fn captured(&self, n: usize) -> impl Iterator<Item = Value> {
         captured(n, self.state())
     }
@@ -279,15 +279,15 @@ mod models {
         Arc::new((Actor::new(header, Value::NONE), UnsafeCell::new(0)))
     }
 
-    /// What a turn does to what the state points to.
+    /// Does what a turn does to the captures that the state points to.
     fn turn(actor: &(Actor, UnsafeCell<u64>)) {
         // SAFETY: the model checks that nobody else is here.
         actor.1.with_mut(|captures| unsafe { *captures += 1 });
         actor.0.set(BehaviourId(1), Value::NONE);
     }
 
-    /// A thread that learns by nothing but the header that it is the owner now, from an older event in its own
-    /// queue, finds the actor as the giver left it; also when it gives it on.
+    /// A thread that learns by nothing but the header that it is the owner now, from an older event in its own queue, finds the
+    /// actor as the giver left it. The same holds when it gives the actor on.
     #[test]
     fn a_given_actor_is_complete_for_whoever_sees_that_it_owns_it() {
         loom::model(|| {

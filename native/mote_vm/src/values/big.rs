@@ -18,7 +18,7 @@ pub const MOST_LIMBS: usize = 1 << 14;
 const LIMB: u64 = u64::BITS as u64;
 /// Bits of a float's mantissa, with the one that is not written.
 const MANTISSA: u64 = 53;
-/// What is added to the exponent that a float is written with.
+/// Bias of the exponent that a float is written with.
 const BIAS: u64 = 1023;
 
 /// An integer of more than a word: its sign and its limbs. The limbs are in little endian order.
@@ -34,7 +34,7 @@ impl<'h> Big<'h> {
         Big { negative, limbs }
     }
 
-    /// Whether it is less than 0.
+    /// Returns whether it is less than 0.
     pub fn is_negative(self) -> bool {
         self.negative
     }
@@ -115,7 +115,7 @@ impl<'h> Big<'h> {
         compare_limbs(self.limbs, trimmed(&limbs))
     }
 
-    /// How many bits its absolute value has.
+    /// Returns the number of bits of its absolute value.
     fn bits(self) -> u64 {
         let zeros = self.limbs.last().map_or(0, |last| last.leading_zeros());
         self.limbs.len() as u64 * LIMB - u64::from(zeros)

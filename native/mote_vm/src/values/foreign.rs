@@ -33,7 +33,7 @@ pub enum Class {
     Bitstring = 6,
     /// A binary too long to live in the heap.
     Binary = 7,
-    /// What takes messages and is neither an actor of this machine nor a process: an actor of another machine, a customer.
+    /// An address that is neither an actor of this machine nor a process: an actor of another machine, a customer.
     Address = 8,
     /// A timer of another machine.
     Timer = 9,
@@ -50,13 +50,13 @@ impl Class {
         .copied()
     }
 
-    /// Whether a constant of a unit can be of this class.
+    /// Returns whether a constant of a unit can be of this class.
     pub(crate) fn is_of_constants(self) -> bool {
         self as u8 <= Class::Bitstring as u8
     }
 }
 
-/// What became of a message to the outside.
+/// The fate of a message to the outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Delivery {
     /// It was handed over.
@@ -96,7 +96,7 @@ impl ExactSizeIterator for Messages<'_> {}
 
 /// The machine whose turn has sent a message, as far as its way out needs one.
 pub trait Carrier {
-    /// What the embedder gave the machine at its start.
+    /// Returns the value that the embedder gave the machine at its start.
     fn embedder(&self) -> &dyn Any;
     /// A handle of an actor seen in a term. The caller owns it.
     fn acquire(&self, actor: ActorRef<'_>) -> Key;
@@ -104,9 +104,9 @@ pub trait Carrier {
     fn hold(&self, key: Key) -> Option<Held>;
     /// The hash of the loaded unit of a module.
     fn module(&self, module: Atom) -> Option<u64>;
-    /// That many messages wait outside to be delivered: until they have left, the machine is not quiet.
+    /// Notes that `messages` messages wait outside to be delivered. Until they have left, the machine is not quiet.
     fn leaving(&self, messages: usize);
-    /// They have left; `undelivered` of them, which had been counted as delivered, found nobody.
+    /// Notes that `messages` messages have left. `undelivered` of them, which had been counted as delivered, found nobody.
     fn have_left(&self, messages: usize, undelivered: u64);
 }
 
@@ -114,7 +114,7 @@ pub trait Carrier {
 pub trait Foreign: Send + Sync + 'static {
     /// Its class.
     fn class(&self) -> Class;
-    /// Whether `deliver` can ever succeed.
+    /// Returns whether `deliver` can ever succeed.
     fn is_address(&self) -> bool {
         false
     }
@@ -134,7 +134,7 @@ pub trait Foreign: Send + Sync + 'static {
     /// A message to it is not delivered, for written out it is larger than the memory of the machine. Runs on a dispatch thread
     /// and must not block.
     fn too_large(&self, _machine: &dyn Carrier) {}
-    /// The same address, but carrying that sponsor; `None` if it has no sponsor to choose.
+    /// Returns the same address, but carrying that sponsor; `None` if it has no sponsor to choose.
     fn on(&self, _sponsor: Atom) -> Option<ForeignRef> {
         None
     }
@@ -149,7 +149,7 @@ pub trait Foreign: Send + Sync + 'static {
     fn compare_float(&self, _f: f64) -> Ordering {
         Ordering::Greater
     }
-    /// Whether a big integer is negative.
+    /// Returns whether a big integer is negative.
     fn is_negative(&self) -> bool {
         false
     }
@@ -165,18 +165,18 @@ pub trait Foreign: Send + Sync + 'static {
     fn kept_bytes(&self) -> usize {
         self.external_bytes()
     }
-    /// For the embedder to get at its own type.
+    /// Lets the embedder get at its own type.
     fn as_any(&self) -> &dyn Any;
 }
 
 /// A shared foreign value.
 pub type ForeignRef = Arc<dyn Foreign>;
 
-/// What any foreign value takes outside of its cell: its counts, the reference in the cell, and a place in the list of
+/// Bytes that any foreign value takes outside of its cell: its counts, the reference in the cell, and a place in the list of
 /// those that are to be dropped.
 pub const CARRIED: usize = 96;
 
-/// How many bytes a binary has; none of anything else.
+/// Returns the number of bytes of a binary; 0 for anything else.
 pub fn length(value: &ForeignRef) -> usize {
     value.bytes().map_or(0, <[u8]>::len)
 }

@@ -34,16 +34,16 @@ pub(crate) struct Target(pub(crate) *const Actor);
 // SAFETY: a plain address; only dispatch threads look behind it.
 unsafe impl Send for Target {}
 
-/// What stands for an actor outside of the machine.
+/// A key that stands for an actor outside of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Key {
-    /// Which entry.
+    /// The entry's position.
     pub slot: u32,
     /// The proof.
     pub serial: u128,
 }
 
-/// Where in a serial number the pinned sponsor is, as in an actor's header; below it is the number of the entry.
+/// Position of the pinned sponsor in a serial number, as in an actor's header. Below it is the number of the entry.
 const PINNED_SHIFT: u32 = 52;
 
 impl Key {
@@ -69,7 +69,7 @@ struct Book {
     free: Vec<u32>,
     by_actor: FxHashMap<*const Actor, u32>,
     given: u64,
-    /// How far the walk of a collection has come, and what was released before it (invariant 4).
+    /// Position of a collection's walk, and what was released before it (invariant 4).
     walk: Option<usize>,
     missed: Missed,
     charged: usize,
@@ -214,7 +214,7 @@ impl Handles {
         ended.len() == MANY
     }
 
-    /// Whether many references have ended and are not released yet.
+    /// Returns whether many references have ended and are not released yet.
     pub(crate) fn is_unsettled(&self) -> bool {
         self.ended.lock().len() >= MANY
     }
@@ -250,7 +250,7 @@ impl Handles {
         self.hold_if(key, |_| true)
     }
 
-    /// The same of a shared constant, and of nothing else.
+    /// Adds a reference in the same way, but only to a shared constant.
     pub(crate) fn hold_shared(self: &Arc<Handles>, key: Key) -> Option<Held> {
         self.hold_if(key, |entry| entry.shared)
     }
@@ -285,7 +285,7 @@ impl Handles {
         Some(act(entry.actor, entry.pinned))
     }
 
-    /// Whether the key stands for that actor.
+    /// Returns whether the key stands for that actor.
     pub(crate) fn is_of(&self, key: Key, actor: *const Actor) -> bool {
         self.visit(key, |found, _| found == actor).unwrap_or(false)
     }
@@ -298,7 +298,7 @@ impl Handles {
         self.ended.lock().clear();
     }
 
-    /// How many actors are referred to from outside.
+    /// Returns the number of actors that are referred to from outside.
     pub(crate) fn len(&self) -> usize {
         let mut inner = self.inner.lock();
         self.settle_in(&mut inner, MANY);
@@ -355,7 +355,7 @@ unsafe impl Send for Held {}
 unsafe impl Sync for Held {}
 
 impl Held {
-    /// Whether the actor is of the machine that these handles are of.
+    /// Returns whether the actor is of the machine that these handles are of.
     pub(crate) fn is_of(&self, handles: &Arc<Handles>) -> bool {
         self.handles
             .as_ref()

@@ -14,7 +14,7 @@ pub struct Term<'m, O = Committed> {
     machine: PhantomData<&'m ()>,
 }
 
-/// Where a term comes from: [`Committed`], or [`Staged`](crate::Staged) by a turn.
+/// The origin of a term: [`Committed`], or [`Staged`](crate::Staged) by a turn.
 pub trait Origin<'m>: Copy + made::By<'m> {}
 
 pub(crate) mod made {
@@ -24,7 +24,7 @@ pub(crate) mod made {
     pub trait By<'m> {
         type Uncommitted: Into<super::Uncommitted<'m>>;
 
-        /// What the outside is shown in place of an address or a timer's reference, if that must not get out.
+        /// Returns what the outside is shown in place of an address or a timer's reference, if that must not get out.
         fn uncommitted(self, value: Value) -> Option<Self::Uncommitted>;
     }
 }
@@ -67,7 +67,7 @@ impl Uncommitted<'_> {
         }
     }
 
-    /// What tells it from the others of the same turn.
+    /// Returns a number that tells it from the others of the same turn.
     pub fn identity(self) -> usize {
         self.cell.addr()
     }
@@ -94,7 +94,7 @@ impl ActorRef<'_> {
         }
     }
 
-    /// What tells it from others that are there at the same time.
+    /// Returns a number that tells it from others that are there at the same time.
     pub fn identity(self) -> usize {
         self.actor.addr()
     }

@@ -68,7 +68,7 @@ impl Value {
         Value(word)
     }
 
-    /// Whether this is [`Value::NONE`].
+    /// Returns whether this is [`Value::NONE`].
     #[inline(always)]
     pub const fn is_none(self) -> bool {
         self.0 == 0
@@ -116,13 +116,13 @@ impl Value {
         Value(((n as u64) << 1) | 1)
     }
 
-    /// Whether this is a fixnum.
+    /// Returns whether this is a fixnum.
     #[inline(always)]
     pub const fn is_fixnum(self) -> bool {
         self.0 & 1 == 1
     }
 
-    /// Whether both are fixnums, in one test.
+    /// Returns whether both are fixnums, in one test.
     #[inline(always)]
     pub const fn both_fixnum(a: Value, b: Value) -> bool {
         a.0 & b.0 & 1 == 1
@@ -159,7 +159,7 @@ impl Value {
         }
     }
 
-    /// Whether this is an immediate float.
+    /// Returns whether this is an immediate float.
     #[inline(always)]
     pub const fn is_flonum(self) -> bool {
         self.0 & 3 == FLONUM_TAG
@@ -182,7 +182,7 @@ impl Value {
         Value(pointer as u64 | TAG_BOXED)
     }
 
-    /// Whether this is a pointer to a cell with a header.
+    /// Returns whether this is a pointer to a cell with a header.
     #[inline(always)]
     pub const fn is_boxed(self) -> bool {
         self.0 & TAG_MASK == TAG_BOXED
@@ -201,7 +201,7 @@ impl Value {
         Value(pointer as u64 | TAG_CONS)
     }
 
-    /// Whether this is a non-empty list.
+    /// Returns whether this is a non-empty list.
     #[inline(always)]
     pub const fn is_cons(self) -> bool {
         self.0 & TAG_MASK == TAG_CONS
@@ -221,7 +221,7 @@ impl Value {
         Value(pointer as u64 | TAG_ADDRESS)
     }
 
-    /// Whether this is an actor's address.
+    /// Returns whether this is an actor's address.
     #[inline(always)]
     pub const fn is_address(self) -> bool {
         self.0 & TAG_MASK == TAG_ADDRESS
@@ -233,7 +233,7 @@ impl Value {
         (self.0 & !TAG_MASK) as *const crate::values::actor::Actor
     }
 
-    /// Whether this word refers to nothing in a heap.
+    /// Returns whether this word refers to nothing in a heap.
     #[inline(always)]
     pub const fn is_immediate(self) -> bool {
         self.0 & 3 != 0 || self.0 & TAG_MASK == TAG_IMMEDIATE

@@ -71,7 +71,7 @@ mod charges {
         builder.finish()
     }
 
-    /// With a binary of the outside.
+    /// Returns a function that writes a tuple with a binary of the outside.
     fn shared(bytes: usize) -> impl Fn(&mut Builder) {
         move |builder| {
             builder.tuple(2);
@@ -343,7 +343,7 @@ mod charges {
         assert!(pool.is_short());
     }
 
-    /// From a parcel that waits into a heap, and from there to what a collection has left.
+    /// Checks foreign values from a parcel that waits, into a heap, and on to what a collection has left.
     #[test]
     fn foreign_values_wherever_they_are() {
         let pool = Arc::new(BlockPool::new(usize::MAX, Pace::default()));

@@ -34,7 +34,7 @@ impl<F> Default for Buffers<F> {
 }
 
 impl<F> Buffers<F> {
-    /// None yet, charged to that account.
+    /// Creates an empty queue, charged to that account.
     pub(super) fn new(account: Account) -> Buffers<F> {
         Buffers {
             account,
@@ -42,7 +42,7 @@ impl<F> Buffers<F> {
         }
     }
 
-    /// Where the next letter is written; `None` when there is no memory for it.
+    /// Returns the buffer for the next letter; `None` when there is no memory for it.
     #[inline]
     pub(super) fn next(&mut self) -> Option<&mut Letters<F>> {
         if self.open.is_full() {

@@ -25,7 +25,7 @@ const ROW: u64 = 0x70;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
-/// How deep a plain value may be, and how many words it may take.
+/// Greatest depth of a plain value, and most words that it may take.
 const DEPTH: usize = 8;
 const WORDS: usize = 128;
 /// A buffer with this many words is full.
@@ -33,7 +33,7 @@ const BUFFER_WORDS: usize = 1 << 12;
 /// Room that is kept when everything was read.
 const WORDS_KEPT: usize = 1 << 16;
 
-/// What has no parts and stands for itself.
+/// A value that has no parts and stands for itself.
 pub enum Plain {
     /// An integer.
     Integer(i64),
@@ -65,12 +65,12 @@ impl Plain {
 pub struct Row<'l>(&'l [Value]);
 
 impl Row<'_> {
-    /// How many.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it is `{}`.
+    /// Returns whether it is `{}`.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -99,11 +99,11 @@ pub enum Part<'l, F> {
     Row(Row<'l>),
     /// A binary.
     Bytes(&'l [u8]),
-    /// Takes that many elements.
+    /// Takes this many elements.
     Tuple(usize),
-    /// Takes that many elements and a tail.
+    /// Takes this many elements and a tail.
     List(usize),
-    /// What the embedder has copied itself.
+    /// A value that the embedder has copied itself.
     Other(F),
 }
 
@@ -111,7 +111,7 @@ pub enum Part<'l, F> {
 pub struct Letters<F> {
     words: Vec<Value>,
     others: VecDeque<F>,
-    /// How far it was read.
+    /// Position up to which it was read.
     at: usize,
 }
 
@@ -129,7 +129,7 @@ impl<F> Letters<F> {
     /// Bytes of a buffer.
     pub(super) const BYTES: usize = (BUFFER_WORDS + WORDS + 1) * size_of::<Value>();
 
-    /// None, with room for as many as a buffer holds.
+    /// Creates an empty buffer, with room for as many words as a buffer holds.
     pub(super) fn buffer() -> Letters<F> {
         Letters {
             words: Vec::with_capacity(Self::BYTES / size_of::<Value>()),
@@ -137,17 +137,17 @@ impl<F> Letters<F> {
         }
     }
 
-    /// Whether the next letter belongs in another buffer.
+    /// Returns whether the next letter belongs in another buffer.
     pub(super) fn is_full(&self) -> bool {
         self.words.len() >= BUFFER_WORDS
     }
 
-    /// How many words were not read yet.
+    /// Returns the number of words that were not read yet.
     pub fn unread(&self) -> usize {
         self.words.len() - self.at
     }
 
-    /// Whether everything was read.
+    /// Returns whether everything was read.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.at == self.words.len()
@@ -334,7 +334,7 @@ impl<F> Letters<F> {
         &self.words[from..self.at]
     }
 
-    /// From the first letter again, which those carried as the embedder's own copy are not in any more.
+    /// Rewinds to the first letter. The embedder's own copies that were taken already are gone from their letters.
     pub fn rewind(&mut self) {
         self.at = 0;
     }
@@ -350,7 +350,7 @@ impl<F> Letters<F> {
 
 #[cfg(all(test, not(loom)))]
 impl<F> Letters<F> {
-    /// Where its words are.
+    /// Returns the address of its words.
     pub(super) fn place(&self) -> *const Value {
         self.words.as_ptr()
     }

@@ -23,7 +23,7 @@ use buffers::Buffers;
 
 use crate::base::sync::{AtomicU64, Mutex, MutexGuard, Relaxed};
 
-/// What became of a letter.
+/// The fate of a letter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Posted {
     /// It waits to be read; whether the reader is to be woken.
@@ -51,7 +51,7 @@ struct WriteSide<F> {
     overflowed: u64,
 }
 
-/// What the reader has read, counted.
+/// Number of letters that the reader has read.
 #[repr(align(128))]
 struct ReadCount(AtomicU64);
 
@@ -65,7 +65,7 @@ pub struct Outbox<F> {
     seen: ReadCount,
 }
 
-/// What an outbox has seen.
+/// The figures of an outbox.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OutboxInfo {
     /// Letters that may wait.
@@ -94,7 +94,7 @@ pub enum ReadEnd {
 /// Letters that nobody will read. There may be many, so they are dropped where the time does not matter.
 #[must_use]
 pub struct Lost<F> {
-    /// How many there are.
+    /// Number of letters that are lost.
     pub count: u64,
     _letters: (Buffers<F>, Letters<F>),
 }
@@ -106,7 +106,7 @@ pub struct WriteGuard<'o, F> {
 }
 
 impl<F> WriteGuard<'_, F> {
-    /// As [`Outbox::post`].
+    /// Posts a letter, as [`Outbox::post`] does.
     #[inline]
     pub fn post(&mut self, write: impl FnOnce(&mut Letters<F>) -> bool) -> Posted {
         let entrance = &mut *self.entrance;
@@ -131,7 +131,7 @@ impl<F> WriteGuard<'_, F> {
 }
 
 impl<F> Outbox<F> {
-    /// An outbox for that many letters, charged to that account. What an embedder's copies take the embedder charges.
+    /// Creates an outbox for `capacity` letters, charged to `account`. The embedder charges what its own copies take.
     pub fn new(capacity: u64, account: Account) -> Outbox<F> {
         let entrance = WriteSide {
             buffers: Buffers::new(account),
@@ -153,13 +153,13 @@ impl<F> Outbox<F> {
         self.write_guard().post(write)
     }
 
-    /// There is no memory for a letter that the embedder has copied: it counts as one that found no room.
+    /// Notes that there is no memory for a letter that the embedder has copied: it counts as one that found no room.
     pub fn refuse(&self) -> Posted {
         self.entrance.lock().overflowed += 1;
         Posted::NoMemory
     }
 
-    /// What writes letters, one after the other: other senders and the reader wait as long as it lives.
+    /// Returns a guard that writes letters one after the other. Other senders and the reader wait as long as it lives.
     pub fn write_guard(&self) -> WriteGuard<'_, F> {
         WriteGuard {
             outbox: self,
@@ -188,7 +188,7 @@ impl<F> Outbox<F> {
         rest
     }
 
-    /// How many letters wait.
+    /// Returns the number of letters that wait.
     fn waiting(&self, entrance: &WriteSide<F>) -> u64 {
         // Relaxed: an old count makes room later, never too much of it.
         entrance.received - self.seen.0.load(Relaxed)
@@ -239,7 +239,7 @@ impl<F> Outbox<F> {
         }
     }
 
-    /// What it has seen.
+    /// Returns the figures of the outbox.
     pub fn info(&self) -> OutboxInfo {
         let entrance = self.entrance.lock();
         OutboxInfo {

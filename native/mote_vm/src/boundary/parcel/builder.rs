@@ -20,7 +20,7 @@ pub struct Builder {
     held: Vec<Held>,
 }
 
-/// How far a builder was.
+/// The state of a builder at some point.
 #[derive(Clone, Copy)]
 pub struct BuilderPosition {
     words: usize,
@@ -44,12 +44,12 @@ impl Builder {
         }
     }
 
-    /// How many words were written: a measure of the work done.
+    /// Returns the number of words that were written: a measure of the work done.
     pub fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Where it stands, for `rewind`.
+    /// Returns the current position, for `rewind`.
     pub fn position(&self) -> BuilderPosition {
         BuilderPosition {
             words: self.words.len(),
@@ -67,13 +67,13 @@ impl Builder {
         self.held.truncate(position.held);
     }
 
-    /// What the foreign values in it keep outside of all heaps.
+    /// Returns the bytes that the foreign values in it keep outside of all heaps.
     #[inline]
     pub fn external_bytes(&self) -> usize {
         self.external_bytes
     }
 
-    /// Whether nothing was written yet.
+    /// Returns whether nothing was written yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -173,7 +173,7 @@ impl Builder {
         self.words.push(ON);
     }
 
-    /// What the turn that the parcel is of has made, by its place among all of that.
+    /// Refers to something that the turn of this parcel has made, by its place among all of that.
     pub fn made(&mut self, place: usize) {
         self.words.push(MADE | (place as u64) << COUNT_SHIFT);
     }
@@ -192,7 +192,7 @@ impl Builder {
         place
     }
 
-    /// The same part as at that place.
+    /// Refers again to the part that ended at `place`.
     pub fn again(&mut self, place: usize) {
         self.words.push(AGAIN | (place as u64) << COUNT_SHIFT);
     }

@@ -177,7 +177,7 @@ pub(super) fn unpack_all(
     }
 }
 
-/// What the actor at that address holds, which is a shared constant and never changes.
+/// Returns the value that the actor at an address holds, if it is a shared constant, which never changes.
 fn constant(address: Value) -> Value {
     if !address.is_address() {
         return Value::UNDEFINED;

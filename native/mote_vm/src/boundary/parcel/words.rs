@@ -1,11 +1,11 @@
 //! The words of a parcel: the first few of them without an allocation.
 use crate::values::value::Value;
 
-/// How many words a parcel has room for without an allocation.
+/// Number of words that a parcel has room for without an allocation.
 pub(super) const FEW: usize = 4;
 
 pub(super) enum Words {
-    /// That many of them.
+    /// The words, and how many of them are in use.
     Few([Value; FEW], u8),
     Many(Vec<Value>),
 }
@@ -19,17 +19,17 @@ impl Words {
     }
 }
 
-/// Words as they are written: the first few of them without an allocation, for most messages are that and no more.
+/// Words as they are written: the first few of them without an allocation, because most messages are no longer.
 #[derive(Default)]
 pub(super) struct Written {
     few: [u64; FEW],
-    /// How many of these; none when there are `many`.
+    /// Number of words in `few`; 0 when there are `many`.
     n: usize,
     many: Vec<Value>,
 }
 
 impl Written {
-    /// Nothing yet, to be written there.
+    /// Creates an empty writer that writes to `many` what does not fit.
     pub(super) fn on(many: Vec<Value>) -> Written {
         Written {
             many,

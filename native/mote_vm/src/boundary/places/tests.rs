@@ -25,7 +25,7 @@ enum Word {
     Abort(u64),
 }
 
-/// What can happen next.
+/// Steps that can happen next.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Put,
@@ -38,7 +38,7 @@ enum Step {
     Close,
 }
 
-/// What befalls a turn, how often.
+/// Counts of the events in a turn's life.
 #[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 struct Fate {
     taken: u32,
@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    /// The same for worlds in which the same can happen.
+    /// Returns a key that is the same for worlds in which the same can happen.
     fn key(&self) -> String {
         let places = &self.places;
         let running: BTreeMap<_, _> = places.running.iter().collect();
@@ -264,7 +264,7 @@ impl World {
         self.fates.get_mut(&number).expect("was put")
     }
 
-    /// What holds at any moment.
+    /// Checks what holds at any moment.
     fn check(&self) {
         for (number, fate) in &self.fates {
             assert!(fate.taken <= 1, "turn {number} is taken twice");
@@ -286,7 +286,7 @@ impl World {
         );
     }
 
-    /// What holds when nothing has to happen any more.
+    /// Checks what holds when nothing has to happen any more.
     fn check_at_rest(&self) {
         for (number, fate) in &self.fates {
             let ends = fate.ended + fate.given_back;

@@ -34,7 +34,7 @@ pub(crate) enum Message {
 }
 
 impl Message {
-    /// What it is charged with beside its timer: a value is in a heap.
+    /// Returns the bytes that it is charged with beside its timer: a value is in a heap.
     fn bytes(&self) -> usize {
         match self {
             Message::Value(_) => 0,
@@ -72,13 +72,13 @@ struct AdoptedWheel {
 struct ArmedTimers {
     wheel: Wheel<Timer>,
     adopted: Vec<AdoptedWheel>,
-    /// When to look into one of these again.
+    /// Instant at which to look into one of these again.
     adopted_next: Option<u64>,
     missed: Missed,
-    /// How many odd serial numbers were given to timers from outside.
+    /// Number of odd serial numbers that were given to timers from outside.
     odd_serials: u64,
     own: u64,
-    /// What the parcels in the wheels are charged with, and what the wheels are, with them.
+    /// Bytes that the parcels in the wheels are charged with; and bytes that the wheels are charged with, parcels included.
     parcels: usize,
     charged: usize,
     closed: bool,
@@ -102,7 +102,7 @@ impl ArmedTimers {
         Some(timer)
     }
 
-    /// As above, where there are several wheels.
+    /// Does the same where there are several wheels. Also returns whether the timer is ahead of the walk.
     fn pop_first(&mut self, now: u64) -> Option<(Timer, bool)> {
         loop {
             // From the wheel that is first, up to the time of the one that is next.
@@ -151,9 +151,9 @@ impl ArmedTimers {
 /// The armed timers of one thread.
 pub(crate) struct Timers {
     state: Mutex<ArmedTimers>,
-    /// When the next one may be due; the greatest number when there is none.
+    /// Instant at which the next timer may be due; the greatest number when there is none.
     next: AtomicU64,
-    /// How many there are; a hint.
+    /// Number of armed timers; a hint.
     len: AtomicU64,
     quota: Arc<Quota>,
 }
@@ -161,7 +161,7 @@ pub(crate) struct Timers {
 /// The delay of a timer that is due when something else happens: some thousand years.
 pub(crate) const NEVER: u64 = 1 << 47;
 
-/// What a timer is charged with at least.
+/// Least bytes that a timer is charged with.
 pub(crate) const TIMER_BYTES: usize = Wheel::<Timer>::ENTRY;
 
 impl Timers {
@@ -190,7 +190,7 @@ impl Timers {
         self.state.lock().own
     }
 
-    /// Arms a timer of this thread's, under an even number; gives its place.
+    /// Arms a timer of this thread's, under an even number. Returns its place.
     pub(crate) fn arm(&self, due: u64, serial: u64, target: Value, message: Value) -> u32 {
         let mut state = self.state.lock();
         let timer = Timer {
@@ -248,7 +248,7 @@ impl Timers {
         Some(self.taken(state, taken))
     }
 
-    /// The same of a timer of a thread that has ended.
+    /// Takes out a timer of a thread that has ended, in the same way.
     pub(crate) fn take_adopted(&self, id: TimerId) -> Option<(u64, Timer)> {
         let mut state = self.state.lock();
         let of_thread = state.adopted.iter_mut().filter(|a| a.thread == id.thread);
@@ -257,12 +257,12 @@ impl Timers {
         Some(self.taken(state, taken))
     }
 
-    /// Whether a timer waits here.
+    /// Returns whether a timer waits here.
     pub(crate) fn has(&self, id: TimerId) -> bool {
         is_here(&self.state.lock().wheel, id)
     }
 
-    /// Whether a timer of a thread that has ended waits here.
+    /// Returns whether a timer of a thread that has ended waits here.
     pub(crate) fn has_adopted(&self, id: TimerId) -> bool {
         let state = self.state.lock();
         let mut of_thread = state.adopted.iter().filter(|a| a.thread == id.thread);
@@ -323,13 +323,13 @@ impl Timers {
         self.state.lock().closed = false;
     }
 
-    /// When the next one may be due: a hint to others, exact for the thread itself but for what the outside adds.
+    /// Returns when the next timer may be due: a hint to others, exact for the thread itself except for what the outside adds.
     pub(crate) fn next(&self) -> u64 {
         // Relaxed: a caller that adds from outside makes the thread look (inbox.rs).
         self.next.load(Relaxed)
     }
 
-    /// How many are armed.
+    /// Returns the number of armed timers.
     pub(crate) fn len(&self) -> u64 {
         // Relaxed: a number that guards nothing.
         self.len.load(Relaxed)

@@ -35,7 +35,7 @@ const CHUNK: usize = 14;
 struct SlotList {
     first: u32,
     last: u32,
-    /// How many of its places are of items that wait, and of such that are gone.
+    /// Number of its places whose items wait, and of those whose items are gone.
     waiting: u32,
     gone: u32,
 }
@@ -49,7 +49,7 @@ impl SlotList {
     };
 }
 
-/// Where an item is.
+/// The place of an item.
 #[derive(Clone, Copy, Default)]
 struct ListedPlace {
     due: u64,
@@ -75,7 +75,7 @@ struct ArmedEntry<T> {
 pub(crate) struct Wheel<T> {
     position: u64,
     lists: Box<[SlotList; LEVELS * LISTS]>,
-    /// For each level which of its lists are not empty.
+    /// Bits of each level's lists that are not empty.
     occupied: [u64; LEVELS],
     entries: Slab<ArmedEntry<T>>,
     chunks: Slab<ListChunk>,
@@ -99,7 +99,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// How many items wait.
+    /// Returns the number of items that wait.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -137,8 +137,8 @@ impl<T> Wheel<T> {
         Some((due, item))
     }
 
-    /// When to look again: no item is due before that instant, and if it is a list's that moves down, none may be due
-    /// then either.
+    /// Returns when to look again. No item is due before that instant, and if a list moves down then, perhaps none is due then
+    /// either.
     pub(crate) fn next(&self) -> Option<u64> {
         self.first_list().map(|(_, _, from)| from)
     }
@@ -171,17 +171,17 @@ impl<T> Wheel<T> {
         self.entries.begin_walk();
     }
 
-    /// Walks on, through that many places. Returns whether there are more.
+    /// Walks on, through `most` places at most. Returns whether there are more.
     pub(crate) fn walk(&mut self, most: usize, mut show: impl FnMut(&T)) -> bool {
         self.entries.walk(most, |entry| show(&entry.item))
     }
 
-    /// Whether the walk is not over.
+    /// Returns whether the walk is not over.
     pub(crate) fn is_walked(&self) -> bool {
         self.entries.is_walked()
     }
 
-    /// Whether the walk has still to come to a place.
+    /// Returns whether the walk has still to come to a place.
     #[inline(always)]
     pub(crate) fn is_ahead(&self, place: u32) -> bool {
         self.entries.is_ahead(place)
@@ -279,7 +279,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Whether the item of a listed place is still there.
+    /// Returns whether the item of a listed place is still there.
     fn waits(&self, listed: ListedPlace) -> bool {
         let here = self.entries.get(listed.place);
         self.entries.stamp(listed.place) == Some(listed.stamp)
@@ -302,7 +302,7 @@ impl<T> Wheel<T> {
         }
     }
 
-    /// Nothing waits in a list any more.
+    /// Lets go of the chunks of a list in which nothing waits any more.
     fn let_go(&mut self, list: usize) {
         let mut number = self.empty(list).first;
         while let Some(chunk) = self.chunks.remove(number) {

@@ -10,13 +10,13 @@ use crate::code::ir::{
     CallSite, Import, Instr, Operand, MAX_ARITY, MAX_INSTRUCTIONS, MAX_OPERANDS, MAX_REGISTERS,
 };
 
-/// What the code of a unit may refer to.
+/// The things that the code of a unit may refer to.
 pub(super) struct Scope<'a> {
     /// The number of constants.
     pub constants: usize,
     pub functions: &'a [Import],
     pub behaviours: &'a [Import],
-    /// By function import: whether it is known to have effects.
+    /// True for each function import that is known to have effects.
     pub has_effects: &'a [bool],
 }
 

@@ -9,10 +9,10 @@ use std::ptr::NonNull;
 pub(super) struct DenseBlocks {
     number: u64,
     room: Stretch,
-    /// From where on what was copied is not marked yet.
+    /// Start of the copied cells that are not marked yet.
     unmarked: *mut u8,
     blocks: Vec<Block>,
-    /// How many cells find room before one is refused it.
+    /// Number of cells that find room before one is refused it.
     #[cfg(test)]
     pub(super) refused_after: Option<usize>,
 }

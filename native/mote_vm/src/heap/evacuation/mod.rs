@@ -36,7 +36,7 @@ use trail::{Referrer, Trail};
 /// The most places and pins of a group that is moved while turns wait.
 pub(crate) const MOST_IN_GROUP: usize = 128 << 10;
 
-/// Whose an extent was, and is again if it stays.
+/// The owner of an extent before it left, and again if it stays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Owner {
     Thread(ThreadNumber),
@@ -50,12 +50,12 @@ pub(crate) enum Owner {
 struct Group {
     extents: Vec<(Owner, Extent)>,
     slots: Vec<Referrer>,
-    /// Those in cells that were copied.
+    /// Referrers in cells that were copied.
     copied: Vec<Referrer>,
     pins: Vec<Value>,
 }
 
-/// What moves in one collection.
+/// Everything that moves in one collection.
 pub(crate) struct Evacuation {
     number: u64,
     plan: EvacuationPlan,
@@ -76,7 +76,7 @@ pub(crate) struct Evacuation {
 unsafe impl Send for Evacuation {}
 
 impl Evacuation {
-    /// For collection `number`, which begins. Whether it `spoils` what is free.
+    /// Begins the evacuation of collection `number`. If it `spoils`, it overwrites what is free.
     pub(crate) fn new(number: u64, plan: EvacuationPlan, spoils: bool) -> Evacuation {
         let groups = (0..plan.groups()).map(|_| Group::default()).collect();
         Evacuation {
@@ -110,7 +110,7 @@ impl Evacuation {
         }
     }
 
-    /// Whether sparse blocks were left for another time.
+    /// Returns whether sparse blocks were left for another time.
     pub(crate) fn leaves_more(&self) -> bool {
         // What does not move would be chosen again and again.
         self.plan.leaves_more && self.saved > 0
@@ -137,7 +137,7 @@ impl Evacuation {
         }
     }
 
-    /// Whether all groups were moved, or stay.
+    /// Returns whether all groups were moved, or stay.
     pub(crate) fn is_over(&self) -> bool {
         self.next >= self.groups.len()
     }

@@ -17,7 +17,7 @@ use crate::heap::vacating;
 use crate::values::value::Value;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What a cell is, as what refers to it says.
+/// The form of a cell, as told by the word that refers to it.
 #[derive(Clone, Copy)]
 pub(super) enum Form {
     Cons,
@@ -102,7 +102,7 @@ impl Mover<'_> {
                 }
             };
             for i in 0..n {
-                // SAFETY: the cell has that many values.
+                // SAFETY: the cell has `n` values.
                 self.place(unsafe { first.add(i) }, shape);
             }
         }
@@ -142,7 +142,7 @@ impl Mover<'_> {
         }
     }
 
-    /// Where a cell of the group is now; nothing if it stays.
+    /// Returns the new place of a cell of the group, or `None` if the cell stays.
     fn moved(&mut self, cell: *mut u64, form: Form) -> Option<*mut u64> {
         let (marks, stay, granule) = self.marks(cell);
         if !marks.has(granule) {
@@ -177,7 +177,7 @@ fn granules(cell: *mut u64, form: Form) -> usize {
     }
 }
 
-/// Whether everything has left an extent but what stays.
+/// Returns whether everything has left an extent except what stays.
 pub(super) fn has_left(extent: &Extent, number: u64) -> bool {
     let (first, end) = extent.bounds();
     let [marks, stay] = [number, number - 1].map(|of| Marks::of(extent.block, of));

@@ -14,7 +14,7 @@ const SPARSE: (usize, usize) = (5, 8);
 const GROUP: usize = PAYLOAD / 4;
 /// An evacuation is worth it if it saves one part in this many of all blocks, and at least one.
 const WORTH: usize = 16;
-/// What moves at once, in bytes: this, or a quarter of what lives.
+/// Most bytes that move at once: this, or a quarter of what lives.
 const AT_ONCE: usize = 64 << 20;
 /// Blocks whose marks are counted in one step.
 const STEP: usize = 64;
@@ -23,7 +23,7 @@ const STEP: usize = 64;
 pub(crate) struct BlockSurvey {
     number: u64,
     unseen: Vec<Extent>,
-    /// With the granules that live.
+    /// Extents, each with the number of its live granules.
     seen: Vec<(usize, Extent)>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct BlockSurvey {
 unsafe impl Send for BlockSurvey {}
 
 impl BlockSurvey {
-    /// Of the blocks for cells, after collection `number`.
+    /// Creates a survey of the blocks for cells, after collection `number`.
     pub(crate) fn new(number: u64) -> BlockSurvey {
         BlockSurvey {
             number,
@@ -61,7 +61,7 @@ impl BlockSurvey {
         !self.unseen.is_empty()
     }
 
-    /// What is to move, if that is worth it.
+    /// Returns the plan of what is to move, if that is worth it.
     pub(crate) fn plan(self) -> Option<EvacuationPlan> {
         let (blocks, mut sparse) = (self.seen.len(), self.seen);
         let all: usize = sparse.iter().map(|(live, _)| live * GRANULE).sum();

@@ -68,7 +68,7 @@ impl Scene {
         self.actors.iter().flat_map(held).collect()
     }
 
-    /// What actors and roots hold, written out.
+    /// Returns what actors and roots hold, written out.
     fn shown(&self) -> Vec<String> {
         show(self.held().into_iter().chain(self.pins.iter().copied()))
     }
@@ -110,7 +110,7 @@ impl Scene {
         evacuation
     }
 
-    /// What a survey plans.
+    /// Returns the plan that a survey makes.
     fn plan(&self) -> Option<EvacuationPlan> {
         let mut survey = BlockSurvey::new(self.number);
         survey.add(&self.heap);

@@ -3,7 +3,8 @@ use super::super::vacating::{group_of, is_free_of};
 use crate::heap::cell::cell_of;
 use crate::values::value::Value;
 
-/// In a slot: what is there is not a value, or its cell has another pointer along with it; and it is in a cell that is to move, too.
+/// Flags of a slot: it does not hold a value, or its cell has another pointer along with it; and it is itself in a cell that is
+/// to move.
 const SLICE: u64 = 1;
 const CAPTURES: u64 = 2;
 const LEAVES: u64 = 4;
@@ -11,14 +12,14 @@ const FLAGS: u64 = 7;
 /// Above the address: the number of captures.
 const COUNT_SHIFT: u32 = 48;
 
-/// What refers to a cell, and how.
+/// The form of a reference to a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Shape {
     /// A value.
     Value,
     /// The first value of a slice, with a pointer to its bytes behind it.
     Slice,
-    /// An actor's state, a pointer to so many captures.
+    /// An actor's state, a pointer to this many captures.
     Captures(u16),
 }
 
@@ -49,13 +50,13 @@ impl Referrer {
         }
     }
 
-    /// Whether the cell that it is in has not moved since a marker met it (mod.rs, invariant 4).
+    /// Returns whether the cell that the place is in has not moved since a marker met it (mod.rs, invariant 4).
     pub(super) fn is_current(self, number: u64) -> bool {
         self.0 & LEAVES == 0 || !is_free_of(self.at().cast(), number)
     }
 }
 
-/// What one marker has met.
+/// References that one marker has met.
 #[derive(Default)]
 pub(crate) struct Trail {
     pub(super) slots: Vec<(u32, Referrer)>,
@@ -63,7 +64,7 @@ pub(crate) struct Trail {
 }
 
 impl Trail {
-    /// How much that is.
+    /// Returns the number of slots and roots together.
     pub(crate) fn len(&self) -> usize {
         self.slots.len() + self.roots.len()
     }
@@ -82,7 +83,7 @@ impl Trail {
         }
     }
 
-    /// The state of an actor with so many captures.
+    /// Notes the state of an actor with `captures` captures.
     pub(crate) fn state(&mut self, at: *const Value, state: Value, captures: usize) {
         match captures {
             0 => {}

@@ -151,7 +151,7 @@ fn after_turns_a_long_rest_is_enough_unless_the_last_collection_was_in_one() {
     assert_eq!(due(), Some(Duration::ZERO));
 }
 
-/// Both have seen that one is due.
+/// Two threads have seen that a collection is due.
 #[test]
 fn of_two_threads_that_put_a_collection_off_neither_makes_it() {
     let pace = pace();

@@ -11,7 +11,7 @@ use crate::terms::prim::sorting::{sort_in_runs, sort_slowly};
 use crate::values::value::Value;
 use std::cmp::Ordering;
 
-/// A map is put together anew when the other one has more than one in that many of its entries.
+/// A map is put together anew when the other one has more than one in this many of its entries.
 pub(crate) const FEW: usize = 8;
 
 type KeyAndItem = (Value, Value);

@@ -11,7 +11,7 @@ type KeyRun<'h> = (&'h [Value], &'h [Value]);
 /// A node's level, and whether atoms may be among the keys from there on.
 type Sort = (u8, bool);
 
-/// What became of a node: one, or two when it had too many entries.
+/// The result of an edit of a node: one node, or two when it had too many entries.
 #[derive(Clone, Copy)]
 enum Grown {
     One(Value),
@@ -168,7 +168,7 @@ fn join(heap: &mut Heap, a: Node<'_>, b: Node<'_>) -> Option<Grown> {
     pack(heap, (a.level, a.atoms || b.atoms), a.size + b.size, runs)
 }
 
-/// Whether atoms may be among the keys from there on.
+/// Returns whether atoms may be among the keys from there on.
 fn have_atoms(level: u8, (keys, items): KeyRun<'_>) -> bool {
     match level {
         0 => keys.iter().any(|key| key.as_atom().is_some()),
@@ -194,7 +194,7 @@ fn pack(heap: &mut Heap, sort: Sort, size: usize, runs: [KeyRun<'_>; 3]) -> Opti
     ))
 }
 
-/// What of the runs lies between two positions in all of them together.
+/// Returns the parts of the runs that lie between two positions in all of them together.
 fn runs_of(runs: [KeyRun<'_>; 3], from: usize, to: usize) -> [KeyRun<'_>; 3] {
     let mut start = 0;
     runs.map(|(keys, items)| {

@@ -46,7 +46,7 @@ const LEVELS: usize = 18;
 pub(crate) struct Node<'h> {
     pub(crate) value: Value,
     pub(crate) level: u8,
-    /// Whether atoms may be among the keys of the map from here on.
+    /// True if atoms may be among the keys of the map from here on.
     pub(crate) atoms: bool,
     /// Entries of the whole map from here on.
     pub(crate) size: usize,
@@ -74,13 +74,13 @@ impl<'h> Node<'h> {
         self.level == 0
     }
 
-    /// Where that very word is.
+    /// Returns the position of that very word.
     #[inline(always)]
     fn position(self, key: Value) -> Option<usize> {
         self.keys.iter().position(|k| *k == key)
     }
 
-    /// Where the key is, or where it would be.
+    /// Returns the position of the key, or the one where it would be.
     fn find(self, key: Value, work: &mut Work) -> Result<usize, usize> {
         if self.keys.is_empty() {
             return Err(0);
@@ -116,8 +116,8 @@ impl<'h> Node<'h> {
         }
     }
 
-    /// The same of an integer, if there are only integers. None of the comparisons is a branch: half of them would be guessed
-    /// wrong.
+    /// Finds the same for an integer, if there are only integers. None of the comparisons is a branch: half of them would be
+    /// guessed wrong.
     #[inline(always)]
     fn last_integer_up_to(self, key: Value) -> Option<usize> {
         let (first, last) = (self.keys.first()?, self.keys.last()?);
@@ -145,7 +145,8 @@ impl<'h> Node<'h> {
         Some(from)
     }
 
-    /// As `last_up_to`, and how that key compares with the one that is searched, if they have been compared.
+    /// Finds what `last_up_to` finds. Also returns how that key compares with the one that is searched, if they have been
+    /// compared.
     #[inline(never)]
     fn search(self, key: Value, work: &mut Work) -> (usize, Option<Ordering>) {
         match self.keys {
@@ -159,7 +160,7 @@ impl<'h> Node<'h> {
         }
     }
 
-    /// Whether all keys are fixnums, which come before all atoms.
+    /// Returns whether all keys are fixnums, which come before all atoms.
     #[inline(always)]
     fn is_below_atoms(self) -> bool {
         self.keys.last().is_some_and(|last| last.is_fixnum())
@@ -170,7 +171,7 @@ impl<'h> Node<'h> {
         self.last_by(work, |other, work| key_order(other, key, work))
     }
 
-    /// As `search`, where `order` says how one of the keys compares with that one.
+    /// Does the same as `search`, where `order` says how one of the keys compares with the one that is searched.
     #[inline(always)]
     fn last_by(
         self,
@@ -204,7 +205,7 @@ impl<'h> Node<'h> {
     }
 }
 
-/// Of fixnums, what is in their order: tagging keeps it.
+/// Returns a number that is in the same order as the fixnum: tagging keeps it.
 #[inline(always)]
 fn in_order(fixnum: Value) -> i64 {
     fixnum.word() as i64
@@ -219,8 +220,8 @@ pub(crate) fn get(map: Node<'_>, key: Value, work: &mut Work) -> Option<Value> {
     }
 }
 
-/// As `get`, of an atom in few entries, and of an integer that is compared with integers only: words are enough. `None`: they
-/// are not.
+/// Does the same as `get`, for an atom in few entries, and for an integer that is compared with integers only: words are
+/// enough. Returns `None` if they are not.
 #[inline(always)]
 pub(crate) fn at_word(map: Node<'_>, key: Value) -> Option<Option<Value>> {
     if key.is_fixnum() {

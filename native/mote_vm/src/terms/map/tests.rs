@@ -96,7 +96,7 @@ fn atoms_behind_integers() {
     }
 }
 
-/// Of any number of keys, far from each other and next to each other, the smallest and the largest among them.
+/// Tries any number of keys, far from each other and next to each other, the smallest and the largest among them.
 #[test]
 fn each_integer_is_found_where_it_belongs() {
     let mut heap = heap();
@@ -148,7 +148,7 @@ fn fixnums_are_found_among_larger_integers() {
     }
 }
 
-/// After each key: the next one would put right what a new root does not say.
+/// Checks after each key: the next one would put right what a new root does not say.
 #[test]
 fn a_root_of_two_halves_says_that_there_are_atoms() {
     let mut heap = heap();

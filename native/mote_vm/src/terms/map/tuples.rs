@@ -11,7 +11,7 @@ use crate::values::value::Value;
 use std::cmp::Ordering;
 
 impl Node<'_> {
-    /// As `last_in_order`. `None` of a key that is something else.
+    /// Finds what `last_in_order` finds. Returns `None` for a key that is not such a tuple.
     #[inline(always)]
     pub(super) fn last_tuple_up_to(
         self,

@@ -12,7 +12,7 @@ const SHIFTED_AT_ONCE: usize = 1 << 12;
 /// The most bits of an integer.
 pub(crate) const INTEGER_BITS: usize = 64;
 
-/// How the bits of a number are to be understood.
+/// The way in which the bits of a number are to be understood.
 #[derive(Clone, Copy)]
 struct Spec {
     bits: usize,
@@ -32,7 +32,7 @@ impl Spec {
     }
 }
 
-/// That many bits from a position on, if they are there.
+/// Returns the start of `bits` bits from a position on, if they are there.
 #[inline(always)]
 fn range(bytes: &[u8], position: Value, bits: usize) -> Option<usize> {
     let from = usize::try_from(position.as_fixnum()?).ok()?;
@@ -130,7 +130,7 @@ pub(crate) fn bin_float(heap: &mut Heap, binary: Value, position: Value, spec: V
     }
 }
 
-/// That many bytes from a position on.
+/// Returns `count` bytes from a position on.
 pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: Value) -> Value {
     let found = || {
         let bytes = as_binary(binary)?;
@@ -201,7 +201,7 @@ pub(crate) fn bin_utf8(binary: Value, position: Value) -> Value {
     }
 }
 
-/// How many bits a character takes in UTF-8.
+/// Returns the number of bits that a character takes in UTF-8.
 pub(crate) fn utf8_bits(character: Value) -> Value {
     match as_character(character) {
         Some(character) => Value::fixnum(character.len_utf8() as i64 * 8),

@@ -59,7 +59,7 @@ fn with_integers(
     }
 }
 
-/// How far to shift. A count beyond the fixnums shifts as far as any can, with the same result.
+/// Returns how far to shift. A count beyond the fixnums shifts as far as any can, with the same result.
 fn as_count(count: Value) -> Option<i64> {
     match count.as_fixnum() {
         Some(count) => Some(count),

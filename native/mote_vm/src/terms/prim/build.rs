@@ -13,7 +13,7 @@ pub(super) const COPIED: usize = 32;
 /// Bytes that are copied in one go.
 const COPIED_AT_ONCE: usize = 1 << 16;
 
-/// What a segment is; the numbers are those of its specification.
+/// The kind of a segment; the numbers are those of its specification.
 #[derive(Clone, Copy, PartialEq)]
 enum SegmentKind {
     Integer = 0,
@@ -28,7 +28,7 @@ enum SegmentKind {
 struct Segment {
     kind: SegmentKind,
     little: bool,
-    /// The size is that many times the value behind the segment's own.
+    /// The size is `size` times the value behind the segment's own.
     dynamic: bool,
     size: usize,
 }
@@ -88,7 +88,7 @@ impl BitString {
         }
     }
 
-    /// Pays for what is there, and for that many bytes more.
+    /// Pays for what is there, and for `more` bytes more.
     fn pay_for(&mut self, more: usize, work: &mut Work) -> Result<(), Over> {
         // What was refused for memory is paid for, and not there.
         let elements = self.paid.max((self.bytes.len() + more) / COPIED);

@@ -27,16 +27,16 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use steps::Steps;
 
-/// What is asked about two terms.
+/// The question about two terms.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Comparison {
     /// Their order; `1 == 1.0`.
     Order,
     /// Their order as keys of maps: equal is the same, and integers come before floats.
     Key,
-    /// Whether they are equal.
+    /// Their equality, `==`.
     Equal,
-    /// Whether they are the same.
+    /// Their identity, `===`.
     Same,
 }
 
@@ -61,7 +61,7 @@ impl Comparison {
         };
     }
 
-    /// Whether its steps were paid for before.
+    /// Returns whether its steps were paid for before.
     fn is_paid(self) -> bool {
         self == Comparison::Key
     }
@@ -160,7 +160,7 @@ fn same_slowly(a: Value, b: Value, work: &mut Work) -> bool {
     walk(a, b, Comparison::Same, work).is_eq()
 }
 
-/// For questions that only tell equal from different, and not which is less.
+/// Answers questions that only tell equal from different, and not which is less.
 fn differing(different: bool) -> Ordering {
     if different {
         Ordering::Less
@@ -169,9 +169,9 @@ fn differing(different: bool) -> Ordering {
     }
 }
 
-/// How many elements a comparison looks at before it begins to remember what it has found equal.
+/// Number of elements that a comparison looks at before it begins to remember what it has found equal.
 const BEFORE_REMEMBERING: usize = if cfg!(test) { 1 << 10 } else { 1 << 20 };
-/// Of a list's spine, or a tower of last elements, one pair in this many is remembered.
+/// One pair in this many of a list's spine, or of a tower of last elements, is remembered.
 const SPARSE: usize = 64;
 
 /// Bytes of binaries that are compared in one go.
@@ -202,7 +202,7 @@ fn walk(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
     }
 }
 
-/// Of two binaries the size of the shorter one, and of two integers that are not fixnums; 0 of anything else.
+/// Returns the size of the shorter one of two binaries, or of two integers that are not fixnums; 0 for anything else.
 #[inline(always)]
 fn bytes_in_both(a: Value, b: Value) -> usize {
     if !a.is_boxed() || !b.is_boxed() {

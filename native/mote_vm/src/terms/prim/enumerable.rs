@@ -87,8 +87,8 @@ pub(crate) fn member(heap: &mut Heap, value: Value, a: Value) -> Value {
     }
 }
 
-/// Where the bounds and the step of a range lie between this and its negative, their differences fit 128 bits. Farther ones
-/// are calculated as integers of any size.
+/// Limit for the bounds and the step of a range: while they lie between this and its negative, their differences fit 128 bits.
+/// Farther ones are calculated as integers of any size.
 const FARTHEST: i128 = 1 << 100;
 
 /// First, last and step of a range that is not far.
@@ -123,7 +123,7 @@ fn integers(heap: &mut Heap, range: Node<'_>) -> Option<Value> {
     })
 }
 
-/// The list of that many integers, which are paid for, `each` as so many elements.
+/// Makes the list of `count` integers, which are paid for, each as `each` elements.
 fn listed(
     heap: &mut Heap,
     count: usize,
@@ -150,7 +150,7 @@ fn far_parts(range: Node<'_>) -> Option<(Exact, Exact, Exact)> {
     Some((integer(names.first)?, integer(names.last)?, step))
 }
 
-/// The same of a range that is far: each integer is paid for as what goes over its limbs.
+/// Makes the list of a range that is far. Each integer is paid for as what goes over its limbs.
 fn far_integers(heap: &mut Heap, range: Node<'_>) -> Option<Value> {
     let (first, last, step) = far_parts(range)?;
     let limbs = first.limbs().max(last.limbs()).max(step.limbs());
@@ -165,7 +165,7 @@ fn far_integers(heap: &mut Heap, range: Node<'_>) -> Option<Value> {
     })
 }
 
-/// Whether a range that is far has a value: paid for as its remainder by the step.
+/// Returns whether a range that is far has a value. This is paid for as its remainder by the step.
 fn far_member(heap: &mut Heap, range: Node<'_>, value: Value) -> Option<Value> {
     let (first, last, step) = far_parts(range)?;
     let Some(n) = Exact::of(value) else {

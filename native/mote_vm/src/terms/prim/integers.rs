@@ -15,7 +15,7 @@ use num_bigint::{BigInt, BigUint, Sign};
 
 /// Limbs for one element that are copied or compared.
 pub(crate) const LINEAR: usize = 4;
-/// What any operation takes, in elements: a few more than a primitive has for nothing.
+/// Price of any operation, in elements: a few more than a primitive has for nothing.
 const BEGUN: usize = 80;
 /// Limbs for one element of what is calculated with.
 const VISITED: usize = 2;
@@ -82,7 +82,7 @@ impl<'h> Signed<'h> {
     }
 }
 
-/// Whether it is an integer that can be calculated with.
+/// Returns whether it is an integer that can be calculated with.
 #[inline]
 pub(crate) fn is_number(a: Value) -> bool {
     a.is_fixnum() || as_big(a).is_some()
@@ -113,7 +113,7 @@ pub(crate) fn lowest_bits(a: Value) -> Option<u64> {
     }
 }
 
-/// What an operation on 64 bits makes of the lowest ones of two integers: an integer of 0 to 2^64 - 1.
+/// Does an operation on the lowest 64 bits of two integers. Returns an integer of 0 to 2^64 - 1.
 pub(crate) fn wrapped(heap: &mut Heap, a: Value, b: Value, of: fn(u64, u64) -> u64) -> Value {
     match (lowest_bits(a), lowest_bits(b)) {
         (Some(n), Some(m)) => heap.wide_integer(of(n, m).into()),
@@ -193,12 +193,12 @@ fn price(operation: Operation, x: &Signed<'_>, y: &Signed<'_>) -> Option<usize> 
     }
 }
 
-/// The elements of an operation that visits that many limbs.
+/// Returns the elements of an operation that visits `limbs` limbs.
 fn linear(limbs: usize) -> usize {
     BEGUN + limbs / VISITED
 }
 
-/// What is multiplied for an operation on integers of that many limbs, in elements.
+/// Returns the price, in elements, of what is multiplied for an operation on integers of `x` and `y` limbs.
 fn multiplied(operation: Operation, x: usize, y: usize) -> usize {
     match operation {
         Operation::Mul => product(x, y),
@@ -317,7 +317,7 @@ impl Exact {
         self.0.sign() == Sign::NoSign
     }
 
-    /// How many limbs it has, even 0 one.
+    /// Returns the number of its limbs: even 0 has one.
     pub(crate) fn limbs(&self) -> usize {
         self.0.bits().div_ceil(LIMB as u64).max(1) as usize
     }
@@ -326,8 +326,8 @@ impl Exact {
         self.0 += &other.0;
     }
 
-    /// How many integers the range from this to `last` has. Not divided are those that nobody can pay for: a quotient of
-    /// two limbs takes little.
+    /// Returns how many integers the range from this to `last` has. It does not divide those that nobody can pay for: a
+    /// quotient of two limbs takes little.
     pub(crate) fn steps_to(&self, last: &Exact, step: &Exact) -> usize {
         let way = &last.0 - &self.0;
         if way.sign() != Sign::NoSign && way.sign() != step.0.sign() {
@@ -339,7 +339,7 @@ impl Exact {
         usize::try_from(way / &step.0).map_or(usize::MAX, |steps| steps.saturating_add(1))
     }
 
-    /// Whether it is one of the integers of a range.
+    /// Returns whether it is one of the integers of a range.
     pub(crate) fn is_between(&self, first: &Exact, last: &Exact, step: &Exact) -> bool {
         let between = match step.0.sign() {
             Sign::Minus => last.0 <= self.0 && self.0 <= first.0,
@@ -349,7 +349,7 @@ impl Exact {
     }
 }
 
-/// What the remainder of an integer of so many limbs by one of others costs.
+/// Returns the price of the remainder of an integer of `limbs` limbs by one of `divisor` limbs.
 pub(crate) fn remainder_price(limbs: usize, divisor: usize) -> usize {
     linear(limbs + divisor) + multiplied(Operation::Rem, limbs, divisor)
 }

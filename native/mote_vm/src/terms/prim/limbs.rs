@@ -30,7 +30,7 @@ pub(super) fn sum(a: &[u64], b: &[u64]) -> Limbs {
     sum
 }
 
-/// How `a` and `b` compare, and the difference of the larger one and the other.
+/// Compares `a` and `b`. Also returns the difference of the larger one and the other.
 pub(super) fn difference(a: &[u64], b: &[u64]) -> (Ordering, Limbs) {
     let order = (a.len().cmp(&b.len())).then_with(|| a.iter().rev().cmp(b.iter().rev()));
     let (larger, smaller) = if order.is_lt() { (b, a) } else { (a, b) };

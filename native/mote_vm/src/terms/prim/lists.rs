@@ -15,12 +15,12 @@ impl Elements {
         Elements { rest: list }
     }
 
-    /// What is left of the list.
+    /// Returns what is left of the list.
     pub(crate) fn rest(&self) -> Value {
         self.rest
     }
 
-    /// Whether nothing is left, and nothing odd: the list was a proper one.
+    /// Returns whether nothing is left, and nothing odd: the list was a proper one.
     pub(crate) fn ended_properly(&self) -> bool {
         self.rest == Value::EMPTY_LIST
     }

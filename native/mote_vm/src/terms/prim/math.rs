@@ -46,7 +46,7 @@ fn of_two(heap: &mut Heap, a: Value, b: Value, f: impl FnOnce(f64, f64) -> f64) 
     }
 }
 
-/// The C function that a primitive is, of one or two doubles; what it gives is an answer if it is finite.
+/// Returns the C function that a primitive is, of one or two doubles. Its result is an answer if it is finite.
 pub fn function(p: Primitive) -> Option<*const ()> {
     use Primitive as P;
     Some(match p {

@@ -43,7 +43,7 @@ use random::Draws;
 
 const _: () = assert!(Clock::LAST == FIXNUM_MAX);
 
-/// What `primitive` answers to the first of `arguments`, as many as its arity; the others are not looked at.
+/// Applies `primitive` to the first of `arguments`, as many as its arity; the others are not looked at.
 ///
 /// The one place that maps primitives to functions: one line for each of them.
 #[inline]
@@ -211,7 +211,7 @@ mod tests {
         Clock::new(ClockKind::System)
     }
 
-    /// Those that guides/ir.md promises an answer of, whatever the arguments.
+    /// Returns whether guides/ir.md promises an answer of a primitive, whatever the arguments.
     fn always_answers(primitive: Primitive) -> bool {
         (Primitive::Eq..=Primitive::Ge).contains(&primitive)
             || (Primitive::IsInteger..=Primitive::IsAddress).contains(&primitive)

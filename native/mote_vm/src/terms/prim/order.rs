@@ -30,7 +30,7 @@ use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 
-/// Whether 0.0 and -0.0 are two terms.
+/// True if 0.0 and -0.0 are two terms.
 static TWO_ZEROS: AtomicBool = AtomicBool::new(true);
 
 /// Says whether 0.0 and -0.0 are two different terms (`===`, patterns, keys of maps), for all machines. They are on later
@@ -41,14 +41,13 @@ pub fn distinguish_zeros(two: bool) {
     TWO_ZEROS.store(two, Relaxed);
 }
 
-/// What was said to [`distinguish_zeros`].
-/// Whether 0.0 and -0.0 are two terms: see [`distinguish_zeros`].
+/// Returns whether 0.0 and -0.0 are two terms: see [`distinguish_zeros`].
 #[inline(always)]
 pub fn two_zeros() -> bool {
     TWO_ZEROS.load(Relaxed)
 }
 
-/// Whether a value is the same (`===`) as no other word than its own.
+/// Returns whether a value is the same (`===`) as no other word than its own.
 #[inline(always)]
 pub fn is_alone(value: Value) -> bool {
     value.is_immediate() && (value.word() != FLONUM_ZERO || two_zeros())
@@ -120,12 +119,12 @@ enum Rank {
     Port,
     Address,
     On,
-    /// What takes messages and is of another kind.
+    /// An address of another kind.
     ForeignAddress,
     Pid,
     Tuple,
     Map,
-    /// What is a map outside, and not looked into.
+    /// A map of the outside, which is not looked into.
     ForeignMap,
     EmptyList,
     List,
@@ -241,7 +240,7 @@ enum Number<'h> {
 }
 
 impl<'h> Number<'h> {
-    /// What kind of number a value of rank `Number` is.
+    /// Returns the kind of number that a value of rank `Number` is.
     fn of(a: Value) -> Number<'h> {
         if let Some(n) = a.as_fixnum() {
             Number::Fixnum(n)
@@ -280,7 +279,7 @@ fn sign_of_foreign(foreign: Value) -> Ordering {
     sign((foreign.as_foreign()).is_some_and(|foreign| foreign.is_negative()))
 }
 
-/// How what is far from zero compares with what is nearer.
+/// Returns how a number that is far from zero compares with one that is nearer.
 fn sign(is_negative: bool) -> Ordering {
     match is_negative {
         true => Ordering::Less,

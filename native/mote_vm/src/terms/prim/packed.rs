@@ -1,8 +1,8 @@
 //! Tuples that begin with integers, as numbers in the same order: sorting compares these instead.
 //!
-//! What is packed are the integers that all the tuples begin with, and, where the next element of each is a tuple
-//! again, those that this one begins with: of `{2, 7, {1, 0}, 3}` 2, 7, 1 and 0. Each takes as many bits as tell
-//! those of its place in all the tuples apart; what no longer fits into 64 bits is left out.
+//! A packing takes the leading integers of every tuple. Where the next element of each is a tuple again, it takes the leading
+//! integers of that one, too: of `{2, 7, {1, 0}, 3}` 2, 7, 1 and 0. Each takes as many bits as tell those of its place in all
+//! the tuples apart; what no longer fits into 64 bits is left out.
 //!
 //! Invariants:
 //! 1. All the tuples have the same size, and at each packed place a fixnum.
@@ -17,14 +17,14 @@ use crate::values::value::Value;
 const MOST: usize = 8;
 const BITS: u32 = u64::BITS;
 
-/// How tuples are made into numbers.
+/// The way in which tuples are made into numbers.
 pub(super) struct Packing {
     outer: Beginning,
-    /// Of the tuples behind the integers of the outer ones.
+    /// Beginning of the tuples behind the integers of the outer ones.
     inner: Beginning,
-    /// Of both.
+    /// Places of both.
     places: [Place; MOST],
-    /// How many elements are looked at, by the number of bits that are the same.
+    /// Number of elements that are looked at, by the number of bits that are the same.
     looked_at: [u8; BITS as usize],
 }
 
@@ -40,7 +40,7 @@ struct Beginning {
 struct Place {
     least: i64,
     greatest: i64,
-    /// How many bits tell them apart.
+    /// Number of bits that tell them apart.
     bits: u32,
 }
 
@@ -121,7 +121,7 @@ impl Packing {
         number_of(number, &inner[..self.inner.count], elements.unwrap_or(&[]))
     }
 
-    /// How many elements a comparison looks at of two tuples whose numbers differ.
+    /// Returns how many elements a comparison looks at of two tuples whose numbers differ.
     #[inline(always)]
     pub(super) fn looked_at(&self, a: u64, b: u64) -> usize {
         usize::from(self.looked_at[((a ^ b) | 1).leading_zeros() as usize])
@@ -159,7 +159,7 @@ impl Beginning {
         }
     }
 
-    /// Of one of the tuples.
+    /// Returns the elements of one of the tuples.
     #[inline(always)]
     fn elements<'h>(self, value: Value) -> Option<&'h [Value]> {
         value.as_tuple().filter(|of| of.len() == self.size)
@@ -173,7 +173,7 @@ impl Place {
         bits: 0,
     };
 
-    /// How far from the least one, without the tag.
+    /// Returns the distance from the least one, without the tag.
     #[inline(always)]
     fn offset(&self, word: i64) -> u64 {
         (word.wrapping_sub(self.least) as u64) >> 1
@@ -198,7 +198,7 @@ mod tests {
         ]
     }
 
-    /// What a tuple of any shape takes its integers from, what comes behind them, and what it is instead now and then.
+    /// Makes the integers of a tuple of any shape, what comes behind them, and what replaces the tuple now and then.
     fn row() -> impl Strategy<Value = (Vec<i64>, Vec<i64>, Model, Option<Model>)> {
         let odd = prop_oneof![30 => Just(None), 1 => model().prop_map(Some)];
         (vec(integer(), 6), vec(integer(), 6), model(), odd)

@@ -24,7 +24,7 @@ macro_rules! primitives {
             /// Every primitive, in the order of the numbers.
             pub const ALL: &'static [Primitive] = &[$(Primitive::$variant),*];
 
-            /// How many arguments it takes.
+            /// Returns the number of its arguments.
             pub const fn arity(self) -> usize {
                 match self {
                     $(Primitive::$variant => $arity,)*
@@ -186,7 +186,7 @@ impl Primitive {
         self as u8
     }
 
-    /// Whether equal arguments always give equal answers. Only the random ones and the time do not.
+    /// Returns whether equal arguments always give equal answers. Only the random ones and the time do not.
     pub const fn is_pure(self) -> bool {
         !matches!(
             self,

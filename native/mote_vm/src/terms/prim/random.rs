@@ -35,7 +35,7 @@ impl Draws<'_> {
 }
 
 impl Random {
-    /// The generator of that seed; the same seed gives the same numbers on every platform.
+    /// Creates the generator of that seed. The same seed gives the same numbers on every platform.
     pub(crate) fn from_seed(seed: u64) -> Random {
         let mut seed = seed;
         Random::of(std::array::from_fn(|_| splitmix64(&mut seed)))

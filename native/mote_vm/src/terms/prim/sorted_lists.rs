@@ -135,7 +135,7 @@ fn sorted(
     })
 }
 
-/// Whether it holds of all of them; `None` if the turn is to end.
+/// Returns whether `holds` is true of all values; `None` if the turn is to end.
 fn every(all: &[Value], work: &mut Work, holds: impl Fn(Value) -> bool) -> Option<bool> {
     for some in all.chunks(RUN) {
         work.pass(some.len()).ok()?;
@@ -210,7 +210,7 @@ impl Text {
     }
 }
 
-/// How their keys are packed, if that is worth it.
+/// Returns the packing of their keys, if that is worth it.
 fn packed(all: &[Value], key: impl Fn(Value) -> Value, work: &mut Work) -> Option<Packing> {
     match all.len() < MANY {
         true => None,

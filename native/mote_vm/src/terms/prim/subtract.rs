@@ -38,9 +38,9 @@ pub(crate) fn subtract(heap: &mut Heap, left: Value, right: Value) -> Value {
     list.finish(elements.rest())
 }
 
-/// What `--` has still to remove.
+/// The elements that `--` has still to remove.
 struct Unwanted {
-    /// In order, each once.
+    /// Elements in order, each once.
     all: Vec<ToRemove>,
     count: usize,
 }
@@ -116,7 +116,7 @@ impl Unwanted {
     }
 }
 
-/// How deep a sketch looks, and at how many elements of each tuple and list.
+/// Depth to which a sketch looks, and number of elements of each tuple and list that it looks at.
 const DEPTH: u32 = 3;
 const BREADTH: usize = 4;
 

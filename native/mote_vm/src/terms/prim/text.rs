@@ -5,7 +5,7 @@ use super::types::{as_binary, is_atom};
 use crate::heap::Heap;
 use crate::values::value::Value;
 
-/// From here on not every integer is a float, and floats are written with an exponent.
+/// The first float from which on not every integer is a float, and floats are written with an exponent.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Digits behind the fewest: when the first of these is a 5 and the others are zeros, so are all that follow.
@@ -50,7 +50,7 @@ pub(crate) fn to_float(heap: &mut Heap, a: Value) -> Value {
     }
 }
 
-/// Whether a text has a sign or none, digits, a point, digits, and an exponent or none. Rust reads more than that.
+/// Returns whether a text has a sign or none, digits, a point, digits, and an exponent or none. Rust reads more than that.
 fn is_decimal(text: &[u8]) -> bool {
     let unsigned = |text: &[u8]| usize::from(matches!(text.first(), Some(b'+' | b'-')));
     let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -12,7 +12,7 @@ use crate::base::work::{Over, Work};
 use crate::terms::map::Node;
 use crate::values::value::Value;
 
-/// How many times its weight a value costs that has to find its place among others.
+/// A value that has to find its place among others costs this many times its weight.
 pub(crate) const PLACED: usize = 4;
 
 /// Counts what it costs to find a key's place.
@@ -30,7 +30,7 @@ pub(crate) fn place(key: Value, work: &mut Work) -> Result<(), Over> {
     }
 }
 
-/// Counts that many times what the value weighs.
+/// Counts `times` times the weight of the value.
 #[inline(never)]
 pub(crate) fn weigh(value: Value, times: usize, work: &mut Work) -> Result<(), Over> {
     count::<true>(value, times, work)

@@ -89,7 +89,7 @@ fn room_of_a_burst_is_given_back_while_something_waits() {
     assert_eq!(fired(&mut wheel, 1 << 30), [(1 << 30, n)]);
 }
 
-/// Those who arm far ahead and cancel at once, again and again, need no more room than those who do not.
+/// Arming far ahead and cancelling at once, again and again, needs no more room than not doing so.
 #[test]
 fn places_of_items_that_are_gone_do_not_pile_up() {
     let mut wheel = Wheel::new();
@@ -110,7 +110,7 @@ fn places_of_items_that_are_gone_do_not_pile_up() {
     assert!(left.eq((0..LISTS).filter(|item| *item != 3)));
 }
 
-/// Nobody is told to look where nothing waits.
+/// Nobody is made to look where nothing waits.
 #[test]
 fn a_list_of_which_all_are_gone_is_none() {
     let mut wheel = Wheel::new();

@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 
 /// The most elements, those of tuples within tuples among them.
 const FEW: usize = 16;
-/// How deep tuples may lie in each other.
+/// Greatest depth of tuples in each other.
 const LEVELS: usize = 3;
 
 /// The answer, and how many elements were looked at, for tuples of one size whose first difference, if there is one, is that of two fixnums: most keys. `None` for others.

@@ -13,11 +13,11 @@ pub(super) struct Pairs<'h> {
     right: Cow<'h, [Value]>,
     at: usize,
     pub(super) question: Comparison,
-    /// What comes behind these.
+    /// Values that come behind these.
     rest: Option<Box<PairsLeft<'h>>>,
 }
 
-/// What is still to be taken from two large maps of the same size.
+/// Values still to be taken from two large maps of the same size.
 struct PairsLeft<'h> {
     left: Box<dyn Iterator<Item = Value> + 'h>,
     right: Box<dyn Iterator<Item = Value> + 'h>,
@@ -62,7 +62,7 @@ impl<'h> Pairs<'h> {
         Some(pair)
     }
 
-    /// Whether there may be one more.
+    /// Returns whether there may be one more.
     #[inline(always)]
     pub(super) fn has_more(&self) -> bool {
         self.at < self.left.len() || self.rest.is_some()
@@ -82,7 +82,7 @@ impl<'h> Pairs<'h> {
     }
 }
 
-/// What is inside of two values of the same kind.
+/// The parts inside of two values of the same kind.
 pub(super) enum Parts<'h> {
     /// The elements of tuples, or head and tail of lists.
     Cells(&'h [Value], &'h [Value]),

@@ -9,8 +9,7 @@ pub(super) struct Steps<'w> {
     pub(super) work: &'w mut Work,
     /// Somebody has paid for them before.
     paid: bool,
-    /// Those that the work knows, the others, and how many of these there may be. The first pair is no element of
-    /// anything.
+    /// Elements that the work knows, the others, and how many of these there may be. The first pair is no element of anything.
     reported: usize,
     more: isize,
     most: isize,
@@ -28,7 +27,7 @@ impl Steps<'_> {
         }
     }
 
-    /// How many steps there are to the next look at the work.
+    /// Returns the number of steps to the next look at the work.
     fn room(work: &Work, paid: bool) -> isize {
         match paid {
             true => PAID,

@@ -228,7 +228,7 @@ fn what_is_equal_to_a_third_is_not_compared() {
     assert!(!same(sides[0], sides[1]));
 }
 
-/// What a comparison takes beside the heap is lent: for depth it must be, and what it remembers is forgone.
+/// The memory that a comparison takes beside the heap is lent: for depth it must be, and what it remembers is forgone.
 #[test]
 fn memory_that_comparing_takes_is_lent() {
     let mut heap = heap();
@@ -290,7 +290,7 @@ fn turns_pay_for_what_is_looked_at() {
     assert_eq!(paid(number(1), number(2)), 0);
 }
 
-/// What comes behind a difference is not gone through, also of large maps.
+/// Elements behind a difference are not gone through, also in large maps.
 #[test]
 fn turns_do_not_pay_for_what_is_not_looked_at() {
     let mut heap = heap();

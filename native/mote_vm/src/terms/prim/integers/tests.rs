@@ -43,7 +43,7 @@ fn ones(heap: &mut Heap, limbs: usize) -> Value {
     heap.integer(false, &vec![u64::MAX; limbs])
 }
 
-/// On both sides of where products are made limb by limb.
+/// Tries both sides of the limit at which products are made limb by limb.
 #[test]
 fn products_of_short_and_long_factors() {
     let mut heap = heap();

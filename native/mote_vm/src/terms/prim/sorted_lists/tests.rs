@@ -101,7 +101,7 @@ fn what_has_no_answer() {
     assert!(keysort(&mut heap, float, short).is_none());
 }
 
-/// As much as the comparisons of [`sort_slowly`] count, and what is paid before them.
+/// Sorting costs as much as the comparisons of [`sort_slowly`] count, and what is paid before them.
 #[test]
 fn what_comparisons_cost() {
     let mut heap = heap();
@@ -115,7 +115,7 @@ fn what_comparisons_cost() {
     assert_eq!(heap.work.counted(), 3 + 3 + 1 + 1 + 2);
 }
 
-/// Also where their numbers are compared instead.
+/// Sorting costs the same where numbers are compared in place of tuples.
 #[test]
 fn comparisons_of_tuples_cost_the_same_in_any_number() {
     let mut heap = heap();

@@ -108,7 +108,7 @@ impl<'h> Vector<'h> {
     }
 }
 
-/// The turn pays for going over that many elements: several are as fast as one of a list. Returns `None` if it cannot pay.
+/// Lets the turn pay for going over `elements` elements: several are as fast as one of a list. Returns `None` if it cannot pay.
 fn pay(heap: &mut Heap, elements: usize) -> Option<()> {
     let price = elements.saturating_mul(ELEMENT) / COPIED;
     heap.work.count(price).ok()

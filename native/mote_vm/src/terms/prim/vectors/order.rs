@@ -4,8 +4,8 @@ use super::*;
 use crate::base::work::Work;
 use std::cmp::Ordering;
 
-/// Where the first of the least elements is, or of the greatest. `None` for no elements, or odd ones, and if the turn is to
-/// end.
+/// Returns the position of the first of the least elements, or of the greatest. Returns `None` for no elements, or odd ones,
+/// and if the turn is to end.
 fn extreme(work: &mut Work, vector: Vector<'_>, greatest: bool) -> Option<usize> {
     fn first<T: PartialOrd>(
         work: &mut Work,
@@ -67,7 +67,7 @@ pub(crate) fn vec_argmax(heap: &mut Heap, a: Value) -> Value {
     or_none(extreme_of(heap, a, true).map(|(_, i)| Value::fixnum(i as i64)))
 }
 
-/// What the elements are. `None` for odd ones, and if the turn is to end.
+/// Returns the elements as numbers. Returns `None` for odd ones, and if the turn is to end.
 fn numbers<T>(
     work: &mut Work,
     all: &[[u8; ELEMENT]],

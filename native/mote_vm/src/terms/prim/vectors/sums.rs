@@ -4,7 +4,7 @@
 //! and then the lanes from the first to the last; so the machine can add several at once, and every form gets the same sum.
 use super::*;
 
-/// How many sums of floats are made beside each other.
+/// Number of sums of floats that are made beside each other.
 const LANES: usize = 8;
 
 /// The sum of `term` over pairs of elements, in lanes; none if the turn is to end.
