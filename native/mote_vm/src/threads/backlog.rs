@@ -12,7 +12,7 @@
 pub(crate) const LONG: u64 = 128;
 /// Picoseconds of a turn that is worth moving for its own sake.
 const WORTH_MOVING: u64 = 300_000;
-/// After this many consecutive units of small turns, long turns are no longer expected.
+/// Consecutive units of small turns after which long turns are no longer expected.
 const SMALL_ONES: u64 = 512;
 /// A growing queue is expected to take this many times as long as it has been growing.
 const AS_LONG_AGAIN: u64 = 2;
@@ -37,7 +37,7 @@ pub(crate) struct Backlog {
     asked: u64,
 }
 
-/// What a batch of turns cost.
+/// The cost of a batch of turns.
 #[derive(Default)]
 pub(crate) struct TurnBatch {
     pub(crate) turns: u64,
@@ -65,7 +65,7 @@ impl TurnBatch {
         self.queued = after.queued;
     }
 
-    /// How much the queue has grown to be this long, in quarters of an event per turn.
+    /// Returns how much the queue has grown to this length, in quarters of an event per turn.
     pub(crate) fn growth(&self, queued: usize) -> i64 {
         (queued as i64 - self.queued as i64) * 4 / self.turns.max(1) as i64
     }
@@ -101,7 +101,7 @@ impl Backlog {
         self.long_turn
     }
 
-    /// Whether the same actors have events queued again and again: neighbours in such a queue talk with each other.
+    /// Returns whether the same actors have events queued again and again. Neighbours in such a queue talk to each other.
     pub(crate) fn goes_round(&self, queued: usize) -> bool {
         self.turns >= ROUNDS * queued as u64
     }

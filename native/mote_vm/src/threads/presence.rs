@@ -16,10 +16,10 @@
 //! 2. While its thread is awake and `wake` has returned, there is no visit: the owner's plain reads of the owner
 //!    field are exact for its own actors.
 //! 3. What the sleeper wrote before `sleep` is seen by visitors and stand-ins (release, acquire), and what they wrote is
-//!    seen by the thread after `wake` (the same, the other way).
+//!    seen by the thread after `wake` (likewise, in the other direction).
 use crate::base::sync::{fence, pause, AcqRel, Acquire, AtomicU64, Relaxed, Release, SeqCst};
 
-/// Whether one dispatch thread is awake, in one word.
+/// The presence of one dispatch thread, awake or asleep, in one word.
 pub(crate) struct Presence(AtomicU64);
 
 const ASLEEP: u64 = 1;
@@ -28,7 +28,7 @@ const WAITING: u64 = 4;
 const VISIT: u64 = 8;
 
 impl Presence {
-    /// Of a thread that has not begun yet, which is like one asleep.
+    /// Creates the presence of a thread that has not begun yet, which is like one asleep.
     pub(crate) fn new() -> Presence {
         Presence(AtomicU64::new(ASLEEP))
     }
@@ -53,7 +53,7 @@ impl Presence {
         }
     }
 
-    /// Whoever stands in leaves the thread asleep, and is the last one.
+    /// Waits until the stand-in has gone, which leaves the thread asleep and is the last one.
     #[cold]
     fn wait_for_stand_in(&self) {
         // Relaxed, both: the step after them is the one that acquires.
@@ -65,7 +65,7 @@ impl Presence {
         self.0.fetch_and(!(ASLEEP | WAITING), AcqRel);
     }
 
-    /// Whether the thread is asleep: a hint, unless ordered by a fence (inbox.rs, invariant 3).
+    /// Returns whether the thread is asleep: a hint, unless ordered by a fence (inbox.rs, invariant 3).
     pub(crate) fn is_asleep(&self) -> bool {
         self.0.load(Relaxed) & ASLEEP != 0
     }
@@ -97,7 +97,7 @@ impl Presence {
     }
 }
 
-/// While it lives, the caller is the thread.
+/// Makes the caller the thread for as long as this lives.
 pub(crate) struct StandIn<'a>(&'a Presence);
 
 impl Drop for StandIn<'_> {
@@ -109,7 +109,7 @@ impl Drop for StandIn<'_> {
     }
 }
 
-/// While it lives, the visited thread does not wake.
+/// Keeps the visited thread from waking for as long as this lives.
 pub(crate) struct Visit<'a>(&'a Presence);
 
 impl Drop for Visit<'_> {
@@ -189,7 +189,7 @@ mod models {
         });
     }
 
-    /// Nobody takes an actor of a thread that somebody stands in for.
+    /// No thread takes an actor of a thread for which a caller stands in.
     #[test]
     fn who_stands_in_has_no_visitors() {
         loom::model(|| {

@@ -8,14 +8,14 @@
 //! 1. An inbox is added, under its lock, before the first thing is in it, and taken off after everything has left it, by
 //!    a thread that is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
 //! 2. So the count is zero only when every queue and every inbox is empty and no turn runs; and then only the
-//!    outside or a timer can make it rise again.
+//!    outside or a timer can raise it again.
 //! 3. A waiter is notified when the count is zero after the waiter was registered, and never because of an earlier zero: the
 //!    waiter may have added something in between. The same holds for the count without turns that are away.
 use crate::base::sync::{AtomicBool, AtomicIsize, Mutex, Relaxed, SeqCst};
 
 type Waiter = Box<dyn FnOnce() + Send>;
 
-/// What is to be done before a machine counts as quiet.
+/// The work that must be done before a machine counts as quiet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quiet {
     /// Everything.
@@ -49,11 +49,11 @@ struct Waiters {
     given: u64,
 }
 
-/// How much one machine has to do, and who waits until that is nothing. On cache lines of its own.
+/// The amount of work of one machine, and the waiters for its end. On cache lines of its own.
 #[repr(align(128))]
 pub(crate) struct Quiescence {
     outstanding: AtomicIsize,
-    /// Whether anybody waits, and whether anybody does who ignores turns that are away. Written under the lock of the waiters.
+    /// True if anybody waits, and true if anybody waits who ignores turns that are away. Written under the lock of the waiters.
     awaited: AtomicBool,
     ignored: AtomicBool,
     waiters: Mutex<Waiters>,
@@ -86,7 +86,7 @@ impl Quiescence {
         self.outstanding.fetch_add(AWAY, SeqCst);
     }
 
-    /// That many turns are away no longer.
+    /// Takes off turns that are no longer away.
     pub(crate) fn come_back(&self, turns: usize) {
         self.subtract(turns as isize * AWAY);
     }
@@ -103,23 +103,23 @@ impl Quiescence {
         }
     }
 
-    /// Whether nothing is left at this moment.
+    /// Returns whether nothing is left at this moment.
     #[cfg(test)]
     pub(crate) fn is_quiet(&self) -> bool {
         self.is(Quiet::Whole)
     }
 
-    /// Whether it is quiet at this moment, in that sense.
+    /// Returns whether it is quiet at this moment, in that sense.
     pub(crate) fn is(&self, quiet: Quiet) -> bool {
         quiet.left(self.outstanding.load(SeqCst)) == 0
     }
 
-    /// Whether somebody waits until nothing is left but turns that are away: a hint.
+    /// Returns whether a caller waits until nothing is left but turns that are away: a hint.
     pub(crate) fn is_away_ignored(&self) -> bool {
         self.ignored.load(Relaxed)
     }
 
-    /// Whether nothing is left at this moment but one thing: whoever asks, a thread that is awake or a caller that counts as one.
+    /// Returns whether nothing is left at this moment but the asker itself: a thread that is awake, or a caller that counts as one.
     pub(crate) fn is_last(&self, quiet: Quiet) -> bool {
         quiet.left(self.outstanding.load(SeqCst)) == 1
     }
@@ -147,7 +147,7 @@ impl Quiescence {
         drop(waiter);
     }
 
-    /// If the count has risen again, whoever makes it zero the next time tells.
+    /// Notifies the waiters if it is quiet. If the count has risen again, whoever makes it zero the next time notifies them.
     fn tell_if_quiet(&self) {
         let mut waiters = self.waiters.lock();
         // Under the lock: invariant 3. Adds nothing, but has a place in the order of the steps on the count (`done`).
@@ -263,8 +263,8 @@ mod models {
         });
     }
 
-    /// While one thread finds that it has done the last thing, a sender adds another and then waits: it is not told
-    /// before its own is done.
+    /// One thread finds that it has done the last thing, while a sender adds another and then waits. The sender is not
+    /// notified before its own is done.
     #[test]
     fn nobody_is_told_before_what_it_sent_is_done() {
         loom::model(|| {

@@ -10,21 +10,21 @@ use crate::turns::queue::Event;
 pub(crate) enum NotIn {
     /// The thread has ended.
     Closed,
-    /// It may not own their actors any more.
+    /// The thread may not own their actors any more.
     Moved,
 }
 
-/// What a thread that gives actors away has taken out of its inbox.
+/// Events that a thread giving actors away has taken out of its inbox.
 pub(crate) struct TakenOut {
     pub(crate) events: Vec<Event>,
-    /// How many places in the room they had.
+    /// Number of places in the room that they had.
     pub(crate) places: usize,
-    /// Whether nothing else was there.
+    /// True if nothing else was there.
     pub(crate) emptied: bool,
 }
 
 impl Inbox {
-    /// What its thread's actors were like at a moment (invariant 9).
+    /// Returns the version of the thread's actors at this moment (invariant 9).
     pub(crate) fn version(&self) -> u64 {
         // Acquire: what is read of a record afterwards is no older.
         self.version.load(Acquire)
@@ -122,7 +122,7 @@ impl Inbox {
         })
     }
 
-    /// What was given is where it belongs, and so are those events that were taken out.
+    /// Ends the giving: what was given is where it belongs, and so are the events that were taken out.
     pub(crate) fn end_giving(&self, taken: &TakenOut) {
         let inner = self.inner.lock();
         self.version.fetch_add(1, AcqRel);

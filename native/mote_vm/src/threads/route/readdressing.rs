@@ -12,7 +12,8 @@ use crate::turns::turn::Turn;
 use std::collections::VecDeque;
 use std::mem::replace;
 
-/// After this many consecutive times a thread goes to another core, which takes as long as some dozens of yields.
+/// Consecutive hand-overs to a thread on the same core after which a thread goes to another core. That takes as long as some
+/// dozens of yields.
 const CROWDED: u32 = 16;
 
 impl ThreadContext {
@@ -124,8 +125,8 @@ impl Dispatch {
         self.context.station.parker.step_aside()
     }
 
-    /// What this thread does next, once it has told another one what it has for it. A sibling that rests looks for a
-    /// share of what it has just given, which takes a core for each of them; and a caller that stands in goes on outside.
+    /// Returns what this thread does next, once it has told another one what it has for it. A sibling that rests looks for a
+    /// share of what it has just given, which takes a core for each of them. A caller that stands in goes on outside.
     fn as_waker_of(&self, other: ThreadNumber) -> Waker {
         let context = &self.context;
         let rests = self.turn.queue.is_empty()

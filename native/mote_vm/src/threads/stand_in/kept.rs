@@ -59,12 +59,12 @@ fn try_to_forget(
 }
 
 struct Copies {
-    /// Where what was made lies. The first copy goes to the front of it.
+    /// The stretch of the heap that holds what was made. The first copy goes to the front of it.
     made: Range<u64>,
     /// The cells that were copied, and where among the words their copies begin.
     cells: SmallVec<[(u64, usize); MOST_CELLS]>,
     words: SmallVec<[u64; 32]>,
-    /// Which words are values.
+    /// The words that are values.
     parts: SmallVec<[Range<usize>; MOST_CELLS]>,
 }
 
@@ -82,7 +82,7 @@ impl Copies {
         }
     }
 
-    /// What stands for a value: itself, or the copy of its cell.
+    /// Returns the value itself, or the copy of its cell.
     fn value(&mut self, value: Value) -> Option<Value> {
         let is_cell = !value.is_immediate() && !value.is_none();
         let cell = cell_of(value).expose_provenance() as u64;
@@ -161,7 +161,7 @@ mod tests {
     use crate::values::actor::{BehaviourId, Header};
     use proptest::prelude::*;
 
-    /// What becomes of an actor with these captures, some of which were there before.
+    /// Returns the new state of an actor with these captures, some of which were there before.
     fn kept(built: &mut Built, captures: &[(Model, bool)]) -> Option<(Vec<Value>, u64)> {
         let n = captures.len();
         let old =
@@ -260,7 +260,7 @@ mod tests {
         assert!(kept(&mut built, &[(deep, false)]).is_none());
     }
 
-    /// What is made partly in the next block.
+    /// Cells are made partly in the next block.
     #[test]
     fn a_second_room_is_left_as_it_is() {
         let mut built = Built::new();
