@@ -19,19 +19,19 @@ use rustc_hash::FxHashSet;
 
 /// Cells that are looked at: some seconds.
 const MOST_CELLS: usize = 100_000_000;
-/// How deep a walk goes before it forgets where it came from.
+/// Depth at which a walk forgets where it came from.
 const DEEP: usize = 1 << 16;
 
-/// Where an actor has such a value.
+/// The place where an actor has such a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HeldIn {
-    /// In what it has captured.
+    /// The actor's captures.
     State,
-    /// In a message that waits for it.
+    /// A message that waits for it.
     Message,
-    /// In the message of a turn of it that is away.
+    /// The message of a turn of it that is away.
     Turn,
-    /// In a message that a timer will send to it.
+    /// A message that a timer will send to it.
     Timer,
 }
 
@@ -41,7 +41,7 @@ pub struct Holder<'m> {
     pub actor: ActorRef<'m>,
     /// Its behaviour.
     pub behaviour: BehaviourName,
-    /// Where it has the value.
+    /// The place where it has the value.
     pub held: HeldIn,
 }
 

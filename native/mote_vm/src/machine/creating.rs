@@ -143,7 +143,7 @@ impl Machine {
         })
     }
 
-    /// What `make` makes of the state that those captures are; or nothing is left of it.
+    /// Applies `make` to the state that those captures are. Nothing is left of it on failure.
     fn made<R>(
         &self,
         heap: &mut Heap,

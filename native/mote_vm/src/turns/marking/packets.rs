@@ -19,15 +19,15 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many can mark at once; more threads than that leave it to others.
+/// Number of threads that can mark at once; more threads than that leave it to others.
 const MARKERS: usize = 32;
-/// What is left to scan, less than which is not worth giving away, and the most that is given at once.
+/// The least left to scan that is worth giving away, and the most that is given at once.
 const WORTH_GIVING: usize = 64;
 const MOST_GIVEN: usize = 8 * 1024;
 /// The most cells that a slice marks because it is late, and how long it takes at most: callers and other threads may wait for it.
 const MOST_LATE: usize = 128 * 1024;
 const LONGEST: Duration = Duration::from_millis(1);
-/// What a marker writes down before it hands it over.
+/// Records that a marker writes down before it hands them over.
 const MOST_RECORDED: usize = 32 * 1024;
 /// Cells between two looks at the clock, and at whether somebody is hungry.
 const STEP: usize = 128;
@@ -38,14 +38,14 @@ pub(crate) enum Packet {
     Span(Span),
 }
 
-/// What turns and drains have met that must be scanned, on a thread of its own.
+/// The values that turns and drains of one thread have met and that must be scanned.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) values: Vec<Value>,
     pub(crate) found: Marked,
 }
 
-/// How long to mark.
+/// The amount of marking to do.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
     pub(crate) cells: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// To the end.
+    /// The effort of marking to the end.
     pub(crate) const ALL: Effort = Effort {
         cells: usize::MAX,
         until: None,
@@ -77,12 +77,12 @@ struct Packets {
     spent: Duration,
     /// Places in `readings` that nobody has.
     free: Vec<usize>,
-    /// What is to move when everything is marked.
+    /// The cells that are to move when everything is marked.
     evacuation: Option<Evacuation>,
 }
 
 impl Packets {
-    /// What roots, or turns since, refer to.
+    /// Adds values that roots, or turns since, refer to.
     fn add(&mut self, packet: Packet) {
         if let (Some(evacuation), Packet::Values(values)) = (&mut self.evacuation, &packet) {
             values.iter().for_each(|value| evacuation.pin(*value));
@@ -99,16 +99,16 @@ impl Packets {
     }
 }
 
-/// What came of marking a little.
+/// The result of marking a little.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slice {
-    /// Whether there was anything to take.
+    /// True if there was anything to take.
     pub(crate) any: bool,
-    /// Whether something was taken, and less is marked still than should be.
+    /// True if something was taken, and less is marked still than should be.
     pub(crate) is_late: bool,
 }
 
-/// What one collection has still to mark.
+/// The work that one collection has still to mark.
 pub(crate) struct MarkingWork {
     program: Arc<Program>,
     readings: [Reading; MARKERS],
@@ -132,7 +132,7 @@ impl MarkingWork {
         }
     }
 
-    /// What reads actors.
+    /// Returns the words in which markers say which actors they are about to read.
     pub(crate) fn readings(&self) -> &[Reading] {
         &self.readings
     }
@@ -171,13 +171,13 @@ impl MarkingWork {
         }
     }
 
-    /// Whether all is done.
+    /// Returns whether all is done.
     pub(crate) fn is_done(&self) -> bool {
         let state = self.state.lock();
         state.packets.is_empty() && state.busy == 0
     }
 
-    /// What was found, and the time that it took all markers together.
+    /// Returns the counts of what was found, and the time that it took all markers together.
     pub(crate) fn result(&self) -> (Marked, Duration) {
         let state = self.state.lock();
         (state.found, state.spent)

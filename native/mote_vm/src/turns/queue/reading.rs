@@ -4,7 +4,7 @@ use super::{Event, EventQueue, QueuePosition};
 use std::ptr::NonNull;
 
 impl EventQueue {
-    /// Whether a collection may still read what chunks have that are emptied.
+    /// Returns whether a collection may still read the contents of emptied chunks.
     pub(crate) fn is_read(&self) -> bool {
         self.kept > 0
     }
@@ -102,7 +102,7 @@ impl EventQueue {
 /// Events in chunks that their queue keeps (invariant 4).
 pub(crate) struct KeptEvents {
     at: *const Event,
-    /// Where the chunk ends that the next event is in.
+    /// End of the chunk that the next event is in.
     end: *const Event,
     /// The one that is not read: it may be gone.
     last: NonNull<Chunk>,

@@ -14,12 +14,12 @@ pub struct Staged<'m> {
 }
 
 impl<'m> Staged<'m> {
-    /// Of a turn that is to be undone when it has been looked at.
+    /// Creates the origin for a turn that is to be undone when it has been looked at.
     pub(crate) fn undone(turn: &'m Turn) -> Staged<'m> {
         Staged { turn, undone: true }
     }
 
-    /// Of a turn that is certain to be committed when it has been looked at.
+    /// Creates the origin for a turn that is certain to be committed when it has been looked at.
     pub(crate) fn certain(turn: &'m Turn) -> Staged<'m> {
         Staged {
             turn,
