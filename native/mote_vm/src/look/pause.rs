@@ -9,7 +9,7 @@ use crate::threads::thread::{self, Dispatch};
 use crate::watching::shown_turn::TurnSeen;
 use std::sync::Arc;
 
-/// Why no step can be made.
+/// The reason why no step can be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StepError {
     /// The machine is not paused.

@@ -42,7 +42,7 @@ pub struct Config {
 /// The fuel of a turn unless configured otherwise.
 pub const DEFAULT_FUEL: u64 = 10_000_000;
 
-/// Why a sponsor cannot be removed.
+/// The reason why a sponsor cannot be removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RemoveError {
     /// No sponsor has that name.
@@ -51,7 +51,7 @@ pub enum RemoveError {
     First,
 }
 
-/// Why an actor could not be created.
+/// The reason why an actor could not be created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CreateError {
     /// The machine has no memory left for it, or has stopped.
@@ -78,7 +78,7 @@ impl std::fmt::Display for CreateError {
 
 impl std::error::Error for CreateError {}
 
-/// Why an actor was not launched.
+/// The reason why an actor was not launched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LaunchError {
     /// The actor was not created.

@@ -39,7 +39,7 @@ pub struct Hold {
     pub holder: u32,
 }
 
-/// Why an actor is not held, or does not go on.
+/// The reason why an actor is not held, or does not go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stays {
     /// The actor ignores everything, for good.
@@ -60,7 +60,7 @@ pub enum Stays {
     NoMemory,
 }
 
-/// Takes what an actor was, or why it is not held; whether to hold it.
+/// Takes what an actor was, or the reason why it is not held. Returns whether to hold it.
 pub type TakeAway = Box<dyn FnOnce(&Machine, Result<Inspection<'_>, Stays>) -> bool + Send>;
 
 /// Hears how an actor went on.

@@ -263,9 +263,9 @@ impl Machine {
         BatchLetters::on(&self.0.batch_buffers)
     }
 
-    /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as
-    /// there is room for; how many, and why not the others. If there is not enough memory for all of them, none is
-    /// accepted; sent one by one, some may be.
+    /// Sends many messages at once, for actors whose messages enter there. Accepts the first of them, as many as there is
+    /// room for. Returns their number, and the reason for refusing the others. If there is not enough memory for all of them,
+    /// none is accepted; sent one by one, some may be.
     pub fn send_batch(
         &self,
         entrance: &Entrance,

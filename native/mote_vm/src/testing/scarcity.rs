@@ -134,7 +134,7 @@ fn look_at(term: Term<'_>) -> usize {
     seen
 }
 
-/// Has the allocations of a primitive refused, each in turn; how many there are.
+/// Refuses the allocations of a primitive, each in turn. Returns their number.
 fn refuse_each(turn: &mut Turn, tier: RunsPrimitive, p: Primitive, arguments: [Value; 3]) -> usize {
     for n in 0.. {
         turn.heap.refused_after = Some(n);

@@ -140,8 +140,8 @@ impl Dispatch {
         }
     }
 
-    /// The turn of an event whose actor is not away goes, if it is this thread's to run; whether it is. A stand-in leaves it to the
-    /// thread if much would have to be written for it.
+    /// Sends away the turn of an event whose actor is not away, if it is this thread's to run. Returns whether it is. A
+    /// stand-in leaves it to the thread if much would have to be written for it.
     fn go(&mut self, event: Event) -> bool {
         if !self.may_run(event) {
             return false;

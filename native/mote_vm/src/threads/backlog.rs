@@ -16,7 +16,7 @@ const WORTH_MOVING: u64 = 300_000;
 const SMALL_ONES: u64 = 512;
 /// A growing queue is expected to take this many times as long as it has been growing.
 const AS_LONG_AGAIN: u64 = 2;
-/// A queue goes round when it has been run so many times over without ever being empty.
+/// Times that a queue has been run over, without ever being empty, when it goes round.
 const ROUNDS: u64 = 4;
 
 /// The estimate of one thread.
@@ -49,7 +49,7 @@ pub(crate) struct TurnBatch {
 }
 
 impl TurnBatch {
-    /// A batch that begins with that many events in the queue.
+    /// Creates a batch that begins with `queued` events in the queue.
     pub(crate) fn of(queued: usize) -> TurnBatch {
         TurnBatch {
             queued,
@@ -96,7 +96,7 @@ impl Backlog {
         self.worked
     }
 
-    /// About how many nanoseconds a long turn takes; 0 while turns are small.
+    /// Approximate nanoseconds that a long turn takes; 0 while turns are small.
     pub(crate) fn long_turn(&self) -> u64 {
         self.long_turn
     }

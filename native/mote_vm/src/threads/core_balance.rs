@@ -70,7 +70,7 @@ impl Cores {
 /// The cores of this computer.
 pub(crate) static CORES: Cores = Cores::new();
 
-/// Takes one off if there are more than that many.
+/// Takes one off if there are more than `most_left`. Returns whether it did.
 fn take_one(count: &AtomicU32, most_left: u32) -> bool {
     let less = |n: u32| (n > most_left).then(|| n - 1);
     count.fetch_update(Relaxed, Relaxed, less).is_ok()
@@ -164,7 +164,7 @@ impl Drop for CoreBalance {
 
 #[cfg(test)]
 impl Cores {
-    /// Others than those that the threads of this process run on.
+    /// Creates cores other than those that the threads of this process run on.
     pub(crate) fn of_a_test() -> &'static Cores {
         Box::leak(Box::new(Cores::new()))
     }

@@ -229,8 +229,8 @@ impl ThreadContext {
         header.owner() == self.station.number
     }
 
-    /// Hands over what is for other threads; whether all of it. What is held for actors that are on their way here is
-    /// theirs.
+    /// Hands over what is for other threads. Returns whether that was all. Events held for actors that are on their way here
+    /// are theirs.
     fn hand_over_all(&self, turn: &mut Turn) -> bool {
         for _ in 0..ROUNDS {
             let mut refused = Vec::new();

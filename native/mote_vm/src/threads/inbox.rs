@@ -91,7 +91,7 @@ impl Inbox {
         inner.contents.add(entry);
     }
 
-    /// Something is about to be put in (invariant 8).
+    /// Counts the inbox as a thing to do before the first thing is put in (invariant 8).
     fn count(&self, contents: &Contents) {
         if contents.len() == 0 {
             self.quiescence.add(1);

@@ -97,7 +97,7 @@ impl Parker {
         }
     }
 
-    /// The calling thread, which sleeps here, goes to another core now, if it may; whether it did.
+    /// Moves the calling thread, which sleeps here, to another core now, if it may. Returns whether it did.
     pub(crate) fn step_aside(&self) -> bool {
         let bound = |sleeper: &Sleeper| sleeper.bound;
         let may = !self.sleeper.read().as_ref().is_none_or(bound);

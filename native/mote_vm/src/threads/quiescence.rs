@@ -39,7 +39,7 @@ impl Quiet {
 const AWAY_SHIFT: u32 = 40;
 const AWAY: isize = 1 << AWAY_SHIFT;
 
-/// Somebody who waits.
+/// The ticket of a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(pub u64);
 
@@ -186,7 +186,7 @@ mod models {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// A thread passes its work on to another and sleeps; whoever waits is told, and not before all is done.
+    /// A thread passes its work on to another and sleeps. A waiter is notified, and not before all is done.
     #[test]
     fn quiet_means_that_all_is_done() {
         loom::model(|| {
@@ -226,7 +226,8 @@ mod models {
         });
     }
 
-    /// A turn goes away and comes back: who ignores it is told when the thread sleeps, and who does not, not before it is back.
+    /// A turn goes away and comes back. A waiter that ignores it is notified when the thread sleeps, any other not before it
+    /// is back.
     #[test]
     fn a_turn_that_is_away_is_ignored_by_who_wants_that() {
         loom::model(|| {

@@ -212,7 +212,7 @@ impl ThreadContext {
 }
 
 impl Dispatch {
-    /// Another sponsor's thread wants to run the event, which is queued here.
+    /// Asks for the actor of an event queued here, for a thread of another sponsor that wants to run it.
     pub(crate) fn ask_from(&mut self, event: Event, by: ThreadNumber) {
         let Dispatch { context, turn, .. } = self;
         let claims = &mut turn.leaving.claims;

@@ -127,8 +127,8 @@ impl Sponsor {
         first.then(|| Giving(self))
     }
 
-    /// Something from outside has been pushed to the lead (inbox.rs), which is woken if it sleeps, and a sibling with it if
-    /// that has always paid.
+    /// Wakes the lead, to which a message from outside has been pushed (inbox.rs), if it sleeps. A sibling is woken with it
+    /// if that has always paid.
     pub(crate) fn entered(&self, wakes: Wakes) {
         let lead = self.lead();
         // Hints, both: a sibling that is woken too often says so (wake_threshold.rs).

@@ -70,8 +70,8 @@ const MOST_SENT: usize = 256;
 const BYTES_A_PART: usize = 64;
 /// Bytes that a message may have to be brought: they are unpacked in some microseconds.
 const MOST_BROUGHT: usize = 16 << 10;
-/// The time of one stand-in in so many is measured, and counts for all of them: a look at the clock takes as long as a small
-/// turn.
+/// One stand-in out of this many is measured, and its time counts for all of them: a look at the clock takes as long as a
+/// small turn.
 const MEASURED: u64 = 8;
 /// Stack for everything that is not nested calls of the language.
 const OTHER_FRAMES: usize = 256 << 10;
@@ -118,8 +118,8 @@ pub(crate) struct Lent {
 }
 
 impl Machine {
-    /// Something has entered there that the caller waits for. If the thread sleeps, the caller runs the turns; otherwise the
-    /// thread is awake or is woken.
+    /// Stands in after a message for which the caller waits has entered there. If the thread sleeps, the caller runs the
+    /// turns; otherwise the thread is awake or is woken.
     pub(crate) fn stand_in(&self, station: &Station, caller: &WaitingCaller<'_>) {
         let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
         let stood_in = self.stood_in(station, begin, |dispatch, ()| {
@@ -262,7 +262,7 @@ impl Dispatch {
         self.is_needed() || !(caller.answered)()
     }
 
-    /// Forgets what was made since that position, with these footprints and so many becomes before, if that can be (invariant 5).
+    /// Forgets what was made since that position, where the thread had these footprints and becomes, if that can be (invariant 5).
     fn forget(&mut self, (position, footprints, becomes): (HeapPosition, u64, u64)) {
         if self.footprints() != footprints || !self.holds_nothing() {
             return;

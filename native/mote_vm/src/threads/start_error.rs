@@ -1,6 +1,6 @@
 //! Why a machine does not start, or a sponsor is not added.
 
-/// Why a machine could not start, or a sponsor not be added.
+/// The reason why a machine could not start, or a sponsor not be added.
 #[derive(Debug)]
 pub enum StartError {
     /// The system refused address space.

@@ -122,7 +122,7 @@ impl Station {
         Ok(())
     }
 
-    /// Something was pushed (inbox.rs).
+    /// Wakes the thread after a push, if it is to be woken (inbox.rs).
     pub(crate) fn pushed(&self, wakes: Wakes) {
         if wakes {
             self.unpark_if_asleep();

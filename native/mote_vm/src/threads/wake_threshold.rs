@@ -30,7 +30,7 @@ impl WakeThreshold {
         WakeThreshold(AtomicU64::new(AT_FIRST))
     }
 
-    /// Returns whether that many nanoseconds of waiting work are enough.
+    /// Returns whether `backlog` nanoseconds of waiting work are enough.
     #[inline(always)]
     pub(crate) fn pays(&self, backlog: u64) -> bool {
         backlog >= self.0.load(Relaxed)
@@ -41,7 +41,7 @@ impl WakeThreshold {
         self.0.load(Relaxed) == SMALLEST
     }
 
-    /// A thread that was woken for work has run turns for that many nanoseconds, and goes back to sleep.
+    /// Learns from a thread that was woken for work, has run turns for `worked` nanoseconds, and goes back to sleep.
     pub(crate) fn came_to(&self, worked: u64) {
         let worth = self.0.load(Relaxed);
         let learnt = match worked {
@@ -128,8 +128,8 @@ mod tests {
         }
     }
 
-    /// A sponsor of two threads, wakings of the second one having been of use so many times, and whether that one is woken when
-    /// something is sent. None of them runs.
+    /// Returns whether the second thread of a sponsor is woken when something is sent, after `useful` wakings of it that were
+    /// of use. Neither thread runs.
     fn send_wakes_sibling(useful: usize, send: impl FnOnce(&mut Still)) -> bool {
         let mut still = Still::new(2);
         let sponsor = still.thread.context.sponsor.clone();

@@ -40,7 +40,7 @@ const WAITING: u64 = 250_000;
 const SHORTEST: u64 = 4_000_000;
 const LONGEST: u64 = 256_000_000;
 const LONGER: u64 = 4;
-/// Turns that take so many times as long as those that lost are of another phase.
+/// Turns that take this many times as long as those that lost are of another phase.
 const OTHER: u64 = 4;
 
 /// Work done by the threads of a sponsor.
@@ -263,7 +263,7 @@ mod tests {
         }
     }
 
-    /// An event is forwarded for so many nanoseconds of turns: just not too often, and much too often.
+    /// Nanoseconds of turns for each event that is forwarded: just not too often, and much too often.
     const SELDOM: u64 = FAIR * FORWARDING;
     const OFTEN: u64 = FORWARDING;
     /// The loss of two threads between two looks if they forward that often: the turns' time, minus the fair part of it.

@@ -41,7 +41,7 @@ pub(crate) enum End {
     Ignored,
 }
 
-/// Why a turn is aborted.
+/// The reason why a turn is aborted.
 pub(crate) struct Aborted(pub(crate) Value);
 
 impl Aborted {

@@ -35,7 +35,7 @@ impl<'p> Reach<'p> {
         }
     }
 
-    /// Reaches that many cells at most.
+    /// Creates a reach of at most `limit` cells.
     pub(crate) fn limited(program: &'p Program, limit: usize) -> Reach<'p> {
         Reach {
             limit,
@@ -48,7 +48,7 @@ impl<'p> Reach<'p> {
         self.scanned >= self.limit
     }
 
-    /// Meets an actor; whether it was new.
+    /// Meets an actor. Returns whether it was new.
     pub(crate) fn meet(&mut self, actor: *const Actor) -> bool {
         let new = self.first_time(actor.cast());
         if new {

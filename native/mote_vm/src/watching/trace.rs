@@ -11,7 +11,7 @@ use crate::values::handles::{Held, Key};
 use crate::values::term::Term;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Somebody who is shown turns. Called on dispatch threads: must not block.
+/// An observer that is shown turns. Called on dispatch threads: must not block.
 pub trait Witness: Send + Sync + 'static {
     /// Returns whether a turn with this message is of interest.
     fn wants(&self, message: Term<'_>) -> bool;

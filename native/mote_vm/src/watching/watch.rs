@@ -74,7 +74,7 @@ impl Watch {
 
 #[cfg(all(test, not(loom)))]
 impl Watched {
-    /// Any.
+    /// Creates some watch for tests.
     pub(crate) fn for_tests() -> Watched {
         Watched {
             id: 1,

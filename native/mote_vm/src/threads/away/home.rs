@@ -67,7 +67,7 @@ impl Dispatch {
         self.turn.queue.forgive();
     }
 
-    /// Queues an event that a beam turn has caused, or sends it where its actor belongs; whether it was queued.
+    /// Queues an event that a beam turn has caused, or sends it where its actor belongs. Returns whether it was queued.
     pub(crate) fn send_from_away(&mut self, event: Event) -> bool {
         let Dispatch { context, turn, .. } = self;
         let header = header(&event);

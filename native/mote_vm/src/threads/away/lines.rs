@@ -186,7 +186,7 @@ impl Lines {
         self.state.lock().lines.contains_key(&actor)
     }
 
-    /// Puts events into the line of their actor, all in front, in their order, or all behind; whether it is away.
+    /// Puts events into the line of their actor, all in front, in their order, or all behind. Returns whether the actor is away.
     pub(super) fn line_up(&self, events: &[Event], in_front: bool) -> bool {
         let mut state = self.state.lock();
         let first = events.first();

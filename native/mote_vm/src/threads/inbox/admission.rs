@@ -18,9 +18,9 @@ const FEW: usize = 64;
 /// The next step of a sender outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sender {
-    /// Something else.
+    /// The sender does something else.
     GoesOn,
-    /// It waits for the outcome of the message, and would stand in for the thread (stand_in.rs).
+    /// The sender waits for the outcome of the message, and would stand in for the thread (stand_in.rs).
     Waits,
 }
 
@@ -41,7 +41,7 @@ impl Inner {
         }
     }
 
-    /// Takes up to `n`; how many.
+    /// Takes up to `n` places. Returns their number.
     fn enter_some(&mut self, n: usize) -> usize {
         let mut entered = 0;
         while entered < n && self.contents.places > 0 && self.enter() {

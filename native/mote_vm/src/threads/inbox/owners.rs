@@ -5,7 +5,7 @@ use crate::base::ids::ThreadNumber;
 use crate::base::sync::{AcqRel, Acquire};
 use crate::turns::queue::Event;
 
-/// Why events were not taken.
+/// The reason why events were not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NotIn {
     /// The thread has ended.

@@ -17,7 +17,7 @@ use std::mem::replace;
 const CROWDED: u32 = 16;
 
 impl ThreadContext {
-    /// Puts the lists for owners right if actors have changed hands since they were; whether anything has changed.
+    /// Puts the lists for owners right if actors have changed hands since they were. Returns whether anything has changed.
     pub(crate) fn put_lists_right(&self, turn: &mut Turn) -> bool {
         let wrong = self.take_wrong_lists(turn);
         self.readdress(turn, wrong)
@@ -35,8 +35,8 @@ impl ThreadContext {
         turn.leaving.take_wrong(is_right)
     }
 
-    /// Sorts the events of lists anew; whether there are any. Actors may change hands meanwhile: events that were sorted
-    /// before that are then sorted once more, before all that follow them.
+    /// Sorts the events of lists anew. Returns whether there are any. Actors may change hands meanwhile: events that were
+    /// sorted before that are then sorted once more, before all that follow them.
     pub(crate) fn readdress(&self, turn: &mut Turn, lists: Vec<List>) -> bool {
         let mut unsorted: VecDeque<Event> = events_of(lists).collect();
         let are_any = !unsorted.is_empty();
@@ -98,7 +98,7 @@ fn events_of(lists: Vec<List>) -> impl Iterator<Item = Event> {
 }
 
 impl Dispatch {
-    /// Hands over what is for other threads; whether there was any. What is refused stays until the next time.
+    /// Hands over what is for other threads. Returns whether there was any. Refused events stay until the next time.
     pub(crate) fn flush(&mut self) -> bool {
         let are_any = !self.turn.leaving.is_handed_over();
         let mut refused = Vec::new();

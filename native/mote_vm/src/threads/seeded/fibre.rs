@@ -74,7 +74,7 @@ impl Fibre {
         }
     }
 
-    /// Does what callers want, and collects if it is due; whether it goes on.
+    /// Does what callers want, and collects if it is due. Returns whether it goes on.
     pub(super) fn keep(&mut self) -> bool {
         self.presence().wake();
         let goes_on = self.dispatch.keep();
@@ -89,7 +89,7 @@ impl Fibre {
         self.presence().sleep();
     }
 
-    /// Takes one message from outside in; whether there was one.
+    /// Takes in one message from outside. Returns whether there was one.
     pub(super) fn admit(&mut self) -> bool {
         self.presence().wake();
         let admitted = self.dispatch.admit();

@@ -72,7 +72,7 @@ impl Line {
         tickets.open = tickets.all.len();
     }
 
-    /// Takes the first message for that inbox out of line; whether there was one.
+    /// Takes the first message for that inbox out of line. Returns whether there was one.
     pub(super) fn take_for(&self, number: ThreadNumber) -> bool {
         let mut tickets = self.tickets.lock();
         let Some(at) = tickets.all.iter().position(|(n, _)| *n == number) else {

@@ -61,7 +61,7 @@ impl Scheduler {
         &self.seeded.line
     }
 
-    /// Does the next thing; whether there was any.
+    /// Does the next thing. Returns whether there was any.
     fn step(&mut self) -> bool {
         self.take_up();
         self.take_in();
@@ -148,7 +148,7 @@ impl Scheduler {
         while self.line().is_open() && self.admit() {}
     }
 
-    /// Takes the next message from outside in; whether there was one.
+    /// Takes in the next message from outside. Returns whether there was one.
     fn admit(&mut self) -> bool {
         let Some(number) = self.line().next() else {
             return false;

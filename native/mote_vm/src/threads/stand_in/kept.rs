@@ -25,8 +25,8 @@ const MOST_WORDS: usize = 256;
 /// Words of a granule.
 const GRANULE: usize = 2;
 
-/// Forgets what was made since `position`, but for what that actor holds, whose behaviour has so many captures. Returns whether
-/// that was done: if what the actor holds cannot be copied, or is much, nothing is forgotten.
+/// Forgets what was made since `position`, except what that actor holds, whose behaviour has `captures` captures. Returns
+/// whether that was done: if what the actor holds cannot be copied, or is much, nothing is forgotten.
 pub(super) fn forget_all_but(
     heap: &mut Heap,
     position: HeapPosition,
@@ -69,7 +69,7 @@ struct Copies {
 }
 
 impl Copies {
-    /// The state of an actor with so many captures.
+    /// Returns the state of an actor with `captures` captures.
     fn state(&mut self, state: Value, captures: usize) -> Option<Value> {
         match captures {
             0 => Some(state),

@@ -147,18 +147,18 @@ impl MarkingWork {
         state.evacuation = evacuation;
     }
 
-    /// Everything is marked: what is to move.
+    /// Takes the cells that are to move, when everything is marked.
     pub(crate) fn take_evacuation(&self) -> Option<Evacuation> {
         self.state.lock().evacuation.take()
     }
 
-    /// More to do.
+    /// Adds packets to the work.
     pub(crate) fn add(&self, packets: impl IntoIterator<Item = Packet>) {
         let mut state = self.state.lock();
         packets.into_iter().for_each(|packet| state.add(packet));
     }
 
-    /// More to do, and what was counted.
+    /// Adds the values of a log to the work, and what it has counted.
     pub(crate) fn flush(&self, log: &mut Log) {
         if log.values.is_empty() && log.found.bytes == 0 {
             return;
@@ -183,7 +183,7 @@ impl MarkingWork {
         (state.found, state.spent)
     }
 
-    /// Marks a little, beside turns: so many cells, or more if it is late, since so many bytes should be marked by now.
+    /// Marks a little, beside turns: `cells` cells, or more if fewer than `by_now` bytes are marked.
     pub(crate) fn slice(&self, cells: usize, by_now: usize) -> Slice {
         let mut state = self.state.lock();
         let mut slice = Slice::default();
@@ -245,7 +245,7 @@ impl MarkingWork {
         self.news.notify_all();
     }
 
-    /// Waits until the last helper of a pause has returned; whether all is done.
+    /// Waits until the last helper of a pause has returned. Returns whether all is done.
     pub(crate) fn finish(&self) -> bool {
         let mut state = self.state.lock();
         self.news.wait_while(&mut state, |state| state.inside > 0);

@@ -11,7 +11,7 @@ const LEAST: u32 = 8;
 pub struct Pauses([u64; LENGTHS]);
 
 impl Pauses {
-    /// Counts one more pause, of that many nanoseconds.
+    /// Counts one more pause, in nanoseconds.
     pub(crate) fn count(&mut self, nanoseconds: u64) {
         let bits = u64::BITS - nanoseconds.leading_zeros();
         let at = bits.saturating_sub(LEAST) as usize;

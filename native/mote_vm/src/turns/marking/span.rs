@@ -44,7 +44,7 @@ impl Span {
         }
     }
 
-    /// Moves a piece to `to`; whether there is more.
+    /// Moves a piece to `to`. Returns whether there is more.
     pub(crate) fn take(&mut self, to: &mut Vec<Value>) -> bool {
         match self {
             Span::Parts(at, len, _) => {

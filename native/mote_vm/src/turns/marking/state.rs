@@ -89,8 +89,8 @@ impl Gc {
         self.begun.store(number, SeqCst);
     }
 
-    /// Everything that the one of that number has found dead is cleared away. It is over when the next one is, if that is to move
-    /// what this one has left.
+    /// Notes that everything that collection `number` has found dead is cleared away. It is over when the next one is, if
+    /// that is to move what this one has left.
     pub(crate) fn finish(&self, number: u64) {
         if !self.compaction.is_planned() {
             self.over.fetch_max(number, SeqCst);

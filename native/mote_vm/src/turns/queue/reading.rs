@@ -14,12 +14,12 @@ impl EventQueue {
         self.each_from(self.head, self.head_end, usize::MAX, show);
     }
 
-    /// Shows the next `n` queued events, or all; how many. Only between turns.
+    /// Shows the next `n` queued events, or all. Returns their number. Only between turns.
     pub(crate) fn first(&self, n: usize, show: impl FnMut(Event)) -> usize {
         self.each_from(self.head, self.head_end, n, show)
     }
 
-    /// Shows up to `n` events from `at` on, which is in the chunk that ends at `end`; how many.
+    /// Shows up to `n` events from `at` on, which is in the chunk that ends at `end`. Returns their number.
     fn each_from(
         &self,
         mut at: *mut Event,

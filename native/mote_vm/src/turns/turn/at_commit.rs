@@ -202,7 +202,8 @@ impl Turn {
         }
     }
 
-    /// Why a turn is aborted that has put this behaviour where its turns cannot run: `{:beam_only, {module, name}}`.
+    /// Returns the reason for aborting a turn that has put this behaviour where its turns cannot run: `{:beam_only, {module,
+    /// name}}`.
     #[cold]
     pub(crate) fn told_misplaced(&mut self, behaviour: BehaviourId) -> Value {
         let code = self.around.program.behaviour(behaviour);

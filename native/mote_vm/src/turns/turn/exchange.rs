@@ -2,7 +2,7 @@
 use crate::values::value::Value;
 use std::any::Any;
 
-/// Why native code stopped in the middle of a turn.
+/// The reason why native code stopped in the middle of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Stop {
@@ -10,7 +10,7 @@ pub enum Stop {
     Aborted = 0,
     /// Something has no native code yet: the interpreter is to run the turn.
     NotReady = 1,
-    /// The same thing has no native code, and never will have any.
+    /// Something has no native code and never will have any: the interpreter is to run the turn.
     Never = 2,
     /// A helper panicked; [`Halt::payload`] has what it said.
     Panicked = 3,

@@ -14,7 +14,7 @@ const FIRST_SLICE: u64 = 256;
 /// The fuel of a slice, after which a turn looks around.
 pub const SLICE: u64 = 4096;
 const SELDOMER: u64 = 2;
-/// About what a unit of fuel takes, in nanoseconds.
+/// Approximate nanoseconds that a unit of fuel takes.
 const UNIT: u64 = 10;
 /// Native code counts nested calls in the word in which it counts fuel, above this bit.
 pub const DEPTH_SHIFT: u32 = 14;
@@ -43,7 +43,7 @@ pub(crate) struct Fuel {
     took: Duration,
     /// Fuel that primitives were paid with since the turn last looked around.
     unlooked: u64,
-    /// About how many nanoseconds a long turn took lately; 0 while turns are small (backlog.rs).
+    /// Approximate nanoseconds that a long turn took lately; 0 while turns are small (backlog.rs).
     pub(crate) long_turn: u64,
 }
 
@@ -113,7 +113,7 @@ impl Turn {
         self.fuel.allowance - self.fuel.slice - self.fuel.reserve
     }
 
-    /// About for how many nanoseconds the turn has run.
+    /// Returns approximately the nanoseconds for which the turn has run.
     pub(crate) fn running(&self) -> u64 {
         self.spent().saturating_mul(UNIT)
     }
