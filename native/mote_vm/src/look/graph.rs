@@ -1,4 +1,4 @@
-//! Which actors hold which: actors and the captures by which they reach each other, as far as wanted.
+//! A graph of which actors hold which: actors and the captures by which they reach each other, as far as wanted.
 use super::survey::Survey;
 use super::BehaviourName;
 use crate::values::actor::Actor;

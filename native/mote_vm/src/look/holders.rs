@@ -1,5 +1,5 @@
-//! Which actors hold foreign values of some kind, such as customers: in what they have captured, in messages that wait for them, in
-//! the message of a turn that is away, or in a timer for them.
+//! Finds the actors that hold foreign values of some kind, such as customers: in what they have captured, in messages that wait for
+//! them, in the message of a turn that is away, or in a timer for them.
 //!
 //! Invariants:
 //! 1. Each actor that reaches such a value without passing another actor is shown, also where several share it: a cell is walked

@@ -1,4 +1,4 @@
-//! What an actor holds as of its last commit, shown to a caller while the thread that owns the actor sleeps.
+//! Shows what an actor holds as of its last commit to a caller while the thread that owns the actor sleeps.
 //!
 //! Invariants:
 //! 1. The caller stands in for the thread meanwhile (stand_in.rs, invariant 1): so no turn of the actor runs, nobody takes it over and

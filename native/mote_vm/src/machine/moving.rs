@@ -1,4 +1,4 @@
-//! An actor that leaves for another machine: it is held between two turns, while somebody carries what it was away, and then
+//! An actor that leaves for another machine: it is held between two turns, while its former state is carried away, and then
 //! becomes what sends on, or is again what it was.
 //!
 //! Invariants:

@@ -1,4 +1,4 @@
-//! What the tests of the primitives share: a heap, foreign values, and terms as plain Rust data with their order
+//! Tools shared by the tests of the primitives: a heap, foreign values, and terms as plain Rust data with their order
 //! written down a second time, naively.
 use crate::base::atom::Atom;
 use crate::heap::block::BlockPool;

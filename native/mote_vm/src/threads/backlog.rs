@@ -1,9 +1,9 @@
-//! How long a thread's queue will take, which decides whether sharing pays.
+//! Estimates how long a thread's queue will take, which decides whether sharing pays.
 //!
 //! Turns cost units (a small turn is one, fuel counts extra) and batches take time, so a unit has a price. A price that is high
 //! only because the system interrupted the thread must not wake a thread: the lower of the last two counts.
 //!
-//! What follows from an event counts as well. Moving an event with its actor, and sending back the results, costs many
+//! Work that follows from an event counts as well. Moving an event with its actor, and sending back the results, costs many
 //! times as much as a small turn. So small turns count only in two cases. The queue grows: each event may be the root of
 //! a tree, and what has grown for long is expected to grow for longer. Or the queue has kept its length for long: each
 //! event is part of a chain. A queue that shrinks, or has only just stopped growing, is nearly done.

@@ -1,4 +1,4 @@
-//! Whether a thread begins a collection, as it finds between two batches of turns.
+//! Decides whether a thread begins a collection, between two batches of turns.
 //!
 //! Queued events are live, with all that they refer to. So a collection that is due because much was allocated is put off
 //! while newly queued events account for the allocation. A machine that has done nothing for a moment collects earlier, since

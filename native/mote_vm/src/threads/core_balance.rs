@@ -119,7 +119,7 @@ impl CoreBalance {
         if rests || now - since < SHARED_AT_MOST {
             return false;
         }
-        // Also where nobody can go anywhere: on many cores it takes a while to find that out.
+        // Also where no thread can go anywhere: on many cores it takes a while to find that out.
         self.rests_until = Some(now + REST);
         self.all.is_any_free() && self.take_off(core)
     }

@@ -1,4 +1,4 @@
-//! What a machine reports to its embedder without being asked.
+//! The reports that a machine makes to its embedder without being asked.
 use crate::base::atom::Atom;
 use crate::boundary::turn_away::TurnAway;
 use crate::threads::fault::Fault;
@@ -27,7 +27,7 @@ pub trait Embedder: Send + Sync + 'static {
     fn is_killed(&self, _message: Term<'_>) -> bool {
         false
     }
-    /// A turn is to run outside: of a sponsor whose turns do. Whoever has run it says so by `Machine::end_turn`.
+    /// Begins a turn outside, of a sponsor whose turns run there. Whoever has run it says so by `Machine::end_turn`.
     fn begin_turn(&self, machine: &Machine, turn: TurnAway<'_>) {
         let _ = (machine, turn);
     }

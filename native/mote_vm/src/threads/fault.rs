@@ -1,4 +1,4 @@
-//! What is known about a panic in a dispatch thread.
+//! A record of a panic in a dispatch thread.
 use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
 use crate::terms::view::View;

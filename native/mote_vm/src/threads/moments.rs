@@ -1,4 +1,4 @@
-//! How manual time passes: from one moment at which a timer is due to the next, and never before everything caused by the last
+//! The passing of manual time: from one moment at which a timer is due to the next, and never before everything caused by the last
 //! one is done.
 //!
 //! A caller that moves the clock by hand takes the first step, and says how far it wants to get. From then on the last thread

@@ -79,7 +79,7 @@ impl Parker {
         *self.sleeper.write() = None;
     }
 
-    /// Sleeps until somebody wakes the calling thread, or for so long.
+    /// Sleeps until another thread wakes the calling one, or the time is over.
     pub(crate) fn park(&self, at_most: Option<Duration>) {
         *self.rest.lock() = Rest::Parked;
         match at_most {

@@ -1,4 +1,4 @@
-//! Whether a dispatch thread is awake, and taking over actors of one that is not.
+//! Tells whether a dispatch thread is awake, and lets others take over actors of one that is not.
 //!
 //! An actor is owned by one thread, the only one that runs its turns; so turns need no claim. A thread that is asleep
 //! owns actors that other threads may need. They take such an actor over by compare-and-swap on its header. The sleeper
@@ -41,7 +41,7 @@ impl Presence {
         fence(SeqCst);
     }
 
-    /// Back again. Returns when no visitor and nobody who stands in is left.
+    /// Wakes the thread. Returns when no visitor and no stand-in is left.
     pub(crate) fn wake(&self) {
         // AcqRel: acquire for invariant 3; release so that a failed visit sees a thread that is really awake.
         if self.0.fetch_and(!ASLEEP, AcqRel) & STAND_IN != 0 {
@@ -86,7 +86,7 @@ impl Presence {
         None
     }
 
-    /// Stands in, if the thread is asleep and nobody is there.
+    /// Stands in, if the thread is asleep and no visitor or stand-in is there.
     pub(crate) fn stand_in(&self) -> Option<StandIn<'_>> {
         // Acquire: invariant 3.
         self.0

@@ -1,4 +1,4 @@
-//! Whether anything is left to do in a machine, counted exactly.
+//! Counts exactly whether anything is left to do in a machine.
 //!
 //! Outstanding are: every awake thread, and every inbox that is not empty. An event in a queue needs no count of its own,
 //! for its thread is awake. Timers that are not due do not count. So are turns that are away (away.rs), apart from the others:
@@ -71,17 +71,17 @@ impl Default for Quiescence {
 }
 
 impl Quiescence {
-    /// `n` more things to do.
+    /// Adds `n` things to do.
     pub(crate) fn add(&self, n: usize) {
         self.outstanding.fetch_add(n as isize, SeqCst);
     }
 
-    /// `n` things less; tells the waiters if these were the last.
+    /// Takes `n` things off. Notifies the waiters if these were the last.
     pub(crate) fn done(&self, n: usize) {
         self.subtract(n as isize);
     }
 
-    /// A turn goes away.
+    /// Adds a turn that goes away.
     pub(crate) fn goes_away(&self) {
         self.outstanding.fetch_add(AWAY, SeqCst);
     }
@@ -159,7 +159,7 @@ impl Quiescence {
         call(told);
     }
 
-    /// Notes who waits, for those that look without the lock.
+    /// Notes which waiters there are, for those that look without the lock.
     fn note(&self, Waiters { waiting, .. }: &Waiters) {
         let ignores = |(_, quiet, _): &(Ticket, Quiet, Waiter)| *quiet == Quiet::Native;
         self.awaited.store(!waiting.is_empty(), Relaxed);

@@ -16,7 +16,7 @@ impl Request {
         Request(AtomicU16::new(0))
     }
 
-    /// Asks; `false` when somebody else asks already.
+    /// Asks. Returns `false` if another thread asks already.
     pub(crate) fn ask(&self, me: ThreadNumber) -> bool {
         // AcqRel, also below: each step sees the last one whole (invariant 1).
         self.0.compare_exchange(0, me, AcqRel, Relaxed).is_ok()

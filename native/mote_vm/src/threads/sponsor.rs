@@ -115,7 +115,7 @@ impl Sponsor {
         self.stations.get(place as usize)
     }
 
-    /// Leave for one of its threads at a time to give actors away: so those that wait for each other are of two sponsors,
+    /// Lets one of its threads at a time give actors away: so those that wait for each other are of two sponsors,
     /// and neither keeps what it has not begun to give.
     pub(crate) fn give(&self) -> Option<Giving<'_>> {
         // Acquire: what the one before has done.

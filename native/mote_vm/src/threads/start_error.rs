@@ -1,4 +1,4 @@
-//! Why a machine does not start, or a sponsor is not added.
+//! The reasons why a machine does not start, or a sponsor is not added.
 
 /// The reason why a machine could not start, or a sponsor not be added.
 #[derive(Debug)]

@@ -102,7 +102,7 @@ impl Leaving {
         list.is_some_and(|list| !list.events.is_empty())
     }
 
-    /// Sees the next event of an actor that somebody asks for: it may be the one that it is asked for.
+    /// Sees the next event of an actor that another thread asks for: it may be the one that it is asked for.
     pub(crate) fn see_next(&mut self, event: &Event) {
         let mut claims = self.claims.iter_mut();
         if let Some(claim) = claims.find(|claim| claim.event.target == event.target) {

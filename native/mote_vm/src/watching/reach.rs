@@ -1,4 +1,4 @@
-//! What can be reached, cell by cell, while everything stands still. Reads only: the marks are the collector's.
+//! A walk through all that can be reached, cell by cell, while everything stands still. Reads only: the marks are the collector's.
 //!
 //! Invariants:
 //! 1. A cell or an actor is met once: one that is reached from several sides belongs to the first.

@@ -16,7 +16,7 @@ pub trait Witness: Send + Sync + 'static {
     /// Returns whether a turn with this message is of interest.
     fn wants(&self, message: Term<'_>) -> bool;
     /// The turn of that number, from 1, when it is known how it ends and before anything of it can be seen elsewhere;
-    /// `false` when nobody is there any more.
+    /// `false` when the witness is no longer there.
     fn turn(&self, machine: &dyn Carrier, number: u64, turn: &TurnSeen<'_>) -> bool;
     /// Notifies the witness that this was the last turn to be shown.
     fn limit(&self);

@@ -1,4 +1,4 @@
-//! Where activity goes that comes from a beam turn. Beam turns are slow and few at once: an actor that can run natively must not
+//! The home of activity that comes from a beam turn. Beam turns are slow and few at once: an actor that can run natively must not
 //! be drawn into their sponsor by an answer.
 //!
 //! | the actor is | what a beam turn sends to it, or has armed for it, runs |

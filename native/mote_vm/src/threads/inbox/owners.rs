@@ -92,7 +92,7 @@ impl Inbox {
     }
 
     /// Its thread begins to give actors away: the events for those, by `goes`, are taken out. Nothing if a collection has
-    /// not seen them yet, or if one that somebody wants to run must wait.
+    /// not seen them yet, or if one that another thread wants to run must wait.
     pub(crate) fn begin_giving(
         &self,
         goes: impl Fn(&Event) -> bool,

@@ -155,7 +155,7 @@ mod tests {
         let stranger = 1;
         assert_eq!(thread.as_waker_of(stranger), Waker::Rests);
         assert_eq!(thread.as_waker_of(sibling), Waker::GoesOn);
-        // Somebody else is told as well.
+        // Another one is notified as well.
         let event = Event {
             target: std::ptr::null(),
             message: Value::NIL,

@@ -1,7 +1,7 @@
-//! What an actor has become while somebody stood in is kept, and everything else that was made meanwhile is forgotten: so a
+//! Keeps what an actor has become while a caller stood in, and forgets everything else that was made meanwhile. So a
 //! question that changes an actor leaves as little behind as one that reads.
 //!
-//! What the actor holds is copied out, the heap goes back to where it was, and the copies go there, one behind the other.
+//! What the actor holds is copied out, the heap goes back to where it was, and the copies go there, one after the other.
 //!
 //! Invariants:
 //! 1. Everything that was made lies in one stretch of the heap, so what lies there is known by its address. Actors were not made,

@@ -1,4 +1,4 @@
-//! What a dispatch thread without events does: it collects, asks its siblings for work, looks around, sleeps (thread.rs,
+//! A dispatch thread without events: it collects, asks its siblings for work, looks around, sleeps (thread.rs,
 //! invariant 3).
 #[cfg(all(test, not(miri), not(loom)))]
 mod tests;
@@ -108,7 +108,7 @@ impl Dispatch {
         let context = &self.context;
         let due = Some(context.station.timers.next()).filter(|due| *due < u64::MAX);
         let due = due.and_then(|due| context.machine.clock().until(due));
-        // Another thread may end the collection that somebody waits for at this very moment, and this thread tells the
+        // Another thread may end the collection that a caller waits for at this very moment, and this thread tells the
         // asker.
         let collects = context.machine.gc().phase() != Phase::None || self.waits_for_collection();
         let nap = collects.then_some(NAP);

@@ -1,6 +1,6 @@
 //! The fate of blocks that are mostly empty, from the collection that finds them to the end of the one after it.
 //!
-//! After a collection that somebody waits for, or that comes in a long rest, or after which memory is still short, a survey counts what
+//! After a collection that a caller waits for, or that comes in a long rest, or after which memory is still short, a survey counts what
 //! lives in each block, between turns. If it is worth while, another collection begins at once, and moves the cells
 //! (heap/evacuation/).
 use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};

@@ -1,4 +1,4 @@
-//! What a collection has still to mark, shared by all markers: threads that stand still for it, and threads between their turns.
+//! The work that a collection has still to mark, shared by all markers: threads that stand still for it, and threads between their turns.
 //!
 //! Each marker works on a stack of its own. While another one is hungry, it gives away part of what it has; when its
 //! time is up, all of it.
@@ -29,7 +29,7 @@ const MOST_LATE: usize = 128 * 1024;
 const LONGEST: Duration = Duration::from_millis(1);
 /// Records that a marker writes down before it hands them over.
 const MOST_RECORDED: usize = 32 * 1024;
-/// Cells between two looks at the clock, and at whether somebody is hungry.
+/// Cells between two looks at the clock, and at whether another marker is hungry.
 const STEP: usize = 128;
 
 /// A part of the work.
@@ -75,7 +75,7 @@ struct Packets {
     over: bool,
     found: Marked,
     spent: Duration,
-    /// Places in `readings` that nobody has.
+    /// Free places in `readings`.
     free: Vec<usize>,
     /// The cells that are to move when everything is marked.
     evacuation: Option<Evacuation>,

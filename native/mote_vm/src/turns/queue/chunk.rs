@@ -104,7 +104,7 @@ impl Supply {
         }
     }
 
-    /// Gives memory back after events for which there was none were taken back.
+    /// Gives memory back, once events for which there was none are taken back.
     #[cold]
     pub(super) fn give_up(&mut self) {
         self.memory.forgive();

@@ -1,5 +1,5 @@
-//! What a turn stages besides new actors and events for its own sponsor: its become, messages that leave the sponsor, timers. The
-//! commit makes it visible; an abort forgets it.
+//! Everything that a turn stages besides new actors and events for its own sponsor: its become, messages that leave the sponsor,
+//! timers. The commit makes it visible; an abort forgets it.
 use super::stash::Stash;
 use super::Turn;
 use crate::base::atom::Atom;

@@ -1,4 +1,4 @@
-//! What a turn has made, as it is shown to the outside.
+//! Terms that a turn has made, as they are shown to the outside.
 //!
 //! Invariants:
 //! 1. No address of an actor or timer that a turn itself has made gets out if the turn is to be undone.

@@ -1,4 +1,4 @@
-//! What a thread without events does, and when it sleeps.
+//! Tests of what a thread without events does, and when it sleeps.
 use super::*;
 use crate::testing::still::Still;
 use crate::threads::inbox::Entry;
