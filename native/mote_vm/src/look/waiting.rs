@@ -47,8 +47,8 @@ fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     moving(thread, show);
 }
 
-/// Shows the actors of events that leave for other threads at the end of the batch, or wait for their actors, also for turns
-/// of theirs outside.
+/// Shows the actors of events that leave for other threads at the end of the batch, or wait for their actors. Those that wait for
+/// turns of theirs outside are among them.
 fn moving(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     thread.turn.leaving.each(|event| show(event.target));
     if let Some(away) = &thread.away {

@@ -48,7 +48,7 @@ use std::time::{Duration, Instant};
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
 pub(crate) const BATCH: u64 = 512;
 /// Distances ahead at which the records of coming targets are fetched into the cache, and their captures. The last one is for
-/// what lies behind the first words of a map that is all that an actor has captured, as in a directory's shard.
+/// what lies behind the first words of a map. That is for an actor that has captured nothing else, as a directory's shard has.
 const PREFETCH_ACTOR: usize = 32;
 const PREFETCH_CAPTURES: usize = 16;
 const PREFETCH_MAP: usize = 8;
