@@ -123,7 +123,7 @@ impl Machine {
         self.when(Quiet::Whole, waiter)
     }
 
-    /// As [`Machine::when_quiet`], for a machine that may have turns away.
+    /// Works as [`Machine::when_quiet`], for a machine that may have turns away.
     pub fn when(&self, quiet: Quiet, waiter: Box<dyn FnOnce() + Send>) -> Ticket {
         let ticket = self.0.quiescence.wait(quiet, waiter);
         // Whoever closes tells afterwards, and does it only once.
@@ -143,7 +143,7 @@ impl Machine {
         self.is(Quiet::Whole)
     }
 
-    /// As [`Machine::is_quiet`], for a machine that may have turns away.
+    /// Works as [`Machine::is_quiet`], for a machine that may have turns away.
     pub fn is(&self, quiet: Quiet) -> bool {
         self.0.quiescence.is(quiet)
     }

@@ -217,7 +217,7 @@ impl Dispatch {
         }
     }
 
-    /// As [`Dispatch::verdict`], except that a turn is given up for lack of memory only after a collection.
+    /// Returns the same as [`Dispatch::verdict`], except that a turn is given up for lack of memory only after a collection.
     fn last_verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
         match self.verdict(end) {
             Verdict::Aborted(reason)

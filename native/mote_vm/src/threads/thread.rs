@@ -444,7 +444,7 @@ impl Dispatch {
         self.publish_all_but_time(backlog);
     }
 
-    /// As [`Dispatch::publish`], without a look at the clock.
+    /// Publishes the same as [`Dispatch::publish_at`], without a look at the clock.
     pub(crate) fn publish_all_but_time(&mut self, backlog: u64) {
         self.publish_counters();
         let queued = self.waiting() as u64;

@@ -255,7 +255,7 @@ fn asked_for() -> (Still, Event) {
     (still, event)
 }
 
-/// As [`asked_for`], but the actor has become one that never becomes: any thread may run it.
+/// Creates the same as [`asked_for`], but the actor has become one that never becomes: any thread may run it.
 fn asked_for_in_vain() -> (Still, Event) {
     let (still, event) = asked_for();
     actor(&event).set(BehaviourId::SINK, Value::NIL);

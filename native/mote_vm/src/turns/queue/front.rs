@@ -67,7 +67,7 @@ impl EventQueue {
         Some(unsafe { self.head.read() })
     }
 
-    /// As [`EventQueue::next_before`], and takes the event.
+    /// Takes the event that [`EventQueue::next_before`] returns.
     pub(crate) fn take_before(&mut self, position: &QueuePosition) -> Option<Event> {
         let event = self.next_before(position)?;
         // SAFETY: stays within the chunk or one past its last event.
