@@ -27,7 +27,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Walks from the roots that were shown; how many actors there are.
+    /// Walks from the roots that were shown. Returns the number of actors.
     pub(crate) fn finish(mut self) -> u64 {
         let mut actors = 0;
         while let Some(value) = self.stack.pop() {

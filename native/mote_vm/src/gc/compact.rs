@@ -15,7 +15,7 @@ use crate::turns::marking::phase::Phase;
 /// The heaps of a machine that stands still.
 pub(super) type Resting = Vec<Box<Heap>>;
 
-/// Where the machine stands.
+/// Returns the standing of the machine.
 pub(super) fn standing(threads: &[&mut Dispatch], resting: &Resting) -> Standing {
     let threads = threads.iter().map(|thread| &thread.turn);
     // Also what comes in without a turn, as it may be a shared constant, and actors that go on between turns.
@@ -48,7 +48,7 @@ pub(super) fn vacate(
     }
 }
 
-/// Gives what has moved, or stays, to heaps: to those that had it, or to the one that has the fewest blocks.
+/// Hands what has moved, or stays, back to heaps: to those that had it, or to the one that has the fewest blocks.
 fn hand_back(
     evacuation: &mut Evacuation,
     threads: &mut [&mut Dispatch],
@@ -75,8 +75,8 @@ fn hand_back(
 }
 
 impl Stopped<'_> {
-    /// What moves in the collection that begins; nothing in most. `false` if none is to begin: a plan was all there was, and
-    /// turns have run since it was made.
+    /// Returns the evacuation of the collection that begins; none in most. Returns an error if none is to begin: a plan was
+    /// all there was, and turns have run since it was made.
     pub(super) fn evacuates(&mut self, number: u64) -> Result<Option<Evacuation>, ()> {
         let spoils = self.stress != Stress::Off || cfg!(debug_assertions);
         if self.stress == Stress::Moving {

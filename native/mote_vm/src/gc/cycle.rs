@@ -124,7 +124,7 @@ impl<'m> Stopped<'m> {
         self.gc.set_phase(Phase::Marking);
     }
 
-    /// Marks what is left; whether everything is marked.
+    /// Marks what is left. Returns whether everything is marked.
     fn mark(&mut self) -> bool {
         loop {
             for thread in &mut self.threads {
@@ -177,7 +177,7 @@ impl<'m> Stopped<'m> {
         true
     }
 
-    /// Everything is marked: lets go of the rest.
+    /// Lets go of the rest when everything is marked.
     fn end(&mut self) {
         let number = self.gc.begun();
         if self.stress != Stress::Off {

@@ -37,7 +37,7 @@ use crate::turns::marking::phase::Phase;
 pub use crate::turns::marking::state::GcInfo;
 use std::time::{Duration, Instant};
 
-/// How long the threads stand still for marking, at the beginning and at the end.
+/// Time that the threads stand still for marking, at the beginning and at the end.
 const PAUSE: Duration = Duration::from_millis(1);
 /// Cells that a thread marks after a batch of turns, and when it has no turns to run.
 const SLICE: usize = 1024;

@@ -26,7 +26,7 @@ use crate::values::value::Value;
 use crate::values::walk::Walkable;
 use std::sync::Arc;
 
-/// What is done with each root.
+/// Handles each root.
 pub(crate) trait RootVisitor: Visitor {
     fn inbox(&mut self, inbox: &Inbox) {
         inbox.each(|waiting| self.waiting(waiting));
@@ -36,7 +36,7 @@ pub(crate) trait RootVisitor: Visitor {
         table.each(&mut |value| self.value(value));
     }
 
-    /// What waits in an inbox.
+    /// Shows what waits in an inbox.
     fn waiting(&mut self, waiting: InboxItem<'_>) {
         match waiting {
             InboxItem::Event(event) => self.event(event),

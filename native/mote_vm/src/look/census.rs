@@ -10,20 +10,20 @@ use crate::values::value::Value;
 use crate::watching::reach::Reach;
 use rustc_hash::FxHashMap;
 
-/// One behaviour's part.
+/// The part of one behaviour.
 #[derive(Clone, Copy, Debug)]
 pub struct Population {
     /// The behaviour.
     pub behaviour: BehaviourName,
-    /// How many actors have it.
+    /// Number of actors that have it.
     pub actors: u64,
     /// Bytes that they hold.
     pub bytes: u64,
 }
 
-/// What a count of everything alive has found.
+/// The result of a count of everything alive.
 pub struct Census<'m> {
-    /// By behaviour, the most frequent first.
+    /// Populations by behaviour, the most frequent first.
     pub populations: Vec<Population>,
     /// The actors that hold most, with the bytes.
     pub greatest: Vec<Figure<'m>>,

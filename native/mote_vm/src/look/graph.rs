@@ -1,4 +1,4 @@
-//! Which actors hold which: actors and the captures by which they reach each other, as far as wanted.
+//! A graph of which actors hold which: actors and the captures by which they reach each other, as far as wanted.
 use super::survey::Survey;
 use super::BehaviourName;
 use crate::values::actor::Actor;
@@ -17,12 +17,12 @@ pub struct GraphNode<'m> {
     pub behaviour: BehaviourName,
 }
 
-/// One actor has captured another.
+/// A capture by which one actor reaches another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
     /// Index of the one.
     pub from: usize,
-    /// Which of its captures reaches the other, from 0.
+    /// Number of the capture that reaches the other, from 0.
     pub capture: usize,
     /// Index of the other.
     pub to: usize,
@@ -30,11 +30,11 @@ pub struct Edge {
 
 /// The actors that were wanted, and which of them hold which.
 pub struct Graph<'m> {
-    /// In the order of their distance, the first one first.
+    /// Actors in the order of their distance, the first one first.
     pub nodes: Vec<GraphNode<'m>>,
-    /// In the order of their nodes and captures.
+    /// Edges in the order of their nodes and captures.
     pub edges: Vec<Edge>,
-    /// There is more: farther away, beyond the limit, or behind too many cells.
+    /// True if there is more: farther away, beyond the limit, or behind too many cells.
     pub truncated: bool,
 }
 

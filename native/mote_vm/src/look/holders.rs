@@ -1,5 +1,5 @@
-//! Which actors hold foreign values of some kind, such as customers: in what they have captured, in messages that wait for them, in
-//! the message of a turn that is away, or in a timer for them.
+//! Finds the actors that hold foreign values of some kind, such as customers: in what they have captured, in messages that wait for
+//! them, in the message of a turn that is away, or in a timer for them.
 //!
 //! Invariants:
 //! 1. Each actor that reaches such a value without passing another actor is shown, also where several share it: a cell is walked
@@ -19,19 +19,19 @@ use rustc_hash::FxHashSet;
 
 /// Cells that are looked at: some seconds.
 const MOST_CELLS: usize = 100_000_000;
-/// How deep a walk goes before it forgets where it came from.
+/// Depth at which a walk forgets where it came from.
 const DEEP: usize = 1 << 16;
 
-/// Where an actor has such a value.
+/// The place where an actor has such a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HeldIn {
-    /// In what it has captured.
+    /// The actor's captures.
     State,
-    /// In a message that waits for it.
+    /// A message that waits for it.
     Message,
-    /// In the message of a turn of it that is away.
+    /// The message of a turn of it that is away.
     Turn,
-    /// In a message that a timer will send to it.
+    /// A message that a timer will send to it.
     Timer,
 }
 
@@ -41,7 +41,7 @@ pub struct Holder<'m> {
     pub actor: ActorRef<'m>,
     /// Its behaviour.
     pub behaviour: BehaviourName,
-    /// Where it has the value.
+    /// The place where it has the value.
     pub held: HeldIn,
 }
 

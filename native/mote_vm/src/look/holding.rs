@@ -1,4 +1,4 @@
-//! How much an actor holds, as far as one look goes, because a look holds a thread up meanwhile.
+//! The amount that an actor holds, as far as one look goes, because a look holds a thread up meanwhile.
 //!
 //! Invariants:
 //! 1. The time is bounded whatever the actor holds: each value that is met costs one of [`MOST_VALUES`], and nothing is copied.
@@ -19,7 +19,7 @@ pub(super) struct Holding {
     pub(super) complete: bool,
 }
 
-/// What an actor holds: its record, its captures, and what these reach without passing another actor.
+/// Adds up what an actor holds: its record, its captures, and what these reach without passing another actor.
 pub(super) fn of(program: &Program, actor: &Actor) -> Holding {
     let mut walk = HoldingWalk {
         seen: FxHashSet::default(),

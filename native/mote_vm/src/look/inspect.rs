@@ -17,7 +17,7 @@ use crate::watching::reach::captures;
 pub struct Inspection<'m> {
     /// Its behaviour.
     pub behaviour: BehaviourName,
-    /// What it has captured.
+    /// Its captures.
     pub captures: Vec<Term<'m>>,
     /// The sponsor whose thread owns it.
     pub sponsor: Atom,
@@ -27,14 +27,14 @@ pub struct Inspection<'m> {
     pub queued: u64,
     /// Bytes of its record and of what its captures reach without passing another actor.
     pub bytes: u64,
-    /// Whether these two are all: a look goes only so far, and beyond that they are the least that it can be.
+    /// True if these two are exact. A look goes only so far, and beyond that they are lower bounds.
     pub complete: bool,
 }
 
-/// What to do with an inspection.
+/// A callback that receives an inspection.
 pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
 
-/// What asks the owner of an actor for a look.
+/// Creates the entry that asks the owner of an actor for a look.
 pub(crate) fn entry(target: Target, look: Look) -> Entry {
     let look = thread::task(move |thread| thread.inspect(target, look));
     Entry::Inspect(target, look)

@@ -9,18 +9,18 @@ use crate::threads::thread::{self, Dispatch};
 use crate::watching::shown_turn::TurnSeen;
 use std::sync::Arc;
 
-/// Why no step can be made.
+/// The reason why no step can be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StepError {
     /// The machine is not paused.
     Running,
-    /// There is no sponsor of that name.
+    /// The machine has no sponsor of that name.
     Unknown,
     /// The sponsor has several threads, or its turns run outside: they have no order.
     ManyThreads,
 }
 
-/// What is done with the turn of a step; none if nothing was queued.
+/// A callback that receives the turn of a step; none if nothing was queued.
 type SeeTurn = Box<dyn FnOnce(&Machine, Option<&TurnSeen<'_>>) + Send>;
 
 impl Machine {
@@ -37,7 +37,7 @@ impl Machine {
         self.attention().pause(false);
     }
 
-    /// Whether it is paused.
+    /// Returns whether it is paused.
     pub fn is_paused(&self) -> bool {
         self.attention().is_paused()
     }

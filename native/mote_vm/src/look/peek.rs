@@ -1,4 +1,4 @@
-//! What an actor holds as of its last commit, shown to a caller while the thread that owns the actor sleeps.
+//! Shows what an actor holds as of its last commit to a caller while the thread that owns the actor sleeps.
 //!
 //! Invariants:
 //! 1. The caller stands in for the thread meanwhile (stand_in.rs, invariant 1): so no turn of the actor runs, nobody takes it over and
@@ -22,10 +22,10 @@ use smallvec::SmallVec;
 /// Captures that need no allocation.
 const FEW: usize = 8;
 
-/// What came of a peek.
+/// The outcome of a peek.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Peek<R> {
-    /// What was made of what the actor holds.
+    /// The result made of what the actor holds.
     Seen(R),
     /// The thread is awake, or more is to be done than a moment's work: the actor's thread can be asked ([`Machine::inspect`]).
     Busy,
@@ -112,14 +112,14 @@ impl Dispatch {
         }
     }
 
-    /// Whether an actor is this thread's, or becomes it, since it has run no turn.
+    /// Returns whether an actor is this thread's, or becomes it, since it has run no turn.
     fn is_for_peeks(&mut self, actor: &Actor) -> bool {
         let header = actor.header();
         header.is_run_by(self.context.station.number)
             || header.owner() == 0 && self.own_or_find_owner(actor).is_none()
     }
 
-    /// What a shard has for a key, in the map that it captures last.
+    /// Returns a shard's value for a key, from the map that it captures last.
     fn entry_of(&mut self, shard: &Actor, key: Parcel) -> Option<Value> {
         let map = captures(&self.turn.around.program, shard).last()?;
         let map = map::Node::of(map)?;

@@ -22,7 +22,7 @@ pub struct Survey<'m> {
     pub(crate) threads: Vec<&'m mut Dispatch>,
 }
 
-/// What is done with a survey.
+/// A callback that receives a survey.
 type SurveyLook = Box<dyn FnOnce(&mut Survey<'_>) + Send>;
 
 impl Machine {
@@ -84,13 +84,13 @@ impl Survey<'_> {
             .collect()
     }
 
-    /// What there is, by behaviour, and the `n` actors that hold most. See [`Census`].
+    /// Counts everything by behaviour, and finds the `n` actors that hold most. See [`Census`].
     pub fn census(&self, n: usize) -> Census<'_> {
         Census::of(self, n)
     }
 
-    /// What can be reached from an actor within `depth` steps, at most `limit` actors; `None` when the handle is none of this
-    /// machine's.
+    /// Returns the actors that can be reached from an actor within `depth` steps, at most `limit` of them. `None` if the
+    /// handle belongs to another machine.
     pub fn graph(&self, from: Key, depth: usize, limit: usize) -> Option<Graph<'_>> {
         let held = self.machine.handles().hold(from)?;
         Some(Graph::of(self, held.actor, depth, limit))

@@ -6,11 +6,11 @@ use crate::watching::watch::{Watch, Watched};
 use rustc_hash::FxHashMap;
 use std::time::Instant;
 
-/// What a watch has counted.
+/// The counts of a watch.
 pub struct WatchCounts<'m> {
     /// All turns.
     pub turns: u64,
-    /// By which the figures of actors may be too low.
+    /// Turns by which the figures of actors may be too low.
     pub lost: u64,
     /// Turns of each behaviour.
     pub behaviours: Vec<(BehaviourName, u64)>,

@@ -1,4 +1,4 @@
-//! How many events wait, and for which actors. Nothing is parked on actors: their events are in queues and inboxes.
+//! Counts of the events that wait, by actor. Nothing is parked on actors: their events are in queues and inboxes.
 use crate::threads::inbox::{Entry, InboxItem};
 use crate::threads::shared::Machine;
 use crate::threads::station::Station;
@@ -6,7 +6,7 @@ use crate::threads::thread::Dispatch;
 use crate::values::actor::Actor;
 use rustc_hash::FxHashMap;
 
-/// For each actor that events wait for, how many; while all threads stand still.
+/// Counts the events that wait for each actor, while all threads stand still.
 pub(crate) fn of_all(machine: &Machine, threads: &[&mut Dispatch]) -> FxHashMap<*const Actor, u64> {
     let mut found: FxHashMap<*const Actor, u64> = FxHashMap::default();
     let mut show = |actor: *const Actor| *found.entry(actor).or_default() += 1;
@@ -22,7 +22,8 @@ pub(crate) fn of_all(machine: &Machine, threads: &[&mut Dispatch]) -> FxHashMap<
 /// Events that are looked at for one actor: a tenth of a millisecond.
 const MOST_EVENTS: usize = 64 << 10;
 
-/// How many events wait for an actor with its owner, as far as one look goes, and whether these are all. Called on the owner.
+/// Counts the events that wait for an actor with its owner, as far as one look goes. Returns also whether these are all.
+/// Called on the owner.
 pub(crate) fn here(thread: &Dispatch, actor: *const Actor) -> (u64, bool) {
     let inbox = &thread.context.station.inbox;
     let (mut count, mut left) = (0, MOST_EVENTS);
@@ -46,7 +47,8 @@ fn queued(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     moving(thread, show);
 }
 
-/// What leaves for other threads at the end of the batch, or waits for its actors, also for turns of theirs outside.
+/// Shows the actors of events that leave for other threads at the end of the batch, or wait for their actors. Those that wait for
+/// turns of theirs outside are among them.
 fn moving(thread: &Dispatch, show: &mut impl FnMut(*const Actor)) {
     thread.turn.leaving.each(|event| show(event.target));
     if let Some(away) = &thread.away {

@@ -1,4 +1,4 @@
-//! What a machine and its embedder say to each other: how it is set up, what it answers. What it reports on its own is in
+//! The contract of a machine with its embedder: its configuration and its answers. What it reports unasked is in
 //! threads/embedder.rs.
 //!
 //! Plain data; what is done with it is in machine/.
@@ -19,7 +19,7 @@ pub use crate::threads::start_error::StartError;
 pub use crate::turns::abort::Abort;
 use std::time::Instant;
 
-/// How a machine is set up.
+/// The configuration of a machine.
 pub struct Config {
     /// Its name, for its threads.
     pub name: String,
@@ -29,29 +29,29 @@ pub struct Config {
     pub fuel: u64,
     /// Bytes that the machine may hold (quota.rs).
     pub memory: usize,
-    /// How often to collect.
+    /// The frequency of collections.
     pub gc: GcConfig,
-    /// Where its time comes from.
+    /// The source of its time.
     pub clock: ClockKind,
-    /// What decides the order in which turns run.
+    /// The source of the order in which turns run.
     pub schedule: Schedule,
-    /// What makes native code of behaviours, and of the functions that they call; without one, they are interpreted.
+    /// The compiler that makes native code of behaviours, and of the functions that they call. Without one, they are interpreted.
     pub compiler: Option<&'static dyn Compiler>,
 }
 
 /// The fuel of a turn unless configured otherwise.
 pub const DEFAULT_FUEL: u64 = 10_000_000;
 
-/// Why a sponsor cannot be removed.
+/// The reason why a sponsor cannot be removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RemoveError {
-    /// There is none of that name.
+    /// No sponsor has that name.
     Unknown,
-    /// It is the first one, which takes over what others leave.
+    /// The sponsor is the first one, which takes over what others leave.
     First,
 }
 
-/// Why an actor could not be created.
+/// The reason why an actor could not be created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CreateError {
     /// The machine has no memory left for it, or has stopped.
@@ -78,16 +78,16 @@ impl std::fmt::Display for CreateError {
 
 impl std::error::Error for CreateError {}
 
-/// Why an actor was not launched.
+/// The reason why an actor was not launched.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LaunchError {
-    /// It was not created.
+    /// The actor was not created.
     Create(CreateError),
     /// Its message was not accepted.
     Send(Refusal),
 }
 
-/// What a machine holds and has done.
+/// State and counters of a machine.
 #[derive(Clone, Debug)]
 pub struct Info {
     /// Its sponsors.
@@ -100,24 +100,24 @@ pub struct Info {
     pub heap_bytes: usize,
     /// See `heap_bytes`.
     pub mapped_bytes: usize,
-    /// Of these of heaps, what was given to threads to fill since the last collection.
+    /// Part of the bytes of heaps that was given to threads to fill since the last collection.
     pub new_bytes: usize,
     /// Bytes that nothing is in, and that the system has not got back yet.
     pub spare_bytes: usize,
     /// Bytes that are charged to the quota.
     pub charged_bytes: usize,
-    /// What collections have done.
+    /// Counters of the collections.
     pub gc: GcInfo,
-    /// What the compiler has done.
+    /// Counters of the compiler.
     pub native: NativeInfo,
 }
 
-/// One sponsor's part of [`Info`].
+/// The part of [`Info`] of one sponsor.
 #[derive(Clone, Debug)]
 pub struct SponsorInfo {
     /// Its name.
     pub name: Atom,
-    /// When it was added.
+    /// Time when it was added.
     pub started: Instant,
     /// Counters of each of its threads.
     pub threads: Vec<Counts>,

@@ -70,7 +70,7 @@ impl Machine {
         self.0.handles.hold_shared(key)
     }
 
-    /// Creates `count` actors that are alike, or none, one behind the other in memory; as `create` does. The caller owns the
+    /// Creates `count` actors that are alike, or none, consecutively in memory; as `create` does. The caller owns the
     /// handles, which are in their order.
     pub fn create_row(
         &self,
@@ -143,7 +143,7 @@ impl Machine {
         })
     }
 
-    /// What `make` makes of the state that those captures are; or nothing is left of it.
+    /// Applies `make` to the state that those captures are. Nothing is left of it on failure.
     fn made<R>(
         &self,
         heap: &mut Heap,

@@ -123,7 +123,7 @@ impl Machine {
         self.when(Quiet::Whole, waiter)
     }
 
-    /// The same, of a machine that may have turns away.
+    /// Works as [`Machine::when_quiet`], for a machine that may have turns away.
     pub fn when(&self, quiet: Quiet, waiter: Box<dyn FnOnce() + Send>) -> Ticket {
         let ticket = self.0.quiescence.wait(quiet, waiter);
         // Whoever closes tells afterwards, and does it only once.
@@ -138,12 +138,12 @@ impl Machine {
         self.0.quiescence.forget(ticket);
     }
 
-    /// Whether the machine has nothing to do at this moment; it has while a thread is awake for a collection, too.
+    /// Returns whether the machine has nothing to do at this moment. It has while a thread is awake for a collection, too.
     pub fn is_quiet(&self) -> bool {
         self.is(Quiet::Whole)
     }
 
-    /// The same, of a machine that may have turns away.
+    /// Works as [`Machine::is_quiet`], for a machine that may have turns away.
     pub fn is(&self, quiet: Quiet) -> bool {
         self.0.quiescence.is(quiet)
     }
@@ -190,7 +190,7 @@ impl Machine {
         self.push(self.0.sponsors.first().lead(), entry);
     }
 
-    /// What it holds and has done.
+    /// Returns the state and the counters of the machine.
     pub fn info(&self) -> Info {
         let (mapped_bytes, heap_bytes) = self.0.pool.bytes();
         let ended = self.0.ended.lock();

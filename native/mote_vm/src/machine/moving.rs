@@ -1,4 +1,4 @@
-//! An actor that leaves for another machine: it is held between two turns, while somebody carries what it was away, and then
+//! An actor that leaves for another machine: it is held between two turns, while its former state is carried away, and then
 //! becomes what sends on, or is again what it was.
 //!
 //! Invariants:
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// Captures of an actor that is held.
 const HELD: u16 = 4;
 
-/// How an actor is held.
+/// A hold on an actor.
 #[derive(Clone)]
 pub struct Hold {
     /// The behaviour that it has meanwhile.
@@ -39,36 +39,36 @@ pub struct Hold {
     pub holder: u32,
 }
 
-/// Why an actor is not held, or does not go on.
+/// The reason why an actor is not held, or does not go on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stays {
-    /// It ignores everything, for good.
+    /// The actor ignores everything, for good.
     Sink,
     /// Its behaviour never becomes another: its turns may run on several threads at once.
     Safe,
     /// A turn of it runs outside.
     Busy,
-    /// It is held already.
+    /// The actor is held already.
     Held,
-    /// It is not held.
+    /// The actor is not held.
     NotHeld,
     /// Its behaviour is an older version than the one that is loaded.
     Stale,
-    /// What it has captured is larger, written out, than the machine's memory.
+    /// The actor's captures are larger, written out, than the machine's memory.
     TooLarge,
-    /// There is no memory for it.
+    /// The machine has no memory for it.
     NoMemory,
 }
 
-/// Takes what an actor was, or why it is not held; whether to hold it.
+/// Takes what an actor was, or the reason why it is not held. Returns whether to hold it.
 pub type TakeAway = Box<dyn FnOnce(&Machine, Result<Inspection<'_>, Stays>) -> bool + Send>;
 
 /// Hears how an actor went on.
 pub type GoneOn = Box<dyn FnOnce(&Machine, Result<(), Stays>) + Send>;
 
-/// As what an actor goes on that was held.
+/// The way in which an actor that was held goes on.
 pub enum GoesOn {
-    /// What it was.
+    /// The actor is again what it was.
     Back,
     /// Another behaviour with those captures.
     As(BehaviourVersion, Parcel),
@@ -242,7 +242,7 @@ impl Dispatch {
         gone
     }
 
-    /// What an actor was, its behaviour, and the messages that it has kept, if it is held so.
+    /// Returns what an actor was, its behaviour, and the messages that it has kept, if `hold` holds it.
     fn held_by(&self, actor: &Actor, hold: &Hold) -> Option<[Value; 3]> {
         let id = hold.held.id;
         let code = self.turn.around.program.behaviour(id);
@@ -272,7 +272,7 @@ impl Dispatch {
         Some((id, state))
     }
 
-    /// What follows is committed or aborted as a turn of the actor without an event.
+    /// Begins a turn of the actor without an event. As that, what follows is committed or aborted.
     fn begin_between(&mut self, actor: &Actor) {
         self.turn.begin(Event {
             target: actor,

@@ -1,4 +1,4 @@
-//! What the outside does with actors: it sends to them, looks at them and holds them. Creating them is in creating.rs.
+//! The operations of the outside on actors: it sends to them, looks at them and holds them. Creating them is in creating.rs.
 //!
 //! Invariant: the outside refers to actors by handle only; a handle keeps its actor.
 use super::Machine;
@@ -37,7 +37,7 @@ impl Drop for OutsideCharge {
 /// A sponsor that messages enter by.
 pub struct Entrance(Arc<Sponsor>);
 
-/// Whether a message has entered.
+/// The result of a push: whether the message has entered.
 type Pushed = Result<Wakes, (NotEntered, Entry)>;
 
 /// The sponsor that a message enters by, if that is not the first one.
@@ -79,7 +79,7 @@ impl Machine {
         }
     }
 
-    /// Whether there is memory for that many bytes more.
+    /// Returns whether there is memory for `bytes` more bytes.
     pub fn has_room(&self, bytes: usize) -> bool {
         self.0.pool.quota.fits(bytes)
     }
@@ -102,7 +102,7 @@ impl Machine {
         self.fall_short();
     }
 
-    /// There is no memory for something: a collection may find some.
+    /// Notes that there is no memory for something: a collection may find some.
     fn fall_short(&self) {
         self.0.pool.short();
         self.collect_if_due();
@@ -212,7 +212,7 @@ impl Machine {
         via.0.as_ref().unwrap_or_else(|| self.0.sponsors.first())
     }
 
-    /// What came of it; does what is to follow, if it has entered.
+    /// Returns the outcome of a push, and calls `then` if the message has entered.
     #[inline(always)]
     fn entered(
         &self,
@@ -240,12 +240,12 @@ impl Machine {
         }
     }
 
-    /// Where what is sent to an actor enters, for [`Machine::send_batch`].
+    /// Returns the entrance of messages to an actor, for [`Machine::send_batch`].
     pub fn entrance_to(&self, target: &Held, sponsor: Option<SponsorId>) -> Entrance {
         Entrance(self.entrance(target, sponsor))
     }
 
-    /// Whether it enters there.
+    /// Returns whether a message to the actor enters there.
     pub fn enters_by(
         &self,
         target: &Held,
@@ -258,14 +258,14 @@ impl Machine {
         }
     }
 
-    /// What to write messages on for [`Machine::send_batch`], and with what.
+    /// Returns the letters to write messages on for [`Machine::send_batch`], and the builder to write them with.
     pub fn letters(&self) -> (BatchLetters, Builder) {
         BatchLetters::on(&self.0.batch_buffers)
     }
 
-    /// Sends many messages at once, for actors whose messages enter there. The first of them are accepted, as many as
-    /// there is room for; how many, and why not the others. If there is not enough memory for all of them, none is
-    /// accepted; sent one by one, some may be.
+    /// Sends many messages at once, for actors whose messages enter there. Accepts the first of them, as many as there is
+    /// room for. Returns their number, and the reason for refusing the others. If there is not enough memory for all of them,
+    /// none is accepted; sent one by one, some may be.
     pub fn send_batch(
         &self,
         entrance: &Entrance,
@@ -330,7 +330,7 @@ impl Machine {
         Some(self.entrance(&self.hold(target)?, sponsor).name)
     }
 
-    /// Where what is sent to an actor enters, if that sponsor is named.
+    /// Returns the sponsor where messages to an actor enter, if `named` is the sponsor that the caller names.
     pub(super) fn entrance(&self, target: &Held, named: Option<SponsorId>) -> Arc<Sponsor> {
         match target.pinned.or(named) {
             Some(id) => self.0.sponsors.by_id(id),
@@ -359,7 +359,7 @@ impl Machine {
         true
     }
 
-    /// Whether it runs by a seed.
+    /// Returns whether it runs by a seed.
     pub fn is_seeded(&self) -> bool {
         self.0.seeded.is_some()
     }
@@ -378,7 +378,7 @@ impl Machine {
         self.0.handles.acquire(actor.actor, pinned)
     }
 
-    /// Whether an actor is that of a handle.
+    /// Returns whether an actor is that of a handle.
     pub fn is_of(&self, key: Key, actor: ActorRef<'_>) -> bool {
         self.0.handles.is_of(key, actor.actor)
     }
@@ -395,7 +395,7 @@ impl Machine {
         self.0.handles.end(key)
     }
 
-    /// Whether many handles were returned and are not released yet.
+    /// Returns whether many handles were returned and are not released yet.
     pub fn is_unsettled(&self) -> bool {
         self.0.handles.is_unsettled()
     }
@@ -425,7 +425,7 @@ impl Machine {
     }
 }
 
-/// What values need of it on their way out.
+/// The services that values need on their way out.
 impl Carrier for Machine {
     fn embedder(&self) -> &dyn Any {
         self.0.embedder.as_any()

@@ -81,7 +81,7 @@ impl Drop for Recruit {
     }
 }
 
-/// What waits for the end of a thread.
+/// Returns a call that waits for the end of a thread.
 pub(super) fn ending(thread: Option<JoinHandle<()>>) -> Ending {
     Box::new(|| {
         // A thread catches its own panics; there is nothing to learn from the result.

@@ -114,7 +114,7 @@ impl Machine {
         Ok(())
     }
 
-    /// How many choices a seeded machine has made; `None` of any other.
+    /// Returns the number of choices that a seeded machine has made; `None` for any other.
     pub fn choices(&self) -> Option<u64> {
         self.0.seeded.as_ref().map(|seeded| seeded.choices.made())
     }

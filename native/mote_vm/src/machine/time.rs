@@ -16,9 +16,9 @@ impl Machine {
         self.clock().now()
     }
 
-    /// Sends to the actor of a handle after that many milliseconds, by that sponsor or the first one. Refuses if there is no
-    /// memory, or if the handle or an address in the message belongs to another machine. A timer needs no room in the
-    /// inbox: its message is the machine's from now on, and enters as messages from inside do.
+    /// Sends to the actor of a handle after `milliseconds`, by that sponsor or the first one. Refuses if there is no memory, or if
+    /// the handle or an address in the message belongs to another machine. A timer needs no room in the inbox: its message is
+    /// the machine's from now on, and enters as messages from inside do.
     pub fn send_after(
         &self,
         milliseconds: u64,
@@ -84,10 +84,10 @@ impl Machine {
         }
     }
 
-    /// Moves a manual clock on to the next moment, but not beyond `limit`, and lets what is due then begin; whether
-    /// anything can be due between that moment and `limit`. A caller that wants things in order waits until the machine is quiet
-    /// before the next step. Meanwhile the threads go from moment to moment by themselves, until `limit` (moments.rs): a caller
-    /// that will not wait so long steps to 0, which takes it back. `None` when the clock moves by itself.
+    /// Moves a manual clock on to the next moment, but not beyond `limit`, and lets what is due then begin. Returns whether
+    /// anything can be due between that moment and `limit`. `None` when the clock moves by itself. A caller that wants things
+    /// in order waits until the machine is quiet before the next step. Meanwhile the threads go from moment to moment by
+    /// themselves, until `limit` (moments.rs): a caller that will not wait so long steps to 0, which takes it back.
     ///
     /// A caller that ignores turns that are away ([`Quiet::Native`]) takes all steps itself.
     pub fn step_clock(&self, limit: u64, quiet: Quiet) -> Option<bool> {

@@ -13,7 +13,7 @@ use crate::turns::turn::Turn;
 use crate::values::term::Term;
 use crate::values::value::Value;
 
-/// What a tier answers: a value, `NONE` where there is no answer, or why the turn is aborted.
+/// A tier's way to run a primitive. Returns a value, `NONE` where there is no answer, or the reason why the turn is aborted.
 type RunsPrimitive = fn(&mut Turn, Primitive, [Value; 3]) -> Result<Value, Value>;
 
 const TIERS: [(&str, RunsPrimitive); 2] = [("interpreted", interpreted), ("native", native)];
@@ -38,7 +38,7 @@ fn native(turn: &mut Turn, p: Primitive, arguments: [Value; 3]) -> Result<Value,
     })
 }
 
-/// One of each kind of arguments that primitives make much of.
+/// Creates one of each kind of arguments that primitives make much of.
 fn arguments(heap: &mut Heap) -> Vec<Value> {
     let atom = |name| Value::atom(Atom::new(name));
     let number = Value::fixnum;
@@ -134,7 +134,7 @@ fn look_at(term: Term<'_>) -> usize {
     seen
 }
 
-/// Has the allocations of a primitive refused, each in turn; how many there are.
+/// Refuses the allocations of a primitive, each in turn. Returns their number.
 fn refuse_each(turn: &mut Turn, tier: RunsPrimitive, p: Primitive, arguments: [Value; 3]) -> usize {
     for n in 0.. {
         turn.heap.refused_after = Some(n);
@@ -198,7 +198,7 @@ fn a_turn_ends_at_whichever_allocation_is_refused() {
     }
 }
 
-/// As where somebody stands in for a thread: what costs more than there is left is not begun.
+/// A primitive that costs more than there is left is not begun, as where a caller stands in for a thread.
 #[test]
 fn what_cannot_be_paid_is_not_begun() {
     use Primitive as P;

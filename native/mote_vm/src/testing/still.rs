@@ -39,7 +39,7 @@ impl Still {
         Still::within(threads, usize::MAX)
     }
 
-    /// The same with that much memory.
+    /// Creates the same as [`Still::new`], with `memory` bytes.
     pub(crate) fn within(threads: usize, memory: usize) -> Still {
         let name = Atom::new("still");
         let config = Config {

@@ -1,4 +1,4 @@
-//! What the tests of the primitives share: a heap, foreign values, and terms as plain Rust data with their order
+//! Tools shared by the tests of the primitives: a heap, foreign values, and terms as plain Rust data with their order
 //! written down a second time, naively.
 use crate::base::atom::Atom;
 use crate::heap::block::BlockPool;
@@ -86,16 +86,16 @@ pub(crate) enum Model {
     Beyond(bool),
     Float(f64),
     Atom(&'static str),
-    /// Of a class without structure, and a number to tell them apart.
+    /// A value of a class without structure, and a number to tell such values apart.
     Opaque(Class, u8),
-    /// One of the actors of [`Built`].
+    /// The address of one of the actors of [`Built`].
     Address(usize),
     On(&'static str, usize),
     Tuple(Vec<Model>),
     /// Elements, and what ends an improper list.
     List(Vec<Model>, Option<Box<Model>>),
     Bytes(Vec<u8>),
-    /// Of several equal keys the last one counts.
+    /// Keys and values; of several equal keys the last one counts.
     Map(Vec<(Model, Model)>),
 }
 
@@ -230,7 +230,7 @@ pub(crate) mod model_of {
         ordered(a, b, false)
     }
 
-    /// As keys of maps: what is equal is the same.
+    /// Compares keys of maps: equal keys are the same.
     fn key_order(a: &Model, b: &Model) -> Ordering {
         ordered(a, b, true)
     }
@@ -279,7 +279,7 @@ pub(crate) mod model_of {
         }
     }
 
-    /// How what is larger than all other numbers compares with them, or less.
+    /// Compares a number larger than all others with them; smaller than all if `negative`.
     fn beyond(negative: bool) -> Ordering {
         match negative {
             true => Ordering::Less,
@@ -353,7 +353,7 @@ pub(crate) mod model_of {
 
     type End = Option<Box<Model>>;
 
-    /// What is left behind that many cells.
+    /// Returns what is left behind `cells` cells.
     fn rest(elements: &[Model], end: &End, cells: usize) -> Model {
         match end {
             Some(end) if elements.len() == cells => (**end).clone(),

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! 1. While a turn of it is away, an actor is **away**, too: it stays with this thread, and what comes for it waits in a line of its
-//!    own. Nobody takes it over (`is_done`), and it is given to nobody: a thread that asks for it waits in line.
+//!    own. No thread takes it over (`is_done`), and it is not given away: a thread that asks for it waits in line.
 //! 2. What a turn has done while away comes back as a whole. It is staged and committed here, between two batches, like the
 //!    effects of any other turn (away/back.rs): by the thread, or while that sleeps by whoever tells of the end (stand_in.rs). Only the first
 //!    report that a turn has ended counts.
@@ -43,7 +43,7 @@ impl Away {
         }
     }
 
-    /// How many events are in line.
+    /// Returns the number of events waiting in lines.
     pub(crate) fn waiting(&self) -> usize {
         self.lines.figures().1
     }
@@ -62,7 +62,7 @@ impl Away {
         self.lines.each_waiting(show);
     }
 
-    /// Whether a turn of the actor is away.
+    /// Returns whether a turn of the actor is away.
     pub(crate) fn is_away(&self, actor: *const Actor) -> bool {
         self.lines.is_away(actor)
     }
@@ -100,13 +100,13 @@ fn numbered(thread: ThreadNumber) -> u64 {
 }
 
 impl Dispatch {
-    /// Whether a turn is away.
+    /// Returns whether any turn is away.
     pub(crate) fn is_anybody_away(&self) -> bool {
         let away = self.away.as_ref();
         away.is_some_and(|away| away.lines.figures().0 > 0)
     }
 
-    /// Whether what is queued has to wait until a turn that is away has ended.
+    /// Returns whether queued events must wait until a turn that is away has ended.
     pub(crate) fn is_full_away(&self) -> bool {
         self.away.as_ref().is_some_and(|away| away.is_full())
     }
@@ -140,8 +140,8 @@ impl Dispatch {
         }
     }
 
-    /// The turn of an event whose actor is not away goes, if it is this thread's to run; whether it is. A stand-in leaves it to the
-    /// thread if much would have to be written for it.
+    /// Sends away the turn of an event whose actor is not away, if it is this thread's to run. Returns whether it is. A
+    /// stand-in leaves it to the thread if much would have to be written for it.
     fn go(&mut self, event: Event) -> bool {
         if !self.may_run(event) {
             return false;
@@ -181,13 +181,14 @@ impl Dispatch {
         true
     }
 
-    /// Whether its actor comes back just now: what is next for it was looked at with the end (`is_followed_by_little`).
+    /// Returns whether the actor of the event is coming back just now. `is_followed_by_little` has then already looked at its
+    /// next event.
     fn has_line(&self, event: Event) -> bool {
         let away = self.away.as_ref();
         away.is_some_and(|away| away.is_away(event.target))
     }
 
-    /// What the turn of an event is given: captures and message.
+    /// Returns what the turn of an event receives: captures and message.
     fn given_to(&self, event: Event) -> impl Iterator<Item = Term<'_>> {
         let behaviour = header(&event).behaviour();
         let captures = self.turn.around.program.behaviour(behaviour).captures;

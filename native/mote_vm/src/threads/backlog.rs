@@ -1,9 +1,9 @@
-//! How long a thread's queue will take, which decides whether sharing pays.
+//! Estimates how long a thread's queue will take, which decides whether sharing pays.
 //!
 //! Turns cost units (a small turn is one, fuel counts extra) and batches take time, so a unit has a price. A price that is high
 //! only because the system interrupted the thread must not wake a thread: the lower of the last two counts.
 //!
-//! What follows from an event counts as well. Moving an event with its actor, and sending back the results, costs many
+//! Work that follows from an event counts as well. Moving an event with its actor, and sending back the results, costs many
 //! times as much as a small turn. So small turns count only in two cases. The queue grows: each event may be the root of
 //! a tree, and what has grown for long is expected to grow for longer. Or the queue has kept its length for long: each
 //! event is part of a chain. A queue that shrinks, or has only just stopped growing, is nearly done.
@@ -12,11 +12,11 @@
 pub(crate) const LONG: u64 = 128;
 /// Picoseconds of a turn that is worth moving for its own sake.
 const WORTH_MOVING: u64 = 300_000;
-/// After this many consecutive units of small turns, long turns are no longer expected.
+/// Consecutive units of small turns after which long turns are no longer expected.
 const SMALL_ONES: u64 = 512;
 /// A growing queue is expected to take this many times as long as it has been growing.
 const AS_LONG_AGAIN: u64 = 2;
-/// A queue goes round when it has been run so many times over without ever being empty.
+/// Times that a queue has been run over, without ever being empty, when it goes round.
 const ROUNDS: u64 = 4;
 
 /// The estimate of one thread.
@@ -37,7 +37,7 @@ pub(crate) struct Backlog {
     asked: u64,
 }
 
-/// What a batch of turns cost.
+/// The cost of a batch of turns.
 #[derive(Default)]
 pub(crate) struct TurnBatch {
     pub(crate) turns: u64,
@@ -49,7 +49,7 @@ pub(crate) struct TurnBatch {
 }
 
 impl TurnBatch {
-    /// A batch that begins with that many events in the queue.
+    /// Creates a batch that begins with `queued` events in the queue.
     pub(crate) fn of(queued: usize) -> TurnBatch {
         TurnBatch {
             queued,
@@ -65,7 +65,7 @@ impl TurnBatch {
         self.queued = after.queued;
     }
 
-    /// How much the queue has grown to be this long, in quarters of an event per turn.
+    /// Returns how much the queue has grown to this length, in quarters of an event per turn.
     pub(crate) fn growth(&self, queued: usize) -> i64 {
         (queued as i64 - self.queued as i64) * 4 / self.turns.max(1) as i64
     }
@@ -96,12 +96,12 @@ impl Backlog {
         self.worked
     }
 
-    /// About how many nanoseconds a long turn takes; 0 while turns are small.
+    /// Approximate nanoseconds that a long turn takes; 0 while turns are small.
     pub(crate) fn long_turn(&self) -> u64 {
         self.long_turn
     }
 
-    /// Whether the same actors have events queued again and again: neighbours in such a queue talk with each other.
+    /// Returns whether the same actors have events queued again and again. Neighbours in such a queue talk to each other.
     pub(crate) fn goes_round(&self, queued: usize) -> bool {
         self.turns >= ROUNDS * queued as u64
     }

@@ -1,4 +1,4 @@
-//! Whether a thread begins a collection, as it finds between two batches of turns.
+//! Decides whether a thread begins a collection, between two batches of turns.
 //!
 //! Queued events are live, with all that they refer to. So a collection that is due because much was allocated is put off
 //! while newly queued events account for the allocation. A machine that has done nothing for a moment collects earlier, since
@@ -9,13 +9,13 @@ use crate::threads::thread::Dispatch;
 use std::time::Duration;
 
 impl Dispatch {
-    /// Whether a collection should begin.
+    /// Returns whether a collection should begin.
     pub(crate) fn is_collection_due(&self) -> bool {
         self.is_collection_wanted()
             || self.has_rested_long() && self.until_worth_it() == Some(Duration::ZERO)
     }
 
-    /// Whether one should begin for anything but a long rest: that takes a look at the clock.
+    /// Returns whether one should begin for any reason other than a long rest, which takes a look at the clock.
     pub(crate) fn is_collection_wanted(&self) -> bool {
         let pace = &self.context.machine.pool().pace;
         pace.is_due() && !pace.put_off(|| self.queued())
@@ -25,7 +25,7 @@ impl Dispatch {
             || self.context.machine.gc().compaction.is_planned()
     }
 
-    /// Whether the machine has nothing to do, and will collect if that stays so for a moment.
+    /// Returns whether the machine has nothing to do, and will collect if that stays so for a moment.
     pub(crate) fn would_collect(&self) -> bool {
         let pace = &self.context.machine.pool().pace;
         let is_due = pace.is_due_at_rest();
@@ -37,7 +37,7 @@ impl Dispatch {
         is_due && queued == 0
     }
 
-    /// Whether somebody waits for the end of a collection.
+    /// Returns whether a caller or a turn waits for the end of a collection.
     pub(crate) fn collection_was_asked(&self) -> bool {
         let gc = self.context.machine.gc();
         self.duties
@@ -47,19 +47,19 @@ impl Dispatch {
             || self.starved.awaits_collection()
     }
 
-    /// Whether somebody waits for a collection, or is still to be told that it is over.
+    /// Returns whether a caller waits for a collection, or has not yet been notified that it is over.
     pub(crate) fn waits_for_collection(&self) -> bool {
         !self.duties.collections.is_empty()
     }
 
-    /// How long to wait before a collection looks whether somebody outside waits in vain.
+    /// Returns the time until a collection should check whether a caller outside waits in vain.
     pub(crate) fn until_look(&self) -> Option<Duration> {
         let machine = &self.context.machine;
         let newest = machine.embedder().newest_question();
         machine.pool().pace.until_look(newest)
     }
 
-    /// What the machine's threads have to do, as of their last batches.
+    /// Sums up the work of the machine's threads, as of their last batches.
     pub(super) fn queued(&self) -> Queued {
         let stations = self.context.machine.stations().all();
         Queued {
@@ -92,7 +92,7 @@ mod tests {
         }
     }
 
-    /// It may have been another thread that ended it, after this one has looked for the last time.
+    /// Another thread may have ended the collection, after this one looked for the last time.
     #[test]
     fn nobody_sleeps_who_has_to_tell_that_a_collection_is_over() {
         let mut still = Still::new(2);

@@ -1,4 +1,4 @@
-//! Which cores run dispatch threads that are awake, counted over all machines: so that no two share one while another has
+//! The cores that run awake dispatch threads, counted over all machines, so that no two threads share a core while another has
 //! none.
 //!
 //! A waker bars the thread that it wakes from its own core (parker.rs). When a process wakes two threads in succession,
@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 /// Cores with higher numbers are not looked at.
 const MOST_CORES: usize = 256;
-/// How long a core is shared before one thread leaves, and how long that thread stays where it goes. Leaving takes some
-/// tens of microseconds, and the waker may need as much to find that it has nothing else to do.
+/// Time for which a core is shared before one thread leaves, and for which that thread then stays where it goes. Leaving
+/// takes some tens of microseconds, and the waker may need as much to find that it has nothing else to do.
 const SHARED_AT_MOST: Duration = Duration::from_micros(100);
 const REST: Duration = Duration::from_millis(5);
 
@@ -50,7 +50,7 @@ impl Cores {
         self.coming.0.fetch_add(1, Relaxed);
     }
 
-    /// It runs. Somebody may have made room for it, and taken it off.
+    /// The thread runs. Another thread may have made room for it, and taken it off.
     pub(crate) fn has_come(&self) {
         take_one(&self.coming.0, 0);
     }
@@ -67,16 +67,16 @@ impl Cores {
     }
 }
 
-/// Those of this computer.
+/// The cores of this computer.
 pub(crate) static CORES: Cores = Cores::new();
 
-/// Takes one off if there are more than that many.
+/// Takes one off if there are more than `most_left`. Returns whether it did.
 fn take_one(count: &AtomicU32, most_left: u32) -> bool {
     let less = |n: u32| (n > most_left).then(|| n - 1);
     count.fetch_update(Relaxed, Relaxed, less).is_ok()
 }
 
-/// Where a thread is counted.
+/// The place where a thread is counted.
 pub(crate) struct CoreBalance {
     all: &'static Cores,
     core: Option<Core>,
@@ -119,7 +119,7 @@ impl CoreBalance {
         if rests || now - since < SHARED_AT_MOST {
             return false;
         }
-        // Also where nobody can go anywhere: on many cores it takes a while to find that out.
+        // Also where no thread can go anywhere: on many cores it takes a while to find that out.
         self.rests_until = Some(now + REST);
         self.all.is_any_free() && self.take_off(core)
     }
@@ -164,7 +164,7 @@ impl Drop for CoreBalance {
 
 #[cfg(test)]
 impl Cores {
-    /// Others than those that the threads of this process run on.
+    /// Creates cores other than those that the threads of this process run on.
     pub(crate) fn of_a_test() -> &'static Cores {
         Box::leak(Box::new(Cores::new()))
     }

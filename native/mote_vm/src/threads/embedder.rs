@@ -1,4 +1,4 @@
-//! What a machine reports to its embedder without being asked.
+//! The reports that a machine makes to its embedder without being asked.
 use crate::base::atom::Atom;
 use crate::boundary::turn_away::TurnAway;
 use crate::threads::fault::Fault;
@@ -7,9 +7,9 @@ use crate::turns::abort::Abort;
 use crate::values::term::Term;
 use std::any::Any;
 
-/// What a machine tells its embedder. Called on dispatch threads and by those who stand in for them: must not block.
+/// The calls that a machine makes to its embedder, on dispatch threads and on stand-ins. They must not block.
 pub trait Embedder: Send + Sync + 'static {
-    /// A turn was aborted. Whether it is reported: the machine counts those that are not.
+    /// A turn was aborted. Returns whether it is reported: the machine counts those that are not.
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool;
     /// A message was given to a behaviour that has no clause for it: the module and the name of the behaviour.
     fn ignored(&self, message: Term<'_>, behaviour: (Atom, Atom)) {
@@ -23,11 +23,11 @@ pub trait Embedder: Send + Sync + 'static {
     fn newest_question(&self) -> Option<u64> {
         None
     }
-    /// Whether the caller that asked for a turn with that message has killed it. Called now and then during long turns.
+    /// Returns whether the caller that asked for a turn with that message has killed it. Called now and then during long turns.
     fn is_killed(&self, _message: Term<'_>) -> bool {
         false
     }
-    /// A turn is to run outside: of a sponsor whose turns do. Whoever has run it says so by `Machine::end_turn`.
+    /// Begins a turn outside, of a sponsor whose turns run there. Whoever has run it says so by `Machine::end_turn`.
     fn begin_turn(&self, machine: &Machine, turn: TurnAway<'_>) {
         let _ = (machine, turn);
     }
@@ -35,6 +35,6 @@ pub trait Embedder: Send + Sync + 'static {
     fn call_off(&self, sponsor: Atom) {
         let _ = sponsor;
     }
-    /// For the embedder to get at its own type.
+    /// Lets the embedder get at its own type.
     fn as_any(&self) -> &dyn Any;
 }

@@ -29,7 +29,7 @@ impl Ended {
         }
     }
 
-    /// What is in no sponsor that runs.
+    /// Returns the sum over all sponsors that no longer run.
     pub(crate) fn sum(&self) -> Counts {
         let stations = self.going.iter().flat_map(|sponsor| &sponsor.stations);
         stations.fold(self.counts, |sum, s| sum.plus(&s.counters.read()))

@@ -1,4 +1,4 @@
-//! What is known about a panic in a dispatch thread.
+//! A record of a panic in a dispatch thread.
 use crate::base::atom::Atom;
 use crate::code::program::BehaviourCode;
 use crate::terms::view::View;
@@ -10,7 +10,7 @@ use std::any::Any;
 /// A broken invariant, caught at a turn boundary.
 #[derive(Clone, Debug)]
 pub struct Fault {
-    /// What the panic said.
+    /// The panic's message.
     pub text: String,
     /// The sponsor whose thread it was.
     pub sponsor: Atom,
@@ -22,7 +22,7 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// What a panic with that payload means. To be called while the heaps are still there.
+    /// Creates the fault for a panic with that payload. To be called while the heaps are still there.
     pub(crate) fn of(
         payload: &(dyn Any + Send),
         sponsor: Atom,

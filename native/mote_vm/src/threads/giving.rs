@@ -45,23 +45,23 @@ use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
 use crate::values::actor::{Decided, Header};
 
-/// How often lists are put right and handed over before the thread does something else.
+/// Number of times that lists are put right and handed over before the thread does something else.
 const ROUNDS: usize = 3;
-/// How far ahead the actors of queued events are fetched into the cache.
+/// Distance ahead at which the actors of queued events are fetched into the cache.
 const AHEAD: usize = 16;
 
-/// What was queued.
+/// The queued events, divided.
 #[derive(Default)]
 struct Divided {
     stays: Vec<Event>,
     goes: Vec<Event>,
-    /// How many events go alone: their actors have safe behaviours.
+    /// Number of events that go alone: their actors have safe behaviours.
     alone: usize,
 }
 
 impl ThreadContext {
-    /// Gives actors away, with all that is queued for them: those that were decided to go, and those that `plan` picks,
-    /// by the place of their first event. How many events; or nothing, and no actor has gone, if it has to wait.
+    /// Gives actors away, with all that is queued for them: those that were decided to go, and those that `plan` picks by the
+    /// place of their first event. Returns the number of events. Returns nothing if it has to wait; then no actor has gone.
     pub(crate) fn give<G: Fn(usize, Event) -> bool>(
         &self,
         turn: &mut Turn,
@@ -229,8 +229,8 @@ impl ThreadContext {
         header.owner() == self.station.number
     }
 
-    /// Hands over what is for other threads; whether all of it. What is held for actors that are on their way here is
-    /// theirs.
+    /// Hands over what is for other threads. Returns whether that was all. Events held for actors that are on their way here
+    /// are theirs.
     fn hand_over_all(&self, turn: &mut Turn) -> bool {
         for _ in 0..ROUNDS {
             let mut refused = Vec::new();

@@ -1,4 +1,4 @@
-//! Where everything from elsewhere enters a dispatch thread: many senders, one thread that drains in batches.
+//! The entrance of a dispatch thread for everything from elsewhere: many senders, one thread that drains in batches.
 //!
 //! Invariants:
 //! 1. What is pushed is in the inbox until the drain that returns it; entries of one sender keep their order.
@@ -47,8 +47,7 @@ struct Inner {
     closed: bool,
 }
 
-/// Whether the sender is to wake the thread if it sleeps: no earlier sender has announced anything that is still to be
-/// taken out.
+/// True if the sender is to wake the thread if it sleeps: no earlier sender has announced anything that is still to be taken out.
 pub(crate) type Wakes = bool;
 
 /// See the head of this file.
@@ -92,7 +91,7 @@ impl Inbox {
         inner.contents.add(entry);
     }
 
-    /// Something is about to be put in (invariant 8).
+    /// Counts the inbox as a thing to do before the first thing is put in (invariant 8).
     fn count(&self, contents: &Contents) {
         if contents.len() == 0 {
             self.quiescence.add(1);
@@ -119,7 +118,7 @@ impl Inbox {
         fence(SeqCst);
     }
 
-    /// Whether a drain may find something. Cheap enough to ask between turns.
+    /// Returns whether a drain may find something. Cheap enough to ask between turns.
     #[inline(always)]
     pub(crate) fn is_pending(&self) -> bool {
         // Acquire: pairs with the announcement. A stale `false` is corrected by a later look; the last look before
@@ -127,7 +126,7 @@ impl Inbox {
         self.pending.load(Acquire)
     }
 
-    /// Whether events from other threads wait here; those of a thread that was seen asleep are among them.
+    /// Returns whether events from other threads wait here. Those of a thread that was seen asleep are among them.
     pub(crate) fn has_events(&self) -> bool {
         self.is_pending() && !self.inner.lock().contents.events.is_empty()
     }
@@ -216,7 +215,7 @@ impl Inbox {
         }
     }
 
-    /// How many things wait, and how many places are taken for more.
+    /// Returns the number of things that wait, and the number of places taken for more.
     pub(crate) fn figures(&self) -> (usize, usize) {
         let inner = self.inner.lock();
         (inner.contents.len(), inner.contents.places)

@@ -12,19 +12,19 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-/// How long a machine has done nothing when it has rested for long.
+/// Time for which a machine must have done nothing to have rested for long.
 pub(crate) const LONG_REST: Duration = Duration::from_millis(1_500);
 
-/// Since when a thread has seen its machine do nothing, and how much had been allocated then.
+/// The time since when a thread has seen its machine do nothing, and how much had been allocated then.
 #[derive(Default)]
 pub(crate) struct LongRest {
     since: Cell<Option<(Instant, usize)>>,
-    /// How many turns the thread had run when it last told of them.
+    /// Number of turns that the thread had run when it last reported them.
     turns: u64,
 }
 
 impl Dispatch {
-    /// How long until the machine has rested for long, if there will be anything to give back then.
+    /// Returns the time until the machine has rested for long, if there will be anything to give back then.
     pub(crate) fn until_long_rest(&self) -> Option<Duration> {
         let pool = self.context.machine.pool();
         let since = &self.idling.long_rest.since;
@@ -45,7 +45,7 @@ impl Dispatch {
         Some(LONG_REST.saturating_sub(begins.elapsed()).max(worth))
     }
 
-    /// Whether the machine has rested for long.
+    /// Returns whether the machine has rested for long.
     pub(crate) fn has_rested_long(&self) -> bool {
         let allocated = self.context.machine.pool().pace.since_collected();
         let rested =
@@ -55,8 +55,8 @@ impl Dispatch {
             && self.queued().events == 0
     }
 
-    /// How long until there is enough garbage, maybe, for a collection after a long rest. Where each thread has no more than its
-    /// first block there is not.
+    /// Returns the time until there may be enough garbage for a collection after a long rest. There is none where each thread
+    /// has no more than its first block.
     pub(crate) fn until_worth_it(&self) -> Option<Duration> {
         let machine = &self.context.machine;
         let stations = machine.stations().all();
@@ -75,7 +75,7 @@ impl Dispatch {
         }
     }
 
-    /// Whether there is something to give back that the thread, which sleeps, has set no time for.
+    /// Returns whether there is something to give back for which the sleeping thread has set no time.
     pub(crate) fn forgot_long_rest(&self) -> bool {
         self.idling.long_rest.since.get().is_none() && self.until_worth_it().is_some()
     }

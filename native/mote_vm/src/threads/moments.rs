@@ -1,4 +1,4 @@
-//! How manual time passes: from one moment at which a timer is due to the next, and never before everything caused by the last
+//! The passing of manual time: from one moment at which a timer is due to the next, and never before everything caused by the last
 //! one is done.
 //!
 //! A caller that moves the clock by hand takes the first step, and says how far it wants to get. From then on the last thread
@@ -19,8 +19,8 @@ use crate::threads::quiescence::Quiet;
 
 impl Machine {
     /// Moves a manual clock on to the next moment, but not beyond `limit`, and rings at the threads that have something due
-    /// then, except the one that asks; whether anything can be due between that moment and `limit`. `None` when the clock moves
-    /// by itself.
+    /// then, except the one that asks. Returns whether anything can be due between that moment and `limit`. `None` when the
+    /// clock moves by itself.
     pub(crate) fn move_clock(&self, limit: u64, asks: Option<ThreadNumber>) -> Option<bool> {
         let next = self.stations().next_due().unwrap_or(u64::MAX);
         let next = next.max(self.clock().now());
@@ -50,8 +50,8 @@ impl Dispatch {
         batch
     }
 
-    /// Lets time pass until the next moment that somebody waits for, and fires what this thread has due; whether anything is due
-    /// then.
+    /// Lets time pass until the next moment for which anything waits, and fires what this thread has due. Returns whether
+    /// anything is due then.
     pub(super) fn passes_time(&mut self) -> bool {
         let Some(goal) = self.may_pass_until() else {
             return false;

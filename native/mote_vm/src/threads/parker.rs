@@ -1,4 +1,4 @@
-//! Where a dispatch thread sleeps, and where it runs when it is woken.
+//! The place where a dispatch thread sleeps, and the core on which it runs when it is woken.
 //!
 //! A system prefers to run a woken thread on the core of its waker. Mostly the waker goes on, though: a sibling has the
 //! other half of the work, and a scheduler of the BEAM waits busily for what may come. A thread woken on that core would
@@ -22,23 +22,23 @@ use crate::platform::cores;
 use crate::threads::core_balance::{Cores, CORES};
 use std::time::Duration;
 
-/// Where one dispatch thread sleeps.
+/// The place where one dispatch thread sleeps.
 pub(crate) struct Parker {
     cores: &'static Cores,
     sleeper: RwLock<Option<Sleeper>>,
     rest: Mutex<Rest>,
 }
 
-/// What a waker does next.
+/// The next step of a waker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Waker {
-    /// It keeps its core busy.
+    /// The waker keeps its core busy.
     GoesOn,
-    /// It rests: its core is free.
+    /// The waker rests: its core is free.
     Rests,
 }
 
-/// What the thread does here.
+/// The state of the thread here.
 enum Rest {
     Awake,
     Parked,
@@ -79,7 +79,7 @@ impl Parker {
         *self.sleeper.write() = None;
     }
 
-    /// Sleeps until somebody wakes the calling thread, or for so long.
+    /// Sleeps until another thread wakes the calling one, or the time is over.
     pub(crate) fn park(&self, at_most: Option<Duration>) {
         *self.rest.lock() = Rest::Parked;
         match at_most {
@@ -97,7 +97,7 @@ impl Parker {
         }
     }
 
-    /// The calling thread, which sleeps here, goes to another core now, if it may; whether it did.
+    /// Moves the calling thread, which sleeps here, to another core now, if it may. Returns whether it did.
     pub(crate) fn step_aside(&self) -> bool {
         let bound = |sleeper: &Sleeper| sleeper.bound;
         let may = !self.sleeper.read().as_ref().is_none_or(bound);
@@ -145,8 +145,8 @@ mod tests {
         count(&set)
     }
 
-    /// How many cores a thread may use before, while it is woken beside this one, and after. Meanwhile it counts as
-    /// coming if it is barred from one.
+    /// Returns the number of cores that a thread may use: before it is woken beside this one, meanwhile, and after. Meanwhile
+    /// it counts as coming if it is barred from one.
     fn woken(bound: bool, waker: Waker) -> [i32; 3] {
         let cores = Cores::of_a_test();
         let parker = Arc::new(Parker::among(cores));

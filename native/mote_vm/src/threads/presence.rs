@@ -1,4 +1,4 @@
-//! Whether a dispatch thread is awake, and taking over actors of one that is not.
+//! Tells whether a dispatch thread is awake, and lets others take over actors of one that is not.
 //!
 //! An actor is owned by one thread, the only one that runs its turns; so turns need no claim. A thread that is asleep
 //! owns actors that other threads may need. They take such an actor over by compare-and-swap on its header. The sleeper
@@ -16,10 +16,10 @@
 //! 2. While its thread is awake and `wake` has returned, there is no visit: the owner's plain reads of the owner
 //!    field are exact for its own actors.
 //! 3. What the sleeper wrote before `sleep` is seen by visitors and stand-ins (release, acquire), and what they wrote is
-//!    seen by the thread after `wake` (the same, the other way).
+//!    seen by the thread after `wake` (likewise, in the other direction).
 use crate::base::sync::{fence, pause, AcqRel, Acquire, AtomicU64, Relaxed, Release, SeqCst};
 
-/// Whether one dispatch thread is awake, in one word.
+/// The presence of one dispatch thread, awake or asleep, in one word.
 pub(crate) struct Presence(AtomicU64);
 
 const ASLEEP: u64 = 1;
@@ -28,7 +28,7 @@ const WAITING: u64 = 4;
 const VISIT: u64 = 8;
 
 impl Presence {
-    /// Of a thread that has not begun yet, which is like one asleep.
+    /// Creates the presence of a thread that has not begun yet, which is like one asleep.
     pub(crate) fn new() -> Presence {
         Presence(AtomicU64::new(ASLEEP))
     }
@@ -41,7 +41,7 @@ impl Presence {
         fence(SeqCst);
     }
 
-    /// Back again. Returns when no visitor and nobody who stands in is left.
+    /// Wakes the thread. Returns when no visitor and no stand-in is left.
     pub(crate) fn wake(&self) {
         // AcqRel: acquire for invariant 3; release so that a failed visit sees a thread that is really awake.
         if self.0.fetch_and(!ASLEEP, AcqRel) & STAND_IN != 0 {
@@ -53,7 +53,7 @@ impl Presence {
         }
     }
 
-    /// Whoever stands in leaves the thread asleep, and is the last one.
+    /// Waits until the stand-in has gone, which leaves the thread asleep and is the last one.
     #[cold]
     fn wait_for_stand_in(&self) {
         // Relaxed, both: the step after them is the one that acquires.
@@ -65,7 +65,7 @@ impl Presence {
         self.0.fetch_and(!(ASLEEP | WAITING), AcqRel);
     }
 
-    /// Whether the thread is asleep: a hint, unless ordered by a fence (inbox.rs, invariant 3).
+    /// Returns whether the thread is asleep: a hint, unless ordered by a fence (inbox.rs, invariant 3).
     pub(crate) fn is_asleep(&self) -> bool {
         self.0.load(Relaxed) & ASLEEP != 0
     }
@@ -86,7 +86,7 @@ impl Presence {
         None
     }
 
-    /// Stands in, if the thread is asleep and nobody is there.
+    /// Stands in, if the thread is asleep and no visitor or stand-in is there.
     pub(crate) fn stand_in(&self) -> Option<StandIn<'_>> {
         // Acquire: invariant 3.
         self.0
@@ -97,7 +97,7 @@ impl Presence {
     }
 }
 
-/// While it lives, the caller is the thread.
+/// Makes the caller the thread for as long as this lives.
 pub(crate) struct StandIn<'a>(&'a Presence);
 
 impl Drop for StandIn<'_> {
@@ -109,7 +109,7 @@ impl Drop for StandIn<'_> {
     }
 }
 
-/// While it lives, the visited thread does not wake.
+/// Keeps the visited thread from waking for as long as this lives.
 pub(crate) struct Visit<'a>(&'a Presence);
 
 impl Drop for Visit<'_> {
@@ -189,7 +189,7 @@ mod models {
         });
     }
 
-    /// Nobody takes an actor of a thread that somebody stands in for.
+    /// No thread takes an actor of a thread for which a caller stands in.
     #[test]
     fn who_stands_in_has_no_visitors() {
         loom::model(|| {

@@ -1,4 +1,4 @@
-//! Whether anything is left to do in a machine, counted exactly.
+//! Counts exactly whether anything is left to do in a machine.
 //!
 //! Outstanding are: every awake thread, and every inbox that is not empty. An event in a queue needs no count of its own,
 //! for its thread is awake. Timers that are not due do not count. So are turns that are away (away.rs), apart from the others:
@@ -8,14 +8,14 @@
 //! 1. An inbox is added, under its lock, before the first thing is in it, and taken off after everything has left it, by
 //!    a thread that is counted as awake itself. A thread that wakes for an inbox adds itself before it drains.
 //! 2. So the count is zero only when every queue and every inbox is empty and no turn runs; and then only the
-//!    outside or a timer can make it rise again.
+//!    outside or a timer can raise it again.
 //! 3. A waiter is notified when the count is zero after the waiter was registered, and never because of an earlier zero: the
 //!    waiter may have added something in between. The same holds for the count without turns that are away.
 use crate::base::sync::{AtomicBool, AtomicIsize, Mutex, Relaxed, SeqCst};
 
 type Waiter = Box<dyn FnOnce() + Send>;
 
-/// What is to be done before a machine counts as quiet.
+/// The work that must be done before a machine counts as quiet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quiet {
     /// Everything.
@@ -39,7 +39,7 @@ impl Quiet {
 const AWAY_SHIFT: u32 = 40;
 const AWAY: isize = 1 << AWAY_SHIFT;
 
-/// Somebody who waits.
+/// The ticket of a waiter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket(pub u64);
 
@@ -49,11 +49,11 @@ struct Waiters {
     given: u64,
 }
 
-/// How much one machine has to do, and who waits until that is nothing. On cache lines of its own.
+/// The amount of work of one machine, and the waiters for its end. On cache lines of its own.
 #[repr(align(128))]
 pub(crate) struct Quiescence {
     outstanding: AtomicIsize,
-    /// Whether anybody waits, and whether anybody does who ignores turns that are away. Written under the lock of the waiters.
+    /// True if anybody waits, and true if anybody waits who ignores turns that are away. Written under the lock of the waiters.
     awaited: AtomicBool,
     ignored: AtomicBool,
     waiters: Mutex<Waiters>,
@@ -71,22 +71,22 @@ impl Default for Quiescence {
 }
 
 impl Quiescence {
-    /// `n` more things to do.
+    /// Adds `n` things to do.
     pub(crate) fn add(&self, n: usize) {
         self.outstanding.fetch_add(n as isize, SeqCst);
     }
 
-    /// `n` things less; tells the waiters if these were the last.
+    /// Takes `n` things off. Notifies the waiters if these were the last.
     pub(crate) fn done(&self, n: usize) {
         self.subtract(n as isize);
     }
 
-    /// A turn goes away.
+    /// Adds a turn that goes away.
     pub(crate) fn goes_away(&self) {
         self.outstanding.fetch_add(AWAY, SeqCst);
     }
 
-    /// That many turns are away no longer.
+    /// Takes off turns that are no longer away.
     pub(crate) fn come_back(&self, turns: usize) {
         self.subtract(turns as isize * AWAY);
     }
@@ -103,23 +103,23 @@ impl Quiescence {
         }
     }
 
-    /// Whether nothing is left at this moment.
+    /// Returns whether nothing is left at this moment.
     #[cfg(test)]
     pub(crate) fn is_quiet(&self) -> bool {
         self.is(Quiet::Whole)
     }
 
-    /// Whether it is quiet at this moment, in that sense.
+    /// Returns whether it is quiet at this moment, in that sense.
     pub(crate) fn is(&self, quiet: Quiet) -> bool {
         quiet.left(self.outstanding.load(SeqCst)) == 0
     }
 
-    /// Whether somebody waits until nothing is left but turns that are away: a hint.
+    /// Returns whether a caller waits until nothing is left but turns that are away: a hint.
     pub(crate) fn is_away_ignored(&self) -> bool {
         self.ignored.load(Relaxed)
     }
 
-    /// Whether nothing is left at this moment but one thing: whoever asks, a thread that is awake or a caller that counts as one.
+    /// Returns whether nothing is left at this moment but the asker itself: a thread that is awake, or a caller that counts as one.
     pub(crate) fn is_last(&self, quiet: Quiet) -> bool {
         quiet.left(self.outstanding.load(SeqCst)) == 1
     }
@@ -147,7 +147,7 @@ impl Quiescence {
         drop(waiter);
     }
 
-    /// If the count has risen again, whoever makes it zero the next time tells.
+    /// Notifies the waiters if it is quiet. If the count has risen again, whoever makes it zero the next time notifies them.
     fn tell_if_quiet(&self) {
         let mut waiters = self.waiters.lock();
         // Under the lock: invariant 3. Adds nothing, but has a place in the order of the steps on the count (`done`).
@@ -159,7 +159,7 @@ impl Quiescence {
         call(told);
     }
 
-    /// Notes who waits, for those that look without the lock.
+    /// Notes which waiters there are, for those that look without the lock.
     fn note(&self, Waiters { waiting, .. }: &Waiters) {
         let ignores = |(_, quiet, _): &(Ticket, Quiet, Waiter)| *quiet == Quiet::Native;
         self.awaited.store(!waiting.is_empty(), Relaxed);
@@ -186,7 +186,7 @@ mod models {
     use loom::sync::Arc;
     use loom::thread;
 
-    /// A thread passes its work on to another and sleeps; whoever waits is told, and not before all is done.
+    /// A thread passes its work on to another and sleeps. A waiter is notified, and not before all is done.
     #[test]
     fn quiet_means_that_all_is_done() {
         loom::model(|| {
@@ -226,7 +226,8 @@ mod models {
         });
     }
 
-    /// A turn goes away and comes back: who ignores it is told when the thread sleeps, and who does not, not before it is back.
+    /// A turn goes away and comes back. A waiter that ignores it is notified when the thread sleeps, any other not before it
+    /// is back.
     #[test]
     fn a_turn_that_is_away_is_ignored_by_who_wants_that() {
         loom::model(|| {
@@ -263,8 +264,8 @@ mod models {
         });
     }
 
-    /// While one thread finds that it has done the last thing, a sender adds another and then waits: it is not told
-    /// before its own is done.
+    /// One thread finds that it has done the last thing, while a sender adds another and then waits. The sender is not
+    /// notified before its own is done.
     #[test]
     fn nobody_is_told_before_what_it_sent_is_done() {
         loom::model(|| {

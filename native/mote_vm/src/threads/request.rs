@@ -16,13 +16,13 @@ impl Request {
         Request(AtomicU16::new(0))
     }
 
-    /// Asks; `false` when somebody else asks already.
+    /// Asks. Returns `false` if another thread asks already.
     pub(crate) fn ask(&self, me: ThreadNumber) -> bool {
         // AcqRel, also below: each step sees the last one whole (invariant 1).
         self.0.compare_exchange(0, me, AcqRel, Relaxed).is_ok()
     }
 
-    /// Whether it still asks: a hint.
+    /// Returns whether it still asks: a hint.
     pub(crate) fn is_by(&self, me: ThreadNumber) -> bool {
         self.0.load(Relaxed) == me
     }
@@ -32,7 +32,7 @@ impl Request {
         self.0.compare_exchange(me, 0, AcqRel, Relaxed).is_ok()
     }
 
-    /// Who asks, if anybody: to be given something.
+    /// Takes the request, if there is one. Returns the thread that asks to be given something.
     #[inline(always)]
     pub(crate) fn answer(&self) -> Option<ThreadNumber> {
         // Relaxed: a hint that saves the swap; the swap decides.

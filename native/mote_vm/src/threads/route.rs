@@ -40,14 +40,14 @@ pub(crate) fn actor(event: &Event) -> &Actor {
     unsafe { &*event.target }
 }
 
-/// What its record says.
+/// Returns the record of the event's actor.
 #[inline]
 pub(crate) fn header(event: &Event) -> Header {
     actor(event).header()
 }
 
 impl ThreadContext {
-    /// Whether the event can run here and now; otherwise it is on its way, or held.
+    /// Returns whether the event can run here and now. Otherwise it is on its way, or held.
     #[cold]
     #[inline(never)]
     pub(crate) fn route(&self, turn: &mut Turn, event: Event) -> bool {
@@ -135,7 +135,7 @@ impl ThreadContext {
         false
     }
 
-    /// One more event for the actor whose owner was looked up a moment ago.
+    /// Forwards one more event for the actor whose owner was looked up a moment ago.
     #[inline]
     pub(crate) fn forward_again(&self, turn: &mut Turn, event: Event) {
         turn.counts.forwarded += 1;
@@ -195,7 +195,7 @@ impl ThreadContext {
         Ok(())
     }
 
-    /// What `see` says of the station of a number.
+    /// Applies `see` to the station of a number.
     #[inline]
     fn at<R>(&self, number: ThreadNumber, see: impl FnOnce(&Station) -> R) -> R {
         match self.sponsor.station(number) {
@@ -212,7 +212,7 @@ impl ThreadContext {
 }
 
 impl Dispatch {
-    /// Another sponsor's thread wants to run the event, which is queued here.
+    /// Asks for the actor of an event queued here, for a thread of another sponsor that wants to run it.
     pub(crate) fn ask_from(&mut self, event: Event, by: ThreadNumber) {
         let Dispatch { context, turn, .. } = self;
         let claims = &mut turn.leaving.claims;
@@ -228,7 +228,7 @@ impl Dispatch {
         }
     }
 
-    /// Gives the actors away that other sponsors' threads want to run, and whose turn it is.
+    /// Gives away the actors that threads of other sponsors want to run, and whose turn it is.
     pub(crate) fn migrate(&mut self) {
         let Dispatch { context, turn, .. } = self;
         let run = turn.counts.turns - turn.leaving.given_at;
@@ -277,7 +277,7 @@ impl Dispatch {
         }
     }
 
-    /// What is held comes first, where its actors have come, or can be taken.
+    /// Queues held events before all others, where their actors have come or can be taken.
     pub(crate) fn take_up_held(&mut self) {
         if self.turn.leaving.held.is_empty() {
             return;

@@ -28,14 +28,14 @@ use crate::values::value::Value;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-/// What becomes of a turn that has run.
+/// The verdict on a turn that has run.
 pub(crate) enum Verdict {
     Commits,
     /// The message matched no clause.
     Ignored,
-    /// It is aborted, and why.
+    /// The turn is aborted, for this reason.
     Aborted(Value),
-    /// It is to run from its beginning, by the thread if it is more than a stand-in may do, or by that of another
+    /// The turn is to run from its beginning: by the thread if it is more than a stand-in may do, or by a thread of another
     /// sponsor.
     Postponed,
 }
@@ -186,7 +186,7 @@ impl Dispatch {
         self.seeded.senders.precede(unstashed.len());
     }
 
-    /// What is to become of a turn that has ended as `end` says.
+    /// Returns the verdict on a turn that has ended as `end` says.
     fn verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
         let end = match end {
             Ok(End::Done) if !self.turn.at_commit.outgoing.is_empty() => {
@@ -217,7 +217,7 @@ impl Dispatch {
         }
     }
 
-    /// As [`Dispatch::verdict`]; and for want of memory a turn is given up only after a collection.
+    /// Returns the same as [`Dispatch::verdict`], except that a turn is given up for lack of memory only after a collection.
     fn last_verdict(&mut self, end: Result<End, Aborted>) -> Verdict {
         match self.verdict(end) {
             Verdict::Aborted(reason)
@@ -390,7 +390,7 @@ impl Dispatch {
         }
     }
 
-    /// Whether the turn would get further elsewhere, or with the fuel and the stack of the thread.
+    /// Returns whether the turn would get further elsewhere, or with the fuel and the stack of the thread.
     fn runs_again(&self, reason: Value) -> bool {
         let is = |atom| reason == Value::atom(atom);
         // A unit may abort with any reason: what is true besides tells whether it is meant.

@@ -1,4 +1,4 @@
-//! Standing still together: how one thread gets the machine to itself between turns.
+//! Stopping all threads: how one thread gets the machine to itself between turns.
 //!
 //! Invariants:
 //! 1. A thread counts as stopped while it is in `arrived`, or asleep under a visit (presence.rs) that the collector
@@ -17,10 +17,10 @@ use crate::turns::marking::packets::{Effort, MarkingWork};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How often the collector looks again whether a running thread has fallen asleep instead of arriving.
+/// Interval at which the collector looks again whether a running thread has fallen asleep instead of arriving.
 const LOOK_AGAIN: Duration = Duration::from_micros(50);
 
-/// Where the threads of one machine meet when one of them wants to be alone.
+/// The meeting point of the threads of one machine when one of them wants to be alone.
 #[derive(Default)]
 pub(crate) struct Safepoint {
     wanted: AtomicBool,
@@ -31,19 +31,19 @@ pub(crate) struct Safepoint {
 #[derive(Default)]
 struct StopState {
     arrived: Vec<ThreadNumber>,
-    /// What those who stand still can help with, and how long.
+    /// A job with which the threads that stand still can help, and for how long.
     job: Option<(Arc<MarkingWork>, Effort)>,
 }
 
 impl Safepoint {
-    /// Whether a thread should come to a stop at its next boundary.
+    /// Returns whether a thread should come to a stop at its next boundary.
     #[inline(always)]
     pub(crate) fn is_wanted(&self) -> bool {
         // Relaxed: seen a batch later at worst; for a waking thread see `check_in`.
         self.wanted.load(Relaxed)
     }
 
-    /// For a thread that has just woken.
+    /// Stops a thread that has just woken, if a stop is wanted.
     pub(crate) fn check_in(&self, me: &Station) {
         fence(SeqCst);
         // Acquire: invariant 3.
@@ -165,7 +165,7 @@ mod models {
             })
         }
 
-        /// As a thread that has that state to itself.
+        /// Touches the state of a thread, as only one that has it to itself may.
         fn touch(&self, thread: usize) {
             // SAFETY: loom checks that nobody else is here.
             self.states[thread].with_mut(|state| unsafe { *state += 1 });
@@ -180,7 +180,7 @@ mod models {
             me
         }
 
-        /// Between two turns.
+        /// Acts as a thread between two turns.
         fn boundary(&self, thread: usize, me: &Station) {
             if self.safepoint.is_wanted() {
                 self.safepoint.arrive(me);
@@ -188,7 +188,7 @@ mod models {
             self.touch(thread);
         }
 
-        /// Whether it was this thread that looked.
+        /// Returns whether this thread was the one that looked.
         fn collect(&self, me: &Station) -> bool {
             self.safepoint.stop_the_others(me, &self.stations, |_| {
                 self.touch(0);

@@ -27,7 +27,7 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 
-/// What all threads of a machine share. Built by `Machine::start`.
+/// The state that all threads of a machine share. Built by `Machine::start`.
 pub(crate) struct Shared {
     pub(crate) name: String,
     pub(crate) pool: Arc<BlockPool>,
@@ -67,14 +67,14 @@ impl Machine {
         }
     }
 
-    /// Whether `stop` was called or a fault has happened.
+    /// Returns whether `stop` was called or a fault has happened.
     #[inline]
     pub fn is_stopping(&self) -> bool {
         // Relaxed: a flag that guards no data; a thread sees it a batch later at worst.
         self.0.stopping.load(Relaxed)
     }
 
-    /// What `is_stopping` looks at, for those who look often.
+    /// Returns the flag behind `is_stopping`, for callers that look often.
     pub(crate) fn stopping(&self) -> Arc<AtomicBool> {
         self.0.stopping.clone()
     }
@@ -84,7 +84,7 @@ impl Machine {
         Account::of(&self.0.pool.quota)
     }
 
-    /// What the embedder gave at the start.
+    /// Returns the embedder that was passed at the start.
     pub fn embedder(&self) -> &dyn Embedder {
         &*self.0.embedder
     }
@@ -157,7 +157,7 @@ impl Machine {
         &self.0.quiescence
     }
 
-    /// Where what batches were written on goes.
+    /// Returns the buffers that batches were written on, to be used again.
     pub(crate) fn batch_buffers(&self) -> &BatchBuffers {
         &self.0.batch_buffers
     }
@@ -178,12 +178,12 @@ impl Machine {
         self.0.embedder.fault(self, fault);
     }
 
-    /// What decides the order of turns, if that is a seed.
+    /// Returns the state of a seeded machine, if a seed decides the order of turns.
     pub(crate) fn seeded(&self) -> Option<&Seeded> {
         self.0.seeded.as_deref()
     }
 
-    /// What waits to enter a seeded machine may do so at any time.
+    /// Lets everything that waits to enter a seeded machine enter at any time.
     pub(crate) fn open_line(&self) {
         if let Some(seeded) = self.seeded() {
             seeded.line.open();
@@ -204,7 +204,7 @@ impl Machine {
         station.timers.take(id).or_else(adopted)
     }
 
-    /// Whether a timer is armed.
+    /// Returns whether a timer is armed.
     pub fn is_armed(&self, id: TimerId) -> bool {
         let station = self.stations().find(id.thread);
         let adopted = || self.sponsors().first().lead().timers.has_adopted(id);

@@ -29,16 +29,16 @@ use std::time::Instant;
 
 /// Work that is worth asking for, by a thread that is awake, in nanoseconds of estimated time.
 pub(crate) const WORTH_ASKING: u64 = 50_000;
-/// With more events in its queue a thread gives nothing: it would take a millisecond to look through them.
+/// A thread with more events in its queue gives nothing: it would take a millisecond to look through them.
 const MOST: usize = 1 << 18;
-/// How many neighbours in the queue go together: their actors often share cache lines.
+/// Number of neighbours in the queue that go together: their actors often share cache lines.
 const STRIPE: usize = 32;
 /// Events that are looked at to find crowded actors, and how many of them make a crowd.
 const SAMPLE: usize = 64;
 const CROWD: usize = 4;
 /// Nanoseconds after which a turn ends a pause of sharing.
 const HOLDS_UP: u64 = 1_000_000;
-/// For how many batches a thread shares nothing after most of what it looked at had to stay.
+/// Number of batches for which a thread shares nothing after most of what it looked at had to stay.
 const RELUCTANCE: u32 = 256;
 
 impl ThreadContext {
@@ -88,7 +88,7 @@ impl ThreadContext {
         }
     }
 
-    /// What the threads of the sponsor have done.
+    /// Sums up the work that the threads of the sponsor have done.
     #[cold]
     fn done(&self) -> WorkDone {
         let done = |station: &Arc<Station>| {
@@ -105,14 +105,14 @@ impl ThreadContext {
         all.fold(WorkDone::default(), |all, one| all.and(&one))
     }
 
-    /// Whether sharing pauses, and this thread is to leave everything to the lead.
+    /// Returns whether sharing pauses, and this thread is to leave everything to the lead.
     #[inline]
     pub(crate) fn gathers(&self) -> bool {
         self.sponsor.worth_sharing.pauses() && self.sponsor.lead().number != self.station.number
     }
 
-    /// Gives all that is queued to the lead, with the actors that it is for. What else this thread owns the lead takes over
-    /// while it sleeps.
+    /// Gives everything queued to the lead, with the actors that it is for. The lead takes over the other actors of this
+    /// thread while it sleeps.
     #[cold]
     pub(crate) fn gather(&self, turn: &mut Turn) {
         if !turn.queue.is_empty() && self.may_look_through(turn) {
@@ -120,13 +120,13 @@ impl ThreadContext {
         }
     }
 
-    /// Whether there is time and memory to look through what is queued.
+    /// Returns whether there is time and memory to look through the queue.
     fn may_look_through(&self, turn: &Turn) -> bool {
         let queued = turn.queue.queued_before(&turn.savepoint.queue);
         queued <= MOST && self.machine.pool().quota.has(queued * size_of::<Event>())
     }
 
-    /// Gives the actors of half of what is queued to another thread of the sponsor.
+    /// Gives the actors of half of the queue to another thread of the sponsor.
     fn give_half(&self, turn: &mut Turn, to: &Station) {
         let queued = turn.queue.queued_before(&turn.savepoint.queue);
         let between_turns = turn.actor.is_null();
@@ -152,7 +152,7 @@ impl ThreadContext {
 }
 
 impl Turn {
-    /// Whether a turn runs that is not to hold up whatever the others would leave to this thread.
+    /// Returns whether a turn runs that should not hold up whatever the others would leave to this thread.
     fn is_long(&self) -> bool {
         !self.actor.is_null() && self.running() >= HOLDS_UP
     }
@@ -167,10 +167,10 @@ impl Turn {
         }
     }
 
-    /// How many neighbours in the queue stay together when it is divided: half of what is queued first goes, and half of
-    /// what is queued last, for there is more to come of the first. Of long turns one at a time: what they report is
-    /// queued behind those that wait, however few of them are left. Of a queue that goes round one half goes in one piece:
-    /// where it is cut, actors will talk from one thread to the other.
+    /// Returns the number of neighbours in the queue that stay together when it is divided. Half of what is queued first
+    /// goes, and half of what is queued last, since more follows from the first. Long turns go one at a time: what they
+    /// report is queued behind those that wait, however few of them are left. A queue that goes round is cut once: across the
+    /// cut, actors will talk from one thread to the other.
     fn stripe(&self, queued: usize) -> usize {
         match self.fuel.long_turn {
             0 if self.leaving.goes_round => queued.div_ceil(2),
@@ -219,7 +219,7 @@ mod tests {
         (still, actors)
     }
 
-    /// Which of the actors stayed with the thread when its sibling asked, and are next in its queue.
+    /// Returns the actors that stayed with the thread when its sibling asked, and are next in its queue.
     fn kept(still: &mut Still, actors: &[*const Actor], backlog: u64) -> Vec<usize> {
         let Dispatch { turn, context, .. } = &mut still.thread;
         let (me, sibling) = {

@@ -17,18 +17,18 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-/// How a sponsor is set up.
+/// The configuration of a sponsor.
 #[derive(Clone, Debug)]
 pub struct SponsorConfig {
     /// Its name.
     pub name: Atom,
-    /// How many dispatch threads, at least 1.
+    /// Number of dispatch threads, at least 1.
     pub threads: usize,
     /// The cores that its threads are bound to, in turn; empty: not bound.
     pub cores: Vec<usize>,
-    /// How many events may wait in it before messages from outside are refused.
+    /// Number of events that may wait in it before messages from outside are refused.
     pub inbox: usize,
-    /// Whether a sender outside that does not say otherwise waits for room.
+    /// True if a sender outside that does not say otherwise waits for room.
     pub patient: bool,
     /// Its turns run outside of the machine (threads/away.rs), at most this many at once; it has one thread then.
     pub most_away: Option<usize>,
@@ -60,18 +60,18 @@ pub(crate) struct Sponsor {
     pub(crate) started: Instant,
     /// Its threads; the first one takes what comes from elsewhere.
     pub(crate) stations: Vec<Arc<Station>>,
-    /// How many of them are asleep: a hint.
+    /// Number of its threads that are asleep: a hint.
     pub(crate) asleep: AtomicUsize,
-    /// How much waiting work it takes to wake them.
+    /// The amount of waiting work that it takes to wake them.
     pub(crate) worth_waking: WakeThreshold,
-    /// Whether they share their work.
+    /// Decides whether they share their work.
     pub(crate) worth_sharing: WorthSharing,
     /// Its threads are to end; a turn that runs for long there gives up, and runs once more where its events go.
     pub(crate) removed: Arc<std::sync::atomic::AtomicBool>,
     pub(crate) room: Arc<Room>,
-    /// How many of its turns may be away at once, if they run outside (away.rs).
+    /// Number of its turns that may be away at once, if they run outside (away.rs).
     pub(crate) most_away: Option<usize>,
-    /// One of its threads gives actors away.
+    /// True while one of its threads gives actors away.
     gives: AtomicBool,
     /// The places of its stations in `stations`, by their numbers.
     places: Vec<Option<u16>>,
@@ -115,7 +115,7 @@ impl Sponsor {
         self.stations.get(place as usize)
     }
 
-    /// Leave for one of its threads at a time to give actors away: so those that wait for each other are of two sponsors,
+    /// Lets one of its threads at a time give actors away: so those that wait for each other are of two sponsors,
     /// and neither keeps what it has not begun to give.
     pub(crate) fn give(&self) -> Option<Giving<'_>> {
         // Acquire: what the one before has done.
@@ -127,8 +127,8 @@ impl Sponsor {
         first.then(|| Giving(self))
     }
 
-    /// Something from outside has been pushed to the lead (inbox.rs), which is woken if it sleeps, and a sibling with it if
-    /// that has always paid.
+    /// Wakes the lead, to which a message from outside has been pushed (inbox.rs), if it sleeps. A sibling is woken with it
+    /// if that has always paid.
     pub(crate) fn entered(&self, wakes: Wakes) {
         let lead = self.lead();
         // Hints, both: a sibling that is woken too often says so (wake_threshold.rs).
@@ -166,7 +166,7 @@ pub(crate) fn wake_one_of(stations: &[Arc<Station>], waker: Waker) {
     }
 }
 
-/// While it lives, a thread gives actors away.
+/// Held by a thread while it gives actors away.
 pub(crate) struct Giving<'a>(&'a Sponsor);
 
 impl Drop for Giving<'_> {
@@ -179,7 +179,7 @@ impl Drop for Giving<'_> {
 #[derive(Default)]
 pub(crate) struct Sponsors {
     slots: RwLock<Vec<Slot>>,
-    /// Also in the first slot; here without a lock, for every message from outside asks for it.
+    /// The sponsor in the first slot, again, without a lock: every message from outside asks for it.
     first: OnceLock<Arc<Sponsor>>,
 }
 

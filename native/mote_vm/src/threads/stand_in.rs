@@ -62,16 +62,16 @@ use std::time::{Duration, Instant};
 const MOST_FUEL: u64 = 16_384;
 /// The least depth for which it is worth trying.
 const LEAST_DEPTH: usize = 64;
-/// How often it takes in what has come, and small turns each time.
+/// Number of times that it takes in what has come, and of small turns each time.
 const ROUNDS: usize = 4;
 const BATCH: u64 = 32;
 /// Parts of terms that a turn may send to the outside, and bytes that count as one.
 const MOST_SENT: usize = 256;
 const BYTES_A_PART: usize = 64;
-/// What a message that is brought may take: what is unpacked in some microseconds.
+/// Bytes that a message may have to be brought: they are unpacked in some microseconds.
 const MOST_BROUGHT: usize = 16 << 10;
-/// The time of one stand-in in so many is measured, and counts for all of them: a look at the clock takes as long as a small
-/// turn.
+/// One stand-in out of this many is measured, and its time counts for all of them: a look at the clock takes as long as a
+/// small turn.
 const MEASURED: u64 = 8;
 /// Stack for everything that is not nested calls of the language.
 const OTHER_FRAMES: usize = 256 << 10;
@@ -79,11 +79,11 @@ const _: () = assert!(LARGEST_BEHAVIOUR_FRAME <= OTHER_FRAMES / 2);
 
 /// A caller that stands in, or would.
 pub(crate) struct WaitingCaller<'a> {
-    /// How deep calls may nest on its stack.
+    /// Depth to which calls may nest on its stack.
     depth: usize,
-    /// Whether it has what it waits for.
+    /// Tells whether it has what it waits for.
     answered: &'a dyn Fn() -> bool,
-    /// For how long it has run long turns.
+    /// Time for which it has run long turns.
     ran: Cell<Duration>,
 }
 
@@ -99,7 +99,7 @@ impl<'a> WaitingCaller<'a> {
         })
     }
 
-    /// For how long it has run long turns: nothing if all were short.
+    /// Returns the time for which it has run long turns: nothing if all were short.
     pub(crate) fn ran(&self) -> Duration {
         self.ran.get()
     }
@@ -108,18 +108,18 @@ impl<'a> WaitingCaller<'a> {
 /// A message that a stand-in brings, and whom it is for. It stays where it is, for it is large.
 type Brought<'a> = (Target, &'a mut Option<Parcel>);
 
-/// What a thread knows of its stand-ins.
+/// A thread's record of its stand-ins.
 #[derive(Default)]
 pub(crate) struct Lent {
-    /// Whether a stand-in runs this, and leaves something to do; and whether one has that has gone.
+    /// True while a stand-in runs this; true if it leaves something to do; and true if one that has gone has done so.
     pub(crate) stands_in: bool,
     pub(crate) postponed: bool,
     pub(crate) is_wanted: bool,
 }
 
 impl Machine {
-    /// Something has entered there that the caller waits for. If the thread sleeps, the caller runs the turns; otherwise the
-    /// thread is awake or is woken.
+    /// Stands in after a message for which the caller waits has entered there. If the thread sleeps, the caller runs the
+    /// turns; otherwise the thread is awake or is woken.
     pub(crate) fn stand_in(&self, station: &Station, caller: &WaitingCaller<'_>) {
         let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
         let stood_in = self.stood_in(station, begin, |dispatch, ()| {
@@ -128,8 +128,8 @@ impl Machine {
         wake_if_needed(station, stood_in.unwrap_or(true));
     }
 
-    /// The same for a message of the caller, which has not entered and does not: the caller brings it to the queue of the
-    /// thread (invariant 8). Gives the message back if it has to enter.
+    /// Stands in for a message of the caller that has not entered and does not: the caller brings it to the thread's queue
+    /// (invariant 8). Returns the message if it has to enter.
     pub(crate) fn bring(
         &self,
         station: &Station,
@@ -160,8 +160,8 @@ impl Machine {
         message.map_or(Ok(()), Err)
     }
 
-    /// Whether there is more to do, as `act` says when it has done what there was to do; nothing if it cannot stand in, or does not
-    /// as `begin` says.
+    /// Stands in. Returns whether there is more to do, as `act` says when it has done what there was to do. Returns nothing
+    /// if it cannot stand in, or does not, as `begin` says.
     pub(crate) fn stood_in<B>(
         &self,
         station: &Station,
@@ -210,13 +210,13 @@ pub(crate) fn wake_if_needed(station: &Station, is_needed: bool) {
 }
 
 impl Dispatch {
-    /// Whether there is nothing but turns to run.
+    /// Returns whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
         let collects = self.context.machine.gc().phase() != Phase::None;
         self.idling.has_slept && !collects && !self.is_watched()
     }
 
-    /// Whether that has left more to do.
+    /// Runs turns as the stand-in. Returns whether there is more to do.
     fn stand_in(&mut self, caller: &WaitingCaller<'_>, brought: Option<Brought<'_>>) -> bool {
         self.turn.counts.stand_ins += 1;
         let is_measured = self.turn.counts.stand_ins.is_multiple_of(MEASURED);
@@ -262,7 +262,7 @@ impl Dispatch {
         self.is_needed() || !(caller.answered)()
     }
 
-    /// Forgets what was made since that position, with these footprints and so many becomes before, if that can be (invariant 5).
+    /// Forgets what was made since that position, where the thread had these footprints and becomes, if that can be (invariant 5).
     fn forget(&mut self, (position, footprints, becomes): (HeapPosition, u64, u64)) {
         if self.footprints() != footprints || !self.holds_nothing() {
             return;
@@ -286,14 +286,14 @@ impl Dispatch {
         }
     }
 
-    /// What changes when a turn leaves something where a collection would find it, or hands it to another thread, but for what an
-    /// actor becomes. An actor that was created is known to others if it is to be of any use. All of these only grow, so their sum
-    /// says whether one has changed.
+    /// Returns a sum that changes when a turn leaves something where a collection would find it, or hands it to another
+    /// thread. What an actor becomes does not count. An actor that was created is known to others if it is to be of any use.
+    /// The parts only grow, so their sum says whether one has changed.
     fn footprints(&self) -> u64 {
         self.turn.counts.creates + self.turn.timer_serial + self.turn.leaving.gone
     }
 
-    /// Whether nothing waits here for a turn, or for anything between two turns.
+    /// Returns whether nothing waits here for a turn, or for anything between two turns.
     fn holds_nothing(&self) -> bool {
         self.is_done()
             && !self.lent.postponed
@@ -301,13 +301,13 @@ impl Dispatch {
             && !self.has_other_duties()
     }
 
-    /// Whether what a turn of a stand-in sends to the outside is more than a moment's work.
+    /// Returns whether what a turn of a stand-in sends to the outside is more than a moment's work.
     pub(crate) fn sends_too_much(&self) -> bool {
         let outgoing = self.turn.at_commit.outgoing.iter();
         !is_little(outgoing.map(|sent| Term::new(sent.message)))
     }
 
-    /// Whether a stand-in has met what takes longer than it may.
+    /// Returns whether a stand-in has met work that takes longer than it may.
     pub(crate) fn leaves_to_thread(&self) -> bool {
         self.lent.stands_in && self.lent.postponed
     }
@@ -326,7 +326,7 @@ impl Dispatch {
         LONG
     }
 
-    /// Whether the thread has to wake for what its stand-in leaves.
+    /// Returns whether the thread has to wake for what its stand-in leaves.
     fn is_needed(&self) -> bool {
         self.lent.is_wanted
             || self.lent.postponed
@@ -341,13 +341,14 @@ impl Dispatch {
     }
 }
 
-/// Whether it is a moment's work to write all of them for the outside.
+/// Returns whether it is a moment's work to write all of them for the outside.
 pub(crate) fn is_little<'m>(mut terms: impl Iterator<Item = Term<'m>>) -> bool {
     let mut left = MOST_SENT;
     terms.all(|term| is_small(term, &mut left))
 }
 
-/// Whether a term has no more parts than are left, which are taken off. What cannot be looked into may be of any size.
+/// Returns whether a term has no more parts than are left, and takes them off. A term that cannot be looked into may be of
+/// any size.
 fn is_small(term: Term<'_>, left: &mut usize) -> bool {
     let (mut next, mut terms) = (Some(term), Vec::new());
     while let Some(term) = next {

@@ -1,20 +1,20 @@
-//! Why a machine does not start, or a sponsor is not added.
+//! The reasons why a machine does not start, or a sponsor is not added.
 
-/// Why a machine could not start, or a sponsor not be added.
+/// The reason why a machine could not start, or a sponsor not be added.
 #[derive(Debug)]
 pub enum StartError {
     /// The system refused address space.
     Memory,
     /// The system refused a thread.
     Thread(std::io::Error),
-    /// There is a sponsor of that name already.
+    /// A sponsor of that name exists already.
     Exists,
-    /// There are as many sponsors as a machine can have.
+    /// The machine has as many sponsors as it can have.
     TooManySponsors {
-        /// How many of them were removed, but stand for the first one in actors that are pinned to them.
+        /// Number of them that were removed, but stand for the first one in actors that are pinned to them.
         gone: usize,
     },
-    /// There are as many threads as a machine can have, those of removed sponsors included.
+    /// The machine has as many threads as it can have, those of removed sponsors included.
     TooManyThreads,
     /// The machine was told to stop.
     Stopped,

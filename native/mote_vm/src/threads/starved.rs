@@ -12,32 +12,32 @@ use crate::heap::pace::SHARE_WHEN_FULL;
 use crate::threads::thread::Dispatch;
 use std::time::{Duration, Instant};
 
-/// How often one turn is tried: what a collection has found others may have taken.
+/// Number of times that one turn is tried: others may have taken what a collection has found.
 const TRIES: u32 = 3;
 
 /// The turn that a thread has found no memory for.
 #[derive(Default)]
 pub(crate) struct Starved {
-    /// It runs again when that collection is over.
+    /// The collection after which it runs again.
     waits_for: Option<u64>,
-    /// How often it has run, and how many turns the thread had run before it.
+    /// Number of times that it has run, and number of turns that the thread had run before it.
     tries: u32,
     turns: u64,
-    /// The same of the turn for which it has looked whether it may take memory beyond the quota.
+    /// Number of turns run before the turn for which the thread has looked whether it may take memory beyond the quota.
     overdrew: Option<u64>,
-    /// Since when it waits; when it waited last, and for how long.
+    /// Time when it began to wait; time when its last wait ended, and the length of that.
     since: Option<Instant>,
     waited: Option<(Instant, Duration)>,
 }
 
 impl Starved {
-    /// Whether the thread waits for a collection.
+    /// Returns whether the thread waits for a collection.
     #[inline(always)]
     pub(crate) fn awaits_collection(&self) -> bool {
         self.waits_for.is_some()
     }
 
-    /// Whether it has waited for no more than its share of the time.
+    /// Returns whether it has waited for no more than its share of the time.
     fn may_wait(&self) -> bool {
         let rested = |(over, time): (Instant, Duration)| {
             over.elapsed() >= time * (SHARE_WHEN_FULL as u32 - 1)
@@ -47,7 +47,7 @@ impl Starved {
 }
 
 impl Dispatch {
-    /// Whether a turn that has found no memory is to run again.
+    /// Returns whether a turn that has found no memory is to run again.
     #[cold]
     pub(crate) fn tries_again(&mut self) -> bool {
         // A turn that was outside must not run twice.
@@ -81,12 +81,12 @@ impl Dispatch {
         true
     }
 
-    /// Whether the turn that is next has run before, and found no memory.
+    /// Returns whether the turn that is next has run before, and found no memory.
     pub(crate) fn has_tried_again(&self) -> bool {
         self.starved.overdrew == Some(self.turn.counts.turns)
     }
 
-    /// Whether the thread may take memory beyond the quota now.
+    /// Returns whether the thread may take memory beyond the quota now.
     fn overdraws(&mut self) -> bool {
         let machine = &self.context.machine;
         let bytes = machine.pool().overdraft(machine.gc().info().live_bytes);

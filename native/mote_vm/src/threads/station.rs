@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// A thread's own side, for holders that never look into it: a `Dispatch` (thread.rs).
 pub(crate) enum OwnSide {}
 
-/// One thread's public side. The parts that others write are on cache lines of their own.
+/// The public side of one thread. The parts that others write are on cache lines of their own.
 #[repr(align(128))]
 pub(crate) struct Station {
     pub(crate) number: ThreadNumber,
@@ -45,7 +45,7 @@ pub(crate) struct Station {
     pub(crate) room: AtomicUsize,
     /// Nanoseconds of turns so far, of a thread with siblings (backlog.rs).
     pub(crate) worked: AtomicU64,
-    /// Whether there were more of them after the last batch than before; as above.
+    /// True if there were more of them after the last batch than before; as above.
     pub(crate) grows: AtomicBool,
     /// The core that runs the thread, as of its last batch: a hint.
     pub(crate) core: AtomicU32,
@@ -107,7 +107,7 @@ impl Station {
         (!own.is_null()).then_some(own)
     }
 
-    /// What its thread has done, and what waits here.
+    /// Returns the counts of what its thread has done, and of what waits here.
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             timers: self.timers.len(),
@@ -122,7 +122,7 @@ impl Station {
         Ok(())
     }
 
-    /// Something was pushed (inbox.rs).
+    /// Wakes the thread after a push, if it is to be woken (inbox.rs).
     pub(crate) fn pushed(&self, wakes: Wakes) {
         if wakes {
             self.unpark_if_asleep();
@@ -166,7 +166,7 @@ impl Station {
         }
     }
 
-    /// Whether its thread is awake, and runs on the core that runs this: a hint. Never where the system does not say.
+    /// Returns whether its thread is awake and runs on the calling thread's core: a hint. False if the system does not say.
     pub(crate) fn is_here(&self) -> bool {
         let core = self.core.load(Ordering::Relaxed);
         !self.presence.is_asleep() && core != NOWHERE && core == cores::here()
@@ -178,7 +178,7 @@ impl Station {
         self.summoned.swap(false, AcqRel);
     }
 
-    /// Whether it seems worth asking for work.
+    /// Returns whether it seems worth asking for work.
     pub(crate) fn has_at_least(&self, nanoseconds: u64) -> bool {
         self.backlog.load(Relaxed) >= nanoseconds
     }
@@ -188,7 +188,7 @@ impl Station {
 pub(crate) struct Stations {
     quota: Arc<Quota>,
     quiescence: Arc<Quiescence>,
-    /// How often actors have changed hands (giving.rs).
+    /// Number of times that actors have changed hands (giving.rs).
     moves: CachePadded<AtomicU64>,
     all: RwLock<Vec<Arc<Station>>>,
     free: Mutex<Vec<ThreadNumber>>,
@@ -205,7 +205,8 @@ impl Stations {
         }
     }
 
-    /// How often actors had changed hands, read after the record of an actor: more than before if it is another's by now.
+    /// Returns the number of times that actors had changed hands. Read after an actor's record, it has grown if the actor is
+    /// another thread's by now.
     #[inline]
     pub(crate) fn moves(&self) -> u64 {
         // Acquire: a record that is read afterwards is no older.
@@ -248,7 +249,7 @@ impl Stations {
         self.all.read()[number as usize - 1].clone()
     }
 
-    /// When the next timer of any thread may be due: a hint, as [`Timers::next`] is.
+    /// Returns the time when the next timer of any thread may be due: a hint, as [`Timers::next`] is.
     pub(crate) fn next_due(&self) -> Option<u64> {
         let all = self.all.read();
         all.iter().map(|station| station.timers.next()).min()

@@ -47,8 +47,8 @@ use std::time::{Duration, Instant};
 
 /// Cost of the turns between two looks at inbox, timers, requests and the stop flag, in small turns.
 pub(crate) const BATCH: u64 = 512;
-/// How far ahead the records of coming targets are fetched into the cache, and their captures; and what lies behind the
-/// first words of a map that is all that an actor has captured, as that of a directory's shard is.
+/// Distances ahead at which the records of coming targets are fetched into the cache, and their captures. The last one is for
+/// what lies behind the first words of a map. That is for an actor that has captured nothing else, as a directory's shard has.
 const PREFETCH_ACTOR: usize = 32;
 const PREFETCH_CAPTURES: usize = 16;
 const PREFETCH_MAP: usize = 8;
@@ -71,26 +71,26 @@ pub(crate) struct Dispatch {
     pub(crate) seeded: SeededThread,
     /// The watches that count this thread's turns.
     pub(crate) watches: Vec<Watch>,
-    /// Of a sponsor whose turns run outside (away.rs).
+    /// The turns that are away, in a sponsor whose turns run outside (away.rs).
     pub(crate) away: Option<Box<Away>>,
     pub(crate) taken_up: TakenUp,
     pub(crate) starved: Starved,
 }
 
-/// How much a thread has to do.
+/// The amount of work that a thread has.
 pub(crate) struct Load {
     /// [`BATCH`], or less while marking is late; one turn under stress, so that a collection can come between any two.
     pub(crate) batch: u64,
     pub(crate) backlog: Backlog,
-    /// How much the queue grew in the last batch (backlog.rs).
+    /// Growth of the queue in the last batch (backlog.rs).
     pub(crate) growth: i64,
-    /// In how many more batches maps are fetched into the cache.
+    /// Number of further batches in which maps are fetched into the cache.
     with_maps: u32,
-    /// Until when its time is in the counters.
+    /// The time up to which the counters include its time.
     pub(crate) awake_since: Instant,
 }
 
-/// What is wanted of a thread between two turns.
+/// Duties of a thread between two turns.
 #[derive(Default)]
 pub(crate) struct Duties {
     pub(crate) retiring: bool,
@@ -119,7 +119,7 @@ pub(crate) fn task(act: impl FnOnce(&mut Dispatch) + Send + 'static) -> ThreadTa
 unsafe impl Send for Dispatch {}
 
 impl Dispatch {
-    /// That of a station's thread; none before and after its life. Good while the thread sleeps or stands still.
+    /// Returns the dispatcher of a station's thread; none before and after its life. Valid while the thread sleeps or stands still.
     pub(crate) fn shown_by(station: &Station) -> Option<*mut Dispatch> {
         station.own_side().map(|own| own.cast())
     }
@@ -240,7 +240,7 @@ impl Dispatch {
         self.context.machine.gc().phase() != Phase::None
     }
 
-    /// What others want, and what is theirs; whether there was anything.
+    /// Hands over what others want, and what is theirs. Returns whether there was anything.
     pub(crate) fn hand_over_all(&mut self) -> bool {
         self.owes() && {
             self.migrate();
@@ -248,23 +248,23 @@ impl Dispatch {
         }
     }
 
-    /// Whether it has something that others want, or that is theirs.
+    /// Returns whether it has something that others want, or that is theirs.
     pub(crate) fn owes(&self) -> bool {
         !self.turn.leaving.is_empty()
     }
 
-    /// Whether nothing is here that any of its actors has to do, or has sent.
+    /// Returns whether nothing is here that any of its actors has to do, or has sent.
     pub(crate) fn is_done(&self) -> bool {
         self.turn.queue.is_empty() && !self.owes() && !self.is_anybody_away()
     }
 
-    /// How many events wait here, or for somebody who is away.
+    /// Returns the number of events that wait here, or for an actor that is away.
     pub(crate) fn waiting(&self) -> usize {
         let away = self.away.as_ref().map_or(0, |away| away.waiting());
         self.turn.queue.len() + self.seeded.arrivals.len() + away
     }
 
-    /// Whether something is wanted of it between two turns.
+    /// Returns whether it has duties between two turns.
     pub(crate) fn has_other_duties(&self) -> bool {
         let Duties {
             retiring,
@@ -376,7 +376,7 @@ impl Dispatch {
         }
     }
 
-    /// Whether maps are worth fetching: one event of a batch tells.
+    /// Looks whether maps are worth fetching: one event of a batch tells.
     fn look_for_maps(&mut self, me: ThreadNumber) {
         match self.map_ahead(me) {
             Some(_) => self.load.with_maps = BATCHES_WITH_MAPS,
@@ -444,7 +444,7 @@ impl Dispatch {
         self.publish_all_but_time(backlog);
     }
 
-    /// The same without a look at the clock.
+    /// Publishes the same as [`Dispatch::publish_at`], without a look at the clock.
     pub(crate) fn publish_all_but_time(&mut self, backlog: u64) {
         self.publish_counters();
         let queued = self.waiting() as u64;

@@ -13,7 +13,7 @@ use crate::values::term::Term;
 use crate::values::value::Value;
 use std::sync::Arc;
 
-/// What a thread runs in: its machine, its sponsor, its own public side.
+/// The surroundings of a thread: its machine, its sponsor, its own public side.
 #[derive(Clone)]
 pub(crate) struct ThreadContext {
     pub(crate) machine: Machine,
@@ -22,7 +22,7 @@ pub(crate) struct ThreadContext {
 }
 
 impl ThreadContext {
-    /// What the turns of a thread here run in.
+    /// Creates the state in which the turns of a thread here run.
     pub(crate) fn turn(&self, mut heap: Heap, seed: u64) -> Turn {
         let machine = &self.machine;
         // Turns are to end: the machine stops, the sponsor is removed.

@@ -1,4 +1,4 @@
-//! How much waiting work it takes to wake a sleeping sibling: each sponsor learns it from the outcome of earlier wakings.
+//! The amount of waiting work that it takes to wake a sleeping sibling: each sponsor learns it from the outcome of earlier wakings.
 //!
 //! Waking a thread holds up the waker for some microseconds, and the sleeper comes some tens of microseconds later.
 //! It cannot be known whether anything is left for it then: a tree that has grown for thirty microseconds may be done after forty
@@ -22,7 +22,7 @@ const GREATEST: u64 = 1_000_000;
 const COST: u64 = 10_000;
 const USE: u64 = 4 * COST;
 
-/// What a sponsor has learnt. A hint: a lesson that gets lost between two threads is learnt the next time.
+/// The threshold that a sponsor has learnt. A hint: a lesson that gets lost between two threads is learnt the next time.
 pub(crate) struct WakeThreshold(AtomicU64);
 
 impl WakeThreshold {
@@ -30,18 +30,18 @@ impl WakeThreshold {
         WakeThreshold(AtomicU64::new(AT_FIRST))
     }
 
-    /// Whether that many nanoseconds of waiting work are enough.
+    /// Returns whether `backlog` nanoseconds of waiting work are enough.
     #[inline(always)]
     pub(crate) fn pays(&self, backlog: u64) -> bool {
         backlog >= self.0.load(Relaxed)
     }
 
-    /// Whether the last wakings were all of use, until the threshold could not be lower.
+    /// Returns whether the last wakings were all of use, until the threshold could not be lower.
     pub(crate) fn has_always_paid(&self) -> bool {
         self.0.load(Relaxed) == SMALLEST
     }
 
-    /// A thread that was woken for work has run turns for that many nanoseconds, and goes back to sleep.
+    /// Learns from a thread that was woken for work, has run turns for `worked` nanoseconds, and goes back to sleep.
     pub(crate) fn came_to(&self, worked: u64) {
         let worth = self.0.load(Relaxed);
         let learnt = match worked {
@@ -61,10 +61,10 @@ mod tests {
     use crate::values::value::Value;
     use std::time::{Duration, Instant};
 
-    /// How long anything may take before the test gives up.
+    /// Longest time that anything may take before the test gives up.
     const PATIENCE: Duration = Duration::from_secs(20);
 
-    /// What is enough after wakings that came to this.
+    /// Returns the waiting work that is enough after wakings with these results.
     fn after(worked: impl IntoIterator<Item = u64>) -> u64 {
         let worth = WakeThreshold::new();
         worked.into_iter().for_each(|worked| worth.came_to(worked));
@@ -73,7 +73,7 @@ mod tests {
         enough
     }
 
-    /// Whether wakings have always paid after so many useful ones and these.
+    /// Returns whether wakings have always paid after `useful` useful ones and then these.
     fn have_always_paid<const N: usize>(useful: usize, then: [u64; N]) -> bool {
         let worth = WakeThreshold::new();
         (0..useful).for_each(|_| worth.came_to(USE));
@@ -128,8 +128,8 @@ mod tests {
         }
     }
 
-    /// A sponsor of two threads, wakings of the second one having been of use so many times, and whether that one is woken when
-    /// something is sent. None of them runs.
+    /// Returns whether the second thread of a sponsor is woken when something is sent, after `useful` wakings of it that were
+    /// of use. Neither thread runs.
     fn send_wakes_sibling(useful: usize, send: impl FnOnce(&mut Still)) -> bool {
         let mut still = Still::new(2);
         let sponsor = still.thread.context.sponsor.clone();

@@ -1,14 +1,14 @@
-//! Whether the threads of a sponsor share their work: each sponsor learns it from the results of sharing.
+//! Decides whether the threads of a sponsor share their work. Each sponsor learns it from the results of sharing.
 //!
 //! Shared work runs in parallel with the rest. But actors that talk with actors of another thread talk through lists and inboxes,
 //! and each event that is forwarded costs the two threads some 75 ns together. Where neighbours talk more than they compute, two
 //! threads take longer than one for the same turns, and each of them all of a core. So do threads that wait for each other, as
 //! they do where other programs want their cores. It cannot be known in advance which actors talk with which. So now and then a
-//! thread of the sponsor looks at what all of them have done since: for how long they ran turns, how many events they have
-//! forwarded, and for how long they were awake without a turn: while fewer turns ran than one thread would have run, or beside a
-//! thread that had some, for longer than turns ran beside each other. If the latter two take much more than a quarter of the first,
-//! sharing pauses: no thread gives work to a sibling or wakes one for work, and the siblings give all that they have to the lead
-//! (sharing.rs). When they have nothing left, they sleep, and the lead takes their other actors over as events come for them.
+//! thread of the sponsor looks at what all of them have done since: the time of turns, the number of events forwarded, and the idle
+//! time. Idle time is time awake without a turn: while fewer turns ran than one thread would have run, or beside a thread that had
+//! some, for longer than turns ran beside each other. If forwarding and idle time together take much more than a quarter of the
+//! turns' time, sharing pauses: no thread gives work to a sibling or wakes one for work, and the siblings give all that they have to
+//! the lead (sharing.rs). When they have nothing left, they sleep, and the lead takes over their other actors as events come for them.
 //!
 //! Programs have phases. So after a pause the threads share again. If that loses as well, the next pause is four times as
 //! long, so that trials cost little. If it goes well for as long as that pause would be, pauses are short again. When
@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 
 /// Nanoseconds between two looks.
 const BETWEEN: u64 = 100_000;
-/// What a forwarded event costs both threads together, in nanoseconds.
+/// Cost of a forwarded event for both threads together, in nanoseconds.
 const FORWARDING: u64 = 75;
 /// The part of the turns' time that forwarding and waiting may take, and by how many nanoseconds they may exceed that, for a
 /// while: many actors that report to one are such a while. It may be longer after turns have run beside each other: how many
@@ -40,10 +40,10 @@ const WAITING: u64 = 250_000;
 const SHORTEST: u64 = 4_000_000;
 const LONGEST: u64 = 256_000_000;
 const LONGER: u64 = 4;
-/// Turns that take so many times as long as those that lost are of another phase.
+/// Turns that take this many times as long as those that lost are of another phase.
 const OTHER: u64 = 4;
 
-/// What the threads of a sponsor have done.
+/// Work done by the threads of a sponsor.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct WorkDone {
     pub(crate) turns: u64,
@@ -57,34 +57,34 @@ pub(crate) struct WorkDone {
     pub(crate) shares: u64,
 }
 
-/// What a sponsor has learnt.
+/// The lessons of a sponsor.
 pub(crate) struct WorthSharing {
-    /// When somebody looks again, in nanoseconds since the sponsor began.
+    /// Time of the next look, in nanoseconds since the sponsor began.
     next: AtomicU64,
     pauses: AtomicBool,
     history: Mutex<SharingHistory>,
 }
 
-/// What one sponsor has seen of its sharing, and how long it pauses.
+/// The results of sharing in one sponsor, and the length of its pauses.
 struct SharingHistory {
     threads: u64,
-    /// What had been done at the last look, and when that was.
+    /// Work that had been done at the last look, and the time of that look.
     before: WorkDone,
     looked: u64,
-    /// By how many nanoseconds forwarding and waiting have exceeded their part since the last change; less than none after
-    /// turns have run beside each other.
+    /// Nanoseconds by which forwarding and waiting have exceeded their part since the last change. Negative after turns have
+    /// run beside each other.
     lost: i64,
-    /// What was done in the look that found the loss.
+    /// Work done in the look that found the loss.
     losing: WorkDone,
-    /// When the current pause began; when work was first shared after the last pause.
+    /// Time when the current pause began; time when work was first shared after the last pause.
     paused: Option<u64>,
     shared: Option<u64>,
-    /// How long the current pause is, or the next one.
+    /// Length of the current pause, or of the next one.
     pause: u64,
 }
 
 impl WorthSharing {
-    /// Of a sponsor with that many threads.
+    /// Creates the record for a sponsor with `threads` threads.
     pub(crate) fn new(threads: usize) -> WorthSharing {
         WorthSharing {
             next: AtomicU64::new(0),
@@ -93,14 +93,14 @@ impl WorthSharing {
         }
     }
 
-    /// Whether sharing pauses.
+    /// Returns whether sharing pauses.
     #[inline(always)]
     pub(crate) fn pauses(&self) -> bool {
         // Relaxed, as all here: invariant 1.
         self.pauses.load(Relaxed)
     }
 
-    /// Whether it is time to look.
+    /// Returns whether it is time to look.
     #[inline(always)]
     pub(crate) fn is_due(&self, now: u64) -> bool {
         now >= self.next.load(Relaxed)
@@ -185,7 +185,7 @@ impl SharingHistory {
 }
 
 impl WorkDone {
-    /// Both together.
+    /// Returns the sum of both.
     pub(crate) fn and(&self, other: &WorkDone) -> WorkDone {
         WorkDone {
             turns: self.turns + other.turns,
@@ -196,7 +196,7 @@ impl WorkDone {
         }
     }
 
-    /// Whether its turns took so many times as long.
+    /// Returns whether its turns took more than `times` times as long.
     fn takes(&self, times: u64, other: &WorkDone) -> bool {
         self.worked * other.turns.max(1) > times * other.worked * self.turns
     }
@@ -233,8 +233,9 @@ mod tests {
             }
         }
 
-        /// As many looks: between two of them two threads had turns all the time, or one if sharing paused. Every so many
-        /// nanoseconds of turns an event was forwarded, while they shared. Returns how many of the looks found that it paused.
+        /// Looks `looks` times. Between two looks two threads had turns all the time, or one if sharing paused. While they
+        /// shared, an event was forwarded every `each` nanoseconds of turns. Returns how many of the looks found that it
+        /// paused.
         fn looks(&mut self, looks: u64, each: u64) -> u64 {
             let mut paused = 0;
             for _ in 0..looks {
@@ -262,10 +263,10 @@ mod tests {
         }
     }
 
-    /// An event is forwarded for so many nanoseconds of turns: just not too often, and much too often.
+    /// Nanoseconds of turns for each event that is forwarded: just not too often, and much too often.
     const SELDOM: u64 = FAIR * FORWARDING;
     const OFTEN: u64 = FORWARDING;
-    /// What two threads lose between two looks if they forward that often: the turns' time, but for its part.
+    /// The loss of two threads between two looks if they forward that often: the turns' time, minus the fair part of it.
     const LOST: u64 = 2 * BETWEEN * (FAIR - 1) / FAIR;
 
     #[test]
@@ -315,8 +316,8 @@ mod tests {
         assert_eq!(looked.until(false, OFTEN) * BETWEEN, SHORTEST);
     }
 
-    /// How many of so many looks it takes until sharing pauses, if it does: between two of them threads were awake for so
-    /// many hundredths of the time, and ran turns for so many.
+    /// Returns the number of looks until sharing pauses, if it does. Between two looks threads were awake for `awake`
+    /// hundredths of the time, and ran turns for `worked`.
     fn pauses_after(awake: u64, worked: u64) -> Option<u64> {
         let mut looked = Looked::new();
         (1..=1_000).find(|_| {

@@ -15,6 +15,6 @@ pub struct Abort<'m> {
     pub actor: ActorRef<'m>,
     /// The message, which is consumed.
     pub message: Term<'m>,
-    /// Why. It may have been made by the turn, of which nothing is left when this has been told.
+    /// The reason. It may have been made by the turn, of which nothing is left after the report.
     pub reason: Term<'m, Staged<'m>>,
 }

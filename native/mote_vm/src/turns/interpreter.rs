@@ -23,25 +23,25 @@ use std::ptr::NonNull;
 pub(crate) mod call_site;
 mod frame;
 
-/// How deep calls may nest; tail calls do not.
+/// Greatest depth to which calls may nest; tail calls do not.
 pub const MAX_DEPTH: usize = 100_000;
 /// Registers of the largest frame: those of the IR and lowering's scratch ones.
 const LARGEST_FRAME: usize = 512 + 8;
-/// One frame more than the depth for the behaviour's own, and one for arguments in flight.
+/// Bytes for the frames of that depth, one for the behaviour's own, and one for arguments in flight.
 const STACK_BYTES: usize =
     (if cfg!(miri) { 64 } else { MAX_DEPTH } + 2) * LARGEST_FRAME * size_of::<Value>();
 const STACK_ALIGN: usize = align_of::<Value>();
 
-/// How a turn ended that was not aborted.
+/// The end of a turn that was not aborted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// It commits.
+    /// The turn commits.
     Done,
     /// The message matched no clause.
     Ignored,
 }
 
-/// Why a turn is aborted.
+/// The reason why a turn is aborted.
 pub(crate) struct Aborted(pub(crate) Value);
 
 impl Aborted {
@@ -304,7 +304,7 @@ fn product(turn: &mut Turn, a: Value, b: Value) -> Result<Value, Aborted> {
     calculated(turn, arith::fixnum_product, arith::mul_slowly, a, b)
 }
 
-/// What an arithmetic primitive says. A fixnum of fixnums, which is calculated in line, costs nothing; anything else may.
+/// Returns the result of an arithmetic primitive. A fixnum of fixnums is calculated in line and costs nothing; anything else may.
 #[inline(always)]
 fn calculated(
     turn: &mut Turn,
@@ -331,7 +331,7 @@ fn calculated_slowly(
     answered(turn, value)
 }
 
-/// What a primitive said; `:undefined` if it has no answer.
+/// Returns the answer of a primitive; `:undefined` if it has none.
 #[inline(always)]
 fn answered(turn: &Turn, value: Value) -> Result<Value, Aborted> {
     if value.is_none() {

@@ -5,12 +5,12 @@ use crate::base::ids::ThreadNumber;
 use crate::values::actor::Actor;
 use std::mem::take;
 
-/// What a list of events relies on.
+/// The assumption behind a list of events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ListKind {
-    /// That thread owns their actors.
+    /// The thread owns their actors.
     Owner,
-    /// Nothing: they enter the thread's sponsor by it, whoever owns their actors.
+    /// Nothing is assumed: they enter the thread's sponsor by it, whoever owns their actors.
     Entrance,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct List {
     pub(crate) to: ThreadNumber,
     pub(crate) kind: ListKind,
     pub(crate) events: Vec<Event>,
-    /// For owners: the version of the owner's inbox when the list was begun (inbox.rs, invariant 9).
+    /// Version of the owner's inbox when a list for an owner was begun (inbox.rs, invariant 9).
     pub(crate) version: u64,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Leaving {
     lists: Vec<List>,
     /// The places of those that are not empty.
     addressed: Vec<usize>,
-    /// How often actors had changed hands in the machine when the lists for owners were right.
+    /// Number of times that actors had changed hands in the machine when the lists for owners were right.
     pub(crate) seen: u64,
     /// The actor that an event was last forwarded for, and to whom. Others for it follow without a look at its record: each
     /// look would take the cache line away from the owner, which writes to it turn by turn.
@@ -47,15 +47,15 @@ pub(crate) struct Leaving {
     /// than its event is queued or waits.
     pub(crate) claims: Vec<Claim>,
     pub(crate) wanted: Vec<Event>,
-    /// How many turns the thread had run when it last gave what was asked for.
+    /// Number of turns that the thread had run when it last gave what was asked for.
     pub(crate) given_at: u64,
     /// Events that come before all that is queued here, as soon as their actors are here.
     pub(crate) held: Vec<Event>,
-    /// How many events were handed to other threads by now, or refused by them.
+    /// Number of events that were handed to other threads by now, or refused by them.
     pub(crate) gone: u64,
     /// Batches to come in which nothing is shared (sharing.rs).
     pub(crate) reluctance: u32,
-    /// Whether neighbours in the queue are to stay together when it is shared (backlog.rs).
+    /// True if neighbours in the queue are to stay together when it is shared (backlog.rs).
     pub(crate) goes_round: bool,
 }
 
@@ -86,23 +86,23 @@ impl ListKind {
 }
 
 impl Leaving {
-    /// Whether nothing is here that the thread must see to before it sleeps.
+    /// Returns whether nothing is here that the thread must see to before it sleeps.
     pub(crate) fn is_empty(&self) -> bool {
         self.is_handed_over() && self.wanted.is_empty() && self.held.is_empty()
     }
 
-    /// Whether nothing is to be handed over.
+    /// Returns whether nothing is to be handed over.
     pub(crate) fn is_handed_over(&self) -> bool {
         self.addressed.is_empty()
     }
 
-    /// Whether events for actors of that thread are here.
+    /// Returns whether events for actors of that thread are here.
     pub(crate) fn has_for(&self, owner: ThreadNumber) -> bool {
         let list = self.lists.get(ListKind::Owner.place(owner));
         list.is_some_and(|list| !list.events.is_empty())
     }
 
-    /// Sees the next event of an actor that somebody asks for: it may be the one that it is asked for.
+    /// Sees the next event of an actor that another thread asks for: it may be the one that it is asked for.
     pub(crate) fn see_next(&mut self, event: &Event) {
         let mut claims = self.claims.iter_mut();
         if let Some(claim) = claims.find(|claim| claim.event.target == event.target) {
@@ -110,17 +110,17 @@ impl Leaving {
         }
     }
 
-    /// Whether another sponsor's thread asks for that actor.
+    /// Returns whether a thread of another sponsor asks for that actor.
     pub(crate) fn is_asked(&self, actor: *const Actor) -> bool {
         self.claims.iter().any(|claim| claim.event.target == actor)
     }
 
-    /// Whoever asks for that actor does not need it any more.
+    /// Forgets the claims on that actor, which the asker does not need any more.
     pub(crate) fn forget_asker(&mut self, actor: *const Actor) {
         self.claims.retain(|claim| claim.event.target != actor);
     }
 
-    /// Whether events for that actor, which somebody asks for, wait until it has gone.
+    /// Returns whether events for that actor, which another thread asks for, wait until it has gone.
     pub(crate) fn is_due(&self, actor: *const Actor) -> bool {
         let mut claims = self.claims.iter();
         claims.any(|claim| claim.event.target == actor && claim.is_due)
@@ -136,7 +136,7 @@ impl Leaving {
         at.is_some()
     }
 
-    /// Whether an event for that actor is held.
+    /// Returns whether an event for that actor is held.
     pub(crate) fn holds(&self, actor: *const Actor) -> bool {
         self.held.iter().any(|event| event.target == actor)
     }

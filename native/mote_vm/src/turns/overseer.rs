@@ -1,4 +1,4 @@
-//! What a long turn asks, now and then, of the thread that it runs on.
+//! The questions that a long turn asks, now and then, of the thread that it runs on.
 use super::marking::packets::MarkingWork;
 use super::turn::Turn;
 use crate::base::atom::Atom;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// The thread, as a turn knows it. A short turn calls none of this.
 pub(crate) trait Overseer: Send + Sync {
-    /// Whether a turn on that message may go on, whatever fuel it has; the error is the reason why not.
+    /// Returns whether a turn on that message may go on, whatever fuel it has. The error is the reason why not.
     fn may_go_on(&self, message: Value) -> Result<(), Atom>;
 
     /// Lets other threads have part of the queue, whose events take about `backlog` nanoseconds.
@@ -21,23 +21,23 @@ pub(crate) trait Overseer: Send + Sync {
     /// The sponsor of that name, which an actor is to be pinned to.
     fn pin(&self, sponsor: Atom) -> Option<SponsorId>;
 
-    /// Whether that sponsor's turns run away, outside of the machine.
+    /// Returns whether that sponsor's turns run away, outside of the machine.
     fn runs_away(&self, sponsor: SponsorId) -> bool;
 }
 
-/// What a turn knows of where it runs: the same for all turns of a thread.
+/// A turn's view of where it runs: the same for all turns of a thread.
 pub(crate) struct Surroundings {
-    /// Whom it asks now and then.
+    /// The thread that it asks now and then.
     pub(crate) overseer: Arc<dyn Overseer>,
     pub(crate) thread: ThreadNumber,
     pub(crate) sponsor: SponsorId,
     pub(crate) pool: Arc<BlockPool>,
     pub(crate) program: Arc<Program>,
     pub(crate) clock: Arc<Clock>,
-    /// Takes what a collection has still to see.
+    /// Takes the values that a collection has still to see.
     pub(crate) work: Arc<MarkingWork>,
     /// The fuel of a turn, as the machine allows it.
     pub(crate) fuel: u64,
-    /// What a timer is charged with.
+    /// Bytes that a timer is charged with.
     pub(crate) timer_bytes: usize,
 }

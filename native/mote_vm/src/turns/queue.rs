@@ -44,20 +44,20 @@ impl Event {
 // SAFETY: two words of data; dispatch threads alone look behind the pointer.
 unsafe impl Send for Event {}
 
-/// One thread's queue: what waits, and what the running turn has staged.
+/// The queue of one thread: events that wait, and events that the running turn has staged.
 pub(crate) struct EventQueue {
     head: *mut Event,
     head_end: *mut Event,
     tail: *mut Event,
     tail_end: *mut Event,
-    /// Up to here, in the first chunk, events have been seen to lie; there may be more.
+    /// The place up to which events have been seen to lie in the first chunk; there may be more.
     sight: *mut Event,
     /// Chunks are numbered in the order in which they were linked: the numbers of the first and of the last one.
     first: usize,
     last: usize,
     supply: Supply,
-    /// How many chunks from the head on a collection may still read; those of them that are emptied, which are used again, or
-    /// freed a few at a time, when it has marked; and whether it has not.
+    /// Number of chunks from the head on that a collection may still read; those of them that are emptied; and whether it has
+    /// not marked yet. When it has, emptied chunks are used again, or freed a few at a time.
     kept: usize,
     emptied: Vec<NonNull<Chunk>>,
     marks: bool,
@@ -72,7 +72,7 @@ const RECYCLED: usize = 4;
 /// The number of the first chunk: as many can be linked before it, or behind it.
 const FIRST: usize = usize::MAX / 2;
 
-/// Where the queue ended when a turn began.
+/// The end of the queue when a turn began.
 #[derive(Clone, Copy)]
 pub(crate) struct QueuePosition {
     tail: *mut Event,
@@ -82,7 +82,7 @@ pub(crate) struct QueuePosition {
 }
 
 impl EventQueue {
-    /// Where the next event goes and where its chunk ends, for native code.
+    /// Offsets of the place for the next event and of the end of its chunk, for native code.
     pub(crate) const TAIL: usize = std::mem::offset_of!(EventQueue, tail);
     /// See `TAIL`.
     pub(crate) const TAIL_END: usize = std::mem::offset_of!(EventQueue, tail_end);
@@ -106,7 +106,7 @@ impl EventQueue {
         queue
     }
 
-    /// Nothing is queued, and that chunk is the only one.
+    /// Makes that chunk the only one, with nothing queued.
     fn begin_with(&mut self, chunk: NonNull<Chunk>) {
         self.head = Chunk::start(chunk);
         self.head_end = Chunk::end(chunk);
@@ -117,7 +117,7 @@ impl EventQueue {
         self.first = self.last;
     }
 
-    /// Whether events were pushed since the last time for which there was no memory in the quota.
+    /// Returns whether events were pushed since the last time for which there was no memory in the quota.
     #[inline(always)]
     pub(crate) fn is_starved(&self) -> bool {
         self.supply.memory.is_starved()
@@ -129,7 +129,7 @@ impl EventQueue {
         self.supply.memory.forgive();
     }
 
-    /// Nothing is queued for a while: keeps one small chunk at most, if that is possible.
+    /// Keeps one small chunk at most, if that is possible, when nothing is queued for a while.
     pub(crate) fn rest(&mut self) {
         if !self.is_empty() {
             return;
@@ -202,7 +202,7 @@ impl EventQueue {
         Some(unsafe { (self.head.add(near).read(), at.read()) })
     }
 
-    /// Where the events in the first chunk end.
+    /// Returns the end of the events in the first chunk.
     #[inline(always)]
     fn in_first_chunk(&self) -> *mut Event {
         if self.head_end == self.tail_end {
@@ -217,7 +217,7 @@ impl EventQueue {
         self.head == self.tail
     }
 
-    /// How many events are queued, staged ones included. Nobody counts them as they come and go.
+    /// Returns the number of queued events, staged ones included. They are not counted as they come and go.
     pub(crate) fn len(&self) -> usize {
         self.queued_before(&self.position())
     }
@@ -240,13 +240,13 @@ impl EventQueue {
         }
     }
 
-    /// Whether the queue still ends in the position's chunk.
+    /// Returns whether the queue still ends in the position's chunk.
     #[inline(always)]
     pub(crate) fn is_where(&self, position: &QueuePosition) -> bool {
         position.chunk == self.last
     }
 
-    /// How many events were pushed since `position`.
+    /// Returns the number of events pushed since `position`.
     #[inline(always)]
     pub(crate) fn pushed_since(&self, position: &QueuePosition) -> usize {
         if self.is_where(position) {
@@ -263,7 +263,7 @@ impl EventQueue {
         )
     }
 
-    /// How many of the events from before `position` are still queued.
+    /// Returns the number of events from before `position` that are still queued.
     pub(crate) fn queued_before(&self, position: &QueuePosition) -> usize {
         between(
             (self.head, self.head_end, self.first),
@@ -330,13 +330,13 @@ impl EventQueue {
     }
 }
 
-/// How many events fit between two places in one chunk.
+/// Returns the number of events that fit between two places in one chunk.
 #[inline(always)]
 fn events_between(from: *mut Event, to: *mut Event) -> usize {
     (to.addr() - from.addr()) / size_of::<Event>()
 }
 
-/// How many events lie between two places, each of which is in a chunk that ends there and has that number.
+/// Returns the number of events between two places. Each is in a chunk that ends there and has that number.
 fn between(from: (*mut Event, *mut Event, usize), to: (*mut Event, *mut Event, usize)) -> usize {
     if from.2 == to.2 {
         return events_between(from.0, to.0);

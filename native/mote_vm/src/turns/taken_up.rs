@@ -18,15 +18,15 @@ use crate::turns::turn::Turn;
 use crate::values::actor::{captured, BehaviourId};
 use crate::values::value::Value;
 
-/// How many messages are kept at once: about as long as some long turns. Room for more is not kept.
+/// Number of messages kept at once: about as long as some long turns. Room for more is not kept.
 const MOST: usize = 1 << 12;
-/// So many take about as long as a small turn.
+/// Number of messages that take about as long as a small turn.
 const IN_A_TURN: usize = 8;
 
-/// What an actor has taken up in this batch.
+/// The messages that an actor has taken up in this batch.
 #[derive(Default)]
 pub(crate) struct TakenUp {
-    /// Whether a batch runs that nobody watches.
+    /// True while a batch runs that nobody watches.
     remembers: bool,
     /// The behaviour that had stashed it.
     behaviour: Option<BehaviourId>,
@@ -34,7 +34,7 @@ pub(crate) struct TakenUp {
     events: Vec<Event>,
     /// Room for what is given back next.
     pub(crate) spare: Vec<Event>,
-    /// How many turns this thread had counted by then.
+    /// Number of turns that this thread had counted by then.
     turns: u64,
 }
 
@@ -44,13 +44,13 @@ impl TakenUp {
         self.remembers = true;
     }
 
-    /// Whether the end of a turn has nothing to keep again.
+    /// Returns whether the end of a turn has nothing to keep again.
     #[inline(always)]
     pub(crate) fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// It is over (invariant 4).
+    /// Ends the batch (invariant 4).
     pub(crate) fn end(&mut self) {
         self.remembers = false;
         self.events.clear();
@@ -69,8 +69,8 @@ impl TakenUp {
         }
     }
 
-    /// At the end of a turn after which the actor is again what it was when it stashed: stashes what it still has to take up.
-    /// What that costs, in units of a small turn.
+    /// Stashes what the actor still has to take up, at the end of a turn after which it is again what it was when it stashed.
+    /// Returns the cost, in units of a small turn.
     pub(crate) fn keep_again(&self, turn: &mut Turn, event: Event) -> u64 {
         if self.is_empty() {
             return 0;

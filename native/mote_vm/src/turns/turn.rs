@@ -31,10 +31,10 @@ use at_commit::{AtCommit, Next, TimerStep};
 use exchange::Exchange;
 use fuel::Fuel;
 
-/// That a turn has spent fuel, and looked around for no more of it.
+/// Marks a turn that has spent fuel, and has looked around for no more of it.
 pub const SPENT: u32 = 2;
 
-/// Where an aborted turn returns to.
+/// The state to which an aborted turn returns.
 #[derive(Clone, Copy)]
 pub(crate) struct Savepoint {
     pub(crate) heap: HeapPosition,
@@ -57,16 +57,16 @@ pub(crate) struct Turn {
     pub(crate) exchange: Exchange,
     pub(crate) random: Random,
     pub(crate) counts: Counts,
-    /// How many timers this thread has staged: the serial number of the last one.
+    /// Number of timers that this thread has staged: the serial number of the last one.
     pub(crate) timer_serial: u64,
     /// The actor that became last.
     pub(crate) became: *const Actor,
-    /// What a collection that marks beside turns has still to see of them.
+    /// The values that a collection that marks beside turns has still to see of them.
     pub(crate) log: Log,
     pub(crate) savepoint: Savepoint,
-    /// What was queued here and leaves without a turn. Boxed: seldom looked at, and large.
+    /// Events that were queued here and leave without a turn. Boxed: seldom looked at, and large.
     pub(crate) leaving: Box<Leaving>,
-    /// How many of the queue's events have a place in the sponsor's room.
+    /// Number of the queue's events that have a place in the sponsor's room.
     pub(crate) placed: usize,
     pub(crate) around: Surroundings,
 }
@@ -118,13 +118,13 @@ impl Turn {
         self.savepoint.creates = self.counts.creates;
     }
 
-    /// Whether nothing but a commit is left to do for a turn that has ended well.
+    /// Returns whether nothing but a commit is left to do for a turn that has ended well.
     #[inline(always)]
     pub(crate) fn is_usual(&self) -> bool {
         self.unusual == 0
     }
 
-    /// Whether a turn that has ended well is usual but for fuel that it has spent.
+    /// Returns whether a turn that has ended well is usual except for fuel that it has spent.
     #[inline(always)]
     pub(crate) fn has_but_spent(&self) -> bool {
         self.unusual == SPENT
@@ -182,7 +182,7 @@ impl Turn {
         self.heap.rewind(self.savepoint.heap);
     }
 
-    /// As if the turn had not begun: it is to run once more.
+    /// Undoes the turn as if it had not begun: it is to run once more.
     pub(crate) fn undo(&mut self) {
         let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
         self.timer_serial -= self.at_commit.timers.iter().filter(arms).count() as u64;

@@ -1,4 +1,4 @@
-//! Whether threads must look at each turn, or not run any: the one word that they look at between two batches. Also which watches
+//! The one word that threads look at between two batches: it says whether they must look at each turn, or not run any. Also which watches
 //! (watch.rs) are on, for threads that begin meanwhile.
 //!
 //! Invariants:
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// What the threads of one machine must heed between two batches.
+/// Everything that the threads of one machine must heed between two batches.
 #[derive(Default)]
 pub(crate) struct Attention {
     on: AtomicBool,
@@ -28,7 +28,7 @@ struct Traces {
 
 // Relaxed, all: the flags guard no data; the order of invariant 1 is that of the inbox's lock.
 impl Attention {
-    /// Whether there is anything to heed.
+    /// Returns whether there is anything to heed.
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.on.load(Relaxed)
@@ -74,7 +74,7 @@ impl Attention {
         watches.push(watched);
     }
 
-    /// It has ended.
+    /// Removes a watch that has ended.
     pub(crate) fn unwatch(&self, id: u64) {
         self.watches.lock().retain(|watched| watched.id != id);
     }

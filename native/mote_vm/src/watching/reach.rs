@@ -1,4 +1,4 @@
-//! What can be reached, cell by cell, while everything stands still. Reads only: the marks are the collector's.
+//! A walk through all that can be reached, cell by cell, while everything stands still. Reads only: the marks are the collector's.
 //!
 //! Invariants:
 //! 1. A cell or an actor is met once: one that is reached from several sides belongs to the first.
@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 /// Bits for the granules of a block.
 type BlockBits = Box<[u64; BLOCK / GRANULE / 64]>;
 
-/// What has been reached, a bit for each cell.
+/// The cells that have been reached, a bit for each.
 pub(crate) struct Reach<'p> {
     program: &'p Program,
     seen: FxHashMap<usize, BlockBits>,
@@ -35,7 +35,7 @@ impl<'p> Reach<'p> {
         }
     }
 
-    /// Reaches that many cells at most.
+    /// Creates a reach of at most `limit` cells.
     pub(crate) fn limited(program: &'p Program, limit: usize) -> Reach<'p> {
         Reach {
             limit,
@@ -43,12 +43,12 @@ impl<'p> Reach<'p> {
         }
     }
 
-    /// Whether there may be more than was looked at.
+    /// Returns whether there may be more than was looked at.
     pub(crate) fn is_full(&self) -> bool {
         self.scanned >= self.limit
     }
 
-    /// Meets an actor; whether it was new.
+    /// Meets an actor. Returns whether it was new.
     pub(crate) fn meet(&mut self, actor: *const Actor) -> bool {
         let new = self.first_time(actor.cast());
         if new {
@@ -57,7 +57,7 @@ impl<'p> Reach<'p> {
         new
     }
 
-    /// Whether an actor was met.
+    /// Returns whether an actor was met.
     pub(crate) fn knows(&self, actor: *const Actor) -> bool {
         let granule = Block::granule_of(actor.cast());
         let bits = self.seen.get(&(actor.addr() & !(BLOCK - 1)));
@@ -115,7 +115,7 @@ impl<'p> Reach<'p> {
         cell_bytes(value)
     }
 
-    /// Whether a list's cell or a boxed one is met for the first time, which counts as scanned.
+    /// Returns whether a list's cell or a boxed one is met for the first time, which counts as scanned.
     pub(crate) fn first_look(&mut self, value: Value) -> bool {
         let new = self.first_time(match value.is_cons() {
             true => value.cons_pointer().cast(),
@@ -155,7 +155,7 @@ pub(crate) fn cell_bytes(value: Value) -> u64 {
     (value.boxed_granules() * GRANULE + outside) as u64
 }
 
-/// What an actor has captured. Only while no turn of it runs.
+/// Returns the captures of an actor. Only while no turn of it runs.
 pub(crate) fn captures(program: &Program, actor: &Actor) -> impl Iterator<Item = Value> {
     let behaviour = program.behaviour(actor.header().behaviour());
     actor.captured(behaviour.captures as usize)

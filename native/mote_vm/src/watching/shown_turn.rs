@@ -1,53 +1,53 @@
-//! One turn, seen when its outcome is known and none of its effects is visible yet: what it was given, how it ends, what it
+//! One turn, seen when its outcome is known and none of its effects is visible yet: its input, its end, and what it
 //! staged. threads/thread/seen.rs finds that out.
 use crate::base::atom::Atom;
 use crate::base::ids::BehaviourName;
 use crate::turns::turn::staged::Staged;
 use crate::values::term::{ActorRef, Term};
 
-/// What a turn has made.
+/// A term that a turn has made.
 pub type Seen<'m> = Term<'m, Staged<'m>>;
 
-/// One turn, as a trace shows it.
+/// A turn, as a trace shows it.
 pub struct TurnSeen<'m> {
     /// The sponsor whose thread ran it.
     pub sponsor: Atom,
-    /// Whose turn it was.
+    /// The actor whose turn it was.
     pub actor: ActorRef<'m>,
     /// The behaviour that it had.
     pub behaviour: BehaviourName,
-    /// With these captures.
+    /// The captures that it had.
     pub captures: Vec<Term<'m>>,
     /// The message.
     pub message: Term<'m>,
-    /// How it ends.
+    /// Its outcome.
     pub outcome: SeenOutcome<'m>,
-    /// What it has staged.
+    /// The effects that it has staged.
     pub effects: SeenEffects<'m>,
     /// Calls, tail calls and loop steps.
     pub fuel: u64,
 }
 
-/// How a turn ends.
+/// The outcome of a turn.
 pub enum SeenOutcome<'m> {
-    /// It commits.
+    /// The turn commits.
     Committed,
     /// The message matched no clause.
     Ignored,
-    /// It is aborted, for this reason.
+    /// The turn is aborted, for this reason.
     Aborted(Seen<'m>),
 }
 
-/// When a timer is due.
+/// The moment when a timer is due.
 pub enum SeenDue<'m> {
-    /// After that many milliseconds.
+    /// A delay in milliseconds.
     After(u64),
-    /// When that process has ended.
+    /// The end of that process.
     End(Seen<'m>),
 }
 
-/// What a turn commits, the first hundred of each kind; of one that is aborted only the actors that there would have
-/// been.
+/// The effects that a turn commits, the first hundred of each kind. Of one that is aborted, only the actors that there would
+/// have been.
 #[derive(Default)]
 pub struct SeenEffects<'m> {
     /// New actors, in the order in which the others mention them.
@@ -56,7 +56,7 @@ pub struct SeenEffects<'m> {
     pub sends: Vec<(Seen<'m>, Seen<'m>)>,
     /// Sponsors, targets and messages.
     pub sendx: Vec<(Seen<'m>, Seen<'m>, Seen<'m>)>,
-    /// When timers that are armed are due, their targets and their messages. Their references mean nothing before the commit.
+    /// Due times of timers that are armed, their targets and their messages. Their references mean nothing before the commit.
     pub timers: Vec<(SeenDue<'m>, Seen<'m>, Seen<'m>)>,
     /// Timers that are cancelled.
     pub cancels: Vec<Seen<'m>>,
@@ -72,7 +72,7 @@ pub struct Created<'m> {
     pub actor: Seen<'m>,
     /// Its behaviour.
     pub behaviour: BehaviourName,
-    /// What it has captured.
+    /// Its captures.
     pub captures: Vec<Seen<'m>>,
     /// The sponsor that it is pinned to.
     pub pinned: Option<Atom>,

@@ -11,18 +11,18 @@ use crate::values::handles::{Held, Key};
 use crate::values::term::Term;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Somebody who is shown turns. Called on dispatch threads: must not block.
+/// An observer that is shown turns. Called on dispatch threads: must not block.
 pub trait Witness: Send + Sync + 'static {
-    /// Whether a turn with this message is of interest.
+    /// Returns whether a turn with this message is of interest.
     fn wants(&self, message: Term<'_>) -> bool;
     /// The turn of that number, from 1, when it is known how it ends and before anything of it can be seen elsewhere;
-    /// `false` when nobody is there any more.
+    /// `false` when the witness is no longer there.
     fn turn(&self, machine: &dyn Carrier, number: u64, turn: &TurnSeen<'_>) -> bool;
-    /// That was the last one that is shown.
+    /// Notifies the witness that this was the last turn to be shown.
     fn limit(&self);
 }
 
-/// Which turns are of interest. A field that is `None` matches every turn.
+/// A selection of turns of interest. A field that is `None` matches every turn.
 #[derive(Default)]
 pub struct Filter {
     /// The module of the behaviour.
@@ -35,7 +35,7 @@ pub struct Filter {
     pub sponsor: Option<Atom>,
 }
 
-/// One trace: which turns it wants, how many more, and whom it tells.
+/// A trace: the turns that it wants, their limit, and its witness.
 pub(crate) struct Trace {
     pub(crate) number: u64,
     filter: Filter,
@@ -44,7 +44,7 @@ pub(crate) struct Trace {
     seen: AtomicU64,
 }
 
-/// What a trace has shown and what it has not.
+/// Numbers of turns that a trace has shown and has not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Traced {
     /// Turns shown.
@@ -64,7 +64,7 @@ impl Trace {
         }
     }
 
-    /// Whether the turn that is about to run is of interest.
+    /// Returns whether the turn that is about to run is of interest.
     pub(crate) fn wants(&self, event: Event, behaviour: &BehaviourCode, sponsor: Atom) -> bool {
         let Filter {
             module,
@@ -86,7 +86,7 @@ impl Trace {
         (number <= self.limit).then_some(number)
     }
 
-    /// Whether the witness is still there.
+    /// Shows a turn to the witness. Returns whether the witness is still there.
     pub(crate) fn show(&self, machine: &dyn Carrier, number: u64, turn: &TurnSeen<'_>) -> bool {
         let there = self.witness.turn(machine, number, turn);
         if there && number == self.limit {
@@ -95,7 +95,7 @@ impl Trace {
         there
     }
 
-    /// What it has shown so far, and what it has not.
+    /// Returns the numbers of turns that it has shown so far and has not.
     pub(crate) fn traced(&self) -> Traced {
         let seen = self.seen.load(Relaxed);
         let shown = seen.min(self.limit);
@@ -106,7 +106,7 @@ impl Trace {
 
 /// The key of an actor as a filter.
 impl Filter {
-    /// Only turns of this actor; `false` when the handle is none of that machine's.
+    /// Restricts the filter to turns of this actor. Returns `false` if the handle belongs to another machine.
     #[must_use]
     pub fn of_actor(&mut self, machine: &dyn Carrier, key: Key) -> bool {
         self.actor = machine.hold(key);

@@ -24,7 +24,7 @@ pub(crate) struct Watched {
     pub(crate) until: Instant,
 }
 
-/// One thread's counts of one watch.
+/// The counts of one thread for one watch.
 pub(crate) struct Watch {
     pub(crate) of: Watched,
     pub(crate) turns: u64,
@@ -44,7 +44,7 @@ impl Watch {
         }
     }
 
-    /// One more turn of an actor that has this behaviour.
+    /// Counts one more turn of an actor that has this behaviour.
     pub(crate) fn count(&mut self, actor: *const Actor, behaviour: BehaviourId) {
         self.turns += 1;
         *self.behaviours.entry(behaviour).or_default() += 1;
@@ -61,7 +61,7 @@ impl Watch {
         }
     }
 
-    /// Whether it is over, asked for or not.
+    /// Returns whether it is over, asked for or not.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         now > self.of.until
     }
@@ -74,7 +74,7 @@ impl Watch {
 
 #[cfg(all(test, not(loom)))]
 impl Watched {
-    /// Any.
+    /// Creates some watch for tests.
     pub(crate) fn for_tests() -> Watched {
         Watched {
             id: 1,

@@ -1,4 +1,4 @@
-//! What a collection that moves cells must not miss.
+//! Tests of what a collection that moves cells must not miss.
 use super::*;
 use crate::boundary::parcel::Builder;
 use crate::gc::BATCH_WHEN_LATE;

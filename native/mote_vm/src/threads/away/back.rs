@@ -13,7 +13,7 @@ use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::Value;
 
 impl Dispatch {
-    /// Whether the turn that begins when that one has ended is given little; also where none does.
+    /// Returns whether the turn that begins when this one has ended receives little. True if none begins.
     pub(crate) fn is_followed_by_little(&self, ended: &TurnEnd) -> bool {
         let away = self.away.as_ref();
         let next = away.and_then(|away| away.lines.behind(ended.number));
@@ -51,8 +51,8 @@ impl Dispatch {
         self.context.machine.quiescence().come_back(1);
     }
 
-    /// What waits for an actor that is back goes on: the first turn goes away, the others stay in line; or all of it on its way to
-    /// where the actor is wanted.
+    /// Resumes the events that wait for an actor that is back. The first turn goes away and the others stay in line; or all
+    /// of them leave for where the actor is wanted.
     fn come_back(&mut self, target: *const Actor) {
         if self.is_paused() {
             let line = self.away.as_mut().map(|away| away.lines.take_line(target));
@@ -155,7 +155,7 @@ impl Dispatch {
         Some(())
     }
 
-    /// What a turn has made, still without contents, so that everything can refer to it.
+    /// Creates what a turn has made, still without contents, so that everything can refer to it.
     fn make(&mut self, steps: &[Effect]) -> Option<Vec<Value>> {
         let here = Value::atom(self.context.sponsor.name);
         let mut made = Vec::new();

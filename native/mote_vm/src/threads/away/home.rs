@@ -1,4 +1,4 @@
-//! Where activity goes that comes from a beam turn. Beam turns are slow and few at once: an actor that can run natively must not
+//! The home of activity that comes from a beam turn. Beam turns are slow and few at once: an actor that can run natively must not
 //! be drawn into their sponsor by an answer.
 //!
 //! | the actor is | what a beam turn sends to it, or has armed for it, runs |
@@ -67,7 +67,7 @@ impl Dispatch {
         self.turn.queue.forgive();
     }
 
-    /// Queues an event that a beam turn has caused, or sends it where its actor belongs; whether it was queued.
+    /// Queues an event that a beam turn has caused, or sends it where its actor belongs. Returns whether it was queued.
     pub(crate) fn send_from_away(&mut self, event: Event) -> bool {
         let Dispatch { context, turn, .. } = self;
         let header = header(&event);

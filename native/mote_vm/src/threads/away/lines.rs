@@ -29,7 +29,7 @@ enum AwayPlace {
 
 struct AwayEvent {
     event: Event,
-    /// In line: the one behind it.
+    /// The next event in the line, if this one is in line.
     next: u32,
     place: AwayPlace,
 }
@@ -104,7 +104,7 @@ impl LinesState {
     }
 }
 
-/// What is away from one thread.
+/// The turns that are away from one thread, and the lines of their actors.
 pub(crate) struct Lines {
     state: Mutex<LinesState>,
     quota: Arc<Quota>,
@@ -131,7 +131,7 @@ impl Lines {
         }
     }
 
-    /// How many turns are away, and how many events are in all lines.
+    /// Returns the number of turns that are away, and the number of events in all lines.
     pub(super) fn figures(&self) -> (usize, usize) {
         let state = self.state.lock();
         (state.turns.len(), state.lined_up())
@@ -186,7 +186,7 @@ impl Lines {
         self.state.lock().lines.contains_key(&actor)
     }
 
-    /// Puts events into the line of their actor, all in front, in their order, or all behind; whether it is away.
+    /// Puts events into the line of their actor, all in front, in their order, or all behind. Returns whether the actor is away.
     pub(super) fn line_up(&self, events: &[Event], in_front: bool) -> bool {
         let mut state = self.state.lock();
         let first = events.first();
@@ -212,7 +212,7 @@ impl Lines {
         next
     }
 
-    /// What is next in the line of the actor whose turn of that number is away.
+    /// Returns the first event in the line of the actor whose turn has that number.
     pub(super) fn behind(&self, number: u64) -> Option<Event> {
         let state = self.state.lock();
         let turn = state.events.get(*state.turns.get(&number)?)?;

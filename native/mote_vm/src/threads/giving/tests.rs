@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 const THREADS: usize = 4;
 /// Few actors often have several events on their way; many go different ways.
 const ACTORS: [usize; 2] = [3, 6];
-/// How many turns of an actor send.
+/// Number of turns of an actor that send.
 const ROUNDS: usize = 80;
 /// Messages to one actor in one turn.
 const RUN: usize = 3;
@@ -22,7 +22,7 @@ const NUMBERS: usize = 1_000;
 
 struct Play {
     interleaving: Arc<Interleaving>,
-    /// By address.
+    /// Addresses of the actors.
     actors: Vec<usize>,
     rounds: Vec<AtomicUsize>,
     /// The numbers of the last messages from one to another: sent, received.
@@ -70,7 +70,7 @@ impl Play {
         self.failed.load(SeqCst) || self.under_way.load(SeqCst) == 0
     }
 
-    /// What a thread does, over and over, as long as anything is under way.
+    /// Runs a thread's loop for as long as anything is under way.
     fn run(&self, number: usize, mut thread: Dispatch) {
         let _taking = self.interleaving.take_part(number);
         thread.context.station.presence.wake();
@@ -108,7 +108,7 @@ impl Play {
         }
     }
 
-    /// Gives some actors to one of the others.
+    /// Gives some actors to one of the other threads.
     fn give(&self, thread: &mut Dispatch) {
         let Dispatch { context, turn, .. } = thread;
         let to = &context.sponsor.stations[self.interleaving.below(THREADS)];
@@ -255,7 +255,7 @@ fn asked_for() -> (Still, Event) {
     (still, event)
 }
 
-/// The same, but the actor has become another that never becomes: any thread may run it.
+/// Creates the same as [`asked_for`], but the actor has become one that never becomes: any thread may run it.
 fn asked_for_in_vain() -> (Still, Event) {
     let (still, event) = asked_for();
     actor(&event).set(BehaviourId::SINK, Value::NIL);

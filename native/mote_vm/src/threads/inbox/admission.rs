@@ -9,18 +9,18 @@ use crate::boundary::batch::Batch;
 use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::boundary::room::Permit;
 
-/// How many places for messages from outside are taken at a time, and bytes.
+/// Places for messages from outside that are taken at a time, and bytes for them.
 pub(super) const PLACES_AHEAD: usize = 16;
 pub(super) const BYTES_AHEAD: usize = 4 << 10;
-/// While no more than that wait in a sponsor, messages may have the last of the memory.
+/// Messages may have the last of the memory while no more than this many wait in a sponsor.
 const FEW: usize = 64;
 
-/// What a sender outside does next.
+/// The next step of a sender outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sender {
-    /// Something else.
+    /// The sender does something else.
     GoesOn,
-    /// It waits for what comes of the message, and would stand in for the thread (stand_in.rs).
+    /// The sender waits for the outcome of the message, and would stand in for the thread (stand_in.rs).
     Waits,
 }
 
@@ -41,7 +41,7 @@ impl Inner {
         }
     }
 
-    /// Takes up to `n`; how many.
+    /// Takes up to `n` places. Returns their number.
     fn enter_some(&mut self, n: usize) -> usize {
         let mut entered = 0;
         while entered < n && self.contents.places > 0 && self.enter() {

@@ -7,7 +7,7 @@ use crate::values::handles::Target;
 use std::any::Any;
 use std::mem::take;
 
-/// What enters besides the events of other threads.
+/// Everything that enters besides the events of other threads.
 pub(crate) enum Entry {
     /// A message from outside for an actor.
     Message(Target, Parcel),
@@ -25,17 +25,17 @@ pub(crate) enum Entry {
     Collect(Done),
     /// The thread of that number wants to run the event, which is among the others, for an actor that this one owns.
     Migrate(Event, u16),
-    /// What is queued for actors that were given to this thread: they are in transit until it takes this in.
+    /// Events queued for actors that were given to this thread. The actors are in transit until it takes these in.
     Given(Vec<Event>),
     /// The sponsor is removed: hand everything over and end.
     Retire,
 }
 
-/// What an entry is charged with: twice its size, for the room that the list of entries grows by.
+/// Charge for an entry: twice its size, for the room by which the list of entries grows.
 pub(super) const ENTRY_BYTES: usize = 2 * size_of::<Entry>();
 
 impl Entry {
-    /// What it is charged with, its parcel included.
+    /// Returns its charge, its parcel included.
     pub(super) fn bytes(&self) -> usize {
         let parcel = match self {
             Entry::Message(_, parcel) => parcel.bytes(),
@@ -59,7 +59,7 @@ impl Entry {
 }
 
 impl Entry {
-    /// How many things it counts as.
+    /// Returns the number of things that it counts as.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Entry::Batch(batch) => batch.len(),
@@ -88,7 +88,7 @@ const ROOM_KEPT: usize = 4096;
 const LITTLE: usize = 64;
 pub(super) const LITTLE_BYTES: usize = 64 << 10;
 
-/// What a drain takes.
+/// The contents of an inbox, as a drain takes them.
 #[derive(Default)]
 pub(crate) struct Contents {
     pub(crate) events: Vec<Event>,
@@ -101,7 +101,7 @@ pub(crate) struct Contents {
     pub(crate) unseen: bool,
     /// Places taken ahead, and not used.
     pub(crate) places: usize,
-    /// What it is charged with, and how much of that was taken ahead and is not used.
+    /// Its charge, and the part of it that was taken ahead and is not used.
     pub(super) charged: usize,
     pub(super) spare: usize,
 }
@@ -157,7 +157,7 @@ impl Contents {
         };
     }
 
-    /// How many messages from outside that nobody waits for, if these are few and there is nothing else.
+    /// Returns the number of messages from outside that no caller waits for, if these are few and there is nothing else.
     pub(crate) fn only_sent(&self) -> usize {
         let sent = |entry: &Entry| matches!(entry, Entry::Message(..));
         let few = self.claimed == 0 && self.events.is_empty() && self.entries.len() <= LITTLE;
@@ -167,12 +167,12 @@ impl Contents {
         }
     }
 
-    /// How many things to do it counts as (invariant 8).
+    /// Returns the number of things to do that it counts as (invariant 8).
     pub(crate) fn outstanding(&self) -> usize {
         usize::from(self.len() > 0)
     }
 
-    /// What it is charged with for what is in it.
+    /// Returns the charge for its contents.
     pub(super) fn bytes(&self) -> usize {
         self.charged - self.spare
     }

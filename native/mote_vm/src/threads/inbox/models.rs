@@ -30,8 +30,8 @@ fn no_wake_up_is_lost() {
     });
 }
 
-/// One of two senders finds the inbox announced already and leaves the waking to the other: whatever the thread did
-/// not drain before it slept, it hears of.
+/// One of two senders finds the inbox announced already and leaves the waking to the other. The thread hears of whatever it
+/// did not drain before it slept.
 #[test]
 fn who_announces_wakes_for_both() {
     loom::model(|| {
@@ -59,7 +59,7 @@ fn who_announces_wakes_for_both() {
     });
 }
 
-/// What a drain does not take keeps `pending` set.
+/// A drain that leaves something behind keeps `pending` set.
 #[test]
 fn nothing_is_forgotten() {
     loom::model(|| {
@@ -231,7 +231,7 @@ impl Moving {
         }
     }
 
-    /// What has come to that thread, in the order in which it is run: what it was given comes first.
+    /// Returns what has come to that thread, in the order in which it is run: first what it was given.
     fn come(&self, thread: usize) -> Vec<i64> {
         let mut contents = Contents::default();
         self.inboxes[thread - 1].drain(&mut contents);
@@ -246,7 +246,7 @@ impl Moving {
     }
 }
 
-/// While somebody sends to an actor its thread gives it away: everything comes to the new owner, in order.
+/// A thread gives an actor away during sends to it: everything comes to the new owner, in order.
 #[test]
 fn what_is_sent_to_an_actor_that_is_given_away_keeps_its_order() {
     loom::model(|| {
@@ -272,7 +272,7 @@ fn what_is_sent_to_an_actor_that_is_given_away_keeps_its_order() {
     });
 }
 
-/// While somebody sends to an actor of a thread that sleeps another one takes it: what has come before that keeps it there.
+/// A thread takes an actor of a sleeping thread during sends to it: anything that came before keeps the actor there.
 #[test]
 fn what_is_sent_to_an_actor_that_is_taken_keeps_its_order() {
     loom::model(|| {

@@ -5,26 +5,26 @@ use crate::base::ids::ThreadNumber;
 use crate::base::sync::{AcqRel, Acquire};
 use crate::turns::queue::Event;
 
-/// Why events were not taken.
+/// The reason why events were not taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NotIn {
     /// The thread has ended.
     Closed,
-    /// It may not own their actors any more.
+    /// The thread may not own their actors any more.
     Moved,
 }
 
-/// What a thread that gives actors away has taken out of its inbox.
+/// Events that a thread giving actors away has taken out of its inbox.
 pub(crate) struct TakenOut {
     pub(crate) events: Vec<Event>,
-    /// How many places in the room they had.
+    /// Number of places in the room that they had.
     pub(crate) places: usize,
-    /// Whether nothing else was there.
+    /// True if nothing else was there.
     pub(crate) emptied: bool,
 }
 
 impl Inbox {
-    /// What its thread's actors were like at a moment (invariant 9).
+    /// Returns the version of the thread's actors at this moment (invariant 9).
     pub(crate) fn version(&self) -> u64 {
         // Acquire: what is read of a record afterwards is no older.
         self.version.load(Acquire)
@@ -92,7 +92,7 @@ impl Inbox {
     }
 
     /// Its thread begins to give actors away: the events for those, by `goes`, are taken out. Nothing if a collection has
-    /// not seen them yet, or if one that somebody wants to run must wait.
+    /// not seen them yet, or if one that another thread wants to run must wait.
     pub(crate) fn begin_giving(
         &self,
         goes: impl Fn(&Event) -> bool,
@@ -122,7 +122,7 @@ impl Inbox {
         })
     }
 
-    /// What was given is where it belongs, and so are those events that were taken out.
+    /// Ends the giving: what was given is where it belongs, and so are the events that were taken out.
     pub(crate) fn end_giving(&self, taken: &TakenOut) {
         let inner = self.inner.lock();
         self.version.fetch_add(1, AcqRel);

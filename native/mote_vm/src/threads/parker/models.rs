@@ -8,7 +8,7 @@ use loom::thread;
 struct ParkerScene {
     parker: Parker,
     cores: &'static Cores,
-    /// What there is to do.
+    /// Work still to be done.
     work: AtomicUsize,
 }
 

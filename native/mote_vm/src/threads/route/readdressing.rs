@@ -12,11 +12,12 @@ use crate::turns::turn::Turn;
 use std::collections::VecDeque;
 use std::mem::replace;
 
-/// After this many consecutive times a thread goes to another core, which takes as long as some dozens of yields.
+/// Consecutive hand-overs to a thread on the same core after which a thread goes to another core. That takes as long as some
+/// dozens of yields.
 const CROWDED: u32 = 16;
 
 impl ThreadContext {
-    /// Puts the lists for owners right if actors have changed hands since they were; whether anything has changed.
+    /// Puts the lists for owners right if actors have changed hands since they were. Returns whether anything has changed.
     pub(crate) fn put_lists_right(&self, turn: &mut Turn) -> bool {
         let wrong = self.take_wrong_lists(turn);
         self.readdress(turn, wrong)
@@ -34,8 +35,8 @@ impl ThreadContext {
         turn.leaving.take_wrong(is_right)
     }
 
-    /// Sorts the events of lists anew; whether there are any. Actors may change hands meanwhile: events that were sorted
-    /// before that are then sorted once more, before all that follow them.
+    /// Sorts the events of lists anew. Returns whether there are any. Actors may change hands meanwhile: events that were
+    /// sorted before that are then sorted once more, before all that follow them.
     pub(crate) fn readdress(&self, turn: &mut Turn, lists: Vec<List>) -> bool {
         let mut unsorted: VecDeque<Event> = events_of(lists).collect();
         let are_any = !unsorted.is_empty();
@@ -97,7 +98,7 @@ fn events_of(lists: Vec<List>) -> impl Iterator<Item = Event> {
 }
 
 impl Dispatch {
-    /// Hands over what is for other threads; whether there was any. What is refused stays until the next time.
+    /// Hands over what is for other threads. Returns whether there was any. Refused events stay until the next time.
     pub(crate) fn flush(&mut self) -> bool {
         let are_any = !self.turn.leaving.is_handed_over();
         let mut refused = Vec::new();
@@ -124,8 +125,8 @@ impl Dispatch {
         self.context.station.parker.step_aside()
     }
 
-    /// What this thread does next, once it has told another one what it has for it. A sibling that rests looks for a
-    /// share of what it has just given, which takes a core for each of them; and a caller that stands in goes on outside.
+    /// Returns what this thread does next, once it has told another one what it has for it. A sibling that rests looks for a
+    /// share of what it has just given, which takes a core for each of them. A caller that stands in goes on outside.
     fn as_waker_of(&self, other: ThreadNumber) -> Waker {
         let context = &self.context;
         let rests = self.turn.queue.is_empty()
@@ -154,7 +155,7 @@ mod tests {
         let stranger = 1;
         assert_eq!(thread.as_waker_of(stranger), Waker::Rests);
         assert_eq!(thread.as_waker_of(sibling), Waker::GoesOn);
-        // Somebody else is told as well.
+        // Another one is notified as well.
         let event = Event {
             target: std::ptr::null(),
             message: Value::NIL,

@@ -6,12 +6,12 @@ use crate::turns::turn::Turn;
 use crate::values::actor::{Actor, Header};
 use std::sync::Arc;
 
-/// What has come of an attempt to take an actor over.
+/// The outcome of an attempt to take an actor over.
 pub(super) enum Taken {
     Yes,
-    /// It is somebody else's by now.
+    /// Another thread owns the actor by now.
     Changed,
-    /// Not before this thread has taken in what has come.
+    /// Possible only after this thread has taken in what has come.
     Later,
     /// Its owner is awake, or has something to do.
     No,

@@ -20,7 +20,7 @@ impl Choices {
         }))
     }
 
-    /// One of `n` alternatives. Where there is only one, nothing is chosen.
+    /// Chooses one of `n` alternatives. With only one, no choice is made.
     pub(crate) fn choose(&self, n: usize) -> usize {
         let mut state = self.0.lock();
         if n < 2 || state.left == 0 {
@@ -31,7 +31,7 @@ impl Choices {
         state.random.below(n as u64) as usize
     }
 
-    /// How many were made.
+    /// Returns the number of choices made.
     pub(crate) fn made(&self) -> u64 {
         self.0.lock().made
     }

@@ -47,12 +47,12 @@ impl Fibre {
         !self.dispatch.turn.queue.is_empty() && !self.dispatch.is_full_away()
     }
 
-    /// Whether a turn of it is outside (away.rs).
+    /// Returns whether a turn of it is outside (away.rs).
     pub(super) fn is_anybody_away(&self) -> bool {
         self.dispatch.is_anybody_away()
     }
 
-    /// Whether messages from outside were taken in that wait to be admitted.
+    /// Returns whether it has taken in messages from outside that wait to be admitted.
     pub(super) fn has_arrivals(&self) -> bool {
         !self.dispatch.seeded.arrivals.is_empty()
     }
@@ -74,7 +74,7 @@ impl Fibre {
         }
     }
 
-    /// Does what callers want, and collects if it is due; whether it goes on.
+    /// Does what callers want, and collects if it is due. Returns whether it goes on.
     pub(super) fn keep(&mut self) -> bool {
         self.presence().wake();
         let goes_on = self.dispatch.keep();
@@ -89,7 +89,7 @@ impl Fibre {
         self.presence().sleep();
     }
 
-    /// Takes one message from outside in; whether there was one.
+    /// Takes in one message from outside. Returns whether there was one.
     pub(super) fn admit(&mut self) -> bool {
         self.presence().wake();
         let admitted = self.dispatch.admit();
@@ -105,12 +105,12 @@ impl Fibre {
         self.presence().sleep();
     }
 
-    /// Whether it has something for others.
+    /// Returns whether it has something for others.
     pub(super) fn owes(&self) -> bool {
         self.dispatch.owes()
     }
 
-    /// What a panic in it means.
+    /// Creates the fault for a panic in it.
     pub(super) fn fault(&self, payload: &(dyn Any + Send)) -> Fault {
         let sponsor = self.dispatch.context.sponsor.name;
         Fault::of(payload, sponsor, self.dispatch.running_turn())
@@ -161,7 +161,7 @@ impl Dispatch {
         self.turn.savepoint.queue = position;
     }
 
-    /// What was queued since the last time is from that actor, whose turn has run.
+    /// Notes that events queued since the last time are from that actor, whose turn has run.
     pub(crate) fn note_sender(&mut self, actor: *const Actor) {
         self.seeded.senders.keep_up(self.turn.queue.len(), actor);
     }

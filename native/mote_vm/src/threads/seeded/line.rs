@@ -1,10 +1,10 @@
-//! What the scheduler is to take up next: new dispatchers, and in which order messages came from outside.
+//! The line for the scheduler: new dispatchers, and the order in which messages came from outside.
 //!
 //! Invariants:
 //! 1. A message's ticket is put in line after the message is in its inbox; so a ticket stands for a message that the dispatcher
 //!    that ends up with that inbox can find.
-//! 2. What enters at any time was in line when it was decided that it may: messages that came by one call, when the first of them
-//!    enters, or those that had come when the machine went on. So which messages these are does not depend on the clock.
+//! 2. A message that may enter at any time was in line when that was decided: for messages that came by one call, when the first
+//!    of them enters; for others, when the machine went on. So which messages these are does not depend on the clock.
 //! 3. Every dispatcher that is added is ended: by the scheduler or, when that has ended, by the thread that adds it.
 use super::choices::Choices;
 use super::fibre::Fibre;
@@ -19,14 +19,15 @@ type Entrant = (ThreadNumber, usize);
 #[derive(Default)]
 struct Tickets {
     all: VecDeque<Entrant>,
-    /// How many of them may enter at any time (invariant 2).
+    /// Number of tickets that may enter at any time (invariant 2).
     open: usize,
-    /// How patiently the next of these waits, once that is chosen.
+    /// The patience of the next of these, once that is chosen.
     patience: Option<usize>,
 }
 
-/// How patiently a message waits that may enter at any time is chosen among the first so many powers of two: one of that many steps
-/// lets it in. So some enter at once, and before others much happens of what follows from the ones before.
+/// Number of powers of two among which a message's patience is chosen, if it may enter at any time. Each step lets it in with
+/// a chance of one in that power. So some enter at once, and others only after much has followed from the messages before
+/// them.
 const PATIENCE: usize = 7;
 
 #[derive(Default)]
@@ -35,7 +36,7 @@ struct Newcomers {
     closed: bool,
 }
 
-/// What waits for the scheduler of one seeded machine.
+/// Newcomers that wait for the scheduler of one seeded machine.
 #[derive(Default)]
 pub(crate) struct Line {
     tickets: Mutex<Tickets>,
@@ -49,7 +50,7 @@ impl Line {
         *self.scheduler.lock() = Some(std::thread::current());
     }
 
-    /// That many messages from outside, which came by one call, are in the inbox of that number.
+    /// Adds tickets for `count` messages from outside, which came by one call and are in the inbox of that number.
     pub(crate) fn put(&self, number: ThreadNumber, count: usize) {
         let tickets = (0..count).rev().map(|behind| (number, behind));
         self.tickets.lock().all.extend(tickets);
@@ -71,7 +72,7 @@ impl Line {
         tickets.open = tickets.all.len();
     }
 
-    /// Takes the first message for that inbox out of line; whether there was one.
+    /// Takes the first message for that inbox out of line. Returns whether there was one.
     pub(super) fn take_for(&self, number: ThreadNumber) -> bool {
         let mut tickets = self.tickets.lock();
         let Some(at) = tickets.all.iter().position(|(n, _)| *n == number) else {
@@ -83,12 +84,12 @@ impl Line {
         true
     }
 
-    /// Whether the next message need not wait until nothing else is left to do.
+    /// Returns whether the next message may enter before nothing else is left to do.
     pub(super) fn is_open(&self) -> bool {
         self.tickets.lock().open > 0
     }
 
-    /// Whether the next message enters now, of those that may at any time.
+    /// Returns whether the next message, one that may enter at any time, enters now.
     pub(super) fn lets_in(&self, choices: &Choices) -> bool {
         let mut tickets = self.tickets.lock();
         if tickets.open == 0 {
@@ -123,7 +124,7 @@ impl Line {
         std::mem::take(&mut newcomers.all)
     }
 
-    /// Whether there is anything to take up.
+    /// Returns whether there is nothing to take up.
     pub(super) fn is_empty(&self) -> bool {
         self.tickets.lock().all.is_empty() && self.newcomers.lock().all.is_empty()
     }

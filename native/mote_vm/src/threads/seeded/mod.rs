@@ -32,7 +32,7 @@ use senders::Senders;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// What decides the order in which turns run.
+/// The source of the order in which turns run.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub enum Schedule {
     /// The system: every dispatch thread is one of its threads.
@@ -40,24 +40,24 @@ pub enum Schedule {
     Threads,
     /// A seed.
     Seeded {
-        /// Which one.
+        /// The seed.
         seed: u64,
-        /// After that many choices the order is first in, first out.
+        /// Number of choices after which the order is first in, first out.
         choices: u64,
     },
 }
 
-/// What a seeded machine has besides.
+/// The additional state of a seeded machine.
 pub(crate) struct Seeded {
     pub(crate) choices: Arc<Choices>,
     pub(crate) line: Line,
     pub(crate) seed: u64,
 }
 
-/// What each of its dispatchers has besides; nothing in other machines.
+/// The additional state of each of its dispatchers; nothing in other machines.
 #[derive(Default)]
 pub(crate) struct SeededThread {
-    /// What is left open is chosen, and messages from outside wait until they are admitted.
+    /// Present if open alternatives are chosen, and messages from outside wait until they are admitted.
     pub(crate) choices: Option<Arc<Choices>>,
     /// Any event that waits may be the next.
     pub(crate) shuffled: bool,

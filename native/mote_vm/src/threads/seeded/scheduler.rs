@@ -6,7 +6,7 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a paused machine waits before it looks again.
+/// Time that a paused machine waits before it looks again.
 const WAIT: Duration = Duration::from_millis(1);
 
 /// Runs the dispatchers of a seeded machine, one step of one of them after the other.
@@ -14,7 +14,7 @@ pub(crate) struct Scheduler {
     machine: Machine,
     seeded: Arc<Seeded>,
     fibres: Vec<Fibre>,
-    /// Which of them does something at present.
+    /// Index of the dispatcher that does something at present.
     at: usize,
     /// The number of the one that had the last turn.
     last: ThreadNumber,
@@ -61,7 +61,7 @@ impl Scheduler {
         &self.seeded.line
     }
 
-    /// Does the next thing; whether there was any.
+    /// Does the next thing. Returns whether there was any.
     fn step(&mut self) -> bool {
         self.take_up();
         self.take_in();
@@ -103,7 +103,7 @@ impl Scheduler {
         self.fibres.iter().any(Fibre::has_events)
     }
 
-    /// Whether somebody waits until nothing is left to do but turns that are outside, and something is.
+    /// Returns whether a caller waits until nothing is left to do but turns that are outside, and something is.
     fn ignores_away(&self) -> bool {
         self.machine.quiescence().is_away_ignored() && self.fibres.iter().any(Fibre::has_events)
     }
@@ -148,7 +148,7 @@ impl Scheduler {
         while self.line().is_open() && self.admit() {}
     }
 
-    /// Takes the next message from outside in; whether there was one.
+    /// Takes in the next message from outside. Returns whether there was one.
     fn admit(&mut self) -> bool {
         let Some(number) = self.line().next() else {
             return false;

@@ -5,8 +5,8 @@ use crate::values::actor::Actor;
 use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 
-/// Who sent the events that wait in one shuffled queue. One for each event, in the order of the queue; null where it is not known, as of messages
-/// from outside and from other sponsors: then it might be anybody.
+/// The senders of the events that wait in one shuffled queue, in the order of the queue. Null where the sender is unknown, as
+/// of messages from outside and from other sponsors: then it might be any actor.
 #[derive(Default)]
 pub(crate) struct Senders {
     by: VecDeque<*const Actor>,
@@ -15,7 +15,7 @@ pub(crate) struct Senders {
 }
 
 impl Senders {
-    /// What was queued since the last time is by that one.
+    /// Records that sender for the events that were queued since the last time.
     pub(crate) fn keep_up(&mut self, queued: usize, sender: *const Actor) {
         for _ in 0..std::mem::take(&mut self.preceding) {
             self.by.push_front(std::ptr::null());
@@ -26,7 +26,7 @@ impl Senders {
         self.by.resize(queued, sender);
     }
 
-    /// That many events have been put before all others, for an actor that is to take them up in their order.
+    /// Notes that `events` events were put before all others, for an actor that is to take them up in their order.
     pub(crate) fn precede(&mut self, events: usize) {
         self.preceding += events;
     }
@@ -38,7 +38,7 @@ impl Senders {
             .for_each(|sender| *sender = std::ptr::null());
     }
 
-    /// Which of the events in sight may be next: those that overtake none of the same sender to the same actor.
+    /// Returns the places of the events in sight that may be next: those that overtake none of the same sender to the same actor.
     pub(crate) fn may_be_next(&self, queue: &EventQueue) -> Vec<usize> {
         let mut by_any: FxHashSet<*const Actor> = FxHashSet::default();
         let mut by_one: FxHashSet<(*const Actor, *const Actor)> = FxHashSet::default();

@@ -113,7 +113,7 @@ impl Scene {
         self.done.iter().all(|times| times.load(Relaxed) == 1)
     }
 
-    /// As an idle thread does: asks, in vain or not, takes in what has come, and sleeps; until the end.
+    /// Acts as an idle thread until the end: asks, in vain or not, takes in what has come, and sleeps.
     fn ask_and_sleep(&self) {
         while !self.stopping.load(SeqCst) {
             self.presence.wake();

@@ -7,7 +7,7 @@ use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use std::time::Instant;
 
-/// How often it begins anew for ends that have come while it was leaving.
+/// Number of times that it begins anew for ends that have come while it was leaving.
 const TIMES: usize = 4;
 
 impl Machine {

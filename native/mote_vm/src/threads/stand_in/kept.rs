@@ -1,7 +1,7 @@
-//! What an actor has become while somebody stood in is kept, and everything else that was made meanwhile is forgotten: so a
+//! Keeps what an actor has become while a caller stood in, and forgets everything else that was made meanwhile. So a
 //! question that changes an actor leaves as little behind as one that reads.
 //!
-//! What the actor holds is copied out, the heap goes back to where it was, and the copies go there, one behind the other.
+//! What the actor holds is copied out, the heap goes back to where it was, and the copies go there, one after the other.
 //!
 //! Invariants:
 //! 1. Everything that was made lies in one stretch of the heap, so what lies there is known by its address. Actors were not made,
@@ -25,8 +25,8 @@ const MOST_WORDS: usize = 256;
 /// Words of a granule.
 const GRANULE: usize = 2;
 
-/// Forgets what was made since `position`, but for what that actor holds, whose behaviour has so many captures. Returns whether
-/// that was done: if what the actor holds cannot be copied, or is much, nothing is forgotten.
+/// Forgets what was made since `position`, except what that actor holds, whose behaviour has `captures` captures. Returns
+/// whether that was done: if what the actor holds cannot be copied, or is much, nothing is forgotten.
 pub(super) fn forget_all_but(
     heap: &mut Heap,
     position: HeapPosition,
@@ -59,17 +59,17 @@ fn try_to_forget(
 }
 
 struct Copies {
-    /// Where what was made lies. The first copy goes to the front of it.
+    /// The stretch of the heap that holds what was made. The first copy goes to the front of it.
     made: Range<u64>,
     /// The cells that were copied, and where among the words their copies begin.
     cells: SmallVec<[(u64, usize); MOST_CELLS]>,
     words: SmallVec<[u64; 32]>,
-    /// Which words are values.
+    /// The words that are values.
     parts: SmallVec<[Range<usize>; MOST_CELLS]>,
 }
 
 impl Copies {
-    /// The state of an actor with so many captures.
+    /// Returns the state of an actor with `captures` captures.
     fn state(&mut self, state: Value, captures: usize) -> Option<Value> {
         match captures {
             0 => Some(state),
@@ -82,7 +82,7 @@ impl Copies {
         }
     }
 
-    /// What stands for a value: itself, or the copy of its cell.
+    /// Returns the value itself, or the copy of its cell.
     fn value(&mut self, value: Value) -> Option<Value> {
         let is_cell = !value.is_immediate() && !value.is_none();
         let cell = cell_of(value).expose_provenance() as u64;
@@ -161,7 +161,7 @@ mod tests {
     use crate::values::actor::{BehaviourId, Header};
     use proptest::prelude::*;
 
-    /// What becomes of an actor with these captures, some of which were there before.
+    /// Returns the new state of an actor with these captures, some of which were there before.
     fn kept(built: &mut Built, captures: &[(Model, bool)]) -> Option<(Vec<Value>, u64)> {
         let n = captures.len();
         let old =
@@ -260,7 +260,7 @@ mod tests {
         assert!(kept(&mut built, &[(deep, false)]).is_none());
     }
 
-    /// What is made partly in the next block.
+    /// Cells are made partly in the next block.
     #[test]
     fn a_second_room_is_left_as_it_is() {
         let mut built = Built::new();

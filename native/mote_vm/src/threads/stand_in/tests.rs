@@ -1,4 +1,4 @@
-//! What a stand-in may forget when it goes, and what not (invariant 5).
+//! Tests of what a stand-in may forget when it goes, and what not (invariant 5).
 use super::*;
 use crate::boundary::parcel::Builder;
 use crate::testing::still::Still;

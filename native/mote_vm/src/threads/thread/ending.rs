@@ -1,4 +1,4 @@
-//! How a dispatch thread ends. When its sponsor is removed, its work moves to the first sponsor. Its heap goes to the machine,
+//! The end of a dispatch thread. When its sponsor is removed, its work moves to the first sponsor. Its heap goes to the machine,
 //! since others may hold what is in it.
 use super::Dispatch;
 use crate::threads::inbox::{Contents, Entry};

@@ -1,4 +1,4 @@
-//! What a dispatch thread without events does: it collects, asks its siblings for work, looks around, sleeps (thread.rs,
+//! A dispatch thread without events: it collects, asks its siblings for work, looks around, sleeps (thread.rs,
 //! invariant 3).
 #[cfg(all(test, not(miri), not(loom)))]
 mod tests;
@@ -15,51 +15,50 @@ use crate::turns::marking::phase::Phase;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a thread without work sleeps at most while a collection goes on.
+/// Longest time that a thread without work sleeps while a collection goes on.
 pub(crate) const NAP: Duration = Duration::from_micros(500);
-/// How long a machine has nothing to do before it counts as resting: more may come at once.
+/// Time for which a machine has nothing to do before it counts as resting: more may come at once.
 pub(crate) const REST: Duration = Duration::from_millis(1);
 
-/// How long an idle thread looks for work before it sleeps.
+/// Time for which an idle thread looks for work before it sleeps.
 const SPIN: Duration = Duration::from_micros(20);
-/// How long it looks for work if it has just had a share of its siblings' work.
+/// Time for which it looks for work if it has just had a share of its siblings' work.
 const LONG_SPIN: Duration = Duration::from_micros(200);
-/// How long it asks a sibling that may have nothing; and how long it then watches one that has something for the share to
-/// come.
+/// Time for which it asks a sibling that may have nothing; and for which it then watches one that has something for the share
+/// to come.
 const BEFORE_ANOTHER: Duration = Duration::from_micros(20);
 const GLANCE: Duration = Duration::from_micros(2);
-/// How long it keeps its core to itself meanwhile.
+/// Time for which it keeps its core to itself meanwhile.
 const ALONE_AT_FIRST: Duration = Duration::from_micros(1);
-/// When nothing but questions has come in this many times in succession, it sleeps at once: the next caller that asks
-/// stands in.
+/// Number of times in succession that nothing but questions comes in before it sleeps at once: the next caller that asks stands in.
 const ENOUGH_ASKED: u32 = 8;
-/// How long an idle thread waits for the answer to a request for work; and for the share, once it is answered.
+/// Time for which an idle thread waits for the answer to a request for work; and for the share, once it is answered.
 const FOR_AN_ANSWER: Duration = Duration::from_micros(200);
 const ON_ITS_WAY: Duration = Duration::from_micros(50);
 
-/// What a thread remembers from one time without work to the next.
+/// The memory of a thread from one time without work to the next.
 #[derive(Default)]
 pub(crate) struct Idling {
     /// Events have come in from a sibling, or while it has siblings, since it last looked for more in vain.
     pub(super) shared: bool,
     /// A sibling has woken it for work.
     called: bool,
-    /// It has slept for a while, and nothing has come yet.
+    /// True if it has slept for a while, and nothing has come yet.
     pub(crate) rests: bool,
-    /// Whether it has ever fallen asleep, and so begun.
+    /// True if it has ever fallen asleep, and so begun.
     pub(crate) has_slept: bool,
-    /// How many times in succession nothing has come in but messages whose senders would have stood in.
+    /// Number of times in succession that nothing has come in but messages whose senders would have stood in.
     pub(super) claimed_only: u32,
     pub(super) trickle: Trickle,
-    /// How many times in succession it has handed all its work over to a thread that is awake on the same core.
+    /// Number of times in succession that it has handed all its work over to a thread that is awake on the same core.
     pub(crate) crowded: u32,
     pub(super) core: CoreBalance,
     pub(crate) long_rest: LongRest,
 }
 
 impl Dispatch {
-    /// Nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a timer is
-    /// due.
+    /// Passes the time when nothing is queued: asks siblings for work, spins briefly, then sleeps until something comes or a
+    /// timer is due.
     pub(super) fn idle(&mut self) {
         if self.collect_a_little() {
             return;
@@ -91,7 +90,7 @@ impl Dispatch {
         }
     }
 
-    /// How long it looks for work at first.
+    /// Returns the time for which it looks for work at first.
     fn patience(&self) -> Duration {
         // It does not wait for a caller that would stand in.
         if self.idling.claimed_only >= ENOUGH_ASKED || self.context.gathers() {
@@ -104,12 +103,12 @@ impl Dispatch {
         }
     }
 
-    /// How long there is nothing to do if nothing comes.
+    /// Returns the time for which there is nothing to do if nothing comes.
     pub(crate) fn may_sleep(&self) -> Option<Duration> {
         let context = &self.context;
         let due = Some(context.station.timers.next()).filter(|due| *due < u64::MAX);
         let due = due.and_then(|due| context.machine.clock().until(due));
-        // Another thread may end the collection that somebody waits for at this very moment, and this thread tells the
+        // Another thread may end the collection that a caller waits for at this very moment, and this thread tells the
         // asker.
         let collects = context.machine.gc().phase() != Phase::None || self.waits_for_collection();
         let nap = collects.then_some(NAP);

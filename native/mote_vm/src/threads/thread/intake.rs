@@ -22,7 +22,7 @@ impl Dispatch {
         self.take_in(contents);
     }
 
-    /// Drains the inbox if little is in it; whether that was so.
+    /// Drains the inbox if little is in it. Returns whether that was so.
     pub(crate) fn drain_little(&mut self) -> bool {
         let mut contents = std::mem::take(&mut self.intake.contents);
         let little = self.context.station.inbox.drain_little(&mut contents);
@@ -134,7 +134,7 @@ impl Dispatch {
         self.context.recount_places(&mut self.turn, queued, 1);
     }
 
-    /// Queues the next message from outside that waits for it; whether there was one.
+    /// Queues the next message from outside that waits for it. Returns whether there was one.
     pub(crate) fn admit(&mut self) -> bool {
         let Some((target, parcel)) = self.seeded.arrivals.pop_front() else {
             return false;

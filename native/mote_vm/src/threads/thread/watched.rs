@@ -9,14 +9,14 @@ use crate::watching::watch::Watch;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a paused thread waits before it looks again whether it may go on, or whether something has come.
+/// Time that a paused thread waits before it looks again whether it may go on, or whether something has come.
 const WAIT: Duration = Duration::from_millis(1);
 
-/// What looks at a turn.
+/// A look at a turn.
 pub(crate) type See<'a> = &'a mut dyn FnMut(&Dispatch, &BehaviourCode, &Verdict);
 
 impl Dispatch {
-    /// For a thread that begins: takes part in the watches that go on.
+    /// Makes a thread that begins take part in the watches that go on.
     pub(crate) fn join_watches(&mut self) {
         for watched in self.context.machine.attention().watches() {
             // A survey may have come to it before it was awake.
@@ -26,7 +26,7 @@ impl Dispatch {
         }
     }
 
-    /// Whether turns must be looked at one by one, or not run at all.
+    /// Returns whether turns must be looked at one by one, or not run at all.
     #[inline(always)]
     pub(crate) fn is_watched(&self) -> bool {
         !self.watches.is_empty() || self.context.machine.attention().is_on()
@@ -71,7 +71,7 @@ impl Dispatch {
         batch
     }
 
-    /// Whether the event can run here and now; otherwise it is on its way.
+    /// Returns whether the event can run here and now. Otherwise it is on its way.
     pub(crate) fn may_run(&mut self, event: Event) -> bool {
         // SAFETY: targets of queued events are live actors.
         let header = unsafe { (*event.target).header() };

@@ -9,7 +9,7 @@ use crate::code::op::Op;
 use crate::turns::turn::Turn;
 use crate::values::value::Value;
 
-/// Whether a reason is of the kind `{:raised, where, arguments}`; its `where`, a tuple that starts with the module.
+/// Returns the `where` of a reason of the kind `{:raised, where, arguments}`: a tuple that starts with the module.
 fn place_of(reason: Value) -> Option<&'static [Value]> {
     let [kind, place, _] = reason.as_tuple()? else {
         return None;
@@ -20,7 +20,7 @@ fn place_of(reason: Value) -> Option<&'static [Value]> {
     }
 }
 
-/// Whether a turn was aborted by code of another module than the behaviour's.
+/// Returns whether a turn was aborted by code of another module than the behaviour's.
 pub(crate) fn is_raised_elsewhere(reason: Value, module: Atom) -> bool {
     place_of(reason).is_some_and(|place| place.first() != Some(&Value::atom(module)))
 }
@@ -52,7 +52,7 @@ impl Interpreter {
 }
 
 impl Frame {
-    /// Of a frame that waits for a call: the site of that call, and where its arguments are.
+    /// Returns, for a frame that waits for a call, the site of that call and the place of its arguments.
     fn site(&self) -> Option<(&Frame, Value, u32, usize)> {
         // SAFETY: code lives as long as the program (program.rs, invariant 1).
         let code = unsafe { &*self.code };

@@ -95,7 +95,7 @@ impl Frame {
         state.ok_or(Aborted::by(Atom::NO_MEMORY))
     }
 
-    /// Where the next frame starts.
+    /// Returns the start of the next frame.
     #[inline(always)]
     pub(super) fn beyond(&self) -> *mut Value {
         // SAFETY: the register stack has room for one frame more than calls can nest.

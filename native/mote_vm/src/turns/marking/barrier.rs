@@ -12,7 +12,7 @@ use crate::base::sync::{pause, Acquire, AtomicUsize, Relaxed, Release};
 use crate::values::actor::{Actor, Header};
 use crate::values::value::Value;
 
-/// Which actor a marker is about to read; 0 is none. On a cache line of its own.
+/// The actor that a marker is about to read; 0 is none. On a cache line of its own.
 #[repr(align(128))]
 pub(crate) struct Reading(AtomicUsize);
 
@@ -21,7 +21,7 @@ impl Reading {
         Reading(AtomicUsize::new(0))
     }
 
-    /// For a marker: what the actor holds, if it is the first here. `first` sets the mark (acquire and release) and
+    /// Reads what the actor holds, for a marker, if that is the first here. `first` sets the mark (acquire and release) and
     /// says whether it was not set.
     #[inline(always)]
     pub(crate) fn read(
@@ -38,7 +38,7 @@ impl Reading {
     }
 }
 
-/// For the owner, before it becomes: what the actor holds, if no marker was here. `first` as above.
+/// Reads what the actor holds, for its owner, before it becomes and if no marker was here. `first` as above.
 pub(crate) fn before_become(
     readings: &[Reading],
     actor: &Actor,

@@ -1,6 +1,6 @@
-//! What becomes of blocks that are mostly empty, from the collection that finds them to the end of the one after it.
+//! The fate of blocks that are mostly empty, from the collection that finds them to the end of the one after it.
 //!
-//! After a collection that somebody waits for, or that comes in a long rest, or after which memory is still short, a survey counts what
+//! After a collection that a caller waits for, or that comes in a long rest, or after which memory is still short, a survey counts what
 //! lives in each block, between turns. If it is worth while, another collection begins at once, and moves the cells
 //! (heap/evacuation/).
 use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};
@@ -9,14 +9,14 @@ use crate::heap::vacating::HeapStamp;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Where a machine stands: the turns that each thread has run, and each heap. If anything has run or was made, it is another.
+/// A state of the machine: the turns that each thread has run, and each heap. It is another one if anything has run or was made.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Standing(pub(crate) Vec<(u64, HeapStamp)>);
 
 /// Cells that move, in one pause after another.
 pub(crate) struct Moving {
     pub(crate) evacuation: Evacuation,
-    /// Where the machine stood last; none if it has not stood still since marking began.
+    /// The last standing of the machine; none if it has not stood still since marking began.
     pub(crate) stood: Option<Standing>,
 }
 
@@ -33,7 +33,7 @@ struct CompactionState {
 pub(crate) struct Compaction {
     state: Mutex<CompactionState>,
     planned: AtomicBool,
-    /// Whether memory goes back to the system when it is over: somebody has asked for that, or the machine rests.
+    /// True if memory goes back to the system when it is over: a caller has asked for that, or the machine rests.
     gives_back: AtomicBool,
 }
 
@@ -62,7 +62,7 @@ impl Compaction {
         false
     }
 
-    /// Whether a collection is to begin that moves cells.
+    /// Returns whether a collection that moves cells is to begin.
     #[inline(always)]
     pub(crate) fn is_planned(&self) -> bool {
         self.planned.load(Relaxed)
@@ -82,7 +82,7 @@ impl Compaction {
         self.state.lock().stood = Some(stands);
     }
 
-    /// Where the machine stood when the collection began that moves cells.
+    /// Takes the machine's standing when the collection that moves cells began.
     pub(crate) fn take_stood(&self) -> Option<Standing> {
         self.state.lock().stood.take()
     }
@@ -92,7 +92,7 @@ impl Compaction {
         self.state.lock().moving = Some(moving);
     }
 
-    /// What moves.
+    /// Takes the cells that move.
     pub(crate) fn take_moving(&self) -> Option<Moving> {
         self.state.lock().moving.take()
     }

@@ -22,7 +22,7 @@ struct Heaps {
     trimmed: bool,
 }
 
-/// What is still to be cleared away in one machine.
+/// The garbage of one machine that is still to be cleared away.
 #[derive(Default)]
 pub(crate) struct Garbage(Mutex<Heaps>);
 
@@ -97,7 +97,7 @@ impl Garbage {
     }
 }
 
-/// How far it is.
+/// The progress of clearing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cleared {
     All,

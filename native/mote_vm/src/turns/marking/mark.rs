@@ -20,7 +20,7 @@ const WINDOW: usize = 16;
 /// Cells with more parts are scanned piece by piece.
 const WIDE: usize = 256;
 
-/// What was met and counted so far.
+/// Counts of what was met so far.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Marked {
     pub(crate) actors: u64,
@@ -42,8 +42,8 @@ impl Marked {
     }
 }
 
-/// One thread that marks, with its stack of what it has still to scan. If it `RECORDS`, it writes down what refers to cells that are
-/// to move.
+/// A thread that marks, with its stack of what it has still to scan. If it `RECORDS`, it writes down what refers to cells
+/// that are to move.
 pub(crate) struct Marker<'w, const RECORDS: bool> {
     program: &'w Program,
     reading: &'w Reading,
@@ -131,7 +131,7 @@ impl<'w, const RECORDS: bool> Marker<'w, RECORDS> {
         }
     }
 
-    /// What was found since the last time.
+    /// Takes the counts of what was found since the last time.
     pub(crate) fn found(&mut self) -> Marked {
         std::mem::take(&mut self.found)
     }

@@ -1,4 +1,4 @@
-//! What a collection has still to mark, shared by all markers: threads that stand still for it, and threads between their turns.
+//! The work that a collection has still to mark, shared by all markers: threads that stand still for it, and threads between their turns.
 //!
 //! Each marker works on a stack of its own. While another one is hungry, it gives away part of what it has; when its
 //! time is up, all of it.
@@ -19,17 +19,17 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How many can mark at once; more threads than that leave it to others.
+/// Number of threads that can mark at once; more threads than that leave it to others.
 const MARKERS: usize = 32;
-/// What is left to scan, less than which is not worth giving away, and the most that is given at once.
+/// The least left to scan that is worth giving away, and the most that is given at once.
 const WORTH_GIVING: usize = 64;
 const MOST_GIVEN: usize = 8 * 1024;
 /// The most cells that a slice marks because it is late, and how long it takes at most: callers and other threads may wait for it.
 const MOST_LATE: usize = 128 * 1024;
 const LONGEST: Duration = Duration::from_millis(1);
-/// What a marker writes down before it hands it over.
+/// Records that a marker writes down before it hands them over.
 const MOST_RECORDED: usize = 32 * 1024;
-/// Cells between two looks at the clock, and at whether somebody is hungry.
+/// Cells between two looks at the clock, and at whether another marker is hungry.
 const STEP: usize = 128;
 
 /// A part of the work.
@@ -38,14 +38,14 @@ pub(crate) enum Packet {
     Span(Span),
 }
 
-/// What turns and drains have met that must be scanned, on a thread of its own.
+/// The values that turns and drains of one thread have met and that must be scanned.
 #[derive(Default)]
 pub(crate) struct Log {
     pub(crate) values: Vec<Value>,
     pub(crate) found: Marked,
 }
 
-/// How long to mark.
+/// The amount of marking to do.
 #[derive(Clone, Copy)]
 pub(crate) struct Effort {
     pub(crate) cells: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// To the end.
+    /// The effort of marking to the end.
     pub(crate) const ALL: Effort = Effort {
         cells: usize::MAX,
         until: None,
@@ -75,14 +75,14 @@ struct Packets {
     over: bool,
     found: Marked,
     spent: Duration,
-    /// Places in `readings` that nobody has.
+    /// Free places in `readings`.
     free: Vec<usize>,
-    /// What is to move when everything is marked.
+    /// The cells that are to move when everything is marked.
     evacuation: Option<Evacuation>,
 }
 
 impl Packets {
-    /// What roots, or turns since, refer to.
+    /// Adds values that roots, or turns since, refer to.
     fn add(&mut self, packet: Packet) {
         if let (Some(evacuation), Packet::Values(values)) = (&mut self.evacuation, &packet) {
             values.iter().for_each(|value| evacuation.pin(*value));
@@ -99,16 +99,16 @@ impl Packets {
     }
 }
 
-/// What came of marking a little.
+/// The result of marking a little.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slice {
-    /// Whether there was anything to take.
+    /// True if there was anything to take.
     pub(crate) any: bool,
-    /// Whether something was taken, and less is marked still than should be.
+    /// True if something was taken, and less is marked still than should be.
     pub(crate) is_late: bool,
 }
 
-/// What one collection has still to mark.
+/// The work that one collection has still to mark.
 pub(crate) struct MarkingWork {
     program: Arc<Program>,
     readings: [Reading; MARKERS],
@@ -132,7 +132,7 @@ impl MarkingWork {
         }
     }
 
-    /// What reads actors.
+    /// Returns the words in which markers say which actors they are about to read.
     pub(crate) fn readings(&self) -> &[Reading] {
         &self.readings
     }
@@ -147,18 +147,18 @@ impl MarkingWork {
         state.evacuation = evacuation;
     }
 
-    /// Everything is marked: what is to move.
+    /// Takes the cells that are to move, when everything is marked.
     pub(crate) fn take_evacuation(&self) -> Option<Evacuation> {
         self.state.lock().evacuation.take()
     }
 
-    /// More to do.
+    /// Adds packets to the work.
     pub(crate) fn add(&self, packets: impl IntoIterator<Item = Packet>) {
         let mut state = self.state.lock();
         packets.into_iter().for_each(|packet| state.add(packet));
     }
 
-    /// More to do, and what was counted.
+    /// Adds the values of a log to the work, and what it has counted.
     pub(crate) fn flush(&self, log: &mut Log) {
         if log.values.is_empty() && log.found.bytes == 0 {
             return;
@@ -171,19 +171,19 @@ impl MarkingWork {
         }
     }
 
-    /// Whether all is done.
+    /// Returns whether all is done.
     pub(crate) fn is_done(&self) -> bool {
         let state = self.state.lock();
         state.packets.is_empty() && state.busy == 0
     }
 
-    /// What was found, and the time that it took all markers together.
+    /// Returns the counts of what was found, and the time that it took all markers together.
     pub(crate) fn result(&self) -> (Marked, Duration) {
         let state = self.state.lock();
         (state.found, state.spent)
     }
 
-    /// Marks a little, beside turns: so many cells, or more if it is late, since so many bytes should be marked by now.
+    /// Marks a little, beside turns: `cells` cells, or more if fewer than `by_now` bytes are marked.
     pub(crate) fn slice(&self, cells: usize, by_now: usize) -> Slice {
         let mut state = self.state.lock();
         let mut slice = Slice::default();
@@ -245,7 +245,7 @@ impl MarkingWork {
         self.news.notify_all();
     }
 
-    /// Waits until the last helper of a pause has returned; whether all is done.
+    /// Waits until the last helper of a pause has returned. Returns whether all is done.
     pub(crate) fn finish(&self) -> bool {
         let mut state = self.state.lock();
         self.news.wait_while(&mut state, |state| state.inside > 0);

@@ -1,17 +1,17 @@
-//! How long threads stood still for collections, counted by length: so a rare long pause is distinguished from a usual one, in
+//! The times for which threads stood still for collections, counted by length: so a rare long pause differs from a usual one, in
 //! the same few words of memory however many there were.
 
 /// Lengths that are distinguished, each twice the one before.
 const LENGTHS: usize = 32;
-/// Of these the least is what takes no more bits than that, in nanoseconds.
+/// Bits of the least of these, in nanoseconds: every shorter pause counts as that.
 const LEAST: u32 = 8;
 
-/// How many pauses there were of each length.
+/// Numbers of pauses of each length.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Pauses([u64; LENGTHS]);
 
 impl Pauses {
-    /// One more, of that many nanoseconds.
+    /// Counts one more pause, in nanoseconds.
     pub(crate) fn count(&mut self, nanoseconds: u64) {
         let bits = u64::BITS - nanoseconds.leading_zeros();
         let at = bits.saturating_sub(LEAST) as usize;

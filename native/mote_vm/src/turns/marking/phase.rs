@@ -1,6 +1,6 @@
-//! How far a collection is.
+//! The phases of a collection.
 
-/// How far the collection is that goes on, if one does.
+/// The phase of the collection that goes on, if one does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub(crate) enum Phase {

@@ -6,7 +6,7 @@ use crate::values::value::Value;
 use crate::values::walk::Walkable;
 use std::sync::Arc;
 
-/// How many are taken at a time.
+/// Number of things that are taken at a time.
 const PIECE: usize = 256;
 
 /// Values, or events, that lie together and are still to be scanned.
@@ -15,7 +15,7 @@ pub(crate) enum Span {
     Parts(*const Value, usize, *const u8),
     /// Events that their queue keeps.
     Events(KeptEvents),
-    /// What was in a table when marking began.
+    /// Contents of a table when marking began.
     Table(Arc<dyn Walkable>),
 }
 
@@ -27,7 +27,7 @@ impl Span {
         Span::Parts(parts.as_ptr(), parts.len(), cell)
     }
 
-    /// Whether these are roots.
+    /// Returns whether these are roots.
     pub(crate) fn is_roots(&self) -> bool {
         !matches!(self, Span::Parts(..))
     }
@@ -44,7 +44,7 @@ impl Span {
         }
     }
 
-    /// Moves a piece to `to`; whether there is more.
+    /// Moves a piece to `to`. Returns whether there is more.
     pub(crate) fn take(&mut self, to: &mut Vec<Value>) -> bool {
         match self {
             Span::Parts(at, len, _) => {

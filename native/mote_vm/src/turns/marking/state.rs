@@ -9,10 +9,10 @@ use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 
-/// What collections have done so far.
+/// Counters of the collections so far.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct GcInfo {
-    /// How many there were.
+    /// Number of collections.
     pub collections: u64,
     /// Nanoseconds for which the threads stood still the last time, the longer of the two times if there were two.
     pub last_pause_ns: u64,
@@ -20,7 +20,7 @@ pub struct GcInfo {
     pub longest_pause_ns: u64,
     /// Nanoseconds of all pauses together.
     pub paused_ns: u64,
-    /// How many there were of which length; two of a collection count as two.
+    /// Numbers of pauses of each length; two of a collection count as two.
     pub pauses: Pauses,
     /// Bytes that were live at the last one.
     pub live_bytes: usize,
@@ -40,7 +40,7 @@ pub(crate) struct Gc {
     pub(crate) work: Arc<MarkingWork>,
     pub(crate) garbage: Garbage,
     pub(crate) compaction: Compaction,
-    /// How many threads of the system run at once.
+    /// Number of threads that the system runs at once.
     pub(crate) cores: usize,
 }
 
@@ -84,13 +84,13 @@ impl Gc {
         self.begun.load(SeqCst)
     }
 
-    /// That one begins.
+    /// Notes that collection `number` begins.
     pub(crate) fn begin(&self, number: u64) {
         self.begun.store(number, SeqCst);
     }
 
-    /// Everything that the one of that number has found dead is cleared away. It is over when the next one is, if that is to move
-    /// what this one has left.
+    /// Notes that everything that collection `number` has found dead is cleared away. It is over when the next one is, if
+    /// that is to move what this one has left.
     pub(crate) fn finish(&self, number: u64) {
         if !self.compaction.is_planned() {
             self.over.fetch_max(number, SeqCst);
@@ -98,12 +98,12 @@ impl Gc {
         self.set_phase(Phase::None);
     }
 
-    /// Whether that one is over.
+    /// Returns whether that collection is over.
     pub(crate) fn is_over(&self, number: u64) -> bool {
         self.over.load(SeqCst) >= number
     }
 
-    /// What they have done so far.
+    /// Returns the counters of the collections so far.
     pub(crate) fn info(&self) -> MutexGuard<'_, GcInfo> {
         self.info.lock()
     }

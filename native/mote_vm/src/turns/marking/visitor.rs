@@ -3,7 +3,7 @@ use crate::turns::queue::{Event, EventQueue};
 use crate::values::actor::Actor;
 use crate::values::value::Value;
 
-/// What is done with each thing that may be reached.
+/// Handles each thing that may be reached.
 pub(crate) trait Visitor {
     fn value(&mut self, value: Value);
 

@@ -15,7 +15,7 @@ pub(super) const SPARE: usize = 32;
 pub(super) struct Chunk {
     events: [Event; EVENTS],
     pub(super) next: Option<NonNull<Chunk>>,
-    /// Where its memory is from (heap/chunks.rs).
+    /// Tells where its memory is from (heap/chunks.rs).
     pub(super) small: bool,
 }
 
@@ -42,7 +42,7 @@ impl Chunk {
 /// Chunks for one queue: those that it has emptied first.
 pub(super) struct Supply {
     spare: Vec<NonNull<Chunk>>,
-    /// How many the queue and `spare` have together.
+    /// Number of chunks that the queue and `spare` have together.
     held: usize,
     pub(super) memory: Chunks,
 }
@@ -56,7 +56,7 @@ impl Supply {
         }
     }
 
-    /// How many chunks were taken from memory and not given back, spare ones included.
+    /// Returns the number of chunks taken from memory and not given back, spare ones included.
     pub(super) fn held(&self) -> usize {
         self.held
     }
@@ -104,7 +104,7 @@ impl Supply {
         }
     }
 
-    /// What there was no memory for is taken back, and the memory with it.
+    /// Gives memory back, once events for which there was none are taken back.
     #[cold]
     pub(super) fn give_up(&mut self) {
         self.memory.forgive();

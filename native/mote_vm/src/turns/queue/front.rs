@@ -67,7 +67,7 @@ impl EventQueue {
         Some(unsafe { self.head.read() })
     }
 
-    /// The same, and takes it.
+    /// Takes the event that [`EventQueue::next_before`] returns.
     pub(crate) fn take_before(&mut self, position: &QueuePosition) -> Option<Event> {
         let event = self.next_before(position)?;
         // SAFETY: stays within the chunk or one past its last event.
@@ -75,7 +75,7 @@ impl EventQueue {
         Some(event)
     }
 
-    /// How many events can be brought forward: those that lie in the same chunk as the first.
+    /// Returns the number of events that can be brought forward: those that lie in the same chunk as the first.
     pub(crate) fn in_sight(&self) -> usize {
         events_between(self.head, self.in_first_chunk())
     }

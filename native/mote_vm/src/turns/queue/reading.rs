@@ -4,7 +4,7 @@ use super::{Event, EventQueue, QueuePosition};
 use std::ptr::NonNull;
 
 impl EventQueue {
-    /// Whether a collection may still read what chunks have that are emptied.
+    /// Returns whether a collection may still read the contents of emptied chunks.
     pub(crate) fn is_read(&self) -> bool {
         self.kept > 0
     }
@@ -14,12 +14,12 @@ impl EventQueue {
         self.each_from(self.head, self.head_end, usize::MAX, show);
     }
 
-    /// Shows the next `n` queued events, or all; how many. Only between turns.
+    /// Shows the next `n` queued events, or all. Returns their number. Only between turns.
     pub(crate) fn first(&self, n: usize, show: impl FnMut(Event)) -> usize {
         self.each_from(self.head, self.head_end, n, show)
     }
 
-    /// Shows up to `n` events from `at` on, which is in the chunk that ends at `end`; how many.
+    /// Shows up to `n` events from `at` on, which is in the chunk that ends at `end`. Returns their number.
     fn each_from(
         &self,
         mut at: *mut Event,
@@ -102,7 +102,7 @@ impl EventQueue {
 /// Events in chunks that their queue keeps (invariant 4).
 pub(crate) struct KeptEvents {
     at: *const Event,
-    /// Where the chunk ends that the next event is in.
+    /// End of the chunk that the next event is in.
     end: *const Event,
     /// The one that is not read: it may be gone.
     last: NonNull<Chunk>,

@@ -81,7 +81,7 @@ fn events(numbers: std::ops::Range<i64>) -> Vec<Event> {
     events
 }
 
-/// What is taken in the middle of a turn and put back, whatever room there is for it, also with others before it.
+/// Events taken in the middle of a turn are put back, whatever room there is for them, also with others before them.
 #[test]
 fn what_was_taken_can_be_put_back_before_all_others() {
     let n = EVENTS as i64;
@@ -273,13 +273,13 @@ fn a_collection_reads_what_was_queued_though_it_is_taken_and_more_comes() {
     }
 }
 
-/// What a thread does with its queue.
+/// A step of a thread with its queue.
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many events come in, behind all others or before them.
+    /// Events come in, this many, behind all others or before them.
     Come(usize),
     Precede(usize),
-    /// A turn that stages so many, and may look through the queue and give so many away; and how it ends.
+    /// A turn: the number of events that it stages, the number that it gives away if it looks through the queue, and its end.
     Turn(usize, Option<usize>, TurnEnding),
     Keep,
     Walk(usize),
@@ -291,7 +291,7 @@ enum Step {
 enum TurnEnding {
     Commit,
     Abort,
-    /// It is to run once more.
+    /// The turn is to run once more.
     Again,
 }
 
@@ -323,7 +323,7 @@ struct Modelled {
     walk: Option<ModelledWalk>,
 }
 
-/// What is still to be walked through, what was seen of it, what the last chunk had, and what all of it is.
+/// The events still to be walked through, those seen, those that the last chunk had, and all of them.
 type ModelledWalk = (Option<KeptEvents>, Vec<i64>, Vec<i64>, Vec<i64>);
 
 impl Modelled {

@@ -1,5 +1,5 @@
-//! What a turn stages besides new actors and events for its own sponsor: its become, messages that leave the sponsor, timers. The
-//! commit makes it visible; an abort forgets it.
+//! Everything that a turn stages besides new actors and events for its own sponsor: its become, messages that leave the sponsor,
+//! timers. The commit makes it visible; an abort forgets it.
 use super::stash::Stash;
 use super::Turn;
 use crate::base::atom::Atom;
@@ -10,16 +10,16 @@ use crate::values::actor::{BehaviourId, SponsorId};
 use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
 
-/// When a timer is due.
+/// The moment when a timer is due.
 #[derive(Clone, Copy)]
 pub(crate) enum Due {
-    /// After that many milliseconds.
+    /// A delay in milliseconds.
     After(u64),
-    /// When that process outside has ended.
+    /// The end of that process outside.
     End(Value),
 }
 
-/// What a commit does with timers, in the order of the program.
+/// A step of a commit with timers. Steps are in the order of the program.
 pub(crate) enum TimerStep {
     Arm {
         /// Its reference, which learns at commit where it is.
@@ -31,14 +31,14 @@ pub(crate) enum TimerStep {
     Cancel(Value),
 }
 
-/// What a turn counts beside its actors and the events that it queues; an abort forgets it.
+/// Counts of a turn beside its actors and the events that it queues; an abort forgets them.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     pub(crate) sends: u64,
     pub(crate) dropped: u64,
 }
 
-/// What the actor becomes at commit. Native code writes it.
+/// The behaviour and the state that the actor becomes at commit. Native code writes it.
 #[derive(Clone, Copy)]
 pub(crate) struct Next {
     /// [`Next::NOTHING`] when the actor stays as it is.
@@ -59,7 +59,7 @@ impl Default for Next {
     }
 }
 
-/// What becomes visible, or happens, when the turn commits. Empty between turns.
+/// Everything that becomes visible, or happens, when the turn commits. Empty between turns.
 #[derive(Default)]
 pub(crate) struct AtCommit {
     pub(crate) next: Next,
@@ -202,7 +202,8 @@ impl Turn {
         }
     }
 
-    /// Why a turn is aborted that has put this behaviour where its turns cannot run: `{:beam_only, {module, name}}`.
+    /// Returns the reason for aborting a turn that has put this behaviour where its turns cannot run: `{:beam_only, {module,
+    /// name}}`.
     #[cold]
     pub(crate) fn told_misplaced(&mut self, behaviour: BehaviourId) -> Value {
         let code = self.around.program.behaviour(behaviour);
@@ -216,14 +217,15 @@ impl Turn {
         }
     }
 
-    /// Whether what the turn has sent and armed is more than there is memory for.
+    /// Returns whether the turn has sent and armed more than there is memory for.
     #[inline(always)]
     pub(crate) fn lacks_memory(&mut self) -> bool {
         let staged = !self.at_commit.outgoing.is_empty() || !self.at_commit.timers.is_empty();
         self.queue.is_starved() || staged && self.lacks_room_elsewhere()
     }
 
-    /// What goes to actors of other sponsors, and timers, take room that is not the queue's.
+    /// Returns whether memory is lacking for events to actors of other sponsors and for timers. They take room that is not
+    /// the queue's.
     #[cold]
     fn lacks_room_elsewhere(&mut self) -> bool {
         let sent = self
@@ -244,7 +246,7 @@ impl Turn {
         bytes > STAGED && !self.around.pool.quota.has(bytes) && !self.heap.can_overdraw(bytes)
     }
 
-    /// What was staged outside of the queue counts.
+    /// Counts what was staged outside of the queue.
     pub(crate) fn count_staged(&mut self) {
         let staged = std::mem::take(&mut self.at_commit.tally);
         self.counts.sends += staged.sends;

@@ -1,8 +1,8 @@
-//! What native code and its helpers tell each other in a turn.
+//! The words that native code and its helpers exchange in a turn.
 use crate::values::value::Value;
 use std::any::Any;
 
-/// Why native code stopped in the middle of a turn.
+/// The reason why native code stopped in the middle of a turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub enum Stop {
@@ -10,13 +10,13 @@ pub enum Stop {
     Aborted = 0,
     /// Something has no native code yet: the interpreter is to run the turn.
     NotReady = 1,
-    /// As above, and it never will have.
+    /// Something has no native code and never will have any: the interpreter is to run the turn.
     Never = 2,
     /// A helper panicked; [`Halt::payload`] has what it said.
     Panicked = 3,
 }
 
-/// What native code and its helpers leave behind when they stop in the middle of a turn.
+/// The stop of native code and its helpers in the middle of a turn, as they leave it behind.
 pub(crate) struct Halt {
     pub(crate) stop: Stop,
     pub(crate) reason: Value,
@@ -25,7 +25,7 @@ pub(crate) struct Halt {
 
 /// The words by which native code and its helpers talk.
 pub(crate) struct Exchange {
-    /// What native code asks a helper for through a stub, and what that has answered (helpers.rs).
+    /// A question of native code to a helper, through a stub, and the helper's answer (helpers.rs).
     pub(crate) asked: [u64; 4],
     pub(crate) answer: u64,
     pub(crate) halt: Halt,

@@ -14,12 +14,12 @@ const FIRST_SLICE: u64 = 256;
 /// The fuel of a slice, after which a turn looks around.
 pub const SLICE: u64 = 4096;
 const SELDOMER: u64 = 2;
-/// About what a unit of fuel takes, in nanoseconds.
+/// Approximate nanoseconds that a unit of fuel takes.
 const UNIT: u64 = 10;
 /// Native code counts nested calls in the word in which it counts fuel, above this bit.
 pub const DEPTH_SHIFT: u32 = 14;
-/// For how long a caller runs turns, from the first look around of any of them; and what counts of the time between two looks: the
-/// system may have interrupted the thread. No test is to depend on how long something takes.
+/// Time for which a caller runs turns, from the first look around of any of them; and the most that counts of the time
+/// between two looks, since the system may have interrupted the thread. No test is to depend on how long something takes.
 const MOMENT: Duration = match cfg!(debug_assertions) {
     true => Duration::from_secs(10),
     false => Duration::from_micros(30),
@@ -28,22 +28,22 @@ const BETWEEN_LOOKS: Duration = Duration::from_nanos(MOMENT.as_nanos() as u64 / 
 
 const WHOLE_DEPTH: u64 = (MAX_DEPTH as u64) << DEPTH_SHIFT;
 
-/// What a turn may still spend.
+/// The fuel that a turn may still spend.
 pub(crate) struct Fuel {
-    /// What is left of the current slice, and of the turn beyond it; and what a turn begins with. Native code spends the
-    /// slice.
+    /// Fuel left of the current slice, fuel left of the turn beyond it, and fuel that a turn begins with. Native code spends
+    /// the slice.
     pub(crate) slice: u64,
     reserve: u64,
     allowance: u64,
-    /// How deep calls of native code may nest, shifted by [`DEPTH_SHIFT`]. Those of the interpreter take no stack.
+    /// Depth to which calls of native code may nest, shifted by [`DEPTH_SHIFT`]. Those of the interpreter take no stack.
     pub(crate) depth: u64,
-    /// Whether a caller runs the turns; when one of them last looked around, and how long they have taken by then.
+    /// True if a caller runs the turns; time when one of them last looked around; time that they had taken by then.
     pub(crate) is_lent: bool,
     looked: Option<Instant>,
     took: Duration,
     /// Fuel that primitives were paid with since the turn last looked around.
     unlooked: u64,
-    /// About how many nanoseconds a long turn took lately; 0 while turns are small (backlog.rs).
+    /// Approximate nanoseconds that a long turn took lately; 0 while turns are small (backlog.rs).
     pub(crate) long_turn: u64,
 }
 
@@ -62,7 +62,7 @@ impl Fuel {
         }
     }
 
-    /// Whether a caller has run turns for long enough. A unit of fuel may take a hundred times as long as another one.
+    /// Returns whether a caller has run turns for long enough. A unit of fuel may take a hundred times as long as another one.
     fn is_late(&mut self) -> bool {
         let now = Instant::now();
         let before = self.looked.replace(now);
@@ -84,14 +84,14 @@ impl Turn {
         self.heap.work.allow(self.fuel.allowance);
     }
 
-    /// From now on each turn has that much fuel. Called between turns.
+    /// Gives each turn that much fuel from now on. Called between turns.
     pub(crate) fn allow(&mut self, fuel: u64) {
         self.fuel.allowance = fuel;
         self.fill_up();
     }
 
-    /// From now on a caller runs the turns: each has that much fuel at most, calls nest no deeper, and all of them together take a
-    /// moment. Called between turns.
+    /// Lends the turns to a caller from now on: each has that much fuel at most, calls nest no deeper, and all of them
+    /// together take a moment. Called between turns.
     pub(crate) fn lend(&mut self, fuel: u64, depth: usize) {
         self.fuel.depth = WHOLE_DEPTH.min((depth as u64) << DEPTH_SHIFT);
         self.fuel.is_lent = true;
@@ -107,18 +107,18 @@ impl Turn {
         self.fuel.took
     }
 
-    /// How much fuel the turn has spent.
+    /// Returns the fuel that the turn has spent.
     #[inline(always)]
     pub(crate) fn spent(&self) -> u64 {
         self.fuel.allowance - self.fuel.slice - self.fuel.reserve
     }
 
-    /// About for how many nanoseconds the turn has run.
+    /// Returns approximately the nanoseconds for which the turn has run.
     pub(crate) fn running(&self) -> u64 {
         self.spent().saturating_mul(UNIT)
     }
 
-    /// For tests: as if the turn had run for so many nanoseconds.
+    /// Makes the turn look as if it had run for `nanoseconds`. For tests.
     #[cfg(test)]
     pub(crate) fn run_for(&mut self, nanoseconds: u64) {
         self.allow(nanoseconds / UNIT);
@@ -154,7 +154,7 @@ impl Turn {
         Ok(())
     }
 
-    /// Whether the turn is not to go on, whatever fuel it has.
+    /// Looks around. Returns an error if the turn is not to go on, whatever fuel it has.
     fn look(&mut self) -> Result<(), Atom> {
         self.fuel.unlooked = 0;
         self.around.overseer.may_go_on(self.message)?;
@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(slices(10_000), (1_000, vec![32, 256, 256, 272, 184]));
     }
 
-    /// Of a caller's turns each look counts, in whichever turn it is.
+    /// Each look counts for a caller's turns, in whichever turn it is.
     #[test]
     fn turns_of_a_caller_end_when_they_have_taken_a_moment() {
         let mut still = Still::new(1);
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(look(turn, 2 * MOMENT), Ok(()));
     }
 
-    /// What it says it has to do, to whoever may ask: the turn that runs is one of those that take as long.
+    /// Checks the backlog that the thread tells whoever may ask. The running turn is one of those that take as long.
     #[test]
     fn what_waits_behind_a_long_turn_takes_as_long_each() {
         let mut still = Still::new(2);

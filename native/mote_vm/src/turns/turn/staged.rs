@@ -1,4 +1,4 @@
-//! What a turn has made, as it is shown to the outside.
+//! Terms that a turn has made, as they are shown to the outside.
 //!
 //! Invariants:
 //! 1. No address of an actor or timer that a turn itself has made gets out if the turn is to be undone.
@@ -14,12 +14,12 @@ pub struct Staged<'m> {
 }
 
 impl<'m> Staged<'m> {
-    /// Of a turn that is to be undone when it has been looked at.
+    /// Creates the origin for a turn that is to be undone when it has been looked at.
     pub(crate) fn undone(turn: &'m Turn) -> Staged<'m> {
         Staged { turn, undone: true }
     }
 
-    /// Of a turn that is certain to be committed when it has been looked at.
+    /// Creates the origin for a turn that is certain to be committed when it has been looked at.
     pub(crate) fn certain(turn: &'m Turn) -> Staged<'m> {
         Staged {
             turn,

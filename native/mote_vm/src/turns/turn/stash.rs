@@ -9,13 +9,13 @@ use crate::base::atom::Atom;
 use crate::turns::queue::Event;
 use crate::values::value::Value;
 
-/// What the running turn may give back.
+/// The messages that the running turn may give back.
 pub(crate) struct Stash {
     /// A list, the newest first; `NONE` if the actor keeps nothing.
     kept: Value,
-    /// Whether the last become leaves it behind.
+    /// True if the last become leaves it behind.
     leaves: bool,
-    /// Whether it does so, and its behaviour would keep all of it again.
+    /// True if it does so, and its behaviour would keep all of it again.
     again: bool,
 }
 
@@ -46,14 +46,15 @@ impl Stash {
         }
     }
 
-    /// Whether the behaviour that the turn leaves would keep what it gives back once more.
+    /// Returns whether the behaviour that the turn leaves would keep once more what it gives back.
     pub(crate) fn is_kept_again(&self) -> bool {
         self.again
     }
 }
 
 impl Turn {
-    /// What the turn gives back, the oldest first, in the room of `spare` if there is anything; before it is committed.
+    /// Takes what the turn gives back, the oldest first, in the room of `spare` if there is anything. Called before the turn
+    /// is committed.
     pub(crate) fn unstashed(&mut self, spare: &mut Vec<Event>) -> Vec<Event> {
         let stash = std::mem::take(&mut self.at_commit.stash);
         if !stash.leaves || stash.kept.as_cons().is_none() || self.becoming().is_none() {

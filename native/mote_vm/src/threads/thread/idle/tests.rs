@@ -1,10 +1,10 @@
-//! What a thread without events does, and when it sleeps.
+//! Tests of what a thread without events does, and when it sleeps.
 use super::*;
 use crate::testing::still::Still;
 use crate::threads::inbox::Entry;
 use crate::threads::thread_context::ThreadContext;
 
-/// How long until something is wrong.
+/// Time after which something is wrong.
 const LONG: Duration = Duration::from_secs(20);
 
 fn await_that(happens: impl Fn() -> bool) {
@@ -121,7 +121,7 @@ fn who_sleeps_for_a_moment_without_work_has_rested() {
     still.machine.quiescence().done(1);
 }
 
-/// Whether a thread has rested that sleeps until it is woken in that way.
+/// Returns whether a thread that sleeps until `wake` wakes it has rested.
 fn rests_until(wake: impl FnOnce(&ThreadContext) + Send) -> bool {
     let mut still = Still::new(2);
     let context = still.thread.context.clone();
