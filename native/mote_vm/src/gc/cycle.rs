@@ -282,5 +282,5 @@ impl RootVisitor for Snapshot {
     }
 }
 
-#[cfg(all(test, not(any(miri, loom))))]
+#[cfg(all(test, not(loom)))]
 mod tests;

@@ -274,8 +274,10 @@ impl Dispatch {
 
     /// Begins a turn of the actor without an event. As that, what follows is committed or aborted.
     fn begin_between(&mut self, actor: &Actor) {
+        // A pointer to the whole block, of which a collection has marks beside the actor: not made of the reference.
+        let address = std::ptr::from_ref(actor).addr();
         self.turn.begin(Event {
-            target: actor,
+            target: std::ptr::with_exposed_provenance(address),
             message: Value::NIL,
         });
     }

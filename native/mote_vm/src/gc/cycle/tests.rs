@@ -126,6 +126,7 @@ fn an_actor_that_goes_on_while_cells_are_to_move() {
 
 /// Much waits, in blocks that are sparse: it does not move. A turn waits for a collection.
 #[test]
+#[cfg_attr(miri, ignore)] // Miri takes long.
 fn collections_come_to_an_end_where_what_waits_does_not_move() {
     let mut still = Still::new(1);
     let machine = still.machine.clone();
@@ -187,6 +188,7 @@ fn while_marking_is_late_batches_of_turns_are_short() {
 
 /// Turns that make seven granules of garbage and a small message that waits (it and its event count).
 #[test]
+#[cfg_attr(miri, ignore)] // As above.
 fn overdraft_has_an_end() {
     use crate::heap::block::{BlockPool, BLOCK};
     use crate::heap::marks::mark;
