@@ -16,7 +16,7 @@ struct OpenPart {
     word: ErlNifTerm,
     /// The first of its words.
     from: usize,
-    /// How many terms the stack has when it is written.
+    /// Height of the stack of terms at which the part is written.
     below: usize,
 }
 

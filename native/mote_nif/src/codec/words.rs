@@ -2,8 +2,8 @@
 use crate::term::read::{list_cell, map_size, tuple_elements};
 use rustler::{MapIterator, Term, TermType};
 
-/// What takes several words and has no parts counts as this many: a float, a reference, the beginning of a binary. Its bytes are left
-/// out, as the digits of a large integer are.
+/// Words counted for a term that takes several words and has no parts: a float, a reference, the beginning of a binary. Its bytes are
+/// left out, as the digits of a large integer are.
 const LEAF: usize = 6;
 
 /// About that many; a part that is there several times counts as often.

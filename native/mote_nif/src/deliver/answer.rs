@@ -99,7 +99,7 @@ impl Customer {
         }
     }
 
-    /// The same with a term, in a NIF.
+    /// Ends the call with a term, in a NIF. Returns false if its process is gone.
     fn end_in<'a>(&self, call: &Call, env: Env<'a>, answer: Term<'a>) -> bool {
         let tag = call.tag().or_else(|| {
             let early = Early {
@@ -127,8 +127,8 @@ impl Customer {
         }
     }
 
-    /// What a process gets that waits from now on for a message with that tag: nothing, or what has come before. That
-    /// becomes a message all the same if it is large, or if the machine has sent something that comes before it.
+    /// Registers that the process waits from now on for a message with that tag. Returns the answer that came before, if there is one.
+    /// That answer becomes a message all the same if it is large, or if the machine has sent something that comes before it.
     pub fn wait<'a>(
         question: &Question,
         env: Env<'a>,
@@ -239,7 +239,7 @@ impl Customer {
     }
 }
 
-/// Which turn was aborted and why, after that word, for the process that asked.
+/// Returns the reason for the process that asked: `word`, the aborted turn's module and behaviour, and why it was aborted.
 fn why<'a>(
     env: Env<'a>,
     decoder: &mut Decoder,

@@ -52,7 +52,7 @@ pub fn during<'a, R>(
     (result, returned)
 }
 
-/// Whether the call that asks this question runs here.
+/// Returns whether the call that asks this question runs on this thread.
 pub fn is_here(question: &Question) -> bool {
     CALLER
         .get()

@@ -70,7 +70,7 @@ pub fn leave<'m>(
 }
 
 impl Departures {
-    /// Whether there is memory for some more words.
+    /// Returns whether there is memory for some more words, and charges for them.
     fn takes_more(&mut self, account: &Account) -> bool {
         let charged = self.charges.len() * SHEET;
         if self.inlet.bag.letters.size() < charged {
@@ -111,13 +111,13 @@ impl Mail {
 pub struct Portion<'a> {
     /// `{target, messages}` each.
     rows: Vec<Term<'a>>,
-    /// What follows them: a large message, as the postman gets it in a message of its own, so that it is not copied.
+    /// A large message that follows the rows. The postman gets it in a message of its own, so that it is not copied.
     large: Option<OwnTerm>,
     more: bool,
 }
 
 impl Outbound {
-    /// What the postman takes, in a NIF of its own: rows, and whether there may be more. Something large is sent to it.
+    /// Returns rows for the postman, in a NIF of its own, and whether there may be more. A large message is sent to it instead.
     pub fn take_some<'a>(
         &self,
         env: Env<'a>,

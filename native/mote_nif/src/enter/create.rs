@@ -173,7 +173,7 @@ pub fn behaviour(
     }
 }
 
-/// What an actor is made of.
+/// Prepares the behaviour and the captures of an actor.
 pub fn prepare<'a>(
     resource: &MachineResource,
     machine: &Machine,

@@ -10,7 +10,7 @@ use crate::term::send::send_in;
 use mote_vm::machine::Quiet;
 use rustler::Env;
 
-/// What is to be done, for a caller that ignores turns that are away or does not.
+/// Returns what must be quiet, for a caller that ignores turns away from the machine or does not.
 pub fn quiet(ignores: bool) -> Quiet {
     match ignores {
         true => Quiet::Native,

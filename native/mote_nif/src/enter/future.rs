@@ -25,7 +25,7 @@ pub struct Environment(Mutex<Members>);
 #[derive(Default)]
 struct Members {
     questions: Vec<Weak<Question>>,
-    /// How many there may be before those that are gone are taken out.
+    /// Number of questions from which those that are gone are removed.
     limit: usize,
     /// Its block has ended, and nothing starts in it any more.
     ended: bool,

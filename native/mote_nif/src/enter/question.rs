@@ -83,7 +83,7 @@ pub fn ask_within<'a>(
     ask_by(env, target, request, mode, Addressee::send)
 }
 
-/// The same for Mote itself, whether the sponsor has room or not.
+/// Asks on behalf of Mote itself. The request enters whether the sponsor has room or not.
 pub fn request_within<'a>(
     env: Env<'a>,
     (machine, key): (Term<'a>, Term<'a>),
@@ -127,7 +127,7 @@ pub fn question<'a>(
     put(env, machine, tag, sides, ask)
 }
 
-/// The same for what the machine answers itself, or another question does.
+/// Asks a question that the machine itself answers, or another question does.
 pub fn inquiry<'a>(
     env: Env<'a>,
     machine: Term<'a>,
@@ -137,7 +137,7 @@ pub fn inquiry<'a>(
     put(env, machine, tag, Customer::inquiring, ask)
 }
 
-/// The same about an actor, which `ask` is given.
+/// Asks such a question about an actor, which `ask` is given.
 pub fn inquiry_about<'a>(
     env: Env<'a>,
     (machine, key): (Term<'a>, Term<'a>),

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// Up to this number of parts take a tenth of a millisecond or less, and are dropped where they are.
 pub const FEW: usize = 1_000;
 
-/// How long the thread waits for another task.
+/// Longest time that the thread waits for another task.
 const IDLE_AT_MOST: Duration = Duration::from_secs(10);
 
 type SlowTask = Box<dyn FnOnce() + Send>;

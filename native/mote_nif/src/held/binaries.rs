@@ -12,7 +12,7 @@ use rustler::{Env, Term};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Weak};
 
-/// Where a binary is, and how long.
+/// Address and length of a binary.
 type BinaryPlace = (usize, usize);
 
 fn place(bytes: &[u8]) -> BinaryPlace {
@@ -97,7 +97,7 @@ impl Binaries {
 }
 
 impl LongBinary {
-    /// What it is made of.
+    /// Returns the binary's bytes.
     pub fn bytes(&self) -> &[u8] {
         self.bytes
     }

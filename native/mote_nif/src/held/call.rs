@@ -11,7 +11,7 @@ use crate::term::own_term::OwnTerm;
 use parking_lot::Mutex;
 use rustler::{Encoder, Env, Term};
 
-/// What a term says that ends a question.
+/// The meaning of a term that ends a question.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CallOutcome {
     /// The answer.
@@ -21,7 +21,7 @@ pub enum CallOutcome {
 }
 
 impl CallOutcome {
-    /// What the call returns.
+    /// Returns the result of the call.
     pub fn returned<'a>(self, env: Env<'a>, term: Term<'a>) -> Term<'a> {
         match self {
             CallOutcome::Answer => (names::ok(), term).encode(env),
@@ -38,11 +38,11 @@ impl CallOutcome {
     }
 }
 
-/// What has come before the process waited.
+/// An answer that came before the process waited.
 pub struct Early {
     pub outcome: CallOutcome,
     pub term: Assembled,
-    /// Whether it takes long to copy.
+    /// True if it takes long to copy.
     pub is_large: bool,
 }
 

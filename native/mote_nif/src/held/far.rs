@@ -17,7 +17,7 @@ use crate::term::resource::{Resource, ResourceArc};
 use parking_lot::Mutex;
 use rustler::{Env, LocalPid, Term};
 
-/// What it is that takes messages there, as its term says.
+/// The kind of target that a term of another node names.
 #[derive(Clone, Copy)]
 pub enum FarKind {
     /// An actor: the term is its `%Mote.Address{}`.
@@ -29,7 +29,7 @@ pub enum FarKind {
 /// An actor or a customer of another node: its term.
 pub struct Far {
     pub term: OwnTerm,
-    /// Of a customer.
+    /// The question, for a customer.
     pub question: Option<FarQuestion>,
 }
 
@@ -62,13 +62,13 @@ impl Dropped {
         }
     }
 
-    /// Whether the porter is there.
+    /// Wakes the porter. Returns whether it is there.
     fn wake(&self) -> bool {
         let message = OwnTerm::make(|env| Some(names::dropped().to_term(env)));
         message.is_some_and(|message| message.send(&self.porter))
     }
 
-    /// At most that many of them. If there were as many, there may be more, and no message comes for these.
+    /// Takes at most `at_most` of them. If there were as many, there may be more, and no message comes for these.
     pub fn take(&self, at_most: usize) -> Vec<u64> {
         let mut numbers = self.numbers.lock();
         let Some(waiting) = numbers.as_mut() else {

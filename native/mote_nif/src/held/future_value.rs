@@ -8,7 +8,7 @@ use crate::term::resource::ResourceArc;
 use mote_vm::boundary::outbox::Letters;
 use parking_lot::Mutex;
 
-/// What a future holds.
+/// The content of a future.
 pub enum Content {
     /// Nothing yet; these wait for it.
     Open(Vec<ResourceArc<Customer>>),
@@ -20,10 +20,10 @@ pub enum Content {
     Failed(Reason),
 }
 
-/// Where the answer of a future is kept. Filled once, by the caller that has claimed the question.
+/// The place of a future's answer. It is filled once, by the caller that has claimed the question.
 pub struct FutureValue {
     pub content: Mutex<Content>,
-    /// Whether one turn is all there is: the call of a function.
+    /// True if the future is the call of a function, which is a single turn.
     pub is_call: bool,
 }
 
@@ -35,8 +35,8 @@ impl FutureValue {
         }
     }
 
-    /// Whether it was killed; `dropped` says whether anybody refers to it. Waits for nobody: if somebody else looks at the
-    /// moment, it is found out the next time.
+    /// Returns whether it was killed; `dropped` says whether nobody refers to it any more. Never waits: if somebody else looks at the
+    /// same moment, the next call finds out.
     pub fn is_killed(&self, dropped: bool) -> bool {
         match self.content.try_lock().as_deref() {
             Some(Content::Failed(Reason::Word(word))) => *word == names::killed(),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct Copied {
     pub term: OwnTerm,
     pub _charge: Charge,
-    /// Of how many parts.
+    /// Number of the term's parts.
     pub nodes: usize,
 }
 
@@ -67,7 +67,7 @@ resource_type!(OutboxResource);
 pub struct Writable(pub ResourceArc<OutboxResource>);
 
 impl Writable {
-    /// What tells outboxes apart.
+    /// Returns an identity that distinguishes outboxes.
     pub fn identity(&self) -> usize {
         self.0.identity()
     }

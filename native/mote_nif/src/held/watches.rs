@@ -43,9 +43,9 @@ impl ProcessKey {
 struct Noted {
     timers: FxHashMap<ProcessKey, Vec<TimerId>>,
     count: usize,
-    /// How many may be noted before the watcher is to sweep.
+    /// Number that may be noted before the watcher must sweep.
     most: usize,
-    /// Whether the watcher knows that it is to.
+    /// True if the watcher knows that it must sweep.
     told: bool,
     charged: Option<(usize, Charge)>,
 }
@@ -142,7 +142,7 @@ impl Noted {
         self.count > self.most.max(FEW)
     }
 
-    /// By steps, so that most calls find it right.
+    /// Charges for the timers noted, in steps, so that most calls have nothing to change.
     fn charge(&mut self, account: &Account) {
         let steps = self.count.div_ceil(FEW);
         if self.charged.as_ref().map_or(0, |(steps, _)| *steps) != steps {

@@ -31,7 +31,7 @@ fn desk_open<'a>(
     ResourceArc::new(DeskResource { desk, machine }).encode(env)
 }
 
-/// How many workers are to be started.
+/// Returns the number of workers that must be started.
 #[rustler::nif]
 fn desk_asked(desk: &DeskResource) -> usize {
     desk.desk.take_asked()
@@ -64,7 +64,7 @@ fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
     }
 }
 
-/// Whether the calling process, which waits, may end.
+/// Returns whether the calling process, which waits, may end.
 #[rustler::nif]
 fn desk_leave(env: Env<'_>, desk: &DeskResource) -> bool {
     desk.desk.leave(env.pid())
@@ -105,7 +105,7 @@ fn desk_overdue(desk: &DeskResource) -> (Vec<(u64, LocalPid)>, u64) {
     (over, next.as_millis() as u64 + 1)
 }
 
-/// How long turns of a beam sponsor have taken since the last call: `[{module, name, turns, waited, ran, longest}]`, times in
+/// Returns the times that turns of a beam sponsor have taken since the last call: `[{module, name, turns, waited, ran, longest}]`, in
 /// nanoseconds.
 #[rustler::nif]
 fn machine_turns<'a>(env: Env<'a>, machine: &MachineResource, sponsor: Name) -> Vec<Term<'a>> {

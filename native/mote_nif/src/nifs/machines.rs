@@ -68,7 +68,7 @@ fn machine_start<'a>(
     }
 }
 
-/// How many choices a seeded machine has made, `nil` for any other, or `:stopped`.
+/// Returns the number of choices that a seeded machine has made, `nil` for any other, or `:stopped`.
 #[rustler::nif]
 fn machine_choices<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     match machine.running() {
@@ -199,7 +199,7 @@ fn machine_lost<'a>(env: Env<'a>, machine: &MachineResource) -> Vec<Term<'a>> {
     lost.map(term).collect()
 }
 
-/// What it holds and has done, or `:stopped`. There may be thousands of threads.
+/// Describes what a machine holds and has done, or returns `:stopped`. There may be thousands of threads.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     match machine.running() {

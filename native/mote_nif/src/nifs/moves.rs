@@ -33,7 +33,7 @@ fn actor_go_on<'a>(
     moving::go_on(env, (machine, key), hold, next, WriteMode::first(), tag)
 }
 
-/// The same with captures that are too large for a normal scheduler, or contain long binaries.
+/// Lets an actor go on as `actor_go_on` does, with captures that are too large for a normal scheduler or contain long binaries.
 #[allow(clippy::too_many_arguments)] // What a NIF takes.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn actor_go_on_big<'a>(

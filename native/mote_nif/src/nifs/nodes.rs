@@ -29,13 +29,14 @@ fn words_in(term: Term<'_>) -> usize {
     words(term)
 }
 
-/// What the keys that are made for the calling process say of their end. It gets `:mote_dropped` when there is something to take.
+/// Makes the list in which keys made for the calling process report their end. The process gets `:mote_dropped` when there is something
+/// to take.
 #[rustler::nif]
 fn dropped_new<'a>(env: Env<'a>) -> Term<'a> {
     ResourceArc::new(Dropped::new(env.pid())).encode(env)
 }
 
-/// At most that many numbers of keys that have ended. If there were as many, there may be more, and no message comes for these.
+/// Takes at most `at_most` numbers of keys that have ended. If there were as many, there may be more, and no message comes for these.
 #[rustler::nif]
 fn dropped_take(dropped: ResourceArc<Dropped>, at_most: usize) -> Vec<u64> {
     dropped.take(at_most.min(NORMAL))

@@ -45,7 +45,7 @@ in_three_forms! {
 }
 
 in_three_forms! {
-    /// The same for a request of Mote's own: it is not refused where the sponsor is full.
+    /// Sends a request of Mote's own, as `ask_async` does. It is not refused where the sponsor is full.
     request, request_again, request_big as "request" (
         machine: Term<'a>,
         key: Term<'a>,
@@ -65,7 +65,7 @@ fn cancel<'a>(env: Env<'a>, asker: &Asker) -> Term<'a> {
     }
 }
 
-/// Whether the question was ended by `cancel`.
+/// Returns whether the question was ended by `cancel`.
 #[rustler::nif]
 fn cancelled(asker: &Asker) -> bool {
     asker.is_closed()

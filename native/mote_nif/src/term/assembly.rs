@@ -71,7 +71,7 @@ fn list(env: Env<'_>, made: &mut Vec<ErlNifTerm>, count: usize) -> ErlNifTerm {
     list
 }
 
-/// What is still to be done for a term.
+/// The remaining work of an unfinished term.
 pub struct UnfinishedTerm {
     gap: ErlNifTerm,
     made: Vec<ErlNifTerm>,
@@ -127,12 +127,12 @@ impl Assembled {
         Assembled { term, rest }
     }
 
-    /// How many steps are left.
+    /// Returns the number of steps that are left.
     pub fn steps(&self) -> usize {
         self.rest.as_ref().map_or(0, |rest| rest.steps.len())
     }
 
-    /// What `build` makes of it: a tuple that has it as an element.
+    /// Extends the message to what `build` makes of it: a tuple that has it as an element.
     pub fn extended(self, build: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Term<'a>) -> Assembled {
         Assembled {
             term: self.term.extended(build),

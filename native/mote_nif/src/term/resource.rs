@@ -23,9 +23,9 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// What a term can hold a reference to. `resource_type!` makes its type known.
+/// A type of value that a term can hold a reference to. `resource_type!` makes it known to the BEAM.
 pub trait Resource: ResourceType + Send + Sync + 'static {
-    /// Whether one of them is told of the end of a process. Those that are not are smaller.
+    /// True if its values are notified of the end of a process. Those that are not are smaller.
     const IMPLEMENTS_DOWN: bool = false;
 
     /// Nothing refers to it any more.
@@ -79,7 +79,7 @@ macro_rules! resource_type {
 }
 
 impl ResourceKind {
-    /// That of a type.
+    /// Describes the kind of resource that holds a `T`.
     pub const fn of<T: Resource>() -> ResourceKind {
         ResourceKind {
             name: std::any::type_name::<T>,
@@ -122,7 +122,7 @@ pub fn open_all(env: Env<'_>) -> bool {
     })
 }
 
-/// Where the value of a resource is: the BEAM aligns its memory to words only.
+/// Returns where the value of a resource starts. The BEAM aligns its memory to words only.
 #[inline(always)]
 fn value<T>(resource: *const c_void) -> *mut T {
     let behind = align_of::<T>() - 1;
@@ -216,7 +216,7 @@ impl<T: Resource> ResourceArc<T> {
         unsafe { enif_monitor_process(env, self.resource, pid, to) == 0 }
     }
 
-    /// What tells resources apart.
+    /// Returns an identity that distinguishes resources.
     pub fn identity(&self) -> usize {
         self.resource.addr()
     }

@@ -15,7 +15,7 @@ use rustler::{Env, LocalPid, Term};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-/// What `enif_thread_type` says of threads that are not the BEAM's, and of normal schedulers.
+/// Result of `enif_thread_type` for a thread that is not the BEAM's; the next one is for normal schedulers.
 const FOREIGN_THREAD: i32 = 0;
 
 const NORMAL_SCHEDULER: i32 = 1;
