@@ -35,9 +35,9 @@ pub(super) struct ResolvedUnit<'a> {
     pub(super) bytes: &'a [u8],
     functions: &'a [*const FunctionSlot],
     behaviours: &'a [*const BehaviourSlot],
-    /// Which of the behaviours that it uses are loaded: these stay so.
+    /// True for each behaviour that it uses and that is loaded: these stay so.
     pub(super) loaded: Vec<bool>,
-    /// How Rust is called.
+    /// The calling convention of Rust.
     pub(super) host: CallConv,
     pub(super) stubs: &'static Stubs,
 }

@@ -13,7 +13,7 @@ use mote_vm::values::value::{FLONUM_TAG, FLONUM_ZERO};
 
 /// The one common exponent that is not immediate: its word would be that of 0.0.
 const COLLISION: i64 = 0x3000_0000_0000_0000;
-/// How many floats of common exponents there are, with their lowest bit doubled as the sign is gone.
+/// Number of floats of common exponents, with their lowest bit doubled as the sign is gone.
 const COMMON: i64 = 0x4000_0000_0000_0000;
 /// The bits of an infinity without the sign; those of a NaN are greater.
 const INFINITE: i64 = (f64::INFINITY.to_bits() << 1) as i64;

@@ -23,7 +23,7 @@ use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::values::value::{Value as Word, FIXNUM_MAX};
 use std::mem::swap;
 
-/// Those for words, and for floats.
+/// The variables for words, and those for floats.
 type Variables = (Vec<Variable>, Vec<Variable>);
 
 /// A round: what is known of each of its frames.
@@ -67,8 +67,8 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// From the end of a plain round to the next: by groups again if there is more fuel than before. Those that were
-    /// given up are so for this slice.
+    /// Goes from the end of a plain round to the next round: by groups again if there is more fuel than before. Groups that were given up
+    /// stay so for this slice.
     pub(super) fn next_round(&mut self, plain: Block) {
         let header = match self.unrolling.lanes_header {
             Some(header) if self.uses_lanes() => header,

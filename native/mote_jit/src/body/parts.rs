@@ -41,7 +41,7 @@ impl Body<'_, '_> {
         self.part(found, at, count, unusual.ask)
     }
 
-    /// That many bytes from an address on, within a binary.
+    /// Makes a part of a binary: `count` bytes from an address on.
     fn part(&mut self, found: FoundBinary, at: Value, count: Value, ask: Block) -> Value {
         let part = self.b.ins().icmp(IntCC::NotEqual, count, found.count);
         self.otherwise(part, ask);

@@ -13,7 +13,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::native::layout;
 
-/// Where the next cell, actor or event goes.
+/// The position of the next cell, actor or event.
 pub(super) struct CachedPosition {
     next: Variable,
     end: Variable,
@@ -44,7 +44,7 @@ pub(super) struct Positions {
     creates: i64,
 }
 
-/// Which of them.
+/// The position that is meant.
 #[derive(Clone, Copy)]
 pub(super) enum PositionIn {
     Cells,
@@ -74,12 +74,12 @@ impl Positions {
         }
     }
 
-    /// Whether something must be written down before others look.
+    /// Returns whether something must be written down before others look.
     pub(super) fn are_pending(&self) -> bool {
         self.cells.moved || self.actors.moved || self.queue.moved || self.creates > 0
     }
 
-    /// At a label: nothing is held, and nothing is pending.
+    /// Forgets all positions, at a label: nothing is held, and nothing is pending.
     pub(super) fn forget(&mut self) {
         for position in [&mut self.cells, &mut self.actors, &mut self.queue] {
             position.held = false;

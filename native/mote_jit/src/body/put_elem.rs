@@ -31,7 +31,7 @@ impl Body<'_, '_> {
         self.set_word(d, changed);
     }
 
-    /// Whether the tuple is a copy that nothing else refers to: invariant 1.
+    /// Returns whether the tuple is a copy that nothing else refers to: invariant 1.
     fn is_its_own(&self, tuple: Operand) -> bool {
         let Operand::Register(r) = tuple else {
             return false;

@@ -10,7 +10,7 @@ use mote_vm::native::layout::{self, Kind, CLASS_SHIFT, CONSECUTIVE, COUNT_SHIFT,
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::{self, Value as Word};
 
-/// From the word of a list to its cell, and where the tail is in that.
+/// Offset from the word of a list to its cell, and that of the tail in the cell.
 const HEAD: i32 = -(value::TAG_CONS as i32);
 const TAIL: i32 = HEAD + 8;
 

@@ -286,7 +286,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether the operand, which is at hand as a float, is one, and no integer.
+    /// Returns whether the operand, which is at hand as a float, is a float and not an integer.
     fn is_float(&self, a: Operand) -> bool {
         match a {
             Operand::Register(_) => true,
@@ -294,7 +294,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether the operand is a constant that is the same as no other word.
+    /// Returns whether the operand is a constant that is the same as no other word.
     fn is_alone(&self, a: Operand) -> bool {
         matches!(a, Operand::Constant(_)) && is_alone(self.constant_of(a))
     }
@@ -363,7 +363,7 @@ impl Body<'_, '_> {
         result
     }
 
-    /// Whether a word is an integer or an immediate float.
+    /// Tests whether a word is an integer or an immediate float.
     pub(super) fn is_number(&mut self, word: Value) -> Value {
         let tag = self.b.ins().band_imm_s(word, 3);
         self.b.ins().icmp_imm_s(IntCC::NotEqual, tag, 0)

@@ -25,13 +25,13 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::code::ir::{Instr, Label, Operand};
 use std::rc::Rc;
 
-/// What a body knows of its groups.
+/// The state of a body's groups.
 pub(super) struct Unrolling {
     /// The group that is being compiled.
     pub(super) group: Option<Unrolled>,
-    /// How many groups are left, with the current one.
+    /// Number of groups that are left, including the current one.
     left: Variable,
-    /// Where a loop tries groups again that calls others, and the budget that its plain round has begun with.
+    /// The block where a loop that calls others tries groups again, and the budget that its plain round began with.
     pub(super) lanes_header: Option<Block>,
     pub(super) begun_with: Variable,
 }
@@ -49,15 +49,15 @@ impl Unrolling {
 
 /// A group that is being compiled.
 pub(super) struct Unrolled {
-    /// Where a group goes when something unusual happens.
+    /// The block for a group in which something unusual happens.
     pub(super) given_up: Block,
     pub(super) counted: Rc<Counted>,
-    /// How many rounds it has.
+    /// Number of rounds in the group.
     pub(super) rounds: i64,
     pub(super) linear: Linear,
     /// The counters that it needs as floats.
     pub(super) counters: Vec<Counter>,
-    /// Whether all floats are finite for certain.
+    /// True if all floats are finite for certain.
     pub(super) finite: bool,
     /// Otherwise a sum that is finite only if all floats that were not tested are.
     pub(super) sum: Option<Value>,
@@ -67,12 +67,12 @@ pub(super) struct Unrolled {
 pub(super) struct Counter {
     pub(super) param: u16,
     pub(super) power: f64,
-    /// What it grows by from one group to the next.
+    /// Growth from one group to the next.
     by: f64,
     pub(super) float: Variable,
 }
 
-/// What groups of a loop are.
+/// The plan for the groups of a loop.
 struct Groups<'a> {
     /// The loops in its rounds, if there are any: then the rounds of a group are made in lanes.
     nest: Option<LoopNest<'a>>,
@@ -83,7 +83,7 @@ struct Groups<'a> {
     price: i64,
 }
 
-/// What is known before the first group: how many there are, and the parameters before and after them.
+/// The state before the first group: the number of groups, and the parameters before and after them.
 struct Start {
     count: Value,
     begun: Vec<Value>,
@@ -91,16 +91,16 @@ struct Start {
     left_at_end: Value,
 }
 
-/// What a group begins with.
+/// The state at the beginning of a group.
 struct Begun {
-    /// How many groups are left, with this one.
+    /// Number of groups that are left, including this one.
     left: Value,
     words: Vec<Value>,
     floats: Vec<Option<Value>>,
 }
 
 impl<'a> Body<'a, '_> {
-    /// From the start of a loop to its plain form, by groups as far as they go.
+    /// Leads from the start of a loop to its plain form, by groups as far as they go.
     pub(super) fn groups(&mut self, plain: Block) {
         let Some(groups) = self.groups_of_loop() else {
             self.b.ins().jump(plain, &[]);
@@ -123,7 +123,7 @@ impl<'a> Body<'a, '_> {
         self.proof = None;
     }
 
-    /// What groups of this loop would be, if it counts.
+    /// Plans the groups of this loop, if it counts.
     fn groups_of_loop(&self) -> Option<Groups<'a>> {
         let nest = self.nest();
         let counted = match &nest {
@@ -285,7 +285,7 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(head);
     }
 
-    /// At the end of a group, for the next one.
+    /// Moves the counters on, at the end of a group.
     pub(super) fn counters_go_on(&mut self, group: &Unrolled) {
         for counter in &group.counters {
             let float = self.b.use_var(counter.float);
@@ -353,7 +353,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Whether a distance is neither negative nor too large.
+    /// Tests whether a distance is neither negative nor too large.
     fn is_near(&mut self, distance: Value) -> Value {
         let beyond = (2 * DISTANCE).trailing_zeros();
         let beyond = self.b.ins().ushr_imm_s(distance, i64::from(beyond));
@@ -388,7 +388,7 @@ impl<'a> Body<'a, '_> {
         self.proof = None;
     }
 
-    /// What is known after an instruction of a round.
+    /// Updates the knowledge after an instruction of a round.
     pub(super) fn transfer(&mut self, instruction: &Instr) {
         self.active.state.transfer(instruction, self.active.subject);
         if let Some(group) = &mut self.unrolling.group {
@@ -398,7 +398,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Whether a float is in an interval that is as large below zero as above, or is above.
+    /// Tests whether a float is in an interval. The interval reaches as far below zero as above, or lies above zero.
     pub(super) fn is_within(&mut self, interval: Interval, float: Value) -> Value {
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
         let most = interval.1.to_bits() as i64;
@@ -414,7 +414,7 @@ impl<'a> Body<'a, '_> {
         self.b.ins().icmp(within, distance, farthest)
     }
 
-    /// In a group, a float that must be finite for it to count.
+    /// Adds a float to the group's sum, in a group. It must be finite for the group to count.
     pub(super) fn sum_up(&mut self, float: Value) {
         let group = self.unrolling.group.as_mut().expect("only groups sum up");
         if group.finite {
@@ -427,8 +427,8 @@ impl<'a> Body<'a, '_> {
         });
     }
 
-    /// In a group: a counter as a float, times a power of two. All of it is exact, so that it may be calculated from what
-    /// the counter was at the start, which is a float that grows from group to group.
+    /// Returns a counter as a float, times a power of two, in a group. All of it is exact. So it may be calculated from the counter at
+    /// the start, as a float that grows from group to group.
     pub(super) fn counter_as_float(&mut self, operand: Operand, power: f64) -> Option<Value> {
         let group = self.unrolling.group.as_mut()?;
         let (param, ahead) = group.linear.of(operand)?;
