@@ -137,7 +137,7 @@ impl<'h> List<'h> {
         unsafe { Some((Int(*cell as i64), List::of(*cell.add(1)))) }
     }
 
-    /// How many integers it has.
+    /// Returns the number of integers in the list.
     pub(crate) fn length(mut self) -> Int {
         let mut length = Int::ZERO;
         while let Some((_, rest)) = self.split() {
@@ -163,7 +163,7 @@ impl Iterator for List<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Tuple<'h>(pub(crate) &'h [Int]);
 
-/// Where cells are.
+/// The memory that cells are made in.
 pub(crate) struct Heap {
     region: Region,
     next: Cell<*mut u64>,
@@ -186,7 +186,7 @@ impl Heap {
         self.next.set(self.region.range().start.cast());
     }
 
-    /// That many words, an even number, which nobody else has.
+    /// Hands out `count` words, an even number, which nobody else has.
     #[inline(always)]
     fn words(&self, count: usize) -> *mut u64 {
         let words = self.next.get();

@@ -29,7 +29,7 @@ struct Event {
 
 type Behaviour = fn(&mut Floor, NonNull<Record>, u64);
 
-/// What a collector has captured.
+/// The captures of a collector.
 #[derive(Clone, Copy)]
 struct Captures {
     parent: NonNull<Record>,

@@ -19,7 +19,7 @@ pub(crate) struct Canvas<'a> {
 
 const WEIGHT: FontWeight = FontWeight::Regular;
 
-/// How many bytes the pixels take.
+/// Returns the number of bytes that the pixels take.
 pub(crate) fn size(width: u32, height: u32) -> usize {
     width as usize * height as usize * 3
 }

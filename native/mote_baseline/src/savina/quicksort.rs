@@ -53,7 +53,7 @@ fn sort<'h>(heap: &'h Heap, mut numbers: List<'h>, mut sorted: List<'h>) -> List
     sorted
 }
 
-/// What is less than the pivot and what is not, both in reverse order.
+/// Splits the numbers into those less than the pivot and all others, both in reverse order.
 #[inline(always)]
 fn parts<'h>(heap: &'h Heap, numbers: List<'h>, pivot: Int) -> (List<'h>, List<'h>) {
     let (mut less, mut greater) = (List::EMPTY, List::EMPTY);

@@ -6,7 +6,7 @@ use crate::savina::dice::{idle, roll};
 
 const SMOKERS: i64 = 200;
 
-/// What a smoker knows: its dice, and how many rounds its idle loop has made.
+/// A smoker's state: its dice, and the number of rounds that its idle loop has made.
 struct Smoker {
     dice: Int,
     smoked: Int,

@@ -140,7 +140,7 @@ impl Turn {
         }
     }
 
-    /// What takes places in bytes, or none: bytes, parts, sizes, and whether it is empty.
+    /// Reads with operations that take places in bytes, or none: bytes, parts, sizes, and whether a binary is empty.
     fn read_bytes(&mut self, name: &str, size: i64) {
         let places = [
             0,
@@ -267,7 +267,7 @@ fn bytes_of_binaries() {
     }
 }
 
-/// Of one byte, of more, and what is none.
+/// Checks characters of one byte and of more, and numbers that are not characters.
 #[test]
 fn characters() {
     let mut turn = Turn::new();

@@ -9,12 +9,12 @@ use mote_vm::terms::prim::primitive::Primitive as P;
 
 const PLENTY: u64 = 1 << 40;
 
-/// How the answer is asked for.
+/// The way in which the caller asks for the answer.
 #[derive(Clone, Copy, Debug)]
 enum Asking {
     Branch,
     Falsy,
-    /// The same, of a call that is made, since it is not known what is passed.
+    /// As `Falsy`, but the call is made, since it is not known what is passed.
     FalsyMade,
     /// Nothing branches at once.
     Value,

@@ -63,7 +63,7 @@ impl Table {
         me
     }
 
-    /// The same, which ends where its count is that.
+    /// Adds such a loop that ends where its count is `end`.
     fn add_until(&mut self, end: i64, step: i64, body: &[Instr]) -> u32 {
         let name = format!("loop {}", self.build.0.functions.len());
         let me = self.build.uses(MODULE, &name, 3);

@@ -8,7 +8,7 @@ use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive as P;
 
-/// What is compared: a name, whether it is a float, and what it holds.
+/// The terms that are compared: a name, whether it is a float, and its content.
 const TERMS: [(&str, bool, f64); 6] = [
     ("0.0", true, 0.0),
     ("-0.0", true, -0.0),
@@ -29,7 +29,7 @@ fn constant(b: &mut Build, (name, float, value): (&str, bool, f64)) -> u32 {
     }
 }
 
-/// Of two of [`TERMS`]: whether they are `==`, and whether they are `===`.
+/// Returns whether two of [`TERMS`] are `==`, and whether they are `===`.
 fn expected(a: usize, b: usize, two: bool) -> (bool, bool) {
     let group = [0, 0, 1, 2, 3, 3];
     let zeros = group[a] == group[b];

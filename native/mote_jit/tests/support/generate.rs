@@ -85,7 +85,7 @@ const SAFE: usize = BEHAVIOURS.len() - 1;
 /// The constant that is more milliseconds than any test waits for.
 const FAR: u32 = 10;
 
-/// Where values are of a different kind just beyond, and some plain ones. The first two are those of [`Build::new`].
+/// Adds numbers just around which values are of a different kind, and some plain constants. The first two are those of [`Build::new`].
 fn constants(b: &mut Build) {
     let top = mote_vm::values::value::FIXNUM_MAX;
     let integers = [0, 1, 2, 3, -1, 60, 255, 1 << 31, 1 << 53, 3_037_000_500];
@@ -462,7 +462,7 @@ impl Code {
     }
 }
 
-/// Where an instruction leads to.
+/// Returns the label that an instruction leads to.
 fn label(instr: &mut Instr) -> &mut u32 {
     match instr {
         Instr::GuardOp { label, .. }

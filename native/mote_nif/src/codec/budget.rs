@@ -130,5 +130,5 @@ fn consume(env: Env<'_>, percent: usize) {
     }
 }
 
-/// How many times its own bytes a part of a binary may keep alive while it waits.
+/// Multiple of its own bytes that a part of a binary may keep alive while it waits.
 pub const MOST_KEPT: usize = 2;

@@ -29,7 +29,7 @@ pub fn refusal(refusal: Refusal) -> Atom {
 pub struct Addressee<'a> {
     /// The actor's machine.
     pub resource: &'a MachineResource,
-    /// The same machine, running.
+    /// Its machine, running.
     pub machine: &'a Machine,
     /// The actor's key.
     pub key: Key,

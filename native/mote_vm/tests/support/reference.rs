@@ -6,7 +6,7 @@
 use mote_vm::code::ir::{CallSite, Constant, Import, Instr, Operand, Unit};
 use std::collections::HashSet;
 
-/// What an instruction does, for the walk.
+/// The effect of an instruction, for the walk.
 struct Act {
     reads: Vec<Operand>,
     writes: Vec<u32>,
@@ -14,7 +14,7 @@ struct Act {
     next: bool,
 }
 
-/// What a path is in.
+/// The kind of code that a path is in.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Pure,

@@ -60,7 +60,7 @@ fn vector(builder: &mut Builder, n: usize) {
     builder.atom(Atom::new("i64"));
 }
 
-/// What it is charged with when nothing is queued and nothing is garbage.
+/// Returns the bytes charged when nothing is queued and nothing is garbage.
 fn at_rest(rig: &Rig) -> usize {
     rig.quiet();
     let (tell, told) = channel();

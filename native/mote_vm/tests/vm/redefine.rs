@@ -69,7 +69,7 @@ fn unit(version: i64) -> Unit {
     a.unit()
 }
 
-/// What an actor has told, in order.
+/// One report of an actor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Told {
     version: i64,
@@ -77,7 +77,7 @@ struct Told {
     count: i64,
 }
 
-/// What each actor has told.
+/// The reports of each actor, in order.
 type Log = Arc<Mutex<Vec<Vec<Told>>>>;
 
 fn tap(actors: usize) -> (Arc<Tap>, Log) {

@@ -176,7 +176,7 @@ fn serves(leaves: &str) -> Unit {
     a.unit()
 }
 
-/// What a crowd of messages makes of `serves` on a rig: the counters of its threads.
+/// Sends a crowd of messages to `serves` on a rig. Returns the counters of its threads.
 fn crowded(rig: &Rig) -> Counts {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let to = heard.clone();

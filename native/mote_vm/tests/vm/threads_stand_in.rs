@@ -183,7 +183,7 @@ fn who_asks_does_not_overtake_what_it_has_sent() {
     assert_eq!(order, sent);
 }
 
-/// What is brought takes a place while it is there.
+/// Checks that a request that is brought takes a place only while it is there.
 #[test]
 fn what_is_brought_gives_back_what_it_takes() {
     let rig = rig(1);
@@ -210,7 +210,7 @@ fn collect_what_is_kept(rig: &Rig) {
     collected.recv_timeout(PATIENCE).expect("collected");
 }
 
-/// What an actor has become in a stand-in stays, whatever is asked and collected afterwards.
+/// Checks that an actor keeps what it has become in a stand-in, whatever is asked and collected afterwards.
 #[test]
 fn what_an_actor_was_told_it_keeps() {
     let rig = rig(1);
@@ -286,7 +286,7 @@ fn whoever_peeks_sees_a_whole_state() {
     assert_eq!(other.machine.glimpse(keep, None, |_, _| ()), Peek::Unknown);
 }
 
-/// What a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
+/// Checks that what a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
 #[test]
 fn what_nobody_can_have_kept_is_forgotten_at_once() {
     if stressed() {
@@ -483,7 +483,7 @@ fn ask_while(rig: &Arc<Rig>, meanwhile: impl Fn(&Rig) + Send + Sync + 'static) {
     assert_eq!(stand_ins(rig), before + 1);
 }
 
-/// What a stand-in takes in after its last batch is handed on before the machine says that it is quiet.
+/// Checks that what a stand-in takes in after its last batch is handed on before the machine says that it is quiet.
 #[test]
 fn an_actor_that_is_wanted_meanwhile_is_given_away() {
     if stressed() {
