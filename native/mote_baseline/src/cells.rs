@@ -181,7 +181,7 @@ impl Heap {
         }
     }
 
-    /// All of it is given out once more.
+    /// Empties the heap, so that all of it is handed out once more.
     pub(crate) fn empty(&mut self) {
         self.next.set(self.region.range().start.cast());
     }
@@ -269,7 +269,7 @@ impl Heap {
         self.copied(front, |_| true, |_| back)
     }
 
-    /// Before `back`, in reverse order.
+    /// Puts a list before `back`, in reverse order.
     pub(crate) fn reverse<'h>(&'h self, list: List<'h>, back: List<'h>) -> List<'h> {
         list.fold(back, |back, first| self.cons(first, back))
     }

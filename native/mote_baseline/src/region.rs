@@ -12,9 +12,10 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Room for `bytes`.
+    /// Maps room for `bytes`.
     ///
     /// # Panics
+    ///
     /// When the system has no such room.
     pub(crate) fn new(bytes: usize) -> Region {
         let bytes = bytes + HUGE;

@@ -140,7 +140,8 @@ impl Bound {
         })
     }
 
-    /// After how many rounds it no longer holds, if the counter begins with that; `None` if that is not certain.
+    /// Returns the number of rounds after which the bound no longer holds, if the counter begins with that; `None` if that is not
+    /// certain.
     pub(super) fn rounds(&self, begun: i64, bound: i64) -> Option<i64> {
         let (step, towards) = match self.above {
             true => (-self.step, 1),

@@ -9,17 +9,17 @@ use mote_vm::values::value::Value;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Known {
     pub(super) kinds: Kinds,
-    /// It is a float, held as a machine float.
+    /// True if it is a float, held as a machine float.
     pub(super) unboxed: bool,
-    /// It still holds the parameter of that number.
+    /// Number of the parameter that it still holds.
     pub(super) param: Option<u16>,
-    /// It is the parameter of that number and a small constant, added up.
+    /// Number of the parameter of which it is the sum with a small constant.
     pub(super) stepped: Option<u16>,
     /// Range that it is in, if it is an integer that fits.
     pub(super) range: Range,
     /// True if only the operands beside a number of unknown kind say that it is an integer. It may as well be a float.
     pub(super) guessed: bool,
-    /// It is a parameter, still, that is a number beside floats and nothing else: so an integer is converted where it is used.
+    /// True if it is still a parameter that is a number beside floats and nothing else. So an integer is converted where it is used.
     pub(super) beside: bool,
 }
 
@@ -105,7 +105,7 @@ impl Knowledge {
         self.registers[r as usize] = known;
     }
 
-    /// Something more is known of what the register holds.
+    /// Learns that a register's value is of one of these kinds.
     pub(super) fn learn(&mut self, r: Register, kinds: Kinds) {
         let known = &mut self.registers[r as usize];
         known.kinds = known.kinds.and(kinds);

@@ -25,7 +25,7 @@ impl Linear {
         Linear(vec![None; registers as usize])
     }
 
-    /// Once each counter has gone that many rounds.
+    /// Returns the registers once each counter has gone that many rounds.
     pub(super) fn after(mut self, rounds: i64, steps: &[Option<i64>]) -> Linear {
         for (held, step) in self.0.iter_mut().zip(steps) {
             *held = held
@@ -42,7 +42,7 @@ impl Linear {
         }
     }
 
-    /// After an instruction of a round.
+    /// Updates the registers after an instruction of a round.
     pub(super) fn transfer(&mut self, instruction: &Instr, constants: &[Value]) {
         if let Instr::Move { dst, src } = instruction {
             self.0[*dst as usize] = self.of(*src);

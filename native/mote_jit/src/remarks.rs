@@ -43,7 +43,7 @@ pub struct Remark {
     pub what: What,
 }
 
-/// All that there is to say about a unit, in the order of its codes and instructions.
+/// Makes all remarks on a unit, in the order of its codes and instructions.
 pub fn remarks(verified: &Verified, unit: &Unit) -> Vec<Remark> {
     let constants: Vec<Value> = unit.constants.iter().map(stand_in).collect();
     let facts = UnitFacts::of(verified, &constants);

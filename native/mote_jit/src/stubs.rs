@@ -30,7 +30,7 @@ pub(super) enum Seldom {
     Guard,
 }
 
-/// Each helper and how many operands it takes after the turn, in the order of [`Seldom`].
+/// Helpers, each with the number of operands that it takes after the turn, in the order of [`Seldom`].
 const HELPERS: [(*const (), i32); 8] = [
     (helpers::ALLOCATE, 1),
     (helpers::ALLOCATE_ACTOR, 0),

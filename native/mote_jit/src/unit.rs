@@ -14,7 +14,7 @@ use mote_vm::values::value::Value;
 pub(super) enum Callee {
     /// A function of the unit, by index.
     Own(usize),
-    /// Whatever stands in the slot of that function among those that the unit uses.
+    /// The code in the slot of that function among those that the unit uses.
     Slot(usize),
 }
 
@@ -31,7 +31,7 @@ impl Callee {
 pub(super) struct ResolvedUnit<'a> {
     pub(super) verified: &'a Verified,
     pub(super) constants: &'a [Value],
-    /// Its encoded form.
+    /// Bytes of its encoded form.
     pub(super) bytes: &'a [u8],
     functions: &'a [*const FunctionSlot],
     behaviours: &'a [*const BehaviourSlot],

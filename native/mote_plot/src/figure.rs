@@ -28,7 +28,7 @@ pub(crate) enum Kind {
 /// The place where the names of the series are written.
 #[derive(NifUnitEnum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Legend {
-    /// Beside the plot.
+    /// Written beside the plot.
     Right,
     UpperLeft,
     UpperRight,

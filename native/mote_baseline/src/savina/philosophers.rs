@@ -16,10 +16,10 @@ const MESSAGES: u32 = 1_024;
 /// A message that is on its way, with the number of the philosopher.
 #[derive(Clone, Copy)]
 enum Message {
-    /// To the arbiter.
+    /// Messages to the arbiter.
     Hungry(usize),
     Eaten(usize),
-    /// To the philosopher. The first one starts it.
+    /// Messages to the philosopher. The first one starts it.
     Wait(usize),
     Eat(usize),
 }

@@ -43,7 +43,7 @@ fn sorted<'h>(heap: &'h Heap, numbers: List<'h>) -> List<'h> {
     heap.append(less, heap.cons(pivot, greater))
 }
 
-/// Before what is sorted already.
+/// Sorts the numbers before those that are `sorted` already.
 fn sort<'h>(heap: &'h Heap, mut numbers: List<'h>, mut sorted: List<'h>) -> List<'h> {
     while let Some((pivot, rest)) = numbers.split() {
         let (less, greater) = parts(heap, rest, pivot);

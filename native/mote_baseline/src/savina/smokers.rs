@@ -12,7 +12,7 @@ struct Smoker {
     smoked: Int,
 }
 
-/// All rounds of all idle loops.
+/// Runs all rounds of all idle loops.
 pub(crate) fn run(n: u32) -> f64 {
     let smoker = |seed| Smoker {
         dice: Int::new(seed),

@@ -45,7 +45,7 @@ pub(super) struct Activation<'a> {
 }
 
 impl<'a> Activation<'a> {
-    /// One of which nothing is compiled yet.
+    /// Returns an activation of which nothing is compiled yet.
     pub(super) fn new(
         b: &mut FunctionBuilder<'_>,
         subject: &'a Subject<'a>,

@@ -22,7 +22,7 @@ const BEYOND_TWO_BYTES: i64 = 0x800;
 /// The targets for code that finds its arguments unusual, or beyond the end.
 #[derive(Clone, Copy)]
 pub(super) struct Unusual {
-    /// There the helper is asked.
+    /// The block that asks the helper.
     pub(super) ask: Block,
     /// The target of a guard without an answer.
     label: Option<Label>,

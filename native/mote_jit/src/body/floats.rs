@@ -50,8 +50,8 @@ impl Body<'_, '_> {
         result
     }
 
-    /// One by a divisor, if multiplying by that is exactly the same, and does not make numbers larger: it is a power of
-    /// two of 1 or more.
+    /// Returns one divided by a divisor, if multiplying by that is exactly the same and does not make numbers larger: the divisor is a
+    /// power of two of 1 or more.
     pub(super) fn exact_inverse(&self, args: &[Operand]) -> Option<f64> {
         let [_, divisor @ Operand::Constant(_)] = args else {
             return None;

@@ -42,9 +42,9 @@ pub(super) struct Inlined {
 /// The target of the usual answer.
 #[derive(Clone, Copy)]
 enum Usual {
-    /// There, with the answer: a float if that is `expected`.
+    /// The block that gets the answer: a float if that is `expected`.
     On(Block),
-    /// It is a truth value that the caller asks for at once: where the caller goes on if it is true, and if it is false.
+    /// The blocks for a truth value that the caller asks for at once: one if it is true, and one if it is false.
     Ways(Block, Block),
 }
 
@@ -259,7 +259,7 @@ impl<'a> Body<'a, '_> {
         .collect()
     }
 
-    /// Its parameters, as what they are taken for.
+    /// Takes over the arguments as its parameters, as what they are taken for.
     pub(super) fn take_over(&mut self, given: &[Given]) {
         for (i, given) in given.iter().enumerate() {
             match given {

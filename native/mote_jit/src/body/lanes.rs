@@ -38,7 +38,8 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Before the first group: what plain rounds come back to, and what they need not test.
+    /// Tests before the first group what plain rounds need not test, and goes to the plain loop if a test fails. Plain rounds come back
+    /// here.
     pub(super) fn admit_lanes(&mut self, nest: &LoopNest<'a>, plain: Block) {
         let header = self.b.create_block();
         self.b.ins().jump(header, &[]);

@@ -41,7 +41,7 @@ impl Body<'_, '_> {
         self.all_fixnums(&[arg])[0]
     }
 
-    /// On the words of fixnums; `args` are looked at only for constants.
+    /// Computes on the words of fixnums. The `args` are looked at only for constants.
     fn fixnum_operation(&mut self, p: Primitive, words: &[Value], args: &[Operand]) -> Value {
         use Primitive as P;
         let a = words[0];
@@ -204,7 +204,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Twice the integer of a word.
+    /// Returns twice the integer of a word.
     fn even(&mut self, word: Value) -> Value {
         match self.last_tagged {
             Some(last) if last.word == word => last.even,

@@ -36,7 +36,7 @@ impl CachedPosition {
     }
 }
 
-/// All of them, and how many actors were created since they were last written down.
+/// All positions, and the number of actors created since they were last written down.
 pub(super) struct Positions {
     cells: CachedPosition,
     actors: CachedPosition,
@@ -132,7 +132,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// After a helper.
+    /// Reads the positions again, after a helper.
     pub(super) fn read_positions(&mut self) {
         for place in PositionIn::ALL {
             if self.positions.at(place).held {

@@ -236,13 +236,13 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Room for that many granules. The turn stops when memory is exhausted.
+    /// Allocates that many granules. The turn stops when memory is exhausted.
     pub(super) fn allocate(&mut self, granules: usize) -> Value {
         let bytes = self.b.ins().iconst(I64, (granules * GRANULE) as i64);
         self.allocate_bytes(bytes)
     }
 
-    /// Room for that many bytes, which are whole granules: the heap's `allocate`.
+    /// Allocates that many bytes, which are whole granules, as the heap's `allocate` does.
     pub(super) fn allocate_bytes(&mut self, bytes: Value) -> Value {
         self.take_room(PositionIn::Cells, bytes, |body| {
             let granules = i64::from(GRANULE.trailing_zeros());
@@ -251,7 +251,7 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Room for an actor: the heap's `allocate_actors`. The turn stops when memory is exhausted.
+    /// Allocates an actor, as the heap's `allocate_actors` does. The turn stops when memory is exhausted.
     pub(super) fn allocate_actor(&mut self) -> Value {
         let bytes = self.b.ins().iconst(I64, GRANULE as i64);
         self.take_room(PositionIn::Actors, bytes, |body| {
@@ -259,7 +259,7 @@ impl Body<'_, '_> {
         })
     }
 
-    /// So many bytes of the room in `place`; `otherwise` asks for them where there are fewer.
+    /// Takes that many bytes of the room in `place`. Where there are fewer, `otherwise` asks for them.
     fn take_room(
         &mut self,
         place: PositionIn,

@@ -59,7 +59,7 @@ pub(super) struct Unrolled {
     pub(super) counters: Vec<Counter>,
     /// True if all floats are finite for certain.
     pub(super) finite: bool,
-    /// Otherwise a sum that is finite only if all floats that were not tested are.
+    /// A sum that is finite only if all floats that were not tested are; unused if all are finite for certain.
     pub(super) sum: Option<Value>,
 }
 
@@ -237,7 +237,7 @@ impl<'a> Body<'a, '_> {
         (group, done)
     }
 
-    /// After the last group: the plain loop makes the rounds that are left.
+    /// Leads from the last group to the plain loop, which makes the rounds that are left.
     fn done(&mut self, done: Block, start: &Start, plain: Block) {
         self.b.switch_to_block(done);
         self.b.seal_block(done);
@@ -250,7 +250,7 @@ impl<'a> Body<'a, '_> {
         self.b.ins().jump(plain, &[]);
     }
 
-    /// Out of the middle of a group: the plain loop makes its rounds, with what it was begun with.
+    /// Leads out of the middle of a group. The plain loop makes its rounds, with the values it began with.
     fn give_up(
         &mut self,
         given_up: Block,
@@ -272,7 +272,7 @@ impl<'a> Body<'a, '_> {
         self.b.ins().jump(plain, &[]);
     }
 
-    /// Before the first group: counters as floats, which its rounds asked for.
+    /// Makes counters as floats before the first group, for rounds that asked for them.
     fn before_groups(&mut self, start: &Start, counters: Vec<Counter>, head: Block) {
         self.b.def_var(self.unrolling.left, start.count);
         for counter in counters {
@@ -325,7 +325,7 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(next);
     }
 
-    /// Twice as far as the last round of a group is before a bound.
+    /// Computes twice the distance of a group's last round from a bound.
     fn distance(&mut self, bound: &Bound, words: &[Value]) -> Value {
         let counter = words[bound.counter as usize];
         // Words have twice the integer, and the tags go with the difference. What wraps is far away in either case: a
@@ -360,7 +360,7 @@ impl<'a> Body<'a, '_> {
         self.b.ins().icmp_imm_s(IntCC::Equal, beyond, 0)
     }
 
-    /// One round, up to what it hands on to the next.
+    /// Makes one round, up to what it hands on to the next.
     pub(super) fn round(&mut self) {
         let group = self.unrolling.group.as_ref().expect("a group has rounds");
         let counted = group.counted.clone();
@@ -375,7 +375,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// One instruction of a round.
+    /// Compiles one instruction of a round.
     pub(super) fn compute(&mut self, at: Label) {
         let subject = self.active.subject;
         let instruction = &subject.code[at as usize];

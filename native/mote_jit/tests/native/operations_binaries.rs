@@ -92,7 +92,7 @@ impl Turn {
         }
     }
 
-    /// Everything about the binary in its register, which has about that many bytes.
+    /// Reads everything about the binary in its register, which has about that many bytes.
     fn read_all(&mut self, name: &str, size: i64) {
         let bytes = [1, size - 26, size - 25, size - 4, size - 1, size + 1];
         let mut positions: Vec<i64> = bytes.iter().map(|n| n * 8).collect();
@@ -100,7 +100,7 @@ impl Turn {
         self.read_at(name, size, &positions);
     }
 
-    /// Everything at these positions, and at what is none.
+    /// Reads everything at these positions, and at an operand that is not a position.
     fn read_at(&mut self, name: &str, size: i64, positions: &[i64]) {
         let mut at: Vec<(String, Operand)> = Vec::new();
         for position in [0, size * 8].iter().chain(positions) {

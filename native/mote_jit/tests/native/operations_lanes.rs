@@ -11,7 +11,7 @@ use mote_vm::values::value::FIXNUM_MAX;
 /// Depth to which calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
-/// More than two groups, and what is left of one.
+/// Rounds of more than two groups, and of a part of one.
 const MANY: i64 = 10;
 
 /// The computation of a round, from its counter and the value that it was handed.
@@ -35,7 +35,7 @@ enum Round {
     Fixed,
     /// One divided by a value that is zero in one of the rounds, and one divided by that: after the fraction.
     Hidden,
-    /// The same divisions before the fraction, which is made of the result.
+    /// Such divisions before the fraction, which is made of the result.
     Outside,
     /// A function of the platform that gets too large in one of the rounds.
     Large,

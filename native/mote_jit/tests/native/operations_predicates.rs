@@ -14,7 +14,7 @@ const PLENTY: u64 = 1 << 40;
 enum Asking {
     Branch,
     Falsy,
-    /// As `Falsy`, but the call is made, since it is not known what is passed.
+    /// A `Falsy` whose call is made, since it is not known what is passed.
     FalsyMade,
     /// Nothing branches at once.
     Value,

@@ -9,7 +9,7 @@ use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
-/// More than two groups, and what is left of one.
+/// Rounds of more than two groups, and of a part of one.
 const MANY: i64 = 11;
 
 /// Registers of a loop: what it counts, its bound, what it carries along, and what comes of these.

@@ -145,7 +145,7 @@ fn unit(two: bool) -> (Vec<u8>, Vec<String>, Vec<String>) {
     (encode(&b.behaviour("all", 0, calls).0), answers, labels)
 }
 
-/// One test, as the choice is one for the whole process.
+/// Tests both choices in turn. It is one test, as the choice is one for the whole process.
 #[test]
 fn machines_do_with_zeros_as_they_are_told() {
     for two in [false, true] {

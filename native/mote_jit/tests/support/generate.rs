@@ -193,7 +193,7 @@ impl Code {
         self.code
     }
 
-    /// Some of the open branches lead here, at least one if there are any; `live` says whether the code before does.
+    /// Makes some of the open branches lead here, at least one if there are any; `live` says whether the code before leads here, too.
     fn land(&mut self, tape: &mut Tape, live: bool) {
         let mut written = live.then_some(self.written);
         let here = self.code.len() as u32;
@@ -263,7 +263,7 @@ impl Code {
         }
     }
 
-    /// Something that can be read here.
+    /// Picks an operand that can be read here.
     fn operand(&self, tape: &mut Tape) -> Operand {
         let written: Vec<Register> = (0..REGISTERS)
             .filter(|r| self.written[*r as usize])

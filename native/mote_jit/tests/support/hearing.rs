@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex};
 pub struct Heard {
     /// Messages that were sent.
     pub messages: Vec<String>,
-    /// Why turns were aborted.
+    /// Reasons why turns were aborted.
     pub aborts: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ const TURNS: u64 = 5_000;
 /// Time until the machine is looked at, and time until something is wrong.
 const LOOK: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Nothing more is written down after so many lines, and of a term so many parts.
+/// Lines after which nothing more is written down, and parts written down of a term.
 const LINES: usize = 2_000;
 const PARTS: usize = 60;
 

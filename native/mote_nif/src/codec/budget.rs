@@ -21,11 +21,11 @@ const PARTS_A_PERCENT: usize = 200;
 /// A hundredth of a time slice, which is about a millisecond.
 const NANOSECONDS_A_PERCENT: usize = 10_000;
 
-/// Why a term was not written.
+/// The reason why a term was not written.
 pub enum Unwritten {
-    /// It is too much for the budget.
+    /// The term is too much for the budget.
     Big,
-    /// There is a long binary in it of which it is not known what it keeps.
+    /// The term has a long binary, and it is not known what that keeps alive.
     Long,
     /// The machine has no memory for it.
     NoMemory,

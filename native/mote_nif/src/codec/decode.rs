@@ -36,7 +36,7 @@ enum DecodeStep<'m, O = Committed> {
     More,
 }
 
-/// Longer tuples are never flat.
+/// Most elements of a tuple that is written flat.
 const FLAT: usize = 8;
 
 /// Nodes from which a term counts as large. A part that may be large, unseen, counts as this many.
@@ -45,7 +45,7 @@ pub const LARGE: usize = 1_000;
 /// Bytes of a term: an element of a list counts twice.
 const NODE: usize = size_of::<ErlNifTerm>();
 
-/// Longer parts of a binary that the BEAM has are shared with it.
+/// Bytes above which a part of a binary that the BEAM has is shared with it.
 const SHARED_PART: usize = 512;
 
 /// Room for terms that is kept from one message to the next.
@@ -517,7 +517,7 @@ impl Decoder {
         }
     }
 
-    /// Numbered, so that each is itself wherever it is mentioned.
+    /// Makes the term of something uncommitted. They are numbered, so that each is itself wherever it is mentioned.
     fn uncommitted<'a>(&mut self, env: Env<'a>, undone: Uncommitted<'_>) -> Term<'a> {
         let met = self
             .uncommitted

@@ -42,7 +42,7 @@ use std::sync::Arc;
 /// Bytes of a binary that cost as much as one term.
 const BYTES_PER_NODE: usize = 64;
 
-/// Longer binaries are shared, not copied.
+/// Bytes above which a binary is shared, not copied.
 const SHARED_BYTES: usize = 4_096;
 
 /// Cost of a term that shares an environment.
@@ -101,7 +101,7 @@ impl<'m, 'a> Writer<'m, 'a> {
         self.bytes_a_word = size_of::<ErlNifTerm>();
     }
 
-    /// Has the scheduler count what writing with the budget of a normal scheduler has taken so far.
+    /// Charges the calling process for what writing with the budget of a normal scheduler has taken so far.
     pub fn count_spent(&self, env: Env<'_>) {
         if !self.goes_on {
             spent(env, NORMAL - self.budget.min(NORMAL));

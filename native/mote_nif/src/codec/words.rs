@@ -6,7 +6,7 @@ use rustler::{MapIterator, Term, TermType};
 /// left out, as the digits of a large integer are.
 const LEAF: usize = 6;
 
-/// About that many; a part that is there several times counts as often.
+/// Returns about how many words a term takes. A part that is there several times counts as often.
 pub fn words(term: Term<'_>) -> usize {
     let mut words = 0;
     let mut stack = vec![term];

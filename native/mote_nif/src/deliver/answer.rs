@@ -155,7 +155,7 @@ impl Customer {
         None
     }
 
-    /// Nobody is left who could answer; for whoever held the last reference.
+    /// Closes a question that nobody is left to answer, for the holder of the last reference.
     pub fn abandon(&self) {
         if !self.claim() {
             return;
@@ -172,7 +172,7 @@ impl Customer {
         }
     }
 
-    /// Why there is nobody, which is counted.
+    /// Returns the reason why nobody is left to answer, and counts that.
     fn missing(&self) -> Reason {
         if self.machine.running().is_none() {
             return Reason::Word(names::machine_down());

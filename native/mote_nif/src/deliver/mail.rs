@@ -34,7 +34,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// This many messages within this much time are a rush: about what the thread can send itself. The postman is awake by then.
+/// Messages that are a rush within the time below: about what the thread can send itself. The postman is awake by then.
 const RUSH: usize = 16;
 
 const RUSH_TIME: Duration = Duration::from_micros(50);
@@ -42,15 +42,15 @@ const RUSH_TIME: Duration = Duration::from_micros(50);
 /// Messages that the postman sends in one call: a tenth of a millisecond or two.
 pub const ROUND: usize = 1_000;
 
-/// And what that is of a scheduler's time slice.
+/// Percentage of a scheduler's time slice that such a round takes.
 pub const ROUND_PERCENT: i32 = 15;
 
 /// The mail left when the postman has sent some.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MailLeft {
-    /// Nothing, for now.
+    /// No message, for now.
     Nothing,
-    /// Perhaps something.
+    /// Perhaps some messages.
     Some,
     /// A message that takes long to finish is next.
     Large,

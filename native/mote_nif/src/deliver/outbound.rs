@@ -107,7 +107,7 @@ impl Mail {
     }
 }
 
-/// Some of what was left.
+/// A part of the messages left for other nodes.
 pub struct Portion<'a> {
     /// `{target, messages}` each.
     rows: Vec<Term<'a>>,

@@ -50,7 +50,7 @@ pub struct Run<'m, 'a> {
     entrance: Entrance,
     pub letters: BatchLetters,
     writer: Writer<'m, 'a>,
-    /// Why it does not go on.
+    /// The reason why it does not go on.
     pub why: Atom,
 }
 

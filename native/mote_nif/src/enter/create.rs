@@ -14,7 +14,7 @@ use rustler::{Atom, Encoder, Env, Term};
 /// Actors that are created together: a tenth of a millisecond.
 const BATCH: usize = 500;
 
-/// And words of what they capture.
+/// Words of the captures of actors that are created together.
 const BATCH_WORDS: usize = 64 << 10;
 
 /// Parts that creating an actor counts as, beside those of its captures.
@@ -189,7 +189,7 @@ pub fn prepare<'a>(
     Ok((behaviour, writer.builder.finish()))
 }
 
-/// Why there is no actor.
+/// Returns the reason why there is no actor.
 pub fn not_created(error: CreateError) -> Atom {
     match error {
         CreateError::NoMemory => names::no_memory(),

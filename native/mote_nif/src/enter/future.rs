@@ -27,7 +27,7 @@ struct Members {
     questions: Vec<Weak<Question>>,
     /// Number of questions from which those that are gone are removed.
     limit: usize,
-    /// Its block has ended, and nothing starts in it any more.
+    /// True once its block has ended, and nothing starts in it any more.
     ended: bool,
 }
 
@@ -42,7 +42,7 @@ impl Resource for Environment {
 resource_type!(Environment);
 
 impl Environment {
-    /// One more; `false` if it has ended, and takes none.
+    /// Adds a future. Returns `false` if it has ended, and takes none.
     fn add(&self, question: &Arc<Question>) -> bool {
         let mut members = self.0.lock();
         if members.ended {

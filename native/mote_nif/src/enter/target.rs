@@ -14,7 +14,7 @@ use mote_vm::values::handles::Key;
 use rustler::{Atom, LocalPid, Term};
 use std::time::Duration;
 
-/// Why a message was not accepted.
+/// Returns the reason why a message was not accepted.
 pub fn refusal(refusal: Refusal) -> Atom {
     match refusal {
         Refusal::Unknown => names::unknown(),

@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// Up to this number of parts take a tenth of a millisecond or less, and are dropped where they are.
+/// Number of parts that take a tenth of a millisecond or less to drop, so that they are dropped where they are.
 pub const FEW: usize = 1_000;
 
 /// Longest time that the thread waits for another task.
@@ -44,7 +44,7 @@ impl Resource for Pin {}
 
 resource_type!(Pin);
 
-/// Has it run soon, without waiting.
+/// Runs a task soon on another thread, without waiting.
 pub fn aside(task: impl FnOnce() + Send + 'static) {
     static PIN: OnceLock<ResourceArc<Pin>> = OnceLock::new();
     PIN.get_or_init(|| ResourceArc::new(Pin));

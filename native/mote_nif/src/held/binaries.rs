@@ -26,7 +26,7 @@ pub struct Binaries(Mutex<FxHashMap<BinaryPlace, Weak<LongBinary>>>);
 /// A binary that is worth not copying.
 pub struct LongBinary {
     term: OwnTerm,
-    /// Borrowed from `term`.
+    /// The bytes, borrowed from `term`.
     bytes: &'static [u8],
     kept: usize,
     among: Arc<Binaries>,
@@ -107,7 +107,7 @@ impl LongBinary {
         self.kept
     }
 
-    /// Its term.
+    /// Returns the binary's term.
     pub fn to<'a>(&self, env: Env<'a>) -> Term<'a> {
         self.term.to(env)
     }

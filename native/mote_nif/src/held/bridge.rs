@@ -48,7 +48,7 @@ impl Bridge {
         self.desks.lock().get(&sponsor).cloned()
     }
 
-    /// All of these.
+    /// Returns all desks that anybody has asked for.
     pub fn known_desks(&self) -> Vec<(VmAtom, Arc<Desk>)> {
         let desks = self.desks.lock();
         desks

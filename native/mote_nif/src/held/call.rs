@@ -16,7 +16,7 @@ use rustler::{Encoder, Env, Term};
 pub enum CallOutcome {
     /// The answer.
     Answer,
-    /// Why there is none.
+    /// The reason why there is no answer.
     Failed,
 }
 
@@ -57,7 +57,7 @@ impl Early {
 
 #[derive(Default)]
 enum Stage {
-    /// Neither tag nor answer.
+    /// There is neither tag nor answer.
     #[default]
     Begun,
     Answered(Early),

@@ -72,9 +72,9 @@ enum Whose {
 /// A turn that a worker runs.
 pub struct Running {
     pub about: About,
-    /// Nothing only while it is moved.
+    /// The actor and process that the turn is for; nothing only while it is moved.
     whose: Option<Whose>,
-    /// Outside until the machine has been told how the turn has ended.
+    /// The question, which is outside until the machine has been told how the turn has ended.
     question: Option<Outside>,
     since: Instant,
 }
@@ -340,7 +340,7 @@ impl Desk {
         self.state.lock().figures.drain().collect()
     }
 
-    /// No turn will be heard any more.
+    /// Closes the desk. No turn will be heard any more.
     pub fn close(&self) {
         let mut state = self.state.lock();
         let rest = state.places.close();

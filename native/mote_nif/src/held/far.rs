@@ -36,12 +36,12 @@ pub struct Far {
 /// The numbers of announcements of which nothing is left here, for a porter to report.
 pub struct Dropped {
     porter: LocalPid,
-    /// None once the porter has ended.
+    /// The numbers; none once the porter has ended.
     numbers: Mutex<Option<Vec<u64>>>,
 }
 
 impl Dropped {
-    /// None, for that porter.
+    /// Starts with no numbers, for that porter.
     pub fn new(porter: LocalPid) -> Dropped {
         Dropped {
             porter,

@@ -85,7 +85,7 @@ pub struct Unfinished {
 
 /// One machine, from its start until nobody refers to it any more.
 pub struct MachineResource {
-    /// Set once, so that a sender takes no lock. It stays as long as the resource, though what it held in actors is given
+    /// The machine, set once, so that a sender takes no lock. It stays as long as the resource, though what it held in actors is given
     /// back by a join.
     machine: OnceLock<Machine>,
     joined: AtomicBool,
@@ -248,7 +248,7 @@ impl MachineResource {
         bridge.downcast_ref::<Bridge>()?.known_desk(sponsor)
     }
 
-    /// All of these.
+    /// Returns all desks that anybody has asked for.
     pub fn known_desks(&self) -> Vec<(VmAtom, Arc<Desk>)> {
         let bridge = self
             .machine
@@ -265,7 +265,7 @@ impl MachineResource {
         }
     }
 
-    /// It was joined; this is what it left unfinished.
+    /// Notes that the machine was joined, and the work it left unfinished.
     pub fn joined(&self, left: Unfinished) {
         // The first one stays: joins come one after the other, and only the first has found anything.
         let _ = self.left.set(left);

@@ -133,6 +133,6 @@ pub struct Departures {
 pub struct AtPostman {
     pub bag: Bag<OwnTerm, Copied>,
     pub charges: Vec<Charge>,
-    /// All that was left has gone to the postman as messages.
+    /// True once all messages left have gone to the postman as messages.
     pub is_handed_over: bool,
 }

@@ -45,7 +45,7 @@ impl Questions {
         self.asked.fetch_add(1, Release);
     }
 
-    /// One more is open, but none that actors could forget.
+    /// Counts one more open question, but none that actors could forget.
     fn inquired(&self) {
         self.gone.fetch_sub(1, Relaxed);
     }
@@ -62,13 +62,13 @@ impl Questions {
         self.gone.fetch_add(1, Release)
     }
 
-    /// One of those that are open goes outside.
+    /// Counts an open question that goes outside.
     fn went(&self) {
         self.outside.fetch_add(1, Relaxed);
         self.gone();
     }
 
-    /// One of them comes back.
+    /// Counts an outside question that comes back.
     fn came(&self) {
         self.inquired();
         self.outside.fetch_sub(1, Relaxed);
@@ -112,7 +112,7 @@ impl Questions {
 pub struct FarQuestion(Arc<Questions>);
 
 impl FarQuestion {
-    /// One more.
+    /// Counts one more question to another node.
     pub fn new(questions: &Arc<Questions>) -> FarQuestion {
         questions.asked();
         FarQuestion(questions.clone())
@@ -131,7 +131,7 @@ const ANSWERED: u8 = 1;
 
 const CLOSED: u8 = 2;
 
-/// Open, and outside.
+/// State of a question that is open, and outside.
 const OUTSIDE: u8 = 3;
 
 fn is_open(state: u8) -> bool {
@@ -168,7 +168,7 @@ impl Question {
         Question::open(questions, route)
     }
 
-    /// One that the caller counts.
+    /// Makes a question that the caller counts.
     fn open(questions: &Arc<Questions>, route: AnswerRoute) -> Arc<Question> {
         Arc::new(Question {
             state: AtomicU8::new(OPEN),
@@ -219,7 +219,7 @@ impl Question {
         Arc::ptr_eq(&self.questions, questions)
     }
 
-    /// It is outside from now on, if it is open: until what this returns is dropped.
+    /// Takes the question outside, if it is open, until the returned value is dropped.
     pub fn go_outside(self: &Arc<Question>) -> Option<Outside> {
         self.change(OPEN, OUTSIDE).then(|| {
             self.questions.went();
@@ -352,7 +352,7 @@ impl Resource for Asker {}
 
 resource_type!(Asker);
 
-/// Whom a question was put to.
+/// The receiver of a question.
 pub enum Asked {
     /// The machine itself, or another question.
     Nobody,

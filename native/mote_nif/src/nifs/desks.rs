@@ -76,7 +76,7 @@ fn desk_lost(desk: &DeskResource, workers: Vec<LocalPid>) -> Vec<(LocalPid, u64)
     desk.desk.lost(&workers)
 }
 
-/// Its machine.
+/// Returns the desk's machine.
 #[rustler::nif]
 fn desk_machine<'a>(env: Env<'a>, desk: &DeskResource) -> Term<'a> {
     desk.machine.encode(env)
@@ -91,7 +91,7 @@ fn turn_self<'a>(env: Env<'a>, desk: &DeskResource, number: u64) -> Term<'a> {
     )
 }
 
-/// No turn is fetched or heard any more; the processes that still run one.
+/// Closes the desk: no turn is fetched or heard any more. Returns the processes that still run one.
 #[rustler::nif]
 fn desk_close(desk: &DeskResource) -> Vec<LocalPid> {
     desk.desk.close();

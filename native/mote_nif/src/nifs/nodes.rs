@@ -23,7 +23,7 @@ in_normal_and_dirty_form! {
     }
 }
 
-/// About how many words a term takes, for one that takes long to look through.
+/// Returns about how many words a term takes, for one that takes long to look through.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn words_in(term: Term<'_>) -> usize {
     words(term)

@@ -18,7 +18,7 @@ const SORTED_BY_BEAM: usize = 32;
 /// Entries up to which the memory left behind is not worth an environment.
 const BESIDE: usize = 200;
 
-/// About how many terms weigh as much as what one step leaves behind.
+/// Approximate number of terms that weigh as much as the memory one step leaves behind.
 const STEP: usize = 16;
 
 /// Returns whether this thread makes a map of that many entries one by one.

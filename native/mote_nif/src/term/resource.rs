@@ -28,16 +28,16 @@ pub trait Resource: ResourceType + Send + Sync + 'static {
     /// True if its values are notified of the end of a process. Those that are not are smaller.
     const IMPLEMENTS_DOWN: bool = false;
 
-    /// Nothing refers to it any more.
+    /// Ends the value when nothing refers to it any more.
     fn destructor(self, _env: Env<'_>) {}
 
-    /// The process has ended that it was to be told of.
+    /// Notifies the value that the process it monitors has ended.
     fn down(&self) {}
 }
 
 /// The type of a resource.
 pub trait ResourceType: Sized {
-    /// Its type, as the BEAM knows it.
+    /// Returns its type, as the BEAM knows it.
     fn kind() -> &'static ResourceKind;
 }
 
@@ -208,7 +208,7 @@ impl<T: Resource> ResourceArc<T> {
         }
     }
 
-    /// Has it told when that process ends; whether the process is there.
+    /// Asks to be notified when that process ends. Returns whether the process is there.
     pub fn monitor(&self, env: Env<'_>, pid: &LocalPid) -> bool {
         let mut monitor = MaybeUninit::uninit();
         let (env, pid, to) = (env.as_c_arg(), pid.as_c_arg(), monitor.as_mut_ptr());

@@ -25,7 +25,7 @@ pub fn refused(unit: &Unit) -> (usize, CodeProblem) {
     }
 }
 
-/// Why a function or behaviour of the unit is refused as a whole.
+/// Returns the reason why a function or behaviour of the unit is refused as a whole.
 pub fn head_problem(unit: &Unit) -> HeadProblem {
     match verify(unit) {
         Err(LoadError::Head { problem, .. }) => problem,

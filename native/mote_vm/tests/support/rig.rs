@@ -122,7 +122,7 @@ impl Rig {
         found.expect("a sponsor of that name").threads
     }
 
-    /// All turns so far.
+    /// Returns the number of all turns so far.
     pub fn turns(&self) -> u64 {
         self.machine.info().counts().turns
     }
@@ -154,8 +154,8 @@ pub fn create(
         .expect("room")
 }
 
-/// Does something at the end of a block, also when that is a panic: so those end who go on until they are told that it is
-/// over, and a scope that waits for them does not wait for ever.
+/// Does something at the end of a block, even if that is a panic. So threads that go on until they are told that it is over do end. A
+/// scope that waits for them does not wait for ever.
 pub struct Finally<F: Fn()>(pub F);
 
 impl<F: Fn()> Drop for Finally<F> {

@@ -92,7 +92,7 @@ impl Sources {
         })
     }
 
-    /// Every import of one file from another.
+    /// Returns every import of one file from another.
     pub fn imports(&self) -> Arrows {
         let mut arrows = Arrows::new();
         for (module, tokens) in &self.tokens {
@@ -323,7 +323,7 @@ fn closing(tokens: &[String], open: usize) -> usize {
     tokens.len() - 1
 }
 
-/// Without attributes, and without the items that only tests have.
+/// Leaves out attributes, and the items that only tests have.
 fn without_tests(tokens: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut i = 0;

@@ -194,7 +194,7 @@ fn timers_survive() -> bool {
     in_time
 }
 
-/// On a busy host they may be due before the sponsor is gone.
+/// Checks timers of a sponsor that is removed. On a busy host they may be due before the sponsor is gone.
 #[test]
 fn timers_survive_their_sponsor() {
     until(timers_survive);
