@@ -15,7 +15,6 @@ impl Region {
     /// Maps room for `bytes`.
     ///
     /// # Panics
-    ///
     /// When the system has no such room.
     pub(crate) fn new(bytes: usize) -> Region {
         let bytes = bytes + HUGE;

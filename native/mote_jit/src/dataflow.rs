@@ -84,7 +84,7 @@ impl Dataflow {
             flow.run(subject);
             return flow;
         }
-        // Optimistic assumptions first: each pass may give the next one reason for more.
+        // Optimistic assumptions first: each pass may justify more in the next one.
         for _ in 0..4 {
             let hoped = carried.inputs();
             if hoped == flow.inputs {

@@ -2,7 +2,7 @@
 //!
 //! How often guests are turned away and come again depends on the order of messages. So these are here, in one queue, first in
 //! first out, as a machine with one thread has them; without actors that they are addressed to. The waiting room is two lists,
-//! of which the one for those who come is turned around when the other one is empty.
+//! of which the one for arriving guests is turned around when the other one is empty.
 use crate::cells::{Heap, Int, List};
 use crate::queue::Queue;
 use crate::savina::dice::idle;

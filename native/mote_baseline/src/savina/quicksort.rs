@@ -1,4 +1,4 @@
-//! Quicksort of a list by its first number, and the judge, who looks whether it is in order and adds it up.
+//! Quicksort of a list by its first number, and the judge, which checks that it is in order and adds it up.
 //!
 //! Left out: the actors for the parts of more than 2,048 numbers; such a part is a call. The sum, which takes an integer of more
 //! than one word in the machine, is one of 128 bits.

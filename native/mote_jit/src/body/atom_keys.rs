@@ -1,5 +1,5 @@
 //! `is_map_key` of an atom. The header of a map's node says whether there may be atoms among its keys: where there are none, that
-//! answers. So `map[key]` need not search most maps to know that they are no structs.
+//! answers. So `map[key]` need not search most maps to know that they are not structs.
 use super::helper_calls::Frequency;
 use super::{trusted, Body};
 use cranelift_codegen::ir::condcodes::IntCC;

@@ -1,5 +1,5 @@
 //! Reading binaries in line, at whole bytes: integers, characters of ASCII, sizes. Parts of binaries are in parts.rs. Whatever is
-//! unusual (a position within a byte, a number of odd size, what is no binary) goes to a helper, in the same code, so nothing
+//! unusual (a position within a byte, a number of odd size, a value that is not a binary) goes to a helper, in the same code, so nothing
 //! leaves the fast body here.
 //!
 //! The inlined code does what terms/prim/binaries.rs does for the same arguments.

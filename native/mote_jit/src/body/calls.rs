@@ -233,7 +233,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp_imm_s(equal, value, layout::UNBOXED)
     }
 
-    /// Returns what is in an operand.
+    /// Compiles the return of an operand.
     pub(super) fn give_back(&mut self, operand: Operand) {
         if let Some(inlined) = self.active.inlined {
             return self.come_back(inlined, operand);

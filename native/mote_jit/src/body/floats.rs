@@ -186,7 +186,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp(IntCC::UnsignedLessThan, size, infinite)
     }
 
-    /// The integer that a float is rounded to; leaves the fast body when that is no fixnum.
+    /// Rounds a float to an integer; leaves the fast body when that is not a fixnum.
     pub(super) fn whole(&mut self, p: Primitive, arg: Operand) -> Value {
         let float = self.float(arg, false);
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);

@@ -331,8 +331,7 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(done);
     }
 
-    /// The values of counters that begin with a constant, when that many rounds of the loop are left: the same for all
-    /// lanes.
+    /// Sets the counters that begin with a constant, when `left` rounds of the loop are left. They are the same for all lanes.
     fn constant_counters(&mut self, inner: &InnerLoop, left: Value) {
         for (i, begun) in inner.begun.iter().enumerate() {
             let (Some(begun), Some(step)) = (begun, inner.counted.steps[i]) else {

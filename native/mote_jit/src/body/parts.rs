@@ -15,7 +15,7 @@ const WORD: i64 = 8;
 const _: () = assert!(GRANULE == 16 && COPIED_BYTES == 24);
 
 impl Body<'_, '_> {
-    /// The part of a binary from there on: that many bytes, or all that are left.
+    /// Makes the part of a binary from there on: `count` bytes, or all that are left.
     pub(super) fn part_from(
         &mut self,
         found: FoundBinary,

@@ -53,8 +53,8 @@ impl Body<'_, '_> {
         self.set_word(tail, rest);
     }
 
-    /// Compiles a match with `[]` together with the match with a cell that its jump leads to, if that is what is there: what a list
-    /// most often is is tested first, and `[]` only of what is no cell.
+    /// Compiles a match with `[]` together with the match with a cell that its jump leads to, if there is one. The more frequent form of
+    /// a list, the cell, is tested first, and `[]` only if the value is not a cell.
     pub(super) fn match_list(&mut self, list: Operand, other: Operand, label: Label) -> bool {
         let code = self.active.subject.code;
         let Instr::MatchCons {

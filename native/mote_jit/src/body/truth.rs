@@ -109,7 +109,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The comparison, if it takes no more than one instruction or looks at floats; what is to be compared otherwise.
+    /// Compares at once, if the comparison takes no more than one instruction or looks at floats. Otherwise returns what is to be
+    /// compared.
     fn compared_at_once(&mut self, p: Primitive, a: Operand, b: Operand) -> Result<Value, Parted> {
         let (of_a, of_b) = (self.kinds(a), self.kinds(b));
         if of_a == Kinds::FIXNUM && of_b == Kinds::FIXNUM {

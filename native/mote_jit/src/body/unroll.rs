@@ -1,7 +1,7 @@
 //! Unrolled loops: several rounds at once of a loop that counts (counted_loops.rs). The rounds that are made at once are
 //! a **group**.
 //!
-//! A group has the rounds of the plain loop one after the other, or in lanes (lanes.rs). The number of groups is computed
+//! A group has the rounds of the plain loop serially, or in lanes (lanes.rs). The number of groups is computed
 //! before the first of them, from the fuel and from how far the loop is from its end. Groups count only how many of them
 //! are left; fuel and counters are derived from that where they are needed.
 //!
@@ -306,7 +306,7 @@ impl<'a> Body<'a, '_> {
             .collect()
     }
 
-    /// The word of a parameter after that many groups.
+    /// Returns the word of a parameter after that many groups.
     fn ahead(&mut self, word: Value, step: i64, groups: Value) -> Value {
         if step == 0 {
             return word;

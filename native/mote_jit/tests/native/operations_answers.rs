@@ -1,4 +1,4 @@
-//! Functions that answer floats: native code answers them as they are to who knows that, and in words to others (`boxing`
+//! Functions that answer floats: native code answers them as they are to callers that know that, and in words to others (`boxing`
 //! in src/compile.rs). Here all kinds of callers meet all kinds of answers, on both tiers.
 
 use crate::build::{branch, call, k, op, r, ret, tail, Build, MODULE};

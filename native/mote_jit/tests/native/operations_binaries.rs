@@ -15,7 +15,7 @@ const BINARY: u16 = 1;
 const OPERANDS: [u16; 2] = [2, 3];
 const RESULT: u16 = 4;
 
-/// An integer that is no fixnum.
+/// An integer that is not a fixnum.
 fn beyond() -> Constant {
     Constant::Big {
         negative: false,
@@ -43,7 +43,7 @@ impl Turn {
         k(self.build.constant(Constant::Integer(n)))
     }
 
-    /// Text of that many bytes.
+    /// A text of that many bytes.
     fn text(&mut self, size: usize) -> Operand {
         let bytes = (0..size).map(|i| b'!' + (i % 90) as u8).collect();
         k(self.build.constant(Constant::Binary(bytes)))

@@ -1,5 +1,5 @@
 //! Whether a map has an atom as a key, by native code in line where the map's header tells (src/body/atom_keys.rs): of maps of
-//! all sizes with and without atoms, of maps that had one, and of what is no map.
+//! all sizes with and without atoms, of maps that had one, and of values that are not maps.
 
 use crate::build::{branch, call, k, mov, op, r, ret, says_each, Build, MODULE};
 use crate::encode::encode;

@@ -123,7 +123,7 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
     encode(&b.behaviour("all", 0, says_each(calls)).0)
 }
 
-/// Lists, and what is none.
+/// Lists, and a value that is not a list.
 fn several(b: &mut Build) -> Vec<Operand> {
     let integers = |from: i64, count: i64| (from..from + count).map(Constant::Integer);
     let atom = Constant::Atom(b.atom("atom"));

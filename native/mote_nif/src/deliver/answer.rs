@@ -253,7 +253,7 @@ fn why<'a>(
 }
 
 impl Resource for Customer {
-    // Nobody is left who could answer.
+    // Nobody is left to answer.
     fn destructor(self, env: Env<'_>) {
         if self.question.call().is_some() {
             self.abandon();

@@ -231,7 +231,7 @@ impl Mail {
         self.put(machine, pid, 1, incoming);
     }
 
-    /// Counts what has just been written.
+    /// Counts messages that have just been written.
     fn put(
         &self,
         machine: &dyn Carrier,
@@ -255,13 +255,13 @@ impl Mail {
         }
     }
 
-    /// Takes what has been left; whether there was anything.
+    /// Takes all mail that was left. Returns whether there was any.
     fn refill(&self, taken: &mut Bag<LocalPid, Assembled>) -> bool {
         taken.letters.clear();
         self.incoming.lock().inlet.refill(taken)
     }
 
-    /// Sends at most that many messages, in a NIF. `may_take_long` on a dirty scheduler, where large messages are finished.
+    /// Sends at most `at_most` messages, in a NIF. It `may_take_long` on a dirty scheduler, where large messages are finished.
     pub fn deliver(
         &self,
         env: Env<'_>,

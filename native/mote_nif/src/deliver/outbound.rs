@@ -1,6 +1,6 @@
 //! Messages from actors to processes, actors and customers of other nodes.
 //!
-//! The BEAM lets native code send to processes of its own node only. So what is for other nodes is left here, in one row of words,
+//! The BEAM lets native code send to processes of its own node only. So messages for other nodes are left here, in one row of words,
 //! and the machine's postman takes it, many messages at a time, and passes it on (lib/mote/machine/postman.ex).
 //!
 //! Invariants:
@@ -84,7 +84,7 @@ impl Departures {
 }
 
 impl Mail {
-    /// Counts what has just been written.
+    /// Counts messages that have just been written.
     fn put_outbound(
         &self,
         machine: &dyn Carrier,
@@ -154,7 +154,7 @@ impl Outbound {
         }
     }
 
-    /// Takes what has been left; whether there was anything.
+    /// Takes all messages that were left. Returns whether there were any.
     fn refill(&self, taken: &mut AtPostman) -> bool {
         taken.bag.letters.clear();
         taken.charges.clear();

@@ -117,7 +117,7 @@ impl<'m, 'a> Run<'m, 'a> {
         true
     }
 
-    /// Sends what was written of `list` up to `rest`: how many were accepted, what is left and why.
+    /// Sends the written messages of `list`, up to `rest`. Returns the number accepted, the rest of the list, and why it is left.
     pub fn send(self, list: Term<'a>, rest: Term<'a>) -> (usize, Term<'a>, Atom) {
         // A message costs more than its parts.
         spent(list.get_env(), 2 * self.letters.len());
@@ -137,7 +137,8 @@ fn after(list: Term<'_>, n: usize) -> Term<'_> {
     })
 }
 
-/// Sends a list to one actor, as many as are good for a scheduler: how many were accepted, what is left, and why.
+/// Sends a list to one actor, as many messages as are good for a scheduler. Returns the number accepted, the rest of the list, and why it
+/// is left.
 pub fn send_to_one<'a>(
     env: Env<'a>,
     target: (Term<'a>, Term<'a>, Term<'a>),

@@ -73,7 +73,7 @@ pub fn share_within<'a>(
     }
 }
 
-/// Creates `count` actors that are alike, one behind the other: their keys, or why there are none.
+/// Creates `count` actors that are alike, next to each other. Returns their keys, or why there are none.
 pub fn create_row_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
@@ -98,7 +98,7 @@ pub fn create_row_within<'a>(
     }
 }
 
-/// Creates actors of one behaviour from a list of captures: their keys, the captures that are left, and why.
+/// Creates actors of one behaviour from a list of captures. Returns their keys, the captures that are left, and why.
 pub fn create_many_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
@@ -118,7 +118,7 @@ pub fn create_many_within<'a>(
     }
 }
 
-/// The first of them, as many as are good for a scheduler; what is left, and why.
+/// Creates the first of them, as many as are good for a scheduler. Returns their keys, the captures that are left, and why.
 fn make_many<'a>(
     resource: &MachineResource,
     kind: BehaviourParts,

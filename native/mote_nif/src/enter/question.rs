@@ -60,7 +60,8 @@ fn call<'a>(
     Ok(returned.unwrap_or_else(|| asker().encode(env)))
 }
 
-/// The process that has asked waits for a message with that tag: its side of the question, or what has come meanwhile.
+/// Makes the process that has asked wait for a message with that tag. Returns its side of the question, or an answer that has come
+/// meanwhile.
 pub fn wait_within<'a>(
     env: Env<'a>,
     machine: &MachineResource,

@@ -38,7 +38,7 @@ pub struct Addressee<'a> {
 }
 
 impl<'a> Addressee<'a> {
-    /// The fields of an address that the calling process sends to, or what is wrong with them.
+    /// Returns the fields of an address that the calling process sends to, or what is wrong with them.
     #[inline]
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
         let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;

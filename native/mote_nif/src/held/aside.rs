@@ -4,7 +4,7 @@
 //! Destructors and monitors are called on normal schedulers, wherever the resource was used. So they leave large work here.
 //!
 //! Invariants:
-//! 1. Slow tasks are run one after the other, in the order in which they came, by that thread; or, where the system refuses a
+//! 1. Slow tasks are run serially, in the order in which they came, by that thread; or, where the system refuses a
 //!    thread, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the lock, and
 //!    says so there.
 //! 2. The library is not unloaded under the thread: from the first task on, it holds a resource of its own forever.

@@ -39,7 +39,7 @@ impl Binaries {
         self.0.lock().get(&place(bytes))?.upgrade()
     }
 
-    /// Carries a binary that keeps that many bytes for a machine; `None` where the machine has no memory for it.
+    /// Carries a binary that keeps `kept` bytes for a machine. Returns `None` if the machine has no memory for it.
     pub fn carry(
         self: &Arc<Binaries>,
         term: Term<'_>,

@@ -29,7 +29,7 @@ impl CallOutcome {
         }
     }
 
-    /// The message to whoever waits for one.
+    /// Makes the message to a process that waits for one.
     pub fn message<'a>(self, env: Env<'a>, tag: Term<'a>, term: Term<'a>) -> Term<'a> {
         match self {
             CallOutcome::Answer => (tag, term).encode(env),
@@ -79,7 +79,7 @@ impl Call {
         }
     }
 
-    /// Keeps what has come; gives it back, with the tag, where the process waits by now.
+    /// Keeps an answer that has come. Returns it, with the tag, if the process waits by now.
     pub fn keep(&self, early: Early) -> Option<(OwnTerm, Early)> {
         let mut stage = self.0.lock();
         if let Stage::Waits(tag) = &*stage {
@@ -89,7 +89,7 @@ impl Call {
         None
     }
 
-    /// The process waits for a message with that tag; what has come before, if anything has.
+    /// Makes the process wait for a message with that tag. Returns an answer that came before, if there is one.
     pub fn wait(&self, tag: OwnTerm) -> Option<Early> {
         let mut stage = self.0.lock();
         match std::mem::replace(&mut *stage, Stage::Over) {

@@ -72,7 +72,7 @@ enum Whose {
 /// A turn that a worker runs.
 pub struct Running {
     pub about: About,
-    /// The actor and process that the turn is for; nothing only while it is moved.
+    /// The actor whose turn it is; nothing only while it is moved.
     whose: Option<Whose>,
     /// The question, which is outside until the machine has been told how the turn has ended.
     question: Option<Outside>,
@@ -159,7 +159,7 @@ impl Desk {
         self.tell(state, put.as_ref().copied().unwrap_or(Summons::Nobody));
     }
 
-    /// Tells whoever is called, without the lock.
+    /// Tells a worker or the manager, whoever is called, without the lock.
     fn tell(&self, state: MutexGuard<'_, State>, called: Summons<LocalPid>) {
         let manager = state.manager;
         drop(state);

@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! 1. A far key has the bytes of the key that it stands for: so two terms of one address are equal, wherever they came from.
-//! 2. A million keys may end at once: so each costs a number in a row, and only the first one that the porter has not taken yet a
+//! 2. A million keys may end at once: so each costs one number in a list, and only the first one that the porter has not taken yet a
 //!    message.
 use crate::held::handle::KEY_BYTES;
 use crate::held::question::FarQuestion;
@@ -33,7 +33,7 @@ pub struct Far {
     pub question: Option<FarQuestion>,
 }
 
-/// The numbers of announcements of which nothing is left here, for a porter to report.
+/// The numbers of announcements that nothing here refers to any more, for a porter to report.
 pub struct Dropped {
     porter: LocalPid,
     /// The numbers; none once the porter has ended.
@@ -94,7 +94,7 @@ pub struct FarKey {
 }
 
 impl FarKey {
-    /// The key binary with those bytes; its end is among what is `dropped`.
+    /// Makes the key binary with those bytes. Its end is reported by `dropped`.
     pub fn key<'a>(
         env: Env<'a>,
         content: [u8; KEY_BYTES],

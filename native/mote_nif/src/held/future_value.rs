@@ -45,8 +45,8 @@ impl FutureValue {
         }
     }
 
-    /// Fills it; gives those who wait, to be told. Nobody holds it for longer than that takes: what is large is copied
-    /// without the lock, for normal schedulers look at it.
+    /// Fills it. Returns the customers that wait, to be notified. Nobody holds the lock for longer than that takes: a large answer is
+    /// copied without the lock, because normal schedulers look at it.
     #[must_use]
     pub fn fill(&self, content: Content) -> Vec<ResourceArc<Customer>> {
         match std::mem::replace(&mut *self.content.lock(), content) {

@@ -36,7 +36,7 @@ pub struct Reports(AtomicU32);
 impl Reports {
     // Relaxed, both: a number that guards nothing.
 
-    /// Asks for that many, in place of what was left.
+    /// Asks for `count` reports, in place of those that were left.
     pub fn want(&self, count: u32) {
         self.0.store(count, Relaxed);
     }

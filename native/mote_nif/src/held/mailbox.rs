@@ -60,8 +60,8 @@ impl<R, F> Inlet<R, F> {
         (count, None)
     }
 
-    /// Counts what has just been written for a receiver: whether that is another one than before, and whether the postman is to be
-    /// woken.
+    /// Counts messages that have just been written for a receiver. Returns whether that is another receiver than before, and whether the
+    /// postman must be woken.
     pub fn count(
         &mut self,
         count: usize,
@@ -82,7 +82,7 @@ impl<R, F> Inlet<R, F> {
         (new, !std::mem::replace(&mut self.told, true))
     }
 
-    /// Takes what has been left, for a bag that is empty; whether there was anything.
+    /// Takes everything that was left, for a bag that is empty. Returns whether there was anything.
     pub fn refill(&mut self, taken: &mut Bag<R, F>) -> bool {
         std::mem::swap(&mut self.bag, taken);
         self.told = !taken.rows.is_empty();

@@ -264,7 +264,7 @@ impl Question {
         self.passed.load(Relaxed) == actor.identity()
     }
 
-    /// Keeps what to say if nobody is left who could answer.
+    /// Keeps the reason to report if nobody is left who could answer.
     pub fn note_lost(&self, reason: Reason) {
         *self.lost.lock() = Some(reason);
     }
@@ -419,7 +419,7 @@ impl Customer {
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
-    /// A customer whose answer is kept, and the side of those who look at it; asked by `pid`.
+    /// Makes a customer whose answer is kept, and the side of those who look at it; asked by `pid`.
     pub fn future(
         pid: LocalPid,
         future: FutureValue,

@@ -14,8 +14,8 @@ use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, LocalPid, Term};
 use std::time::Duration;
 
-/// The desk of a sponsor whose turns run outside, and may take so many milliseconds or `:infinity`. The calling process answers
-/// for it from now on. `:stopped` if the machine has, or the sponsor is gone.
+/// Opens the desk of a sponsor whose turns run outside, and may take `timeout` milliseconds or `:infinity`. The calling process answers
+/// for it from now on. Returns `:stopped` if the machine has stopped, or the sponsor is gone.
 #[rustler::nif]
 fn desk_open<'a>(
     env: Env<'a>,

@@ -64,7 +64,7 @@ fn future_wait<'a>(env: Env<'a>, machine: Term<'a>, future: &Asker, tag: Term<'a
         };
         let mut content = value.content.lock();
         if let Content::Open(waiting) = &mut *content {
-            // Those who have given up do not pile up.
+            // Processes that have given up do not pile up.
             if waiting.len() == waiting.capacity() {
                 waiting.retain(|waits| waits.is_open());
             }

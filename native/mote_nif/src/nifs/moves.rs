@@ -4,8 +4,8 @@ use crate::enter::create::BehaviourParts;
 use crate::enter::moving::{self, HoldParts};
 use rustler::{Env, Term};
 
-/// Holds an actor between two turns, as `hold` says, its behaviour meanwhile and the number of who holds it. The answer
-/// is what it was, a `Mote.Behaviour`, or a word that says why it stays.
+/// Holds an actor between two turns, as `hold` says: its behaviour meanwhile and the number of its holder. The answer is what it was, a
+/// `Mote.Behaviour`, or a word that says why it stays.
 #[rustler::nif]
 fn actor_hold<'a>(
     env: Env<'a>,

@@ -72,8 +72,8 @@ fn cancelled(asker: &Asker) -> bool {
 }
 
 in_normal_and_dirty_form! {
-    /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when
-    /// that is no customer, `:big` when the answer is to be kept, for that copies it, whatever its size.
+    /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when that is not a
+    /// customer, `:big` when the answer must be kept, since that copies it, whatever its size.
     answer, answer_big (
         customer: Term<'a>,
         value: Term<'a>

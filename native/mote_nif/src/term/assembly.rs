@@ -49,7 +49,7 @@ pub fn take(env: Env<'_>, step: AssemblyStep, made: &mut Vec<ErlNifTerm>, weight
     made.push(term);
 }
 
-/// A tuple of what is on the stack from there on, which is taken off.
+/// Makes a tuple of the terms on the stack from there on, which are taken off.
 pub fn tuple(env: Env<'_>, made: &mut Vec<ErlNifTerm>, from: usize) -> ErlNifTerm {
     let elements = &made[from..];
     // SAFETY: the elements belong to `env`.
@@ -121,7 +121,7 @@ pub struct Assembled {
 }
 
 impl Assembled {
-    /// A term, and what is still to be done for it: then the term is alone in its environment.
+    /// A term, and its remaining steps: then the term is alone in its environment.
     pub fn new(term: OwnTerm, rest: Option<UnfinishedTerm>) -> Assembled {
         let rest = rest.map(Box::new);
         Assembled { term, rest }

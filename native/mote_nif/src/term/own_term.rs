@@ -187,7 +187,7 @@ pub struct Nursery {
 }
 
 impl Nursery {
-    /// A nursery where that many terms share an environment.
+    /// Makes a nursery where that many terms share an environment.
     pub fn new(sharers: usize) -> Nursery {
         Nursery {
             sharers,

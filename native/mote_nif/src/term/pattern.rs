@@ -25,7 +25,7 @@ enum PatternPart {
     Cell,
 }
 
-/// A pattern, taken apart: it holds no term.
+/// A pattern, taken apart. It holds no term.
 pub struct Pattern(Vec<PatternPart>);
 
 impl Pattern {

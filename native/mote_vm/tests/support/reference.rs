@@ -1,5 +1,5 @@
 //! The verifier once more, as slow and as literal as possible: it walks every path of every function and behaviour
-//! one after the other, with the set of registers that this very path has written. It takes nothing from the
+//! one by one, with the set of registers that this very path has written. It takes nothing from the
 //! verifier, nor from the helpers on instructions that the verifier uses. For small code only: the number of paths
 //! is exponential.
 

@@ -187,7 +187,7 @@ fn what_never_becomes_stays_as_it_is() {
     }
 }
 
-/// Versions are loaded one after the other, as fast as that goes, while thousands of actors run on several threads.
+/// Loads versions one after the other, as fast as that goes, while thousands of actors run on several threads.
 #[test]
 fn under_load_nothing_is_lost_and_versions_only_go_up() {
     let (workers, tokens, hops) = if long() {

@@ -57,7 +57,7 @@ fn manual(sponsors: &[(&str, usize)]) -> Rig {
     Rig::by(ClockKind::Manual, sponsors, unit())
 }
 
-/// Lets so many milliseconds pass, moment by moment.
+/// Lets that many milliseconds pass, moment by moment.
 fn advance(machine: &Machine, milliseconds: u64) {
     quiet(machine);
     let limit = machine.now() + milliseconds;

@@ -14,7 +14,7 @@ const MOST: usize = 50;
 /// Room for a part that has parts, as far as it is kept for it.
 const PART: usize = 8;
 
-/// Room for what a part is made of: rather a few that can be read than many of which only their number is seen.
+/// Returns the room for a part's own parts. A few that can be read are better than many of which only the number is seen.
 fn within<'m, O: Origin<'m>>(part: VmTerm<'m, O>) -> usize {
     PART.min(match part.view() {
         View::Tuple(elements) => elements.len(),
@@ -47,7 +47,7 @@ impl Decoder {
             .map_or(0, |limit| limit.saturating_sub(self.nodes))
     }
 
-    /// The next of so many values has its part of the room that is left until `end`, the last one all of it.
+    /// Gives the next of `values` values its share of the room that is left until `end`; the last one gets all of it.
     pub(super) fn share(&mut self, values: u32, end: u32) {
         let left = (end as usize).saturating_sub(self.nodes);
         self.limit = Some(self.nodes + left / values as usize);
