@@ -4,8 +4,8 @@
 //! (lib/mote/machine/watcher.ex). The timers themselves are armed like any other; here is only which they are.
 //!
 //! Invariants:
-//! 1. The watcher is notified of a process when the first timer for it is noted, under the lock under which its end takes all of them out. So
-//!    each timer is fired by the end that the watcher hears of, or the watcher is notified anew after that.
+//! 1. The watcher is notified of a process when the first timer for it is noted, under the lock under which its end takes all of them
+//!    out. So each timer is fired by the end that the watcher hears of, or the watcher is notified anew after that.
 //! 2. A timer that was cancelled stays noted until its process ends or the watcher sweeps, which it does when twice as many are noted as
 //!    were found armed at the last time: so at most as many as are armed, and some more, are noted in vain. What is noted while it sweeps
 //!    counts for the next time.
