@@ -154,8 +154,8 @@ impl LoopCarried {
 
     /// Returns the inputs with what callers pass for parameters that are used as numbers of either kind. The same goes for a parameter
     /// where only an integer beside it, as in `x + 1`, says that it is one. A parameter that is only ever beside floats is taken for one
-    /// if callers pass floats, or nobody knows. It is taken for an integer if they pass integers. If they pass both, or are none, it may
-    /// be either.
+    /// if callers pass floats, or nobody knows. It is taken for an integer if they pass integers. If they pass both, or there are none, it
+    /// may be either.
     pub(super) fn inputs_as_passed(&self, passed: &[Kinds]) -> Vec<Kinds> {
         let mut inputs = self.inputs();
         for (i, kinds) in passed.iter().enumerate() {

@@ -44,7 +44,7 @@ pub(super) struct Positions {
     creates: i64,
 }
 
-/// The position that is meant.
+/// The kind of a position.
 #[derive(Clone, Copy)]
 pub(super) enum PositionIn {
     Cells,

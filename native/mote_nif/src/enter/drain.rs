@@ -10,7 +10,7 @@ use crate::term::send::send_in;
 use mote_vm::machine::Quiet;
 use rustler::Env;
 
-/// Returns what must be quiet, for a caller that ignores turns away from the machine or does not.
+/// Returns the kind of quiet to wait for: without turns that are away, if the caller ignores these.
 pub fn quiet(ignores: bool) -> Quiet {
     match ignores {
         true => Quiet::Native,

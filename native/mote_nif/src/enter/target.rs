@@ -29,7 +29,7 @@ pub fn refusal(refusal: Refusal) -> Atom {
 pub struct Addressee<'a> {
     /// The actor's machine.
     pub resource: &'a MachineResource,
-    /// Its machine, running.
+    /// The running machine of that resource.
     pub machine: &'a Machine,
     /// The actor's key.
     pub key: Key,

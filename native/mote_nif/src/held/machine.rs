@@ -111,7 +111,7 @@ pub struct MachineResource {
     pub started: Instant,
     /// The questions asked from outside.
     pub questions: Arc<Questions>,
-    /// The abort reports wanted.
+    /// Number of abort reports wanted.
     pub reports: Arc<Reports>,
     /// Messages that wait to be sent to processes.
     pub mail: Arc<Mail>,

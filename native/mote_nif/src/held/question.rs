@@ -153,8 +153,8 @@ pub struct Question {
     state: AtomicU8,
     /// The identity of the actor that the question was passed on to, if the actor that was asked has said so; otherwise 0.
     passed: AtomicUsize,
-    /// The reason to report if nobody is left who could answer: the last aborted turn that was given the customer. Only if it was not a
-    /// turn of the actor that was asked, or had no clause for its message.
+    /// The reason to report if nobody is left who could answer: the last aborted turn that was given the customer. It is kept only if the
+    /// turn was not one of the actor that was asked, or had no clause for its message.
     lost: Mutex<Option<Reason>>,
     /// Time since which somebody waits. A call that has its answer at once never waits.
     since: OnceLock<Instant>,
