@@ -220,7 +220,7 @@ impl Dataflow {
         self.run(subject)
     }
 
-    /// Takes back what does not come round; whether all did.
+    /// Takes back suppositions that do not come round. Returns whether all held.
     fn confirm(&mut self, carried: &LoopCarried) -> bool {
         let mut all = true;
         for (input, passed) in self.inputs.iter_mut().zip(&carried.passed) {

@@ -31,7 +31,7 @@ struct Table {
     meals: Int,
 }
 
-/// Returns the number of meals, eaten with forks that did not lie on the table; or -1 if not all forks lie there in the end.
+/// Returns the number of meals eaten with forks that did not lie on the table; or -1 if not all forks lie there in the end.
 pub(crate) fn run(heap: &mut Heap, n: u32) -> f64 {
     let mut table = Table {
         queue: Queue::new(),

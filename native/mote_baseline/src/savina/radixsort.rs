@@ -40,7 +40,7 @@ pub(crate) fn numbers(n: u32) -> Vec<Int> {
     (0..n).map(|_| Int::new(number())).collect()
 }
 
-/// Returns the number of numbers, or -1 if they did not come in order, or others came.
+/// Returns the count of the numbers, or -1 if they did not come in order, or others came.
 pub(crate) fn run(heap: &Heap, numbers: &[Int]) -> f64 {
     let count = numbers.len();
     let sorter = |bit| Sorter {

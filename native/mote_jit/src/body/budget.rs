@@ -165,7 +165,7 @@ impl Body<'_, '_> {
         (left, missing)
     }
 
-    /// Pays a price after all that was too much. Returns the budget left.
+    /// Pays, after all, a price that was too much. Returns the budget left.
     fn paid(&mut self, left: Value, price: i64, borrowed: u32) -> Value {
         // The budget as it was, calculated back: if that were seen to be the same, both would stay in registers on the
         // usual way, too.

@@ -129,7 +129,7 @@ pub(super) struct Body<'a, 'b> {
     last_tagged: Option<Tagged>,
 }
 
-/// The integer that was made a word last: what goes on with it need not take the tag away, and wait for that.
+/// The integer that was made a word last. Code that goes on with it need not take the tag away, and wait for that.
 #[derive(Clone, Copy)]
 struct Tagged {
     word: Value,
@@ -149,7 +149,7 @@ fn constant() -> MemFlagsData {
 }
 
 impl<'a, 'b> Body<'a, 'b> {
-    /// Compiles the code into the function of the builder; whether calls are in line there.
+    /// Compiles the code into the function of the builder. Returns whether calls are in line there.
     pub(super) fn build(
         b: FunctionBuilder<'b>,
         unit: &'a ResolvedUnit<'a>,

@@ -4,7 +4,7 @@
 //!
 //! Invariants:
 //! 1. A pending call spends fuel and depth as a call does, and gives the depth back where it is answered.
-//! 2. At most [`MOST`] calls are pending in a frame. With so full a frame, the next call is made.
+//! 2. At most [`MOST`] calls are pending in a frame. In a full frame, the next call is made.
 //! 3. A function returns to its caller only when no call is pending in its frame. Where it stops, they are forgotten.
 use super::inline;
 use super::{trusted, Body, Destination, Mode, Role};

@@ -143,7 +143,7 @@ impl<'a> Body<'a, '_> {
         })
     }
 
-    /// Goes to the plain loop unless at least one group is certain; how many are.
+    /// Goes to the plain loop unless at least one group is certain. Returns their number, and the state that they start from.
     fn admit(&mut self, groups: &Groups<'a>, plain: Block) -> Start {
         if let Some(beginning) = groups.beginning {
             for (i, kinds) in self.active.flow.inputs.iter().enumerate() {
@@ -205,7 +205,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// The rounds of a group, and back to its head while any are left; where it goes on when none is.
+    /// Makes the rounds of a group, and goes back to its head while any groups are left. Returns where code goes on when none is.
     fn group(&mut self, groups: &Groups<'a>, left: Value, head: Block) -> (Unrolled, Block) {
         let given_up = self.b.create_block();
         self.b.set_cold_block(given_up);

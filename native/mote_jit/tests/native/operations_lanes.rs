@@ -21,7 +21,7 @@ enum Round {
     Erfc,
     /// Two consecutive fractions, the second of the first one's result.
     Two,
-    /// A fraction for which the value handed on is needed before.
+    /// A value handed on that is needed before the fraction.
     Early,
     /// A fraction of constants.
     Constants,

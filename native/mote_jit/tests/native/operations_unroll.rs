@@ -95,7 +95,7 @@ impl Table {
         self.calls.push((function, args, what));
     }
 
-    /// Makes all calls on both tiers; what was said.
+    /// Makes all calls on both tiers. Returns what was said.
     fn compare(self) -> Vec<String> {
         let mut code = Vec::new();
         for (function, args, _) in &self.calls {

@@ -172,7 +172,7 @@ impl Court {
         Court { machine, lines }
     }
 
-    /// Loads a unit; what it says when it refuses.
+    /// Loads a unit. Returns what the machine says when it refuses.
     pub fn load(&self, bytes: &[u8]) -> Result<(), String> {
         let opaque = |class, bytes: &[u8]| -> Option<ForeignRef> {
             let class = Class::from_number(class as u8)?;
@@ -188,7 +188,7 @@ impl Court {
         loaded.map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// Returns how much of the loaded code native code is refused for.
+    /// Returns the number of loaded codes for which native code is refused.
     pub fn refused(&self) -> usize {
         self.machine.info().native.refused
     }

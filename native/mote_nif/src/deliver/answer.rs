@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const LARGE: usize = 256;
 
 impl Customer {
-    /// Answers with a value of the machine, on a dispatch thread or a stand-in; for the claimant. Whether somebody is there.
+    /// Answers with a value of the machine, on a dispatch thread or a stand-in; for the claimant. Returns whether somebody is there.
     pub fn give(&self, machine: &dyn Carrier, value: VmTerm<'_>) -> bool {
         match &self.question.route {
             AnswerRoute::Kept(future) => {
@@ -41,7 +41,7 @@ impl Customer {
         }
     }
 
-    /// Answers with a term, in a NIF; for the claimant. Whether somebody is there.
+    /// Answers with a term, in a NIF; for the claimant. Returns whether somebody is there.
     pub fn give_in<'a>(&self, env: Env<'a>, answer: Term<'a>) -> bool {
         match &self.question.route {
             AnswerRoute::Kept(future) => {
@@ -53,7 +53,8 @@ impl Customer {
         }
     }
 
-    /// Ends the question of a call with what `build` makes. What the machine has sent to the process before comes before it.
+    /// Ends the question of a call with the answer that `build` makes. Messages that the machine sent to the process before come before
+    /// it.
     fn end(
         &self,
         call: &Call,

@@ -32,7 +32,7 @@ impl Drop for Ends {
     }
 }
 
-/// Runs a call on a normal scheduler; what comes of it, and what the call is to return if it was answered meanwhile.
+/// Runs a call on a normal scheduler. Returns its result, and the answer that the call returns if it was answered meanwhile.
 pub fn during<'a, R>(
     env: Env<'a>,
     question: &Question,

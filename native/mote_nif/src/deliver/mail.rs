@@ -90,7 +90,7 @@ pub fn of(machine: &dyn Carrier) -> Option<&Mail> {
     Some(&bridge.mail)
 }
 
-/// Sends messages of one turn to a process, in their order; what became of how many goes to `told`.
+/// Sends messages of one turn to a process, in their order. `told` gets what became of how many.
 pub fn send<'m>(
     machine: &dyn Carrier,
     pid: &LocalPid,
@@ -108,7 +108,8 @@ pub fn send<'m>(
     }
 }
 
-/// Sends what `build` makes to a process: after what waits for it. Whether the process is there, as far as is known.
+/// Sends the message that `build` makes to a process, after the mail that waits for it. Returns whether the process is there, as far as
+/// is known.
 pub fn tell(
     machine: &dyn Carrier,
     pid: &LocalPid,
@@ -316,7 +317,7 @@ impl Mail {
     }
 }
 
-/// Sends the next letter, in a NIF. Whether the process is there.
+/// Sends the next letter, in a NIF. Returns whether the process is there.
 fn send_letter(
     env: Env<'_>,
     pid: &LocalPid,

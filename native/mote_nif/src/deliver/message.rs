@@ -29,7 +29,7 @@ thread_local! {
     static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
 }
 
-/// Sends what `build` makes, on any thread, as nobody. Whether the receiver is there.
+/// Sends the message that `build` makes, on any thread, as nobody. Returns whether the receiver is there.
 pub fn post(pid: &LocalPid, build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> bool {
     // Nothing is left unfinished unless that is allowed.
     try_post(pid, build).unwrap_or_else(|message| message.send(pid))

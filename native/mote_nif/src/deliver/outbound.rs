@@ -35,7 +35,7 @@ const ROUND_PARTS: usize = 4 * NORMAL;
 /// Bytes of words that are charged at once.
 const SHEET: usize = 32 * 1024;
 
-/// Leaves messages of one turn for a target of another node, of which nothing is known; what became of how many goes to `told`.
+/// Leaves messages of one turn for a target of another node, of which nothing is known. `told` gets what became of how many.
 pub fn leave<'m>(
     machine: &dyn Carrier,
     target: &OwnTerm,

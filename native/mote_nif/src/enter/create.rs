@@ -52,7 +52,7 @@ pub fn make<'a>(
     made.map_err(not_created)
 }
 
-/// Keeps a value for the machine: the key of a shared constant, or why there is none.
+/// Keeps a value for the machine. Returns the key of a shared constant, or why there is none.
 pub fn share_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,

@@ -58,7 +58,7 @@ impl Environment {
         true
     }
 
-    /// Kills those that are open; how many.
+    /// Kills the futures that are open. Returns their number.
     pub fn kill(&self, env: Env<'_>, ends: bool) -> usize {
         let members = {
             let mut members = self.0.lock();

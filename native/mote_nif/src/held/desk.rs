@@ -232,12 +232,12 @@ impl Desk {
         found
     }
 
-    /// A worker that waits wants to end; whether it may: otherwise it has been woken.
+    /// Lets a waiting worker end, if it may. Returns whether it may; otherwise it has been woken.
     pub fn leave(&self, worker: LocalPid) -> bool {
         self.state.lock().places.leave(worker)
     }
 
-    /// A turn has ended: what was kept of it, if that is the first end of it. To be dropped when the machine has been told.
+    /// Ends a turn. Returns what was kept of it, if that is the first end of it. To be dropped when the machine has been told.
     pub fn end(&self, number: u64) -> Option<Running> {
         let mut state = self.state.lock();
         let running = state.places.end(number)?;
@@ -370,7 +370,7 @@ impl Resource for DeskResource {}
 
 resource_type!(DeskResource);
 
-/// Sends a word. Whether the receiver is there.
+/// Sends a word. Returns whether the receiver is there.
 fn tell(pid: &LocalPid, word: Atom) -> bool {
     // SAFETY: atoms belong to no environment, so they are alive in any.
     unsafe { send_as_nobody(pid, None, word.as_c_arg()) }

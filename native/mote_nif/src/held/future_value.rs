@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 pub enum Content {
     /// Nothing yet; these wait for it.
     Open(Vec<ResourceArc<Customer>>),
-    /// The answer, small and plain: in a letter, for an environment costs more than all the rest of a future.
+    /// The answer, small and plain. It is in a letter, because an environment costs more than all the rest of a future.
     Plain(Letters<OwnTerm>),
     /// Any other answer, and whether it is large.
     Value(OwnTerm, bool),

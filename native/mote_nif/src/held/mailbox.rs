@@ -45,7 +45,7 @@ impl<R, F> Default for Inlet<R, F> {
 }
 
 impl<R, F> Inlet<R, F> {
-    /// Writes some messages: how many, and one that is not plain, at which it has stopped.
+    /// Writes some messages. Returns their number, and one that is not plain, at which it has stopped.
     pub fn write<'m>(
         &mut self,
         messages: &mut impl Iterator<Item = VmTerm<'m>>,

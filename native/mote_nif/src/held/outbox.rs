@@ -35,7 +35,7 @@ impl OutboxResource {
         &self.machine
     }
 
-    /// Closes it, and forgets what waits; how many letters that was.
+    /// Closes it, and forgets the letters that wait. Returns their number.
     pub fn abandon(&self) -> u64 {
         let lost = self.outbox.abandon();
         let count = lost.count;

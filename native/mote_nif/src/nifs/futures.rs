@@ -20,7 +20,7 @@ fn environment(env: Env<'_>) -> Term<'_> {
     ResourceArc::new(Environment::default()).encode(env)
 }
 
-/// Kills all futures of an environment that are open, and if it `ends` lets no other start in it; how many.
+/// Kills all futures of an environment that are open, and if it `ends` lets no other start in it. Returns the number killed.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn environment_kill(env: Env<'_>, environment: &Environment, ends: bool) -> usize {
     environment.kill(env, ends)

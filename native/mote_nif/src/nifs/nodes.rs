@@ -66,7 +66,7 @@ fn listed_new<'a>(env: Env<'a>) -> Term<'a> {
 }
 
 in_normal_and_dirty_form! {
-    /// Lists `{number, machine, key}`, as far as the actors are there; how many are listed then, or `:big`.
+    /// Lists `{number, machine, key}`, as far as the actors are there. Returns the number listed then, or `:big`.
     listed_add, listed_add_big (
         listed: ResourceArc<Listed>, announced: Vec<(u64, Term<'a>, Term<'a>)>
     ) |env, may_take_long| {
@@ -82,7 +82,7 @@ in_normal_and_dirty_form! {
 }
 
 in_normal_and_dirty_form! {
-    /// Forgets the actors of these numbers; how many are listed then, or `:big`.
+    /// Forgets the actors of these numbers. Returns the number listed then, or `:big`.
     listed_drop, listed_drop_big (
         listed: ResourceArc<Listed>, numbers: Vec<Term<'a>>
     ) |env, may_take_long| {

@@ -148,7 +148,7 @@ impl Assembled {
         }
     }
 
-    /// Sends it, whole. Whether the process is there.
+    /// Sends it, whole. Returns whether the process is there.
     pub fn send(self, pid: &LocalPid) -> bool {
         self.finish().send(pid)
     }

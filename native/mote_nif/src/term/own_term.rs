@@ -139,7 +139,7 @@ impl OwnTerm {
         OwnTerm { term, ..self }
     }
 
-    /// Sends it, with its environment if nobody else is there. Whether the process is there.
+    /// Sends it, with its environment if nobody else is there. Returns whether the process is there.
     pub fn send(self, pid: &LocalPid) -> bool {
         // Kept until it has been sent, either way.
         let own = Arc::try_unwrap(self.env);

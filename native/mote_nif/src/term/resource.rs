@@ -104,7 +104,7 @@ impl ResourceKind {
     }
 }
 
-/// Opens all types, while the library is loaded; whether the BEAM has done so.
+/// Opens all types, while the library is loaded. Returns whether the BEAM has done so.
 pub fn open_all(env: Env<'_>) -> bool {
     inventory::iter::<Declared>().all(|Declared(kind)| {
         let Ok(name) = CString::new((kind.name)()) else {

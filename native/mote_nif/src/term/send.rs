@@ -44,8 +44,8 @@ fn thread_type() -> i32 {
     unsafe { enif_thread_type() }
 }
 
-/// Sends a term of the environment that a NIF or a destructor was called with: as its process, if there is one and it is
-/// certain to live. Whether the receiver is there.
+/// Sends a term of the environment that a NIF or a destructor was called with: as its process, if there is one and it is certain to live.
+/// Returns whether the receiver is there.
 pub fn send_in<'a>(env: Env<'a>, pid: &LocalPid, message: Term<'a>) -> bool {
     let sender = match thread_type() {
         NORMAL_SCHEDULER => env.as_c_arg(),

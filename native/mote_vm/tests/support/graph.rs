@@ -129,7 +129,7 @@ pub fn unit(sponsors: [&str; 2], aborts: bool) -> Unit {
     a.unit()
 }
 
-/// The places where the actions begin.
+/// The place where the next action begins, for each action.
 const PLACES: [&str; ACTIONS as usize] = [
     "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "none",
 ];

@@ -154,8 +154,8 @@ pub fn create(
         .expect("room")
 }
 
-/// Does something at the end of a block, even if that is a panic. So threads end that go on until they are told that it is over. A scope
-/// that waits for them does not wait for ever.
+/// Does something at the end of a block, even if that is a panic. So threads that go on until it is over do
+/// end, and a scope that waits for them does not wait for ever.
 pub struct Finally<F: Fn()>(pub F);
 
 impl<F: Fn()> Drop for Finally<F> {

@@ -387,7 +387,7 @@ fn uses_of(tokens: &[String]) -> Vec<Use> {
     uses
 }
 
-/// The names that a tree brings, with their paths; where it ends.
+/// Adds the names that a tree brings, with their paths, to `found`. Returns where the tree ends.
 fn use_tree(
     tokens: &[String],
     mut i: usize,

@@ -62,7 +62,7 @@ fn version(rig: &Rig, name: &str, captures: usize) -> BehaviourVersion {
     found.expect("known").0
 }
 
-/// The number of the holder of actors here.
+/// The number under which actors are held here.
 const HOLDER: u32 = u32::MAX;
 
 fn how(rig: &Rig, holder: u32) -> Hold {

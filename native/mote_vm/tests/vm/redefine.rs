@@ -135,7 +135,7 @@ impl Test {
         loaded.expect("loads");
     }
 
-    /// Sends to all of them, and gives what they tell.
+    /// Sends to all of them, and returns what they tell.
     fn ask(&self) -> Vec<Told> {
         self.workers
             .iter()

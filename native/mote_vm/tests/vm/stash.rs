@@ -101,7 +101,7 @@ fn on_several_threads_too() {
     (0..20).for_each(|n| hears(&rig, 10 * n));
 }
 
-/// Checks that kept messages come first, whichever waiting actor is next.
+/// Checks that kept messages come first, whatever waiting work is next.
 #[test]
 fn in_any_order_of_turns() {
     let rig = Rig::seeded(ClockKind::Manual, &[("main", 3)], unit());
