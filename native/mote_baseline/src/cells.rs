@@ -137,7 +137,7 @@ impl<'h> List<'h> {
         unsafe { Some((Int(*cell as i64), List::of(*cell.add(1)))) }
     }
 
-    /// How many integers it has.
+    /// Returns the number of integers in the list.
     pub(crate) fn length(mut self) -> Int {
         let mut length = Int::ZERO;
         while let Some((_, rest)) = self.split() {
@@ -163,7 +163,7 @@ impl Iterator for List<'_> {
 #[derive(Clone, Copy)]
 pub(crate) struct Tuple<'h>(pub(crate) &'h [Int]);
 
-/// Where cells are.
+/// The memory that cells are made in.
 pub(crate) struct Heap {
     region: Region,
     next: Cell<*mut u64>,
@@ -181,12 +181,12 @@ impl Heap {
         }
     }
 
-    /// All of it is given out once more.
+    /// Empties the heap, so that all of it is handed out once more.
     pub(crate) fn empty(&mut self) {
         self.next.set(self.region.range().start.cast());
     }
 
-    /// That many words, an even number, which nobody else has.
+    /// Hands out `count` words, an even number, which nobody else has.
     #[inline(always)]
     fn words(&self, count: usize) -> *mut u64 {
         let words = self.next.get();
@@ -269,7 +269,7 @@ impl Heap {
         self.copied(front, |_| true, |_| back)
     }
 
-    /// Before `back`, in reverse order.
+    /// Puts a list before `back`, in reverse order.
     pub(crate) fn reverse<'h>(&'h self, list: List<'h>, back: List<'h>) -> List<'h> {
         list.fold(back, |back, first| self.cons(first, back))
     }

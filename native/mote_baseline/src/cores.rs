@@ -24,7 +24,7 @@ pub fn evenness(micros: u32) -> f64 {
     least.min(most) / most
 }
 
-/// How fast these cores are when all of them work at once.
+/// Measures the speeds of these cores when all of them work at once.
 fn speeds(cores: &[CoreId], time: Duration) -> Vec<f64> {
     let begin = Barrier::new(cores.len());
     let begin = &begin;

@@ -6,7 +6,7 @@
 //!
 //! One chain of divisions for each number, with nothing else to do meanwhile.
 
-/// How many parts of the fraction are taken: enough for all digits of what [`sum`] asks for.
+/// Parts of the fraction that are computed: enough for all digits of the numbers that [`sum`] adds up.
 const PARTS: u32 = 60;
 const SQRT_PI: f64 = 1.772_453_850_905_516;
 

@@ -29,7 +29,7 @@ struct Event {
 
 type Behaviour = fn(&mut Floor, NonNull<Record>, u64);
 
-/// What a collector has captured.
+/// The captures of a collector.
 #[derive(Clone, Copy)]
 struct Captures {
     parent: NonNull<Record>,
@@ -102,8 +102,8 @@ fn outside(_: &mut Floor, me: NonNull<Record>, message: u64) {
     unsafe { (*me.as_ptr()).state = (message == DONE) as usize as *mut () };
 }
 
-/// One run; its result is how many actors there were. The memory is new, as that of a new machine, and its mapping is
-/// part of the time, giving it back is not.
+/// Makes one run, whose result is the number of actors. The memory is new, like that of a new machine. Mapping it is part of the time,
+/// giving it back is not.
 pub fn run(depth: u32) -> Run {
     let actors = (2usize << depth) - 1;
     let watch = Watch::start();

@@ -26,7 +26,7 @@ use watch::Watch;
 pub struct Run {
     /// The time, without what a machine, too, does before its clock starts and after it has stopped.
     pub time: Duration,
-    /// The same in CPU time.
+    /// CPU time of the same span.
     pub cpu: Duration,
     /// The result, by which a run is known to be right.
     pub result: f64,

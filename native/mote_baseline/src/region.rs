@@ -12,7 +12,7 @@ pub(crate) struct Region {
 }
 
 impl Region {
-    /// Room for `bytes`.
+    /// Maps room for `bytes`.
     ///
     /// # Panics
     /// When the system has no such room.
@@ -38,7 +38,7 @@ impl Region {
         Region { next, start, bytes }
     }
 
-    /// What has not been given out.
+    /// Returns the memory that has not been handed out.
     pub(crate) fn range(&self) -> Range<*mut u8> {
         // The end is one of 16 bytes from the next ones, too.
         let left = (self.start as usize + self.bytes - self.next as usize) & !15;

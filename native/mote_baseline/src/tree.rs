@@ -3,12 +3,12 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::rc::Rc;
 
-/// What hears that a subtree is done.
+/// A receiver of the news that a subtree is done.
 trait Customer {
     fn done(&self);
 }
 
-/// What an inner node becomes: waits for both, then tells its parent.
+/// The state of an inner node: waits for both subtrees, then notifies its parent.
 struct Collect {
     parent: Rc<dyn Customer>,
     waits_for: Cell<u32>,
@@ -50,8 +50,8 @@ fn node<'a>(made: &'a Cell<u64>, parent: Rc<dyn Customer>) -> Node<'a> {
     })
 }
 
-/// With continuations: every node is a closure in a box, which gets its depth as a message, and who waits for a
-/// subtree is an object that is told. How many nodes there were.
+/// Builds the tree with continuations and returns the number of its nodes. Every node is a closure in a box, which gets its depth as a
+/// message. Whatever waits for a subtree is an object that is notified.
 pub fn continuations(depth: u32) -> u64 {
     let made = Cell::new(0);
     let root = Rc::new(Root(Cell::new(false)));
@@ -63,7 +63,7 @@ pub fn continuations(depth: u32) -> u64 {
     }
 }
 
-/// With calls that return: how many nodes there were.
+/// Builds the tree with calls that return, and returns the number of its nodes.
 pub fn recursion(depth: u32) -> u64 {
     if depth == 0 {
         return 1;

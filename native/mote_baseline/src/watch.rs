@@ -1,7 +1,7 @@
 //! How long something takes: by the clock, and in CPU time of this thread, which others on the computer disturb less.
 use std::time::{Duration, Instant};
 
-/// When something began.
+/// The moment at which something began.
 pub(crate) struct Watch {
     clock: Instant,
     cpu: Duration,
@@ -15,7 +15,7 @@ impl Watch {
         }
     }
 
-    /// What has passed since then, by the clock and in CPU time.
+    /// Returns the time that has passed since then, by the clock and in CPU time.
     pub(crate) fn passed(&self) -> (Duration, Duration) {
         let time = self.clock.elapsed();
         (time, cpu() - self.cpu)

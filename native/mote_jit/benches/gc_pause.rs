@@ -60,7 +60,7 @@ fn main() {
     rig.machine.release(held);
 }
 
-/// Something that keeps that many actors alive.
+/// Builds something that keeps that many actors alive.
 fn build(rig: &Rig, shape: &str, actors: i64) -> mote_vm::values::handles::Key {
     match shape {
         "wide" => {

@@ -183,7 +183,7 @@ impl<'a> PieceCompiler<'a> {
         )
     }
 
-    /// What stands in for a function that was refused: it leaves the turn to the interpreter, for ever.
+    /// Builds the stand-in for a function that was refused: it leaves the turn to the interpreter, for ever.
     fn unavailable(&mut self, arity: u16, role: Role) -> Option<Piece> {
         self.context.clear();
         let signature = role.signature(arity, self.unit.host);
@@ -223,8 +223,8 @@ impl<'a> PieceCompiler<'a> {
     }
 }
 
-/// How many arguments there is room for above the frame: those of a function that is called last take the place of its
-/// caller's, which keeps room for them from its beginning.
+/// Returns the number of arguments that there is room for above the frame. The arguments of a function that is called last take the place
+/// of its caller's. The caller keeps room for them from its beginning.
 fn most_arguments(function: &Function) -> usize {
     let ends = function
         .layout

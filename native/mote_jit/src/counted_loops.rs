@@ -25,34 +25,34 @@ const NEAR: i64 = 1 << 40;
 pub(super) struct Counted {
     /// The instructions of a round that compute something, in order.
     pub(super) round: Vec<Label>,
-    /// What the round hands on.
+    /// Operands that the round hands on.
     pub(super) handed: Vec<Operand>,
-    /// By how much each parameter grows in a round, for those that are handed on as they are or are counters.
+    /// Growth of each parameter in a round, for parameters that are handed on as they are and for counters.
     pub(super) steps: Vec<Option<i64>>,
-    /// Which parameters are handed on as they are.
+    /// True for each parameter that is handed on as it is.
     pub(super) fixed: Vec<bool>,
-    /// What must hold before a group for all of its rounds to go on.
+    /// Bounds that must hold before a group for all of its rounds to go on.
     pub(super) bounds: Vec<Bound>,
-    /// Where the first of the bounds is looked at.
+    /// The instruction at which the first of the bounds is checked.
     pub(super) exit: Option<Label>,
 }
 
-/// In the last round of a group, parameter `counter` and `ahead` are above the bound, or below it.
+/// A bound on the last round of a group: parameter `counter` and `ahead` are above the bound, or below it.
 pub(super) struct Bound {
     pub(super) counter: u16,
     pub(super) ahead: i64,
-    /// How far a round goes towards it.
+    /// Distance by which a round approaches the bound.
     pub(super) step: i64,
     pub(super) bound: Limit,
     pub(super) above: bool,
-    /// Whether it may be met.
+    /// True if the bound may be met.
     pub(super) met: bool,
-    /// Where the counter lies in all rounds, if that is certain and near.
+    /// Range of the counter in all rounds, if it is certain and near.
     range: Option<(i64, i64)>,
 }
 
 impl Counted {
-    /// If it is one; its round may have `calls` or not.
+    /// Finds a counted loop in the code, if there is one. Its round may have `calls` or not.
     pub(super) fn of(subject: &Subject<'_>, flow: &Dataflow, calls: bool) -> Option<Counted> {
         let code = subject.code;
         if !flow.loops || flow.size() > LONGEST || !flow.steps.contains(&true) {
@@ -93,8 +93,8 @@ impl Counted {
         })
     }
 
-    /// Where a counter lies in the rounds of a group, if it is on its way to a bound that is near. It is a float without
-    /// loss there.
+    /// Returns the range of a counter in the rounds of a group, if it is on its way to a bound that is near. It is a float without loss
+    /// there.
     pub(super) fn range(&self, counter: u16) -> Option<(i64, i64)> {
         let mut bounds = self.bounds.iter().filter(|b| b.counter == counter);
         bounds.find_map(|bound| bound.range)
@@ -102,7 +102,7 @@ impl Counted {
 }
 
 impl Bound {
-    /// What a condition of a round asks of the last one of a group, if that answers for all.
+    /// Returns the bound that a condition of a round sets for the last round of a group, if that answers for all.
     fn of(goes: &Condition, round: &Path<'_>, args: &[Operand]) -> Option<Bound> {
         use Primitive as P;
         let (counter, ahead) = goes.counter;
@@ -140,7 +140,8 @@ impl Bound {
         })
     }
 
-    /// After how many rounds it no longer holds, if the counter begins with that; `None` if that is not certain.
+    /// Returns the number of rounds after which the bound no longer holds, if the counter begins with that; `None` if that is not
+    /// certain.
     pub(super) fn rounds(&self, begun: i64, bound: i64) -> Option<i64> {
         let (step, towards) = match self.above {
             true => (-self.step, 1),

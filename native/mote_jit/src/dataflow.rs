@@ -13,14 +13,14 @@ use super::loop_carried::LoopCarried;
 use super::subject::Subject;
 use mote_vm::code::ir::{Instr, Label, Operand};
 
-/// How many times what a loop hands on is supposed instead of what was supposed before. After that less is.
+/// Times that a supposition is replaced by what the loop hands on. After that, less is supposed.
 const SUPPOSITIONS: usize = 2;
 
-/// What is known of a piece of code.
+/// The knowledge about a piece of code.
 pub(super) struct Dataflow {
-    /// What the fast body takes for granted of the parameters; tested before it is entered.
+    /// Kinds that the fast body takes for granted of the parameters. They are tested before it is entered.
     pub(super) inputs: Vec<Kinds>,
-    /// What holds where jumps lead, for those that anything jumps to.
+    /// Knowledge at each label, where anything jumps to it.
     pub(super) labels: Vec<Option<Knowledge>>,
     /// The registers that are still read, before each instruction.
     pub(super) live: Vec<Registers>,
@@ -29,15 +29,15 @@ pub(super) struct Dataflow {
     beside: Vec<bool>,
     /// The integers that a loop only ever passes on as they are, or a small step further.
     pub(super) steps: Vec<bool>,
-    /// Those of them that the fast body is entered with half of the integers around free, so that steps need no test:
-    /// that many rounds have more than a slice of fuel, and the next slice is taken before it is entered again. Where the
-    /// loop calls others, which take slices, there are none.
+    /// True for each of them that has half of the integers around it free when the fast body is entered. So its steps need no test: that
+    /// many rounds have more than a slice of fuel, and the next slice is taken before the fast body is entered again. A loop that calls
+    /// others, which take slices, has none.
     pub(super) counters: Vec<bool>,
-    /// What it answers in the fast body, as [`Subject::returns`] has it: nothing if it never does.
+    /// Kinds that it answers in the fast body, as [`Subject::returns`] has it: nothing if it never does.
     pub(super) answers: Kinds,
-    /// What it calls, and what kinds it passes: as a loop, but for what that passes to itself.
+    /// Functions that it calls, and the kinds it passes. Those that it passes to itself as a loop are left out.
     pub(super) calls: Vec<(u32, Vec<Kinds>)>,
-    /// For each instruction, whether nothing but an abort is on its way.
+    /// True for each instruction with nothing but an abort on its way.
     pub(super) aborts: Vec<bool>,
     registers: u16,
 }
@@ -84,7 +84,7 @@ impl Dataflow {
             flow.run(subject);
             return flow;
         }
-        // Optimistic assumptions first: each pass may give the next one reason for more.
+        // Optimistic assumptions first: each pass may justify more in the next one.
         for _ in 0..4 {
             let hoped = carried.inputs();
             if hoped == flow.inputs {
@@ -112,7 +112,7 @@ impl Dataflow {
         self.aborts.iter().filter(|aborts| !**aborts).count()
     }
 
-    /// What holds at the start of the fast body.
+    /// Returns the knowledge at the start of the fast body.
     pub(super) fn start(&self) -> Knowledge {
         let mut registers = vec![Known::NOTHING; self.registers as usize];
         for (i, (register, kinds)) in registers.iter_mut().zip(&self.inputs).enumerate() {
@@ -194,10 +194,10 @@ impl Dataflow {
         self.calls.push((function, kinds.collect()));
     }
 
-    /// Where one round leaves open what kind of number a parameter is, all such parameters are supposed at once to be
-    /// what callers pass. Where these do not say, it is an integer if it counts, and a number of either kind if it does
-    /// not. What of that a round does not hand on by itself is taken back, to what it hands on. So what a parameter is
-    /// taken for does not depend on what the loop does with it first.
+    /// Supposes kinds for all parameters of which one round leaves open what kind of number they are. All are supposed at once to be what
+    /// callers pass. Where these do not say, a parameter is an integer if it counts, and a number of either kind if it does not. A
+    /// supposition that a round does not hand on by itself is taken back, to what it hands on. So what a parameter is taken for does not
+    /// depend on what the loop does with it first.
     fn suppose(&mut self, subject: &Subject<'_>, mut carried: LoopCarried) -> LoopCarried {
         let found = self.inputs.clone();
         self.inputs = carried.supposed(&found, subject.passed());
@@ -220,7 +220,7 @@ impl Dataflow {
         self.run(subject)
     }
 
-    /// Takes back what does not come round; whether all did.
+    /// Takes back suppositions that do not come round. Returns whether all held.
     fn confirm(&mut self, carried: &LoopCarried) -> bool {
         let mut all = true;
         for (input, passed) in self.inputs.iter_mut().zip(&carried.passed) {
@@ -238,7 +238,7 @@ impl Dataflow {
 }
 
 impl Knowledge {
-    /// Where an instruction can be jumped to, what is known there.
+    /// Takes over what is known at a label, where the instruction can be jumped to.
     pub(super) fn arrive(&mut self, at: Label, flow: &Dataflow) {
         if let Some(known) = &flow.labels[at as usize] {
             self.clone_from(known);
@@ -269,7 +269,8 @@ mod tests {
         [2, 1, 0],
     ];
 
-    /// What a loop takes its counter, its end, its sum and its factor for: `i * 0.25`, `i + 1` and `s * h` in that order.
+    /// Returns the kinds that a loop takes its counter, its end, its sum and its factor for. It computes `i * 0.25`, `i + 1` and `s * h`,
+    /// in the given `order`.
     fn inputs(order: [usize; 3]) -> Vec<Kinds> {
         let mut build = Build::new();
         let one = k(build.constant(Constant::Integer(1)));
@@ -294,7 +295,7 @@ mod tests {
         inputs_of_first(build.function("me", 4, code))
     }
 
-    /// What the first function of a unit takes its parameters for.
+    /// Returns the kinds that the first function of a unit takes its parameters for.
     fn inputs_of_first(build: Build) -> Vec<Kinds> {
         let unit = build.0;
         let constants = unit.constants.iter().map(|constant| match constant {
@@ -307,7 +308,7 @@ mod tests {
         Dataflow::of(&facts.function(0).expect("small")).inputs
     }
 
-    /// What `x + 1`, or `rem(x + 1, 7)`, takes `x` for where others of its unit pass these.
+    /// Returns the kinds that `x + 1`, or `rem(x + 1, 7)`, takes `x` for where others of its unit pass these numbers.
     fn beside_one(integers_only: bool, passed: &[f64]) -> Vec<Kinds> {
         let mut build = Build::new();
         let one = k(build.constant(Constant::Integer(1)));
@@ -338,8 +339,8 @@ mod tests {
         }
     }
 
-    /// What `x * 0.5`, and then `x * 2.0`, or `x + x` if it is used `alone` as well, takes `x` for where others of its unit pass
-    /// these.
+    /// Returns the kinds that a function takes `x` for where others of its unit pass these. It computes `x * 0.5` and then `x * 2.0`, or
+    /// `x + x` if `x` is used `alone` as well.
     fn beside_floats(alone: bool, passed: &[Constant]) -> Vec<Kinds> {
         let mut build = Build::new();
         let half = k(build.constant(Constant::Float(0.5)));

@@ -11,7 +11,7 @@ use mote_vm::values::value::Value;
 /// The tests that are made before a call is.
 const TESTS: usize = 3;
 
-/// What the first instructions of a function come to.
+/// The outcome of a function's first instructions.
 pub(super) enum EarlyAnswer {
     /// More than that: the call is made.
     Call,
@@ -26,14 +26,14 @@ pub(super) enum EarlyAnswer {
     },
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
     Argument(usize),
     Constant(u32),
 }
 
-/// What a register of the function holds.
+/// The content of a register of the function.
 #[derive(Clone, Copy)]
 enum Reached {
     Value(Source),

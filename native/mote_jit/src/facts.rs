@@ -5,21 +5,21 @@ use mote_vm::code::ir::{Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 
-/// What is known of one register.
+/// The knowledge about one register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Known {
     pub(super) kinds: Kinds,
-    /// It is a float, held as a machine float.
+    /// True if it is a float, held as a machine float.
     pub(super) unboxed: bool,
-    /// It still holds the parameter of that number.
+    /// Number of the parameter that it still holds.
     pub(super) param: Option<u16>,
-    /// It is the parameter of that number and a small constant, added up.
+    /// Number of the parameter of which it is the sum with a small constant.
     pub(super) stepped: Option<u16>,
-    /// If it is an integer that fits, it is in this range.
+    /// Range that it is in, if it is an integer that fits.
     pub(super) range: Range,
-    /// That it is an integer rests on the company that a number of unknown kind was in: it may as well be a float.
+    /// True if only the operands beside a number of unknown kind say that it is an integer. It may as well be a float.
     pub(super) guessed: bool,
-    /// It is a parameter, still, that is a number beside floats and nothing else: so an integer is converted where it is used.
+    /// True if it is still a parameter that is a number beside floats and nothing else. So an integer is converted where it is used.
     pub(super) beside: bool,
 }
 
@@ -66,7 +66,7 @@ impl Known {
     }
 }
 
-/// If register `test` is true, `subject` is of the kinds `possible`; if it is false, of none of `sure`.
+/// A fact about a test: if register `test` is true, `subject` is of the kinds `possible`; if it is false, of none of `sure`.
 #[derive(Clone, Copy)]
 pub(super) struct Fact {
     pub(super) test: Register,
@@ -75,7 +75,7 @@ pub(super) struct Fact {
     pub(super) possible: Kinds,
 }
 
-/// If register `test` is true, `subject`, an integer that fits, compares with the bound like this.
+/// An order that a test shows: if register `test` is true, `subject`, an integer that fits, compares with the bound like this.
 #[derive(Clone, Copy)]
 pub(super) struct Order {
     pub(super) test: Register,
@@ -84,13 +84,13 @@ pub(super) struct Order {
     pub(super) bound: i64,
 }
 
-/// What is known at one point.
+/// The knowledge at one point.
 #[derive(Clone)]
 pub(super) struct Knowledge {
     pub(super) registers: Vec<Known>,
     pub(super) facts: Vec<Fact>,
     pub(super) orders: Vec<Order>,
-    /// In a loop a wrong guess is made in each round. So a number in the company of a float is not taken for one there.
+    /// True in a loop, where a wrong guess is made in each round. So a number beside a float is not taken for a float there.
     pub(super) repeats: bool,
 }
 
@@ -105,7 +105,7 @@ impl Knowledge {
         self.registers[r as usize] = known;
     }
 
-    /// Something more is known of what the register holds.
+    /// Learns that a register's value is of one of these kinds.
     pub(super) fn learn(&mut self, r: Register, kinds: Kinds) {
         let known = &mut self.registers[r as usize];
         known.kinds = known.kinds.and(kinds);
@@ -125,7 +125,7 @@ impl Knowledge {
         }
     }
 
-    /// Where a sum or a difference of integers lies; `None` for anything else.
+    /// Returns the range of a sum or a difference of integers; `None` for anything else.
     pub(super) fn sum(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> Option<Range> {
         let range = |i: usize| self.operand(args[i], constants).range;
         match p {
@@ -135,7 +135,7 @@ impl Knowledge {
         }
     }
 
-    /// Whether a sum or a difference of integers that fit fits for sure.
+    /// Returns whether a sum or a difference of integers that fit fits for sure.
     pub(super) fn fits(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> bool {
         let sum = self.sum(p, args, constants);
         sum.is_some_and(|range| range.and(Range::ALL) == range)
@@ -152,7 +152,7 @@ impl Knowledge {
         self.forget_tests();
     }
 
-    /// Where ways meet.
+    /// Forgets tests, where ways meet.
     pub(super) fn forget_tests(&mut self) {
         self.facts.clear();
         self.orders.clear();

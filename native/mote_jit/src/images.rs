@@ -24,7 +24,7 @@ struct ImageKey {
     two_zeros: bool,
 }
 
-/// What was made of a unit, once that is there; nothing where no code can be made.
+/// The code made of a unit, once it is there; nothing if no code can be made.
 type Making = Arc<OnceLock<Option<LinkedUnit>>>;
 
 struct KeptImage {
@@ -52,7 +52,7 @@ pub(super) fn compiled(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     made?.place(unit)
 }
 
-/// The same, only if there is an image.
+/// Returns a compiled unit only if there is already an image of it.
 pub(super) fn at_hand(unit: &ResolvedUnit<'_>) -> Option<Compiled> {
     let key = ImageKey::of(unit);
     let making = with(|images| images.find(&key))?;

@@ -17,18 +17,18 @@ use mote_vm::native::as_f64;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
-/// From the first to the second, which are finite, both included.
+/// An interval from the first number to the second, which are finite, both included.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Interval(pub(super) f64, pub(super) f64);
 
-/// Of moderate size: 2 to the power of ±100.
+/// Numbers of moderate size: 2 to the power of ±100.
 const SMALL: f64 = 1.0 / LARGE;
 const LARGE: f64 = (1u128 << 100) as f64;
 
-/// What a loop may be taken to begin with: what divides must not be zero, and what is added up may be anything.
+/// Intervals that a loop may be taken to begin with. A divisor must not be zero, and a summand may be anything.
 const BEGINNINGS: [Interval; 2] = [Interval(SMALL, LARGE), Interval(-LARGE, LARGE)];
 
-/// How many times intervals are widened.
+/// Number of times that intervals are widened.
 const WIDENINGS: usize = 4;
 
 impl Interval {
@@ -43,7 +43,7 @@ impl Interval {
         Interval(self.0.min(other.0), self.1.max(other.1))
     }
 
-    /// What a primitive makes of these; `None` if that may not be finite, or is not known.
+    /// Returns the interval of a primitive's result; `None` if the result may not be finite, or is not known.
     fn operation(p: Primitive, args: &[Interval]) -> Option<Interval> {
         use Primitive as P;
         let a = args[0];
@@ -68,7 +68,7 @@ impl Interval {
     }
 }
 
-/// If all floats of a loop stay finite when those that it begins with are in one interval: that interval.
+/// Returns an interval for the floats that a loop begins with, if all floats of the loop then stay finite.
 pub(super) fn beginning(
     counted: &Counted,
     subject: &Subject<'_>,
@@ -97,7 +97,7 @@ pub(super) fn beginning(
     })
 }
 
-/// What a round hands on, of what was handed to it; `None` if a float may not be finite.
+/// Returns the intervals that a round hands on, given those handed to it; `None` if a float may not be finite.
 fn round(
     counted: &Counted,
     subject: &Subject<'_>,
@@ -130,7 +130,7 @@ struct Round<'a> {
     subject: &'a Subject<'a>,
     linear: Linear,
     state: Knowledge,
-    /// Of the registers that hold floats.
+    /// Intervals of the registers that hold floats.
     floats: Vec<Option<Interval>>,
 }
 
@@ -165,7 +165,7 @@ impl Round<'_> {
         Some(())
     }
 
-    /// Where an operand lies as a float.
+    /// Returns the interval of an operand as a float.
     fn float(&self, operand: Operand) -> Interval {
         let r = match operand {
             Operand::Register(r) => r,

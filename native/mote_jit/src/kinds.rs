@@ -7,7 +7,7 @@ use mote_vm::values::value::Value;
 pub(super) struct Kinds(u16);
 
 impl Kinds {
-    /// What is not written yet.
+    /// No kind: a value that is not written yet.
     pub(super) const NONE: Kinds = Kinds(0);
     pub(super) const FIXNUM: Kinds = Kinds(1);
     /// Floats, immediate and boxed.
@@ -24,7 +24,7 @@ impl Kinds {
     /// …).
     pub(super) const OTHER: Kinds = Kinds(256);
 
-    /// Those that are words, and floats.
+    /// Numbers: integers that are words, and floats.
     pub(super) const NUMBER: Kinds = Kinds::FIXNUM.or(Kinds::FLOAT);
     /// Integers of any size.
     pub(super) const INTEGER: Kinds = Kinds::FIXNUM.or(Kinds::OTHER);
@@ -44,12 +44,12 @@ impl Kinds {
         Kinds(self.0 & !other.0)
     }
 
-    /// Whether a value can be of any of these kinds.
+    /// Returns whether a value can be of any of these kinds.
     pub(super) const fn can_be(self, kinds: Kinds) -> bool {
         self.0 & kinds.0 != 0
     }
 
-    /// Whether it is certainly of one of these kinds.
+    /// Returns whether a value is certainly of one of these kinds.
     pub(super) const fn is(self, kinds: Kinds) -> bool {
         self.0 & !kinds.0 == 0
     }
@@ -95,7 +95,7 @@ impl Kinds {
         })
     }
 
-    /// What a primitive's answers can be.
+    /// Returns the kinds that a primitive's answers can be of.
     pub(super) fn answers(p: Primitive) -> Kinds {
         use Primitive as P;
         match p {

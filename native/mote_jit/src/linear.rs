@@ -6,12 +6,12 @@ use mote_vm::code::ir::{Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 
-/// Which registers hold an integer parameter and a small constant, added up.
+/// The registers that hold an integer parameter and a small constant, added up.
 #[derive(Clone)]
 pub(super) struct Linear(Vec<Option<(u16, i64)>>);
 
 impl Linear {
-    /// At the start of a round.
+    /// Returns the registers at the start of a round.
     pub(super) fn start(flow: &Dataflow, registers: u16) -> Linear {
         let mut held = vec![None; registers as usize];
         for (i, kinds) in flow.inputs.iter().enumerate() {
@@ -20,12 +20,12 @@ impl Linear {
         Linear(held)
     }
 
-    /// For a function that is not a loop: nothing.
+    /// Returns the registers of a function that is not a loop: none is followed.
     pub(super) fn nothing(registers: u16) -> Linear {
         Linear(vec![None; registers as usize])
     }
 
-    /// Once each counter has gone that many rounds.
+    /// Returns the registers once each counter has gone that many rounds.
     pub(super) fn after(mut self, rounds: i64, steps: &[Option<i64>]) -> Linear {
         for (held, step) in self.0.iter_mut().zip(steps) {
             *held = held
@@ -42,7 +42,7 @@ impl Linear {
         }
     }
 
-    /// After an instruction of a round.
+    /// Updates the registers after an instruction of a round.
     pub(super) fn transfer(&mut self, instruction: &Instr, constants: &[Value]) {
         if let Instr::Move { dst, src } = instruction {
             self.0[*dst as usize] = self.of(*src);
@@ -65,7 +65,7 @@ impl Linear {
         Some((param, ahead + by))
     }
 
-    /// At the start of the next round. Registers that neither count nor stay the same are not followed.
+    /// Moves on to the start of the next round. Registers that neither count nor stay the same are not followed.
     pub(super) fn hand_on(&mut self, handed: &[Operand], flow: &Dataflow) {
         let steps = self.steps(handed, flow);
         self.0.fill(None);
@@ -74,7 +74,7 @@ impl Linear {
         }
     }
 
-    /// By how much each parameter has grown when it is handed on, if it is followed.
+    /// Returns the growth of each parameter when it is handed on, if it is followed.
     pub(super) fn steps(&self, handed: &[Operand], flow: &Dataflow) -> Vec<Option<i64>> {
         let step = |(i, arg): (usize, &Operand)| {
             let (param, ahead) = self.of(*arg)?;

@@ -11,7 +11,7 @@ use mote_vm::native::CodeMemory;
 /// Alignment of each function: that of instruction fetch.
 const ALIGN: usize = 32;
 
-/// What code refers to by a name, until it is linked or placed: by index.
+/// A thing that code refers to by index, until it is linked or placed.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Reference {
     /// A piece of the same image, which it calls.
@@ -121,7 +121,7 @@ impl Image {
         CodeMemory::of(&code, self.offsets.clone())
     }
 
-    /// What it takes while it is kept.
+    /// Returns the bytes that it takes while it is kept.
     pub(super) fn bytes(&self) -> usize {
         self.code.len() + size_of_val(&*self.offsets) + size_of_val(&*self.words)
     }

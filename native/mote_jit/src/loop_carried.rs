@@ -6,18 +6,18 @@ use mote_vm::code::ir::{Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 
-/// What a loop passes to itself, by parameter; nothing where it passes the parameter on. And as what kinds of number
-/// it uses them.
+/// Values that a loop passes to itself, by parameter; nothing where it passes the parameter on. Also the kinds of number that it uses
+/// parameters as.
 pub(super) struct LoopCarried {
     pub(super) passed: Vec<Option<Known>>,
-    /// Whether that is always the parameter itself, a small step further.
+    /// True if that is always the parameter itself, a small step further.
     pub(super) steps: Vec<Option<bool>>,
     pub(super) used_as: Vec<Kinds>,
-    /// Which of the integers among them it uses as such whatever their company.
+    /// True for each integer among them that it uses as such, whatever operands are beside it.
     pub(super) integers: Vec<bool>,
-    /// Which ones it uses as numbers of either kind.
+    /// True for those that it uses as numbers of either kind.
     pub(super) either: Vec<bool>,
-    /// Which ones it computes with where no float is beside them.
+    /// True for those that it computes with where no float is beside them.
     pub(super) alone: Vec<bool>,
 }
 
@@ -100,7 +100,7 @@ impl LoopCarried {
         }
     }
 
-    /// What the parameters are supposed to be, given what was `found` by use alone and what kinds callers pass.
+    /// Returns the kinds that the parameters are supposed to be, given those `found` by use alone and those that callers pass.
     pub(super) fn supposed(&self, found: &[Kinds], callers: &[Kinds]) -> Vec<Kinds> {
         let supposed = |i: usize| {
             let computed = self.passed[i].is_some_and(|known| known.kinds == Kinds::FLOAT);
@@ -117,7 +117,7 @@ impl LoopCarried {
         (0..found.len()).map(supposed).collect()
     }
 
-    /// Whether a parameter is used as a number, and handed on as one.
+    /// Returns whether a parameter is used as a number, and handed on as one.
     fn is_number(&self, i: usize) -> bool {
         match self.passed[i] {
             Some(known) => known.kinds.is(Kinds::NUMBER),
@@ -125,8 +125,9 @@ impl LoopCarried {
         }
     }
 
-    /// What a parameter is supposed to be after a round in which it was `supposed` to be that: the same if it is handed on
-    /// as such, and not by a guess. Otherwise what is handed on, or where that was tried in vain, `no_kind` of number.
+    /// Returns the kinds that a parameter is supposed to be after a round in which it was `supposed` to be something. They are the same
+    /// if it is handed on as such, and not by a guess. Otherwise they are the kinds handed on. Where that was tried in vain (`no_kind`),
+    /// it is a number of either kind.
     pub(super) fn settled(&self, i: usize, supposed: Kinds, no_kind: bool) -> Kinds {
         let Some(known) = self.passed[i] else {
             return supposed;
@@ -146,14 +147,15 @@ impl LoopCarried {
         }
     }
 
-    /// Whether nothing but the company of floats says that a parameter is one, and it is a number nowhere else.
+    /// Returns whether only floats beside a parameter say that it is one, and it is a number nowhere else.
     pub(super) fn is_beside_floats(&self, i: usize) -> bool {
         self.used_as[i] == Kinds::FLOAT && !self.alone[i]
     }
 
-    /// The same, where what is used as a number of either kind is what callers pass. It is so, too, where only the company
-    /// of an integer, as in `x + 1`, says that the parameter is one. What is only ever beside floats is taken for one if
-    /// callers pass floats, or nobody knows; if they pass integers, or are none, it may be either.
+    /// Returns the inputs with what callers pass for parameters that are used as numbers of either kind. The same goes for a parameter
+    /// where only an integer beside it, as in `x + 1`, says that it is one. A parameter that is only ever beside floats is taken for one
+    /// if callers pass floats, or nobody knows. It is taken for an integer if they pass integers. If they pass both, or there are none, it
+    /// may be either.
     pub(super) fn inputs_as_passed(&self, passed: &[Kinds]) -> Vec<Kinds> {
         let mut inputs = self.inputs();
         for (i, kinds) in passed.iter().enumerate() {

@@ -24,14 +24,14 @@ use std::rc::Rc;
 
 /// The most steps of a round.
 const LONGEST: usize = 48;
-/// How deep calls in it nest.
+/// Levels to which calls in it nest.
 const LEVELS: i64 = 3;
 
 pub(super) struct LoopNest<'a> {
     pub(super) counted: Rc<Counted>,
     /// The first one is the loop's.
     pub(super) frames: Vec<NestFrame<'a>>,
-    /// What a round does before it needs any result of the round before: steps to an inner loop, and that loop, each.
+    /// Steps of a round before it needs any result of the round before: steps to an inner loop, and that loop, each.
     pub(super) prologue: Vec<(Vec<Step>, InnerLoop)>,
     /// The rest of the round, which needs such results.
     pub(super) epilogue: Vec<Step>,
@@ -67,7 +67,7 @@ pub(super) enum Step {
 pub(super) struct InnerLoop {
     pub(super) frame: usize,
     pub(super) counted: Rc<Counted>,
-    /// What it begins with, of what is constant.
+    /// Values that it begins with, where they are constant.
     pub(super) begun: Vec<Option<i64>>,
     pub(super) rounds: i64,
     /// Its floats are finite if it begins with floats in there.
@@ -147,7 +147,7 @@ struct Tracer<'a> {
     functions: &'a [AnalysedCode<'a>],
     frames: Vec<NestFrame<'a>>,
     prologue: Vec<(Vec<Step>, InnerLoop)>,
-    /// Since the last inner loop.
+    /// Steps since the last inner loop.
     steps: Vec<Step>,
     count: usize,
     price: i64,

@@ -13,9 +13,9 @@ use mote_vm::terms::prim::primitive::Primitive;
 pub(super) struct Path<'a> {
     subject: &'a Subject<'a>,
     flow: &'a Dataflow,
-    /// Whether there may be calls on it, and functions of the platform.
+    /// True if there may be calls on it, and functions of the platform.
     calls: bool,
-    /// What is known at its end.
+    /// Knowledge at its end.
     pub(super) state: Knowledge,
     pub(super) linear: Linear,
     established: Vec<Option<Established>>,
@@ -33,7 +33,7 @@ pub(super) struct Condition {
     pub(super) bound: Limit,
 }
 
-/// What a counter is compared with.
+/// A limit that a counter is compared with.
 #[derive(Clone, Copy)]
 pub(super) enum Limit {
     Constant(i64),
@@ -41,7 +41,7 @@ pub(super) enum Limit {
     Parameter(u16),
 }
 
-/// What a register that was written by a test says.
+/// The meaning of a register that was written by a test.
 #[derive(Clone, Copy)]
 enum Established {
     True,
@@ -126,8 +126,8 @@ impl<'a> Path<'a> {
         Some(())
     }
 
-    /// Whether this may be on a path: it is computed in line, has no effects, and leads to nothing but a result or a
-    /// departure from the fast body. Returns what it says, if it is a test.
+    /// Checks that this may be on a path: it is computed in line, has no effects, and leads to nothing but a result or a departure from
+    /// the fast body. Returns its meaning, if it is a test.
     fn computed(&self, p: Primitive, args: &[Operand]) -> Option<Option<Established>> {
         use Primitive as P;
         let kinds = |i: usize| self.state.kinds(args[i], self.subject.constants);
@@ -200,7 +200,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// From which instructions that one can be reached.
+/// Marks the instructions from which instruction `end` can be reached.
 fn reaching(code: &[Instr], end: usize) -> Vec<bool> {
     let mut reaches = vec![false; code.len() + 1];
     for (i, instruction) in code.iter().enumerate().rev() {

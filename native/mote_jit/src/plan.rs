@@ -5,40 +5,40 @@ use mote_vm::code::ir::Operand;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 
-/// How a primitive is computed.
+/// The way to compute a primitive.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Plan {
-    /// On fixnums; any other operand leaves the fast body.
+    /// Computed on fixnums; any other operand leaves the fast body.
     Fixnums,
-    /// On floats; an operand that is not a number leaves the fast body.
+    /// Computed on floats; an operand that is not a number leaves the fast body.
     Floats,
-    /// On a float, to the integer beside it; one that is no fixnum leaves the fast body.
+    /// Computed on a float, to the integer beside it; one that is not a fixnum leaves the fast body.
     Whole,
-    /// By a helper that answers a machine float. It has an effect, so that it is asked once.
+    /// Computed by a helper that answers a machine float. It has an effect, so it is called once.
     Draw,
-    /// On numbers of any type; any other operand leaves the fast body.
+    /// Computed on numbers of any type; any other operand leaves the fast body.
     Numbers,
-    /// In line for the usual types, by a helper for the others.
+    /// Computed in line for the usual types, by a helper for the others.
     Test,
-    /// In line; an operation without an answer leaves the fast body.
+    /// Computed in line; an operation without an answer leaves the fast body.
     Take,
-    /// In line for what is usual in binaries, by a helper for the rest.
+    /// Computed in line for what is usual in binaries, by a helper for the rest.
     Read,
-    /// In line where a map has no atoms among its keys, by a helper elsewhere.
+    /// Computed in line where a map has no atoms among its keys, by a helper elsewhere.
     AtomKey,
-    /// By a helper.
+    /// Computed by a helper.
     Helper,
 }
 
 impl Knowledge {
-    /// Whether a primitive that is computed on floats takes an operand that is an integer as it comes, too. Otherwise a number
-    /// of unknown kind is taken for a float by its company.
+    /// Returns whether a primitive that is computed on floats also takes an operand as it comes if that is an integer. Otherwise a number
+    /// of unknown kind is taken for a float, like the operands beside it.
     pub(super) fn takes_integers(&self, p: Primitive, arg: Operand) -> bool {
         let beside = matches!(arg, Operand::Register(r) if self.known(r).beside);
         self.repeats || p == Primitive::Fdiv || is_function(p) || beside
     }
 
-    /// How the fast body computes a primitive here.
+    /// Decides how the fast body computes a primitive here.
     pub(super) fn plan(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> Plan {
         use Primitive as P;
         let kinds = |i: usize| self.kinds(args[i], constants);
@@ -94,13 +94,13 @@ impl Knowledge {
     }
 }
 
-/// Whether a primitive that is planned for integers takes floats as well.
+/// Returns whether a primitive that is planned for integers takes floats as well.
 pub(super) fn takes_floats(p: Primitive) -> bool {
     use Primitive as P;
     matches!(p, P::Add | P::Sub | P::Mul | P::Neg | P::Abs)
 }
 
-/// Whether it is a function of floats.
+/// Returns whether it is a function of floats.
 fn is_function(p: Primitive) -> bool {
     (Primitive::Sqrt..=Primitive::Atan2).contains(&p)
 }
@@ -123,7 +123,7 @@ fn is_atom(key: Operand, constants: &[Value]) -> bool {
     matches!(key, Operand::Constant(k) if constants[k as usize].as_atom().is_some())
 }
 
-/// What a constant specification says, if it is an integer without a sign of 1, 2 or 4 bytes (terms/prim/binaries.rs).
+/// Reads a constant specification, if it is that of an integer without a sign of 1, 2 or 4 bytes (terms/prim/binaries.rs).
 pub(super) fn plain(spec: Operand, constants: &[Value]) -> Option<WholeBytes> {
     let Operand::Constant(k) = spec else {
         return None;

@@ -4,7 +4,7 @@
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
-/// From the first to the second, both included; empty where nothing can be.
+/// A range from the first integer to the second, both included; empty where nothing can be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Range(i64, i64);
 
@@ -20,7 +20,7 @@ impl Range {
         Range(least, most)
     }
 
-    /// Where a comparison with the bound is true.
+    /// Returns the range where a comparison with the bound is true.
     pub(super) fn where_true(p: Primitive, bound: i64) -> Range {
         use Primitive as P;
         // Bounds are integers that fit, so these are far from the ends of 64 bits.

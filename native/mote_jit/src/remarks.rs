@@ -10,7 +10,7 @@ use mote_vm::code::verify::Verified;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 
-/// What there is to say about an instruction.
+/// The message of a remark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// The primitive is asked of a helper.
@@ -19,11 +19,11 @@ pub enum What {
     TakesForInteger,
     /// An operand of unknown kind is taken for a float, as others are. If it is an integer, the slow body goes on.
     TakesForFloat,
-    /// Whether the operands are integers or floats is found out each time.
+    /// It is found out each time whether the operands are integers or floats.
     FindsOut,
 }
 
-/// What a remark is about.
+/// The topic of a remark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Topic {
     /// An operation, and which instruction it is.
@@ -37,13 +37,13 @@ pub enum Topic {
 pub struct Remark {
     /// The code: first the functions of the unit are counted, then its behaviours.
     pub code: usize,
-    /// What it is about.
+    /// The operation or parameter that it is about.
     pub about: Topic,
-    /// What there is to say.
+    /// The message.
     pub what: What,
 }
 
-/// All that there is to say about a unit, in the order of its codes and instructions.
+/// Makes all remarks on a unit, in the order of its codes and instructions.
 pub fn remarks(verified: &Verified, unit: &Unit) -> Vec<Remark> {
     let constants: Vec<Value> = unit.constants.iter().map(stand_in).collect();
     let facts = UnitFacts::of(verified, &constants);
@@ -107,7 +107,7 @@ fn of_code(code: usize, subject: &Subject<'_>, found: &mut Vec<Remark>) {
     }
 }
 
-/// Whether a loop hands a parameter on as it is: then what kind of number it is rests on its use alone.
+/// Returns whether a loop hands a parameter on as it is. Then its kind of number rests on its use alone.
 fn stays(subject: &Subject<'_>, parameter: usize) -> bool {
     let as_it_is = Operand::Register(parameter as Register);
     subject.code.iter().all(|instruction| match instruction {

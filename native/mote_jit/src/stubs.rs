@@ -30,7 +30,7 @@ pub(super) enum Seldom {
     Guard,
 }
 
-/// Each helper and how many operands it takes after the turn, in the order of [`Seldom`].
+/// Helpers, each with the number of operands that it takes after the turn, in the order of [`Seldom`].
 const HELPERS: [(*const (), i32); 8] = [
     (helpers::ALLOCATE, 1),
     (helpers::ALLOCATE_ACTOR, 0),
@@ -42,7 +42,7 @@ const HELPERS: [(*const (), i32); 8] = [
     (helpers::GUARD, 4),
 ];
 
-/// Where the turn has an operand.
+/// Returns the offset of an operand in the turn.
 pub(super) fn operand(i: i32) -> i32 {
     layout::ASKED + 8 * i
 }
@@ -62,13 +62,13 @@ impl Stubs {
         STUBS.get_or_init(make).as_ref()
     }
 
-    /// Where the stub starts, and how it is called.
+    /// Returns the start of a stub and its signature.
     pub(super) fn of(&self, helper: Seldom) -> (*const u8, Signature) {
         (self.memory.start(helper as usize), outer())
     }
 }
 
-/// How every stub is called: with the turn.
+/// Returns the signature of every stub: it is called with the turn.
 fn outer() -> Signature {
     Signature {
         params: vec![AbiParam::new(I64)],

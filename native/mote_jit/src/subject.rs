@@ -15,18 +15,18 @@ const LARGEST_CODE: usize = 1 << 22;
 /// Registers that are still read, summed up over the instructions, of the largest code that is compiled. Most instructions
 /// have an exit from the fast body, and each exit saves all live registers. A thousand instructions may keep 32 each.
 const LARGEST_SPREAD: usize = 1 << 15;
-/// What was found out of the functions of a unit, by index (unit_facts.rs).
+/// The findings about the functions of a unit, by index (unit_facts.rs).
 pub(super) struct UnitFacts<'a> {
     pub(super) verified: &'a Verified,
     pub(super) constants: &'a [Value],
-    /// What they usually answer: integers, until it is found out.
+    /// Kinds that they usually answer: integers, until it is found out.
     pub(super) returns: Vec<Kinds>,
-    /// What they usually pass to each other, by parameter. Behaviours are left out: those that call a function for the
-    /// outside pass whatever comes.
+    /// Kinds that they usually pass to each other, by parameter. Behaviours are left out: those that call a function for the outside pass
+    /// whatever comes.
     pub(super) passed: Vec<Vec<Kinds>>,
-    /// Which are small enough.
+    /// True for those that are small enough.
     pub(super) fits: Vec<bool>,
-    /// For each one that answers floats as they are: the piece that answers words, for callers that do not know that.
+    /// The piece that answers words, for each function that answers floats as they are. It is for callers that do not know that.
     pub(super) boxing: Vec<Option<usize>>,
 }
 
@@ -37,34 +37,34 @@ pub(super) struct Subject<'a> {
     pub(super) registers: u16,
     /// The registers that are written when it starts.
     pub(super) inputs: u16,
-    /// Which function it is; behaviours are none. Only of functions may parameters be taken for granted.
+    /// Index of the function; behaviours have none. Only of functions may parameters be taken for granted.
     pub(super) index: Option<usize>,
     facts: &'a UnitFacts<'a>,
 }
 
 impl Subject<'_> {
-    /// Which function of the unit an import is.
+    /// Returns the function of the unit that an import refers to.
     pub(super) fn own(&self, import: u32) -> Option<usize> {
         self.facts.verified.own_function(import)
     }
 
-    /// Whether a tail call of this import is a loop.
+    /// Returns whether a tail call of this import is a loop.
     pub(super) fn is_self(&self, import: u32) -> bool {
         self.index.is_some() && self.own(import) == self.index
     }
 
-    /// What a call of this import usually answers: integers, floats, or anything.
+    /// Returns the kinds that a call of this import usually answers: integers, floats, or anything.
     pub(super) fn returns(&self, import: u32) -> Kinds {
         let own = self.own(import);
         own.map_or(Kinds::ANY, |index| self.facts.returns[index])
     }
 
-    /// What the functions of the unit usually pass to it, by parameter.
+    /// Returns the kinds that the functions of the unit usually pass to it, by parameter.
     pub(super) fn passed(&self) -> &[Kinds] {
         self.index.map_or(&[], |index| &self.facts.passed[index])
     }
 
-    /// Of a function that answers floats as they are: the piece that answers words.
+    /// Returns the piece that answers words, for a function that answers floats as they are.
     pub(super) fn boxing(&self, function: usize) -> Option<usize> {
         self.facts.boxing[function]
     }
@@ -87,7 +87,7 @@ impl<'a> UnitFacts<'a> {
             .then(|| self.subject(&behaviour.code, behaviour.registers, inputs, None))
     }
 
-    /// What a function is to its form that answers words.
+    /// Returns a function as its form that answers words sees it.
     pub(super) fn interface(&'a self, index: usize) -> Subject<'a> {
         let inputs = self.verified.functions[index].arity as u16;
         self.subject(&[], inputs, inputs, Some(index))
@@ -111,7 +111,7 @@ impl<'a> UnitFacts<'a> {
     }
 }
 
-/// For each instruction, whether a call may have been made on a way there.
+/// Marks the instructions before which a call may have been made.
 pub(super) fn behind_calls(code: &[Instr]) -> Vec<bool> {
     let mut behind = vec![false; code.len() + 1];
     for (i, instruction) in code.iter().enumerate() {
@@ -124,7 +124,7 @@ pub(super) fn behind_calls(code: &[Instr]) -> Vec<bool> {
     behind
 }
 
-/// Whether a piece of code is small enough: invariant 1.
+/// Returns whether a piece of code is small enough: invariant 1.
 pub(super) fn fits(code: &[Instr], registers: u16) -> bool {
     let most = code.len() * registers as usize;
     most <= LARGEST_SPREAD

@@ -12,7 +12,7 @@ use mote_vm::values::value::Value;
 const MOST_BITS: i64 = 1 << 56;
 
 impl Knowledge {
-    /// What holds after a primitive has given an answer, or `:undefined` if `total`.
+    /// Learns what holds after a primitive has given an answer, or `:undefined` if `total`.
     pub(super) fn answered(
         &mut self,
         (d, p, args): (Register, Primitive, &[Operand]),
@@ -47,7 +47,7 @@ impl Knowledge {
         self.learn_test(d, p, args, constants, compared);
     }
 
-    /// Whether integers are planned for where there may as well be floats.
+    /// Returns whether integers are planned for where there may as well be floats.
     fn is_guessed(&self, p: Primitive, args: &[Operand], constants: &[Value]) -> bool {
         takes_floats(p)
             && args.iter().any(|arg| {
@@ -94,7 +94,7 @@ impl Knowledge {
         }
     }
 
-    /// What the answer of a test will say of what was tested, once it is known. Nothing if the answer stands in its place.
+    /// Notes what the answer of a test, once known, will say of the tested register. Notes nothing if the answer stands in its place.
     fn learn_test(
         &mut self,
         test: Register,
@@ -147,7 +147,7 @@ impl Knowledge {
         (self.known(r).kinds == Kinds::FIXNUM).then_some((r, p, bound))
     }
 
-    /// What holds where the jump of an instruction leads.
+    /// Returns the knowledge where the jump of an instruction leads.
     pub(super) fn after_jump(&self, instruction: &Instr) -> Knowledge {
         let mut state = self.clone();
         match instruction {
@@ -172,7 +172,7 @@ impl Knowledge {
         state
     }
 
-    /// What holds before the next instruction.
+    /// Updates the knowledge to what holds before the next instruction.
     pub(super) fn transfer(&mut self, instruction: &Instr, subject: &Subject<'_>) {
         let constants = subject.constants;
         match instruction {
@@ -250,7 +250,7 @@ impl Knowledge {
         }
     }
 
-    /// What holds where a test has not jumped: it holds itself.
+    /// Learns what holds where a test has not jumped: the test itself.
     fn branched(&mut self, test: Register) {
         let facts = self.facts.iter().filter(|fact| fact.test == test);
         let facts: Vec<Fact> = facts.copied().collect();
@@ -265,7 +265,7 @@ impl Knowledge {
     }
 }
 
-/// What is known of what is read in a binary.
+/// Returns the knowledge about a value that is read in a binary.
 fn read(p: Primitive, args: &[Operand], constants: &[Value]) -> Known {
     use Primitive as P;
     let up_to = |most| (Kinds::FIXNUM, Range::between(0, most));
@@ -285,7 +285,7 @@ fn read(p: Primitive, args: &[Operand], constants: &[Value]) -> Known {
     }
 }
 
-/// What is known of the answer of a call that usually answers with these kinds.
+/// Returns the knowledge about the answer of a call that usually answers with these kinds.
 fn returned(kinds: Kinds) -> Known {
     match kinds {
         Kinds::FIXNUM | Kinds::BOOLEAN => Known::word(kinds),

@@ -14,7 +14,7 @@ use mote_vm::values::value::Value;
 pub(super) enum Callee {
     /// A function of the unit, by index.
     Own(usize),
-    /// Whatever stands in the slot of that function among those that the unit uses.
+    /// The code in the slot of that function among those that the unit uses.
     Slot(usize),
 }
 
@@ -31,13 +31,13 @@ impl Callee {
 pub(super) struct ResolvedUnit<'a> {
     pub(super) verified: &'a Verified,
     pub(super) constants: &'a [Value],
-    /// Its encoded form.
+    /// Bytes of its encoded form.
     pub(super) bytes: &'a [u8],
     functions: &'a [*const FunctionSlot],
     behaviours: &'a [*const BehaviourSlot],
-    /// Which of the behaviours that it uses are loaded: these stay so.
+    /// True for each behaviour that it uses and that is loaded: these stay so.
     pub(super) loaded: Vec<bool>,
-    /// How Rust is called.
+    /// The calling convention of Rust.
     pub(super) host: CallConv,
     pub(super) stubs: &'static Stubs,
 }

@@ -9,7 +9,7 @@ use mote_vm::values::value::Value;
 
 /// The most parameters that a function with a form that returns words may have: the frame of that form has room for them.
 const BOXING_ARITY: u32 = 16;
-/// How many times it is asked again what functions answer and are passed, given what was found out about the others.
+/// Rounds of finding out again what functions answer and are passed, given what was found out about the others.
 const ROUNDS: usize = 3;
 
 impl<'a> UnitFacts<'a> {

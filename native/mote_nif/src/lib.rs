@@ -12,16 +12,16 @@
 #[macro_use]
 mod term;
 
-/// What Elixir holds references to, and what machines carry of the BEAM.
+/// Values that Elixir holds references to, and terms that machines carry for the BEAM.
 mod held;
 
 /// Terms become values, and values become terms.
 mod codec;
 
-/// What comes out of machines, on its way to processes.
+/// Messages and answers from machines to processes.
 mod deliver;
 
-/// What processes put into machines.
+/// Calls by which processes put something into machines.
 mod enter;
 
 /// Looking into machines: info, surveys, traces.

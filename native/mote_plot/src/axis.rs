@@ -5,17 +5,17 @@ use crate::figure::Scale;
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 use std::ops::Range;
 
-/// From this power on, powers of two are written as such.
+/// Power from which powers of two are written as such.
 const MOST_POWER: f64 = 14.0;
 
 /// One axis of a plot: its scale and its ticks.
 #[derive(Clone)]
 pub(crate) struct Axis {
     scale: Scale,
-    /// Both are those of `place`, not of values.
+    /// Range of the axis, in the unit of `place` and not of values, as are the ticks.
     range: Range<f64>,
     ticks: Vec<f64>,
-    /// What is written at the ticks, if it is not their values.
+    /// Labels of the ticks, if these are not their values.
     names: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl Axis {
         }
     }
 
-    /// Where bars begin: at zero, or at the end of an axis that has none.
+    /// Returns the value where bars begin: zero, or the end of an axis that has none.
     pub(crate) fn base(&self) -> f64 {
         match self.scale {
             Scale::Linear => 0.0,
@@ -84,7 +84,7 @@ impl Axis {
         }
     }
 
-    /// What is written at its ticks.
+    /// Returns the labels of its ticks.
     pub(crate) fn labels(&self) -> Vec<String> {
         let labels = self.ticks.iter();
         labels

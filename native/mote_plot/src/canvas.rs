@@ -19,7 +19,7 @@ pub(crate) struct Canvas<'a> {
 
 const WEIGHT: FontWeight = FontWeight::Regular;
 
-/// How many bytes the pixels take.
+/// Returns the number of bytes that the pixels take.
 pub(crate) fn size(width: u32, height: u32) -> usize {
     width as usize * height as usize * 3
 }
@@ -37,7 +37,7 @@ pub(crate) fn png(pixels: &[u8], width: u32, height: u32) -> Result<Vec<u8>, png
 }
 
 impl Canvas<'_> {
-    /// On as many bytes as `size` says.
+    /// Makes a canvas on as many bytes as `size` says.
     pub(crate) fn new(pixels: &mut [u8], width: u32, height: u32) -> Canvas<'_> {
         assert_eq!(pixels.len(), size(width, height));
         Canvas {

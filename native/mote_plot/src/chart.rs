@@ -18,7 +18,7 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(0x7f, 0x7f, 0x7f),
 ];
 
-/// Of one unit of a category, how much its bars take at most, and of the whole axis, how much one bar does.
+/// Greatest part of a category's unit that its bars take, and greatest part of the whole axis that one bar takes.
 const FILLED: f64 = 0.8;
 const WIDEST: f64 = 0.1;
 const LABEL: (&str, u32) = ("sans-serif", 16);

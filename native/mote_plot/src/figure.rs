@@ -8,7 +8,7 @@ pub(crate) enum Format {
     Png,
 }
 
-/// How an axis grows.
+/// The growth of an axis.
 #[derive(NifUnitEnum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scale {
     Linear,
@@ -16,7 +16,7 @@ pub(crate) enum Scale {
     Log2,
 }
 
-/// What stands for a point.
+/// The mark that stands for a point.
 #[derive(NifUnitEnum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A dot, joined with the next one; a thin line from the least to the greatest.
@@ -25,10 +25,10 @@ pub(crate) enum Kind {
     Bars,
 }
 
-/// Where the names of the series are written.
+/// The place where the names of the series are written.
 #[derive(NifUnitEnum, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Legend {
-    /// Beside the plot.
+    /// Written beside the plot.
     Right,
     UpperLeft,
     UpperRight,

@@ -73,7 +73,7 @@ fn collect(rig: &Rig) -> mote_vm::gc::GcInfo {
     rig.machine.info().gc
 }
 
-/// What is resident is everybody's, so the tests take turns.
+/// Lets the tests take turns, since resident memory is everybody's.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 #[test]

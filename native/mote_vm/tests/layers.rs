@@ -110,7 +110,7 @@ fn nifs_are_nothing_but_nifs() {
     assert!(others.is_empty(), "elsewhere with these: {others:#?}");
 }
 
-/// Nor functions that Elixir does not call.
+/// Checks that the files of `nifs` have no functions that Elixir does not call.
 #[test]
 fn functions_of_nifs_are_nifs() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mote_nif/src/nifs");
@@ -135,7 +135,7 @@ fn functions_of_nifs_are_nifs() {
     assert!(seen > 0);
 }
 
-/// Each type name means one thing in all crates.
+/// Checks that each type name means one thing in all crates.
 #[test]
 fn names_of_types_mean_one_thing() {
     let mut named: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();

@@ -72,7 +72,7 @@ fn peak() -> usize {
     kib.expect("a number") << 10
 }
 
-/// What is resident is everybody's, so the tests take turns.
+/// Lets the tests take turns, since resident memory is everybody's.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]

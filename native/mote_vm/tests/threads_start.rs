@@ -49,7 +49,7 @@ fn limit(bytes: u64) {
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) }, 0);
 }
 
-/// Whether the system keeps such a limit. One that is emulated may not.
+/// Returns whether the system keeps such a limit. An emulated system may not.
 fn is_limit_kept() -> bool {
     const ROOM: usize = 400 << 20;
     limit(mapped() + ROOM as u64 / 2);

@@ -2,7 +2,7 @@
 //!
 //! How often guests are turned away and come again depends on the order of messages. So these are here, in one queue, first in
 //! first out, as a machine with one thread has them; without actors that they are addressed to. The waiting room is two lists,
-//! of which the one for those who come is turned around when the other one is empty.
+//! of which the one for arriving guests is turned around when the other one is empty.
 use crate::cells::{Heap, Int, List};
 use crate::queue::Queue;
 use crate::savina::dice::idle;
@@ -12,18 +12,18 @@ const SEATS: Int = Int::new(1_000);
 /// A message that is on its way.
 #[derive(Clone, Copy)]
 enum Message {
-    /// From the street to itself: the next guest.
+    /// The next guest: from the street to itself.
     Next,
-    /// From the street to the room.
+    /// A guest enters: from the street to the room.
     Enter(Int),
-    /// From the room to the guest, and from the guest to the street.
+    /// There is no seat: from the room to the guest, and from the guest to the street.
     Full(Int),
     Again(Int),
-    /// From the room to the barber, from the barber to the guest, and from the guest to the street.
+    /// A haircut: from the room to the barber, from the barber to the guest, and from the guest to the street.
     Cut,
     Done,
     Gone,
-    /// From the barber to the room.
+    /// The barber is free: from the barber to the room.
     Free,
 }
 
@@ -35,7 +35,7 @@ struct Shop<'h> {
     uncut: Int,
     street_dice: Int,
     barber_dice: Int,
-    /// Who waits: those who came last, the last one first; and those who are served before them.
+    /// The guests that wait: those who came last, the last one first, and those who are served before them.
     last: List<'h>,
     first: List<'h>,
     /// Seats that nobody waits on.
@@ -43,7 +43,7 @@ struct Shop<'h> {
     asleep: bool,
 }
 
-/// How many guests were served, when nobody waits any more.
+/// Returns the number of guests served, when nobody waits any more.
 pub(crate) fn run(heap: &Heap, n: u32) -> f64 {
     let guests = Int::new(n.into());
     let mut shop = Shop {

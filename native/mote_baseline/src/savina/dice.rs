@@ -7,7 +7,7 @@ pub(crate) fn roll(dice: Int) -> Int {
     dice * 48_271 % 2_147_483_647
 }
 
-/// That many numbers on.
+/// Rolls the dice `left` times.
 pub(crate) fn idle(mut dice: Int, mut left: Int) -> Int {
     while left != Int::ZERO {
         dice = roll(dice);

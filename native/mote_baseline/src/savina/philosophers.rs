@@ -10,28 +10,28 @@ const PHILOSOPHERS: usize = 20;
 const TAKEN: Int = Int::ZERO;
 const FREE: Int = Int::ONE;
 
-/// That many messages later, memory is used again: it has room in a cache of the second level.
+/// Messages after which memory is used again. This much memory has room in a cache of the second level.
 const MESSAGES: u32 = 1_024;
 
 /// A message that is on its way, with the number of the philosopher.
 #[derive(Clone, Copy)]
 enum Message {
-    /// To the arbiter.
+    /// Messages to the arbiter.
     Hungry(usize),
     Eaten(usize),
-    /// To the philosopher. The first one starts it.
+    /// Messages to the philosopher. The first one starts it.
     Wait(usize),
     Eat(usize),
 }
 
 struct Table {
     queue: Queue<Message>,
-    /// Of each philosopher.
+    /// Meals left for each philosopher.
     left: Vec<Int>,
     meals: Int,
 }
 
-/// How many meals there were, with forks that did not lie on the table; or -1 if not all forks lie there in the end.
+/// Returns the number of meals eaten with forks that did not lie on the table; or -1 if not all forks lie there in the end.
 pub(crate) fn run(heap: &mut Heap, n: u32) -> f64 {
     let mut table = Table {
         queue: Queue::new(),

@@ -4,15 +4,16 @@
 //! each board is the same.
 use crate::cells::{Heap, Int, List};
 
-/// As many queens are placed before the solutions are counted.
+/// Queens that are placed before the solutions are counted.
 const THRESHOLD: Int = Int::new(4);
 
-/// How many solutions there are with that many queens.
+/// Returns the number of solutions with that many queens.
 pub(crate) fn run(heap: &Heap, queens: u32) -> f64 {
     boards(heap, List::EMPTY, Int::new(queens.into())).get() as f64
 }
 
-/// What a worker does with a board, the columns of its queens, and with all that come of it.
+/// Counts the solutions of a board, given as the columns of its queens. It does a worker's task for the board, and for all that come of
+/// it.
 fn boards<'h>(heap: &'h Heap, board: List<'h>, size: Int) -> Int {
     let length = board.length();
     if length >= THRESHOLD {

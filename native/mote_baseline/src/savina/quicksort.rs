@@ -1,4 +1,4 @@
-//! Quicksort of a list by its first number, and the judge, who looks whether it is in order and adds it up.
+//! Quicksort of a list by its first number, and the judge, which checks that it is in order and adds it up.
 //!
 //! Left out: the actors for the parts of more than 2,048 numbers; such a part is a call. The sum, which takes an integer of more
 //! than one word in the machine, is one of 128 bits.
@@ -43,7 +43,7 @@ fn sorted<'h>(heap: &'h Heap, numbers: List<'h>) -> List<'h> {
     heap.append(less, heap.cons(pivot, greater))
 }
 
-/// Before what is sorted already.
+/// Sorts the numbers before those that are `sorted` already.
 fn sort<'h>(heap: &'h Heap, mut numbers: List<'h>, mut sorted: List<'h>) -> List<'h> {
     while let Some((pivot, rest)) = numbers.split() {
         let (less, greater) = parts(heap, rest, pivot);
@@ -53,7 +53,7 @@ fn sort<'h>(heap: &'h Heap, mut numbers: List<'h>, mut sorted: List<'h>) -> List
     sorted
 }
 
-/// What is less than the pivot and what is not, both in reverse order.
+/// Splits the numbers into those less than the pivot and all others, both in reverse order.
 #[inline(always)]
 fn parts<'h>(heap: &'h Heap, numbers: List<'h>, pivot: Int) -> (List<'h>, List<'h>) {
     let (mut less, mut greater) = (List::EMPTY, List::EMPTY);

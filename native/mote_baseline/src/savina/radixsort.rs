@@ -22,7 +22,7 @@ struct Sorter<'h> {
     ones: List<'h>,
 }
 
-/// What the judge knows: the number before, and the sum of those that have not come.
+/// The judge's state: the number before, and the sum of those that have not come.
 struct Judge {
     last: Int,
     sum: i128,
@@ -40,7 +40,7 @@ pub(crate) fn numbers(n: u32) -> Vec<Int> {
     (0..n).map(|_| Int::new(number())).collect()
 }
 
-/// How many numbers there are, or -1 when they did not come in order, or others came.
+/// Returns the count of the numbers, or -1 if they did not come in order, or others came.
 pub(crate) fn run(heap: &Heap, numbers: &[Int]) -> f64 {
     let count = numbers.len();
     let sorter = |bit| Sorter {

@@ -6,13 +6,13 @@ use crate::savina::dice::{idle, roll};
 
 const SMOKERS: i64 = 200;
 
-/// What a smoker knows: its dice, and how many rounds its idle loop has made.
+/// A smoker's state: its dice, and the number of rounds that its idle loop has made.
 struct Smoker {
     dice: Int,
     smoked: Int,
 }
 
-/// All rounds of all idle loops.
+/// Runs all rounds of all idle loops.
 pub(crate) fn run(n: u32) -> f64 {
     let smoker = |seed| Smoker {
         dice: Int::new(seed),

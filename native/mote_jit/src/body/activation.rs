@@ -13,7 +13,7 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::code::ir::Label;
 use std::mem::swap;
 
-/// Which forms of a register hold at the current point.
+/// The forms of a register that hold at the current point.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Here {
     pub(super) word: bool,
@@ -25,27 +25,27 @@ pub(super) struct Here {
 pub(super) struct Activation<'a> {
     pub(super) subject: &'a Subject<'a>,
     pub(super) flow: &'a Dataflow,
-    /// What is known in the fast body; unused in the slow one.
+    /// Knowledge in the fast body; unused in the slow one.
     pub(super) state: Knowledge,
     pub(super) here: Vec<Here>,
     pub(super) words: Vec<Variable>,
     pub(super) floats: Vec<Variable>,
     /// The instruction that is compiled.
     pub(super) at: Label,
-    /// Where the slow body takes over from here: the same instruction, or an earlier one whose float is not proven finite yet.
+    /// The instruction at which the slow body takes over: this one, or an earlier one whose float is not proven finite yet.
     pub(super) resume: Label,
     pub(super) fast: Vec<Option<Block>>,
     pub(super) slow: Vec<Option<Block>>,
     /// The match with a cell of which that has been tested before.
     pub(super) cons_at: Option<Label>,
-    /// Where the fast body of a loop begins again.
+    /// The block where the fast body of a loop begins again.
     pub(super) fast_header: Option<Block>,
-    /// What this is in line of.
+    /// The places to which this returns, if it is inlined.
     pub(super) inlined: Option<Inlined>,
 }
 
 impl<'a> Activation<'a> {
-    /// One of which nothing is compiled yet.
+    /// Returns an activation of which nothing is compiled yet.
     pub(super) fn new(
         b: &mut FunctionBuilder<'_>,
         subject: &'a Subject<'a>,

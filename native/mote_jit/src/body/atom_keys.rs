@@ -1,5 +1,5 @@
 //! `is_map_key` of an atom. The header of a map's node says whether there may be atoms among its keys: where there are none, that
-//! answers. So `map[key]` need not search most maps to know that they are no structs.
+//! answers. So `map[key]` need not search most maps to know that they are not structs.
 use super::helper_calls::Frequency;
 use super::{trusted, Body};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -11,7 +11,7 @@ use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::{self, Value as Word};
 
 impl Body<'_, '_> {
-    /// Whether a map has an atom among its keys; goes to the label if it is no map.
+    /// Computes whether a map has an atom among its keys. Goes to the label if the operand is not a map.
     pub(super) fn has_atom_key(&mut self, d: Register, args: &[Operand], label: Option<Label>) {
         let often = Frequency::Often;
         if label.is_none() {

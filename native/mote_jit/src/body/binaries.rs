@@ -1,5 +1,5 @@
 //! Reading binaries in line, at whole bytes: integers, characters of ASCII, sizes. Parts of binaries are in parts.rs. Whatever is
-//! unusual (a position within a byte, a number of odd size, what is no binary) goes to a helper, in the same code, so nothing
+//! unusual (a position within a byte, a number of odd size, a value that is not a binary) goes to a helper, in the same code, so nothing
 //! leaves the fast body here.
 //!
 //! The inlined code does what terms/prim/binaries.rs does for the same arguments.
@@ -19,12 +19,12 @@ use mote_vm::values::value;
 const BEYOND_ASCII: i64 = 0x80;
 const BEYOND_TWO_BYTES: i64 = 0x800;
 
-/// Where code goes that finds its arguments unusual, or beyond the end.
+/// The targets for code that finds its arguments unusual, or beyond the end.
 #[derive(Clone, Copy)]
 pub(super) struct Unusual {
-    /// There the helper is asked.
+    /// The block that asks the helper.
     pub(super) ask: Block,
-    /// Where a guard without an answer leads.
+    /// The target of a guard without an answer.
     label: Option<Label>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Unusual {
 pub(super) struct FoundBinary {
     pub(super) word: Value,
     pub(super) header: Value,
-    /// Where its bytes are, and how many.
+    /// Address of its bytes, and their number.
     pub(super) bytes: Value,
     pub(super) count: Value,
 }
@@ -198,7 +198,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether a header is that of a binary whose bytes are behind it.
+    /// Tests whether a header is that of a binary whose bytes follow it.
     pub(super) fn is_short(&mut self, header: Value) -> Value {
         let kind = self.b.ins().band_imm_s(header, 0xFF);
         let short = Kind::Bytes as i64;
@@ -283,7 +283,7 @@ impl Body<'_, '_> {
         self.tagged(n)
     }
 
-    /// How many bits a character takes, if that is one or two bytes.
+    /// Computes the bits that a character takes, if it takes one byte or two.
     fn bits_of_character(&mut self, word: Value, unusual: Unusual) -> Value {
         let character = self.natural(word, unusual.ask);
         let less = IntCC::UnsignedLessThan;

@@ -34,7 +34,7 @@ impl Body<'_, '_> {
         self.b.def_var(self.budget, budget);
     }
 
-    /// Whether the code has a budget: a behaviour that calls nothing has none.
+    /// Returns whether the code has a budget. A behaviour that calls nothing has none.
     pub(super) fn has_budget(&self) -> bool {
         self.spends || matches!(self.role, Role::Function { .. })
     }
@@ -48,7 +48,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Where the code stops: the budget that was handed over.
+    /// Takes over the budget that was handed over where the code stops.
     pub(super) fn take_over_budget(&mut self) {
         if self.has_budget() {
             let budget = self.b.ins().load(I64, trusted(), self.turn, operand(0));
@@ -88,7 +88,7 @@ impl Body<'_, '_> {
         self.b.def_var(self.budget, budget);
     }
 
-    /// Whether the slice has fuel left for a group of that price.
+    /// Tests whether the slice has fuel left for a group of that price.
     pub(super) fn has_fuel_for(&mut self, budget: Value, price: i64) -> Value {
         if price.count_ones() == 1 {
             return self.b.ins().band_imm_s(budget, FUEL & !(price - 1));
@@ -98,7 +98,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp_imm_u(enough, fuel, price)
     }
 
-    /// For how many groups of that price the slice has fuel left.
+    /// Computes the number of groups of that price for which the slice has fuel left.
     pub(super) fn fuel_for(&mut self, budget: Value, price: i64) -> Value {
         let fuel = self.b.ins().band_imm_s(budget, FUEL);
         if price.count_ones() == 1 {
@@ -109,7 +109,7 @@ impl Body<'_, '_> {
         self.b.ins().udiv(fuel, price)
     }
 
-    /// Whether that many calls may still nest.
+    /// Tests whether that many calls may still nest.
     pub(super) fn has_depth_for(&mut self, budget: Value, calls: i64) -> Value {
         let depth = self.depth_of(budget);
         let enough = IntCC::UnsignedGreaterThanOrEqual;
@@ -156,7 +156,7 @@ impl Body<'_, '_> {
         self.b.def_var(self.budget, paid);
     }
 
-    /// What a price leaves of the budget, and whether it was too much.
+    /// Computes the budget left after a price, and whether the price was too much.
     fn left(&mut self, price: i64, borrowed: u32) -> (Value, Value) {
         let budget = self.b.use_var(self.budget);
         let left = self.b.ins().iadd_imm_s(budget, -price);
@@ -165,7 +165,7 @@ impl Body<'_, '_> {
         (left, missing)
     }
 
-    /// What is left of the budget when a price that was too much has been paid after all.
+    /// Pays, after all, a price that was too much. Returns the budget left.
     fn paid(&mut self, left: Value, price: i64, borrowed: u32) -> Value {
         // The budget as it was, calculated back: if that were seen to be the same, both would stay in registers on the
         // usual way, too.

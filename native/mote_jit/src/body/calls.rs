@@ -105,7 +105,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// What a call comes to before it is made.
+    /// Returns the early answer of a call, computed before the call is made.
     fn early_answer(
         &self,
         callee: Callee,
@@ -223,7 +223,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether this answers floats as they are.
+    /// Returns whether this code answers floats as they are.
     pub(super) fn is_unboxed_role(&self) -> bool {
         matches!(self.role, Role::Function { unboxed: true, .. })
     }
@@ -233,7 +233,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp_imm_s(equal, value, layout::UNBOXED)
     }
 
-    /// Returns what is in an operand.
+    /// Compiles the return of an operand.
     pub(super) fn give_back(&mut self, operand: Operand) {
         if let Some(inlined) = self.active.inlined {
             return self.come_back(inlined, operand);
@@ -307,7 +307,7 @@ impl Body<'_, '_> {
         self.next_round(block);
     }
 
-    /// What the next round of the fast body begins with.
+    /// Hands the arguments to the next round of the fast body.
     pub(super) fn hand_on(&mut self, args: &[Operand]) {
         // All arguments are read before any parameter is written.
         let floats = self.active.flow.inputs.iter().map(|i| *i == Kinds::FLOAT);

@@ -8,7 +8,7 @@ use mote_vm::native::{entry::STOPPED, layout, Stop};
 use mote_vm::values::value::Value as Word;
 
 impl Body<'_, '_> {
-    /// Where a jump of the current body to a label leads.
+    /// Returns the destination of a jump of the current body to a label.
     pub(super) fn to(&self, label: Label) -> Destination {
         match self.mode {
             Mode::Fast => Destination::Fast(label),
@@ -16,7 +16,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Where the fast body leaves for: the slow one.
+    /// Returns the destination for leaving the fast body: the slow one.
     pub(super) fn out(&self) -> Destination {
         debug_assert!(self.mode == Mode::Fast);
         Destination::Slow(self.active.resume)
@@ -58,7 +58,7 @@ impl Body<'_, '_> {
         .collect()
     }
 
-    /// Whether control can go there as it is.
+    /// Returns whether control can go there as it is.
     pub(super) fn is_ready(&self, target: Destination) -> bool {
         let pending = match target {
             Destination::Stopped => self.has_budget(),
@@ -68,7 +68,7 @@ impl Body<'_, '_> {
             || self.missing(target).is_empty() && !pending && !self.goes_back(target)
     }
 
-    /// Whether a target is an earlier instruction, which finds registers as they were.
+    /// Returns whether a target is an earlier instruction, which finds registers as they were.
     pub(super) fn goes_back(&self, target: Destination) -> bool {
         let resumes = matches!(target, Destination::Slow(label) if label == self.active.resume);
         resumes && self.mode == Mode::Fast && !self.before.is_empty()
@@ -151,7 +151,7 @@ impl Body<'_, '_> {
         self.b.ins().brif(fails, other, &[], next, &[])
     }
 
-    /// Whether a target is seldom gone to.
+    /// Returns whether control seldom goes to a target.
     fn is_cold(&self, target: Destination) -> bool {
         match target {
             Destination::Fast(label) => self.active.flow.aborts[label as usize],
@@ -182,7 +182,7 @@ impl Body<'_, '_> {
         block
     }
 
-    /// Whether a branch leads to the target itself.
+    /// Returns whether a branch leads to the target itself.
     fn is_direct(&self, target: Destination) -> bool {
         let moves = matches!(target, Destination::Fast(_)) && self.unrolling.group.is_none();
         self.is_ready(target) && !moves

@@ -13,7 +13,7 @@ use mote_vm::values::value::{FLONUM_TAG, FLONUM_ZERO};
 
 /// The one common exponent that is not immediate: its word would be that of 0.0.
 const COLLISION: i64 = 0x3000_0000_0000_0000;
-/// How many floats of common exponents there are, with their lowest bit doubled as the sign is gone.
+/// Number of floats of common exponents, with their lowest bit doubled as the sign is gone.
 const COMMON: i64 = 0x4000_0000_0000_0000;
 /// The bits of an infinity without the sign; those of a NaN are greater.
 const INFINITE: i64 = (f64::INFINITY.to_bits() << 1) as i64;
@@ -50,8 +50,8 @@ impl Body<'_, '_> {
         result
     }
 
-    /// One by a divisor, if multiplying by that is exactly the same, and does not make numbers larger: it is a power of
-    /// two of 1 or more.
+    /// Returns one divided by a divisor, if multiplying by that is exactly the same and does not make numbers larger: the divisor is a
+    /// power of two of 1 or more.
     pub(super) fn exact_inverse(&self, args: &[Operand]) -> Option<f64> {
         let [_, divisor @ Operand::Constant(_)] = args else {
             return None;
@@ -186,7 +186,7 @@ impl Body<'_, '_> {
         self.b.ins().icmp(IntCC::UnsignedLessThan, size, infinite)
     }
 
-    /// The integer that a float is rounded to; leaves the fast body when that is no fixnum.
+    /// Rounds a float to an integer; leaves the fast body when that is not a fixnum.
     pub(super) fn whole(&mut self, p: Primitive, arg: Operand) -> Value {
         let float = self.float(arg, false);
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);

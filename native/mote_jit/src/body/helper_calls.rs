@@ -8,7 +8,7 @@ use mote_vm::code::ir::{Label, Operand};
 use mote_vm::native::{helpers, layout};
 use mote_vm::terms::prim::primitive::Primitive;
 
-/// Whether control often gets to a call of a helper: in the fast body, unless something is unusual.
+/// Frequency with which control reaches a call of a helper. In the fast body it is often, unless something is unusual.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Frequency {
     Often,
@@ -55,17 +55,17 @@ impl Body<'_, '_> {
         self.answered(false, |body| body.call_foreign(helper, args, I64))
     }
 
-    /// The same for a helper that may spend fuel for what it walks over: of what the turn has left.
+    /// Calls a helper that may spend fuel for what it walks over, out of the turn's remaining fuel.
     pub(super) fn paid_helper(&mut self, helper: *const (), args: &[Value]) -> Value {
         self.answered(true, |body| body.call_foreign(helper, args, I64))
     }
 
-    /// As `helper`, where it seldom happens.
+    /// Calls a helper that is seldom needed, by a stub. Otherwise like `helper`.
     pub(super) fn seldom(&mut self, helper: Seldom, args: &[Value]) -> Value {
         self.answered(false, |body| body.by_stub(helper, args))
     }
 
-    /// As `paid_helper`, where it seldom happens.
+    /// Calls a helper that is seldom needed, by a stub. Otherwise like `paid_helper`.
     pub(super) fn paid_seldom(&mut self, helper: Seldom, args: &[Value]) -> Value {
         self.answered(true, |body| body.by_stub(helper, args))
     }

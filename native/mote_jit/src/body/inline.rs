@@ -23,13 +23,13 @@ use std::mem::take;
 /// Instructions of the largest function that is inlined ([`Dataflow::size`]), and calls in it.
 const LARGEST: usize = 16;
 const CALLS: usize = 2;
-/// How deep inlined functions nest, and how deep those that call themselves do.
+/// Levels to which inlined functions nest, and levels for those that call themselves.
 const LEVELS: usize = 3;
 const SELF_LEVELS: usize = 1;
 /// Instructions that are inlined into one function.
 const MOST: usize = 64;
 
-/// Where an inlined function comes back to.
+/// The places to which an inlined function returns.
 #[derive(Clone, Copy)]
 pub(super) struct Inlined {
     usual: Usual,
@@ -39,16 +39,16 @@ pub(super) struct Inlined {
     level: usize,
 }
 
-/// Where the usual answer leads.
+/// The target of the usual answer.
 #[derive(Clone, Copy)]
 enum Usual {
-    /// There, with the answer: a float if that is `expected`.
+    /// The block that gets the answer: a float if that is `expected`.
     On(Block),
-    /// It is a truth value that the caller asks for at once: where the caller goes on if it is true, and if it is false.
+    /// The blocks for a truth value that the caller asks for at once: one if it is true, and one if it is false.
     Ways(Block, Block),
 }
 
-/// What becomes of calls of small functions.
+/// The treatment of calls of small functions.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
     /// They are inlined.
@@ -57,10 +57,10 @@ pub(crate) enum Calls {
     Made,
 }
 
-/// What a body inlines.
+/// The inlined code of a body.
 pub(super) struct Inlining<'a> {
     pub(super) calls: Calls,
-    /// How many instructions were.
+    /// Number of instructions inlined.
     pub(super) size: usize,
     /// The activations whose slow bodies are not there yet.
     unfinished: Vec<Activation<'a>>,
@@ -76,20 +76,20 @@ impl Inlining<'_> {
     }
 }
 
-/// Whether a function is small enough to be inlined into itself.
+/// Returns whether a function is small enough to be inlined into itself.
 pub(super) fn is_small(subject: &Subject<'_>, flow: &Dataflow) -> bool {
     let calls = |i: &&Instr| matches!(i, Instr::Call { .. });
     flow.size() <= LARGEST && subject.code.iter().filter(calls).count() <= CALLS
 }
 
-/// What a parameter is given.
+/// The argument for a parameter.
 pub(super) enum Given {
     Word(Value),
     Float(Value),
 }
 
 impl<'a> Body<'a, '_> {
-    /// What is called, if that is inlined.
+    /// Returns the callee of a call, if it is inlined.
     pub(super) fn inlined(
         &self,
         callee: Callee,
@@ -249,7 +249,7 @@ impl<'a> Body<'a, '_> {
         self.active.here = here;
     }
 
-    /// What an inlined function is called with.
+    /// Returns the arguments of an inlined function, in the forms that its parameters take.
     pub(super) fn given(&mut self, args: &[Operand], to: &Dataflow) -> Vec<Given> {
         let args = args.iter().zip(&to.inputs);
         args.map(|(arg, kinds)| match *kinds {
@@ -259,7 +259,7 @@ impl<'a> Body<'a, '_> {
         .collect()
     }
 
-    /// Its parameters, as what they are taken for.
+    /// Takes over the arguments as its parameters, as what they are taken for.
     pub(super) fn take_over(&mut self, given: &[Given]) {
         for (i, given) in given.iter().enumerate() {
             match given {
@@ -375,7 +375,7 @@ impl<'a> Body<'a, '_> {
         self.b.ins().jump(inlined.other, &[answer.into()]);
     }
 
-    /// Whether an operand is a float that is there as a machine float.
+    /// Returns whether an operand is a float that is there as a machine float.
     fn is_machine_float(&self, operand: Operand) -> bool {
         match operand {
             Operand::Register(r) => self.active.here[r as usize].float,

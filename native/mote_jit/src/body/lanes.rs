@@ -23,7 +23,7 @@ use mote_vm::code::ir::{Instr, Label, Operand, Register};
 use mote_vm::values::value::{Value as Word, FIXNUM_MAX};
 use std::mem::swap;
 
-/// Those for words, and for floats.
+/// The variables for words, and those for floats.
 type Variables = (Vec<Variable>, Vec<Variable>);
 
 /// A round: what is known of each of its frames.
@@ -38,7 +38,8 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Before the first group: what plain rounds come back to, and what they need not test.
+    /// Tests before the first group what plain rounds need not test, and goes to the plain loop if a test fails. Plain rounds come back
+    /// here.
     pub(super) fn admit_lanes(&mut self, nest: &LoopNest<'a>, plain: Block) {
         let header = self.b.create_block();
         self.b.ins().jump(header, &[]);
@@ -67,8 +68,8 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// From the end of a plain round to the next: by groups again if there is more fuel than before. Those that were
-    /// given up are so for this slice.
+    /// Goes from the end of a plain round to the next round: by groups again if there is more fuel than before. Groups that were given up
+    /// stay so for this slice.
     pub(super) fn next_round(&mut self, plain: Block) {
         let header = match self.unrolling.lanes_header {
             Some(header) if self.uses_lanes() => header,
@@ -330,8 +331,7 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(done);
     }
 
-    /// The values of counters that begin with a constant, when that many rounds of the loop are left: the same for all
-    /// lanes.
+    /// Sets the counters that begin with a constant, when `left` rounds of the loop are left. They are the same for all lanes.
     fn constant_counters(&mut self, inner: &InnerLoop, left: Value) {
         for (i, begun) in inner.begun.iter().enumerate() {
             let (Some(begun), Some(step)) = (begun, inner.counted.steps[i]) else {

@@ -56,7 +56,7 @@ use pending::Pending;
 use positions::Positions;
 use unroll::Unrolling;
 
-/// What the code is.
+/// The role of the code that is compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Called with a turn, an actor and a message; answers how the turn ended.
@@ -91,7 +91,7 @@ enum Mode {
     Slow,
 }
 
-/// Where control may go.
+/// A destination of control.
 #[derive(Clone, Copy)]
 enum Destination {
     Fast(Label),
@@ -104,9 +104,9 @@ pub(super) struct Body<'a, 'b> {
     unit: &'a ResolvedUnit<'a>,
     functions: &'a [AnalysedCode<'a>],
     role: Role,
-    /// Whether the behaviour calls anything, and so spends fuel.
+    /// True if the behaviour calls anything, and so spends fuel.
     spends: bool,
-    /// Of a behaviour, for each instruction: whether a call may have been made before it.
+    /// True for each instruction of a behaviour before which a call may have been made.
     behind_calls: Vec<bool>,
     mode: Mode,
     active: Activation<'a>,
@@ -120,16 +120,16 @@ pub(super) struct Body<'a, 'b> {
     current: Vec<(u32, Value)>,
     /// The instruction that proves finite what those before it have left (proofs.rs).
     proof: Option<Label>,
-    /// What registers held at `resume` that have been written since and are read there: its forms, the word, the float.
+    /// Registers that have been written since `resume` and are read there, as they were at that point: forms, word, float.
     before: Vec<(Register, Here, Option<Value>, Option<Value>)>,
     stopped: Block,
-    /// Where a loop begins again with tests of what the fast body takes for granted.
+    /// The block where a loop begins again with tests of what the fast body takes for granted.
     tested_header: Option<Block>,
     signatures: Vec<(Vec<Type>, Type, SigRef)>,
     last_tagged: Option<Tagged>,
 }
 
-/// The integer that was made a word last: what goes on with it need not take the tag away, and wait for that.
+/// The integer that was made a word last. Code that goes on with it need not take the tag away, and wait for that.
 #[derive(Clone, Copy)]
 struct Tagged {
     word: Value,
@@ -149,7 +149,7 @@ fn constant() -> MemFlagsData {
 }
 
 impl<'a, 'b> Body<'a, 'b> {
-    /// Compiles the code into the function of the builder; whether calls are in line there.
+    /// Compiles the code into the function of the builder. Returns whether calls are in line there.
     pub(super) fn build(
         b: FunctionBuilder<'b>,
         unit: &'a ResolvedUnit<'a>,
@@ -318,7 +318,7 @@ impl<'a, 'b> Body<'a, 'b> {
         }
     }
 
-    /// From what was tested to the fast body, by groups if it is a loop that counts.
+    /// Leads from the tests to the fast body, by groups if it is a loop that counts.
     fn begin_rounds(&mut self) {
         let fast_header = self.b.create_block();
         self.groups(fast_header);

@@ -41,7 +41,7 @@ impl Body<'_, '_> {
         self.all_fixnums(&[arg])[0]
     }
 
-    /// On the words of fixnums; `args` are looked at only for constants.
+    /// Computes on the words of fixnums. The `args` are looked at only for constants.
     fn fixnum_operation(&mut self, p: Primitive, words: &[Value], args: &[Operand]) -> Value {
         use Primitive as P;
         let a = words[0];
@@ -139,7 +139,7 @@ impl Body<'_, '_> {
         sum
     }
 
-    /// Whether a parameter of the loop may go a small step further without a test.
+    /// Returns whether a parameter of the loop may go a small step further without a test.
     fn has_room_for_steps(&self, param: u16) -> bool {
         let has_room = match self.unrolling.group {
             // Tested before it, also where the loop calls others.
@@ -155,7 +155,7 @@ impl Body<'_, '_> {
         self.leave_if(narrow, Destination::Slow(0));
     }
 
-    /// Whether an integer is one of the outer half: its two highest bits differ.
+    /// Tests whether an integer is in the outer half of the range: its two highest bits differ.
     pub(super) fn is_narrow(&mut self, word: Value) -> Value {
         let twice = self.b.ins().ishl_imm_s(word, 1);
         let differing = self.b.ins().bxor(word, twice);
@@ -204,7 +204,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Twice the integer of a word.
+    /// Returns twice the integer of a word.
     fn even(&mut self, word: Value) -> Value {
         match self.last_tagged {
             Some(last) if last.word == word => last.even,
@@ -240,7 +240,7 @@ impl Body<'_, '_> {
         self.leave_unless(condition, out);
     }
 
-    /// Whether a word is an immediate float.
+    /// Tests whether a word is an immediate float.
     pub(super) fn is_flonum(&mut self, word: Value) -> Value {
         let tag = self.b.ins().band_imm_s(word, 3);
         let flonum = mote_vm::values::value::FLONUM_TAG as i64;

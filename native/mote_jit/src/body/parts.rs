@@ -15,7 +15,7 @@ const WORD: i64 = 8;
 const _: () = assert!(GRANULE == 16 && COPIED_BYTES == 24);
 
 impl Body<'_, '_> {
-    /// The part of a binary from there on: that many bytes, or all that are left.
+    /// Makes the part of a binary from there on: `count` bytes, or all that are left.
     pub(super) fn part_from(
         &mut self,
         found: FoundBinary,
@@ -41,7 +41,7 @@ impl Body<'_, '_> {
         self.part(found, at, count, unusual.ask)
     }
 
-    /// That many bytes from an address on, within a binary.
+    /// Makes a part of a binary: `count` bytes from an address on.
     fn part(&mut self, found: FoundBinary, at: Value, count: Value, ask: Block) -> Value {
         let part = self.b.ins().icmp(IntCC::NotEqual, count, found.count);
         self.otherwise(part, ask);

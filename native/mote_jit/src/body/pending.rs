@@ -4,7 +4,7 @@
 //!
 //! Invariants:
 //! 1. A pending call spends fuel and depth as a call does, and gives the depth back where it is answered.
-//! 2. At most [`MOST`] calls are pending in a frame. With that many, the next one is made.
+//! 2. At most [`MOST`] calls are pending in a frame. In a full frame, the next call is made.
 //! 3. A function returns to its caller only when no call is pending in its frame. Where it stops, they are forgotten.
 use super::inline;
 use super::{trusted, Body, Destination, Mode, Role};
@@ -26,16 +26,16 @@ const LARGEST: usize = 3;
 pub(super) struct Pending {
     call: Label,
     answer: Register,
-    /// What kinds the answer usually is of.
+    /// The usual kinds of the answer.
     expected: Kinds,
     /// The registers that are read behind the call, but for the answer.
     kept: Vec<Register>,
     slot: StackSlot,
-    /// Where the next call is kept: bytes from the start of the slot.
+    /// Offset at which the next call is kept, in bytes from the start of the slot.
     top: Variable,
-    /// Where the fast body goes on behind the call.
+    /// The block where the fast body goes on behind the call.
     resumed: Block,
-    /// Whether it does: it may not get there, or hold there what is not kept.
+    /// True if it goes on there. It may not get there, or may hold there what is not kept.
     resumes: bool,
 }
 
@@ -90,7 +90,7 @@ impl Pending {
     }
 }
 
-/// What keeping these registers takes.
+/// Returns the bytes that it takes to keep these registers.
 fn bytes(kept: &[Register]) -> i64 {
     8 * kept.len().max(1) as i64
 }
@@ -117,13 +117,13 @@ fn last_call(subject: &Subject<'_>) -> Option<(usize, Register, u32)> {
 }
 
 impl Body<'_, '_> {
-    /// Whether code goes on behind that call from other places than the call itself.
+    /// Returns whether code goes on behind that call from other places than the call itself.
     pub(super) fn resumes_at(&self, label: Label) -> bool {
         let call = self.pending.as_ref().map(|pending| pending.call);
         self.active.inlined.is_none() && call.is_some_and(|call| call + 1 == label)
     }
 
-    /// Whether the call at hand may be pending: it is that one, and what is kept are words.
+    /// Returns whether the call at hand may be pending: it is that one, and only words are kept.
     pub(super) fn pends(&self) -> bool {
         let mut kept = self.pending.iter().flat_map(|pending| &pending.kept);
         self.mode == Mode::Fast
@@ -194,7 +194,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Where the function returns: goes on behind the last call that is pending, and here if there is none.
+    /// Goes on behind the last pending call, where the function returns. If no call is pending, goes on here.
     pub(super) fn return_pending(&mut self, operand: Operand) {
         if self.active.inlined.is_some() {
             return;
@@ -244,7 +244,7 @@ impl Body<'_, '_> {
         self.b.seal_block(done);
     }
 
-    /// Where the frame keeps what a call needs.
+    /// Returns the address in the frame at which a call's registers are kept.
     fn kept_at(&mut self, slot: StackSlot, offset: Value) -> Value {
         let start = self.b.ins().stack_addr(I64, slot, 0);
         self.b.ins().iadd(start, offset)

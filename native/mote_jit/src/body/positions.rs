@@ -13,7 +13,7 @@ use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::native::layout;
 
-/// Where the next cell, actor or event goes.
+/// The position of the next cell, actor or event.
 pub(super) struct CachedPosition {
     next: Variable,
     end: Variable,
@@ -36,7 +36,7 @@ impl CachedPosition {
     }
 }
 
-/// All of them, and how many actors were created since they were last written down.
+/// All positions, and the number of actors created since they were last written down.
 pub(super) struct Positions {
     cells: CachedPosition,
     actors: CachedPosition,
@@ -44,7 +44,7 @@ pub(super) struct Positions {
     creates: i64,
 }
 
-/// Which of them.
+/// The kind of a position.
 #[derive(Clone, Copy)]
 pub(super) enum PositionIn {
     Cells,
@@ -74,12 +74,12 @@ impl Positions {
         }
     }
 
-    /// Whether something must be written down before others look.
+    /// Returns whether something must be written down before others look.
     pub(super) fn are_pending(&self) -> bool {
         self.cells.moved || self.actors.moved || self.queue.moved || self.creates > 0
     }
 
-    /// At a label: nothing is held, and nothing is pending.
+    /// Forgets all positions, at a label: nothing is held, and nothing is pending.
     pub(super) fn forget(&mut self) {
         for position in [&mut self.cells, &mut self.actors, &mut self.queue] {
             position.held = false;
@@ -132,7 +132,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// After a helper.
+    /// Reads the positions again, after a helper.
     pub(super) fn read_positions(&mut self) {
         for place in PositionIn::ALL {
             if self.positions.at(place).held {

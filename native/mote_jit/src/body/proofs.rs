@@ -12,10 +12,10 @@ use crate::plan::Plan;
 use mote_vm::code::ir::{Label, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive;
 
-/// How far ahead a proof is looked for.
+/// Instructions ahead up to which a proof is looked for.
 const FURTHEST: usize = 24;
 
-/// What becomes of a number that is not finite.
+/// The effect of a number that is not finite.
 #[derive(Clone, Copy, PartialEq)]
 enum Fate {
     /// The result is not finite either, and is tested.
@@ -74,7 +74,7 @@ impl Body<'_, '_> {
     }
 }
 
-/// Whether the result is finite if the arguments are.
+/// Returns whether the result is finite if the arguments are.
 pub(super) fn keeps_finite(p: Primitive) -> bool {
     use Primitive as P;
     matches!(p, P::Neg | P::Abs | P::Max | P::Min)

@@ -1,9 +1,9 @@
 //! `put_elem`: a tuple of few elements is copied in line, and one that nothing else refers to is changed where it is.
 //!
 //! Invariants:
-//! 1. A tuple is changed in place only if an earlier `put_elem` has made it in the same run of instructions, none of them in between
-//!    or later reads it, it is not what is put into itself, and control comes by that run alone. So nobody else ever sees it: neither another actor nor a
-//!    collector, which does not look at what a turn has made before the turn ends.
+//! 1. A tuple is changed in place only if an earlier `put_elem` has made it in the same run of instructions, none of them in between or
+//!    later reads it, it is not put into itself, and control comes by that run alone. So nobody else ever sees it: neither another actor
+//!    nor a collector, which does not look at what a turn has made before the turn ends.
 //! 2. The slow body, which may take over at any instruction, copies the tuple whether it has been changed or not. The same element is
 //!    put in the same place then.
 //! 3. What is copied in line costs no fuel (base/work.rs), as if the helper had done it. A tuple with more elements is never changed
@@ -31,7 +31,7 @@ impl Body<'_, '_> {
         self.set_word(d, changed);
     }
 
-    /// Whether the tuple is a copy that nothing else refers to: invariant 1.
+    /// Returns whether the tuple is a copy that nothing else refers to: invariant 1.
     fn is_its_own(&self, tuple: Operand) -> bool {
         let Operand::Register(r) = tuple else {
             return false;

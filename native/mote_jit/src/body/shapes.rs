@@ -10,7 +10,7 @@ use mote_vm::native::layout::{self, Kind, CLASS_SHIFT, CONSECUTIVE, COUNT_SHIFT,
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::{self, Value as Word};
 
-/// From the word of a list to its cell, and where the tail is in that.
+/// Offset from the word of a list to its cell, and that of the tail in the cell.
 const HEAD: i32 = -(value::TAG_CONS as i32);
 const TAIL: i32 = HEAD + 8;
 
@@ -53,8 +53,8 @@ impl Body<'_, '_> {
         self.set_word(tail, rest);
     }
 
-    /// Compiles a match with `[]` together with the match with a cell that its jump leads to, if that is what is there: what a list
-    /// most often is is tested first, and `[]` only of what is no cell.
+    /// Compiles a match with `[]` together with the match with a cell that its jump leads to, if there is one. The more frequent form of
+    /// a list, the cell, is tested first, and `[]` only if the value is not a cell.
     pub(super) fn match_list(&mut self, list: Operand, other: Operand, label: Label) -> bool {
         let code = self.active.subject.code;
         let Instr::MatchCons {
@@ -236,13 +236,13 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Room for that many granules. The turn stops when memory is exhausted.
+    /// Allocates that many granules. The turn stops when memory is exhausted.
     pub(super) fn allocate(&mut self, granules: usize) -> Value {
         let bytes = self.b.ins().iconst(I64, (granules * GRANULE) as i64);
         self.allocate_bytes(bytes)
     }
 
-    /// Room for that many bytes, which are whole granules: the heap's `allocate`.
+    /// Allocates that many bytes, which are whole granules, as the heap's `allocate` does.
     pub(super) fn allocate_bytes(&mut self, bytes: Value) -> Value {
         self.take_room(PositionIn::Cells, bytes, |body| {
             let granules = i64::from(GRANULE.trailing_zeros());
@@ -251,7 +251,7 @@ impl Body<'_, '_> {
         })
     }
 
-    /// Room for an actor: the heap's `allocate_actors`. The turn stops when memory is exhausted.
+    /// Allocates an actor, as the heap's `allocate_actors` does. The turn stops when memory is exhausted.
     pub(super) fn allocate_actor(&mut self) -> Value {
         let bytes = self.b.ins().iconst(I64, GRANULE as i64);
         self.take_room(PositionIn::Actors, bytes, |body| {
@@ -259,7 +259,7 @@ impl Body<'_, '_> {
         })
     }
 
-    /// So many bytes of the room in `place`; `otherwise` asks for them where there are fewer.
+    /// Takes that many bytes of the room in `place`. Where there are fewer, `otherwise` asks for them.
     fn take_room(
         &mut self,
         place: PositionIn,

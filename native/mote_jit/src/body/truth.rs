@@ -109,7 +109,8 @@ impl Body<'_, '_> {
         }
     }
 
-    /// The comparison, if it takes no more than one instruction or looks at floats; what is to be compared otherwise.
+    /// Compares at once, if the comparison takes no more than one instruction or looks at floats. Otherwise returns what is to be
+    /// compared.
     fn compared_at_once(&mut self, p: Primitive, a: Operand, b: Operand) -> Result<Value, Parted> {
         let (of_a, of_b) = (self.kinds(a), self.kinds(b));
         if of_a == Kinds::FIXNUM && of_b == Kinds::FIXNUM {
@@ -286,7 +287,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether the operand, which is at hand as a float, is one, and no integer.
+    /// Returns whether the operand, which is at hand as a float, is a float and not an integer.
     fn is_float(&self, a: Operand) -> bool {
         match a {
             Operand::Register(_) => true,
@@ -294,7 +295,7 @@ impl Body<'_, '_> {
         }
     }
 
-    /// Whether the operand is a constant that is the same as no other word.
+    /// Returns whether the operand is a constant that is the same as no other word.
     fn is_alone(&self, a: Operand) -> bool {
         matches!(a, Operand::Constant(_)) && is_alone(self.constant_of(a))
     }
@@ -363,7 +364,7 @@ impl Body<'_, '_> {
         result
     }
 
-    /// Whether a word is an integer or an immediate float.
+    /// Tests whether a word is an integer or an immediate float.
     pub(super) fn is_number(&mut self, word: Value) -> Value {
         let tag = self.b.ins().band_imm_s(word, 3);
         self.b.ins().icmp_imm_s(IntCC::NotEqual, tag, 0)

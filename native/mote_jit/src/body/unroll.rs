@@ -1,7 +1,7 @@
 //! Unrolled loops: several rounds at once of a loop that counts (counted_loops.rs). The rounds that are made at once are
 //! a **group**.
 //!
-//! A group has the rounds of the plain loop one after the other, or in lanes (lanes.rs). The number of groups is computed
+//! A group has the rounds of the plain loop serially, or in lanes (lanes.rs). The number of groups is computed
 //! before the first of them, from the fuel and from how far the loop is from its end. Groups count only how many of them
 //! are left; fuel and counters are derived from that where they are needed.
 //!
@@ -25,13 +25,13 @@ use cranelift_frontend::{FunctionBuilder, Variable};
 use mote_vm::code::ir::{Instr, Label, Operand};
 use std::rc::Rc;
 
-/// What a body knows of its groups.
+/// The state of a body's groups.
 pub(super) struct Unrolling {
     /// The group that is being compiled.
     pub(super) group: Option<Unrolled>,
-    /// How many groups are left, with the current one.
+    /// Number of groups that are left, including the current one.
     left: Variable,
-    /// Where a loop tries groups again that calls others, and the budget that its plain round has begun with.
+    /// The block where a loop that calls others tries groups again, and the budget that its plain round began with.
     pub(super) lanes_header: Option<Block>,
     pub(super) begun_with: Variable,
 }
@@ -49,17 +49,17 @@ impl Unrolling {
 
 /// A group that is being compiled.
 pub(super) struct Unrolled {
-    /// Where a group goes when something unusual happens.
+    /// The block for a group in which something unusual happens.
     pub(super) given_up: Block,
     pub(super) counted: Rc<Counted>,
-    /// How many rounds it has.
+    /// Number of rounds in the group.
     pub(super) rounds: i64,
     pub(super) linear: Linear,
     /// The counters that it needs as floats.
     pub(super) counters: Vec<Counter>,
-    /// Whether all floats are finite for certain.
+    /// True if all floats are finite for certain.
     pub(super) finite: bool,
-    /// Otherwise a sum that is finite only if all floats that were not tested are.
+    /// A sum that is finite only if all floats that were not tested are; unused if all are finite for certain.
     pub(super) sum: Option<Value>,
 }
 
@@ -67,12 +67,12 @@ pub(super) struct Unrolled {
 pub(super) struct Counter {
     pub(super) param: u16,
     pub(super) power: f64,
-    /// What it grows by from one group to the next.
+    /// Growth from one group to the next.
     by: f64,
     pub(super) float: Variable,
 }
 
-/// What groups of a loop are.
+/// The plan for the groups of a loop.
 struct Groups<'a> {
     /// The loops in its rounds, if there are any: then the rounds of a group are made in lanes.
     nest: Option<LoopNest<'a>>,
@@ -83,7 +83,7 @@ struct Groups<'a> {
     price: i64,
 }
 
-/// What is known before the first group: how many there are, and the parameters before and after them.
+/// The state before the first group: the number of groups, and the parameters before and after them.
 struct Start {
     count: Value,
     begun: Vec<Value>,
@@ -91,16 +91,16 @@ struct Start {
     left_at_end: Value,
 }
 
-/// What a group begins with.
+/// The state at the beginning of a group.
 struct Begun {
-    /// How many groups are left, with this one.
+    /// Number of groups that are left, including this one.
     left: Value,
     words: Vec<Value>,
     floats: Vec<Option<Value>>,
 }
 
 impl<'a> Body<'a, '_> {
-    /// From the start of a loop to its plain form, by groups as far as they go.
+    /// Leads from the start of a loop to its plain form, by groups as far as they go.
     pub(super) fn groups(&mut self, plain: Block) {
         let Some(groups) = self.groups_of_loop() else {
             self.b.ins().jump(plain, &[]);
@@ -123,7 +123,7 @@ impl<'a> Body<'a, '_> {
         self.proof = None;
     }
 
-    /// What groups of this loop would be, if it counts.
+    /// Plans the groups of this loop, if it counts.
     fn groups_of_loop(&self) -> Option<Groups<'a>> {
         let nest = self.nest();
         let counted = match &nest {
@@ -143,7 +143,7 @@ impl<'a> Body<'a, '_> {
         })
     }
 
-    /// Goes to the plain loop unless at least one group is certain; how many are.
+    /// Goes to the plain loop unless at least one group is certain. Returns their number, and the state that they start from.
     fn admit(&mut self, groups: &Groups<'a>, plain: Block) -> Start {
         if let Some(beginning) = groups.beginning {
             for (i, kinds) in self.active.flow.inputs.iter().enumerate() {
@@ -205,7 +205,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// The rounds of a group, and back to its head while any are left; where it goes on when none is.
+    /// Makes the rounds of a group, and goes back to its head while any groups are left. Returns where code goes on when none is.
     fn group(&mut self, groups: &Groups<'a>, left: Value, head: Block) -> (Unrolled, Block) {
         let given_up = self.b.create_block();
         self.b.set_cold_block(given_up);
@@ -237,7 +237,7 @@ impl<'a> Body<'a, '_> {
         (group, done)
     }
 
-    /// After the last group: the plain loop makes the rounds that are left.
+    /// Leads from the last group to the plain loop, which makes the rounds that are left.
     fn done(&mut self, done: Block, start: &Start, plain: Block) {
         self.b.switch_to_block(done);
         self.b.seal_block(done);
@@ -250,7 +250,7 @@ impl<'a> Body<'a, '_> {
         self.b.ins().jump(plain, &[]);
     }
 
-    /// Out of the middle of a group: the plain loop makes its rounds, with what it was begun with.
+    /// Leads out of the middle of a group. The plain loop makes its rounds, with the values it began with.
     fn give_up(
         &mut self,
         given_up: Block,
@@ -272,7 +272,7 @@ impl<'a> Body<'a, '_> {
         self.b.ins().jump(plain, &[]);
     }
 
-    /// Before the first group: counters as floats, which its rounds asked for.
+    /// Makes counters as floats before the first group, for rounds that asked for them.
     fn before_groups(&mut self, start: &Start, counters: Vec<Counter>, head: Block) {
         self.b.def_var(self.unrolling.left, start.count);
         for counter in counters {
@@ -285,7 +285,7 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(head);
     }
 
-    /// At the end of a group, for the next one.
+    /// Moves the counters on, at the end of a group.
     pub(super) fn counters_go_on(&mut self, group: &Unrolled) {
         for counter in &group.counters {
             let float = self.b.use_var(counter.float);
@@ -306,7 +306,7 @@ impl<'a> Body<'a, '_> {
             .collect()
     }
 
-    /// The word of a parameter after that many groups.
+    /// Returns the word of a parameter after that many groups.
     fn ahead(&mut self, word: Value, step: i64, groups: Value) -> Value {
         if step == 0 {
             return word;
@@ -325,7 +325,7 @@ impl<'a> Body<'a, '_> {
         self.b.seal_block(next);
     }
 
-    /// Twice as far as the last round of a group is before a bound.
+    /// Computes twice the distance of a group's last round from a bound.
     fn distance(&mut self, bound: &Bound, words: &[Value]) -> Value {
         let counter = words[bound.counter as usize];
         // Words have twice the integer, and the tags go with the difference. What wraps is far away in either case: a
@@ -353,14 +353,14 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Whether a distance is neither negative nor too large.
+    /// Tests whether a distance is neither negative nor too large.
     fn is_near(&mut self, distance: Value) -> Value {
         let beyond = (2 * DISTANCE).trailing_zeros();
         let beyond = self.b.ins().ushr_imm_s(distance, i64::from(beyond));
         self.b.ins().icmp_imm_s(IntCC::Equal, beyond, 0)
     }
 
-    /// One round, up to what it hands on to the next.
+    /// Makes one round, up to what it hands on to the next.
     pub(super) fn round(&mut self) {
         let group = self.unrolling.group.as_ref().expect("a group has rounds");
         let counted = group.counted.clone();
@@ -375,7 +375,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// One instruction of a round.
+    /// Compiles one instruction of a round.
     pub(super) fn compute(&mut self, at: Label) {
         let subject = self.active.subject;
         let instruction = &subject.code[at as usize];
@@ -388,7 +388,7 @@ impl<'a> Body<'a, '_> {
         self.proof = None;
     }
 
-    /// What is known after an instruction of a round.
+    /// Updates the knowledge after an instruction of a round.
     pub(super) fn transfer(&mut self, instruction: &Instr) {
         self.active.state.transfer(instruction, self.active.subject);
         if let Some(group) = &mut self.unrolling.group {
@@ -398,7 +398,7 @@ impl<'a> Body<'a, '_> {
         }
     }
 
-    /// Whether a float is in an interval that is as large below zero as above, or is above.
+    /// Tests whether a float is in an interval. The interval reaches as far below zero as above, or lies above zero.
     pub(super) fn is_within(&mut self, interval: Interval, float: Value) -> Value {
         let bits = self.b.ins().bitcast(I64, MemFlagsData::new(), float);
         let most = interval.1.to_bits() as i64;
@@ -414,7 +414,7 @@ impl<'a> Body<'a, '_> {
         self.b.ins().icmp(within, distance, farthest)
     }
 
-    /// In a group, a float that must be finite for it to count.
+    /// Adds a float to the group's sum, in a group. It must be finite for the group to count.
     pub(super) fn sum_up(&mut self, float: Value) {
         let group = self.unrolling.group.as_mut().expect("only groups sum up");
         if group.finite {
@@ -427,8 +427,8 @@ impl<'a> Body<'a, '_> {
         });
     }
 
-    /// In a group: a counter as a float, times a power of two. All of it is exact, so that it may be calculated from what
-    /// the counter was at the start, which is a float that grows from group to group.
+    /// Returns a counter as a float, times a power of two, in a group. All of it is exact. So it may be calculated from the counter at
+    /// the start, as a float that grows from group to group.
     pub(super) fn counter_as_float(&mut self, operand: Operand, power: f64) -> Option<Value> {
         let group = self.unrolling.group.as_mut()?;
         let (param, ahead) = group.linear.of(operand)?;

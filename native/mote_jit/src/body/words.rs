@@ -126,7 +126,7 @@ impl Body<'_, '_> {
         self.b.ins().symbol_value(I64, value)
     }
 
-    /// Whether a word is one that refers to nothing.
+    /// Tests whether a word is `value`, which refers to nothing.
     pub(super) fn is_word(&mut self, word: Value, value: Word) -> Value {
         self.b
             .ins()
@@ -140,7 +140,7 @@ impl Body<'_, '_> {
         self.b.ins().select(test, yes, no)
     }
 
-    /// Whether an operand is `true`.
+    /// Tests whether an operand is `true`.
     pub(super) fn is_true(&mut self, operand: Operand) -> Value {
         if let Operand::Register(r) = operand {
             if let Some(test) = self.active.here[r as usize].test {

@@ -1,4 +1,4 @@
-//! An abort within a call that has a site is told by that site and by the arguments of the call, in both tiers.
+//! An abort within a call that has a site is reported with that site and the arguments of the call, in both tiers.
 
 use crate::build::{call, k, r, ret, Build};
 use crate::compiler;

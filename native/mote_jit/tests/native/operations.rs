@@ -56,7 +56,7 @@ fn of_one_operand() {
     judge_unary(&[P::Round, P::Trunc, P::Floor, P::Ceil]);
 }
 
-/// What a comparison or a test says is not written as a value until something wants it so.
+/// Checks truth values in use: a comparison's or test's result is not written as a value until something needs it as one.
 #[test]
 fn truth_that_is_used() {
     let mut table = Table::new();
@@ -168,7 +168,7 @@ fn matches() {
     table.judge();
 }
 
-/// Whether a float is finite is asked only of the last one of a chain; what goes wrong before is found all the same.
+/// Checks chains of floats: only the last one is tested for being finite, and an error before it is found all the same.
 #[test]
 fn chains_of_floats() {
     let mut table = Table::new();

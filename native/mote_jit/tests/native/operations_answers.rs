@@ -1,4 +1,4 @@
-//! Functions that answer floats: native code answers them as they are to who knows that, and in words to others (`boxing`
+//! Functions that answer floats: native code answers them as they are to callers that know that, and in words to others (`boxing`
 //! in src/compile.rs). Here all kinds of callers meet all kinds of answers, on both tiers.
 
 use crate::build::{branch, call, k, op, r, ret, tail, Build, MODULE};
@@ -8,7 +8,7 @@ use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
 
-/// What functions are asked: what usually comes, what is boxed, what has no answer.
+/// Returns the arguments of functions: usual values, values that are boxed, and one without an answer.
 fn values(b: &mut Build) -> Vec<u32> {
     let floats = [1.5, 0.0, -0.0, 1e300, f64::MAX, 5e-324, -1e-300];
     let floats = floats.map(Constant::Float);

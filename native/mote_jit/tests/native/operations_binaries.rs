@@ -15,7 +15,7 @@ const BINARY: u16 = 1;
 const OPERANDS: [u16; 2] = [2, 3];
 const RESULT: u16 = 4;
 
-/// An integer that is no fixnum.
+/// An integer that is not a fixnum.
 fn beyond() -> Constant {
     Constant::Big {
         negative: false,
@@ -43,7 +43,7 @@ impl Turn {
         k(self.build.constant(Constant::Integer(n)))
     }
 
-    /// Text of that many bytes.
+    /// A text of that many bytes.
     fn text(&mut self, size: usize) -> Operand {
         let bytes = (0..size).map(|i| b'!' + (i % 90) as u8).collect();
         k(self.build.constant(Constant::Binary(bytes)))
@@ -92,7 +92,7 @@ impl Turn {
         }
     }
 
-    /// Everything about the binary in its register, which has about that many bytes.
+    /// Reads everything about the binary in its register, which has about that many bytes.
     fn read_all(&mut self, name: &str, size: i64) {
         let bytes = [1, size - 26, size - 25, size - 4, size - 1, size + 1];
         let mut positions: Vec<i64> = bytes.iter().map(|n| n * 8).collect();
@@ -100,7 +100,7 @@ impl Turn {
         self.read_at(name, size, &positions);
     }
 
-    /// Everything at these positions, and at what is none.
+    /// Reads everything at these positions, and at an operand that is not a position.
     fn read_at(&mut self, name: &str, size: i64, positions: &[i64]) {
         let mut at: Vec<(String, Operand)> = Vec::new();
         for position in [0, size * 8].iter().chain(positions) {
@@ -140,7 +140,7 @@ impl Turn {
         }
     }
 
-    /// What takes places in bytes, or none: bytes, parts, sizes, and whether it is empty.
+    /// Reads with operations that take places in bytes, or none: bytes, parts, sizes, and whether a binary is empty.
     fn read_bytes(&mut self, name: &str, size: i64) {
         let places = [
             0,
@@ -267,7 +267,7 @@ fn bytes_of_binaries() {
     }
 }
 
-/// Of one byte, of more, and what is none.
+/// Checks characters of one byte and of more, and numbers that are not characters.
 #[test]
 fn characters() {
     let mut turn = Turn::new();

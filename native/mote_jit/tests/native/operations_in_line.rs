@@ -8,7 +8,7 @@ use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::FIXNUM_MAX;
 
-/// How deep calls nest.
+/// Depth to which calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
 
@@ -23,7 +23,7 @@ enum Round {
     Sum,
 }
 
-/// Where the outer loop begins, and how many rounds it has.
+/// The start of the outer loop, and the number of its rounds.
 type Outer = (Constant, i64);
 
 /// A unit whose turn says what each outer loop comes to: its rounds times the sum of what the inner one makes of the float

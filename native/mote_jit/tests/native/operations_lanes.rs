@@ -8,38 +8,38 @@ use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::FIXNUM_MAX;
 
-/// How deep calls nest.
+/// Depth to which calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
-/// More than two groups, and what is left of one.
+/// Rounds of more than two groups, and of a part of one.
 const MANY: i64 = 10;
 
-/// What a round makes of its counter and of what it was handed.
+/// The computation of a round, from its counter and the value that it was handed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Round {
     /// A function of a float, with a fraction in it: before it a function of the platform.
     Erfc,
-    /// Two fractions one behind the other, the second of what the first has come to.
+    /// Two consecutive fractions, the second of the first one's result.
     Two,
-    /// What was handed on is needed before the fraction.
+    /// A value handed on that is needed before the fraction.
     Early,
     /// A fraction of constants.
     Constants,
     /// A sum of integers, of the counter.
     Integers,
-    /// The same, of what is too large at once.
+    /// A sum of integers that is too large at once.
     Far,
     /// A loop up to what it is passed.
     Up,
     /// A float that all rounds are handed, and the fraction's counter when it has ended.
     Fixed,
-    /// One by what is zero in one of the rounds, and one by that: after the fraction.
+    /// One divided by a value that is zero in one of the rounds, and one divided by that: after the fraction.
     Hidden,
-    /// The same before it, as what the fraction is made of.
+    /// Such divisions before the fraction, which is made of the result.
     Outside,
     /// A function of the platform that gets too large in one of the rounds.
     Large,
-    /// The same, which has no answer.
+    /// A function of the platform that has no answer in one of the rounds.
     Log,
     /// The loop counts up, to what it is handed.
     Rising,
@@ -65,8 +65,8 @@ const ROUNDS: [Round; 13] = [
     Round::Reused,
 ];
 
-/// What is tried: one loop of each of so many rounds, of an inner loop of so many, something in the round whose counter is
-/// `at`; from a start, so deep.
+/// A trial: one loop for each number of rounds, with `parts` rounds of the inner loop. Something happens in the round whose counter is
+/// `at`. It begins with `start`, `deep` calls down.
 #[derive(Clone, Debug)]
 struct Case {
     round: Round,
@@ -304,7 +304,7 @@ fn is(left: Operand, right: Operand, label: u32) -> Instr {
     Instr::Match { left, right, label }
 }
 
-/// What is said in one turn with plenty of fuel, of each number of rounds.
+/// Returns the messages of one turn with plenty of fuel, one for each number of rounds.
 fn said(case: &Case) -> Vec<String> {
     let heard = case.compare(PLENTY);
     assert_eq!(
@@ -361,7 +361,7 @@ fn one_round_is_not_usual() {
     assert!(undefined > 70, "{undefined}");
 }
 
-/// Of two comparisons that would end it in the same round.
+/// Checks that the first of two comparisons that would end a loop in the same round ends it.
 #[test]
 fn the_first_comparison_ends_a_loop() {
     for parts in [0, 1, 4] {

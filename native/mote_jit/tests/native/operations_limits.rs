@@ -6,7 +6,7 @@ use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 
-/// How deep calls nest.
+/// Depth to which calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
 
@@ -15,17 +15,17 @@ const PLENTY: u64 = 1 << 40;
 enum Way {
     /// Each call nests in the one before, and adds to what comes back.
     Nested,
-    /// The same, and every second call answers something that is no integer.
+    /// Nested calls, where every second one answers something that is not an integer.
     Unusual,
-    /// The same, and the caller sees what the innermost call answers.
+    /// Nested calls, where the caller sees the answer of the innermost call.
     Seen,
-    /// The same, over floats.
+    /// Nested calls over floats.
     Halves,
-    /// As a loop, over integers.
+    /// A loop over integers.
     Loop,
-    /// As a loop, over floats.
+    /// A loop over floats.
     Floats,
-    /// As a loop that calls a function whose answer it sees.
+    /// A loop that calls a function whose answer it sees.
     Asking,
     /// Two functions that call each other last.
     InTurns,

@@ -1,5 +1,5 @@
 //! Whether a map has an atom as a key, by native code in line where the map's header tells (src/body/atom_keys.rs): of maps of
-//! all sizes with and without atoms, of maps that had one, and of what is no map.
+//! all sizes with and without atoms, of maps that had one, and of values that are not maps.
 
 use crate::build::{branch, call, k, mov, op, r, ret, says_each, Build, MODULE};
 use crate::encode::encode;
@@ -101,7 +101,7 @@ const MAPS: [Register; 2] = [2, 3];
 const ANSWER: Register = 4;
 const LAST: Register = 5;
 
-/// What is done with maps: each names the maps that it reads and writes, and a key, where 0 is the parameter.
+/// An operation on maps. Each names the maps that it reads and writes, and a key, where 0 is the parameter.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Put(Register, Register, usize),
@@ -131,7 +131,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// How many keys there are besides integers from 0 on.
+/// Number of keys besides integers from 0 on.
 const KEYS: usize = 18;
 
 /// Atoms, integers at the ends of what is one word and beyond, zeros of both signs, and what has parts.

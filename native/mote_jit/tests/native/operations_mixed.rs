@@ -18,7 +18,7 @@ const PLENTY: u64 = 1 << 40;
 const ROUNDS: [i64; 4] = [1, 3, 40, 4_200];
 /// Values that a loop hands on, in the registers after the one with the rounds that are left.
 const VALUES: u16 = 3;
-/// Where what a round computes begins.
+/// The first register that a round computes.
 const COMPUTED: u16 = 1 + VALUES;
 const COMPUTED_MOST: u16 = 6;
 /// The register in which a round counts down.
@@ -34,7 +34,7 @@ const INTEGERS: [i64; 8] = [
     FIXNUM_MAX,
     FIXNUM_MIN,
 ];
-/// Of common exponents, of rare ones, and zeros.
+/// Floats of common exponents, floats of rare ones, and zeros.
 const FLOATS: [f64; 7] = [0.0, -0.0, 0.5, -3.0, 1e300, 1e-300, 9007199254740993.0];
 
 /// An operation of a round: each operand is a register that is written before, or a constant.
@@ -51,9 +51,9 @@ struct Looped {
     handed: [u8; VALUES as usize],
     rounds: usize,
     starts: Vec<[u8; VALUES as usize]>,
-    /// Whether it is no loop: it ends after a round.
+    /// True if it is not a loop: it ends after a round.
     once: bool,
-    /// Whether what has no answer ends the loop.
+    /// True if an operation without an answer ends the loop.
     guarded: bool,
 }
 

@@ -8,11 +8,11 @@ use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::FIXNUM_MAX;
 
-/// How deep calls nest.
+/// Depth to which calls nest.
 const DEPTH: i64 = 100_000;
 const PLENTY: u64 = 1 << 40;
 
-/// What a function of n adds up.
+/// The terms that a function of n adds up.
 #[derive(Clone, Copy, Debug)]
 enum Shape {
     /// Itself of n - 1, and one.
@@ -65,7 +65,7 @@ fn unit(shape: Shape, base: Constant, n: i64, below: usize) -> Vec<u8> {
     encode(&b.behaviour("all", 0, code).0)
 }
 
-/// How many calls of the function there are.
+/// Returns the number of calls of the function.
 fn calls(shape: Shape, n: i64) -> u64 {
     match shape {
         _ if n < 1 => 1,

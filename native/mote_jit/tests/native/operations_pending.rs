@@ -8,11 +8,11 @@ use mote_vm::code::ir::{Constant, Instr, Operand, Register};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
-/// How deep calls nest.
+/// Depth to which calls nest.
 const DEPTH: u64 = 100_000;
 const PLENTY: u64 = 1 << 40;
 
-/// What a round makes of its number and of the answer of the next one.
+/// The computation of a round, from its number and the answer of the next round.
 #[derive(Clone, Copy, Debug)]
 enum Rest {
     /// The answer and one: nothing is kept.
@@ -25,7 +25,7 @@ enum Rest {
     Lists,
     /// Their sum and that of three other numbers of the round: too much to keep.
     AddsMore,
-    /// Whether the answer is less.
+    /// A comparison: true if the answer is less.
     Compares,
 }
 
@@ -122,7 +122,7 @@ fn rounds_return_in_turn() {
     assert!(different.len() > 150, "{}", different.len());
 }
 
-/// With so many parameters floats are returned as words.
+/// Checks functions with so many parameters that floats are returned as words.
 #[test]
 fn floats_of_functions_with_many_parameters() {
     const MANY: Register = 17;

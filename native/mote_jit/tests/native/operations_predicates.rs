@@ -9,12 +9,12 @@ use mote_vm::terms::prim::primitive::Primitive as P;
 
 const PLENTY: u64 = 1 << 40;
 
-/// How the answer is asked for.
+/// The way in which the caller asks for the answer.
 #[derive(Clone, Copy, Debug)]
 enum Asking {
     Branch,
     Falsy,
-    /// The same, of a call that is made, since it is not known what is passed.
+    /// A `Falsy` whose call is made, since it is not known what is passed.
     FalsyMade,
     /// Nothing branches at once.
     Value,
@@ -123,7 +123,7 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
     encode(&b.behaviour("all", 0, says_each(calls)).0)
 }
 
-/// Lists, and what is none.
+/// Lists, and a value that is not a list.
 fn several(b: &mut Build) -> Vec<Operand> {
     let integers = |from: i64, count: i64| (from..from + count).map(Constant::Integer);
     let atom = Constant::Atom(b.atom("atom"));

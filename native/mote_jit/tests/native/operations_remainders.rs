@@ -8,10 +8,10 @@ use mote_vm::code::ir::{Constant, Instr};
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
-/// Those around the least and the greatest divisor that is folded by, and the usual ones.
+/// Exponents around the least and the greatest divisor that is folded by, and the usual ones.
 const BITS: [u32; 9] = [2, 30, 31, 32, 33, 59, 60, 61, 62];
 
-/// What is divided by `divisor`, on both sides of zero.
+/// Returns dividends for `divisor`, on both sides of zero.
 fn dividends(divisor: i64) -> Vec<i64> {
     let multiples = [0, 1, 2, 3, (1 << 61) / divisor, FIXNUM_MAX / divisor];
     let near = multiples

@@ -16,7 +16,7 @@ const TUPLE: Register = 0;
 const LAST: Register = 1;
 const NUMBER: Register = 2;
 const HELD: [Register; 3] = [3, 4, 5];
-/// What is read or tested in between.
+/// The register that is read or tested in between.
 const READ: Register = 6;
 
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +27,7 @@ enum Step {
         index: Place,
         value: Register,
     },
-    /// The same, which skips the next step where there is no such place.
+    /// A `Put` that skips the next step where there is no such place.
     TryToPut {
         into: Register,
         from: Register,

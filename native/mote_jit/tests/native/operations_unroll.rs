@@ -9,7 +9,7 @@ use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
-/// More than two groups, and what is left of one.
+/// Rounds of more than two groups, and of a part of one.
 const MANY: i64 = 11;
 
 /// Registers of a loop: what it counts, its bound, what it carries along, and what comes of these.
@@ -63,7 +63,7 @@ impl Table {
         me
     }
 
-    /// The same, which ends where its count is that.
+    /// Adds such a loop that ends where its count is `end`.
     fn add_until(&mut self, end: i64, step: i64, body: &[Instr]) -> u32 {
         let name = format!("loop {}", self.build.0.functions.len());
         let me = self.build.uses(MODULE, &name, 3);
@@ -95,7 +95,7 @@ impl Table {
         self.calls.push((function, args, what));
     }
 
-    /// Makes all calls on both tiers; what was said.
+    /// Makes all calls on both tiers. Returns what was said.
     fn compare(self) -> Vec<String> {
         let mut code = Vec::new();
         for (function, args, _) in &self.calls {

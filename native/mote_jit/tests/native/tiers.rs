@@ -19,7 +19,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use std::collections::BTreeSet;
 
-/// What there is to see of a unit on a machine of its own, if the verifier lets it pass.
+/// Returns everything that can be seen of a unit on a machine of its own, if the verifier lets it pass.
 fn tried(bytes: &[u8], tier: Tier) -> Option<Seen> {
     let unit = decode(bytes).ok()?;
     verify(&unit).ok()?;
@@ -29,8 +29,8 @@ fn tried(bytes: &[u8], tier: Tier) -> Option<Seen> {
     Some(court.hear(&unit))
 }
 
-/// How often both tiers are tried with a unit that may order addresses, until they agree: what is compiled wrongly in the
-/// same way each time never does. Every other unit is tried once.
+/// Times that both tiers are tried with a unit that may order addresses, until they agree. A unit that is compiled wrongly in the same
+/// way each time never does. Every other unit is tried once.
 const TRIES: usize = 8;
 
 fn judged(bytes: &[u8]) -> Result<(), TestCaseError> {
@@ -67,7 +67,7 @@ fn judged(bytes: &[u8]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// How many: 20,000 for a long night.
+/// Returns the configuration for `few` cases, or 20,000 for a long night.
 fn cases(few: u32) -> ProptestConfig {
     let long = std::env::var("MOTE_LONG").is_ok_and(|long| long != "0");
     ProptestConfig {
@@ -106,7 +106,7 @@ proptest! {
     }
 }
 
-/// What the above is worth: every instruction and every primitive is generated, and what runs is mostly seen.
+/// Checks the worth of the tests above: every instruction and every primitive is generated, and what runs is mostly seen.
 #[test]
 fn generated_units_have_everything_and_show_it() {
     let mut runner = TestRunner::deterministic();

@@ -19,7 +19,7 @@ use std::any::Any;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-/// What was seen, as text; and the actors that could be got hold of on the way, as the embedder does it.
+/// Everything seen, as text, and the actors that could be got hold of on the way, as the embedder does it.
 #[derive(Default)]
 struct Notes {
     seen: Vec<String>,
@@ -226,7 +226,7 @@ fn a_trace_shows_an_aborted_turn_with_what_there_would_have_been() {
     }
 }
 
-/// That there is no memory for what a turn has armed is found out at its commit.
+/// Checks a turn for whose timers there is no memory: that is found out at its commit.
 #[test]
 fn a_trace_shows_a_turn_that_ends_for_want_of_memory_as_aborted() {
     let (keeper, tracer) = (Keeper::default(), Keeper::default());

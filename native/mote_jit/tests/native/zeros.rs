@@ -8,7 +8,7 @@ use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive as P;
 
-/// What is compared: a name, whether it is a float, and what it holds.
+/// The terms that are compared: a name, whether it is a float, and its content.
 const TERMS: [(&str, bool, f64); 6] = [
     ("0.0", true, 0.0),
     ("-0.0", true, -0.0),
@@ -29,7 +29,7 @@ fn constant(b: &mut Build, (name, float, value): (&str, bool, f64)) -> u32 {
     }
 }
 
-/// Of two of [`TERMS`]: whether they are `==`, and whether they are `===`.
+/// Returns whether two of [`TERMS`] are `==`, and whether they are `===`.
 fn expected(a: usize, b: usize, two: bool) -> (bool, bool) {
     let group = [0, 0, 1, 2, 3, 3];
     let zeros = group[a] == group[b];
@@ -145,7 +145,7 @@ fn unit(two: bool) -> (Vec<u8>, Vec<String>, Vec<String>) {
     (encode(&b.behaviour("all", 0, calls).0), answers, labels)
 }
 
-/// One test, as the choice is one for the whole process.
+/// Tests both choices in turn. It is one test, as the choice is one for the whole process.
 #[test]
 fn machines_do_with_zeros_as_they_are_told() {
     for two in [false, true] {

@@ -3,12 +3,12 @@
 use mote_vm::machine::Tier;
 use mote_vm::native::compiler::Compiler;
 
-/// What a machine under test is given.
+/// Returns the compiler for a machine under test.
 pub fn compiler() -> Option<&'static dyn Compiler> {
     mote_jit::compiler()
 }
 
-/// What makes a machine one of that tier.
+/// Returns the compiler that puts a machine on that tier.
 pub fn of(tier: Tier) -> Option<&'static dyn Compiler> {
     match tier {
         Tier::Native => compiler(),

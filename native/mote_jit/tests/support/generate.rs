@@ -85,7 +85,7 @@ const SAFE: usize = BEHAVIOURS.len() - 1;
 /// The constant that is more milliseconds than any test waits for.
 const FAR: u32 = 10;
 
-/// Where values are of a different kind just beyond, and some plain ones. The first two are those of [`Build::new`].
+/// Adds numbers just around which values are of a different kind, and some plain constants. The first two are those of [`Build::new`].
 fn constants(b: &mut Build) {
     let top = mote_vm::values::value::FIXNUM_MAX;
     let integers = [0, 1, 2, 3, -1, 60, 255, 1 << 31, 1 << 53, 3_037_000_500];
@@ -193,7 +193,7 @@ impl Code {
         self.code
     }
 
-    /// Some of the open branches lead here, at least one if there are any; `live` says whether the code before does.
+    /// Makes some of the open branches lead here, at least one if there are any; `live` says whether the code before leads here, too.
     fn land(&mut self, tape: &mut Tape, live: bool) {
         let mut written = live.then_some(self.written);
         let here = self.code.len() as u32;
@@ -263,7 +263,7 @@ impl Code {
         }
     }
 
-    /// Something that can be read here.
+    /// Picks an operand that can be read here.
     fn operand(&self, tape: &mut Tape) -> Operand {
         let written: Vec<Register> = (0..REGISTERS)
             .filter(|r| self.written[*r as usize])
@@ -462,7 +462,7 @@ impl Code {
     }
 }
 
-/// Where an instruction leads to.
+/// Returns the label that an instruction leads to.
 fn label(instr: &mut Instr) -> &mut u32 {
     match instr {
         Instr::GuardOp { label, .. }

@@ -15,12 +15,12 @@ use std::cmp::Ordering;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
-/// In the order in which it was said.
+/// Messages and aborts, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Heard {
-    /// What was sent.
+    /// Messages that were sent.
     pub messages: Vec<String>,
-    /// Why turns were aborted.
+    /// Reasons why turns were aborted.
     pub aborts: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl Foreign for Stranger {
     }
 }
 
-/// What the behaviour `all` of a unit says in a turn with that much fuel.
+/// Returns everything that the behaviour `all` of a unit says in a turn with that much fuel.
 pub fn heard(unit: &[u8], tier: Tier, fuel: u64) -> Heard {
     let notes = Notes::default();
     let config = Config {
@@ -120,7 +120,7 @@ pub fn heard(unit: &[u8], tier: Tier, fuel: u64) -> Heard {
     heard.clone()
 }
 
-/// The same on both tiers, which must not differ in it; `what` says what is tried.
+/// Returns the same, heard on both tiers, which must not differ in it; `what` names the trial.
 pub fn heard_alike(unit: &[u8], fuel: u64, what: &str) -> Heard {
     let [interpreted, native] =
         [Tier::Interpreter, Tier::Native].map(|tier| heard(unit, tier, fuel));

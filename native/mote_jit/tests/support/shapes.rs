@@ -201,7 +201,7 @@ impl Table {
         }
     }
 
-    /// What makes an operand an integer or a float, for sure; anything else becomes something else.
+    /// Returns code that makes an operand an integer or a float, for sure; anything else becomes something else.
     pub fn known(&mut self, shape: Shape, to: u16, from: Operand) -> Vec<Instr> {
         let (primitive, other) = match shape {
             Shape::Loose => return vec![],
@@ -310,7 +310,7 @@ impl Table {
     }
 }
 
-/// What is known of the operands.
+/// The knowledge about the operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Shape {
     Loose,
@@ -329,7 +329,7 @@ impl Shape {
     }
 }
 
-/// In a guard; where there is no answer, that is `[]`.
+/// Returns the operation in a guard. Without an answer, the result is `[]`.
 fn guarded(primitive: P, args: Vec<Operand>) -> Vec<Instr> {
     vec![
         mov(RESULT, k(1)),

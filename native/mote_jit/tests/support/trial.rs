@@ -22,27 +22,27 @@ use std::time::{Duration, Instant};
 /// Little, so that loops that never end are over soon.
 const FUEL: u64 = 500;
 const MEMORY: usize = 64 << 20;
-/// What a message leads to counts as endless after so many turns.
+/// Turns after which the work that a message leads to counts as endless.
 const TURNS: u64 = 5_000;
-/// How long until they are looked at, and until something is wrong.
+/// Time until the machine is looked at, and time until something is wrong.
 const LOOK: Duration = Duration::from_millis(1);
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Nothing more is written down after so many lines, and of a term so many parts.
+/// Lines after which nothing more is written down, and parts written down of a term.
 const LINES: usize = 2_000;
 const PARTS: usize = 60;
 
-/// What was seen.
+/// Everything seen of a unit.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// In order: messages that left, turns that aborted, and after each message to an actor what it has become.
+    /// Lines in order: messages that left, turns that aborted, and after each message to an actor what it has become.
     pub lines: Vec<String>,
-    /// Whether it came to an end.
+    /// True if it came to an end.
     pub ended: bool,
 }
 
 impl Seen {
-    /// Whether both saw the same, as far as both have seen anything. What happens when memory ends depends on how
-    /// much of it is needed, which is nobody's promise.
+    /// Returns whether both saw the same, as far as both have seen anything. The outcome when memory ends depends on how much of it is
+    /// needed, which is nobody's promise.
     pub fn agrees(&self, other: &Seen) -> bool {
         let full = |line: &&String| line.contains(":no_memory");
         let both = self.lines.iter().zip(&other.lines);
@@ -53,8 +53,8 @@ impl Seen {
     }
 }
 
-/// Whether the unit may find out which of two addresses is greater. That is the order of places in memory, another one in
-/// each machine. What is compared with a constant is no address against another: constants have none.
+/// Returns whether the unit may find out which of two addresses is greater. That is the order of places in memory, another one in each
+/// machine. A comparison with a constant never compares two addresses, because constants have none.
 pub fn may_order_addresses(unit: &Unit) -> bool {
     use Primitive::{Ge, Gt, Le, Lt, MapNew, MapPut, Max, Min};
     let functions = unit.functions.iter().flat_map(|f| &f.code);
@@ -76,7 +76,7 @@ pub fn may_order_addresses(unit: &Unit) -> bool {
     })
 }
 
-/// Whether the unit does the same whenever it is run: nothing depends on chance, and no timer is due.
+/// Returns whether the unit does the same whenever it is run: nothing depends on chance, and no timer is due.
 pub fn is_deterministic(unit: &Unit) -> bool {
     let far = |delay: &Operand| match delay {
         Operand::Constant(n) => {
@@ -172,7 +172,7 @@ impl Court {
         Court { machine, lines }
     }
 
-    /// Loads a unit; what it says when it refuses.
+    /// Loads a unit. Returns what the machine says when it refuses.
     pub fn load(&self, bytes: &[u8]) -> Result<(), String> {
         let opaque = |class, bytes: &[u8]| -> Option<ForeignRef> {
             let class = Class::from_number(class as u8)?;
@@ -188,7 +188,7 @@ impl Court {
         loaded.map(|_| ()).map_err(|error| error.to_string())
     }
 
-    /// How much of what was loaded native code is refused for.
+    /// Returns the number of loaded codes for which native code is refused.
     pub fn refused(&self) -> usize {
         self.machine.info().native.refused
     }
@@ -242,7 +242,7 @@ impl Court {
         ended
     }
 
-    /// Whether the machine gets quiet before it has taken so many turns more than `before`.
+    /// Returns whether the machine becomes quiet before it has taken `TURNS` more turns than `before`.
     fn quiet(&self, before: u64) -> bool {
         let (tell, told) = channel();
         let ticket = self.machine.when_quiet(Box::new(move || {
@@ -333,7 +333,7 @@ impl Drop for Court {
     }
 }
 
-/// What does not depend on when something happened.
+/// Returns the counters that do not depend on when something happened.
 fn counted(counts: &mote_vm::base::counters::Counts) -> impl Iterator<Item = (&'static str, u64)> {
     let names = |name: &str| {
         let mine = ["turns", "sends", "creates", "becomes", "ignored", "dropped"];

@@ -9,10 +9,10 @@ use std::time::Duration;
 /// The work that may be done on a normal scheduler: about a tenth of a millisecond.
 pub const NORMAL: usize = 4_000;
 
-/// After so much work, it is time to look whether there is memory for what was written.
+/// Work after which the writer checks whether there is memory for what it wrote.
 pub const LOOK: usize = 16 * NORMAL;
 
-/// From this size on, a term is copied on a dirty scheduler.
+/// Size from which a term is copied on a dirty scheduler.
 pub const LARGE: usize = NORMAL;
 
 /// Parts of terms that take a hundredth of a time slice, in all.
@@ -21,11 +21,11 @@ const PARTS_A_PERCENT: usize = 200;
 /// A hundredth of a time slice, which is about a millisecond.
 const NANOSECONDS_A_PERCENT: usize = 10_000;
 
-/// Why a term was not written.
+/// The reason why a term was not written.
 pub enum Unwritten {
-    /// It is too much for the budget.
+    /// The term is too much for the budget.
     Big,
-    /// There is a long binary in it of which it is not known what it keeps.
+    /// The term has a long binary, and it is not known what that keeps alive.
     Long,
     /// The machine has no memory for it.
     NoMemory,
@@ -41,16 +41,16 @@ impl From<Unwritten> for Atom {
     }
 }
 
-/// How a term is written.
+/// The budget for writing a term, and what is known of its long binaries.
 #[derive(Clone, Copy)]
 pub struct WriteMode<'a> {
     pub budget: usize,
-    /// What long binaries and functions keep: a list of `{term, bytes}`; anything else where that is not known.
+    /// Bytes that long binaries and functions keep alive: a list of `{term, bytes}`. Anything else while that is not known.
     kept: Option<Term<'a>>,
 }
 
 impl<'a> WriteMode<'a> {
-    /// On a normal scheduler, at first.
+    /// Returns the mode for a first attempt on a normal scheduler.
     pub fn first() -> WriteMode<'a> {
         WriteMode {
             budget: NORMAL,
@@ -58,7 +58,7 @@ impl<'a> WriteMode<'a> {
         }
     }
 
-    /// At first, on a dirty scheduler or a normal one.
+    /// Returns the mode for a first attempt, on a dirty scheduler or a normal one.
     pub fn on(dirty: bool) -> WriteMode<'a> {
         WriteMode {
             budget: if dirty { usize::MAX } else { NORMAL },
@@ -66,7 +66,7 @@ impl<'a> WriteMode<'a> {
         }
     }
 
-    /// The same, when it was found out what long binaries keep.
+    /// Returns the mode for another attempt on a normal scheduler, once it is known what long binaries keep alive.
     pub fn again(kept: Term<'a>) -> WriteMode<'a> {
         let kept = Some(kept).filter(|kept| kept.is_list());
         WriteMode {
@@ -75,7 +75,7 @@ impl<'a> WriteMode<'a> {
         }
     }
 
-    /// On a dirty scheduler.
+    /// Returns the mode for a dirty scheduler.
     pub fn dirty(kept: Term<'a>) -> WriteMode<'a> {
         WriteMode {
             budget: usize::MAX,
@@ -101,10 +101,10 @@ impl<'a> WriteMode<'a> {
     }
 }
 
-/// What long binaries and functions keep, by where they are.
+/// Bytes that long binaries and functions keep alive, by their [`place`].
 pub type Kept = FxHashMap<(usize, usize), usize>;
 
-/// Where a term is: the address and the length of a binary, the word of a function.
+/// Identifies a term within a call: the address and length of a binary, the word of a function.
 pub fn place(term: Term<'_>) -> (usize, usize) {
     match Binary::from_term(term) {
         Ok(binary) => (binary.as_ptr().addr(), binary.len()),
@@ -113,13 +113,13 @@ pub fn place(term: Term<'_>) -> (usize, usize) {
     }
 }
 
-/// Has the scheduler count what visiting that many parts has taken, on a normal one: otherwise a process that goes on and on
-/// with large terms would not be interrupted for long. Few are not worth a call.
+/// Charges the calling process for visiting `parts` parts, on a normal scheduler. Otherwise a process that works on large terms again and
+/// again would not be interrupted for long. A few parts are not worth a call.
 pub fn spent(env: Env<'_>, parts: usize) {
     consume(env, parts / PARTS_A_PERCENT);
 }
 
-/// The same for a process that has run turns for so long.
+/// Charges a process for the time that it has run turns.
 pub fn ran(env: Env<'_>, time: Duration) {
     consume(env, time.as_nanos() as usize / NANOSECONDS_A_PERCENT);
 }
@@ -130,5 +130,5 @@ fn consume(env: Env<'_>, percent: usize) {
     }
 }
 
-/// How many times its own bytes such a part may keep alive where it waits.
+/// Multiple of its own bytes that a part of a binary may keep alive while it waits.
 pub const MOST_KEPT: usize = 2;

@@ -36,58 +36,58 @@ enum DecodeStep<'m, O = Committed> {
     More,
 }
 
-/// Longer tuples are never flat.
+/// Most elements of a tuple that is written flat.
 const FLAT: usize = 8;
 
-/// What a term counts that may be large.
+/// Nodes from which a term counts as large. A part that may be large, unseen, counts as this many.
 pub const LARGE: usize = 1_000;
 
 /// Bytes of a term: an element of a list counts twice.
 const NODE: usize = size_of::<ErlNifTerm>();
 
-/// Longer parts of a binary that the BEAM has are shared with it.
+/// Bytes above which a part of a binary that the BEAM has is shared with it.
 const SHARED_PART: usize = 512;
 
 /// Room for terms that is kept from one message to the next.
 const TERMS_KEPT: usize = 4_096;
 
-/// How much of what an actor has captured is shown: a fraction of a millisecond.
+/// Terms that are shown of an actor's captures: a fraction of a millisecond.
 const LOOK: usize = 4_000;
 
 /// Bytes that cost as much as one term.
 const BYTES_PER_NODE: usize = 64;
 
-/// How many parts of a value are shown where it is only looked at.
+/// Parts of a value that are shown when it is only glanced at.
 const GLANCE: usize = 200;
 
 /// Parts of the reason of an abort: `{:crashed, kind, reason, stacktrace}`.
 const REASON: usize = 4;
 
-/// How much of a binary.
+/// Bytes of a binary that are shown when it is only glanced at.
 const GLANCE_BYTES: usize = 256;
 
-/// And bytes of all integers together: some are too large to be added up, but still recognisable as integers.
+/// Bytes of all integers together that are shown then. Some integers are too large to be added up, but still recognisable as integers.
 const GLANCE_INTEGERS: usize = 256 << 10;
 
 /// Builds terms and keeps count of what they are made of.
 #[derive(Default)]
 pub struct Decoder {
     nodes: usize,
-    /// Of these, those that only stand for what may be large; and bytes of binaries.
+    /// Nodes that only stand for parts that may be large, and for bytes of binaries; included in `nodes`.
     guessed: usize,
     copied: usize,
     /// Bytes of binaries that are not copied.
     shared: usize,
     holds: bool,
     limited: bool,
-    /// How many terms may be made; the rest is not shown.
+    /// Number of terms that may be made; the rest is not shown.
     limit: Option<usize>,
     waits: bool,
-    /// What an aborted turn has made and was met, by number.
+    /// Numbers of the things an aborted turn had made that were met.
     uncommitted: Vec<usize>,
     made: Vec<ErlNifTerm>,
-    /// Whether steps may be left to another thread, whether they may be of this term, those that are left, and a term that was
-    /// left so.
+    /// True if steps may be left to another thread. The fields below it: true if they may be steps of this term, the steps left, and a
+    /// term left unfinished.
     may_leave: bool,
     is_message: bool,
     later: Option<Vec<AssemblyStep>>,
@@ -104,7 +104,7 @@ fn emptied<'a, O, P>(mut steps: Vec<DecodeStep<'_, O>>) -> Vec<DecodeStep<'a, P>
     steps.into_iter().map(|_| DecodeStep::More).collect()
 }
 
-/// What has no parts and holds on to nothing.
+/// Makes the term of a value that has no parts and holds on to nothing. Returns `None` for any other value.
 fn leaf<'m, O: Origin<'m>>(env: Env<'_>, view: View<'m, O>) -> Option<ErlNifTerm> {
     let term = match view {
         View::Integer(n) => n.encode(env),
@@ -131,17 +131,17 @@ impl Decoder {
         self.made.shrink_to(TERMS_KEPT);
     }
 
-    /// What is built keeps something alive.
+    /// Notes that the term being built keeps something alive.
     pub fn keep(&mut self) {
         self.holds = true;
     }
 
-    /// How many terms were made since.
+    /// Returns the number of terms made since [`Decoder::start`].
     pub fn nodes(&self) -> usize {
         self.nodes
     }
 
-    /// About how many bytes they take, what the machine has not looked into left out.
+    /// Returns about how many bytes the terms take, excluding values the machine has not inspected.
     pub fn size(&self) -> usize {
         (self.nodes - self.guessed) * NODE + self.copied + self.shared
     }
@@ -155,12 +155,12 @@ impl Decoder {
         }
     }
 
-    /// Whether one of them keeps an actor, a customer or a long binary alive.
+    /// Returns whether a term keeps an actor, a customer or a long binary alive.
     pub fn holds(&self) -> bool {
         self.holds
     }
 
-    /// From here on only the beginning of each value, for reading.
+    /// Makes a term of the beginning of a value, for reading. From here on, other values are cut as well.
     pub fn glance<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
@@ -173,7 +173,7 @@ impl Decoder {
         self.term(env, machine, value)
     }
 
-    /// The same of the reason of an abort, each part of it by itself: the lines of a stacktrace are there whatever was raised.
+    /// Glances at each part of an abort's reason by itself. So the lines of a stacktrace are there whatever was raised.
     pub fn reason<'a, 'm, O: Origin<'m>>(
         &mut self,
         env: Env<'a>,
@@ -189,7 +189,7 @@ impl Decoder {
         }
     }
 
-    /// From here on only as much of all values together as becomes a term quickly. What is shown is exact.
+    /// Limits all further values together to as much as quickly becomes a term. What is shown is exact.
     pub fn look(&mut self) {
         self.limit = Some(LOOK);
     }
@@ -376,7 +376,7 @@ impl Decoder {
         self.limit.is_some_and(|limit| self.nodes + coming > limit)
     }
 
-    /// Whether there is room for a copy of that cost; if there is, and a limit holds, the cost is spent.
+    /// Returns whether there is room for a copy of that many bytes. If there is room, and a limit holds, spends the cost.
     fn affords(&mut self, bytes: usize) -> bool {
         let nodes = bytes / BYTES_PER_NODE;
         if self.full(nodes) {
@@ -434,12 +434,12 @@ impl Decoder {
         assembly::take(env, step, &mut self.made, self.nodes);
     }
 
-    /// From here on the term of the message may be left unfinished, if it has a large map.
+    /// Allows the term of the message to be left unfinished from here on, if it has a large map.
     pub fn may_leave(&mut self) {
         self.may_leave = true;
     }
 
-    /// What is still to be done for the last term.
+    /// Takes the remaining work of the last term, if it was left unfinished.
     pub fn unfinished(&mut self) -> Option<UnfinishedTerm> {
         self.unfinished.take()
     }
@@ -517,7 +517,7 @@ impl Decoder {
         }
     }
 
-    /// Numbered, so that each is itself wherever it is mentioned.
+    /// Makes the term of something uncommitted. They are numbered, so that each is itself wherever it is mentioned.
     fn uncommitted<'a>(&mut self, env: Env<'a>, undone: Uncommitted<'_>) -> Term<'a> {
         let met = self
             .uncommitted

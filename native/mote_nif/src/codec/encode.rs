@@ -42,13 +42,13 @@ use std::sync::Arc;
 /// Bytes of a binary that cost as much as one term.
 const BYTES_PER_NODE: usize = 64;
 
-/// Longer binaries are shared, not copied.
+/// Bytes above which a binary is shared, not copied.
 const SHARED_BYTES: usize = 4_096;
 
-/// What a term costs that shares an environment.
+/// Cost of a term that shares an environment.
 const FEW: usize = 5;
 
-/// What a term costs that gets an environment of its own, or that the machine has to look up.
+/// Cost of a term that gets an environment of its own, or that the machine has to look up.
 const OPAQUE: usize = 20;
 
 /// Writes terms for one machine.
@@ -56,20 +56,20 @@ pub struct Writer<'m, 'a> {
     resource: &'m MachineResource,
     machine: &'m Machine,
     budget: usize,
-    /// Whether the budget is renewed as long as there is memory.
+    /// True if the budget is renewed as long as there is memory.
     goes_on: bool,
-    /// What the machine takes for a word at least: there must be memory for that.
+    /// Bytes that the machine takes for a word at least. There must be memory for them.
     bytes_a_word: usize,
-    /// What long binaries and functions keep, if that was found out.
+    /// Bytes that long binaries and functions keep alive, if known.
     kept: Option<Kept>,
     atoms: AtomCache,
     stack: Vec<Term<'a>>,
     large: LargeParts,
-    /// Whether what does not fit is tried again by itself, and counted then (lib/mote/machine/batch.ex).
+    /// True if a term that does not fit is tried again by itself, and counted then (lib/mote/machine/batch.ex).
     pub is_tried_again: bool,
-    /// What the turn has made that the terms are of, if they are of one.
+    /// The turn's new actors and timers, if the terms are of a turn.
     pub made: Made<'a>,
-    /// What was written so far.
+    /// The terms written so far.
     pub builder: Builder,
 }
 
@@ -101,7 +101,7 @@ impl<'m, 'a> Writer<'m, 'a> {
         self.bytes_a_word = size_of::<ErlNifTerm>();
     }
 
-    /// Has the scheduler count what writing with the budget of a normal scheduler has taken so far.
+    /// Charges the calling process for what writing with the budget of a normal scheduler has taken so far.
     pub fn count_spent(&self, env: Env<'_>) {
         if !self.goes_on {
             spent(env, NORMAL - self.budget.min(NORMAL));
@@ -117,7 +117,7 @@ impl<'m, 'a> Writer<'m, 'a> {
         Ok(())
     }
 
-    /// What was spent at last is not part of the new budget: it does not matter when exactly it is time to look.
+    /// Renews the budget if there is memory. The excess of the last step is forgotten, since it does not matter exactly when to check.
     #[cold]
     fn renew(&mut self) -> Result<(), Unwritten> {
         if !self.goes_on {
@@ -127,7 +127,7 @@ impl<'m, 'a> Writer<'m, 'a> {
         self.look_for_memory(0)
     }
 
-    /// Whether there is memory for what was written, for what is still to be written, and for that many bytes.
+    /// Checks that there is memory for everything written so far, for everything still to be written, and for `bytes` bytes.
     fn look_for_memory(&self, bytes: usize) -> Result<(), Unwritten> {
         // At least a word for each term.
         let words = self.builder.len() + self.stack.len();
@@ -244,7 +244,7 @@ impl<'m, 'a> Writer<'m, 'a> {
         Ok(())
     }
 
-    /// As `opaque`, for terms that are small and hold on to nothing.
+    /// Writes a small term that holds on to nothing. Otherwise like `opaque`.
     fn small(&mut self, term: Term<'a>, class: Class) -> Result<(), Unwritten> {
         self.spend(FEW)?;
         let own = Opaque::small(self.resource.nursery.copy(term), class);
@@ -439,7 +439,7 @@ impl<'m, 'a> Writer<'m, 'a> {
         self.builder.address(held);
     }
 
-    /// What stands for an actor that the turn has made, also on a sponsor; or a map of any kind.
+    /// Writes the placeholder of an actor that the turn has made, on its own sponsor or another; or a map of any kind.
     fn made_or_entries(&mut self, map: Term<'a>) -> Result<(), Unwritten> {
         let on = self.made.on(map);
         let Some(place) = self.made.actor(on.map_or(map, |(_, actor)| actor)) else {

@@ -17,7 +17,7 @@ use mote_vm::{Term as VmTerm, View};
 use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, Env, Term};
 
-/// What is smaller may have neighbours that come later, and perhaps never.
+/// Bytes below which values leave their environment open to later ones, which may never come.
 const SMALL: usize = 1 << 10;
 
 /// Writes what a turn is given, and says how many bytes it takes. Terms are written to `nursery`.

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use rustler::sys::ErlNifTerm;
 use rustler::Term;
 
-/// Lists, tuples and maps with that many elements are looked for among those that were written before.
+/// Elements from which a list, tuple or map is looked for among those that were written before.
 pub const LARGE_PART: usize = 32;
 
 /// A large part that is being written.
@@ -16,7 +16,7 @@ struct OpenPart {
     word: ErlNifTerm,
     /// The first of its words.
     from: usize,
-    /// How many terms the stack has when it is written.
+    /// Height of the stack of terms at which the part is written.
     below: usize,
 }
 
@@ -53,7 +53,7 @@ impl LargeParts {
         }
     }
 
-    /// Ends the parts whose elements are all written, with so many terms on the stack.
+    /// Ends the parts whose elements are all written, with `stack` terms on the stack.
     #[inline]
     pub fn close(&mut self, stack: usize, builder: &mut Builder) {
         while let Some(part) = self.open.pop_if(|part| part.below >= stack) {

@@ -31,7 +31,7 @@ pub fn build(
     build_with(env, part, made, |own| own.as_ref().to(env))
 }
 
-/// The same, where `other` makes the term of what was copied.
+/// Returns the term of a part as [`build`] does, but lets `other` make the term of anything copied.
 pub fn build_with<'a, F>(
     env: Env<'a>,
     part: Part<'_, F>,

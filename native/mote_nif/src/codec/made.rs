@@ -9,7 +9,7 @@ use rustler::Term;
 const THREAD_BITS: u32 = 16;
 const TURNS: u64 = (1 << 28) - 1;
 
-/// What a turn has made, as its effects name it, by the place among all that was made.
+/// The actors and timers that a turn has made, as its effects name them, with their places among everything it made.
 #[derive(Default)]
 pub struct Made<'a> {
     pub number: u64,

@@ -3,8 +3,8 @@ use crate::term::atoms::names;
 use crate::term::read::{is_struct, list_cell, map_size, tuple};
 use rustler::{MapIterator, Term};
 
-/// All of them, one that is there several times as often; `None` if the term has more parts than `budget`. What a function has
-/// captured is not looked into.
+/// Collects all references in a term, one that is there several times as often. Returns `None` if the term has more parts than `budget`.
+/// Captures of functions are not looked into.
 pub fn references(term: Term<'_>, mut budget: usize) -> Option<Vec<Term<'_>>> {
     let mut found = Vec::new();
     let mut stack = vec![term];

@@ -100,7 +100,8 @@ fn timer_of(builder: &mut Builder, from: &dyn Carrier, timer: TimerId) {
     }
 }
 
-/// What was from elsewhere here may be at home there, and a long binary is carried by that machine as well.
+/// Writes a foreign value for another machine. An actor or a timer from elsewhere may be at home there, and a long binary is carried by
+/// that machine as well.
 fn at_home(
     builder: &mut Builder,
     foreign: &ForeignRef,

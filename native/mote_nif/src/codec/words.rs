@@ -2,11 +2,11 @@
 use crate::term::read::{list_cell, map_size, tuple_elements};
 use rustler::{MapIterator, Term, TermType};
 
-/// What takes several words and has no parts counts as this many: a float, a reference, the beginning of a binary. Its bytes are left
-/// out, as the digits of a large integer are.
+/// Words counted for a term that takes several words and has no parts: a float, a reference, the beginning of a binary. Its bytes are
+/// left out, as the digits of a large integer are.
 const LEAF: usize = 6;
 
-/// About that many; a part that is there several times counts as often.
+/// Returns about how many words a term takes. A part that is there several times counts as often.
 pub fn words(term: Term<'_>) -> usize {
     let mut words = 0;
     let mut stack = vec![term];

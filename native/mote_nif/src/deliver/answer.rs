@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering::Relaxed;
 const LARGE: usize = 256;
 
 impl Customer {
-    /// Answers with a value of the machine, on a dispatch thread or a stand-in; for the claimant. Whether somebody is there.
+    /// Answers with a value of the machine, on a dispatch thread or a stand-in; for the claimant. Returns whether somebody is there.
     pub fn give(&self, machine: &dyn Carrier, value: VmTerm<'_>) -> bool {
         match &self.question.route {
             AnswerRoute::Kept(future) => {
@@ -41,7 +41,7 @@ impl Customer {
         }
     }
 
-    /// Answers with a term, in a NIF; for the claimant. Whether somebody is there.
+    /// Answers with a term, in a NIF; for the claimant. Returns whether somebody is there.
     pub fn give_in<'a>(&self, env: Env<'a>, answer: Term<'a>) -> bool {
         match &self.question.route {
             AnswerRoute::Kept(future) => {
@@ -53,7 +53,8 @@ impl Customer {
         }
     }
 
-    /// Ends the question of a call with what `build` makes. What the machine has sent to the process before comes before it.
+    /// Ends the question of a call with the answer that `build` makes. Messages that the machine sent to the process before come before
+    /// it.
     fn end(
         &self,
         call: &Call,
@@ -99,7 +100,7 @@ impl Customer {
         }
     }
 
-    /// The same with a term, in a NIF.
+    /// Ends the call with a term, in a NIF. Returns false if its process is gone.
     fn end_in<'a>(&self, call: &Call, env: Env<'a>, answer: Term<'a>) -> bool {
         let tag = call.tag().or_else(|| {
             let early = Early {
@@ -127,8 +128,8 @@ impl Customer {
         }
     }
 
-    /// What a process gets that waits from now on for a message with that tag: nothing, or what has come before. That
-    /// becomes a message all the same if it is large, or if the machine has sent something that comes before it.
+    /// Registers that the process waits from now on for a message with that tag. Returns the answer that came before, if there is one.
+    /// That answer becomes a message all the same if it is large, or if the machine has sent something that comes before it.
     pub fn wait<'a>(
         question: &Question,
         env: Env<'a>,
@@ -155,7 +156,7 @@ impl Customer {
         None
     }
 
-    /// Nobody is left who could answer; for whoever held the last reference.
+    /// Closes a question that nobody is left to answer, for the holder of the last reference.
     pub fn abandon(&self) {
         if !self.claim() {
             return;
@@ -172,7 +173,7 @@ impl Customer {
         }
     }
 
-    /// Why there is nobody, which is counted.
+    /// Returns the reason why nobody is left to answer, and counts that.
     fn missing(&self) -> Reason {
         if self.machine.running().is_none() {
             return Reason::Word(names::machine_down());
@@ -239,7 +240,7 @@ impl Customer {
     }
 }
 
-/// Which turn was aborted and why, after that word, for the process that asked.
+/// Returns the reason for the process that asked: `word`, the aborted turn's module and behaviour, and why it was aborted.
 fn why<'a>(
     env: Env<'a>,
     decoder: &mut Decoder,
@@ -253,7 +254,7 @@ fn why<'a>(
 }
 
 impl Resource for Customer {
-    // Nobody is left who could answer.
+    // Nobody is left to answer.
     fn destructor(self, env: Env<'_>) {
         if self.question.call().is_some() {
             self.abandon();

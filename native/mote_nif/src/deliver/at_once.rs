@@ -32,7 +32,7 @@ impl Drop for Ends {
     }
 }
 
-/// Runs a call on a normal scheduler; what comes of it, and what the call is to return if it was answered meanwhile.
+/// Runs a call on a normal scheduler. Returns its result, and the answer that the call returns if it was answered meanwhile.
 pub fn during<'a, R>(
     env: Env<'a>,
     question: &Question,
@@ -52,7 +52,7 @@ pub fn during<'a, R>(
     (result, returned)
 }
 
-/// Whether the call that asks this question runs here.
+/// Returns whether the call that asks this question runs on this thread.
 pub fn is_here(question: &Question) -> bool {
     CALLER
         .get()

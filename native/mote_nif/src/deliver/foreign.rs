@@ -21,13 +21,13 @@ use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// What a customer takes: a resource, what it shares with the asker, and its tag.
+/// Bytes of a customer: a resource, the state it shares with the asker, and its tag.
 const CUSTOMER: usize = 400;
 
-/// What the address of another machine's actor takes: a map, and the handle that keeps the actor.
+/// Bytes of the address of another machine's actor: a map, and the handle that keeps the actor.
 const ADDRESS: usize = 512;
 
-/// What became of the one message that `send` sends.
+/// Returns the delivery of the one message that `send` sends.
 fn one(send: impl FnOnce(&mut dyn FnMut(Delivery, u64))) -> Delivery {
     let mut became = Delivery::Dead;
     send(&mut |delivery, _| became = delivery);

@@ -34,7 +34,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// This many messages within this much time are a rush: about what the thread can send itself. The postman is awake by then.
+/// Messages that are a rush within the time below: about what the thread can send itself. The postman is awake by then.
 const RUSH: usize = 16;
 
 const RUSH_TIME: Duration = Duration::from_micros(50);
@@ -42,21 +42,21 @@ const RUSH_TIME: Duration = Duration::from_micros(50);
 /// Messages that the postman sends in one call: a tenth of a millisecond or two.
 pub const ROUND: usize = 1_000;
 
-/// And what that is of a scheduler's time slice.
+/// Percentage of a scheduler's time slice that such a round takes.
 pub const ROUND_PERCENT: i32 = 15;
 
-/// What is left when the postman has sent some.
+/// The mail left when the postman has sent some.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum MailLeft {
-    /// Nothing, for now.
+    /// No message, for now.
     Nothing,
-    /// Perhaps something.
+    /// Perhaps some messages.
     Some,
     /// A message that takes long to finish is next.
     Large,
 }
 
-/// How quickly a thread sends to processes.
+/// The rate at which a thread sends to processes.
 #[derive(Clone, Copy, Default)]
 struct SendingRate {
     count: usize,
@@ -68,7 +68,7 @@ thread_local! {
     static RATE: Cell<SendingRate> = const { Cell::new(SendingRate { count: 0, since: None, rush: false }) };
 }
 
-/// Whether this thread is in a rush with that many more messages. For occasional messages the clock is not read.
+/// Returns whether this thread is in a rush with `count` more messages. For occasional messages the clock is not read.
 fn rushes(count: usize) -> bool {
     let mut rate = RATE.get();
     rate.count += count;
@@ -90,7 +90,7 @@ pub fn of(machine: &dyn Carrier) -> Option<&Mail> {
     Some(&bridge.mail)
 }
 
-/// Sends messages of one turn to a process, in their order; what became of how many goes to `told`.
+/// Sends messages of one turn to a process, in their order. `told` gets what became of how many.
 pub fn send<'m>(
     machine: &dyn Carrier,
     pid: &LocalPid,
@@ -108,7 +108,8 @@ pub fn send<'m>(
     }
 }
 
-/// Sends what `build` makes to a process: after what waits for it. Whether the process is there, as far as is known.
+/// Sends the message that `build` makes to a process, after the mail that waits for it. Returns whether the process is there, as far as
+/// is known.
 pub fn tell(
     machine: &dyn Carrier,
     pid: &LocalPid,
@@ -117,7 +118,7 @@ pub fn tell(
     tell_after(machine, pid, |mail| mail.is_waited_for_by(pid), build)
 }
 
-/// The same, after all that waits for any process.
+/// Sends the message that `build` makes to a process, after all mail that waits for any process.
 pub fn tell_last(
     machine: &dyn Carrier,
     pid: &LocalPid,
@@ -150,7 +151,7 @@ fn tell_after(
     true
 }
 
-/// As `build`, and the term of the message may be left unfinished if it `may_leave`.
+/// Wraps `build` so that its message may be left unfinished if it `may_leave`.
 fn leaving(
     may_leave: bool,
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
@@ -163,12 +164,12 @@ fn leaving(
     }
 }
 
-/// Whether messages of a machine for that process wait to be sent: what is told it comes after them.
+/// Returns whether messages of a machine for that process wait to be sent. A message to it then goes behind them.
 pub fn is_waited_for_by(machine: &dyn Carrier, pid: &LocalPid) -> bool {
     of(machine).is_some_and(|mail| mail.is_waited_for_by(pid))
 }
 
-/// What `build` makes, in an environment of its own.
+/// Builds a message in an environment of its own.
 pub fn assembled(build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> Assembled {
     let mut decoder = Decoder::default();
     let term = OwnTerm::make_always(|env| build(env, &mut decoder));
@@ -183,19 +184,19 @@ fn outcome(there: bool) -> Delivery {
 }
 
 impl Mail {
-    /// How many messages wait.
+    /// Returns the number of messages that wait.
     pub fn waiting(&self) -> usize {
         // Relaxed: a figure for people.
         self.waiting.load(Ordering::Relaxed) + self.outbound.waiting.load(Ordering::Relaxed)
     }
 
-    /// Whether messages for that process wait.
+    /// Returns whether messages for that process wait.
     fn is_waited_for_by(&self, pid: &LocalPid) -> bool {
         // Acquire: a thread that finds none waiting sends after the postman has sent (`deliver`).
         self.waiting.load(Ordering::Acquire) > 0 && self.incoming.lock().receivers.contains_key(pid)
     }
 
-    /// Whether that many messages for that process are to wait.
+    /// Returns whether `count` messages for that process should wait for the postman.
     fn takes(&self, pid: &LocalPid, count: usize) -> bool {
         // A scheduler sends cheaply itself.
         let rush = rushes(count) && self.postman.get().is_some() && !is_scheduler_thread();
@@ -231,7 +232,7 @@ impl Mail {
         self.put(machine, pid, 1, incoming);
     }
 
-    /// Counts what has just been written.
+    /// Counts messages that have just been written.
     fn put(
         &self,
         machine: &dyn Carrier,
@@ -255,13 +256,13 @@ impl Mail {
         }
     }
 
-    /// Takes what has been left; whether there was anything.
+    /// Takes all mail that was left. Returns whether there was any.
     fn refill(&self, taken: &mut Bag<LocalPid, Assembled>) -> bool {
         taken.letters.clear();
         self.incoming.lock().inlet.refill(taken)
     }
 
-    /// Sends at most that many messages, in a NIF. `may_take_long` on a dirty scheduler, where large messages are finished.
+    /// Sends at most `at_most` messages, in a NIF. It `may_take_long` on a dirty scheduler, where large messages are finished.
     pub fn deliver(
         &self,
         env: Env<'_>,
@@ -316,7 +317,7 @@ impl Mail {
     }
 }
 
-/// Sends the next letter, in a NIF. Whether the process is there.
+/// Sends the next letter, in a NIF. Returns whether the process is there.
 fn send_letter(
     env: Env<'_>,
     pid: &LocalPid,

@@ -11,15 +11,15 @@ use rustler::{Env, LocalPid, Term};
 use std::cell::RefCell;
 use std::ptr::null_mut;
 
-/// Messages between two times that the environment is cleared.
+/// Messages sent before the environment is cleared.
 const CLEAR_EVERY: u32 = 64;
 
-/// From this size on, a message leaves with its environment.
+/// Terms from which a message leaves with its environment.
 const BIG: usize = 256;
 
 struct Scratch {
     env: *mut ErlNifEnv,
-    /// What sends on this thread.
+    /// The environment that messages are sent from on this thread.
     sender: *mut ErlNifEnv,
     used: u32,
     decoder: Decoder,
@@ -29,13 +29,13 @@ thread_local! {
     static SCRATCH: RefCell<Option<Scratch>> = const { RefCell::new(None) };
 }
 
-/// Sends what `build` makes, on any thread, as nobody. Whether the receiver is there.
+/// Sends the message that `build` makes, on any thread, as nobody. Returns whether the receiver is there.
 pub fn post(pid: &LocalPid, build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> bool {
     // Nothing is left unfinished unless that is allowed.
     try_post(pid, build).unwrap_or_else(|message| message.send(pid))
 }
 
-/// The same, where `build` may leave a term unfinished: then it is returned instead.
+/// Sends the message that `build` makes, as [`post`] does. If `build` leaves a term unfinished, returns that instead.
 pub fn try_post(
     pid: &LocalPid,
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,

@@ -1,6 +1,6 @@
 //! Messages from actors to processes, actors and customers of other nodes.
 //!
-//! The BEAM lets native code send to processes of its own node only. So what is for other nodes is left here, in one row of words,
+//! The BEAM lets native code send to processes of its own node only. So messages for other nodes are left here, in one row of words,
 //! and the machine's postman takes it, many messages at a time, and passes it on (lib/mote/machine/postman.ex).
 //!
 //! Invariants:
@@ -35,7 +35,7 @@ const ROUND_PARTS: usize = 4 * NORMAL;
 /// Bytes of words that are charged at once.
 const SHEET: usize = 32 * 1024;
 
-/// Leaves messages of one turn for a target of another node, of which nothing is known; what became of how many goes to `told`.
+/// Leaves messages of one turn for a target of another node, of which nothing is known. `told` gets what became of how many.
 pub fn leave<'m>(
     machine: &dyn Carrier,
     target: &OwnTerm,
@@ -70,7 +70,7 @@ pub fn leave<'m>(
 }
 
 impl Departures {
-    /// Whether there is memory for some more words.
+    /// Returns whether there is memory for some more words, and charges for them.
     fn takes_more(&mut self, account: &Account) -> bool {
         let charged = self.charges.len() * SHEET;
         if self.inlet.bag.letters.size() < charged {
@@ -84,7 +84,7 @@ impl Departures {
 }
 
 impl Mail {
-    /// Counts what has just been written.
+    /// Counts messages that have just been written.
     fn put_outbound(
         &self,
         machine: &dyn Carrier,
@@ -107,17 +107,17 @@ impl Mail {
     }
 }
 
-/// Some of what was left.
+/// A part of the messages left for other nodes.
 pub struct Portion<'a> {
     /// `{target, messages}` each.
     rows: Vec<Term<'a>>,
-    /// What follows them: a large message, as the postman gets it in a message of its own, so that it is not copied.
+    /// A large message that follows the rows. The postman gets it in a message of its own, so that it is not copied.
     large: Option<OwnTerm>,
     more: bool,
 }
 
 impl Outbound {
-    /// What the postman takes, in a NIF of its own: rows, and whether there may be more. Something large is sent to it.
+    /// Returns rows for the postman, in a NIF of its own, and whether there may be more. A large message is sent to it instead.
     pub fn take_some<'a>(
         &self,
         env: Env<'a>,
@@ -154,7 +154,7 @@ impl Outbound {
         }
     }
 
-    /// Takes what has been left; whether there was anything.
+    /// Takes all messages that were left. Returns whether there were any.
     fn refill(&self, taken: &mut AtPostman) -> bool {
         taken.bag.letters.clear();
         taken.charges.clear();

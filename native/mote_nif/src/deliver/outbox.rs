@@ -44,7 +44,7 @@ pub fn copy(account: &Account, message: VmTerm<'_>, machine: &dyn Carrier) -> Op
     })
 }
 
-/// What a letter has come to, and whether the owner is to be woken.
+/// Returns the delivery of a letter, and whether the owner must be woken.
 fn outcome(posted: Posted) -> (Delivery, bool) {
     match posted {
         Posted::Waits { wake } => (Delivery::Done, wake),

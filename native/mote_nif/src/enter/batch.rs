@@ -14,10 +14,9 @@ use rustler::{Atom, Encoder, Env, Term};
 
 /// Messages that enter together.
 pub const BATCH: usize = 1_000;
-/// With this many words they are enough: what they are written on is kept for others.
+/// Words after which a batch is full. Its buffer is kept for other batches.
 const BATCH_WORDS: usize = 64 << 10;
-/// With this many bytes outside of heaps they are enough: what enters together is refused together when there is no memory
-/// for all of it.
+/// Bytes outside of heaps after which a batch is full. A batch is refused whole when there is no memory for all of it.
 const BATCH_EXTERNAL_BYTES: usize = 128 << 10;
 
 /// The address of a pair, or that it leads elsewhere.
@@ -51,7 +50,7 @@ pub struct Run<'m, 'a> {
     entrance: Entrance,
     pub letters: BatchLetters,
     writer: Writer<'m, 'a>,
-    /// Why it does not go on.
+    /// The reason why it does not go on.
     pub why: Atom,
 }
 
@@ -75,7 +74,7 @@ impl<'m, 'a> Run<'m, 'a> {
         }
     }
 
-    /// What follows is for another actor, if messages for it go the same way.
+    /// Directs the following messages to another actor, if messages for it enter the same way.
     pub fn turn_to(
         &mut self,
         pair: Term<'_>,
@@ -96,7 +95,7 @@ impl<'m, 'a> Run<'m, 'a> {
         Ok(())
     }
 
-    /// Whether the message was written, and another may be.
+    /// Writes a message if the batch has room. Returns false when the batch must end, and notes why.
     pub fn write(&mut self, message: Term<'a>) -> bool {
         if self.letters.len() == BATCH
             || self.writer.builder.len() >= BATCH_WORDS
@@ -118,7 +117,7 @@ impl<'m, 'a> Run<'m, 'a> {
         true
     }
 
-    /// Sends what was written of `list` up to `rest`: how many were accepted, what is left and why.
+    /// Sends the written messages of `list`, up to `rest`. Returns the number accepted, the rest of the list, and why it is left.
     pub fn send(self, list: Term<'a>, rest: Term<'a>) -> (usize, Term<'a>, Atom) {
         // A message costs more than its parts.
         spent(list.get_env(), 2 * self.letters.len());
@@ -138,7 +137,8 @@ fn after(list: Term<'_>, n: usize) -> Term<'_> {
     })
 }
 
-/// Sends a list to one actor, as many as are good for a scheduler: how many were accepted, what is left, and why.
+/// Sends a list to one actor, as many messages as are good for a scheduler. Returns the number accepted, the rest of the list, and why it
+/// is left.
 pub fn send_to_one<'a>(
     env: Env<'a>,
     target: (Term<'a>, Term<'a>, Term<'a>),
@@ -166,7 +166,7 @@ pub fn send_to_one<'a>(
     run.send(messages, rest).encode(env)
 }
 
-/// The same with `{address, message}` for each in a list.
+/// Sends each message of a list of `{address, message}`. Returns the same as [`send_to_one`].
 pub fn send_to_each<'a>(
     env: Env<'a>,
     pairs: Term<'a>,

@@ -14,7 +14,7 @@ use rustler::{Atom, Encoder, Env, Term};
 /// Actors that are created together: a tenth of a millisecond.
 const BATCH: usize = 500;
 
-/// And words of what they capture.
+/// Words of the captures of actors that are created together.
 const BATCH_WORDS: usize = 64 << 10;
 
 /// Parts that creating an actor counts as, beside those of its captures.
@@ -52,7 +52,7 @@ pub fn make<'a>(
     made.map_err(not_created)
 }
 
-/// Keeps a value for the machine: the key of a shared constant, or why there is none.
+/// Keeps a value for the machine. Returns the key of a shared constant, or why there is none.
 pub fn share_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
@@ -73,7 +73,7 @@ pub fn share_within<'a>(
     }
 }
 
-/// Creates `count` actors that are alike, one behind the other: their keys, or why there are none.
+/// Creates `count` actors that are alike, next to each other. Returns their keys, or why there are none.
 pub fn create_row_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
@@ -98,7 +98,7 @@ pub fn create_row_within<'a>(
     }
 }
 
-/// Creates actors of one behaviour from a list of captures: their keys, the captures that are left, and why.
+/// Creates actors of one behaviour from a list of captures. Returns their keys, the captures that are left, and why.
 pub fn create_many_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
@@ -118,7 +118,7 @@ pub fn create_many_within<'a>(
     }
 }
 
-/// The first of them, as many as are good for a scheduler; what is left, and why.
+/// Creates the first of them, as many as are good for a scheduler. Returns their keys, the captures that are left, and why.
 fn make_many<'a>(
     resource: &MachineResource,
     kind: BehaviourParts,
@@ -173,7 +173,7 @@ pub fn behaviour(
     }
 }
 
-/// What an actor is made of.
+/// Prepares the behaviour and the captures of an actor.
 pub fn prepare<'a>(
     resource: &MachineResource,
     machine: &Machine,
@@ -189,7 +189,7 @@ pub fn prepare<'a>(
     Ok((behaviour, writer.builder.finish()))
 }
 
-/// Why there is no actor.
+/// Returns the reason why there is no actor.
 pub fn not_created(error: CreateError) -> Atom {
     match error {
         CreateError::NoMemory => names::no_memory(),

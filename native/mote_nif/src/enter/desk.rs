@@ -69,7 +69,7 @@ pub fn aborted_within<'a>(
     }
 }
 
-/// What a turn has done, or the reason of its abort, was not written. If that was for want of memory, this is why it is aborted.
+/// Handles a report whose effects or abort reason could not be written. If that was for want of memory, aborts the turn for that reason.
 fn refused(desk: &DeskResource, number: u64, word: Atom) -> Atom {
     match word == names::no_memory() {
         true => said(

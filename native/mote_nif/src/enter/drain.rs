@@ -10,7 +10,7 @@ use crate::term::send::send_in;
 use mote_vm::machine::Quiet;
 use rustler::Env;
 
-/// What is to be done, for a caller that ignores turns that are away or does not.
+/// Returns the kind of quiet to wait for: without turns that are away, if the caller ignores these.
 pub fn quiet(ignores: bool) -> Quiet {
     match ignores {
         true => Quiet::Native,

@@ -14,7 +14,7 @@ use mote_vm::machine::{BehaviourVersion, Effect, Effects, Machine};
 use rustler::types::atom::Atom;
 use rustler::{Encoder, Env, Term};
 
-/// Why effects could not be taken: a word, or the behaviour that the machine does not have like that.
+/// The reason why effects could not be taken: a word, or the behaviour that the machine does not have like that.
 pub enum EffectsError<'a> {
     Word(Atom),
     Behaviour(Term<'a>),

@@ -25,9 +25,9 @@ pub struct Environment(Mutex<Members>);
 #[derive(Default)]
 struct Members {
     questions: Vec<Weak<Question>>,
-    /// How many there may be before those that are gone are taken out.
+    /// Number of questions from which those that are gone are removed.
     limit: usize,
-    /// Its block has ended, and nothing starts in it any more.
+    /// True once its block has ended, and nothing starts in it any more.
     ended: bool,
 }
 
@@ -42,7 +42,7 @@ impl Resource for Environment {
 resource_type!(Environment);
 
 impl Environment {
-    /// One more; `false` if it has ended, and takes none.
+    /// Adds a future. Returns `false` if it has ended, and takes none.
     fn add(&self, question: &Arc<Question>) -> bool {
         let mut members = self.0.lock();
         if members.ended {
@@ -58,7 +58,7 @@ impl Environment {
         true
     }
 
-    /// Kills those that are open; how many.
+    /// Kills the futures that are open. Returns their number.
     pub fn kill(&self, env: Env<'_>, ends: bool) -> usize {
         let members = {
             let mut members = self.0.lock();

@@ -13,7 +13,7 @@ use rustler::{Atom, Encoder, Env, Term};
 /// Captures of the behaviour of an actor that is held (mote_vm/src/machine/moving.rs).
 const HELD: usize = 4;
 
-/// The behaviour of an actor that is held, and the number of who holds it.
+/// The behaviour of an actor that is held, and the number of its holder.
 pub type HoldParts = (BehaviourParts, u32);
 
 /// Holds an actor between two turns, as `hold` says: the answer is what it was, or a word that says why it stays.

@@ -60,7 +60,8 @@ fn call<'a>(
     Ok(returned.unwrap_or_else(|| asker().encode(env)))
 }
 
-/// The process that has asked waits for a message with that tag: its side of the question, or what has come meanwhile.
+/// Makes the process that has asked wait for a message with that tag. Returns its side of the question, or an answer that has come
+/// meanwhile.
 pub fn wait_within<'a>(
     env: Env<'a>,
     machine: &MachineResource,
@@ -83,7 +84,7 @@ pub fn ask_within<'a>(
     ask_by(env, target, request, mode, Addressee::send)
 }
 
-/// The same for Mote itself, whether the sponsor has room or not.
+/// Asks on behalf of Mote itself. The request enters whether the sponsor has room or not.
 pub fn request_within<'a>(
     env: Env<'a>,
     (machine, key): (Term<'a>, Term<'a>),
@@ -127,7 +128,7 @@ pub fn question<'a>(
     put(env, machine, tag, sides, ask)
 }
 
-/// The same for what the machine answers itself, or another question does.
+/// Asks a question that the machine itself answers, or another question does.
 pub fn inquiry<'a>(
     env: Env<'a>,
     machine: Term<'a>,
@@ -137,7 +138,7 @@ pub fn inquiry<'a>(
     put(env, machine, tag, Customer::inquiring, ask)
 }
 
-/// The same about an actor, which `ask` is given.
+/// Asks such a question about an actor, which `ask` is given.
 pub fn inquiry_about<'a>(
     env: Env<'a>,
     (machine, key): (Term<'a>, Term<'a>),

@@ -14,7 +14,7 @@ use mote_vm::values::handles::Key;
 use rustler::{Atom, LocalPid, Term};
 use std::time::Duration;
 
-/// Why a message was not accepted.
+/// Returns the reason why a message was not accepted.
 pub fn refusal(refusal: Refusal) -> Atom {
     match refusal {
         Refusal::Unknown => names::unknown(),
@@ -25,11 +25,11 @@ pub fn refusal(refusal: Refusal) -> Atom {
     }
 }
 
-/// Where a message goes.
+/// The target of a message.
 pub struct Addressee<'a> {
     /// The actor's machine.
     pub resource: &'a MachineResource,
-    /// The same, running.
+    /// The running machine of that resource.
     pub machine: &'a Machine,
     /// The actor's key.
     pub key: Key,
@@ -38,7 +38,7 @@ pub struct Addressee<'a> {
 }
 
 impl<'a> Addressee<'a> {
-    /// The fields of an address that the calling process sends to, or what is wrong with them.
+    /// Returns the fields of an address that the calling process sends to, or what is wrong with them.
     #[inline]
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
         let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
@@ -46,7 +46,7 @@ impl<'a> Addressee<'a> {
         Addressee::of((resource, running), key, name)
     }
 
-    /// The same for one that is only looked at, which may be done also where nothing new is taken.
+    /// Returns the fields of an address that is only looked at. That is possible even where nothing new is accepted.
     pub fn look_at(machine: Term<'a>, key: Term<'a>) -> Result<Self, Atom> {
         let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
         let running = resource.running().ok_or_else(names::stopped)?;
@@ -100,7 +100,7 @@ impl<'a> Addressee<'a> {
         sent.map_err(refusal)
     }
 
-    /// The same after that many milliseconds.
+    /// Sends after that many milliseconds.
     pub fn send_after(&self, milliseconds: u64, message: Parcel) -> Result<TimerId, Atom> {
         let armed = self
             .machine
@@ -108,7 +108,7 @@ impl<'a> Addressee<'a> {
         armed.map_err(refusal)
     }
 
-    /// Whether a process runs a turn of the sponsor that such a message enters.
+    /// Returns whether that process runs a turn of the sponsor that such a message enters.
     pub fn is_entered_by_turns_of(&self, process: &LocalPid) -> bool {
         let entered = self.machine.sponsor_entered(self.key, self.sponsor);
         let desk = entered.and_then(|sponsor| self.resource.known_desk(sponsor));

@@ -4,7 +4,7 @@
 //! Destructors and monitors are called on normal schedulers, wherever the resource was used. So they leave large work here.
 //!
 //! Invariants:
-//! 1. Slow tasks are run one after the other, in the order in which they came, by that thread; or, where the system refuses a
+//! 1. Slow tasks are run serially, in the order in which they came, by that thread; or, where the system refuses a
 //!    thread, by the caller that brings them. None is forgotten: the thread ends only when it finds none, under the lock, and
 //!    says so there.
 //! 2. The library is not unloaded under the thread: from the first task on, it holds a resource of its own forever.
@@ -16,10 +16,10 @@ use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
-/// Up to this number of parts take a tenth of a millisecond or less, and are dropped where they are.
+/// Number of parts that take a tenth of a millisecond or less to drop, so that they are dropped where they are.
 pub const FEW: usize = 1_000;
 
-/// How long the thread waits for another task.
+/// Longest time that the thread waits for another task.
 const IDLE_AT_MOST: Duration = Duration::from_secs(10);
 
 type SlowTask = Box<dyn FnOnce() + Send>;
@@ -44,7 +44,7 @@ impl Resource for Pin {}
 
 resource_type!(Pin);
 
-/// Has it run soon, without waiting.
+/// Runs a task soon on another thread, without waiting.
 pub fn aside(task: impl FnOnce() + Send + 'static) {
     static PIN: OnceLock<ResourceArc<Pin>> = OnceLock::new();
     PIN.get_or_init(|| ResourceArc::new(Pin));

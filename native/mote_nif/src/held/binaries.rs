@@ -12,7 +12,7 @@ use rustler::{Env, Term};
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Weak};
 
-/// Where a binary is, and how long.
+/// Address and length of a binary.
 type BinaryPlace = (usize, usize);
 
 fn place(bytes: &[u8]) -> BinaryPlace {
@@ -26,7 +26,7 @@ pub struct Binaries(Mutex<FxHashMap<BinaryPlace, Weak<LongBinary>>>);
 /// A binary that is worth not copying.
 pub struct LongBinary {
     term: OwnTerm,
-    /// Borrowed from `term`.
+    /// The bytes, borrowed from `term`.
     bytes: &'static [u8],
     kept: usize,
     among: Arc<Binaries>,
@@ -39,7 +39,7 @@ impl Binaries {
         self.0.lock().get(&place(bytes))?.upgrade()
     }
 
-    /// Carries a binary that keeps that many bytes for a machine; `None` where the machine has no memory for it.
+    /// Carries a binary that keeps `kept` bytes for a machine. Returns `None` if the machine has no memory for it.
     pub fn carry(
         self: &Arc<Binaries>,
         term: Term<'_>,
@@ -97,7 +97,7 @@ impl Binaries {
 }
 
 impl LongBinary {
-    /// What it is made of.
+    /// Returns the binary's bytes.
     pub fn bytes(&self) -> &[u8] {
         self.bytes
     }
@@ -107,7 +107,7 @@ impl LongBinary {
         self.kept
     }
 
-    /// Its term.
+    /// Returns the binary's term.
     pub fn to<'a>(&self, env: Env<'a>) -> Term<'a> {
         self.term.to(env)
     }

@@ -16,9 +16,9 @@ pub struct Bridge {
     pub questions: Arc<Questions>,
     pin: RwLock<Option<ResourceArc<MachineResource>>>,
     pub reports: Arc<Reports>,
-    /// What waits to be sent to processes.
+    /// Messages that wait to be sent to processes.
     pub mail: Arc<Mail>,
-    /// What fires when processes end.
+    /// Timers that fire when processes end.
     pub watches: Arc<Watches>,
     pub lost: Arc<LostMessages>,
     desks: Mutex<FxHashMap<VmAtom, Arc<Desk>>>,
@@ -43,12 +43,12 @@ impl Bridge {
         self.desks.lock().entry(sponsor).or_default().clone()
     }
 
-    /// The same, if anybody has asked for it.
+    /// Returns the desk of a sponsor, if anybody has asked for it.
     pub fn known_desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
         self.desks.lock().get(&sponsor).cloned()
     }
 
-    /// All of these.
+    /// Returns all desks that anybody has asked for.
     pub fn known_desks(&self) -> Vec<(VmAtom, Arc<Desk>)> {
         let desks = self.desks.lock();
         desks

@@ -11,17 +11,17 @@ use crate::term::own_term::OwnTerm;
 use parking_lot::Mutex;
 use rustler::{Encoder, Env, Term};
 
-/// What a term says that ends a question.
+/// The meaning of a term that ends a question.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum CallOutcome {
     /// The answer.
     Answer,
-    /// Why there is none.
+    /// The reason why there is no answer.
     Failed,
 }
 
 impl CallOutcome {
-    /// What the call returns.
+    /// Returns the result of the call.
     pub fn returned<'a>(self, env: Env<'a>, term: Term<'a>) -> Term<'a> {
         match self {
             CallOutcome::Answer => (names::ok(), term).encode(env),
@@ -29,7 +29,7 @@ impl CallOutcome {
         }
     }
 
-    /// The message to whoever waits for one.
+    /// Makes the message to a process that waits for one.
     pub fn message<'a>(self, env: Env<'a>, tag: Term<'a>, term: Term<'a>) -> Term<'a> {
         match self {
             CallOutcome::Answer => (tag, term).encode(env),
@@ -38,11 +38,11 @@ impl CallOutcome {
     }
 }
 
-/// What has come before the process waited.
+/// An answer that came before the process waited.
 pub struct Early {
     pub outcome: CallOutcome,
     pub term: Assembled,
-    /// Whether it takes long to copy.
+    /// True if it takes long to copy.
     pub is_large: bool,
 }
 
@@ -57,7 +57,7 @@ impl Early {
 
 #[derive(Default)]
 enum Stage {
-    /// Neither tag nor answer.
+    /// There is neither tag nor answer.
     #[default]
     Begun,
     Answered(Early),
@@ -79,7 +79,7 @@ impl Call {
         }
     }
 
-    /// Keeps what has come; gives it back, with the tag, where the process waits by now.
+    /// Keeps an answer that has come. Returns it, with the tag, if the process waits by now.
     pub fn keep(&self, early: Early) -> Option<(OwnTerm, Early)> {
         let mut stage = self.0.lock();
         if let Stage::Waits(tag) = &*stage {
@@ -89,7 +89,7 @@ impl Call {
         None
     }
 
-    /// The process waits for a message with that tag; what has come before, if anything has.
+    /// Makes the process wait for a message with that tag. Returns an answer that came before, if there is one.
     pub fn wait(&self, tag: OwnTerm) -> Option<Early> {
         let mut stage = self.0.lock();
         match std::mem::replace(&mut *stage, Stage::Over) {

@@ -29,7 +29,7 @@ pub struct About {
     pub module: VmAtom,
     pub name: VmAtom,
     pub captures: usize,
-    /// Whether it may call any Elixir.
+    /// True if it may call any Elixir.
     pub free: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Waiting {
     pub given: TurnInput,
     /// The process that waits for what it does, if its message says so.
     pub asker: Option<LocalPid>,
-    /// What its message asks, if it does.
+    /// The question in its message, if there is one.
     pub question: Option<Outside>,
     pub _charge: Charge,
 }
@@ -72,9 +72,9 @@ enum Whose {
 /// A turn that a worker runs.
 pub struct Running {
     pub about: About,
-    /// Nothing only while it is moved.
+    /// The actor whose turn it is; nothing only while it is moved.
     whose: Option<Whose>,
-    /// Outside until the machine has been told how the turn has ended.
+    /// The question, which is outside until the machine has been told how the turn has ended.
     question: Option<Outside>,
     since: Instant,
 }
@@ -90,18 +90,18 @@ impl Running {
         Some(actor)
     }
 
-    /// Whether what its message asks is still open.
+    /// Returns whether the question in its message is still open.
     pub fn is_awaited(&self) -> bool {
         self.question.as_ref().is_some_and(Outside::is_open)
     }
 
-    /// For how long.
+    /// Returns how long it has run.
     pub fn age(&self) -> Duration {
         self.since.elapsed()
     }
 }
 
-/// What turns of one behaviour have taken since it was last asked.
+/// Totals for the turns of one behaviour since they were last read.
 #[derive(Clone, Copy, Default)]
 pub struct Figures {
     pub turns: u64,
@@ -114,11 +114,11 @@ pub struct Figures {
 struct State {
     places: Places<LocalPid, Waiting, Running>,
     manager: Option<LocalPid>,
-    /// How long a turn may take, if it may not take any time.
+    /// Longest time that a turn may take; `None` for no limit.
     timeout: Option<Duration>,
     /// Workers whose turns nobody wants any more since it is closed.
     left: Vec<LocalPid>,
-    /// How many turns had not ended when it was closed.
+    /// Number of turns that had not ended when it was closed.
     cut_off: usize,
     figures: FxHashMap<(VmAtom, VmAtom), Figures>,
 }
@@ -135,7 +135,7 @@ pub struct Fetched {
 /// One sponsor's desk: its places, with their lock, clocks and messages.
 pub struct Desk {
     state: Mutex<State>,
-    /// Where turns are written that are no letters. Workers fetch them in their order, so those that are neighbours go together.
+    /// Environments for turns that are not letters. Workers fetch turns in order, so neighbours are freed together.
     pub nursery: Nursery,
 }
 
@@ -159,7 +159,7 @@ impl Desk {
         self.tell(state, put.as_ref().copied().unwrap_or(Summons::Nobody));
     }
 
-    /// Tells whoever is called, without the lock.
+    /// Tells a worker or the manager, whoever is called, without the lock.
     fn tell(&self, state: MutexGuard<'_, State>, called: Summons<LocalPid>) {
         let manager = state.manager;
         drop(state);
@@ -181,7 +181,7 @@ impl Desk {
         }
     }
 
-    /// How many workers the manager is to start.
+    /// Returns the number of workers that the manager must start.
     pub fn take_asked(&self) -> usize {
         self.state.lock().places.take_asked()
     }
@@ -232,12 +232,12 @@ impl Desk {
         found
     }
 
-    /// A worker that waits wants to end; whether it may: otherwise it has been woken.
+    /// Lets a waiting worker end, if it may. Returns whether it may; otherwise it has been woken.
     pub fn leave(&self, worker: LocalPid) -> bool {
         self.state.lock().places.leave(worker)
     }
 
-    /// A turn has ended: what was kept of it, if that is the first end of it. To be dropped when the machine has been told.
+    /// Ends a turn. Returns what was kept of it, if that is the first end of it. To be dropped when the machine has been told.
     pub fn end(&self, number: u64) -> Option<Running> {
         let mut state = self.state.lock();
         let running = state.places.end(number)?;
@@ -251,7 +251,7 @@ impl Desk {
         Some(running)
     }
 
-    /// Whether a turn is running.
+    /// Returns whether a turn is running.
     pub fn is_running(&self, number: u64) -> bool {
         self.state.lock().places.is_running(number)
     }
@@ -280,7 +280,7 @@ impl Desk {
         running
     }
 
-    /// How long a turn may take; `None` where it may take any time.
+    /// Returns the longest time that a turn may take; `None` if there is no limit.
     pub fn timeout(&self) -> Option<Duration> {
         self.state.lock().timeout
     }
@@ -301,7 +301,7 @@ impl Desk {
         (over, next)
     }
 
-    /// How many turns run, how many wait for a worker, and the one that has run longest.
+    /// Returns the numbers of turns that run and that wait for a worker, and the turn that has run longest.
     pub fn look(&self) -> (usize, usize, Option<(VmAtom, VmAtom, Duration)>) {
         let state = self.state.lock();
         let running = state.places.running();
@@ -312,13 +312,13 @@ impl Desk {
         (count, state.places.count_waiting(), longest)
     }
 
-    /// How many turns wait for a worker, or run, or did so when it was closed.
+    /// Returns the number of turns that wait for a worker or run, including those that did so when it was closed.
     pub fn unfinished(&self) -> usize {
         let (running, waiting, _longest) = self.look();
         running + waiting + self.state.lock().cut_off
     }
 
-    /// Whether a process runs one of the turns.
+    /// Returns whether a process runs one of the turns.
     pub fn is_worker(&self, process: &LocalPid) -> bool {
         let state = self.state.lock();
         let mut running = state.places.running();
@@ -335,12 +335,12 @@ impl Desk {
         }
     }
 
-    /// What turns have taken since this was last asked, by behaviour.
+    /// Takes the totals collected since the last call, by behaviour.
     pub fn take_figures(&self) -> Vec<((VmAtom, VmAtom), Figures)> {
         self.state.lock().figures.drain().collect()
     }
 
-    /// No turn will be heard any more.
+    /// Closes the desk. No turn will be heard any more.
     pub fn close(&self) {
         let mut state = self.state.lock();
         let rest = state.places.close();
@@ -370,7 +370,7 @@ impl Resource for DeskResource {}
 
 resource_type!(DeskResource);
 
-/// Sends a word. Whether the receiver is there.
+/// Sends a word. Returns whether the receiver is there.
 fn tell(pid: &LocalPid, word: Atom) -> bool {
     // SAFETY: atoms belong to no environment, so they are alive in any.
     unsafe { send_as_nobody(pid, None, word.as_c_arg()) }

@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! 1. A far key has the bytes of the key that it stands for: so two terms of one address are equal, wherever they came from.
-//! 2. A million keys may end at once: so each costs a number in a row, and only the first one that the porter has not taken yet a
+//! 2. A million keys may end at once: so each costs one number in a list, and only the first one that the porter has not taken yet a
 //!    message.
 use crate::held::handle::KEY_BYTES;
 use crate::held::question::FarQuestion;
@@ -17,7 +17,7 @@ use crate::term::resource::{Resource, ResourceArc};
 use parking_lot::Mutex;
 use rustler::{Env, LocalPid, Term};
 
-/// What it is that takes messages there, as its term says.
+/// The kind of target that a term of another node names.
 #[derive(Clone, Copy)]
 pub enum FarKind {
     /// An actor: the term is its `%Mote.Address{}`.
@@ -29,19 +29,19 @@ pub enum FarKind {
 /// An actor or a customer of another node: its term.
 pub struct Far {
     pub term: OwnTerm,
-    /// Of a customer.
+    /// The question, for a customer.
     pub question: Option<FarQuestion>,
 }
 
-/// The numbers of announcements of which nothing is left here, for a porter to report.
+/// The numbers of announcements that nothing here refers to any more, for a porter to report.
 pub struct Dropped {
     porter: LocalPid,
-    /// None once the porter has ended.
+    /// The numbers; none once the porter has ended.
     numbers: Mutex<Option<Vec<u64>>>,
 }
 
 impl Dropped {
-    /// None, for that porter.
+    /// Starts with no numbers, for that porter.
     pub fn new(porter: LocalPid) -> Dropped {
         Dropped {
             porter,
@@ -62,13 +62,13 @@ impl Dropped {
         }
     }
 
-    /// Whether the porter is there.
+    /// Wakes the porter. Returns whether it is there.
     fn wake(&self) -> bool {
         let message = OwnTerm::make(|env| Some(names::dropped().to_term(env)));
         message.is_some_and(|message| message.send(&self.porter))
     }
 
-    /// At most that many of them. If there were as many, there may be more, and no message comes for these.
+    /// Takes at most `at_most` of them. If there were as many, there may be more, and no message comes for these.
     pub fn take(&self, at_most: usize) -> Vec<u64> {
         let mut numbers = self.numbers.lock();
         let Some(waiting) = numbers.as_mut() else {
@@ -94,7 +94,7 @@ pub struct FarKey {
 }
 
 impl FarKey {
-    /// The key binary with those bytes; its end is among what is `dropped`.
+    /// Makes the key binary with those bytes. Its end is reported by `dropped`.
     pub fn key<'a>(
         env: Env<'a>,
         content: [u8; KEY_BYTES],

@@ -29,7 +29,7 @@ pub struct Opaque {
     pub term: OwnTerm,
     pub class: Class,
     large: bool,
-    /// What its term takes, about.
+    /// Approximate bytes of its term.
     pub bytes: usize,
 }
 
@@ -52,9 +52,9 @@ pub struct Elsewhere {
 
 /// A timer of another machine.
 pub struct TimerElsewhere {
-    /// That machine.
+    /// The machine that has the timer.
     pub machine: ResourceArc<MachineResource>,
-    /// Which of its timers.
+    /// The timer's identity there.
     pub timer: TimerId,
 }
 
@@ -72,7 +72,7 @@ impl Awaiting {
         }
     }
 
-    /// The same for Elixir.
+    /// Returns the customer as Elixir sees it.
     pub fn shown(&self) -> &ResourceArc<Customer> {
         match self {
             Awaiting::Caller(customer, shown) => shown.get_or_init(|| customer.shown()),
@@ -80,7 +80,7 @@ impl Awaiting {
         }
     }
 
-    /// What tells customers apart.
+    /// Returns an identity that distinguishes customers.
     pub fn identity(&self) -> usize {
         Arc::as_ptr(&self.customer().question).addr()
     }
@@ -97,7 +97,7 @@ impl Opaque {
         Opaque::keeping(term, class, 0)
     }
 
-    /// The same, of one that keeps that many bytes besides.
+    /// Wraps a term that may be large and keeps `kept` more bytes alive.
     pub fn keeping(term: OwnTerm, class: Class, kept: usize) -> Opaque {
         let large = matches!(class, Class::Map | Class::Function | Class::BigInteger);
         let written = term.with(|term| term.to_binary().len());
@@ -148,7 +148,7 @@ impl Elsewhere {
     }
 }
 
-/// Whether the term of a foreign value may be large.
+/// Returns whether the term of a foreign value may be large.
 pub fn is_large(value: &ForeignRef) -> bool {
     value
         .as_any()
@@ -156,7 +156,7 @@ pub fn is_large(value: &ForeignRef) -> bool {
         .is_some_and(|opaque: &Opaque| opaque.large)
 }
 
-/// Whether somebody waits for it to be answered.
+/// Returns whether it is a customer, so that somebody waits for an answer.
 pub fn is_customer(value: &ForeignRef) -> bool {
     value.as_any().is::<Awaiting>()
 }
@@ -183,7 +183,7 @@ pub fn copied(value: &ForeignRef) -> usize {
     }
 }
 
-/// How many bytes a binary keeps: its own, or those of the one that it is part of. None of anything else.
+/// Returns the bytes that a binary keeps alive: its own, or those of the binary that it is part of. Anything else keeps none.
 pub fn kept(value: &ForeignRef) -> usize {
     match value.as_any().downcast_ref::<LongBinary>() {
         Some(binary) => binary.kept(),

@@ -8,11 +8,11 @@ use crate::term::resource::ResourceArc;
 use mote_vm::boundary::outbox::Letters;
 use parking_lot::Mutex;
 
-/// What a future holds.
+/// The content of a future.
 pub enum Content {
     /// Nothing yet; these wait for it.
     Open(Vec<ResourceArc<Customer>>),
-    /// The answer, small and plain: in a letter, for an environment costs more than all the rest of a future.
+    /// The answer, small and plain. It is in a letter, because an environment costs more than all the rest of a future.
     Plain(Letters<OwnTerm>),
     /// Any other answer, and whether it is large.
     Value(OwnTerm, bool),
@@ -20,10 +20,10 @@ pub enum Content {
     Failed(Reason),
 }
 
-/// Where the answer of a future is kept. Filled once, by the caller that has claimed the question.
+/// The place of a future's answer. It is filled once, by the caller that has claimed the question.
 pub struct FutureValue {
     pub content: Mutex<Content>,
-    /// Whether one turn is all there is: the call of a function.
+    /// True if the future is the call of a function, which is a single turn.
     pub is_call: bool,
 }
 
@@ -35,8 +35,8 @@ impl FutureValue {
         }
     }
 
-    /// Whether it was killed; `dropped` says whether anybody refers to it. Waits for nobody: if somebody else looks at the
-    /// moment, it is found out the next time.
+    /// Returns whether it was killed; `dropped` says whether nobody refers to it any more. Never waits: if somebody else looks at the
+    /// same moment, the next call finds out.
     pub fn is_killed(&self, dropped: bool) -> bool {
         match self.content.try_lock().as_deref() {
             Some(Content::Failed(Reason::Word(word))) => *word == names::killed(),
@@ -45,8 +45,8 @@ impl FutureValue {
         }
     }
 
-    /// Fills it; gives those who wait, to be told. Nobody holds it for longer than that takes: what is large is copied
-    /// without the lock, for normal schedulers look at it.
+    /// Fills it. Returns the customers that wait, to be notified. Nobody holds the lock for longer than that takes: a large answer is
+    /// copied without the lock, because normal schedulers look at it.
     #[must_use]
     pub fn fill(&self, content: Content) -> Vec<ResourceArc<Customer>> {
         match std::mem::replace(&mut *self.content.lock(), content) {

@@ -35,7 +35,7 @@ impl Handle {
         Handle::key_of(&ResourceArc::new(self), env)
     }
 
-    /// The same, of a handle that is kept elsewhere as well.
+    /// Returns the key binary of a handle that is also kept elsewhere.
     pub fn key_of<'a>(handle: &ResourceArc<Handle>, env: Env<'a>) -> Term<'a> {
         handle.binary(env, |handle| &handle.content)
     }
@@ -76,7 +76,7 @@ pub fn parse_key(key: Term<'_>) -> Option<Key> {
 /// Bytes of a timer's key.
 const TIMER_BYTES: usize = 14;
 
-/// What the key of a timer says.
+/// Returns the content of a timer's key.
 pub fn timer_key(timer: TimerId) -> [u8; TIMER_BYTES] {
     let mut key = [0; TIMER_BYTES];
     key[..8].copy_from_slice(&timer.serial.to_le_bytes());

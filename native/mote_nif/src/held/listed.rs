@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use rustler::Env;
 
-/// What one courier has announced (lib/mote/far/courier.ex).
+/// The actors that one courier has announced (lib/mote/far/courier.ex).
 #[derive(Default)]
 pub struct Listed {
     actors: Mutex<FxHashMap<u64, Held>>,

@@ -28,20 +28,20 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
-/// How many more reports of aborts the process that answers for a machine wants: what it does not ask for is only
-/// counted, so its mailbox holds no more of them than that.
+/// Number of further abort reports that the process that answers for a machine wants. Reports it does not ask for are only counted, so
+/// its mailbox never holds more than that.
 #[derive(Default)]
 pub struct Reports(AtomicU32);
 
 impl Reports {
     // Relaxed, both: a number that guards nothing.
 
-    /// Asks for that many, in place of what was left.
+    /// Asks for `count` reports, in place of those that were left.
     pub fn want(&self, count: u32) {
         self.0.store(count, Relaxed);
     }
 
-    /// Whether one more is wanted; then it must be sent.
+    /// Claims one report, if one more is wanted. Then it must be sent.
     pub fn take(&self) -> bool {
         // A look goes ahead: while none is wanted, nobody writes to this word.
         self.0.load(Relaxed) > 0
@@ -52,7 +52,7 @@ impl Reports {
     }
 }
 
-/// How many messages of each behaviour were used up by turns for which there was no memory, since this was last asked.
+/// Messages of each behaviour that were used up by turns for lack of memory, counted since the last look.
 #[derive(Default)]
 pub struct LostMessages(Mutex<FxHashMap<(VmAtom, VmAtom), u64>>);
 
@@ -68,7 +68,7 @@ impl LostMessages {
     }
 }
 
-/// What a machine has accepted, and not done.
+/// Work that a machine has accepted and not done.
 #[derive(Clone, Copy, Default)]
 pub struct Unfinished {
     /// Events and messages that wait.
@@ -85,41 +85,41 @@ pub struct Unfinished {
 
 /// One machine, from its start until nobody refers to it any more.
 pub struct MachineResource {
-    /// Set once, so that a sender takes no lock. It stays as long as the resource, though what it held in actors is given
+    /// The machine, set once, so that a sender takes no lock. It stays as long as the resource, though what it held in actors is given
     /// back by a join.
     machine: OnceLock<Machine>,
     joined: AtomicBool,
-    /// Whether it takes nothing new from outside, and finishes what it has.
+    /// True once it accepts nothing new from outside and finishes what it has.
     closing: AtomicBool,
     /// Held while a unit is loaded, so that a unit is loaded once.
     pub loading: Mutex<()>,
     /// Held while somebody starts threads or waits for some to end: one at a time.
     pub joining: Mutex<()>,
-    /// For small terms that the machine cannot look into.
+    /// Environments for small terms that the machine cannot look into.
     pub nursery: Nursery,
-    /// For references, which may be some library's resources: so they have a place of their own, where few of them
-    /// keep each other.
+    /// Environments for references, which may be resources of some library. They have a place of their own, so that few of them keep each
+    /// other alive.
     pub references: Nursery,
-    /// For the tags of questions, which are plain references and gone soon. This many of them share an environment, for
+    /// Environments for the tags of questions, which are plain references and soon gone. This many of them share an environment, because
     /// making one takes longer than the rest of a question.
     pub tags: Nursery,
     /// The long binaries that it shares with the BEAM.
     pub binaries: Arc<Binaries>,
     /// The process that answers for it.
     pub owner: LocalPid,
-    /// When it was started.
+    /// Time at which it was started.
     pub started: Instant,
-    /// What is asked from outside.
+    /// The questions asked from outside.
     pub questions: Arc<Questions>,
-    /// What is reported.
+    /// Number of abort reports wanted.
     pub reports: Arc<Reports>,
-    /// What waits to be sent to processes.
+    /// Messages that wait to be sent to processes.
     pub mail: Arc<Mail>,
-    /// What fires when processes end.
+    /// Timers that fire when processes end.
     pub watches: Arc<Watches>,
-    /// What was lost for want of memory.
+    /// Messages lost for want of memory.
     pub lost: Arc<LostMessages>,
-    /// What it left unfinished, as soon as it was joined.
+    /// The work it left unfinished, known as soon as it was joined.
     left: OnceLock<Unfinished>,
     /// The outboxes that were opened, and are still there.
     outboxes: Mutex<Vec<Weak<Outbox<Copied>>>>,
@@ -206,7 +206,7 @@ impl MachineResource {
         outboxes.push(Arc::downgrade(outbox));
     }
 
-    /// What a machine has accepted and not done; exact once its threads have ended.
+    /// Returns the work that a machine has accepted and not done; exact once its threads have ended.
     pub fn unfinished(&self, machine: &Machine) -> Unfinished {
         let info = machine.info();
         let outboxes = self.outboxes.lock().clone();
@@ -242,13 +242,13 @@ impl MachineResource {
         Some(desk)
     }
 
-    /// The same, if anybody has asked for it.
+    /// Returns the desk of a sponsor, if anybody has asked for it.
     pub fn known_desk(&self, sponsor: VmAtom) -> Option<Arc<Desk>> {
         let bridge = self.machine.get()?.embedder().as_any();
         bridge.downcast_ref::<Bridge>()?.known_desk(sponsor)
     }
 
-    /// All of these.
+    /// Returns all desks that anybody has asked for.
     pub fn known_desks(&self) -> Vec<(VmAtom, Arc<Desk>)> {
         let bridge = self
             .machine
@@ -265,14 +265,14 @@ impl MachineResource {
         }
     }
 
-    /// It was joined; this is what it left unfinished.
+    /// Notes that the machine was joined, and the work it left unfinished.
     pub fn joined(&self, left: Unfinished) {
         // The first one stays: joins come one after the other, and only the first has found anything.
         let _ = self.left.set(left);
         self.joined.store(true, Release);
     }
 
-    /// What it left unfinished, once it was joined.
+    /// Returns the work it left unfinished, once it was joined.
     pub fn left(&self) -> Unfinished {
         self.left.get().copied().unwrap_or_default()
     }

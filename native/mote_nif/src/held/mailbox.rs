@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::AtomicUsize;
 use std::sync::OnceLock;
 
-/// What waits, and for whom: how many consecutive messages.
+/// Waiting messages, with the number of consecutive ones for each receiver.
 pub struct Bag<R, F> {
     pub letters: Letters<F>,
     pub rows: VecDeque<(R, usize)>,
@@ -29,7 +29,7 @@ impl<R, F> Default for Bag<R, F> {
 /// Messages that are written while others wait: a microsecond or two.
 const AT_ONCE: usize = 64;
 
-/// Where messages are left, and whether the postman knows.
+/// The place where messages are left, and whether the postman knows of them.
 pub struct Inlet<R, F> {
     pub bag: Bag<R, F>,
     told: bool,
@@ -45,7 +45,7 @@ impl<R, F> Default for Inlet<R, F> {
 }
 
 impl<R, F> Inlet<R, F> {
-    /// Writes some messages: how many, and one that is not plain, at which it has stopped.
+    /// Writes some messages. Returns their number, and one that is not plain, at which it has stopped.
     pub fn write<'m>(
         &mut self,
         messages: &mut impl Iterator<Item = VmTerm<'m>>,
@@ -60,8 +60,8 @@ impl<R, F> Inlet<R, F> {
         (count, None)
     }
 
-    /// Counts what has just been written for a receiver: whether that is another one than before, and whether the postman is to be
-    /// woken.
+    /// Counts messages that have just been written for a receiver. Returns whether that is another receiver than before, and whether the
+    /// postman must be woken.
     pub fn count(
         &mut self,
         count: usize,
@@ -82,7 +82,7 @@ impl<R, F> Inlet<R, F> {
         (new, !std::mem::replace(&mut self.told, true))
     }
 
-    /// Takes what has been left, for a bag that is empty; whether there was anything.
+    /// Takes everything that was left, for a bag that is empty. Returns whether there was anything.
     pub fn refill(&mut self, taken: &mut Bag<R, F>) -> bool {
         std::mem::swap(&mut self.bag, taken);
         self.told = !taken.rows.is_empty();
@@ -93,7 +93,7 @@ impl<R, F> Inlet<R, F> {
 #[derive(Default)]
 pub struct Incoming {
     pub inlet: Inlet<LocalPid, Assembled>,
-    /// How many rows wait for each, those that the postman has taken included.
+    /// Number of rows waiting for each receiver, including those that the postman has taken.
     pub receivers: FxHashMap<LocalPid, usize>,
 }
 
@@ -101,10 +101,10 @@ pub struct Incoming {
 #[derive(Default)]
 pub struct Mail {
     pub postman: OnceLock<LocalPid>,
-    /// How many messages wait.
+    /// Number of messages that wait.
     pub waiting: AtomicUsize,
     pub incoming: Mutex<Incoming>,
-    /// What the postman has taken.
+    /// The mail that the postman has taken.
     pub taken: Mutex<Bag<LocalPid, Assembled>>,
     pub outbound: Outbound,
 }
@@ -112,20 +112,20 @@ pub struct Mail {
 /// The part of it that is for other nodes.
 #[derive(Default)]
 pub struct Outbound {
-    /// What waits is charged to it; there is one as soon as there is a postman.
+    /// The account that waiting messages are charged to. It is there as soon as there is a postman.
     pub account: OnceLock<Account>,
-    /// How many messages wait.
+    /// Number of messages that wait.
     pub waiting: AtomicUsize,
     pub departures: Mutex<Departures>,
-    /// What the postman has taken.
+    /// The mail that the postman has taken.
     pub taken: Mutex<AtPostman>,
 }
 
-/// What is left for other nodes, by target.
+/// Messages left for other nodes, by target.
 #[derive(Default)]
 pub struct Departures {
     pub inlet: Inlet<OwnTerm, Copied>,
-    /// For what is written in the row, a part of it at a time.
+    /// Charges for the words written to the row, one part at a time.
     pub charges: Vec<Charge>,
 }
 
@@ -133,6 +133,6 @@ pub struct Departures {
 pub struct AtPostman {
     pub bag: Bag<OwnTerm, Copied>,
     pub charges: Vec<Charge>,
-    /// All that was left has gone to the postman as messages.
+    /// True once all messages left have gone to the postman as messages.
     pub is_handed_over: bool,
 }

@@ -13,7 +13,7 @@ use rustler::OwnedBinary;
 use std::cmp::Ordering;
 use std::mem::MaybeUninit;
 
-/// What identifies a foreign value; values of different kinds are ordered by kind.
+/// The identity of a foreign value; values of different kinds are ordered by kind.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Identity {
     Elsewhere(Option<u32>, usize, u32, u128),

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub struct Copied {
     pub term: OwnTerm,
     pub _charge: Charge,
-    /// Of how many parts.
+    /// Number of the term's parts.
     pub nodes: usize,
 }
 
@@ -35,7 +35,7 @@ impl OutboxResource {
         &self.machine
     }
 
-    /// Closes it, and forgets what waits; how many letters that was.
+    /// Closes it, and forgets the letters that wait. Returns their number.
     pub fn abandon(&self) -> u64 {
         let lost = self.outbox.abandon();
         let count = lost.count;
@@ -67,7 +67,7 @@ resource_type!(OutboxResource);
 pub struct Writable(pub ResourceArc<OutboxResource>);
 
 impl Writable {
-    /// What tells outboxes apart.
+    /// Returns an identity that distinguishes outboxes.
     pub fn identity(&self) -> usize {
         self.0.identity()
     }

@@ -29,12 +29,12 @@ use std::time::{Duration, Instant};
 /// The questions to one machine, counted.
 #[derive(Default)]
 pub struct Questions {
-    /// Those that actors could forget: the number of the newest.
+    /// Number of the newest question that actors could forget.
     asked: AtomicU64,
-    /// How many of these are closed, or outside. Others, while they are open, count as one less: so what was asked more than
-    /// that is open.
+    /// Number of these that are closed or outside. Each open question of another kind counts as one less. So `asked` exceeds this by the
+    /// number of open questions that are not outside.
     gone: AtomicU64,
-    /// Those that are outside are open as well, but not counted as such.
+    /// Number of questions that are outside. They are open as well, but counted separately.
     outside: AtomicU64,
     broken: AtomicU64,
 }
@@ -45,7 +45,7 @@ impl Questions {
         self.asked.fetch_add(1, Release);
     }
 
-    /// One more is open, but none that actors could forget.
+    /// Counts one more open question, but none that actors could forget.
     fn inquired(&self) {
         self.gone.fetch_sub(1, Relaxed);
     }
@@ -62,19 +62,19 @@ impl Questions {
         self.gone.fetch_add(1, Release)
     }
 
-    /// One of those that are open goes outside.
+    /// Counts an open question that goes outside.
     fn went(&self) {
         self.outside.fetch_add(1, Relaxed);
         self.gone();
     }
 
-    /// One of them comes back.
+    /// Counts an outside question that comes back.
     fn came(&self) {
         self.inquired();
         self.outside.fetch_sub(1, Relaxed);
     }
 
-    /// How many are open and not outside, and how many were ever asked.
+    /// Returns the number of questions that are open and not outside, and the number ever asked.
     fn open(&self) -> (u64, u64) {
         // Acquire: nothing is gone that does not count as asked, and what is asked comes after what was gone by then.
         let mut gone = self.gone.load(Acquire);
@@ -93,7 +93,7 @@ impl Questions {
         self.broken.fetch_add(1, Relaxed);
     }
 
-    /// How many are open; and how many could no longer be answered by anybody while the machine was running.
+    /// Returns the number of open questions, and of those that nobody could answer any more while the machine was running.
     pub fn counts(&self) -> (u64, u64) {
         // One that is closed while it goes outside may be taken off before it is added.
         let open = self.open().0.wrapping_add(self.outside.load(Relaxed));
@@ -112,7 +112,7 @@ impl Questions {
 pub struct FarQuestion(Arc<Questions>);
 
 impl FarQuestion {
-    /// One more.
+    /// Counts one more question to another node.
     pub fn new(questions: &Arc<Questions>) -> FarQuestion {
         questions.asked();
         FarQuestion(questions.clone())
@@ -131,14 +131,14 @@ const ANSWERED: u8 = 1;
 
 const CLOSED: u8 = 2;
 
-/// Open, and outside.
+/// State of a question that is open, and outside.
 const OUTSIDE: u8 = 3;
 
 fn is_open(state: u8) -> bool {
     matches!(state, OPEN | OUTSIDE)
 }
 
-/// What becomes of an answer.
+/// The route of an answer.
 pub enum AnswerRoute {
     /// It is a message.
     Message,
@@ -148,15 +148,15 @@ pub enum AnswerRoute {
     Returned(Call),
 }
 
-/// Whether a question is still open, for both sides of it; and what becomes of its answer.
+/// A question as both sides share it: whether it is still open, and the route of its answer.
 pub struct Question {
     state: AtomicU8,
     /// The identity of the actor that the question was passed on to, if the actor that was asked has said so; otherwise 0.
     passed: AtomicUsize,
-    /// What to say if nobody is left who could answer: which turn was last that was given the customer and was aborted, if it was
-    /// not that of the actor that was asked, or had no clause for its message.
+    /// The reason to report if nobody is left who could answer: the last aborted turn that was given the customer. It is kept only if the
+    /// turn was not one of the actor that was asked, or had no clause for its message.
     lost: Mutex<Option<Reason>>,
-    /// Since when somebody waits. A call that has its answer at once never waits.
+    /// Time since which somebody waits. A call that has its answer at once never waits.
     since: OnceLock<Instant>,
     questions: Arc<Questions>,
     pub route: AnswerRoute,
@@ -168,7 +168,7 @@ impl Question {
         Question::open(questions, route)
     }
 
-    /// One that the caller counts.
+    /// Makes a question that the caller counts.
     fn open(questions: &Arc<Questions>, route: AnswerRoute) -> Arc<Question> {
         Arc::new(Question {
             state: AtomicU8::new(OPEN),
@@ -183,7 +183,7 @@ impl Question {
         })
     }
 
-    /// Where its answer is kept.
+    /// Returns the place where its answer is kept, for a future.
     pub fn future_value(&self) -> Option<&FutureValue> {
         match &self.route {
             AnswerRoute::Kept(future) => Some(future),
@@ -209,17 +209,17 @@ impl Question {
         self.since.get().map_or(Duration::ZERO, Instant::elapsed)
     }
 
-    /// Whether it has neither an answer nor been given up.
+    /// Returns whether it has neither been answered nor given up.
     pub fn is_open(&self) -> bool {
         is_open(self.state.load(Acquire))
     }
 
-    /// Whether it is counted there.
+    /// Returns whether it is counted in `questions`.
     pub fn is_among(&self, questions: &Arc<Questions>) -> bool {
         Arc::ptr_eq(&self.questions, questions)
     }
 
-    /// It is outside from now on, if it is open: until what this returns is dropped.
+    /// Takes the question outside, if it is open, until the returned value is dropped.
     pub fn go_outside(self: &Arc<Question>) -> Option<Outside> {
         self.change(OPEN, OUTSIDE).then(|| {
             self.questions.went();
@@ -259,12 +259,12 @@ impl Question {
         self.passed.store(actor.identity(), Relaxed);
     }
 
-    /// Whether that actor is asked instead.
+    /// Returns whether the question was passed on to that actor.
     pub fn is_passed_to(&self, actor: ActorRef<'_>) -> bool {
         self.passed.load(Relaxed) == actor.identity()
     }
 
-    /// Keeps what to say if nobody is left who could answer.
+    /// Keeps the reason to report if nobody is left who could answer.
     pub fn note_lost(&self, reason: Reason) {
         *self.lost.lock() = Some(reason);
     }
@@ -289,7 +289,7 @@ impl Question {
 pub struct Outside(Arc<Question>);
 
 impl Outside {
-    /// Whether it has neither an answer nor been given up.
+    /// Returns whether it has neither been answered nor given up.
     pub fn is_open(&self) -> bool {
         self.0.is_open()
     }
@@ -303,7 +303,7 @@ impl Drop for Outside {
     }
 }
 
-/// What a caller that closes a question has to expect.
+/// The messages that a caller that closes a question must expect.
 pub enum Closed {
     /// Nothing: it was open.
     Now,
@@ -322,7 +322,7 @@ impl Asker {
         Asker(customer.question.clone())
     }
 
-    /// What both sides share.
+    /// Returns the state that both sides share.
     pub fn question(&self) -> &Arc<Question> {
         &self.0
     }
@@ -336,7 +336,7 @@ impl Asker {
         }
     }
 
-    /// Whether it was closed: then there is no message to wait for.
+    /// Returns whether it was closed, so that there is no message to wait for.
     pub fn is_closed(&self) -> bool {
         self.0.state.load(Acquire) == CLOSED
     }
@@ -352,7 +352,7 @@ impl Resource for Asker {}
 
 resource_type!(Asker);
 
-/// Whom a question was put to.
+/// The receiver of a question.
 pub enum Asked {
     /// The machine itself, or another question.
     Nobody,
@@ -364,7 +364,7 @@ pub enum Asked {
 /// The side that answers: one awaited answer.
 pub struct Customer {
     pub pid: LocalPid,
-    /// Of the message, where the route of the answer is one.
+    /// The tag of the message, if the answer is one.
     tag: Option<OwnTerm>,
     pub question: Arc<Question>,
     pub machine: ResourceArc<MachineResource>,
@@ -384,7 +384,7 @@ impl Customer {
         Customer::with(pid, tag, question, machine, Asked::Actor(asked))
     }
 
-    /// The same, from nobody in particular.
+    /// Makes a customer that waits in `pid` for a message with that tag from nobody in particular, and the side of that process.
     pub fn new(
         pid: LocalPid,
         tag: Term<'_>,
@@ -395,8 +395,8 @@ impl Customer {
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
-    /// The same for an answer that comes from the machine itself, or from another question. It is counted, but gives no
-    /// reason to look again whether somebody waits in vain.
+    /// Makes such a customer for an answer from the machine itself, or from another question. It is counted, but is no reason to look
+    /// again whether somebody waits in vain.
     pub fn inquiring(
         pid: LocalPid,
         tag: Term<'_>,
@@ -408,7 +408,7 @@ impl Customer {
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
-    /// The same for the machine itself: no actor can break that promise, so nobody looks whether it is broken.
+    /// Makes such a customer for the machine itself. No actor can break that promise, so nobody looks whether it is broken.
     pub fn of_machine(
         pid: LocalPid,
         tag: Term<'_>,
@@ -419,7 +419,7 @@ impl Customer {
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
 
-    /// A customer whose answer is kept, and the side of those who look at it; asked by `pid`.
+    /// Makes a customer whose answer is kept, and the side of those who look at it; asked by `pid`.
     pub fn future(
         pid: LocalPid,
         future: FutureValue,
@@ -443,7 +443,7 @@ impl Customer {
         }
     }
 
-    /// The same customer for Elixir; of one that [`Customer::calling`] has made.
+    /// Makes the form of a customer of [`Customer::calling`] that Elixir sees.
     pub fn shown(&self) -> ResourceArc<Customer> {
         let asked = match self.asked {
             Asked::Actor(key) => Asked::Actor(key),
@@ -481,18 +481,17 @@ impl Customer {
         self.question.claim()
     }
 
-    /// Whether it takes an answer.
+    /// Returns whether it takes an answer.
     pub fn is_open(&self) -> bool {
         self.question.is_open()
     }
 
-    /// Whether the answer is kept.
+    /// Returns whether the answer is kept.
     pub fn is_future(&self) -> bool {
         self.question.future_value().is_some()
     }
 
-    /// Whether it is a future that was killed; or a call that nobody refers to any more, since nobody could miss its
-    /// effects.
+    /// Returns whether it is a killed future, or a call that nobody refers to any more, since nobody could miss its effects.
     pub fn is_killed(&self) -> bool {
         let state = self.question.state.load(Acquire);
         let future = self.question.future_value();
@@ -500,7 +499,7 @@ impl Customer {
         future.is_some_and(|future| future.is_killed(state == CLOSED))
     }
 
-    /// Who asked.
+    /// Returns the process that asked.
     pub fn pid(&self) -> &LocalPid {
         &self.pid
     }

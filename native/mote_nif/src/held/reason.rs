@@ -4,13 +4,13 @@ use crate::term::own_term::OwnTerm;
 use mote_vm::base::atom::Atom as VmAtom;
 use rustler::{Atom, Encoder, Env, Term};
 
-/// Why there is no answer: a word, or a tuple that begins with one.
+/// The reason why there is no answer: a word, or a tuple that begins with one.
 #[derive(Clone)]
 pub enum Reason {
     Word(Atom),
     About(OwnTerm),
-    /// Nobody is left, and a message with the customer was ignored by the behaviour of that module and name. Without a term:
-    /// many questions may be open that somebody has ignored, and an environment for each would be most of what they take.
+    /// Nobody is left, and a message with the customer was ignored by the behaviour of that module and name. It has no term: many
+    /// questions may be open that somebody has ignored, and an environment for each would be most of what they take.
     Ignored(VmAtom, VmAtom),
 }
 

@@ -14,17 +14,17 @@ use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
 use rustler::{Encoder, Env, Term};
 
-/// What a map says it is.
+/// The thing that a struct stands for.
 pub enum Struct<'a> {
     /// The address of an actor, and the sponsor that it carries.
     Address(ResourceArc<MachineResource>, Key, Option<VmAtom>),
     /// A customer, which waits for an answer.
     Customer(ResourceArc<Customer>),
-    /// Where a process takes messages in batches.
+    /// An outbox, from which a process takes messages in batches.
     Outbox(ResourceArc<OutboxResource>),
     /// A timer of a machine.
     Timer(ResourceArc<MachineResource>, TimerId),
-    /// What takes messages on another node.
+    /// An actor or a customer on another node.
     Far(FarKind),
     /// A shared constant: the machine and the key, unless they are of another node; and what it stands for.
     Shared(Option<&'a MachineResource>, Option<Key>, Term<'a>),
@@ -84,7 +84,7 @@ fn bare(reference: Term<'_>) -> Term<'_> {
     }
 }
 
-/// What an address says.
+/// The fields of an address.
 pub struct Fields<'a> {
     pub machine: Term<'a>,
     pub key: Key,
@@ -104,7 +104,7 @@ pub fn address_fields(map: Term<'_>) -> Option<Fields<'_>> {
     })
 }
 
-/// Whether a reference is one of our own resources, which must not be kept longer than needed.
+/// Returns whether a reference is one of our own resources, which must not be kept longer than needed.
 pub fn is_ours(reference: Term<'_>) -> bool {
     resource::get::<Customer>(reference).is_some()
         || resource::get::<MachineResource>(reference).is_some()

@@ -4,8 +4,8 @@
 //! (lib/mote/machine/watcher.ex). The timers themselves are armed like any other; here is only which they are.
 //!
 //! Invariants:
-//! 1. The watcher is told of a process when the first timer for it is noted, under the lock under which its end takes all of them out. So
-//!    each timer is fired by the end that the watcher hears of, or the watcher is told anew after that.
+//! 1. The watcher is notified of a process when the first timer for it is noted, under the lock under which its end takes all of them
+//!    out. So each timer is fired by the end that the watcher hears of, or the watcher is notified anew after that.
 //! 2. A timer that was cancelled stays noted until its process ends or the watcher sweeps, which it does when twice as many are noted as
 //!    were found armed at the last time: so at most as many as are armed, and some more, are noted in vain. What is noted while it sweeps
 //!    counts for the next time.
@@ -43,9 +43,9 @@ impl ProcessKey {
 struct Noted {
     timers: FxHashMap<ProcessKey, Vec<TimerId>>,
     count: usize,
-    /// How many may be noted before the watcher is to sweep.
+    /// Number that may be noted before the watcher must sweep.
     most: usize,
-    /// Whether the watcher knows that it is to.
+    /// True if the watcher knows that it must sweep.
     told: bool,
     charged: Option<(usize, Charge)>,
 }
@@ -53,7 +53,7 @@ struct Noted {
 /// The timers of one machine that wait for the ends of processes.
 #[derive(Default)]
 pub struct Watches {
-    /// The process that monitors, and what is charged.
+    /// The process that monitors, and the account that is charged.
     watcher: OnceLock<(LocalPid, Account)>,
     noted: Mutex<Noted>,
 }
@@ -65,8 +65,8 @@ impl Watches {
         let _ = self.watcher.set((watcher, account));
     }
 
-    /// Notes a timer that is to fire when the process has ended. The watcher is to be told of the process by `monitor` if it is a new
-    /// one, and by `sweep` if there is something to sweep.
+    /// Notes a timer that must fire when the process has ended. `monitor` tells the watcher of the process if it is a new one, and
+    /// `sweep` tells it if there is something to sweep.
     pub fn note(
         &self,
         key: ProcessKey,
@@ -95,7 +95,7 @@ impl Watches {
         }
     }
 
-    /// A process has ended: what waits for that.
+    /// Takes the timers that wait for the end of a process, which has come.
     pub fn ended(&self, key: &ProcessKey) -> Vec<TimerId> {
         let mut noted = self.noted.lock();
         let timers = noted.timers.remove(key).unwrap_or_default();
@@ -142,7 +142,7 @@ impl Noted {
         self.count > self.most.max(FEW)
     }
 
-    /// By steps, so that most calls find it right.
+    /// Charges for the timers noted, in steps, so that most calls have nothing to change.
     fn charge(&mut self, account: &Account) {
         let steps = self.count.div_ceil(FEW);
         if self.charged.as_ref().map_or(0, |(steps, _)| *steps) != steps {

@@ -15,7 +15,7 @@ pub fn peek_within<'a>(env: Env<'a>, (machine, key): (Term<'a>, Term<'a>)) -> Te
     seen.unwrap_or_else(|word| word.encode(env))
 }
 
-/// The same of the actor that a shard has for a key.
+/// Peeks at the actor that a shard has for a key, as [`peek_within`] does.
 pub fn peek_entry_within<'a>(
     env: Env<'a>,
     shard: (Term<'a>, Term<'a>),

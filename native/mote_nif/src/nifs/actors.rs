@@ -47,8 +47,8 @@ fn share<'a>(
     share_within(env, machine, value, WriteMode::dirty(kept))
 }
 
-/// Creates `count` actors that are alike, and lie one behind the other: the keys of their addresses, or why there are none, as of
-/// `create`. On a dirty scheduler, since there may be many.
+/// Creates `count` actors that are alike, and lie next to each other. Returns the keys of their addresses, or why there are none, as
+/// `create` does. On a dirty scheduler, since there may be many.
 #[allow(clippy::too_many_arguments)] // What a NIF takes.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn create_row<'a>(

@@ -14,8 +14,8 @@ use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, LocalPid, Term};
 use std::time::Duration;
 
-/// The desk of a sponsor whose turns run outside, and may take so many milliseconds or `:infinity`. The calling process answers
-/// for it from now on. `:stopped` if the machine has, or the sponsor is gone.
+/// Opens the desk of a sponsor whose turns run outside, and may take `timeout` milliseconds or `:infinity`. The calling process answers
+/// for it from now on. Returns `:stopped` if the machine has stopped, or the sponsor is gone.
 #[rustler::nif]
 fn desk_open<'a>(
     env: Env<'a>,
@@ -31,7 +31,7 @@ fn desk_open<'a>(
     ResourceArc::new(DeskResource { desk, machine }).encode(env)
 }
 
-/// How many workers are to be started.
+/// Returns the number of workers that must be started.
 #[rustler::nif]
 fn desk_asked(desk: &DeskResource) -> usize {
     desk.desk.take_asked()
@@ -64,7 +64,7 @@ fn desk_next<'a>(env: Env<'a>, desk: &DeskResource, comes: bool) -> Term<'a> {
     }
 }
 
-/// Whether the calling process, which waits, may end.
+/// Returns whether the calling process, which waits, may end.
 #[rustler::nif]
 fn desk_leave(env: Env<'_>, desk: &DeskResource) -> bool {
     desk.desk.leave(env.pid())
@@ -76,7 +76,7 @@ fn desk_lost(desk: &DeskResource, workers: Vec<LocalPid>) -> Vec<(LocalPid, u64)
     desk.desk.lost(&workers)
 }
 
-/// Its machine.
+/// Returns the desk's machine.
 #[rustler::nif]
 fn desk_machine<'a>(env: Env<'a>, desk: &DeskResource) -> Term<'a> {
     desk.machine.encode(env)
@@ -91,7 +91,7 @@ fn turn_self<'a>(env: Env<'a>, desk: &DeskResource, number: u64) -> Term<'a> {
     )
 }
 
-/// No turn is fetched or heard any more; the processes that still run one.
+/// Closes the desk: no turn is fetched or heard any more. Returns the processes that still run one.
 #[rustler::nif]
 fn desk_close(desk: &DeskResource) -> Vec<LocalPid> {
     desk.desk.close();
@@ -105,7 +105,7 @@ fn desk_overdue(desk: &DeskResource) -> (Vec<(u64, LocalPid)>, u64) {
     (over, next.as_millis() as u64 + 1)
 }
 
-/// How long turns of a beam sponsor have taken since the last call: `[{module, name, turns, waited, ran, longest}]`, times in
+/// Returns the times that turns of a beam sponsor have taken since the last call: `[{module, name, turns, waited, ran, longest}]`, in
 /// nanoseconds.
 #[rustler::nif]
 fn machine_turns<'a>(env: Env<'a>, machine: &MachineResource, sponsor: Name) -> Vec<Term<'a>> {

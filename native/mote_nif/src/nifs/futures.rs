@@ -14,13 +14,13 @@ use crate::term::atoms::{names, Name};
 use crate::term::resource::ResourceArc;
 use rustler::{Encoder, Env, Term};
 
-/// What holds the futures of an environment together.
+/// Makes an environment, which holds futures together.
 #[rustler::nif]
 fn environment(env: Env<'_>) -> Term<'_> {
     ResourceArc::new(Environment::default()).encode(env)
 }
 
-/// Kills all futures of an environment that are open, and if it `ends` lets no other start in it; how many.
+/// Kills all futures of an environment that are open, and if it `ends` lets no other start in it. Returns the number killed.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn environment_kill(env: Env<'_>, environment: &Environment, ends: bool) -> usize {
     environment.kill(env, ends)
@@ -40,14 +40,14 @@ in_three_forms! {
 }
 
 in_normal_and_dirty_form! {
-    /// What a future holds: `:open`, `{:ok, value}`, `{:failed, reason}`, `{:failed, :aborted, reason}`, or `:big` when it
+    /// Returns the content of a future: `:open`, `{:ok, value}`, `{:failed, reason}`, `{:failed, :aborted, reason}`, or `:big` when it
     /// takes long to copy.
     future_value, future_value_big (
         future: &Asker
     ) |env, may_take_long| value_within(env, future, may_take_long)
 }
 
-/// Whether a future holds something.
+/// Returns whether a future holds something.
 #[rustler::nif]
 fn future_finished(future: &Asker) -> bool {
     let value = future.question().future_value();
@@ -64,7 +64,7 @@ fn future_wait<'a>(env: Env<'a>, machine: Term<'a>, future: &Asker, tag: Term<'a
         };
         let mut content = value.content.lock();
         if let Content::Open(waiting) = &mut *content {
-            // Those who have given up do not pile up.
+            // Processes that have given up do not pile up.
             if waiting.len() == waiting.capacity() {
                 waiting.retain(|waits| waits.is_open());
             }

@@ -68,7 +68,7 @@ fn machine_start<'a>(
     }
 }
 
-/// How many choices a seeded machine has made, `nil` for any other, or `:stopped`.
+/// Returns the number of choices that a seeded machine has made, `nil` for any other, or `:stopped`.
 #[rustler::nif]
 fn machine_choices<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     match machine.running() {
@@ -100,8 +100,8 @@ fn machine_unfinished<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     }
 }
 
-/// Waits for the threads to end, and frees what the machine holds: what it left unfinished, as `machine_unfinished` says it. For
-/// whoever answers for it, once it was stopped.
+/// Waits for the threads to end, and frees what the machine holds. Returns what it left unfinished, as `machine_unfinished` does. For the
+/// process that answers for it, once it was stopped.
 #[rustler::nif(schedule = "DirtyIo")]
 fn machine_join<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>) -> Term<'a> {
     let _one_at_a_time = machine.joining.lock();
@@ -145,7 +145,7 @@ fn machine_add_sponsor<'a>(
     }
 }
 
-/// Removes a sponsor, and waits for its threads to end: what it has done in all, as in `machine_info`, or `:stopped`,
+/// Removes a sponsor, and waits for its threads to end. Returns what it has done in all, as in `machine_info`, or `:stopped`,
 /// `:no_sponsor` or `:first_sponsor`.
 #[rustler::nif(schedule = "DirtyIo")]
 fn machine_remove_sponsor<'a>(env: Env<'a>, machine: &MachineResource, name: Name) -> Term<'a> {
@@ -199,7 +199,7 @@ fn machine_lost<'a>(env: Env<'a>, machine: &MachineResource) -> Vec<Term<'a>> {
     lost.map(term).collect()
 }
 
-/// What it holds and has done, or `:stopped`. There may be thousands of threads.
+/// Describes what a machine holds and has done, or returns `:stopped`. There may be thousands of threads.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     match machine.running() {

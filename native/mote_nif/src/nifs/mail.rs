@@ -16,8 +16,8 @@ fn machine_postman(env: Env<'_>, machine: &MachineResource) -> Atom {
 }
 
 in_normal_and_dirty_form! {
-    /// Sends some mail; whether there may be more, or `:big` when the next message takes long to make. If there is none, the message
-    /// comes again when there is.
+    /// Sends some mail. Returns whether there may be more, or `:big` when the next message takes long to make. If there is none, the
+    /// message comes again when there is.
     machine_deliver, machine_deliver_big (machine: &MachineResource) |env, may_take_long| {
         let Some(running) = machine.any() else {
             return false.encode(env);

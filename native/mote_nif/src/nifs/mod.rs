@@ -26,7 +26,7 @@ macro_rules! in_two_forms {
     };
 }
 
-/// The same, and the form for dirty schedulers.
+/// A function in these two forms, and in the form for dirty schedulers.
 macro_rules! in_three_forms {
     ($(#[$about:meta])* $first:ident, $again:ident, $big:ident as $text:tt ($($args:tt)*) |$env:ident, $mode:ident| $body:expr) => {
         in_two_forms! { $(#[$about])* $first, $again as $text ($($args)*) |$env, $mode| $body }

@@ -4,8 +4,8 @@ use crate::enter::create::BehaviourParts;
 use crate::enter::moving::{self, HoldParts};
 use rustler::{Env, Term};
 
-/// Holds an actor between two turns, as `hold` says, its behaviour meanwhile and the number of who holds it. The answer
-/// is what it was, a `Mote.Behaviour`, or a word that says why it stays.
+/// Holds an actor between two turns, as `hold` says: its behaviour meanwhile and the number of its holder. The answer is what it was, a
+/// `Mote.Behaviour`, or a word that says why it stays.
 #[rustler::nif]
 fn actor_hold<'a>(
     env: Env<'a>,
@@ -33,7 +33,7 @@ fn actor_go_on<'a>(
     moving::go_on(env, (machine, key), hold, next, WriteMode::first(), tag)
 }
 
-/// The same with captures that are too large for a normal scheduler, or contain long binaries.
+/// Lets an actor go on as `actor_go_on` does, with captures that are too large for a normal scheduler or contain long binaries.
 #[allow(clippy::too_many_arguments)] // What a NIF takes.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn actor_go_on_big<'a>(

@@ -23,19 +23,20 @@ in_normal_and_dirty_form! {
     }
 }
 
-/// About how many words a term takes, for one that takes long to look through.
+/// Returns about how many words a term takes, for one that takes long to look through.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn words_in(term: Term<'_>) -> usize {
     words(term)
 }
 
-/// What the keys that are made for the calling process say of their end. It gets `:mote_dropped` when there is something to take.
+/// Makes the list in which keys made for the calling process report their end. The process gets `:mote_dropped` when there is something
+/// to take.
 #[rustler::nif]
 fn dropped_new<'a>(env: Env<'a>) -> Term<'a> {
     ResourceArc::new(Dropped::new(env.pid())).encode(env)
 }
 
-/// At most that many numbers of keys that have ended. If there were as many, there may be more, and no message comes for these.
+/// Takes at most `at_most` numbers of keys that have ended. If there were as many, there may be more, and no message comes for these.
 #[rustler::nif]
 fn dropped_take(dropped: ResourceArc<Dropped>, at_most: usize) -> Vec<u64> {
     dropped.take(at_most.min(NORMAL))
@@ -65,7 +66,7 @@ fn listed_new<'a>(env: Env<'a>) -> Term<'a> {
 }
 
 in_normal_and_dirty_form! {
-    /// Lists `{number, machine, key}`, as far as the actors are there; how many are listed then, or `:big`.
+    /// Lists `{number, machine, key}`, as far as the actors are there. Returns the number listed then, or `:big`.
     listed_add, listed_add_big (
         listed: ResourceArc<Listed>, announced: Vec<(u64, Term<'a>, Term<'a>)>
     ) |env, may_take_long| {
@@ -81,7 +82,7 @@ in_normal_and_dirty_form! {
 }
 
 in_normal_and_dirty_form! {
-    /// Forgets the actors of these numbers; how many are listed then, or `:big`.
+    /// Forgets the actors of these numbers. Returns the number listed then, or `:big`.
     listed_drop, listed_drop_big (
         listed: ResourceArc<Listed>, numbers: Vec<Term<'a>>
     ) |env, may_take_long| {

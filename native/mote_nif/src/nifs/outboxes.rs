@@ -39,8 +39,8 @@ fn outbox_letter<'a>(env: Env<'a>, letter: &LargeLetter) -> Term<'a> {
     letter.0.to(env)
 }
 
-/// At most `max` messages, and why there are no more: `:more` (call again), `:enough`, `:empty` (the owner will be
-/// told when there are) or `:closed`. Instead of why, a letter: its message is the next one, and is taken by
+/// Takes at most `max` messages. Also returns why there are no more: `:more` (call again), `:enough`, `:empty` (the owner will be
+/// notified when there are) or `:closed`. Instead of why, it may return a letter: its message is the next one, and is taken by
 /// `outbox_letter`.
 #[rustler::nif]
 fn outbox_take<'a>(env: Env<'a>, outbox: ResourceArc<OutboxResource>, max: u64) -> Term<'a> {

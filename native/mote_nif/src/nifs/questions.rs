@@ -45,7 +45,7 @@ in_three_forms! {
 }
 
 in_three_forms! {
-    /// The same for a request of Mote's own: it is not refused where the sponsor is full.
+    /// Sends a request of Mote's own, as `ask_async` does. It is not refused where the sponsor is full.
     request, request_again, request_big as "request" (
         machine: Term<'a>,
         key: Term<'a>,
@@ -65,15 +65,15 @@ fn cancel<'a>(env: Env<'a>, asker: &Asker) -> Term<'a> {
     }
 }
 
-/// Whether the question was ended by `cancel`.
+/// Returns whether the question was ended by `cancel`.
 #[rustler::nif]
 fn cancelled(asker: &Asker) -> bool {
     asker.is_closed()
 }
 
 in_normal_and_dirty_form! {
-    /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when
-    /// that is no customer, `:big` when the answer is to be kept, for that copies it, whatever its size.
+    /// Answers from a process: `:ok`, `:closed` when there was an answer before or nobody waits any more, `:unknown` when that is not a
+    /// customer, `:big` when the answer must be kept, since that copies it, whatever its size.
     answer, answer_big (
         customer: Term<'a>,
         value: Term<'a>

@@ -37,8 +37,8 @@ fn machine_census<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>) 
     })
 }
 
-/// Who keeps the customers of open questions, or of the one of that asker: `[{address, behaviour, held, process, milliseconds}]`,
-/// those that have waited longest first, `n` at most.
+/// Lists the actors that keep the customers of open questions, or of the question of `asker`: `[{address, behaviour, held, process,
+/// milliseconds}]`. Those that have waited longest come first, `n` at most.
 #[rustler::nif]
 fn machine_waiting<'a>(
     env: Env<'a>,
@@ -136,7 +136,7 @@ plain_nif! {
 }
 
 plain_nif! {
-    /// The same of the actor that a shard of a directory has for a key; also `nil`, if it has none, `:big`, `:long`, `:no_memory`.
+    /// Peeks at the actor that a shard of a directory has for a key. Also returns `nil` if it has none, `:big`, `:long` or `:no_memory`.
     peek_entry as "peek" (machine: Term<'a>, shard: Term<'a>, entry: Term<'a>) |env| {
         peek_entry_within(env, (machine, shard), entry)
     }

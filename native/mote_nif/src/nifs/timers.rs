@@ -42,8 +42,8 @@ fn machine_now<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
     }
 }
 
-/// Moves a manual clock on to the next moment, `limit` at most: whether there may be another. `:system` when the clock
-/// moves by itself, or `:stopped`. `ignores` as for `drain`.
+/// Moves a manual clock on to the next moment, `limit` at most. Returns whether there may be another, `:system` when the clock moves by
+/// itself, or `:stopped`. `ignores` as for `drain`.
 #[rustler::nif]
 fn machine_advance<'a>(
     env: Env<'a>,

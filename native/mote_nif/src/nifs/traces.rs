@@ -115,7 +115,7 @@ fn machine_step_turn<'a>(
     })
 }
 
-/// Whether a pattern is one: `:ok` or `:no_pattern`.
+/// Returns `:ok` if the term is a pattern, otherwise `:no_pattern`.
 #[rustler::nif]
 fn check_pattern(pattern: Term<'_>) -> Atom {
     match Pattern::of(pattern) {

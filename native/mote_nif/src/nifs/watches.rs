@@ -14,7 +14,7 @@ fn machine_watcher(env: Env<'_>, machine: &MachineResource) -> Atom {
     names::ok()
 }
 
-/// These processes have ended: what waits for that fires. There may be a million timers.
+/// Fires the timers that wait for the end of these processes. There may be a million timers.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn machine_processes_ended(machine: &MachineResource, pids: Vec<Term<'_>>) -> Atom {
     let ended = |pid: &Term<'_>| machine.watches.ended(&ProcessKey::of(*pid));

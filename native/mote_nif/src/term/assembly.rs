@@ -49,7 +49,7 @@ pub fn take(env: Env<'_>, step: AssemblyStep, made: &mut Vec<ErlNifTerm>, weight
     made.push(term);
 }
 
-/// A tuple of what is on the stack from there on, which is taken off.
+/// Makes a tuple of the terms on the stack from there on, which are taken off.
 pub fn tuple(env: Env<'_>, made: &mut Vec<ErlNifTerm>, from: usize) -> ErlNifTerm {
     let elements = &made[from..];
     // SAFETY: the elements belong to `env`.
@@ -71,7 +71,7 @@ fn list(env: Env<'_>, made: &mut Vec<ErlNifTerm>, count: usize) -> ErlNifTerm {
     list
 }
 
-/// What is still to be done for a term.
+/// The remaining work of an unfinished term.
 pub struct UnfinishedTerm {
     gap: ErlNifTerm,
     made: Vec<ErlNifTerm>,
@@ -121,18 +121,18 @@ pub struct Assembled {
 }
 
 impl Assembled {
-    /// A term, and what is still to be done for it: then the term is alone in its environment.
+    /// A term, and its remaining steps: then the term is alone in its environment.
     pub fn new(term: OwnTerm, rest: Option<UnfinishedTerm>) -> Assembled {
         let rest = rest.map(Box::new);
         Assembled { term, rest }
     }
 
-    /// How many steps are left.
+    /// Returns the number of steps that are left.
     pub fn steps(&self) -> usize {
         self.rest.as_ref().map_or(0, |rest| rest.steps.len())
     }
 
-    /// What `build` makes of it: a tuple that has it as an element.
+    /// Extends the message to what `build` makes of it: a tuple that has it as an element.
     pub fn extended(self, build: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Term<'a>) -> Assembled {
         Assembled {
             term: self.term.extended(build),
@@ -148,7 +148,7 @@ impl Assembled {
         }
     }
 
-    /// Sends it, whole. Whether the process is there.
+    /// Sends it, whole. Returns whether the process is there.
     pub fn send(self, pid: &LocalPid) -> bool {
         self.finish().send(pid)
     }

@@ -145,7 +145,7 @@ thread_local! {
 
 struct AtomTerms {
     by_term: FxHashMap<usize, VmAtom>,
-    /// By the atom's number; 0 where the term is not known yet.
+    /// Words of terms by the atom's number; 0 where the term is not known yet.
     terms: Vec<usize>,
 }
 
@@ -170,12 +170,12 @@ impl<'a> Decoder<'a> for Name {
     }
 }
 
-/// What this thread keeps, at hand: in a library, to find a thread's own takes longer than to look into it.
+/// The cache of this thread, kept at hand. In a library, finding a thread-local takes longer than looking into it.
 #[derive(Clone, Copy)]
 pub struct AtomCache(*const [Cell<(usize, VmAtom)>; CACHED]);
 
 impl AtomCache {
-    /// Of the calling thread, which its place cannot leave.
+    /// Returns the cache of the calling thread. It stays on that thread.
     pub fn here() -> AtomCache {
         AtomCache(BY_TERM.with(|cache| cache as *const _))
     }

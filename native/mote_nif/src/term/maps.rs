@@ -12,16 +12,16 @@ use rustler::sys::{
 use rustler::{Env, Term};
 use std::mem::MaybeUninit;
 
-/// As many entries the BEAM sorts without asking for anything.
+/// The most entries that the BEAM sorts without asking the scheduler for anything.
 const SORTED_BY_BEAM: usize = 32;
 
-/// What this many entries leave behind is not worth an environment.
+/// Entries up to which the memory left behind is not worth an environment.
 const BESIDE: usize = 200;
 
-/// About how many terms weigh as much as what one step leaves behind.
+/// Approximate number of terms that weigh as much as the memory one step leaves behind.
 const STEP: usize = 16;
 
-/// Whether this thread makes a map of that many entries one by one.
+/// Returns whether this thread makes a map of that many entries one by one.
 pub fn is_slow(entries: usize) -> bool {
     entries > SORTED_BY_BEAM && !is_of_beam()
 }

@@ -12,10 +12,10 @@ use rustler::sys::{enif_alloc_env, enif_free_env, enif_make_copy, ErlNifEnv, Erl
 use rustler::{Env, LocalPid, Term};
 use std::sync::Arc;
 
-/// What an environment takes, with little in it.
+/// Bytes of an environment with little in it.
 pub const ENVIRONMENT: usize = 5 << 9;
 
-/// What a term of a [`Nursery`] takes, with its part of the environment.
+/// Bytes of a term of a [`Nursery`], with its share of the environment.
 pub const NURSED: usize = 128;
 
 struct OwnEnv(*mut ErlNifEnv);
@@ -100,8 +100,8 @@ impl OwnTerm {
         OwnTerm { env, term }
     }
 
-    /// The same in one that neighbours share, as in a [`Nursery`]. `build` says as well whether others may come to it: not to
-    /// what is large or holds on to something, which goes with those that are there already.
+    /// Builds a term in an environment that neighbours share, as in a [`Nursery`]. `build` also says whether others may join it. They may
+    /// not if the term is large or holds on to something. Such a term goes with those that are there already.
     pub fn make_in(
         nursery: &Nursery,
         build: impl for<'a> FnOnce(Env<'a>) -> Option<(Term<'a>, bool)>,
@@ -123,7 +123,7 @@ impl OwnTerm {
         unsafe { Term::new(env, enif_make_copy(env.as_c_arg(), self.term)) }
     }
 
-    /// What `build` makes of it, in its own environment if nobody else is there.
+    /// Extends the term to what `build` makes of it, in its own environment if nobody else is there.
     pub fn extended(
         mut self,
         build: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Term<'a>,
@@ -139,7 +139,7 @@ impl OwnTerm {
         OwnTerm { term, ..self }
     }
 
-    /// Sends it, with its environment if nobody else is there. Whether the process is there.
+    /// Sends it, with its environment if nobody else is there. Returns whether the process is there.
     pub fn send(self, pid: &LocalPid) -> bool {
         // Kept until it has been sent, either way.
         let own = Arc::try_unwrap(self.env);
@@ -156,7 +156,7 @@ impl OwnTerm {
         look(unsafe { Term::new(Env::new(&lifetime, self.env.0), self.term) })
     }
 
-    /// Whether both are the same term in the same place.
+    /// Returns whether both are the same term in the same place.
     pub fn is(&self, other: &OwnTerm) -> bool {
         self.term == other.term && Arc::ptr_eq(&self.env, &other.env)
     }
@@ -178,8 +178,8 @@ impl AsRef<OwnTerm> for OwnTerm {
     }
 }
 
-/// Where small terms come together. What holds on to something else (functions, long binaries, addresses) does not
-/// belong here: it would live as long as its neighbours.
+/// Environments that small terms share. A term that holds on to something else (functions, long binaries, addresses) does not belong
+/// here: it would live as long as its neighbours.
 pub struct Nursery {
     sharers: usize,
     /// The environment that is filled at present, and how many terms it has.
@@ -187,7 +187,7 @@ pub struct Nursery {
 }
 
 impl Nursery {
-    /// A nursery where that many terms share an environment.
+    /// Makes a nursery where that many terms share an environment.
     pub fn new(sharers: usize) -> Nursery {
         Nursery {
             sharers,
@@ -200,7 +200,7 @@ impl Nursery {
         self.add(|env| (OwnTerm::copy_to(env, term), true))
     }
 
-    /// What `write` writes to the environment that is filled at present; it says whether others may follow.
+    /// Lets `write` write to the environment being filled. Its result also says whether others may follow.
     fn add<R>(&self, write: impl FnOnce(Arc<OwnEnv>) -> (R, bool)) -> R {
         let mut place = self.place.lock();
         let (env, count) = place.take().unwrap_or_else(|| (Arc::new(OwnEnv::new()), 0));

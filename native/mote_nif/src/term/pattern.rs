@@ -25,7 +25,7 @@ enum PatternPart {
     Cell,
 }
 
-/// A pattern, taken apart: it holds no term.
+/// A pattern, taken apart. It holds no term.
 pub struct Pattern(Vec<PatternPart>);
 
 impl Pattern {
@@ -69,7 +69,7 @@ impl Pattern {
         Some(Pattern(parts))
     }
 
-    /// Whether a value is like that.
+    /// Returns whether a value matches.
     pub fn matches(&self, value: VmTerm<'_>) -> bool {
         let mut rest = vec![value];
         self.0.iter().all(|part| {
@@ -80,7 +80,7 @@ impl Pattern {
 }
 
 impl PatternPart {
-    /// Whether a value is like that; what is in it is to be matched by the parts that follow.
+    /// Returns whether a value matches. Its own parts are added to `rest`, for the pattern parts that follow.
     fn matches<'m>(&self, value: VmTerm<'m>, rest: &mut Vec<VmTerm<'m>>) -> bool {
         match (self, value.view()) {
             (PatternPart::Anything, _) | (PatternPart::EmptyList, View::EmptyList) => true,

@@ -50,7 +50,7 @@ pub fn list_cell<'a>(term: Term<'a>) -> Option<(Term<'a>, Term<'a>)> {
     }
 }
 
-/// How many keys a map has; 0 for anything else.
+/// Returns the number of a map's keys; 0 for anything else.
 pub fn map_size(map: Term<'_>) -> usize {
     let mut size = 0;
     // SAFETY: `size` is written when the term is a map, and stays 0 otherwise.
@@ -58,7 +58,7 @@ pub fn map_size(map: Term<'_>) -> usize {
     size
 }
 
-/// Whether 0.0 and -0.0 are different terms on this release.
+/// Returns whether 0.0 and -0.0 are different terms on this release.
 pub fn two_zeros(env: Env<'_>) -> bool {
     let [plus, minus] = [0.0, -0.0].map(|zero: f64| zero.encode(env));
     // SAFETY: both terms are alive.
@@ -121,13 +121,13 @@ pub fn small_integer(term: Term<'_>) -> Option<i64> {
     (fits != 0).then_some(n)
 }
 
-/// Whether a map is a struct of that name.
+/// Returns whether a map is a struct of that name.
 pub fn is_struct(map: Term<'_>, name: Atom) -> bool {
     let found = get(map, names::__struct__());
     found.is_some_and(|found| found.as_c_arg() == name.as_c_arg())
 }
 
-/// Whether a reference was made by another node. This node before it was restarted is another one.
+/// Returns whether a reference was made by another node. This node before a restart counts as another one.
 pub fn is_of_another_node(reference: Term<'_>) -> bool {
     let own = OwnTerm::make(|env| Some(env.make_ref().encode(env)));
     let own = own.and_then(|own| own.with(maker));

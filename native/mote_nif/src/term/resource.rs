@@ -23,21 +23,21 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
-/// What a term can hold a reference to. `resource_type!` makes its type known.
+/// A type of value that a term can hold a reference to. `resource_type!` makes it known to the BEAM.
 pub trait Resource: ResourceType + Send + Sync + 'static {
-    /// Whether one of them is told of the end of a process. Those that are not are smaller.
+    /// True if its values are notified of the end of a process. Those that are not are smaller.
     const IMPLEMENTS_DOWN: bool = false;
 
-    /// Nothing refers to it any more.
+    /// Ends the value when nothing refers to it any more.
     fn destructor(self, _env: Env<'_>) {}
 
-    /// The process has ended that it was to be told of.
+    /// Notifies the value that the process it monitors has ended.
     fn down(&self) {}
 }
 
 /// The type of a resource.
 pub trait ResourceType: Sized {
-    /// Its type, as the BEAM knows it.
+    /// Returns its type, as the BEAM knows it.
     fn kind() -> &'static ResourceKind;
 }
 
@@ -79,7 +79,7 @@ macro_rules! resource_type {
 }
 
 impl ResourceKind {
-    /// That of a type.
+    /// Describes the kind of resource that holds a `T`.
     pub const fn of<T: Resource>() -> ResourceKind {
         ResourceKind {
             name: std::any::type_name::<T>,
@@ -104,7 +104,7 @@ impl ResourceKind {
     }
 }
 
-/// Opens all types, while the library is loaded; whether the BEAM has done so.
+/// Opens all types, while the library is loaded. Returns whether the BEAM has done so.
 pub fn open_all(env: Env<'_>) -> bool {
     inventory::iter::<Declared>().all(|Declared(kind)| {
         let Ok(name) = CString::new((kind.name)()) else {
@@ -122,7 +122,7 @@ pub fn open_all(env: Env<'_>) -> bool {
     })
 }
 
-/// Where the value of a resource is: the BEAM aligns its memory to words only.
+/// Returns where the value of a resource starts. The BEAM aligns its memory to words only.
 #[inline(always)]
 fn value<T>(resource: *const c_void) -> *mut T {
     let behind = align_of::<T>() - 1;
@@ -208,7 +208,7 @@ impl<T: Resource> ResourceArc<T> {
         }
     }
 
-    /// Has it told when that process ends; whether the process is there.
+    /// Asks to be notified when that process ends. Returns whether the process is there.
     pub fn monitor(&self, env: Env<'_>, pid: &LocalPid) -> bool {
         let mut monitor = MaybeUninit::uninit();
         let (env, pid, to) = (env.as_c_arg(), pid.as_c_arg(), monitor.as_mut_ptr());
@@ -216,7 +216,7 @@ impl<T: Resource> ResourceArc<T> {
         unsafe { enif_monitor_process(env, self.resource, pid, to) == 0 }
     }
 
-    /// What tells resources apart.
+    /// Returns an identity that distinguishes resources.
     pub fn identity(&self) -> usize {
         self.resource.addr()
     }

@@ -15,7 +15,7 @@ use rustler::{Env, LocalPid, Term};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-/// What `enif_thread_type` says of threads that are not the BEAM's, and of normal schedulers.
+/// Result of `enif_thread_type` for a thread that is not the BEAM's; the next one is for normal schedulers.
 const FOREIGN_THREAD: i32 = 0;
 
 const NORMAL_SCHEDULER: i32 = 1;
@@ -44,8 +44,8 @@ fn thread_type() -> i32 {
     unsafe { enif_thread_type() }
 }
 
-/// Sends a term of the environment that a NIF or a destructor was called with: as its process, if there is one and it is
-/// certain to live. Whether the receiver is there.
+/// Sends a term of the environment that a NIF or a destructor was called with: as its process, if there is one and it is certain to live.
+/// Returns whether the receiver is there.
 pub fn send_in<'a>(env: Env<'a>, pid: &LocalPid, message: Term<'a>) -> bool {
     let sender = match thread_type() {
         NORMAL_SCHEDULER => env.as_c_arg(),

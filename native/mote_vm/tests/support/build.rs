@@ -56,7 +56,7 @@ pub fn says(call: Instr) -> Vec<Instr> {
     says_each([call])
 }
 
-/// The same of several calls, one after the other.
+/// Returns such code for several calls, one after the other.
 pub fn says_each(calls: impl IntoIterator<Item = Instr>) -> Vec<Instr> {
     let send = Instr::Send {
         target: r(0),

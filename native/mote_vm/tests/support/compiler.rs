@@ -2,7 +2,7 @@
 //! another file stands in for this one.
 use mote_vm::native::compiler::Compiler;
 
-/// What a machine under test is given.
+/// Returns the compiler for a machine under test.
 pub fn compiler() -> Option<&'static dyn Compiler> {
     None
 }

@@ -129,7 +129,7 @@ pub fn unit(sponsors: [&str; 2], aborts: bool) -> Unit {
     a.unit()
 }
 
-/// Where the next action begins.
+/// The place where the next action begins, for each action.
 const PLACES: [&str; ACTIONS as usize] = [
     "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15", "none",
 ];
@@ -203,13 +203,13 @@ fn mirror(a: &mut Assembler) {
     a.safe("mirror", 2, 13, l.finish());
 }
 
-/// Who knows whom.
+/// The links between actors.
 pub struct Graph {
     nodes: usize,
     links: Vec<[usize; LINKS]>,
 }
 
-/// What must come out.
+/// The result that must come out.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub turns: u64,
@@ -325,7 +325,7 @@ impl Graph {
         }
     }
 
-    /// What has come out; also checks the nodes' states.
+    /// Returns the result that has come out. Also checks the nodes' states.
     pub fn outcome(&self, rig: &Rig, keys: &[Key], tap: &Tap) -> Outcome {
         let counts = rig.machine.info().counts();
         let nodes = keys[..self.nodes].iter().map(|key| {

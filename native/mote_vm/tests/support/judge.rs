@@ -13,7 +13,7 @@ pub fn accepted(unit: &Unit) {
     }
 }
 
-/// Which instruction of the unit is refused, and why.
+/// Returns the instruction of the unit that is refused, and why.
 pub fn refused(unit: &Unit) -> (usize, CodeProblem) {
     match verify(unit) {
         Err(LoadError::Code {
@@ -25,7 +25,7 @@ pub fn refused(unit: &Unit) -> (usize, CodeProblem) {
     }
 }
 
-/// Why a function or behaviour of the unit is refused as a whole.
+/// Returns the reason why a function or behaviour of the unit is refused as a whole.
 pub fn head_problem(unit: &Unit) -> HeadProblem {
     match verify(unit) {
         Err(LoadError::Head { problem, .. }) => problem,
@@ -33,7 +33,7 @@ pub fn head_problem(unit: &Unit) -> HeadProblem {
     }
 }
 
-/// Which entry of which table is refused, and why.
+/// Returns the table and entry of the unit that is refused, and why.
 pub fn table_problem(unit: &Unit) -> (UnitTable, usize, TableProblem) {
     match verify(unit) {
         Err(LoadError::UnitTable {

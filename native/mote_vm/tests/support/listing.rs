@@ -50,7 +50,7 @@ impl Listing {
         self.to(place, Instr::Jump { label: 0 })
     }
 
-    /// Here is the place.
+    /// Puts a named place here.
     pub fn place(&mut self, place: &'static str) -> &mut Listing {
         assert!(self.places.insert(place, self.code.len() as u32).is_none());
         self

@@ -34,7 +34,7 @@ fn register() -> impl Strategy<Value = u16> {
     prop_oneof![100 => 0..REGISTERS, 1 => Just(REGISTERS)]
 }
 
-/// How far a label leads; `placed` makes an index of it.
+/// Generates the distance to a label, of which `placed` makes an index.
 fn distance() -> impl Strategy<Value = u32> {
     prop_oneof![60 => 1..4u32, 20 => 4..9u32, 1 => Just(0)]
 }
@@ -64,7 +64,7 @@ fn computed() -> impl Strategy<Value = (Primitive, Vec<Operand>)> {
     })
 }
 
-/// What computes, tests and takes apart.
+/// Generates instructions that compute, test and take apart.
 fn plain() -> impl Strategy<Value = Instr> {
     let o = operand;
     let d = register;

@@ -1,12 +1,12 @@
 //! The verifier once more, as slow and as literal as possible: it walks every path of every function and behaviour
-//! one after the other, with the set of registers that this very path has written. It takes nothing from the
+//! one by one, with the set of registers that this very path has written. It takes nothing from the
 //! verifier, nor from the helpers on instructions that the verifier uses. For small code only: the number of paths
 //! is exponential.
 
 use mote_vm::code::ir::{CallSite, Constant, Import, Instr, Operand, Unit};
 use std::collections::HashSet;
 
-/// What an instruction does, for the walk.
+/// The effect of an instruction, for the walk.
 struct Act {
     reads: Vec<Operand>,
     writes: Vec<u32>,
@@ -14,7 +14,7 @@ struct Act {
     next: bool,
 }
 
-/// What a path is in.
+/// The kind of code that a path is in.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Pure,

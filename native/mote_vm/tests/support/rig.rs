@@ -23,10 +23,10 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// How long anything may take before a test gives up.
+/// Longest time that anything may take before a test gives up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Whether the long versions were asked for: `MOTE_LONG=1`.
+/// Returns whether the long versions were asked for: `MOTE_LONG=1`.
 pub fn long() -> bool {
     std::env::var("MOTE_LONG").is_ok_and(|long| long != "0")
 }
@@ -77,7 +77,7 @@ impl Rig {
         create(&self.machine, name, captures, None, write)
     }
 
-    /// The same, pinned to a sponsor.
+    /// Creates an actor pinned to a sponsor.
     pub fn create_on(
         &self,
         sponsor: &str,
@@ -104,7 +104,7 @@ impl Rig {
         quiet(&self.machine);
     }
 
-    /// What an actor has captured, as text.
+    /// Returns an actor's captures, as text.
     pub fn captures(&self, key: Key) -> Vec<String> {
         let (tell, told) = channel();
         let look = move |_: &Machine, seen: mote_vm::machine::Inspection<'_>| {
@@ -122,7 +122,7 @@ impl Rig {
         found.expect("a sponsor of that name").threads
     }
 
-    /// All turns so far.
+    /// Returns the number of all turns so far.
     pub fn turns(&self) -> u64 {
         self.machine.info().counts().turns
     }
@@ -154,8 +154,8 @@ pub fn create(
         .expect("room")
 }
 
-/// Does something at the end of a block, also when that is a panic: so those end who go on until they are told that it is
-/// over, and a scope that waits for them does not wait for ever.
+/// Does something at the end of a block, even if that is a panic. So threads that go on until it is over do
+/// end, and a scope that waits for them does not wait for ever.
 pub struct Finally<F: Fn()>(pub F);
 
 impl<F: Fn()> Drop for Finally<F> {
@@ -282,7 +282,7 @@ pub fn spin(a: &mut Assembler) -> u32 {
     spin
 }
 
-/// Whether a collection comes at every opportunity.
+/// Returns whether a collection comes at every opportunity.
 pub fn stressed() -> bool {
     stress() != Stress::Off
 }

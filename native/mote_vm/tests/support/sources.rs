@@ -11,7 +11,7 @@ use std::path::Path;
 /// A module, by its path within the crate: `["heap", "cell"]`.
 pub type Module = Vec<String>;
 
-/// Who imports from whom, and which names.
+/// The imports between files, with the names that are imported.
 pub type Arrows = BTreeMap<(Module, Module), BTreeSet<String>>;
 
 /// The words that begin an item with a name.
@@ -31,7 +31,7 @@ struct Use {
 }
 
 impl Sources {
-    /// Of all files below a folder.
+    /// Reads all files below a folder.
     pub fn below(src: &Path) -> Sources {
         let mut texts = BTreeMap::new();
         read_all(src, &mut Vec::new(), &mut texts);
@@ -82,7 +82,7 @@ impl Sources {
         })
     }
 
-    /// What the files define: the file, the kind of the item, and its name.
+    /// Iterates over the items that the files define: the file, the kind of the item, and its name.
     pub fn items(&self) -> impl Iterator<Item = (&Module, &str, &str)> {
         self.tokens.iter().flat_map(|(module, tokens)| {
             let defined = tokens
@@ -92,7 +92,7 @@ impl Sources {
         })
     }
 
-    /// Every import of one file from another.
+    /// Returns every import of one file from another.
     pub fn imports(&self) -> Arrows {
         let mut arrows = Arrows::new();
         for (module, tokens) in &self.tokens {
@@ -291,14 +291,14 @@ fn tokens_of(text: &str) -> Vec<String> {
     tokens
 }
 
-/// How many characters up to the end of that sign.
+/// Returns the number of characters up to the end of that sign.
 fn until(all: &[char], sign: &str) -> usize {
     let sign: Vec<char> = sign.chars().collect();
     let at = all.windows(sign.len()).position(|window| window == sign);
     at.map_or(all.len(), |at| at + sign.len())
 }
 
-/// How many characters a literal has, quotes included.
+/// Returns the number of characters of a literal, quotes included.
 fn quoted(all: &[char], quote: char) -> usize {
     let mut i = 1;
     while i < all.len() && all[i] != quote {
@@ -307,7 +307,7 @@ fn quoted(all: &[char], quote: char) -> usize {
     (i + 1).min(all.len())
 }
 
-/// Where the bracket that opens at `open` is closed.
+/// Returns the index at which the bracket that opens at `open` is closed.
 fn closing(tokens: &[String], open: usize) -> usize {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(open) {
@@ -323,7 +323,7 @@ fn closing(tokens: &[String], open: usize) -> usize {
     tokens.len() - 1
 }
 
-/// Without attributes, and without the items that only tests have.
+/// Leaves out attributes, and the items that only tests have.
 fn without_tests(tokens: &[String]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut i = 0;
@@ -387,7 +387,7 @@ fn uses_of(tokens: &[String]) -> Vec<Use> {
     uses
 }
 
-/// The names that a tree brings, with their paths; where it ends.
+/// Adds the names that a tree brings, with their paths, to `found`. Returns where the tree ends.
 fn use_tree(
     tokens: &[String],
     mut i: usize,
@@ -443,7 +443,7 @@ fn paths_of(tokens: &[String]) -> Vec<Vec<String>> {
     paths
 }
 
-/// Where what follows the parameters in `<…>` begins, if there are any at `at`.
+/// Returns the index behind the parameters in `<…>`, if there are any at `at`.
 fn after_parameters(tokens: &[String], at: usize) -> usize {
     let mut depth = 0;
     for i in at..tokens.len() {

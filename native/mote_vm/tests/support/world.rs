@@ -51,12 +51,12 @@ pub fn machine_with(sponsors: &[(&str, usize)]) -> (Machine, World) {
     machine_by(ClockKind::System, sponsors)
 }
 
-/// The same, with time from a clock of that kind.
+/// Starts such a machine with time from a clock of that kind.
 pub fn machine_by(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, World) {
     machine_under(stress(), usize::MAX, clock, sponsors)
 }
 
-/// The same under a stress of its own, with so much memory.
+/// Starts such a machine under a stress of its own, with so much memory.
 pub fn machine_under(
     stress: Stress,
     memory: usize,
@@ -72,7 +72,7 @@ pub fn machine_under(
     )
 }
 
-/// The same with seed 1.
+/// Starts such a machine with seed 1.
 pub fn machine_seeded(clock: ClockKind, sponsors: &[(&str, usize)]) -> (Machine, World) {
     let seeded = Schedule::Seeded {
         seed: 1,
@@ -144,7 +144,7 @@ fn gc_config(stress: Stress) -> GcConfig {
     }
 }
 
-/// As `MOTE_GC_STRESS` says: `concurrent`, `moving`, or anything else for collections that mark in their pause.
+/// Returns the stress that `MOTE_GC_STRESS` asks for: `concurrent`, `moving`, or anything else for collections that mark in their pause.
 pub fn stress() -> Stress {
     match std::env::var("MOTE_GC_STRESS").as_deref() {
         Err(_) | Ok("" | "0") => Stress::Off,

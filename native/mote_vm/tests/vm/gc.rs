@@ -445,7 +445,7 @@ fn captures_that_a_row_of_actors_shares_count_once() {
     }
 }
 
-/// Every third one becomes, again and again, while collections mark or between them.
+/// Makes every third actor become, again and again, while collections mark or between them.
 #[test]
 fn actors_of_a_row_keep_what_they_share_though_others_become() {
     for stress in [Stress::Standing, Stress::Running] {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 const SPONSORS: [(&str, usize); 3] = [("main", 1), ("east", 2), ("west", 1)];
 const STRESSES: [Stress; 3] = [Stress::Off, Stress::Standing, Stress::Running];
-/// So little that it is used up again and again: a block for each heap is more.
+/// Bytes so few that they are used up again and again: a block for each heap is more.
 const LITTLE: usize = 12 << 20;
 /// Hops of each message.
 const HOPS: i64 = 6;
@@ -156,7 +156,7 @@ fn until_accepted(accepted: &AtomicU64, n: u64) {
     }
 }
 
-/// Every message that was accepted comes to one end. Whether the memory was used up.
+/// Checks that every message that was accepted comes to one end. Returns whether the memory was used up.
 fn come_to_an_end(stress: Stress, memory: usize) -> bool {
     let rig = Rig::under(stress, memory, &SPONSORS, unit());
     let n = if stress == Stress::Off { 20_000 } else { 500 };

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// Whatever can be said of any bytes at all. Says whether they are a unit fit to run.
+/// Checks everything that can be said of any bytes at all. Returns whether they are a unit fit to run.
 fn judged(bytes: &[u8]) -> Result<bool, TestCaseError> {
     let unit = match decode(bytes) {
         Ok(unit) => unit,

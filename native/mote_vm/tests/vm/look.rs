@@ -23,7 +23,7 @@ fn begin(rig: &Rig, id: u64) {
     told.recv_timeout(PATIENCE).expect("begun");
 }
 
-/// All turns, and those of the actor that had most.
+/// Returns all turns, and those of the actor that had most.
 fn end(rig: &Rig, id: u64) -> (u64, Option<u64>) {
     let (tell, told) = channel();
     rig.machine.survey(move |survey| {

@@ -62,7 +62,7 @@ fn version(rig: &Rig, name: &str, captures: usize) -> BehaviourVersion {
     found.expect("known").0
 }
 
-/// The number of who holds actors here.
+/// The number under which actors are held here.
 const HOLDER: u32 = u32::MAX;
 
 fn how(rig: &Rig, holder: u32) -> Hold {
@@ -70,7 +70,7 @@ fn how(rig: &Rig, holder: u32) -> Hold {
     Hold { held, holder }
 }
 
-/// What it was, or why it stays; it is held if `take` says so.
+/// Returns the actor's captures, or why it stays. It is held if `take` says so.
 fn hold(rig: &Rig, key: Key, take: bool) -> Result<Vec<String>, Stays> {
     let (tell, told) = channel();
     let look = move |_: &_, seen: Result<mote_vm::machine::Inspection<'_>, Stays>| {

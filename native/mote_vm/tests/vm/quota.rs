@@ -60,7 +60,7 @@ fn vector(builder: &mut Builder, n: usize) {
     builder.atom(Atom::new("i64"));
 }
 
-/// What it is charged with when nothing is queued and nothing is garbage.
+/// Returns the bytes charged when nothing is queued and nothing is garbage.
 fn at_rest(rig: &Rig) -> usize {
     rig.quiet();
     let (tell, told) = channel();
@@ -155,7 +155,7 @@ fn a_look_at_an_actor_that_holds_much_goes_only_so_far_and_says_so() {
     assert_eq!(long, (16 + 32 + CARRIED + 5 * MIB, true));
 }
 
-/// Each of two turns makes 8 MB, and what the first has made is garbage when the second runs.
+/// Runs two turns of which each makes 8 MB, and the garbage of the first is there when the second runs.
 #[test]
 fn a_turn_for_which_there_is_no_memory_runs_again_after_a_collection() {
     const N: usize = 250_000;

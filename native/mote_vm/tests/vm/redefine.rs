@@ -69,7 +69,7 @@ fn unit(version: i64) -> Unit {
     a.unit()
 }
 
-/// What an actor has told, in order.
+/// One report of an actor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Told {
     version: i64,
@@ -77,7 +77,7 @@ struct Told {
     count: i64,
 }
 
-/// What each actor has told.
+/// The reports of each actor, in order.
 type Log = Arc<Mutex<Vec<Vec<Told>>>>;
 
 fn tap(actors: usize) -> (Arc<Tap>, Log) {
@@ -135,7 +135,7 @@ impl Test {
         loaded.expect("loads");
     }
 
-    /// Sends to all of them, and gives what they tell.
+    /// Sends to all of them, and returns what they tell.
     fn ask(&self) -> Vec<Told> {
         self.workers
             .iter()
@@ -187,7 +187,7 @@ fn what_never_becomes_stays_as_it_is() {
     }
 }
 
-/// Versions are loaded one after the other, as fast as that goes, while thousands of actors run on several threads.
+/// Loads versions one after the other, as fast as that goes, while thousands of actors run on several threads.
 #[test]
 fn under_load_nothing_is_lost_and_versions_only_go_up() {
     let (workers, tokens, hops) = if long() {

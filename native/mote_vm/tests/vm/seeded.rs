@@ -45,7 +45,7 @@ fn unit() -> Unit {
     a.unit()
 }
 
-/// By the system's clock, which is looked at when nothing else is left to do.
+/// Tests a timer by the system's clock, which is looked at when nothing else is left to do.
 #[test]
 fn what_is_due_by_another_sponsor_gets_there() {
     let sponsors = [("main", 1), ("other", 1)];

@@ -101,7 +101,7 @@ fn on_several_threads_too() {
     (0..20).for_each(|n| hears(&rig, 10 * n));
 }
 
-/// Whatever of what waits is next, what was kept comes first.
+/// Checks that kept messages come first, whatever waiting work is next.
 #[test]
 fn in_any_order_of_turns() {
     let rig = Rig::seeded(ClockKind::Manual, &[("main", 3)], unit());
@@ -176,7 +176,7 @@ fn serves(leaves: &str) -> Unit {
     a.unit()
 }
 
-/// What a crowd of messages makes of `serves` on a rig: the counters of its threads.
+/// Sends a crowd of messages to `serves` on a rig. Returns the counters of its threads.
 fn crowded(rig: &Rig) -> Counts {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let to = heard.clone();

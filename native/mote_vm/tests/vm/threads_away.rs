@@ -146,7 +146,7 @@ impl Scene {
         })
     }
 
-    /// On which thread that number was told; what else comes is left out.
+    /// Returns the thread on which that number was told; everything else that comes is left out.
     fn told_on(&self, n: i64) -> ThreadId {
         loop {
             let (what, thread) = self.told.recv_timeout(PATIENCE).expect("it is told");

@@ -48,7 +48,7 @@ fn unit() -> Unit {
     a.unit()
 }
 
-/// Every sponsor pumps that many messages, in that many streams, to one actor; what it took.
+/// Has every sponsor pump that many messages, in that many streams, to one actor. Prints the time it took.
 fn contend(sponsors: &[(&str, usize)], streams: usize, messages: i64) {
     let rig = Rig::new(sponsors, unit());
     let sum = rig.create("sum", 1, |b| int(b, 0));

@@ -38,7 +38,7 @@ fn fault(rig: &Rig) -> String {
     world.faults.recv_timeout(PATIENCE).expect("a fault")
 }
 
-/// All threads end by themselves, and nothing is left.
+/// Checks that all threads end by themselves, and that nothing is left.
 fn ends(rig: &Rig) {
     assert!(rig.machine.is_stopping());
     rig.machine.join();

@@ -57,8 +57,8 @@ fn unit() -> Unit {
     a.unit()
 }
 
-/// Several threads send work of their own and wait for quiet after each: what a thread has sent must be done when
-/// it is told, whatever the others do meanwhile.
+/// Has several threads send work of their own and wait for quiet after each. Everything a thread has sent must be done when it is
+/// notified, whatever the others do meanwhile.
 #[test]
 fn nobody_is_told_before_what_it_sent_is_done() {
     let rounds = if long() { 20_000 } else { 1_000 };
@@ -96,7 +96,7 @@ fn nobody_is_told_before_what_it_sent_is_done() {
     }
 }
 
-/// While one thread keeps the machine busy, another waits: told at the end only, and then for certain.
+/// Keeps the machine busy with one thread while another waits. That one is notified at the end only, and then for certain.
 #[test]
 fn it_comes_when_the_last_of_all_senders_is_done() {
     let rig = Rig::new(&[("main", 2), ("west", 1)], unit());

@@ -194,13 +194,13 @@ fn timers_survive() -> bool {
     in_time
 }
 
-/// On a busy host they may be due before the sponsor is gone.
+/// Checks timers of a sponsor that is removed. On a busy host they may be due before the sponsor is gone.
 #[test]
 fn timers_survive_their_sponsor() {
     until(timers_survive);
 }
 
-/// What a turn that is given up says to the thread is a word that a unit may say, too.
+/// Tests a unit that says the same word as a turn that is given up says to the thread.
 #[test]
 fn a_turn_that_says_so_itself_does_not_move() {
     let mut a = programs::Assembler::default();

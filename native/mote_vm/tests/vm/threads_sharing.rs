@@ -130,7 +130,7 @@ fn actor(rig: &Rig, name: &str, tap: &std::sync::Arc<Tap>) -> Key {
     rig.create(name, 1, |b| b.foreign(foreign(tap)))
 }
 
-/// What each thread of `main` has done since.
+/// Returns what each thread of `main` has done since `before`.
 fn since(rig: &Rig, before: &[Counts], of: impl Fn(&Counts) -> u64) -> Vec<u64> {
     let now = rig.threads("main");
     now.iter().zip(before).map(|(n, b)| of(n) - of(b)).collect()
@@ -148,8 +148,8 @@ fn until_two_work(rig: &Rig) {
     until_two_work_at(rig, 9, 50_000);
 }
 
-/// The same for trees of that depth and so many steps a turn. Each takes some tens of milliseconds, in which a loaded
-/// system may not run the siblings at all: so there may be many of them. If nobody wakes the others, one thread does all.
+/// Runs trees of that depth and with so many steps a turn, until one kept two threads busy. Each takes some tens of milliseconds, in
+/// which a loaded system may not run the siblings at all: so there may be many of them. If nobody wakes the others, one thread does all.
 fn until_two_work_at(rig: &Rig, depth: i64, steps: i64) {
     let all = (2 << depth) - 1;
     let tap = Tap::new();
@@ -191,7 +191,7 @@ fn what_many_small_turns_leave_for_later_goes_to_a_sibling_between_batches() {
     }
 }
 
-/// Whether what waits behind a long turn is done before that turn ends.
+/// Returns whether messages behind a long turn are done before that turn ends.
 fn overtakes() -> bool {
     let rig = Rig::new(&[("main", 2)], unit());
     until_asleep(&rig);

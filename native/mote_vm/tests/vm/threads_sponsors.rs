@@ -127,7 +127,7 @@ fn sendx_moves_the_cascade_and_back() {
     // The first one sends to the west, the second one back to the east.
     let keys = counters(&rig, ["west", "east"], [None, None]);
     assert_eq!(turns(&rig, keys, "east"), [501, 500]);
-    // To a sponsor that there is not: dropped, counted, not sent.
+    // To an unknown sponsor: dropped, counted, not sent.
     let lost = counters(&rig, ["nowhere", "plain"], [None, None]);
     let before = rig.machine.info().counts();
     assert_eq!(turns(&rig, lost, "east"), [1, 0]);

@@ -24,7 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
-/// Far more than a stand-in may spend.
+/// Steps far beyond what a stand-in may spend.
 const LONG: i64 = 20_000;
 
 /// `tell(tap)`: passes on. `work(tap)`: works as many steps, then passes on. `later(tap)`: passes on after as many
@@ -95,7 +95,7 @@ fn unit() -> Unit {
     a.unit()
 }
 
-/// Its threads are awake only for what the test brings them: a thread that collected would not be stood in for.
+/// Makes a rig whose threads are awake only for what the test brings them. A thread that collected would not be stood in for.
 fn rig_of(clock: ClockKind, sponsors: &[(&str, usize)]) -> Rig {
     Rig::collects_when_asked(clock, sponsors, unit())
 }
@@ -183,7 +183,7 @@ fn who_asks_does_not_overtake_what_it_has_sent() {
     assert_eq!(order, sent);
 }
 
-/// What is brought takes a place while it is there.
+/// Checks that a request that is brought takes a place only while it is there.
 #[test]
 fn what_is_brought_gives_back_what_it_takes() {
     let rig = rig(1);
@@ -210,7 +210,7 @@ fn collect_what_is_kept(rig: &Rig) {
     collected.recv_timeout(PATIENCE).expect("collected");
 }
 
-/// What an actor has become in a stand-in stays, whatever is asked and collected afterwards.
+/// Checks that an actor keeps what it has become in a stand-in, whatever is asked and collected afterwards.
 #[test]
 fn what_an_actor_was_told_it_keeps() {
     let rig = rig(1);
@@ -239,7 +239,7 @@ fn what_an_actor_was_told_it_keeps() {
     assert!(stand_ins(&rig) > 0);
 }
 
-/// Somebody asks, and others look at what the actor has become: each sees one whole state, and none that was before what it has seen.
+/// Has somebody ask, while others look at what the actor has become. Each sees one whole state, and none older than what it has seen.
 #[test]
 fn whoever_peeks_sees_a_whole_state() {
     let rig = Arc::new(rig(1));
@@ -286,7 +286,7 @@ fn whoever_peeks_sees_a_whole_state() {
     assert_eq!(other.machine.glimpse(keep, None, |_, _| ()), Peek::Unknown);
 }
 
-/// What a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
+/// Checks that what a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
 #[test]
 fn what_nobody_can_have_kept_is_forgotten_at_once() {
     if stressed() {
@@ -472,7 +472,7 @@ fn a_panic_is_a_fault_of_the_machine_and_spares_the_caller() {
     assert_eq!(rig.machine.info().mapped_bytes, 0);
 }
 
-/// Somebody asks, and stands in; while its first turn runs, `meanwhile` lets something come for the thread.
+/// Asks, and stands in. While its first turn runs, `meanwhile` lets something come for the thread.
 fn ask_while(rig: &Arc<Rig>, meanwhile: impl Fn(&Rig) + Send + Sync + 'static) {
     let weak = Arc::downgrade(rig);
     let busy = Tap::with(move |_, _| meanwhile(&weak.upgrade().expect("a rig")));
@@ -483,7 +483,7 @@ fn ask_while(rig: &Arc<Rig>, meanwhile: impl Fn(&Rig) + Send + Sync + 'static) {
     assert_eq!(stand_ins(rig), before + 1);
 }
 
-/// What a stand-in takes in after its last batch is handed on before the machine says that it is quiet.
+/// Checks that what a stand-in takes in after its last batch is handed on before the machine says that it is quiet.
 #[test]
 fn an_actor_that_is_wanted_meanwhile_is_given_away() {
     if stressed() {
@@ -561,7 +561,7 @@ fn a_turn_that_is_left_to_the_thread_is_shown_once() {
     assert_eq!(*shown.lock().unwrap(), [true]);
 }
 
-/// Several threads ask one counter, and send to it, for some milliseconds, while collections come between.
+/// Has several threads ask one counter, and send to it, for some milliseconds, while collections come between.
 fn rush(rig: &Rig, count: Key, each: i64) {
     let over = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -592,7 +592,7 @@ fn rush(rig: &Rig, count: Key, each: i64) {
     rig.quiet();
 }
 
-/// Every message is one turn. Whether the thread sleeps when somebody asks is chance: so until some have stood in.
+/// Checks that every message is one turn. Whether the thread sleeps when somebody asks is chance. So it goes on until some have stood in.
 #[test]
 fn nothing_is_lost_or_done_twice() {
     let each: i64 = match long() {

@@ -14,7 +14,7 @@ use mote_vm::terms::prim::primitive::Primitive;
 use std::sync::mpsc::channel;
 use std::thread::{Builder, ThreadId};
 
-/// What `wide` is called with: its arguments take most of the largest frame that there may be.
+/// Number of arguments of `wide`. They take most of the largest frame that there may be.
 const WIDTH: u16 = 150;
 
 fn call(dst: u16, function: u32, args: Vec<Operand>) -> Instr {
@@ -90,7 +90,7 @@ fn rig() -> Rig {
     rig
 }
 
-/// What a behaviour tells that a thread with such a stack asks for `n`, and whether that thread has run it.
+/// Asks for `n` from a thread with such a stack. Returns what the behaviour tells, and whether that thread has run it.
 fn asked(rig: &Rig, name: &str, stack: usize, n: i64) -> (String, bool) {
     let (tell, told) = channel::<(String, ThreadId)>();
     let tap = Tap::with(move |message, _| {
@@ -136,7 +136,7 @@ fn thousands_of_steps_are_the_callers_and_more_are_the_threads() {
     );
 }
 
-/// Where it is the interpreter that calls, no call takes stack.
+/// Checks how deep calls nest. Where the interpreter makes the calls, none takes stack.
 #[test]
 fn calls_nest_as_deep_as_the_callers_stack_has_room_for() {
     if stressed() || cfg!(miri) {

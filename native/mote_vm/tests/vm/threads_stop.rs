@@ -133,7 +133,7 @@ impl Held {
     }
 }
 
-/// Before the machine, which waits for its turns, goes.
+/// Lets the turn go before the machine, which waits for its turns, goes.
 impl Drop for Held {
     fn drop(&mut self) {
         self.go.store(true, SeqCst);

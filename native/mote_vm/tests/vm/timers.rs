@@ -13,7 +13,7 @@ use mote_vm::values::handles::Key;
 use mote_vm::View;
 use std::sync::{Arc, Mutex};
 
-/// What a tap has heard, as text and with the machine's time.
+/// Messages that a tap has heard, as text and with the machine's time.
 type Heard = Arc<Mutex<Vec<(u64, String)>>>;
 
 fn ear(rig: &Rig) -> (Arc<Tap>, Heard) {
@@ -57,7 +57,7 @@ fn manual(sponsors: &[(&str, usize)]) -> Rig {
     Rig::by(ClockKind::Manual, sponsors, unit())
 }
 
-/// Lets so many milliseconds pass, moment by moment.
+/// Lets that many milliseconds pass, moment by moment.
 fn advance(machine: &Machine, milliseconds: u64) {
     quiet(machine);
     let limit = machine.now() + milliseconds;

@@ -8,13 +8,13 @@ use crate::term::atoms::{self, names};
 use mote_vm::{Map, Origin, Term as VmTerm, Tuple, View};
 use rustler::Env;
 
-/// How many elements of a list, and parts of whatever is cut.
+/// The most elements shown of a list, or parts of anything else that is cut.
 const MOST: usize = 50;
 
 /// Room for a part that has parts, as far as it is kept for it.
 const PART: usize = 8;
 
-/// Room for what a part is made of: rather a few that can be read than many of which only their number is seen.
+/// Returns the room for a part's own parts. A few that can be read are better than many of which only the number is seen.
 fn within<'m, O: Origin<'m>>(part: VmTerm<'m, O>) -> usize {
     PART.min(match part.view() {
         View::Tuple(elements) => elements.len(),
@@ -47,13 +47,13 @@ impl Decoder {
             .map_or(0, |limit| limit.saturating_sub(self.nodes))
     }
 
-    /// The next of so many values has its part of the room that is left until `end`, the last one all of it.
+    /// Gives the next of `values` values its share of the room that is left until `end`; the last one gets all of it.
     pub(super) fn share(&mut self, values: u32, end: u32) {
         let left = (end as usize).saturating_sub(self.nodes);
         self.limit = Some(self.nodes + left / values as usize);
     }
 
-    /// Of a tuple, whose elements share what is left: none is lost for what stands before it.
+    /// Visits the first elements of a tuple, which share the room that is left. No element is lost because of those before it.
     fn first_elements<'m, O: Origin<'m>>(
         &self,
         elements: Tuple<'m, O>,
@@ -75,7 +75,7 @@ impl Decoder {
     }
 }
 
-/// How many placeholders: one where something is left out. `None` if that is all.
+/// Returns the number of placeholders: one if something is left out. `None` if nothing else would be shown.
 fn more(count: usize, shown: usize) -> Option<usize> {
     match shown < count {
         true => (shown > 0).then_some(1),
@@ -83,7 +83,7 @@ fn more(count: usize, shown: usize) -> Option<usize> {
     }
 }
 
-/// How many entries of a map are shown: of a struct all, if only their places have room.
+/// Returns the number of a map's entries that are shown. A struct shows all of them if only their places have room.
 fn entries<'m, O: Origin<'m>>(
     map: Map<'m, O>,
     room: usize,
@@ -106,7 +106,7 @@ fn entries<'m, O: Origin<'m>>(
     }
 }
 
-/// Of a map. One that is cut is no struct: no protocol of its own makes sense of it.
+/// Visits the first entries of a map. A struct that is cut loses its name, so that no protocol tries to make sense of it.
 fn first_entries<'m, O: Origin<'m>>(
     env: Env<'_>,
     map: Map<'m, O>,
@@ -131,7 +131,7 @@ fn first_entries<'m, O: Origin<'m>>(
     Some(2 * made)
 }
 
-/// Of a list.
+/// Visits the first elements of a list.
 fn front<'m, O: Origin<'m>>(
     list: VmTerm<'m, O>,
     room: usize,
