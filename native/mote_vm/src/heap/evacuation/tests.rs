@@ -400,8 +400,11 @@ fn make(scene: &mut Scene, kind: u8, of: &[usize]) {
             _ => heap.cons(first, first),
         },
         4 => heap.foreign(Arc::new(LongBytes(vec![b'f'; 300 + of.len()].into()))),
-        5 => heap.tuple(if cfg!(miri) { 30 } else { 300 } * of.len(), |i| parts[i % parts.len()]),
-        6 => (0..if cfg!(miri) { 40 } else { 2_000 }).fold(first, |list, _| heap.cons(Value::NIL, list)),
+        5 => heap.tuple(if cfg!(miri) { 30 } else { 300 } * of.len(), |i| {
+            parts[i % parts.len()]
+        }),
+        6 => (0..if cfg!(miri) { 40 } else { 2_000 })
+            .fold(first, |list, _| heap.cons(Value::NIL, list)),
         _ => return scene.hold(&parts[..parts.len().min(CAPTURES as usize)]),
     };
     scene.hold(&[value]);
