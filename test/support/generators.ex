@@ -293,13 +293,6 @@ defmodule Mote.Generators do
   @spec comparable?(map) :: boolean
   def comparable?(run), do: run.outside != :too_large
 
-  @doc "Whether two turns of a reference ended in the same way, with the same effects; or cannot be compared."
-  @spec same?(Mote.Turn.t(), Mote.Turn.t()) :: boolean
-  def same?(a, b) do
-    [a, b] = for turn <- [a, b], do: {turn.outcome, turn.become, turn.effects}
-    not (few_parts?(a) and few_parts?(b)) or normalise(a) === normalise(b)
-  end
-
   # Parts that are shared are counted wherever they are found.
   defp few_parts?(term), do: room(term, @most_parts) > 0
 
