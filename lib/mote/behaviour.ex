@@ -107,11 +107,11 @@ defmodule Mote.Behaviour do
   With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that
   Mote descends from: an operation without an answer returns the atom `:undefined`, and the code goes on with
   it. No check passes because of it: `<`, `<=`, `>` and `>=` with `:undefined` are `:undefined` again, or fail
-  a guard, and a condition that is `:undefined` (of `if`, `cond`, `&&`, `||`, `!`, of a filter) counts as
-  false. `==` and its relatives compare it like any other atom. A library function that Mote has written in
-  the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it fails, in such a module too. In plain Elixir
-  operators, functions of Kernel and other primitives such as `Map.put/3` return `:undefined`; what `Enum` does, `<<…>>` and
-  `%{map | key: value}` raise.
+  a guard, and a condition that is `:undefined` counts as false: one of `if`, `cond`, `&&`, `||`, `!`, of a filter,
+  or of a function that is given to `Enum.filter/2`, `Enum.any?/2` and the like. `==` and its relatives compare it
+  like any other atom. A library function that Mote has written in the language (`Enum.sort/1`, `Enum.count/1`)
+  aborts the turn where it fails, in such a module too. In plain Elixir operators, functions of Kernel and other
+  primitives such as `Map.put/3` return `:undefined`; what `Enum` does, `<<…>>` and `%{map | key: value}` raise.
 
       iex> defmodule Doc.Total do
       ...>   use Mote.Behaviour, errors: :undefined

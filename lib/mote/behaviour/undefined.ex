@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Undefined do
   # Kernel and Bitwise are imported in their place (`Mote.Behaviour.Undefined.Words`); in guards and patterns they are Kernel's own.
   #
   # 1. A check does not pass because of it: what is compared with `:undefined` by order is `:undefined`, and fails a guard; a
-  #    condition that is `:undefined` does not hold.
+  #    condition that is `:undefined` does not hold, nor does what a function returns that the library decides by.
   # 2. What is no call of a primitive raises as it does anywhere else: other functions, the operands of an operator, `<<…>>`, and
   #    `%{map | key: value}`.
   @moduledoc false
@@ -12,11 +12,18 @@ defmodule Mote.Behaviour.Undefined do
 
   @bitwise [:band, :bor, :bxor, :bnot, :bsl, :bsr, :&&&, :|||, :<<<, :>>>]
   # What the syntax pass makes of primitives.
-  @remote [{Enum, :member?, 2}, {Enum, :reverse, 1}]
+  @remote [{Enum, :member?, 2}, {Enum, :reverse, 1}, {Map, :get, 2}] ++
+            for(name <- [:add, :sub, :mul, :div, :min, :max], do: {Mote.Vector, name, 2})
   @made [in: 2, ..: 2, "..//": 3, <>: 2, +: 1]
   @ordered [<: 2, <=: 2, >: 2, >=: 2]
   # Words that raise elsewhere.
   @words [send_after: 3, on: 2, monitor: 2, monitor: 3]
+  # These decide by a function that they are given: of an element, or of the order of two. Those of Keyword raise where it returns
+  # no boolean.
+  @deciding [Enum, Map, MapSet]
+  @tests [:all?, :any?, :count, :count_until, :drop_while, :filter, :find, :find_index, :find_value] ++
+           [:reject, :split_while, :split_with, :take_while]
+  @orders [:max, :max_by, :min, :min_by, :min_max_by, :sort, :sort_by]
   @conditions [if: 2, unless: 2, &&: 2, ||: 2, !: 1, and: 2, or: 2]
 
   @partial for {_, _, arity, :partial, spellings} <- Primitives.all(),
@@ -68,13 +75,39 @@ defmodule Mote.Behaviour.Undefined do
   def called({{:., dot, [_, name]}, meta, arguments} = call, module) when is_atom(module) do
     function = {module, name, length(arguments)}
     primitive = function in @remote or Primitives.remote(module, name, length(arguments)) not in [nil, :on]
-    if primitive, do: tried({{:., dot, [module, name]}, meta, arguments}), else: call
+
+    cond do
+      primitive -> tried({{:., dot, [module, name]}, meta, arguments})
+      module in @deciding and name in @tests -> deciding(call, 1)
+      module in @deciding and name in @orders -> deciding(call, 2)
+      true -> call
+    end
   end
 
   def called({{:., dot, [map, key]}, meta, []} = call, _),
     do: if(meta[:no_parens], do: tried({{:., dot, [:erlang, :map_get]}, [], [key, map]}), else: call)
 
   def called(call, _), do: call
+
+  defp deciding({callee, meta, arguments}, arity) do
+    arguments =
+      for argument <- arguments do
+        if match?({form, _, _} when form in [:fn, :&], argument),
+          do: quote(do: unquote(__MODULE__).decided(unquote(argument), unquote(arity))),
+          else: argument
+      end
+
+    {callee, meta, arguments}
+  end
+
+  @doc "A function of so many arguments as one that returns a condition; any other as it is."
+  @spec decided(function, 1 | 2) :: function
+  def decided(fun, 1) when is_function(fun, 1), do: &(fun.(&1) |> held())
+  def decided(fun, 2) when is_function(fun, 2), do: &(fun.(&1, &2) |> held())
+  def decided(fun, _), do: fun
+
+  defp held(:undefined), do: false
+  defp held(value), do: value
 
   @doc "A comparison by order. `hd([])` fails the guard, also behind a `not`."
   def compared(:guard, name, [a, b]) do

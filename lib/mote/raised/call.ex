@@ -44,6 +44,7 @@ defmodule Mote.Raised.Call do
   def written(:bin_of, {values, specs}),
     do: "<<#{values |> Segments.values(specs) |> Enum.map_join(", ", &show/1)}>>"
 
+  def written(:vec_map2, {name, a, b}), do: called("Mote.Vector.#{name}", {a, b})
   def written(:map_update, {map, key, value}), do: "%{#{show(map)} | #{show(key)} => #{show(value)}}"
 
   def written(operation, arguments) do

@@ -131,9 +131,9 @@ defmodule Mote.Behaviour.PlainTest do
   property "operations are the same for Elixir and for the code of a turn" do
     for expression <- @expressions do
       check all(
-              a <- operand(),
+              a <- filter(operand(), &(not open_order?(expression, &1))),
               b <- one_of([operand(), element_of(a), leaf(@foreign)]),
-              not odd_pair?(expression, a, b),
+              not odd?(expression, a, b),
               max_runs: 60
             ) do
         answer = Compile.eval(expression, [a: a, b: b], :abort)
@@ -145,10 +145,22 @@ defmodule Mote.Behaviour.PlainTest do
   end
 
   # Where a list is read by a key, Elixir raises for an element that has the key and is no pair; a machine goes on.
-  defp odd_pair?("a[b]", list, key) when is_list(list) and length(list) > 0,
+  defp odd?("a[b]", list, key) when is_list(list) and length(list) > 0,
     do: Enum.any?(list, &(is_tuple(&1) and tuple_size(&1) not in [0, 2] and elem(&1, 0) == key))
 
-  defp odd_pair?(_, _, _), do: false
+  # Of no elements Elixir does not ask what should have them.
+  defp odd?("Enum.take(a, b)", a, 0), do: Enumerable.impl_for(a) == nil
+  defp odd?(_, _, _), do: false
+
+  # `:lists.sort/1` does not always keep the order of elements that are equal and not the same, such as 1 and 1.0.
+  defp open_order?("Enum.sort(a)", a) do
+    list = Enum.to_list(a)
+    not same?({:value, Enum.sort(list)}, {:value, Enum.sort(list, &<=/2)})
+  rescue
+    _ -> false
+  end
+
+  defp open_order?(_, _), do: false
 
   defp element_of([_ | _] = list) when length(list) > 0, do: member_of(list)
 
@@ -175,7 +187,7 @@ defmodule Mote.Behaviour.PlainTest do
         direct = outcome(fn -> apply(module, :"v#{i}", [a, b]) end)
         place = "#{expression} of #{inspect({a, b})}: #{inspect(direct)}"
 
-        case not odd_pair?(expression, a, b) && Mote.ask(actor, {i, a, b}) do
+        case not (odd?(expression, a, b) or open_order?(expression, a)) && Mote.ask(actor, {i, a, b}) do
           false -> :ok
           {:ok, answer} -> assert same?(direct, {:value, answer}), "#{place} is not #{inspect(answer)}"
           {:error, reason} -> assert match?({:raised, _}, direct), "#{place}, but #{inspect(reason)}"
@@ -230,6 +242,7 @@ defmodule Mote.Behaviour.PlainTest do
       end
 
       defpure other(x), do: {Mote.Vector.new(:i64, x), Enum.map([x], &Map.keys/1), x.a, Enum.reverse(x)}
+      defpure further(x), do: {Map.get(x, :a), Mote.Vector.min(x, x), Mote.Vector.add(x, 1)}
       """)
 
     for {name, x, answer} <- [
@@ -242,13 +255,44 @@ defmodule Mote.Behaviour.PlainTest do
           {:which, 2, :small},
           {:which, :undefined, :none},
           {:second, [2], {-2, :undefined}},
-          {:second, [1], [1]}
+          {:second, [1], [1]},
+          {:other, 1, {:undefined, [:undefined], :undefined, :undefined}},
+          {:further, 1, {:undefined, :undefined, :undefined}}
         ] do
       assert {name, apply(module, name, [x])} == {name, answer}
       assert {name, Mote.Interpret.call(module, name, [x])} == {name, answer}
     end
 
     assert module.which(3..1//-1) == {3, 1}
+  end
+
+  test "what is undefined does not decide, in functions of the library either" do
+    for test <- ["a, fn x -> x + b end", "a, &(&1 + b)"],
+        name <-
+          ~w(filter reject any? all? find find_index find_value take_while drop_while split_while) ++
+            ~w(split_with count),
+        do: assert_decides("Enum.#{name}(#{test})", [3, 1, 2])
+
+    for name <- ~w(filter reject split_with) do
+      assert_decides("Map.#{name}(a, fn {_, x} -> x < b end)", %{a: 0, b: 2})
+      assert_decides("MapSet.#{name}(a, fn x -> x < b end)", MapSet.new([0, 2]))
+    end
+
+    for order <- ["fn x, y -> x + b < y end", "&(&1 + b < &2)"],
+        do: assert_decides("Enum.sort(a, #{order})", [3, 1, 2])
+
+    assert_decides("Enum.sort_by(a, &{&1, b}, fn x, y -> elem(x, 0) + b < y end)", [3, 1, 2])
+    assert_decides("Enum.count_until(a, fn x -> x + b end, 2)", [3, 1, 2])
+    assert_decides("a |> Enum.find(:none, &(&1 + b)) |> then(&[&1])", [3, 1, 2])
+  end
+
+  # Both forms say the same, where the sums are numbers and where they are undefined.
+  defp assert_decides(expression, a) do
+    for b <- [1, :undefined] do
+      answer = Compile.eval(expression, [a: a, b: b], :undefined)
+      refute match?({:differ, _, _}, answer), "#{expression}: #{inspect(answer)}"
+      refute match?({:raised, _}, answer), "#{expression}: #{inspect(answer)}"
+    end
   end
 
   test "an address is no map in any pattern" do

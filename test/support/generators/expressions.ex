@@ -52,7 +52,8 @@ defmodule Mote.Generators.Expressions do
   end
 
   defp build(:minmax, s, d, p), do: call(~w(max min), [expr(s, d, p <> "0"), expr(s, d, p <> "1")])
-  defp build(:unary, s, d, p), do: call(~w(- + abs Bitwise.bnot), [expr(s, d, p)])
+  # Without `+`, which makes 0.0 of -0.0 on the BEAM.
+  defp build(:unary, s, d, p), do: call(~w(- abs Bitwise.bnot), [expr(s, d, p)])
 
   defp build(:math, s, d, p) do
     one = ~w(exp log log2 log10 sin cos tan asin acos atan sinh cosh tanh erf erfc)
