@@ -241,6 +241,26 @@ defmodule Mote.FarShardsTest do
     :peer.stop(four_peer)
   end
 
+  # The nodes still see each other.
+  test "a key whose actor was held by a courier that was killed does not lead nowhere for good", context do
+    %{nodes: [one, _, _], name: name} = context
+    {four_peer, four_node} = four = beside([one])
+    started([one], name)
+    [lost, held] = keys = Enum.take(keys(), 2)
+    :ok = at(one, :send_all, [name, keys, [1]])
+    for key <- keys, do: assert(at(one, :move, [name, key, [four_node]]) == four_node)
+    :ok = at(four, :hold, [at(one, :moved, [name, held])])
+    # It has seen which connections there are.
+    assert eventually(fn -> at(one, :knows_connection?, [name, four_node]) end)
+    true = at(four, :kill_courier, [elem(one, 1)])
+    # What it has listed is let go by a process that nobody waits for.
+    assert eventually(fn -> at(four, :collect) && at(one, :seen, [name, lost]) == {:ok, []} end)
+    assert eventually(fn -> at(one, :searched?, [name]) end)
+    :ok = at(four, :let_go)
+    assert at(one, :seen, [name, held]) == {:ok, [1]}
+    :peer.stop(four_peer)
+  end
+
   test "so is one that was moved there and on from there", %{nodes: [one, _, _], name: name} do
     {four_peer, four_node} = four = beside([one])
     started([one], name)

@@ -212,6 +212,9 @@ defmodule Mote.ShardsRig do
     eventually(fn -> Node.connect(node) end)
   end
 
+  @doc "Whether the member has seen that another node sends here."
+  def knows_connection?(name, node), do: is_map_key(:sys.get_state(name).porters, node)
+
   @doc "Whether the member looks for keys that lead nowhere."
   def searches?(name), do: :sys.get_state(name).search != nil
 
@@ -229,6 +232,9 @@ defmodule Mote.ShardsRig do
 
   @doc "Has what this node is to send to another one wait, or go on (`:suspend`, `:resume`)."
   def courier(node, what), do: apply(:sys, what, [Gate.courier(node)])
+
+  @doc "Kills the courier of this node to another one."
+  def kill_courier(node), do: Process.exit(Gate.courier(node), :kill)
 
   @doc "Whether the question that follows everything else waits there: whether all that was sent to a front of that node has arrived."
   def sees_off?(node) do

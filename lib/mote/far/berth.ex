@@ -45,6 +45,15 @@ defmodule Mote.Far.Berth do
     :ok
   end
 
+  @doc "The porters that have a place, by node. One that has ended has none."
+  @spec porters() :: %{node => pid}
+  def porters do
+    for {node, porter, _} <- :ets.tab2list(__MODULE__),
+        porter != nil and Process.alive?(porter),
+        into: %{},
+        do: {node, porter}
+  end
+
   @doc "A parcel of a courier was taken in, by the process that has the place of its node."
   @spec taken(pid, pos_integer) :: :ok
   def taken(courier, number) do

@@ -8,6 +8,8 @@ defmodule Mote.Shards.Member do
   #    one until the work is done.
   # 2. One that leaves has the time that its supervisor gives, without some at its end: for what is to be said, and seen off.
   # 3. The keys whose state is lost here are told.
+  # 4. What another node holds for this one is held by a connection, which may end although the nodes still see each other: when a
+  #    courier or a porter was killed. So keys that lead there are looked at again, as when the node has gone.
   @moduledoc false
 
   use GenServer
@@ -15,6 +17,7 @@ defmodule Mote.Shards.Member do
   require Logger
 
   alias Mote.{Directory, Move}
+  alias Mote.Far.Berth
   alias Mote.Machine.Question
   alias Mote.Shards.{Front, Handover, Lost, View}
   alias Mote.Shards.Rule.Plain
@@ -69,6 +72,8 @@ defmodule Mote.Shards.Member do
       leaving: [],
       view: View.new(me),
       worker: nil,
+      # The porters that take in what other nodes send, as it was seen last.
+      porters: Berth.porters(),
       # What looks for keys that lead nowhere, for which nodes, and which have gone since.
       search: nil,
       # How long its supervisor waits for it; and until when it gives away, if it leaves.
@@ -170,7 +175,7 @@ defmodule Mote.Shards.Member do
           not is_map_key(state.others, pid),
           do: pid
 
-    state = hello(state, there)
+    state = state |> hello(there) |> connections()
     {:noreply, effects(state, View.missing(state.view))}
   end
 
@@ -374,6 +379,13 @@ defmodule Mote.Shards.Member do
 
   defp told(%{view: %{id: id}} = state, id), do: %{state | worker: nil}
   defp told(state, _earlier), do: hand_over(%{state | worker: nil})
+
+  defp connections(state) do
+    porters = Berth.porters()
+    ended = for {node, porter} <- state.porters, porters[node] != porter, do: node
+    state = %{state | porters: porters}
+    if ended == [], do: state, else: search(state, ended)
+  end
 
   # One at a time, however many nodes go. What one still waits for, the next one looks at, too.
   defp search(%{search: {pid, nodes, later}} = state, gone) do
