@@ -424,6 +424,10 @@ impl Dispatch {
             _ => &mut counts.aborts_match,
         };
         *counter += 1;
+        // Whoever hears that there was no memory may ask again at once: so what the turn had is free by then.
+        if reason == Value::atom(Atom::NO_MEMORY) {
+            self.turn.abort();
+        }
         // The killer knows, and a machine that stops has nobody to tell.
         if kind != Atom::STOPPED && kind != Atom::KILLED {
             // Whoever is told can read what had been done by then: that there was an abort, and nothing of the turn.
