@@ -274,6 +274,7 @@ defmodule Mote.Behaviour.MonitorsTest do
     processes = for _ <- 1..40, do: process()
     change = &Mote.ask!(Mote.create(machine, Monitoring.changing()), {&1, 1_000}, 60_000)
     Enum.each(processes, change)
+
     # Forty thousand of them, of which at most some thousands are still known, of the last processes. What was noted while the watcher
     # swept counts for the next time.
     eventually(fn ->

@@ -56,6 +56,8 @@ defmodule Mote.Bench.RunnerTest do
     assert_in_delta ratio, beam / mote, 1.0e-6
   end
 
+  # Cargo builds them, and may wait for another one to be done with the same folder.
+  @tag timeout: 1_800_000
   test "programs in Rust, and the ratio to each of them" do
     measures = Runner.measure(Cps, 5, where: :here, runs: 2, compare: true)
 
