@@ -176,9 +176,9 @@ impl Heap {
         }
     }
 
-    /// Forgets everything allocated since `position`. No value made since then may be used again. Returns the bytes that it was given since
-    /// then, which make no collection due any more.
-    pub(crate) fn rewind(&mut self, position: HeapPosition) -> usize {
+    /// Forgets everything allocated since `position`. No value made since then may be used again, and what it took makes no
+    /// collection due any more.
+    pub(crate) fn rewind(&mut self, position: HeapPosition) {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
         let freed = self.cells.rewind(position.cells, &self.pool)
@@ -192,7 +192,6 @@ impl Heap {
         }
         self.moved = true;
         self.exhausted = false;
-        freed
     }
 
     /// Bytes that it has been given and not used yet.

@@ -19,7 +19,7 @@ impl Heap {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use crate::heap::block::{BlockPool, BLOCK, PAYLOAD};
+    use crate::heap::block::{BlockPool, BLOCK};
     use crate::heap::marks::{mark, GRANULES};
     use crate::heap::Heap;
     use crate::values::actor::{BehaviourId, Header};
@@ -50,11 +50,22 @@ mod tests {
         let mut heap = Heap::new(pool.clone());
         let start = heap.position();
         let first = things(&mut heap, 1);
-        assert_eq!(heap.rewind(start), PAYLOAD);
+        heap.rewind(start);
         let start = heap.position();
         assert_eq!(things(&mut heap, GRANULES)[0], first[0]);
-        assert_eq!(heap.rewind(start), PAYLOAD);
+        heap.rewind(start);
         assert_eq!((pool.used(), things(&mut heap, 1)), (BLOCK, first));
+    }
+
+    #[test]
+    fn what_is_forgotten_makes_no_collection_due() {
+        let pool = Arc::new(BlockPool::default());
+        let mut heap = Heap::new(pool.clone());
+        let start = heap.position();
+        things(&mut heap, 64 * GRANULES);
+        assert!(pool.pace.has_allocated(32 * GRANULES));
+        heap.rewind(start);
+        assert_eq!(pool.pace.since_collected(), 0);
     }
 
     #[test]

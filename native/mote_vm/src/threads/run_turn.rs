@@ -424,8 +424,9 @@ impl Dispatch {
             _ => &mut counts.aborts_match,
         };
         *counter += 1;
-        // Whoever hears that there was no memory may ask again at once: so what the turn had is free by then.
-        if reason == Value::atom(Atom::NO_MEMORY) {
+        // Whoever hears of it may ask again at once: so what the turn had is free by then, unless the reason is part of it.
+        let is_made_by_turn = reason.as_atom().is_none();
+        if !is_made_by_turn {
             self.turn.abort();
         }
         // The killer knows, and a machine that stops has nobody to tell.
@@ -433,7 +434,6 @@ impl Dispatch {
             // Whoever is told can read what had been done by then: that there was an abort, and nothing of the turn.
             self.turn.counts.creates = self.turn.savepoint.creates;
             self.context.station.counters.publish(&self.turn.counts);
-            // The reason may have been made by the turn: it is reported before the turn is forgotten.
             let reported = self.context.machine.report_abort(Abort {
                 sponsor: self.context.sponsor.name,
                 module: behaviour.module,
@@ -444,7 +444,9 @@ impl Dispatch {
             });
             self.turn.counts.unreported += !reported as u64;
         }
-        self.turn.abort();
+        if is_made_by_turn {
+            self.turn.abort();
+        }
     }
 }
 
