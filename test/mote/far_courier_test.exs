@@ -45,6 +45,27 @@ defmodule Mote.FarCourierTest do
            end) =~ "unexpected message: :stray"
   end
 
+  test "a courier whose porter is killed before it was welcomed ends, and does not wait for ever" do
+    first = courier()
+    %{porter: before} = :sys.get_state(first)
+    :erlang.suspend_process(before)
+    {:ok, second} = GenServer.start(Courier, {node(), Listed.actors()})
+    down = Process.monitor(second)
+    # It waits for the one before it.
+    waits? = fn pid -> match?(%{courier: ^second, before: ref} when ref != nil, :sys.get_state(pid)) end
+
+    porters = fn ->
+      for {_, pid, _, [Porter]} <- DynamicSupervisor.which_children(Mote.Far.Supervisor),
+          pid != before,
+          do: pid
+    end
+
+    waiting = eventually(fn -> Enum.find(porters.(), waits?) end)
+    Process.exit(waiting, :kill)
+    assert_receive {:DOWN, ^down, :process, ^second, :normal}, 10_000
+    :erlang.resume_process(before)
+  end
+
   test "what was counted for a courier that has just ended does not wait for ever" do
     {_, counts, _} = Table.meet(node())
     Table.put(node(), self())

@@ -12,6 +12,8 @@ defmodule Mote.Far.Courier do
   #    would start another courier, and be answered by another refusal.
   # 3. While anything can leave, a message to itself that makes it leave is on its way, after everything that
   #    has come by then. A timeout of zero would not do: any message that comes first takes its place.
+  # 4. It watches whoever it waits for: the gate of that node until it hears which porter that has started, and the porter from then on,
+  #    which may end before it welcomes anybody.
   @moduledoc false
 
   use GenServer, restart: :temporary
@@ -37,7 +39,7 @@ defmodule Mote.Far.Courier do
       counts: counts,
       line: %Line{},
       listed: Listed.new(actors),
-      gate: nil,
+      watched: nil,
       porter: nil,
       refused: false,
       waiters: [],
@@ -49,7 +51,7 @@ defmodule Mote.Far.Courier do
   end
 
   @impl GenServer
-  def handle_continue(:hello, state), do: {:noreply, %{state | gate: Gate.hello(state.node)}}
+  def handle_continue(:hello, state), do: {:noreply, %{state | watched: Gate.hello(state.node)}}
 
   @impl GenServer
   def handle_info({:mote_put, entries}, %{refused: true} = state) when is_list(entries) do
@@ -80,14 +82,15 @@ defmodule Mote.Far.Courier do
   def handle_info({:mote_room, tag}, state) when is_reference(tag),
     do: settle(%{state | waiters: [tag | state.waiters]})
 
+  # The porter lives as long as the connection to it does, and as Mote runs there.
+  def handle_info({:mote_porter, porter}, %{refused: false} = state) when is_pid(porter),
+    do: settle(watch(state, porter))
+
   def handle_info({:mote_welcome, porter, last}, %{porter: nil, refused: false} = state)
       when is_pid(porter) do
-    # The porter lives as long as the connection to it does, and as Mote runs there.
-    gate = Process.monitor(porter)
-    Process.demonitor(state.gate, [:flush])
     Table.meet(state.node)
     Table.settle(state.node, last)
-    settle(%{state | gate: gate, porter: porter})
+    settle(%{watch(state, porter) | porter: porter})
   end
 
   # Until that node's gate ends, or the connection.
@@ -104,12 +107,13 @@ defmodule Mote.Far.Courier do
   end
 
   # A node without Mote.
-  def handle_info({:DOWN, gate, :process, _, :noproc}, %{gate: gate} = state) do
+  def handle_info({:DOWN, watched, :process, {Gate, _node}, :noproc}, %{watched: watched} = state) do
     Table.meet(state.node)
     {:stop, :normal, state}
   end
 
-  def handle_info({:DOWN, gate, :process, _, _}, %{gate: gate} = state), do: {:stop, :normal, state}
+  def handle_info({:DOWN, watched, :process, _, _}, %{watched: watched} = state),
+    do: {:stop, :normal, state}
 
   def handle_info(:mote_rest, %{porter: porter} = state) do
     state = %{state | resting: false}
@@ -131,6 +135,11 @@ defmodule Mote.Far.Courier do
     if unsure != [], do: Table.unsure(state.node, state.counts, self(), unsure)
     Table.set(state.counts, :listed, 0)
     Table.delete(self())
+  end
+
+  defp watch(state, porter) do
+    Process.demonitor(state.watched, [:flush])
+    %{state | watched: Process.monitor(porter)}
   end
 
   defp refuse(weighed, counts) do

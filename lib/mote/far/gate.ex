@@ -10,7 +10,7 @@ defmodule Mote.Far.Gate do
   alias Mote.Far.{Courier, Listed, Porter, Table}
 
   # Nodes whose Mote speaks another protocol are notified.
-  @protocol 3
+  @protocol 4
 
   # How a process ends that has cleared a list.
   @cleared {:shutdown, :cleared}
@@ -53,9 +53,12 @@ defmodule Mote.Far.Gate do
 
   @impl GenServer
   def handle_info({:mote_hello, courier, protocol}, state) when is_pid(courier) do
-    if protocol == @protocol,
-      do: {:ok, _} = DynamicSupervisor.start_child(Far.Supervisor, {Porter, courier}),
-      else: send(courier, {:mote_refused, @protocol})
+    if protocol == @protocol do
+      {:ok, porter} = DynamicSupervisor.start_child(Far.Supervisor, {Porter, courier})
+      send(courier, {:mote_porter, porter})
+    else
+      send(courier, {:mote_refused, @protocol})
+    end
 
     {:noreply, state}
   end

@@ -103,10 +103,17 @@ defmodule Mote.Chaos.Nodes do
     catch
       {:found, check, detail} ->
         IO.puts("  FOUND #{check}: #{inspect(detail, pretty: true, limit: 60, width: 110)}")
+        for {peer, node} <- Process.get(:peers, []), do: IO.puts("  #{node} #{busy(peer)}")
         {check, detail}
     after
       for {pid, _} <- Process.get(:peers, []), do: catch_exit(pid)
     end
+  end
+
+  defp busy(peer) do
+    inspect(:peer.call(peer, Site, :busy, []), pretty: true, limit: :infinity, width: 130)
+  catch
+    :exit, reason -> "does not answer: #{inspect(reason)}"
   end
 
   defp catch_exit(pid) do

@@ -12,6 +12,9 @@ defmodule Mote.Chaos.Nodes.Account do
 
   alias Mote.Chaos.Nodes.Site
 
+  # Milliseconds in which a key answers again, whatever became of its actor.
+  @searched 60_000
+
   @doc "Waits until a list of what is wrong is empty; what is left in it after so long is found."
   def within(ms, check, wrong), do: wait(wrong, check, System.monotonic_time(:millisecond) + ms)
 
@@ -107,7 +110,7 @@ defmodule Mote.Chaos.Nodes.Account do
         :ok
 
       site ->
-        seen = fn -> seen_by_key(site, world.keys) end
+        seen = fn -> seen_by_key(site, world.keys, System.monotonic_time(:millisecond) + @searched) end
 
         wrong = fn seen ->
           for {{sender, key}, n} <- keyed, m = count(seen, key, sender), m != n, do: {key, sender, n, m}
@@ -119,9 +122,15 @@ defmodule Mote.Chaos.Nodes.Account do
     end
   end
 
-  defp seen_by_key(site, keys) do
+  # A key whose actor was held by a connection that has ended is looked for, and its next message starts it anew.
+  defp seen_by_key(site, keys, deadline) do
     Map.new(Site.at(site, :seen_by_key, [keys]))
   rescue
-    error in Mote.Error -> throw({:found, :key_without_answer, error})
+    error in Mote.Error ->
+      if error.reason != :broken_promise or System.monotonic_time(:millisecond) > deadline,
+        do: throw({:found, :key_without_answer, error})
+
+      Process.sleep(100)
+      seen_by_key(site, keys, deadline)
   end
 end

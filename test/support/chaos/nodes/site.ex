@@ -134,6 +134,21 @@ defmodule Mote.Chaos.Nodes.Site do
     end
   end
 
+  @doc "Returns what processes of this node are at that move actors or give keys away: for a finding."
+  def busy do
+    for pid <- Process.list(),
+        {:current_stacktrace, stack} <- [Process.info(pid, :current_stacktrace)],
+        at = for({module, function, arity, _} <- stack, moves?(module), do: {module, function, arity}),
+        at != [],
+        do: {pid, at, Process.info(pid, :message_queue_len)}
+  end
+
+  defp moves?(module),
+    do: match?(["Mote", part | _] when part in ["Shards", "Move", "Far", "Machine"], split(module))
+
+  defp split(module),
+    do: module |> Atom.to_string() |> String.replace_prefix("Elixir.", "") |> String.split(".")
+
   # Couriers, porters and relays; not the processes that there is one of.
   defp carrier(pid) do
     with {:current_stacktrace, stack} <- Process.info(pid, :current_stacktrace),
@@ -179,11 +194,18 @@ defmodule Mote.Chaos.Nodes.Site do
   def stray(node, keys) do
     if member?() do
       for key <- Enum.take_random(1..keys, @strays),
-          address = Shards.whereis(@shards, key, 60_000),
+          address = whereis(key),
           do: Mote.move(address, {@machine, node}, timeout: 60_000)
     end
 
     :ok
+  end
+
+  # Whoever asks where a sponsor is full may be refused.
+  defp whereis(key) do
+    Shards.whereis(@shards, key, 60_000)
+  rescue
+    error in Mote.Error -> if error.reason == :overloaded, do: nil, else: reraise(error, __STACKTRACE__)
   end
 
   @doc "Whether this member agrees with that many others, and no key waits."
