@@ -53,13 +53,16 @@ defmodule Mote.Far.Gate do
 
   @impl GenServer
   def handle_info({:mote_hello, courier, protocol}, state) when is_pid(courier) do
-    if protocol == @protocol do
-      {:ok, porter} = DynamicSupervisor.start_child(Far.Supervisor, {Porter, courier})
-      send(courier, {:mote_porter, porter})
-    else
-      send(courier, {:mote_refused, @protocol})
-    end
+    answer =
+      if protocol == @protocol do
+        {:ok, porter} = DynamicSupervisor.start_child(Far.Supervisor, {Porter, courier})
+        {:mote_porter, porter}
+      else
+        {:mote_refused, @protocol}
+      end
 
+    # By somebody else: who sends to a node that takes nothing may be suspended.
+    spawn(:erlang, :send, [courier, answer])
     {:noreply, state}
   end
 
