@@ -269,7 +269,10 @@ defmodule Mote.Chaos.Nodes.Site do
   def stop do
     if driver = get(:driver) do
       Process.unlink(driver)
+      ref = Process.monitor(driver)
       Process.exit(driver, :kill)
+      # It may be sending at this moment.
+      receive do: ({:DOWN, ^ref, _, _, _} -> :ok)
     end
 
     rejoined()
