@@ -13,6 +13,7 @@ defmodule Mote.Bench.Programs.Quota do
     defaults: [5_000],
     small: 100,
     metric: :us_ping_longest,
+    expected: :done,
     machines: [mote: [main: [threads: 1]]],
     options: [mote: [memory: @quota]],
     # The bomb does not end.
@@ -26,7 +27,6 @@ defmodule Mote.Bench.Programs.Quota do
   @every 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor bomb() do
@@ -37,9 +37,6 @@ defmodule Mote.Bench.Programs.Quota do
         send right, n + 1
     end
   end
-
-  @impl true
-  def expected(_n), do: :done
 
   @impl true
   def measures_fresh(sample) do
