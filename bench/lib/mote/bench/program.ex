@@ -19,8 +19,8 @@ defmodule Mote.Bench.Program do
   #   * `:param`: `:depth` or `:n`, the option that sets the size; `:defaults`: the sizes without it; `:small`: a
   #     size that is done within milliseconds, to load the code before anything is measured;
   #   * `:metric`: the figure that ratios are made of; its first word is its unit, such as `ns` or `us`;
-  #   * `:count`, `:expected`, `:processes`: the callbacks of these names, as a value or a function of the size, if they are
-  #     that short;
+  #   * `:count`, `:expected`, `:processes`, `:measures`: the callbacks of these names, if they are that short, as a function or a
+  #     value;
   #   * `:fresh` (false): measure every run in a node of its own, instead of only the first one;
   #   * `:settle` (0): milliseconds to wait after each stage before the memory is read;
   #   * `:machines`: the sponsors of each machine that it is run on, `[name: [sponsor: options]]`, if it is about
@@ -101,10 +101,10 @@ defmodule Mote.Bench.Program do
   # How much faster the machine with one thread for each core is than the one with a single thread.
   @ratio {:ratio_mt_vs_st, :mote_mt, :mote_st}
 
-  @of_size [:count, :expected, :processes]
+  @short [:count, :expected, :processes, :measures]
 
   defmacro __using__(opts) do
-    {of_size, opts} = Keyword.split(opts, @of_size)
+    {short, opts} = Keyword.split(opts, @short)
 
     quote do
       @behaviour Mote.Bench.Program
@@ -124,21 +124,21 @@ defmodule Mote.Bench.Program do
       def measures_fresh(sample), do: Mote.Bench.Program.memory(sample, count(sample.param))
 
       defoverridable count: 1, measures: 1, measures_fresh: 1
-      unquote_splicing(Enum.map(of_size, &callback/1))
+      unquote_splicing(Enum.map(short, &callback/1))
     end
   end
 
   defp callback({name, {form, _, _} = fun}) when form in [:&, :fn] do
     quote do
       @impl true
-      def unquote(name)(size), do: unquote(fun).(size)
+      def unquote(name)(given), do: unquote(fun).(given)
     end
   end
 
   defp callback({name, value}) do
     quote do
       @impl true
-      def unquote(name)(_size), do: unquote(value)
+      def unquote(name)(_given), do: unquote(value)
     end
   end
 

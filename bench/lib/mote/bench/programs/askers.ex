@@ -14,9 +14,10 @@ defmodule Mote.Bench.Programs.Askers do
     small: 50,
     metric: :ns_per_ask_become,
     expected: & &1,
+    measures: & &1.figures,
     machines: [mote: [a: [threads: 1], b: [threads: 1]]]
 
-  alias Mote.{Bench.Sample, Directory}
+  alias Mote.Directory
 
   @askers [1, 2, 4]
   @turns 3
@@ -48,9 +49,6 @@ defmodule Mote.Bench.Programs.Askers do
     @impl true
     def handle_call({:add, k}, _from, n), do: {:reply, n + k, n + k}
   end
-
-  @impl true
-  def measures(%Sample{figures: figures}), do: figures
 
   @impl true
   def mote(machine, n) do

@@ -14,6 +14,7 @@ defmodule Mote.Bench.Programs.GcPause do
     small: 1_000,
     metric: :us_pause_tree_longest,
     expected: :littered,
+    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]],
     # Often, so that there are some pauses to tell of.
     options: [mote: [gc: [min: 4_000_000, factor: 0.25]]]
@@ -78,9 +79,6 @@ defmodule Mote.Bench.Programs.GcPause do
         send self(), n - 1
     end
   end
-
-  @impl true
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do

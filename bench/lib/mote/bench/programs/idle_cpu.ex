@@ -10,6 +10,7 @@ defmodule Mote.Bench.Programs.IdleCpu do
     small: 20,
     metric: :percent_of_core,
     expected: :done,
+    measures: & &1.figures,
     machines: [mote: [main: [threads: 8]]],
     plot: [sizes: [1_000]]
 
@@ -19,9 +20,6 @@ defmodule Mote.Bench.Programs.IdleCpu do
   @depth 18
   # Milliseconds after which they must have found out that there is nothing more.
   @settle 200
-
-  @impl true
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do

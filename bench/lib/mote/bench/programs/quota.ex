@@ -14,6 +14,7 @@ defmodule Mote.Bench.Programs.Quota do
     small: 100,
     metric: :us_ping_longest,
     expected: :done,
+    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]],
     options: [mote: [memory: @quota]],
     # The bomb does not end.
@@ -45,9 +46,6 @@ defmodule Mote.Bench.Programs.Quota do
       more -> [peak_rss_bytes: sample.peak, percent_rss_of_quota: 100 * more / @quota]
     end
   end
-
-  @impl true
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do

@@ -14,6 +14,8 @@ defmodule Mote.Bench.Programs.SelfSend do
     count: &(&1 * @times),
     expected: :done,
     processes: 1,
+    # Every one of the 1,000 is a value.
+    measures: & &1.figures,
     plot: [kind: :histogram]
 
   alias Mote.Bench.Measure
@@ -44,10 +46,6 @@ defmodule Mote.Bench.Programs.SelfSend do
       end
     end
   end
-
-  @impl true
-  # Every one of the 1,000 is a value.
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do

@@ -10,6 +10,7 @@ defmodule Mote.Bench.Programs.Serializer do
     small: 100,
     metric: :ns_per_round_trip,
     expected: :done,
+    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]]
 
   @parts 10
@@ -26,9 +27,6 @@ defmodule Mote.Bench.Programs.Serializer do
       {customer, n} -> send customer, n - 1
     end
   end
-
-  @impl true
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do
