@@ -1,9 +1,13 @@
 # 10,000 turns that sleep for 100 ms, in a beam sponsor with max_concurrency: 10_000, from the first message to the last answer;
 # and the 99th of a hundred times that a question takes all that while, against that of as many questions when nothing else
 # happens: `Mote.ask/3` of an actor of a native sponsor, and, for comparison, `GenServer.call/2` of a process beside another such
-# round. One process asks without a pause, and counts times in steps of 10 ns. In bench/: mix run beam_sleep.exs [ROUNDS]
+# round. One process asks without a pause, and counts times in steps of 10 ns. mix run bench/beam_sleep.exs [ROUNDS]
+Code.require_file("load.exs", __DIR__)
+
 defmodule BeamSleep do
   use Mote.Behaviour
+
+  alias Mote.Bench.Rounds
 
   defactor sleeper(), beam: true do
     {customer, ms} ->
@@ -43,13 +47,14 @@ defmodule BeamSleep do
     for what <- [ask, call], do: both(what, round, times)
 
     all =
-      for n <- 1..rounds,
-          do:
-            {told(n, "Mote.ask", both(ask, round, times)),
-             told(n, "GenServer.call", both(call, round, times))}
+      for n <- 1..rounds do
+        {told(n, "Mote.ask", both(ask, round, times)), told(n, "GenServer.call", both(call, round, times))}
+      end
 
     {asks, calls} = Enum.unzip(all)
-    for {what, ratios} <- [{"Mote.ask", asks}, {"GenServer.call", calls}], do: summary(what, ratios)
+
+    for {what, ratios} <- [{"Mote.ask", asks}, {"GenServer.call", calls}],
+        do: IO.puts("#{what}, meanwhile against idle: #{Rounds.spread(ratios, 2)}")
   end
 
   # The questions of a round, and as many without one after it.
@@ -87,13 +92,6 @@ defmodule BeamSleep do
     ratio
   end
 
-  defp summary(what, ratios) do
-    [least, median, most] =
-      for n <- [0, div(length(ratios), 2), -1], do: ratios |> Enum.sort() |> Enum.at(n) |> Float.round(2)
-
-    IO.puts("#{what}, meanwhile against idle: #{median} (#{least}–#{most})")
-  end
-
   defp clear(times), do: for(step <- 1..(@steps + 1), do: :atomics.put(times, step, 0))
 
   defp p99(times) do
@@ -119,4 +117,5 @@ defmodule BeamSleep do
   defp now, do: :erlang.monotonic_time()
 end
 
-BeamSleep.run(String.to_integer(List.first(System.argv()) || "7"))
+[rounds] = Mote.Bench.Rounds.numbers(System.argv(), [7])
+BeamSleep.run(rounds)

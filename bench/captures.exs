@@ -1,5 +1,5 @@
 # What a message costs an actor that becomes with each one: two actors of a kind send a tuple of three back and forth, two million
-# times. From the root:
+# times:
 #
 #     mix run bench/captures.exs [ROUNDS]
 #
@@ -7,8 +7,9 @@
 Code.require_file("load.exs", __DIR__)
 
 defmodule Mote.Bench.Captures do
+  alias Mote.Bench.{Program, Rounds}
+
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # One of two captures changes.
@@ -55,24 +56,17 @@ defmodule Mote.Bench.Captures do
         ] do
       # The first one compiles.
       [_ | times] = for _ <- 0..rounds, do: game(machine, behaviour)
-      sorted = Enum.sort(times)
-      [median, least, greatest] = for at <- [div(rounds, 2), 0, rounds - 1], do: Enum.at(sorted, at)
-      IO.puts("#{name}: #{median} (#{least}–#{greatest})")
+      IO.puts("#{name}: #{Rounds.spread(times, 1)}")
     end
   end
 
   defp game(machine, behaviour) do
     [one, other] = Mote.create_many(machine, [behaviour, behaviour])
 
-    {time, _} =
-      :timer.tc(fn ->
-        Mote.send(one, {:ball, @messages, other})
-        receive do: (result -> result)
-      end)
-
-    Float.round(time * 1_000 / @messages, 1)
+    game = fn -> Program.answer(fn -> Mote.send(one, {:ball, @messages, other}) end) end
+    Rounds.us(game) * 1_000 / @messages
   end
 end
 
-rounds = with [n] <- System.argv(), do: String.to_integer(n), else: (_ -> 9)
+[rounds] = Mote.Bench.Rounds.numbers(System.argv(), [9])
 Mote.Bench.Captures.run(rounds)

@@ -1,18 +1,54 @@
-# Runs a program of `Mote.Bench` under Benchee, on Mote and on BEAM processes. The scripts beside this one say which.
+# Runs a program of `Mote.Bench` under Benchee, on Mote and on BEAM processes:
+#
+#     mix run bench/compare.exs ring
+#     mix run bench/compare.exs fork_bomb 12 15
+#     mix run bench/compare.exs savina
+#
+# `savina` is all programs of the suite, one after the other.
 #
 # Benchee times the stages of a run; its hooks start a machine for all runs of a size, and make the actors of each, outside
 # of the time.
 # Its memory figures see the heap of a BEAM process only, so they are not asked for: see `mix mote.bench`.
-
-# Run from the root, the project in this directory is not built yet.
-if Mix.Project.config()[:app] == :mote, do: Code.require_file("load.exs", __DIR__)
+Code.require_file("load.exs", __DIR__)
 
 defmodule Mote.Bench.Compare do
-  alias Mote.Bench.{Options, Run, Variant}
+  alias Mote.Bench.{Options, Run, Savina, Variant}
 
-  @doc "Sizes come from the command line, `default` without any."
-  def run(program, default) do
-    params = sizes(System.argv(), default)
+  # Sizes that suit Benchee, which runs a program for seconds. For others those of `mix mote.bench` do.
+  @sizes %{
+    "chain" => [1_000, 100_000],
+    "counting" => [1_000, 1_000_000],
+    "erfc_bomb" => [3, 8],
+    "estragon" => [1_000, 100_000],
+    "fan" => [100, 1_000],
+    "fib_futures" => [16, 21],
+    "fork_bomb" => [10, 15],
+    "k_means" => [10_000],
+    "k_nearest" => [500],
+    "merge_sort" => [1_000, 65_536],
+    "northwind" => [1_000, 10_000],
+    "northwind_joins" => [1_000],
+    "ping_pong" => [1_000, 100_000],
+    "random_bomb" => [10],
+    "ring" => [1_000, 1_000_000],
+    "self_send" => [1_000],
+    "time_eater" => [1, 16, 256],
+    "time_eater_sends" => [1, 16, 256]
+  }
+
+  def main(["savina"]), do: for(program <- Savina.programs(), do: run(program, program.about().defaults))
+
+  def main([name | sizes]) do
+    with {:ok, program} <- Mote.Bench.fetch(name), true <- Variant.beam?(program) do
+      run(program, sizes(sizes, @sizes[name] || program.about().defaults))
+    else
+      _ -> Mix.raise("no program of both sides is called #{name}: mix mote.bench lists all")
+    end
+  end
+
+  def main([]), do: Mix.raise("which program? mix mote.bench lists all")
+
+  defp run(program, params) do
     Enum.each(params, &room!(program, &1))
 
     Benchee.run(
@@ -48,7 +84,7 @@ defmodule Mote.Bench.Compare do
     if needed > :erlang.system_info(:process_limit) do
       Mix.raise(
         "#{program.about().name} #{param} needs up to #{needed} processes: " <>
-          "elixir --erl \"+P #{needed}\" -S mix run bench/#{program.about().name}.exs #{param}"
+          "elixir --erl \"+P #{needed}\" -S mix run bench/compare.exs #{program.about().name} #{param}"
       )
     end
   end
@@ -78,3 +114,5 @@ defmodule Mote.Bench.Compare do
 
   defp check(program, {run, result}), do: true = result == program.expected(run.param)
 end
+
+Mote.Bench.Compare.main(System.argv())

@@ -9,7 +9,7 @@
 Code.require_file("load.exs", __DIR__)
 
 defmodule Mote.Bench.CPUTime do
-  alias Mote.Bench.{Programs, Run, Rust, Savina, Threads, Variant}
+  alias Mote.Bench.{Programs, Rounds, Run, Rust, Savina, Threads, Variant}
 
   # What Linux calls the threads of the two sides.
   @threads [mote: "mote-", beam: "1_sched"]
@@ -20,12 +20,9 @@ defmodule Mote.Bench.CPUTime do
     {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1]])
     ratios = for {program, size} <- programs(names), do: row(program, size, machine, runs)
 
-    mean = fn ratios -> :math.exp(Enum.sum(Enum.map(ratios, &:math.log/1)) / length(ratios)) end
     {medians, least} = Enum.unzip(ratios)
-
-    IO.puts(
-      "#{length(ratios)} programs, geometric mean: #{round2(mean.(medians))}, least #{round2(mean.(least))}"
-    )
+    mean = fn ratios -> ratios |> Savina.geometric_mean() |> Float.round(2) end
+    IO.puts("#{length(ratios)} programs, geometric mean: #{mean.(medians)}, least #{mean.(least)}")
   end
 
   defp programs(nil), do: for(program <- Savina.programs(), do: {program, hd(program.about().defaults)})
@@ -47,10 +44,20 @@ defmodule Mote.Bench.CPUTime do
     # The first one of each compiles, and takes memory that later ones find.
     for side <- sides, do: measured(side, program, size, machine)
     times = for _ <- 1..runs, side <- sides, do: {side, measured(side, program, size, machine)}
-    [mote | others] = for side <- sides, do: Enum.sort(Keyword.get_values(times, side))
-    ratios = for other <- others, do: {middle(other) / middle(mote), hd(other) / hd(mote)}
-    figures = Enum.map_join([mote | others], "; ", &figures/1)
-    shown = Enum.map_join(ratios, "; ", fn {median, least} -> "#{round2(median)}, #{round2(least)}" end)
+
+    [{least, middle, _} | others] =
+      all = for side <- sides, do: Rounds.extent(Keyword.get_values(times, side))
+
+    ratios =
+      for {others_least, others_middle, _} <- others, do: {others_middle / middle, others_least / least}
+
+    figures = Enum.map_join(all, "; ", &figures/1)
+
+    shown =
+      Enum.map_join(ratios, "; ", fn {median, least} ->
+        "#{Float.round(median, 2)}, #{Float.round(least, 2)}"
+      end)
+
     IO.puts("#{program.about().name} #{size}: #{figures}; #{shown}")
     hd(ratios)
   end
@@ -81,18 +88,11 @@ defmodule Mote.Bench.CPUTime do
     if result != program.expected(size), do: raise("#{program.about().name} has computed #{inspect(result)}")
   end
 
-  defp middle(sorted), do: Enum.at(sorted, div(length(sorted), 2))
-  defp figures(sorted), do: "#{shown(middle(sorted))} (#{shown(hd(sorted))}–#{shown(List.last(sorted))})"
+  defp figures({least, middle, most}), do: "#{shown(middle)} (#{shown(least)}–#{shown(most)})"
   defp shown(ns) when ns < 1_000, do: ns |> Float.round(1) |> to_string()
   defp shown(ns), do: ns |> round() |> to_string()
-  defp round2(ratio), do: Float.round(ratio, 2)
 end
 
-{names, runs} =
-  case System.argv() do
-    [] -> {nil, "5"}
-    [names] -> {names, "5"}
-    [names, runs] -> {names, runs}
-  end
-
-Mote.Bench.CPUTime.run(names, String.to_integer(runs))
+{names, runs} = Enum.split(System.argv(), 1)
+[runs] = Mote.Bench.Rounds.numbers(runs, [5])
+Mote.Bench.CPUTime.run(List.first(names), runs)

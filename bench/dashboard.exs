@@ -1,8 +1,11 @@
 # What a dashboard costs that watches ten million actors once a second: `mix run bench/dashboard.exs [ACTORS]`, on Linux, with curl
 # and with nothing else to do. About 80 seconds. The client is a program of its own, and not counted.
+Code.require_file("load.exs", __DIR__)
 
 defmodule Dashboard.Cost do
   use Mote.Behaviour
+
+  alias Mote.Bench.{Rounds, Threads}
 
   @at_once 100_000
   @rounds 4
@@ -20,7 +23,7 @@ defmodule Dashboard.Cost do
   end
 
   def main(args) do
-    actors = args |> Enum.at(0, "10000000") |> String.to_integer()
+    [actors] = Rounds.numbers(args, [10_000_000])
     {:ok, machine} = Mote.start_link()
     keeper = Mote.create(machine, keeper([]))
     for _ <- 1..div(actors, @at_once)//1, do: Mote.ask!(keeper, @at_once, :infinity)
@@ -51,15 +54,9 @@ defmodule Dashboard.Cost do
 
   # The time of this node's threads, in percent of the time that has passed.
   defp share(wait) do
-    {cpu, time} = {cpu(), System.monotonic_time(:nanosecond)}
+    {cpu, time} = {Threads.cpu_ns(""), System.monotonic_time(:nanosecond)}
     wait.()
-    Float.round(100 * (cpu() - cpu) / (System.monotonic_time(:nanosecond) - time), 3)
-  end
-
-  defp cpu do
-    for file <- Path.wildcard("/proc/self/task/*/schedstat"), {:ok, text} <- [File.read(file)], reduce: 0 do
-      sum -> sum + (text |> String.split() |> hd() |> String.to_integer())
-    end
+    Float.round(100 * (Threads.cpu_ns("") - cpu) / (System.monotonic_time(:nanosecond) - time), 3)
   end
 
   defp pauses(machine), do: Enum.sum(Map.values(Mote.info(machine).gc.pauses))

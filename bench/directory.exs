@@ -1,20 +1,19 @@
 # Messages by address and by key in one node and one machine, round after round, which shows how far the rounds differ: what
 # `mix mote.bench directory` measures once in each run. From an actor, eight of them, or from a process.
-# In bench/: mix run directory.exs [KEYS] [SHARDS] [ROUNDS]
-defmodule DirectoryRounds do
-  alias Mote.Bench.Programs.Directory.Actors
-  alias Mote.Directory
+# mix run bench/directory.exs [KEYS] [SHARDS] [ROUNDS]
+Code.require_file("load.exs", __DIR__)
 
-  @senders 8
-  # What one turn sends.
-  @turn 500
+defmodule DirectoryRounds do
+  import Mote.Bench.Programs.Directory, only: [all: 3, hold: 4, keys: 1, senders: 2]
+
+  alias Mote.Bench.{Programs.Directory.Actors, Rounds}
+  alias Mote.Directory
 
   def run(n, shards, rounds) do
     {:ok, machine} = Mote.start_link()
     directory = Directory.start(machine, Actors.tallies(), shards: shards)
-    senders = for _ <- 1..@senders, do: Mote.create(machine, Actors.sender(directory, [], []))
-    # Every one of them once, far from the one before.
-    keys = for i <- 1..n, do: rem(i * 7_919, n)
+    senders = senders(machine, directory)
+    keys = keys(n)
     hold(machine, senders, :keys, keys)
     all(machine, senders, :keys)
     table = Map.new(Directory.stream(directory))
@@ -33,20 +32,9 @@ defmodule DirectoryRounds do
       [by_address, by_key] = Enum.zip_with(pairs, & &1)
       more = Enum.map(pairs, fn [address, key] -> key - address end)
 
-      IO.puts("from #{from}: by address #{shown(by_address)}, by key #{shown(by_key)}, more #{shown(more)}")
+      [by_address, by_key, more] = for figures <- [by_address, by_key, more], do: Rounds.spread(figures, 1)
+      IO.puts("from #{from}: by address #{by_address}, by key #{by_key}, more #{more}")
     end
-  end
-
-  # Each of the senders has a share of them.
-  defp hold(machine, senders, kind, what) do
-    shares = what |> Enum.chunk_every(ceil(length(what) / @senders)) |> Enum.map(&Enum.chunk_every(&1, @turn))
-    for {sender, turns} <- Enum.zip(senders, shares), do: :ok = Mote.send(sender, {:hold, kind, turns})
-    :ok = Mote.drain(machine, :infinity)
-  end
-
-  defp all(machine, senders, kind) do
-    for sender <- senders, do: :ok = Mote.send(sender, kind)
-    :ok = Mote.drain(machine, :infinity)
   end
 
   # What actors do with what a process has sent is not part of it.
@@ -57,17 +45,7 @@ defmodule DirectoryRounds do
     :ok = Mote.drain(machine, :infinity)
     stop - start
   end
-
-  defp shown(values) do
-    sorted = Enum.sort(values)
-
-    [median, least, greatest] =
-      for i <- [div(length(sorted), 2), 0, -1], do: Float.round(Enum.at(sorted, i), 1)
-
-    "#{median} (#{least}–#{greatest})"
-  end
 end
 
-numbers = System.argv() |> Enum.map(&String.to_integer(String.replace(&1, "_", "")))
-[n, shards, rounds] = numbers ++ Enum.drop([1_000_000, 41_666, 12], length(numbers))
+[n, shards, rounds] = Mote.Bench.Rounds.numbers(System.argv(), [1_000_000, 41_666, 12])
 DirectoryRounds.run(n, shards, rounds)

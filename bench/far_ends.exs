@@ -1,10 +1,13 @@
 # What is left when something ends on another node: `mix run bench/far_ends.exs [REFERENCES]`. Three nodes of one host. How long after the
 # importer's collection, or after its end, the home has collected the actors that only the importer had; and what a receiver that is
 # stopped costs the sender and its messages to a third node. Each once, the last one as the medians of five rounds. A minute.
+Code.require_file("load.exs", __DIR__)
 
 {:module, worker, binary, _} =
   defmodule FarEnds.Worker do
     use Mote.Behaviour
+
+    alias Mote.Bench.Rounds
 
     defactor making() do
       {customer, n} -> send customer, for(_ <- 1..n, do: create(idle(0)))
@@ -76,8 +79,7 @@
     def drop(keeping) do
       :ok = Mote.ask!(keeping, :forget)
       Enum.each(Process.list(), &:erlang.garbage_collect/1)
-      {time, :ok} = :timer.tc(fn -> Mote.gc(__MODULE__) end)
-      div(time, 1_000)
+      div(Rounds.us(fn -> :ok = Mote.gc(__MODULE__) end), 1_000)
     end
 
     # -- at home -----------------------------------------------------------------------------------------------
@@ -163,48 +165,48 @@
 
     @doc "Microseconds of a message, and of a question."
     def speed(address, messages) do
-      {sent, _} =
-        :timer.tc(fn ->
+      sent =
+        Rounds.us(fn ->
           for n <- 1..messages, do: :ok = Mote.send(address, n, on_full: :wait)
           Mote.ask!(address, :count, :infinity)
         end)
 
       asks = div(messages, 50)
-      {asked, _} = :timer.tc(fn -> for n <- 1..asks, do: Mote.ask!(address, {:echo, n}) end)
+      asked = Rounds.us(fn -> for n <- 1..asks, do: Mote.ask!(address, {:echo, n}) end)
       {sent / messages, asked / asks}
     end
   end
 
 defmodule FarEnds do
   alias FarEnds.Worker
+  alias Mote.Bench.{Peers, Rounds}
 
   @rounds 5
   @messages 100_000
-  @patience 600_000
+  # Each node knows those that it needs.
+  @apart ["-connect_all", "false"]
 
-  def main(args, worker, binary) do
-    count = args |> Enum.at(0, "1000000") |> String.to_integer()
-    {:ok, socket} = :gen_tcp.listen(0, ip: {127, 0, 0, 1})
-    {:ok, port} = :inet.port(socket)
-    :ok = :gen_tcp.close(socket)
+  def main(args, code) do
+    [count] = Rounds.numbers(args, [1_000_000])
+    port = Peers.port()
     # The one that listens is the home of references, and the sender.
-    home = start("home", port, [], {worker, binary})
+    home = Peers.listen("home", port, code, @apart)
     making = call(home, :start, [Worker.making()])
     base = call(home, :live)
 
-    {importer, keeping} = importer(home, port, {worker, binary})
+    {importer, keeping} = started("importer", home, port, code, Worker.keeping([]))
     imported(importer, keeping, making, home, count)
     collection = call(importer, :drop, [keeping])
     times = call(home, :collected, [call(home, :now), limits(base, count)])
     IO.puts("#{count} references dropped, the importer's collection took #{collection} ms: #{told(times)}")
 
     imported(importer, keeping, making, home, count)
-    :ok = call(home, :collected_after, [elem(importer, 1), limits(base, count)])
-    signal("KILL", importer)
+    :ok = call(home, :collected_after, [importer.node, limits(base, count)])
+    Peers.signal(importer, "KILL")
     IO.puts("importer of #{count} references killed, since nodedown: #{told(call(home, :times))}")
 
-    stopped(home, port, {worker, binary})
-    :peer.stop(elem(home, 0))
+    stopped(home, port, code)
+    Peers.stop(home)
   end
 
   # All but a hundredth, and all.
@@ -212,35 +214,30 @@ defmodule FarEnds do
 
   defp told([most, all]), do: "99 % collected after #{most} ms, all after #{all} ms"
 
-  defp importer(home, port, code) do
-    importer = start("importer", port, ["-dist_listen", "false"], code)
-    true = :peer.call(elem(importer, 0), Node, :connect, [elem(home, 1)], @patience)
-    {importer, call(importer, :start, [Worker.keeping([])])}
+  # Another node, and its actor.
+  defp started(name, home, port, code, behaviour) do
+    peer = Peers.connect(name, port, code, @apart, home)
+    {peer, call(peer, :start, [behaviour])}
   end
 
   defp imported(importer, keeping, making, home, count) do
-    {time, :ok} = :timer.tc(fn -> call(importer, :import_many, [keeping, making, count]) end)
-    IO.puts("#{call(home, :live)} actors at home, imported in #{div(time, 1_000)} ms")
+    us = Rounds.us(fn -> :ok = call(importer, :import_many, [keeping, making, count]) end)
+    IO.puts("#{call(home, :live)} actors at home, imported in #{div(us, 1_000)} ms")
   end
 
   # -- a receiver that is stopped ------------------------------------------------------------------------------
 
   defp stopped(home, port, code) do
-    [one, third] =
-      for name <- ["one", "third"] do
-        peer = start(name, port, ["-dist_listen", "false"], code)
-        true = :peer.call(elem(peer, 0), Node, :connect, [elem(home, 1)], @patience)
-        {peer, call(peer, :start, [Worker.counting(0)])}
-      end
+    [one, third] = for name <- ["one", "third"], do: started(name, home, port, code, Worker.counting(0))
 
     {peer, address} = one
     # The first round loads code.
     for {_, address} <- [one, third], do: call(home, :speed, [address, @messages])
     speeds(home, third, "to the third node before")
-    signal("STOP", peer)
+    Peers.signal(peer, "STOP")
 
     for kind <- [text: 0, text: 100, list: 1_000, many: 500, text: 64 * 1024] do
-      {accepted, waiting, grown} = call(home, :flood, [address, elem(peer, 1), kind])
+      {accepted, waiting, grown} = call(home, :flood, [address, peer.node, kind])
 
       IO.puts(
         "stopped receiver, #{inspect(kind)}: #{accepted} accepted until refused; #{mb(waiting)} wait, " <>
@@ -251,15 +248,15 @@ defmodule FarEnds do
       if kind != {:text, 64 * 1024}, do: go_on(peer, home)
     end
 
-    signal("CONT", peer)
-    for {{peer, _, _}, _} <- [one, third], do: :peer.stop(peer)
+    Peers.signal(peer, "CONT")
+    for {peer, _} <- [one, third], do: Peers.stop(peer)
   end
 
   # Until all that waited has arrived, and once more.
-  defp go_on({_, node, _} = peer, home) do
-    signal("CONT", peer)
-    wait(fn -> :peer.call(elem(home, 0), Mote, :nodes, [], @patience)[node].waiting == 0 end)
-    signal("STOP", peer)
+  defp go_on(peer, home) do
+    Peers.signal(peer, "CONT")
+    wait(fn -> Peers.call(home, Mote, :nodes, [])[peer.node].waiting == 0 end)
+    Peers.signal(peer, "STOP")
   end
 
   defp wait(fun) do
@@ -271,44 +268,12 @@ defmodule FarEnds do
 
   defp speeds(home, {_, address}, what) do
     {sent, asked} = Enum.unzip(for _ <- 1..@rounds, do: call(home, :speed, [address, @messages]))
-
-    IO.puts("#{what}: #{spread(sent)} us a message, #{spread(asked)} us a question")
-  end
-
-  defp spread(times) do
-    sorted = Enum.sort(times)
-
-    [median, least, most] =
-      for us <- [Enum.at(sorted, div(@rounds, 2)), hd(sorted), List.last(sorted)], do: Float.round(us, 2)
-
-    "#{median} (#{least}–#{most})"
+    IO.puts("#{what}: #{Rounds.spread(sent, 2)} us a message, #{Rounds.spread(asked, 2)} us a question")
   end
 
   defp mb(bytes), do: "#{Float.round(bytes / 1_048_576, 1)} MB"
 
-  # -- nodes ---------------------------------------------------------------------------------------------------
-
-  defp start(name, port, args, {worker, binary}) do
-    name = ["-name", "#{name}@127.0.0.1", "-connect_all", "false"]
-    args = ["-setcookie", "mote", "-start_epmd", "false", "-erl_epmd_port", "#{port}" | name] ++ args
-    paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
-
-    {:ok, peer, node} =
-      :peer.start(%{
-        connection: :standard_io,
-        args: Enum.map(args, &to_charlist/1) ++ paths,
-        wait_boot: 60_000
-      })
-
-    {:module, _} = :peer.call(peer, :code, :load_binary, [worker, ~c"far_ends.exs", binary])
-    {:ok, _} = :peer.call(peer, Application, :ensure_all_started, [:mote], @patience)
-    {peer, node, :peer.call(peer, System, :pid, [])}
-  end
-
-  defp call(peer, function, args \\ []),
-    do: :peer.call(elem(peer, 0), FarEnds.Worker, function, args, @patience)
-
-  defp signal(signal, {_, _, pid}), do: {_, 0} = System.cmd("kill", ["-#{signal}", pid])
+  defp call(peer, function, args \\ []), do: Peers.call(peer, Worker, function, args)
 end
 
-FarEnds.main(System.argv(), worker, binary)
+FarEnds.main(System.argv(), {worker, binary})

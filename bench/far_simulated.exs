@@ -1,6 +1,7 @@
 # How the cost of the protocol between nodes grows with their number: `mix run bench/far_simulated.exs [MESSAGES]`. Simulated nodes in one
 # process, without sockets: what is measured is what `Mote.Far.Line`, `Mote.Far.Intake`, `Mote.Shards.View` and the rule of shards do
 # themselves. Half a minute.
+Code.require_file("load.exs", __DIR__)
 
 defmodule FarSimulated do
   alias Mote.Address
@@ -14,7 +15,7 @@ defmodule FarSimulated do
   @bytes 60
 
   def main(args) do
-    messages = args |> Enum.at(0, "200000") |> String.to_integer()
+    [messages] = Mote.Bench.Rounds.numbers(args, [200_000])
 
     IO.puts(
       "#{messages} messages, each with an address, between two nodes that are drawn; each address is dropped there and reported"

@@ -7,15 +7,14 @@
 Code.require_file("load.exs", __DIR__)
 
 defmodule Mote.Bench.FirstMinute do
-  alias Mote.Bench.Programs.ForkBomb
+  alias Mote.Bench.{Programs.ForkBomb, Rounds}
 
   @bombs 100
 
   def run(depth) do
     {:ok, machine} = Mote.start_link()
     times = for _ <- 1..@bombs, do: bomb(machine, depth)
-    sorted = Enum.sort(times)
-    [best, median, greatest] = for at <- [0, div(@bombs, 2), @bombs - 1], do: Enum.at(sorted, at)
+    {best, median, greatest} = Rounds.extent(times)
     by_best = fn time -> Float.round(time / best, 2) end
 
     IO.puts(

@@ -1,10 +1,14 @@
-# What a `defpure` function costs that Elixir calls, against the same `def`. From the root:
+# What a `defpure` function costs that Elixir calls, against the same `def`:
 #
 #     mix run bench/pure.exs [ROUNDS [NAME…]]
 #
 # Each line has the median of the rounds in microseconds, with the least and the greatest, and the ratios of the medians and of
 # the least. The two sides take turns. On a host that others use only the least ones tell anything.
+Code.require_file("load.exs", __DIR__)
+
 defmodule Mote.Bench.Pure do
+  alias Mote.Bench.Rounds
+
   # What people write, a line each: a name, the variables that it is about and the expression.
   @expressions [
     doubled: {:list, quote(do: Enum.sum(for x <- list, x > 3, do: x * 2))},
@@ -138,17 +142,16 @@ defmodule Mote.Bench.Pure do
     [pure, plain] = modules = [__MODULE__.Mote, __MODULE__.Elixir]
     true = apply(pure, name, args) == apply(plain, name, args)
     times = for _ <- 1..rounds, do: for(module <- modules, do: timed(module, name, args))
-    [pure, plain] = times |> Enum.zip() |> Enum.map(&(&1 |> Tuple.to_list() |> Enum.sort()))
-    [ratio, least] = for by <- [&median/1, &hd/1], do: Float.round(by.(pure) / max(by.(plain), 1), 2)
+    [pure, plain] = for times <- Enum.zip_with(times, & &1), do: Rounds.extent(times)
+    [least, ratio] = for at <- [0, 1], do: Float.round(elem(pure, at) / max(elem(plain, at), 1), 2)
     IO.puts("#{name}: defpure #{spread(pure)}, def #{spread(plain)}, #{ratio}, least to least #{least}")
   end
 
   # In a process of its own, which has nothing but the arguments: neither side pays for what the other has left behind.
   defp timed(module, name, args),
-    do: fn -> elem(:timer.tc(module, name, args), 0) end |> Task.async() |> Task.await(:infinity)
+    do: fn -> Rounds.us(fn -> apply(module, name, args) end) end |> Task.async() |> Task.await(:infinity)
 
-  defp median(times), do: Enum.at(times, div(length(times), 2))
-  defp spread(times), do: "#{median(times)} (#{hd(times)}–#{List.last(times)})"
+  defp spread({least, median, most}), do: "#{median} (#{least}–#{most})"
 end
 
 {rounds, names} = with([n | names] <- System.argv(), do: {String.to_integer(n), names}, else: (_ -> {25, []}))

@@ -1,8 +1,12 @@
 # Several questions at once, from one process: microseconds per question of `Mote.ask_all/3`, and of `Mote.async/3` with
 # `Mote.await_many/2` and with `Mote.yield_many/2`, when actors answer as they are asked; and of 10,000 questions whose answers
-# come in the reverse order and wait in the mailbox. Medians with least and greatest. In bench/: mix run questions.exs [ROUNDS]
+# come in the reverse order and wait in the mailbox. Medians with least and greatest. mix run bench/questions.exs [ROUNDS]
+Code.require_file("load.exs", __DIR__)
+
 defmodule Questions do
   use Mote.Behaviour
+
+  alias Mote.Bench.Rounds
 
   defactor echo do
     {customer, request} -> send customer, request
@@ -27,16 +31,14 @@ defmodule Questions do
 
     reversing = List.duplicate(Mote.create(machine, reversing(@reversed, @reversed, [])), @reversed)
 
-    for {how, addresses} <- [{"as asked", echoes}, {"reversed", reversing}] do
-      told("ask_all, #{how}", addresses, rounds, fn -> Mote.ask_all(addresses, 1, 60_000) end)
+    ways = [
+      ask_all: &Mote.ask_all(&1, 1, 60_000),
+      await_many: &Mote.await_many(asked(&1, machine), 60_000),
+      yield_many: &Mote.yield_many(asked(&1, machine), 60_000)
+    ]
 
-      told("await_many, #{how}", addresses, rounds, fn ->
-        Mote.await_many(asked(addresses, machine), 60_000)
-      end)
-
-      told("yield_many, #{how}", addresses, rounds, fn ->
-        Mote.yield_many(asked(addresses, machine), 60_000)
-      end)
+    for {how, addresses} <- [{"as asked", echoes}, {"reversed", reversing}], {way, fun} <- ways do
+      told("#{way}, #{how}", addresses, rounds, fn -> fun.(addresses) end)
     end
   end
 
@@ -51,16 +53,14 @@ defmodule Questions do
   defp told(what, addresses, rounds, fun) do
     times =
       for _ <- 1..rounds do
-        {us, _answers} = Task.await(Task.async(fn -> :timer.tc(fun) end), :infinity)
-        us / length(addresses)
+        us = Task.await(Task.async(fn -> Rounds.us(fun) end), :infinity)
+        Float.round(us / length(addresses), 2)
       end
 
-    [least, median, most] =
-      for n <- [0, div(rounds, 2), -1], do: times |> Enum.sort() |> Enum.at(n) |> Float.round(2)
-
+    {least, median, most} = Rounds.extent(times)
     IO.puts("#{what}: #{median} µs (#{least}–#{most}) per question")
   end
 end
 
-rounds = System.argv() |> List.first("15") |> String.to_integer()
+[rounds] = Mote.Bench.Rounds.numbers(System.argv(), [15])
 Questions.run(rounds)

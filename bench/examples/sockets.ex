@@ -4,24 +4,25 @@ defmodule Mote.Bench.Programs.Sockets do
   # from an actor that echoes. It is not with the other programs because it is compiled only where examples are.
   @moduledoc false
 
+  @data :binary.copy("x", 1_024)
+  @packets 10
+
   use Mote.Bench.Program,
     title: "n encrypted connections, both ends in this node; then ten packets of 1 KB to an echo over each",
     param: :n,
     defaults: [1_000],
     small: 10,
     metric: :bytes_per_connection,
+    expected: &(&1 * @packets * byte_size(@data)),
     fresh: true,
     settle: 200
 
   alias Mote.Bench.Sample
   alias SecureSocket.{Crypto, Echo}
 
-  @packets 10
-  @data :binary.copy("x", 1_024)
   @secret "a secret of the benchmark"
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # Sends the data `left` times and reads it again each time; then tells how many bytes came back.
@@ -48,9 +49,6 @@ defmodule Mote.Bench.Programs.Sockets do
 
   @impl true
   def count(n), do: n
-
-  @impl true
-  def expected(n), do: n * @packets * byte_size(@data)
 
   @impl true
   def measures_fresh(%Sample{param: n} = sample) do

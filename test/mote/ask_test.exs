@@ -1,7 +1,7 @@
 defmodule Mote.AskTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
-  import Mote.Eventually
+  import Mote.{Eventually, Mailbox}
 
   alias Mote.{Actors, Customer, Error, Native, Tally}
   alias Mote.Machine.Questions
@@ -13,12 +13,6 @@ defmodule Mote.AskTest do
   setup do
     machine = start_supervised!({Mote, sponsors: [main: [threads: 2], other: []]})
     %{machine: machine, echo: Mote.create(machine, Actors.echo()), late: Mote.create(machine, Actors.late())}
-  end
-
-  # Nothing of a question is left in this process, and nothing comes.
-  defp nothing_left(ms \\ 30) do
-    Process.sleep(ms)
-    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
   end
 
   describe "ask, while the machine sleeps" do
@@ -51,7 +45,7 @@ defmodule Mote.AskTest do
         end)
 
       assert answers == Enum.to_list(hd(answers)..(hd(answers) + 99))
-      nothing_left(0)
+      nothing_left()
     end
 
     test "comes after what was sent before", %{machine: machine} do
@@ -104,7 +98,7 @@ defmodule Mote.AskTest do
         end)
       end
 
-      nothing_left()
+      nothing_left(30)
     end
 
     test "waits for answers that come later, and for no longer than was said", %{machine: machine} do
@@ -113,7 +107,7 @@ defmodule Mote.AskTest do
       assert Mote.ask(late, 20) == {:ok, :late}
       asleep(machine)
       assert {:error, %Error{reason: :timeout}} = Mote.ask(late, 10_000, 10)
-      nothing_left()
+      nothing_left(30)
     end
 
     test "many at once are answered once each", %{machine: machine} do
@@ -130,7 +124,7 @@ defmodule Mote.AskTest do
       keepers = for n <- 1..50, do: Mote.create(machine, Actors.keeper(n))
       assert Mote.ask_all(keepers, :get) == for(n <- 1..50, do: {:ok, n})
       assert Mote.ask_all([], :get) == []
-      nothing_left(0)
+      nothing_left()
     end
 
     test "has one deadline for all, and an error for each", %{machine: machine, echo: echo, late: late} do
@@ -143,7 +137,7 @@ defmodule Mote.AskTest do
       assert [first, {:ok, 60_000}, third, fourth] = results
       assert Enum.map([first, third, fourth], reason) == [:timeout, :machine_down, :timeout]
       assert [{:ok, 1}, {:error, %Error{reason: :aborted}}] = Mote.ask_all([echo, failing], 1)
-      nothing_left(0)
+      nothing_left()
     end
 
     test "does not begin to wait anew for each", %{machine: machine, late: late} do
@@ -170,7 +164,7 @@ defmodule Mote.AskTest do
       assert [{:ok, :late}, {:error, %Error{reason: :aborted, context: %{address: ^failing}}}, {:ok, 100}] =
                Mote.ask_all([late, failing, echo], 100)
 
-      nothing_left(0)
+      nothing_left()
     end
 
     test "a machine that is killed answers nothing, and the others do", %{echo: echo, late: late} do
@@ -195,7 +189,7 @@ defmodule Mote.AskTest do
       {failed, answered} = Enum.split(rest, 1_001)
       for failed <- failed, do: assert({:error, %Error{reason: :machine_down}} = failed)
       assert answered == [{:ok, :late}, {:ok, 200}]
-      nothing_left(0)
+      nothing_left()
     end
 
     test "notices a machine that ends and does not say so" do
@@ -266,7 +260,7 @@ defmodule Mote.AskTest do
       :ok = Mote.drain(machine)
       %{undelivered: undelivered, foreign_out: delivered} = Mote.info(machine).counters
       assert undelivered + delivered == 200
-      nothing_left()
+      nothing_left(30)
     end
   end
 

@@ -1,7 +1,7 @@
 defmodule Mote.AsyncTest do
   # Questions that are asked without waiting: `Mote.async/3` and its relatives.
   use ExUnit.Case, async: true
-  import Mote.Eventually
+  import Mote.{Eventually, Mailbox}
 
   alias Mote.{Actors, Ask, Customer, Error, Holders, Native}
 
@@ -12,25 +12,19 @@ defmodule Mote.AsyncTest do
     %{machine: machine, echo: Mote.create(machine, Actors.echo()), late: Mote.create(machine, Actors.late())}
   end
 
-  # Nothing of a question is left in this process, and nothing comes.
-  defp nothing_left(ms \\ 30) do
-    Process.sleep(ms)
-    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
-  end
-
   describe "await" do
     test "gives the answer", %{echo: echo} do
       ask = Mote.async(echo, :hi)
       assert %Ask{address: ^echo, owner: owner} = ask
       assert owner == self()
       assert Mote.await(ask) == :hi
-      nothing_left(0)
+      nothing_left()
     end
 
     test "in any order, and falsy answers too", %{echo: echo} do
       asks = for answer <- [nil, false, :ok, {:error, 1}], do: {Mote.async(echo, answer), answer}
       for {ask, answer} <- Enum.reverse(asks), do: assert(Mote.await(ask) === answer)
-      nothing_left(0)
+      nothing_left()
     end
 
     test "can go to a sponsor", %{machine: machine, echo: echo} do
@@ -44,7 +38,7 @@ defmodule Mote.AsyncTest do
       assert_receive {%Customer{} = customer, :what}
       assert catch_exit(Mote.await(ask, 1)) == {:timeout, {Mote, :await, [ask, 1]}}
       Mote.send(customer, :late)
-      nothing_left()
+      nothing_left(30)
       assert Exception.format_exit({:timeout, {Mote, :await, [ask, 1]}}) =~ "Mote.await(#Mote.Ask<#Reference"
     end
 
@@ -57,7 +51,7 @@ defmodule Mote.AsyncTest do
         assert why == reason
       end
 
-      nothing_left(0)
+      nothing_left()
     end
 
     test "exits when the machine ends", %{machine: machine} do
@@ -65,7 +59,7 @@ defmodule Mote.AsyncTest do
       waiting = Task.async(fn -> Process.sleep(20) && Mote.stop(machine) end)
       assert {:machine_down, _} = catch_exit(Mote.await(ask, :infinity))
       Task.await(waiting, 60_000)
-      nothing_left()
+      nothing_left(30)
     end
 
     test "a second time is a mistake, whatever the first time gave", %{echo: echo, late: late} do
@@ -92,7 +86,7 @@ defmodule Mote.AsyncTest do
             %Ask{ref: ref} = ask = Mote.async(echo, 1)
             receive do: ({^ref, 1} -> :ok)
             assert_raise ArgumentError, ~r/was taken by a receive of this process/, fn -> wait.(ask) end
-            nothing_left(0)
+            nothing_left()
           end)
         end
 
@@ -150,12 +144,12 @@ defmodule Mote.AsyncTest do
         assert us >= timeout * 1_000
       end
 
-      nothing_left(0)
+      nothing_left()
     end
 
     test "has its answer when it comes", %{late: late} do
       assert {:ok, :late} = Mote.ask(late, 50)
-      nothing_left(0)
+      nothing_left()
     end
   end
 
@@ -164,7 +158,7 @@ defmodule Mote.AsyncTest do
       assert_raise Error, ~r/no sponsor :none/, fn -> Mote.async(echo, 1, sponsor: :none) end
       :ok = Mote.stop(machine)
       assert %Error{reason: :machine_down} = catch_error(Mote.async(echo, 1))
-      nothing_left(0)
+      nothing_left()
     end
 
     test "refuses what is no address and no option", %{echo: echo} do
@@ -256,14 +250,14 @@ defmodule Mote.AsyncTest do
       # Nothing is open: nothing is waited for.
       assert Mote.yield_many(asks, :infinity) == [{one, nil}, {two, nil}, {three, nil}]
       assert Mote.yield_many([], :infinity) == []
-      nothing_left(0)
+      nothing_left()
     end
 
     test "as the documentation has it", %{echo: echo, late: late} do
       asks = [Mote.async(late, 60), Mote.async(echo, 1), Mote.async(late, 20)]
       # In which round each comes is a matter of time.
       assert asks |> poll([]) |> Enum.sort() == [1, :late, :late]
-      nothing_left(0)
+      nothing_left()
     end
 
     defp poll([], answers), do: Enum.reverse(answers)
@@ -280,14 +274,14 @@ defmodule Mote.AsyncTest do
       assert Mote.await_many(for n <- 1..100, do: Mote.async(echo, n)) == Enum.to_list(1..100)
       assert Mote.await_many([Mote.async(late, 20), Mote.async(echo, 1)]) == [:late, 1]
       assert Mote.await_many([]) == []
-      nothing_left(0)
+      nothing_left()
     end
 
     test "has one deadline for all, and cancels all", %{machine: machine, late: late} do
       asks = for ms <- [1, 60_000, 60_000], do: Mote.async(late, ms)
       assert {:timeout, {Mote, :await_many, [^asks, 200]}} = catch_exit(Mote.await_many(asks, 200))
       assert Mote.info(machine).questions.open == 0
-      nothing_left(0)
+      nothing_left()
     end
 
     test "fails with the first that fails", %{machine: machine, echo: echo, late: late} do
@@ -311,7 +305,7 @@ defmodule Mote.AsyncTest do
                catch_exit(Mote.await_many(asks, :infinity))
 
       assert Mote.info(machine).questions.open == 0
-      nothing_left(0)
+      nothing_left()
     end
 
     test "finds the answers in whatever order they come, among other messages", %{machine: machine} do
@@ -328,7 +322,7 @@ defmodule Mote.AsyncTest do
         for {customer, n} <- customers |> Enum.with_index() |> Enum.reverse(), do: Mote.send(customer, n)
         assert wait.(asks) == Enum.to_list(0..49)
         for stray <- strays, do: assert_received(^stray)
-        nothing_left(0)
+        nothing_left()
       end
     end
 
@@ -340,7 +334,7 @@ defmodule Mote.AsyncTest do
       for ask <- asks, do: send(self(), {:DOWN, ask.ref, :process, machine, :killed})
       for {customer, n} <- Enum.with_index(customers), do: Mote.send(customer, n)
       assert Mote.await_many(asks) == [0, 1]
-      nothing_left(0)
+      nothing_left()
     end
 
     test "returns the answer to a question once", %{echo: echo, late: late} do
@@ -354,7 +348,7 @@ defmodule Mote.AsyncTest do
       assert Mote.ignore(silent) == nil
       twice = Mote.async(echo, 2)
       assert_raise ArgumentError, fn -> Mote.await_many([twice, twice]) end
-      nothing_left(0)
+      nothing_left()
     end
   end
 
@@ -366,7 +360,7 @@ defmodule Mote.AsyncTest do
       assert Mote.yield(ask, 1) == nil
       Mote.send(customer, :late)
       assert Mote.yield(ask) == {:ok, :late}
-      nothing_left(0)
+      nothing_left()
     end
 
     test "gives errors", %{machine: machine} do
@@ -378,7 +372,7 @@ defmodule Mote.AsyncTest do
       ask = Mote.async(Mote.create(machine, Holders.silent([])), :keep)
       :ok = Mote.stop(machine)
       assert {:error, %Error{reason: :machine_down}} = Mote.yield(ask)
-      nothing_left(0)
+      nothing_left()
     end
 
     test "of many gives each with what came of it", %{machine: machine, echo: echo, late: late} do
@@ -386,7 +380,7 @@ defmodule Mote.AsyncTest do
       :ok = Mote.drain(machine)
       assert Mote.yield_many(asks, 50) == [{one, {:ok, 1}}, {two, nil}]
       assert Mote.ignore(two) == nil
-      nothing_left(0)
+      nothing_left()
     end
   end
 
@@ -397,14 +391,14 @@ defmodule Mote.AsyncTest do
       assert Mote.ignore(ask) == nil
       assert Mote.info(machine).questions.open == 0
       Mote.send(customer, :late)
-      nothing_left()
+      nothing_left(30)
     end
 
     test "gives what has come already", %{echo: echo, machine: machine} do
       ask = Mote.async(echo, 1)
       :ok = Mote.drain(machine)
       assert Mote.ignore(ask) == {:ok, 1}
-      nothing_left(0)
+      nothing_left()
     end
   end
 end

@@ -3,6 +3,8 @@ defmodule Mote.BatchTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
+  import Mote.Mailbox
+
   alias Mote.{Actors, Error}
 
   @moduletag capture_log: true
@@ -12,15 +14,7 @@ defmodule Mote.BatchTest do
 
   defp heard(machine) do
     :ok = Mote.drain(machine, 30_000)
-    flush([])
-  end
-
-  defp flush(acc) do
-    receive do
-      message -> flush([message | acc])
-    after
-      0 -> Enum.reverse(acc)
-    end
+    messages()
   end
 
   # A sponsor that is held up, with room for so many messages; and what lets it go on.

@@ -55,24 +55,13 @@ defmodule Mote.BeamSponsorEndsTest do
 
   # The process that sees to the workers of its only beam sponsor.
   defp manager(machine) do
-    eventually(fn -> Enum.find(links(pid(machine)), &manager?/1) end)
+    eventually(fn -> machine |> pid() |> Mote.Processes.linked(Mote.Machine.Workers) |> List.first() end)
   end
 
   # Those that it watches, but for its keeper, which watches it.
   defp workers(manager) do
     [monitors: monitors, monitored_by: keepers] = Process.info(manager, [:monitors, :monitored_by])
     for {:process, pid} <- monitors, pid not in keepers, do: pid
-  end
-
-  defp manager?(pid) do
-    with {:dictionary, dictionary} <- Process.info(pid, :dictionary) do
-      dictionary[:"$initial_call"] == {Mote.Machine.Workers, :init, 1}
-    end
-  end
-
-  defp links(pid) do
-    {:links, links} = Process.info(pid, :links)
-    Enum.filter(links, &is_pid/1)
   end
 
   describe "drain" do

@@ -286,16 +286,6 @@ defmodule Mote.BeamSponsorRacesTest do
     Task.await_many(adders, 60_000)
     Mote.remove_sponsor(machine, :often)
     # Only the workers of the other sponsor are left.
-    eventually(fn -> length(managers(owner)) == 1 end)
-  end
-
-  defp managers(owner) do
-    {:links, links} = Process.info(owner, :links)
-
-    for pid <- links,
-        is_pid(pid),
-        {:dictionary, dictionary} <- [Process.info(pid, :dictionary)],
-        dictionary[:"$initial_call"] == {Mote.Machine.Workers, :init, 1},
-        do: pid
+    eventually(fn -> length(Mote.Processes.linked(owner, Mote.Machine.Workers)) == 1 end)
   end
 end

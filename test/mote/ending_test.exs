@@ -85,22 +85,17 @@ defmodule Mote.EndingTest do
 
   describe "the specification of a child" do
     test "leaves the machine time for what it has" do
-      assert %{shutdown: 10_000, start: {Mote, :start_link, [[shutdown: [drain: 5_000]]]}} =
-               Mote.child_spec([])
-
-      assert %{shutdown: 5_700} = Mote.child_spec(shutdown: [drain: 700])
-
-      assert %{shutdown: 30_000, start: {_, _, [[shutdown: [drain: 25_000]]]}} =
-               Mote.child_spec(shutdown: 30_000)
-
-      assert %{shutdown: 8_000, start: {_, _, [[shutdown: [drain: 4_000]]]}} =
-               Mote.child_spec(shutdown: 8_000)
-
-      assert %{shutdown: :infinity, start: {_, _, [[shutdown: [drain: 5_000]]]}} =
-               Mote.child_spec(shutdown: :infinity)
-
-      assert %{shutdown: :brutal_kill, start: {_, _, [[shutdown: [drain: 0]]]}} =
-               Mote.child_spec(shutdown: :brutal_kill)
+      for {opts, shutdown, drain} <- [
+            {[], 10_000, 5_000},
+            {[shutdown: [drain: 700]], 5_700, 700},
+            {[shutdown: 30_000], 30_000, 25_000},
+            {[shutdown: 8_000], 8_000, 4_000},
+            {[shutdown: :infinity], :infinity, 5_000},
+            {[shutdown: :brutal_kill], :brutal_kill, 0}
+          ] do
+        assert %{shutdown: ^shutdown, start: {Mote, :start_link, [[shutdown: [drain: ^drain]]]}} =
+                 Mote.child_spec(opts)
+      end
     end
 
     test "and start_link/1 take nothing else" do
@@ -407,18 +402,13 @@ defmodule Mote.EndingTest do
     @describetag skip: TwoNodes.missing()
 
     test "is on its way when it has ended" do
-      {:ok, nodes} = TwoNodes.start()
-      {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
-      :ok = FarRig.at(nodes.away, :machine, [Away])
+      nodes = FarRig.machines()
       {by_actor, address} = FarRig.at(nodes.away, :listening, [Away])
       {by_relay, _} = FarRig.at(nodes.away, :listening, [Away])
       assert FarRig.at(nodes.home, :send_and_stop, [[address, by_relay], 5_000]) == 0
 
       for listener <- [by_actor, by_relay],
-          do:
-            assert(
-              :peer.call(nodes.away, TwoNodes, :heard, [listener, 5_000], 90_000) == Enum.to_list(1..5_000)
-            )
+          do: assert(FarRig.heard(nodes.away, listener, 5_000) == Enum.to_list(1..5_000))
 
       for peer <- [nodes.home, nodes.away], do: :peer.stop(peer)
     end

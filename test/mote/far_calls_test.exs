@@ -14,11 +14,7 @@ defmodule Mote.FarCallsTest do
 
   setup do
     Process.flag(:trap_exit, true)
-    {:ok, nodes} = TwoNodes.start()
-    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
-    :ok = FarRig.at(nodes.home, :machine, [Home])
-    :ok = FarRig.at(nodes.away, :machine, [Away])
-    nodes
+    FarRig.machines()
   end
 
   defp checking(context), do: FarRig.at(context.away, :create, [Away, Behaviours.checking(0, 0, 0)])

@@ -14,12 +14,8 @@ defmodule Mote.FarCountsTest do
   @moduletag timeout: 300_000
 
   setup_all do
-    {:ok, nodes} = TwoNodes.start()
-    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
-    :ok = FarRig.at(nodes.home, :machine, [Home])
     # So small that porters wait for room.
-    :ok = FarRig.at(nodes.away, :machine, [Away, [sponsors: [main: [inbox: 10]]]])
-    nodes
+    FarRig.machines([[sponsors: [main: [inbox: 10]]]])
   end
 
   defp checking(context), do: FarRig.at(context.away, :create, [Away, Behaviours.checking(0, 0, 0)])

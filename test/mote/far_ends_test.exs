@@ -2,7 +2,7 @@ defmodule Mote.FarEndsTest do
   # What becomes of it when connections and nodes end.
   use ExUnit.Case, async: true
 
-  import Mote.FarRig, only: [at: 2, at: 3]
+  import Mote.FarRig, only: [at: 2, at: 3, heard: 3, machines: 0]
   import Mote.Eventually
 
   alias Mote.{Actors, Error, FarRig, Mesh, TwoNodes}
@@ -12,14 +12,8 @@ defmodule Mote.FarEndsTest do
 
   setup do
     Process.flag(:trap_exit, true)
-    {:ok, nodes} = TwoNodes.start()
-    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
-    :ok = at(nodes.home, :machine, [Home])
-    :ok = at(nodes.away, :machine, [Away])
-    nodes
+    machines()
   end
-
-  defp heard(peer, listener, count), do: :peer.call(peer, TwoNodes, :heard, [listener, count], 90_000)
 
   defp no_connection(context, address) do
     assert {:error, %Error{reason: :noconnection, message: text}} =

@@ -4,7 +4,7 @@ defmodule Mote.FarLeavingTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
-  import Mote.ShardsRig, only: [at: 2, at: 3]
+  import Mote.ShardsRig, only: [at: 2, at: 3, settled: 2]
 
   alias Mote.{Mesh, TwoNodes}
   alias Mote.Shards.Rule.Plain
@@ -30,11 +30,6 @@ defmodule Mote.FarLeavingTest do
   defp start(nodes, name) do
     for node <- nodes, do: :ok = at(node, :start, [name])
     settled(nodes, name)
-  end
-
-  defp settled(nodes, name) do
-    count = length(nodes)
-    for node <- nodes, do: assert(eventually(fn -> at(node, :settled?, [name, count]) end))
   end
 
   defp leave({peer, _} = node, name) do

@@ -3,7 +3,7 @@ defmodule Mote.FarMoveTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
-  import Mote.FarRig, only: [at: 2, at: 3]
+  import Mote.FarRig, only: [at: 2, at: 3, heard: 3]
 
   alias Mote.{Actors, Error, FarRig, Mesh, ShardsRig, TwoNodes}
   alias Mote.FarRig.Behaviours
@@ -16,8 +16,6 @@ defmodule Mote.FarMoveTest do
     :ok = at(away, :machine, [Away])
     %{home: home, home_node: home_node, away: away, away_node: away_node}
   end
-
-  defp heard(peer, listener, count), do: :peer.call(peer, TwoNodes, :heard, [listener, count], 90_000)
 
   test "an actor moves to another node; both addresses are of use on both", context do
     keeping = at(context.home, :create, [Home, Behaviours.keeping([])])

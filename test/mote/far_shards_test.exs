@@ -3,7 +3,7 @@ defmodule Mote.FarShardsTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
-  import Mote.ShardsRig, only: [at: 2, at: 3]
+  import Mote.ShardsRig, only: [at: 2, at: 3, settled: 2]
 
   alias Mote.{FarRig, Mesh, TwoNodes}
   alias Mote.Shards.Lost
@@ -25,11 +25,6 @@ defmodule Mote.FarShardsTest do
   end
 
   defp keys(pid \\ self()), do: Enum.to_list(1..60) ++ ["text", {:a, [1.5]}, nil, %{m: 1}, pid]
-
-  defp settled(nodes, name) do
-    count = length(nodes)
-    for node <- nodes, do: assert(eventually(fn -> at(node, :settled?, [name, count]) end))
-  end
 
   defp leave_together(nodes, name) do
     tasks = for node <- nodes, do: Task.async(fn -> at(node, :leave, [name]) end)

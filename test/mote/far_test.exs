@@ -3,22 +3,14 @@ defmodule Mote.FarTest do
   use ExUnit.Case, async: true
 
   import Mote.Eventually
-  import Mote.FarRig, only: [at: 3]
+  import Mote.FarRig, only: [at: 3, heard: 3, machines: 0]
 
   alias Mote.{Actors, Error, TwoNodes}
   alias Mote.FarRig.Behaviours
 
   @moduletag skip: TwoNodes.missing()
 
-  setup_all do
-    {:ok, nodes} = TwoNodes.start()
-    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
-    :ok = at(nodes.home, :machine, [Home])
-    :ok = at(nodes.away, :machine, [Away])
-    nodes
-  end
-
-  defp heard(peer, listener, count), do: :peer.call(peer, TwoNodes, :heard, [listener, count], 90_000)
+  setup_all do: machines()
 
   test "what a process sends arrives in order, whichever way it is sent", context do
     {listener, address} = at(context.home, :listening, [Home])

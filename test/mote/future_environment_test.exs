@@ -1,7 +1,7 @@
 defmodule Mote.FutureEnvironmentTest do
   # Futures of a block: where they run, when they end, and what is called before and after.
   use ExUnit.Case, async: true
-  import Mote.Eventually
+  import Mote.{Eventually, Mailbox}
   import ExUnit.CaptureLog
 
   alias Mote.{Customer, Error, Future, Sums}
@@ -10,10 +10,6 @@ defmodule Mote.FutureEnvironmentTest do
 
   setup do
     %{machine: start_supervised!({Mote, fuel: 1_000_000_000, sponsors: [main: [threads: 1], other: []]})}
-  end
-
-  defp nothing_left do
-    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
   end
 
   describe "an environment" do

@@ -1,7 +1,7 @@
 defmodule Mote.FutureTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
-  import Mote.Eventually
+  import Mote.{Eventually, Mailbox}
 
   alias Mote.{Actors, Customer, Error, Future, Sums}
 
@@ -11,10 +11,6 @@ defmodule Mote.FutureTest do
 
   setup do
     %{machine: start_supervised!({Mote, fuel: 1_000_000_000, sponsors: [main: [threads: 1], other: []]})}
-  end
-
-  defp nothing_left do
-    assert Process.info(self(), [:messages, :monitors]) == [messages: [], monitors: []]
   end
 
   # Keeps the first sponsor's only thread busy until `:go`-ing is over; gives a future of it.

@@ -1,6 +1,6 @@
 defmodule Mote.InboxTest do
   use ExUnit.Case, async: true
-  import Mote.Eventually
+  import Mote.{Eventually, Mailbox}
 
   alias Mote.Error
 
@@ -49,14 +49,6 @@ defmodule Mote.InboxTest do
 
   defp main(machine), do: Mote.info(machine).sponsors.main
 
-  defp received(messages \\ []) do
-    receive do
-      message -> received([message | messages])
-    after
-      0 -> Enum.reverse(messages)
-    end
-  end
-
   defp fill(target, n, opts \\ []), do: for(i <- 1..n, do: Mote.send(target, i, opts))
 
   describe "a full sponsor" do
@@ -73,7 +65,7 @@ defmodule Mote.InboxTest do
       assert %{waiting: 100, high_water: 100, overloaded: 3} = main(machine)
       Mote.resume(machine)
       :ok = Mote.drain(machine, 60_000)
-      assert received() == Enum.to_list(1..100)
+      assert messages() == Enum.to_list(1..100)
       assert %{waiting: 0, high_water: 100} = main(machine)
       assert fill(teller, 50) == List.duplicate(:ok, 50)
     end
@@ -95,7 +87,7 @@ defmodule Mote.InboxTest do
       teller = Mote.create(machine, Actors.teller(self()))
       for sponsor <- [:main, :other], do: Mote.send(Mote.create(machine, Actors.fan(teller, sponsor)), 10_000)
       :ok = Mote.drain(machine, 60_000)
-      assert Enum.sort(received()) == Enum.sort(Enum.concat(1..10_000, 1..10_000))
+      assert Enum.sort(messages()) == Enum.sort(Enum.concat(1..10_000, 1..10_000))
       assert %{main: %{high_water: high, overloaded: 0}} = Mote.info(machine).sponsors
       assert high >= 10_000
     end
@@ -118,7 +110,7 @@ defmodule Mote.InboxTest do
       results = Task.await_many(senders, 60_000)
       assert Enum.all?(List.flatten(results), &(&1 == :ok))
       :ok = Mote.drain(machine, 60_000)
-      messages = received()
+      messages = messages()
       assert length(messages) == 1_000
       for n <- 1..20, do: assert(for({^n, i} <- messages, do: i) == Enum.to_list(1..50))
       assert %{high_water: high} = main(machine)
@@ -137,7 +129,7 @@ defmodule Mote.InboxTest do
       assert Exception.message(error) =~ "no room within 20 ms"
       Mote.resume(machine)
       :ok = Mote.drain(machine, 60_000)
-      assert received() == [1, 2]
+      assert messages() == [1, 2]
     end
 
     test "is what a sponsor can ask for" do
@@ -151,7 +143,7 @@ defmodule Mote.InboxTest do
       Mote.resume(machine)
       assert Task.await(waits, 60_000) == :ok
       :ok = Mote.drain(machine, 60_000)
-      assert received() == [1, 2, 5]
+      assert messages() == [1, 2, 5]
     end
 
     test "forgets who dies, and blocks no scheduler" do
@@ -176,7 +168,7 @@ defmodule Mote.InboxTest do
       Mote.resume(machine)
       eventually(fn -> not Enum.any?(alive, &Process.alive?/1) end)
       :ok = Mote.drain(machine, 60_000)
-      messages = received()
+      messages = messages()
       assert Enum.sort(for n when is_integer(n) <- messages, do: n) == Enum.to_list(91..100)
       assert Enum.sort(for {n, :ok} <- messages, do: n) == Enum.to_list(91..100)
       assert main(machine).waiting == 0

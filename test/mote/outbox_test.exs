@@ -61,14 +61,17 @@ defmodule Mote.OutboxTest do
     end
   end
 
+  setup do
+    machine = start()
+    %{machine: machine, outbox: Outbox.open(machine)}
+  end
+
   defp start(opts \\ []), do: start_supervised!({Mote, Keyword.put(opts, :id, make_ref())})
   defp says(machine, outbox), do: Mote.create(machine, Senders.says(outbox))
   defp sender(machine, name, outbox), do: Mote.create(machine, Senders.sender(name, outbox, 0))
 
   describe "an outbox" do
-    test "carries every term, equal and in order" do
-      machine = start()
-      outbox = Outbox.open(machine)
+    test "carries every term, equal and in order", %{machine: machine, outbox: outbox} do
       says = says(machine, outbox)
 
       terms = [
@@ -101,9 +104,7 @@ defmodule Mote.OutboxTest do
       assert %{received: 20, waiting: 0, overflowed: 0, closed: false, capacity: 65_536} = Outbox.info(outbox)
     end
 
-    test "wakes its owner once, until it was found empty" do
-      machine = start()
-      outbox = Outbox.open(machine)
+    test "wakes its owner once, until it was found empty", %{machine: machine, outbox: outbox} do
       says = says(machine, outbox)
       for n <- 1..5, do: Mote.send(says, n)
       Mote.drain(machine, 60_000)
@@ -120,9 +121,7 @@ defmodule Mote.OutboxTest do
       assert Outbox.take(outbox, 1) == [7]
     end
 
-    test "gets nothing from an aborted turn" do
-      machine = start()
-      outbox = Outbox.open(machine)
+    test "gets nothing from an aborted turn", %{machine: machine, outbox: outbox} do
       says = says(machine, outbox)
       Mote.send(says, {:lost, 1})
       Mote.send(says, {:twice, 2})
@@ -130,8 +129,7 @@ defmodule Mote.OutboxTest do
       assert Outbox.take(outbox) == [2, 2]
     end
 
-    test "takes what one turn sends in its order, whatever it is, up to its bound" do
-      machine = start()
+    test "takes what one turn sends in its order, whatever it is, up to its bound", %{machine: machine} do
       outbox = Outbox.open(machine, capacity: 140)
       # Some of them cannot be written in words.
       messages = for n <- 1..150, do: if(rem(n, 7) == 0 or n > 135, do: %{n: n}, else: {:n, n})
@@ -144,8 +142,7 @@ defmodule Mote.OutboxTest do
       assert %{foreign_out: 140, overflowed: 10} = Mote.info(machine).counters
     end
 
-    test "and everybody else gets what a turn sends in between" do
-      machine = start()
+    test "and everybody else gets what a turn sends in between", %{machine: machine} do
       [one, other] = [Outbox.open(machine), Outbox.open(machine)]
       dead = spawn(fn -> :ok end)
       eventually(fn -> not Process.alive?(dead) end)
@@ -158,8 +155,7 @@ defmodule Mote.OutboxTest do
       assert %{foreign_out: 350, undelivered: 70} = Mote.info(machine).counters
     end
 
-    test "is an address that is equal to itself" do
-      machine = start()
+    test "is an address that is equal to itself", %{machine: machine} do
       [outbox, other] = [Outbox.open(machine), Outbox.open(machine)]
       says = says(machine, outbox)
       Mote.send(says, {self(), :compare, outbox})
@@ -178,17 +174,14 @@ defmodule Mote.OutboxTest do
       assert Outbox.take(outbox) == [:hello, :hello]
     end
 
-    test "gives many at once" do
-      machine = start()
+    test "gives many at once", %{machine: machine} do
       outbox = Outbox.open(machine, capacity: 200_000)
       Mote.send(sender(machine, :a, outbox), 100_000)
       Mote.drain(machine, 60_000)
       assert Outbox.take(outbox, 100_000) == for(n <- 0..99_999, do: {:a, n})
     end
 
-    test "keeps what is in it alive" do
-      machine = start()
-      outbox = Outbox.open(machine)
+    test "keeps what is in it alive", %{machine: machine, outbox: outbox} do
       Mote.send(says(machine, outbox), Mote.create(machine, Actors.echo()))
       Mote.drain(machine, 60_000)
       :erlang.garbage_collect()
@@ -199,8 +192,7 @@ defmodule Mote.OutboxTest do
   end
 
   describe "a bound" do
-    test "throws the newest away, and counts" do
-      machine = start()
+    test "throws the newest away, and counts", %{machine: machine} do
       outbox = Outbox.open(machine, capacity: 3)
       sender = sender(machine, :a, outbox)
       Mote.send(sender, 5)
@@ -215,8 +207,7 @@ defmodule Mote.OutboxTest do
   end
 
   describe "the end" do
-    test "of its owner closes it; what waits is counted as undelivered" do
-      machine = start()
+    test "of its owner closes it; what waits is counted as undelivered", %{machine: machine} do
       test = self()
 
       owner =
@@ -239,9 +230,7 @@ defmodule Mote.OutboxTest do
       assert Mote.info(machine).counters.undelivered == 5
     end
 
-    test "by closing leaves what waits" do
-      machine = start()
-      outbox = Outbox.open(machine)
+    test "by closing leaves what waits", %{machine: machine, outbox: outbox} do
       sender = sender(machine, :a, outbox)
       Mote.send(sender, 2)
       Mote.drain(machine, 60_000)
@@ -277,9 +266,7 @@ defmodule Mote.OutboxTest do
   end
 
   describe "a stream" do
-    test "is lazy, waits, and leaves no message behind" do
-      machine = start()
-      outbox = Outbox.open(machine)
+    test "is lazy, waits, and leaves no message behind", %{machine: machine, outbox: outbox} do
       sender = sender(machine, :a, outbox)
       spawn(fn -> for _ <- 1..50, do: Process.sleep(1) && Mote.send(sender, 10) end)
       assert outbox |> Outbox.stream() |> Stream.map(&elem(&1, 1)) |> Enum.take(400) == Enum.to_list(0..399)
@@ -287,9 +274,7 @@ defmodule Mote.OutboxTest do
       refute_received {:DOWN, _, _, _, _}
     end
 
-    test "that is halted leaves what it has not given in the outbox" do
-      machine = start()
-      outbox = Outbox.open(machine)
+    test "that is halted leaves what it has not given in the outbox", %{machine: machine, outbox: outbox} do
       Mote.send(sender(machine, :a, outbox), 10)
       Mote.drain(machine, 60_000)
       assert outbox |> Outbox.stream() |> Enum.take(3) == [a: 0, a: 1, a: 2]
@@ -297,9 +282,10 @@ defmodule Mote.OutboxTest do
       assert length(rest) == 7
     end
 
-    test "that is halted leaves a wake-up if something waits, and else lets the next message bring one" do
-      machine = start()
-      outbox = Outbox.open(machine)
+    test "that is halted leaves a wake-up if something waits, and else lets the next message bring one", %{
+      machine: machine,
+      outbox: outbox
+    } do
       sender = sender(machine, :a, outbox)
       Mote.send(sender, 3)
       Mote.drain(machine, 60_000)
@@ -314,15 +300,13 @@ defmodule Mote.OutboxTest do
       refute_received {:mote_outbox, ^outbox}
     end
 
-    test "is its owner's" do
-      outbox = Outbox.open(start())
+    test "is its owner's", %{outbox: outbox} do
       task = Task.async(fn -> catch_error(Enum.take(Outbox.stream(outbox), 1)) end)
       assert %ArgumentError{message: "#Mote.Outbox<" <> _} = Task.await(task, 60_000)
     end
   end
 
-  test "demand is respected, as GenStage has it" do
-    machine = start()
+  test "demand is respected, as GenStage has it", %{machine: machine} do
     {:producer, {outbox, 0} = state} = Producer.init(machine)
     sender = sender(machine, :a, outbox)
     assert {:noreply, [], state} = Producer.handle_demand(3, state)
@@ -339,10 +323,7 @@ defmodule Mote.OutboxTest do
     assert Producer.handle_info(down, state) == {:stop, :normal, state}
   end
 
-  test "errors" do
-    machine = start()
-    outbox = Outbox.open(machine)
-
+  test "errors", %{machine: machine, outbox: outbox} do
     for opts <- [[capacity: 0], [capacity: :many], [size: 1], :full],
         do: assert_raise(ArgumentError, ~r/capacity/, fn -> Outbox.open(machine, opts) end)
 

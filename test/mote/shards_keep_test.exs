@@ -5,7 +5,7 @@ defmodule Mote.ShardsKeepTest do
 
   import ExUnit.CaptureLog
   import Mote.Eventually
-  import Mote.ShardsRig, only: [at: 2, at: 3]
+  import Mote.ShardsRig, only: [at: 2, at: 3, settled: 2]
 
   alias Mote.{Mesh, TwoNodes}
 
@@ -22,11 +22,6 @@ defmodule Mote.ShardsKeepTest do
     node = Mesh.start_one("keep")
     :ok = at(node, :supervise, [machine])
     node
-  end
-
-  defp settled(nodes, name) do
-    count = length(nodes)
-    for node <- nodes, do: assert(eventually(fn -> at(node, :settled?, [name, count]) end))
   end
 
   defp dropped(node, name) do

@@ -3,6 +3,8 @@ defmodule Mote.TimerTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
+  import Mote.Mailbox
+
   alias Mote.{Actors, Error, Reference}
   alias Mote.TimerTest.Programs
 
@@ -55,68 +57,55 @@ defmodule Mote.TimerTest do
     defpure nth([_ | timers], n), do: nth(timers, n - 1)
   end
 
+  setup do
+    machine = start()
+    %{machine: machine, alarms: alarms(machine), forward: Mote.create(machine, Actors.forward(self()))}
+  end
+
   defp start(opts \\ []), do: start_supervised!({Mote, Keyword.merge([clock: :manual, id: make_ref()], opts)})
 
   defp alarms(machine, opts \\ []), do: Mote.create(machine, Programs.alarms(self(), []), opts)
 
-  defp heard(acc \\ []) do
-    receive do
-      message -> heard([message | acc])
-    after
-      0 -> Enum.reverse(acc)
-    end
-  end
-
   describe "in behaviours" do
-    test "fire in their order, each at its moment" do
-      machine = start()
-      alarms = alarms(machine)
-
+    test "fire in their order, each at its moment", %{machine: machine, alarms: alarms} do
       for ms <- [30, 10, 10_000, 0, 10],
           do: Mote.send(alarms, {:arm, ms, {ms, System.unique_integer([:monotonic])}})
 
       assert Mote.advance(machine, 9) == :ok
-      assert [{0, _}] = heard()
+      assert [{0, _}] = messages()
       assert Mote.advance(machine, 1) == :ok
-      assert [{10, first}, {10, second}] = heard()
+      assert [{10, first}, {10, second}] = messages()
       assert first < second
       assert Mote.advance(machine, 100_000) == :ok
-      assert [{30, _}, {10_000, _}] = heard()
+      assert [{30, _}, {10_000, _}] = messages()
       assert Mote.now(machine) == 100_010
       assert Mote.info(machine).counters.timers == 0
     end
 
-    test "one may arm the next" do
-      machine = start()
+    test "one may arm the next", %{machine: machine} do
       Mote.send(alarms(machine), {:chain, 7, 5, :beat})
       assert Mote.advance(machine, 20) == :ok
-      assert heard() == [beat: 5, beat: 4, beat: 3]
+      assert messages() == [beat: 5, beat: 4, beat: 3]
       assert Mote.advance(machine, 15) == :ok
-      assert heard() == [beat: 2, beat: 1, beat: 0]
+      assert messages() == [beat: 2, beat: 1, beat: 0]
     end
 
-    test "a cancelled one never fires; an abort neither cancels nor arms" do
-      machine = start()
-      alarms = alarms(machine)
+    test "a cancelled one never fires; an abort neither cancels nor arms", %{machine: machine, alarms: alarms} do
       for message <- [{:arm, 5, :kept}, {:arm, 5, :gone}, {:cancel, 0}], do: Mote.send(alarms, message)
       for message <- [{:abort, 1, 5, :never}, {:regret, 5, :never}], do: Mote.send(alarms, message)
       assert Mote.advance(machine, 1_000) == :ok
-      assert heard() == [:kept]
+      assert messages() == [:kept]
       assert Mote.info(machine).counters.aborts_explicit == 1
     end
 
-    test "cancelling is total" do
-      machine = start()
-      alarms = alarms(machine)
+    test "cancelling is total", %{machine: machine, alarms: alarms} do
       assert Mote.ask!(alarms, {:answer, make_ref()}) == :ok
 
       for other <- [nil, 1, :timer, {}, "ref", %{}, self(), alarms],
           do: assert(Mote.ask!(alarms, {:answer, other}) == :undefined)
     end
 
-    test "their references go out and in again, and are equal" do
-      machine = start()
-      alarms = alarms(machine)
+    test "their references go out and in again, and are equal", %{machine: machine, alarms: alarms} do
       assert {%Mote.Timer{} = timer, timer, true, false} = Mote.ask!(alarms, {:newest, 50})
       keeper = Mote.create(machine, Actors.keeper([timer]))
       assert Mote.ask!(keeper, :get) == [timer]
@@ -183,7 +172,7 @@ defmodule Mote.TimerTest do
       assert Mote.cancel_timer(timer) == false
 
       assert Mote.advance(home, 1_000) == :ok
-      assert heard() == []
+      assert messages() == []
       # A machine that is down has no timers.
       timer = arm.()
       Mote.stop(home)
@@ -191,31 +180,27 @@ defmodule Mote.TimerTest do
     end
   end
 
-  test "a clock that stands still lets nothing fire, whatever is due" do
-    machine = start()
-    alarms = alarms(machine)
+  test "a clock that stands still lets nothing fire, whatever is due", %{machine: machine, alarms: alarms} do
     Mote.send(alarms, {:arm, 0, :now})
     Mote.send_after(alarms, {:chain, 1, 0, :then}, 0)
     assert Mote.drain(machine, 60_000) == :ok
-    assert heard() == []
+    assert messages() == []
     assert Mote.advance(machine, 0) == :ok
-    assert heard() == [:now, {:then, 0}]
+    assert messages() == [:now, {:then, 0}]
   end
 
   describe "from processes" do
-    test "are armed and cancelled" do
-      machine = start()
-      forward = Mote.create(machine, Actors.forward(self()))
+    test "are armed and cancelled", %{machine: machine, forward: forward} do
       first = Mote.send_after(forward, :first, 10)
       second = Mote.send_after(forward, {:second, self(), [1.5, "two"]}, 20)
       _third = Mote.send_after(forward, :third, 0, sponsor: :main)
       assert Mote.info(machine).counters.timers == 3
       assert Mote.advance(machine, 4) == :ok
-      assert heard() == [:third]
+      assert messages() == [:third]
       assert Mote.cancel_timer(first) == 6
       assert Mote.cancel_timer(first) == false
       assert Mote.advance(machine, 16) == :ok
-      assert heard() == [{:second, self(), [1.5, "two"]}]
+      assert messages() == [{:second, self(), [1.5, "two"]}]
       assert Mote.cancel_timer(second) == false
     end
 
@@ -259,12 +244,10 @@ defmodule Mote.TimerTest do
       assert_receive :early, 30_000
     end
 
-    test "a big message" do
-      machine = start()
-      forward = Mote.create(machine, Actors.forward(self()))
+    test "a big message", %{machine: machine, forward: forward} do
       Mote.send_after(forward, Enum.to_list(1..100_000), 1)
       assert Mote.advance(machine, 1) == :ok
-      assert [list] = heard()
+      assert [list] = messages()
       assert length(list) == 100_000
     end
 
@@ -277,15 +260,13 @@ defmodule Mote.TimerTest do
       assert Mote.info(machine).counters.timers == 2
       assert Mote.cancel_timer(one) == 10
       assert Mote.advance(machine, 20) == :ok
-      assert heard() == [20]
+      assert messages() == [20]
       assert Mote.cancel_timer(two) == false
     end
   end
 
   describe "errors" do
-    test "of what is no address, no delay, no timer, no clock" do
-      machine = start()
-      forward = Mote.create(machine, Actors.forward(self()))
+    test "of what is no address, no delay, no timer, no clock", %{machine: machine, forward: forward} do
       assert_raise ArgumentError, ~r/Process.send_after/, fn -> Mote.send_after(self(), :hello, 1) end
       assert_raise ArgumentError, ~r/milliseconds from 0/, fn -> Mote.send_after(forward, :hello, -1) end
       assert_raise ArgumentError, ~r/milliseconds from 0/, fn -> Mote.send_after(forward, :hello, 1.5) end
@@ -306,8 +287,7 @@ defmodule Mote.TimerTest do
       assert_raise ArgumentError, ~r/milliseconds/, fn -> Mote.advance(machine, :soon) end
     end
 
-    test "time does not pass while there is work" do
-      machine = start()
+    test "time does not pass while there is work", %{machine: machine} do
       Mote.send(Mote.create(machine, Actors.busy(0)), :go)
       assert {:error, %Error{reason: :timeout, message: message}} = Mote.advance(machine, 10, 50)
       assert message =~ "50 ms"
@@ -344,7 +324,7 @@ defmodule Mote.TimerTest do
 
         assert Mote.advance(machine, 5_000) == :ok
         reference = Reference.advance(reference, 5_000)
-        assert heard() == for({_, message} <- Reference.outside(reference), do: message)
+        assert messages() == for({_, message} <- Reference.outside(reference), do: message)
       end
     end
 

@@ -6,7 +6,7 @@ defmodule Mote.FarCounts do
   import Mote.Eventually
 
   alias Mote.Far.{Gate, Porter}
-  alias Mote.TwoNodes
+  alias Mote.Processes
 
   defmodule Behaviours do
     @moduledoc false
@@ -54,7 +54,7 @@ defmodule Mote.FarCounts do
     :ok = Mote.drain(machine, 60_000)
     eventually(fn -> Mote.info(machine).mail == 0 end)
     # What the postman had then it has given to the courier.
-    :sys.get_state(TwoNodes.postman(Process.whereis(machine)))
+    :sys.get_state(Processes.postman(Process.whereis(machine)))
     100 * hundreds
   end
 

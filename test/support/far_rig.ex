@@ -5,7 +5,7 @@ defmodule Mote.FarRig do
 
   import Mote.Eventually
 
-  alias Mote.{Actors, Address, TwoNodes}
+  alias Mote.{Actors, Address, Processes, TwoNodes}
   alias Mote.Far.{Gate, Table}
 
   defmodule Behaviours do
@@ -90,6 +90,18 @@ defmodule Mote.FarRig do
 
   @doc "Runs a function of this module on a node."
   def at(peer, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
+
+  @doc "The nodes of `Mote.TwoNodes`, each with a machine: `Home`, and `Away` with these options."
+  def machines(away \\ []) do
+    {:ok, nodes} = TwoNodes.start()
+    {:ok, _} = :peer.call(nodes.away, Application, :ensure_all_started, [:mote], 60_000)
+    :ok = at(nodes.home, :machine, [Home])
+    :ok = at(nodes.away, :machine, [Away | away])
+    nodes
+  end
+
+  @doc "What a listener of a node has got, once that is so many."
+  def heard(peer, listener, count), do: :peer.call(peer, TwoNodes, :heard, [listener, count], 90_000)
 
   @doc "The address of an actor of a node that need not exist."
   def address_of(node, number \\ 7) do
@@ -187,7 +199,7 @@ defmodule Mote.FarRig do
   @doc "A machine that ends while its postman still has to send numbers; which begins only afterwards, or goes on at the same time."
   def numbers_at_the_end(address, count, at_once?) do
     :ok = machine(:ending)
-    postman = TwoNodes.postman(Process.whereis(:ending))
+    postman = Processes.postman(Process.whereis(:ending))
     :ok = :sys.suspend(postman)
     Mote.send(Mote.create(:ending, Behaviours.counting(address)), {1, count, count})
     eventually(fn -> Mote.info(:ending).mail == count end)
@@ -201,7 +213,7 @@ defmodule Mote.FarRig do
   @doc "Sends lists while the postman of a small machine does nothing: what the machine was charged, and how many it has refused."
   def flood_postman(address, count) do
     :ok = machine(:flooding, memory: 12 * 1024 * 1024)
-    postman = TwoNodes.postman(Process.whereis(:flooding))
+    postman = Processes.postman(Process.whereis(:flooding))
     :ok = :sys.suspend(postman)
     lists = Mote.create(:flooding, Behaviours.lists(address, Enum.to_list(1..200)))
     Mote.ask!(lists, count, 60_000)
@@ -376,7 +388,7 @@ defmodule Mote.FarRig do
   end
 
   @doc "Has what actors of a machine send to other nodes wait, or go on (`:suspend`, `:resume`)."
-  def postman(machine, what), do: apply(:sys, what, [TwoNodes.postman(Process.whereis(machine))])
+  def postman(machine, what), do: apply(:sys, what, [Processes.postman(Process.whereis(machine))])
 
   @doc "The same; a process of this node keeps the new address."
   def move_and_hold(address, machine) do

@@ -26,17 +26,9 @@ defmodule Mote.Hearing do
         assert Mote.drain(machine, 60_000) == :ok
       end
 
-      assert {tier, flush()} == {tier, simulated}
+      assert {tier, Mote.Mailbox.messages()} == {tier, simulated}
     end
 
     simulated
-  end
-
-  defp flush do
-    receive do
-      message -> [message | flush()]
-    after
-      0 -> []
-    end
   end
 end

@@ -5,10 +5,18 @@ defmodule Mote.Processes do
 
   @doc "The process that sends what the machine's threads leave to it in a rush."
   @spec postman(pid) :: pid
-  def postman(machine) do
+  def postman(machine), do: machine |> linked(Mote.Machine.Postman) |> hd()
+
+  @doc "The processes of that module which are linked to a machine."
+  @spec linked(pid, module) :: [pid]
+  def linked(machine, module) do
     {:links, links} = Process.info(machine, :links)
-    Enum.find(links, &(is_pid(&1) and initial(&1) == {Mote.Machine.Postman, :init, 1}))
+    Enum.filter(links, &(is_pid(&1) and of?(&1, module)))
   end
 
-  defp initial(pid), do: elem(Process.info(pid, :dictionary), 1)[:"$initial_call"]
+  # It may have ended meanwhile.
+  defp of?(pid, module) do
+    with {:dictionary, dictionary} <- Process.info(pid, :dictionary),
+         do: dictionary[:"$initial_call"] == {module, :init, 1}
+  end
 end

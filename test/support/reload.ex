@@ -5,7 +5,7 @@ defmodule Mote.Reload do
 
   import Mote.Eventually
 
-  alias Mote.{Actors, TwoNodes}
+  alias Mote.{Actors, Processes}
 
   defmodule Directories do
     @moduledoc false
@@ -43,7 +43,7 @@ defmodule Mote.Reload do
       match?({:ok, _}, :erpc.call(node, Mote, :ask, [Mote.create(machine, Actors.echo()), 1]))
     end)
 
-    postman = TwoNodes.postman(machine)
+    postman = Processes.postman(machine)
     send(postman, {:mote_abroad, [{self(), [:relayed]}]})
     receive(do: (:relayed -> :ok))
     :ok = :sys.suspend(postman)

@@ -45,6 +45,12 @@ defmodule Mote.ShardsRig do
   @doc "Runs a function of this module on a node."
   def at({peer, _node}, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
 
+  @doc "Waits until all of these nodes know each other in the shards of that name, and nothing moves."
+  def settled(nodes, name) do
+    count = length(nodes)
+    for node <- nodes, do: eventually(fn -> at(node, :settled?, [name, count]) end)
+  end
+
   @doc "A machine, and a supervisor for shards, which stay."
   def supervise(opts \\ []) do
     caller = self()

@@ -208,24 +208,13 @@ defmodule Mote.TwoNodes do
     Mote.send(Mote.create(machine, Ours.both(near, far)), 1)
     heard(near, 1_000)
     # It ends when the machine's threads have, and has sent everything by then.
-    ended = Process.monitor(postman(machine))
+    ended = Process.monitor(Mote.Processes.postman(machine))
     Process.unlink(machine)
     Process.exit(machine, :kill)
 
     receive do
       {:DOWN, ^ended, :process, _, _} -> heard(near, 0)
     end
-  end
-
-  @doc "The postman of a machine of this node."
-  @spec postman(pid) :: pid
-  def postman(machine) do
-    {:links, links} = Process.info(machine, :links)
-
-    Enum.find(
-      links,
-      &(is_pid(&1) and :proc_lib.translate_initial_call(&1) == {Mote.Machine.Postman, :init, 1})
-    )
   end
 
   @doc "Some of what processes of this node can have of a machine."

@@ -25,20 +25,16 @@ defmodule Mote.Prelude.Base do
   defpure digits(<<byte, rest::binary>>, pairs, done), do: digits(rest, pairs, [elem(pairs, byte) | done])
   defpure digits("", _, done), do: Text.joined(Enum.reverse(done), "")
 
-  defpure decode16(text), do: decode16(text, [])
-
-  defpure decode16(text, options) when is_binary(text) do
+  defpure decode16(text, options \\ []) when is_binary(text) do
     case bytes16(text, letters(Pairs.get(options, :case, :upper)), 0, []) do
       :error -> :error
       bytes -> {:ok, for(byte <- bytes, into: "", do: <<byte>>)}
     end
   end
 
-  defpure decode16!(text), do: decode16!(text, [])
-  defpure decode16!(text, options), do: elem(decode16(text, options), 1)
+  defpure decode16!(text, options \\ []), do: elem(decode16(text, options), 1)
 
-  defpure valid16?(text), do: valid16?(text, [])
-  defpure valid16?(text, options), do: decode16(text, options) != :error
+  defpure valid16?(text, options \\ []), do: decode16(text, options) != :error
 
   # Where the letters begin that are digits, of each case.
   defpure letters(:upper), do: {?A, nil}

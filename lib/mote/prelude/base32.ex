@@ -6,10 +6,8 @@ defmodule Mote.Prelude.Base32 do
 
   alias Mote.Prelude.Keyword, as: Pairs
 
-  defpure encode32(data), do: encode32(data, [])
-  defpure encode32(data, options), do: text(data, letter(options), ?2 - 26, 26, options)
-  defpure hex_encode32(data), do: hex_encode32(data, [])
-  defpure hex_encode32(data, options), do: text(data, letter(options) - 10, ?0, 10, options)
+  defpure encode32(data, options \\ []), do: text(data, letter(options), ?2 - 26, 26, options)
+  defpure hex_encode32(data, options \\ []), do: text(data, letter(options) - 10, ?0, 10, options)
 
   defpure letter(options) do
     case Pairs.get(options, :case, :upper) do
@@ -30,18 +28,12 @@ defmodule Mote.Prelude.Base32 do
     if Pairs.get(options, :padding, true), do: kept <> binary_part("======", 0, spare), else: kept
   end
 
-  defpure decode32(text), do: decode32(text, [])
-  defpure decode32(text, options), do: data(text, :letters, options)
-  defpure decode32!(text), do: decode32!(text, [])
-  defpure decode32!(text, options), do: elem(decode32(text, options), 1)
-  defpure hex_decode32(text), do: hex_decode32(text, [])
-  defpure hex_decode32(text, options), do: data(text, :digits, options)
-  defpure hex_decode32!(text), do: hex_decode32!(text, [])
-  defpure hex_decode32!(text, options), do: elem(hex_decode32(text, options), 1)
-  defpure valid32?(text), do: valid32?(text, [])
-  defpure valid32?(text, options), do: decode32(text, options) != :error
-  defpure hex_valid32?(text), do: hex_valid32?(text, [])
-  defpure hex_valid32?(text, options), do: hex_decode32(text, options) != :error
+  defpure decode32(text, options \\ []), do: data(text, :letters, options)
+  defpure decode32!(text, options \\ []), do: elem(decode32(text, options), 1)
+  defpure hex_decode32(text, options \\ []), do: data(text, :digits, options)
+  defpure hex_decode32!(text, options \\ []), do: elem(hex_decode32(text, options), 1)
+  defpure valid32?(text, options \\ []), do: decode32(text, options) != :error
+  defpure hex_valid32?(text, options \\ []), do: hex_decode32(text, options) != :error
 
   # `first`: what the alphabet begins with.
   defpure data(text, first, options) when is_binary(text) do

@@ -8,8 +8,7 @@ defmodule Mote.Prelude.Binary do
 
   defpure bin_to_list(binary) when is_binary(binary), do: for(<<byte <- binary>>, do: byte)
   defpure list_to_bin(list) when is_list(list), do: Text.of_iodata(list)
-  defpure copy(binary), do: copy(binary, 1)
-  defpure copy(binary, n), do: Words.duplicate(binary, n)
+  defpure copy(binary, n \\ 1), do: Words.duplicate(binary, n)
   defpure first(binary), do: :binary.at(binary, 0)
   defpure last(binary), do: :binary.at(binary, byte_size(binary) - 1)
   defpure part(binary, {start, size}), do: binary_part(binary, start, size)
@@ -45,9 +44,7 @@ defmodule Mote.Prelude.Binary do
   defpure matches(binary, pattern) when is_binary(binary),
     do: Places.all(binary, Places.pattern(pattern), 0, [])
 
-  defpure split(binary, pattern), do: split(binary, pattern, [])
-
-  defpure split(binary, pattern, options) do
+  defpure split(binary, pattern, options \\ []) do
     parts = parts(binary, places(binary, pattern, options, [:global, :trim, :trim_all]), 0, [])
 
     cond do
@@ -63,9 +60,7 @@ defmodule Mote.Prelude.Binary do
   defpure parts(binary, [{at, size} | places], from, parts),
     do: parts(binary, places, at + size, [binary_part(binary, from, at - from) | parts])
 
-  defpure replace(binary, pattern, new), do: replace(binary, pattern, new, [])
-
-  defpure replace(binary, pattern, new, options) when is_binary(new),
+  defpure replace(binary, pattern, new, options \\ []) when is_binary(new),
     do: Places.with_new(binary, places(binary, pattern, options, [:global]), new, 0, [])
 
   defpure places(binary, pattern, options, known) when is_binary(binary) do

@@ -46,9 +46,7 @@ defmodule Mote.Prelude.Enum do
 
   # -- one element ---------------------------------------------------------------------------------------------
 
-  defpure at(source, index), do: at(source, index, nil)
-
-  defpure at(source, index, default) do
+  defpure at(source, index, default \\ nil) do
     case fetch(source, index) do
       {:ok, x} -> x
       :error -> default
@@ -240,9 +238,7 @@ defmodule Mote.Prelude.Enum do
 
   defpure chunk_every(source, n) when is_integer(n) and n > 0, do: chunks(Enum.to_list(source), n, [])
 
-  defpure chunk_every(source, n, step), do: chunk_every(source, n, step, [])
-
-  defpure chunk_every(source, n, step, leftover)
+  defpure chunk_every(source, n, step, leftover \\ [])
           when is_integer(n) and n > 0 and is_integer(step) and step > 0,
           do: steps(Enum.to_list(source), n, step, leftover, [])
 
@@ -357,9 +353,7 @@ defmodule Mote.Prelude.Enum do
 
   # -- text ----------------------------------------------------------------------------------------------------
 
-  defpure join(source), do: join(source, "")
-
-  defpure join(source, joiner) when is_binary(joiner),
+  defpure join(source, joiner \\ "") when is_binary(joiner),
     do: Text.joined(for(x <- Enum.to_list(source), do: to_string(x)), joiner)
 
   # -- order and number ----------------------------------------------------------------------------------------

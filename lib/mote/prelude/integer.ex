@@ -148,9 +148,7 @@ defmodule Mote.Prelude.Integer do
   defpure pairs([low, high | parts], power, done), do: pairs(parts, power, [high * power + low | done])
   defpure pairs(rest, _, done), do: Enum.reverse(Enum.concat(rest, done))
 
-  defpure undigits(digits), do: undigits(digits, 10)
-
-  defpure undigits(digits, base) when is_list(digits) and is_integer(base) and base >= 2 do
+  defpure undigits(digits, base \\ 10) when is_list(digits) and is_integer(base) and base >= 2 do
     {limit, _} = chunk(base, base, 1)
     undigits_of(digits, base, limit, [], 0, 1)
   end

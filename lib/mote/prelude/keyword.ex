@@ -3,7 +3,7 @@ defmodule Mote.Prelude.Keyword do
   @moduledoc false
   use Mote.Behaviour
 
-  defpure get(list, key), do: get(list, key, nil)
+  defpure get(list, key, default \\ nil)
   defpure get([], key, default) when is_atom(key), do: default
   defpure get([{k, value} | _], key, _) when k === key and is_atom(key), do: value
   defpure get([_ | rest], key, default), do: get(rest, key, default)
@@ -41,9 +41,7 @@ defmodule Mote.Prelude.Keyword do
     for(pair <- a, not has_key?(b, elem(pair, 0)), do: pair) ++ b
   end
 
-  defpure pop(list, key), do: pop(list, key, nil)
-
-  defpure pop(list, key, default),
+  defpure pop(list, key, default \\ nil),
     do: if(has_key?(list, key), do: {get(list, key), delete(list, key)}, else: {default, list})
 
   # -- more of one key -----------------------------------------------------------------------------------------
@@ -52,9 +50,7 @@ defmodule Mote.Prelude.Keyword do
 
   defpure pop_values(list, key), do: {get_values(list, key), delete(list, key)}
 
-  defpure pop_first(list, key), do: pop_first(list, key, nil)
-
-  defpure pop_first(list, key, default) when is_list(list) and is_atom(key) do
+  defpure pop_first(list, key, default \\ nil) when is_list(list) and is_atom(key) do
     if has_key?(list, key), do: {get(list, key), delete_first(list, key)}, else: {default, list}
   end
 

@@ -64,8 +64,7 @@ defmodule Mote.Prelude.List do
   defpure last([x], _), do: x
   defpure last([_ | rest], default), do: last(rest, default)
 
-  defpure flatten(list), do: flatten(list, [])
-  defpure flatten(list, tail) when is_list(tail), do: Enum.reverse(leaves(list, [])) ++ tail
+  defpure flatten(list, tail \\ []) when is_list(tail), do: Enum.reverse(leaves(list, [])) ++ tail
 
   # As deep as the lists nest, however long they are.
   defpure leaves([], found), do: found
@@ -86,9 +85,7 @@ defmodule Mote.Prelude.List do
 
   # -- of tuples with a key ------------------------------------------------------------------------------------
 
-  defpure keyfind(list, key, place), do: keyfind(list, key, place, nil)
-
-  defpure keyfind(list, key, place, default) when is_integer(place) and place >= 0,
+  defpure keyfind(list, key, place, default \\ nil) when is_integer(place) and place >= 0,
     do: found(list, key, place, default)
 
   defpure found([], _, _, default), do: default
@@ -140,9 +137,7 @@ defmodule Mote.Prelude.List do
 
   # -- of characters -------------------------------------------------------------------------------------------
 
-  defpure ascii_printable?(list), do: ascii_printable?(list, :infinity)
-
-  defpure ascii_printable?(list, limit)
+  defpure ascii_printable?(list, limit \\ :infinity)
           when is_list(list) and (limit == :infinity or (is_integer(limit) and limit >= 0)),
           do: printable?(list, limit)
 

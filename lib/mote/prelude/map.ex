@@ -18,9 +18,7 @@ defmodule Mote.Prelude.Map do
 
   defpure split(map, keys), do: {take(map, keys), drop(map, keys)}
 
-  defpure pop(map, key), do: pop(map, key, nil)
-
-  defpure pop(map, key, default),
+  defpure pop(map, key, default \\ nil),
     do: if(is_map_key(map, key), do: {Map.fetch!(map, key), Map.delete(map, key)}, else: {default, map})
 
   defpure pop!(map, key), do: {Map.fetch!(map, key), Map.delete(map, key)}

@@ -45,9 +45,7 @@ defmodule Mote.Prelude.Places do
 
   # -- split ---------------------------------------------------------------------------------------------------
 
-  defpure split(text, pattern), do: split(text, pattern, [])
-
-  defpure split(text, pattern, options) when is_binary(text) and is_list(options) do
+  defpure split(text, pattern, options \\ []) when is_binary(text) and is_list(options) do
     trim = Pairs.get(options, :trim, false) == true
     most = most(Pairs.get(options, :parts, :infinity))
 
@@ -126,9 +124,7 @@ defmodule Mote.Prelude.Places do
   defpure between([character | rest], at, places),
     do: between(rest, at + byte_size(character), [{at, 0} | places])
 
-  defpure replace(text, pattern, new), do: replace(text, pattern, new, [])
-
-  defpure replace(text, pattern, new, options) when is_binary(new),
+  defpure replace(text, pattern, new, options \\ []) when is_binary(new),
     do: with_new(text, places(text, pattern, options), new, 0, [])
 
   defpure with_new(text, [], _, from, parts),

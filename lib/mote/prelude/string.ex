@@ -144,15 +144,12 @@ defmodule Mote.Prelude.String do
 
   defpure slice(text, first..last//-1), do: slice_range(text, first, last, 1)
   defpure slice(text, first..last//step), do: slice_range(text, first, last, step)
-  defpure slice_range(text, first, last), do: slice_range(text, first, last, 1)
 
-  defpure slice_range(text, first, last, step),
+  defpure slice_range(text, first, last, step \\ 1),
     do: Enum.join(Mote.Prelude.Enum.slice_range(graphemes(text), first, last, step))
 
-  defpure pad_leading(text, count), do: pad_leading(text, count, " ")
-  defpure pad_leading(text, count, padding), do: padding(text, count, padding) <> text
-  defpure pad_trailing(text, count), do: pad_trailing(text, count, " ")
-  defpure pad_trailing(text, count, padding), do: text <> padding(text, count, padding)
+  defpure pad_leading(text, count, padding \\ " "), do: padding(text, count, padding) <> text
+  defpure pad_trailing(text, count, padding \\ " "), do: text <> padding(text, count, padding)
 
   # A text as padding stands for its characters.
   defpure padding(text, count, padding) when is_binary(padding),
@@ -231,9 +228,7 @@ defmodule Mote.Prelude.String do
 
   # -- text that is cut off within a code point ------------------------------------------------------------------
 
-  defpure replace_invalid(text), do: replace_invalid(text, "\uFFFD")
-
-  defpure replace_invalid(text, new) when is_binary(text) and is_binary(new),
+  defpure replace_invalid(text, new \\ "\uFFFD") when is_binary(text) and is_binary(new),
     do: Enum.join(replaced(text, new, []))
 
   defpure replaced("", _, done), do: Enum.reverse(done)

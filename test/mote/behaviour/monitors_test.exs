@@ -118,11 +118,7 @@ defmodule Mote.Behaviour.MonitorsTest do
 
   # What the machine's watcher monitors.
   defp monitored(machine) do
-    {:links, links} = Process.info(machine, :links)
-
-    watcher =
-      Enum.find(links, &(is_pid(&1) and :proc_lib.initial_call(&1) |> elem(0) == Mote.Machine.Watcher))
-
+    [watcher] = Mote.Processes.linked(machine, Mote.Machine.Watcher)
     {:monitors, monitors} = Process.info(watcher, :monitors)
     for {:process, pid} <- monitors, do: pid
   end
@@ -442,9 +438,9 @@ defmodule Mote.Behaviour.MonitorsTest do
           do: :ok = FarRig.at(nodes.home, :watch, [Home, process, address, message])
 
       :peer.call(nodes.away, Process, :exit, [one, :kill], 60_000)
-      assert :peer.call(nodes.home, TwoNodes, :heard, [listener, 1], 90_000) == [1]
+      assert FarRig.heard(nodes.home, listener, 1) == [1]
       TwoNodes.kill(nodes.away)
-      assert :peer.call(nodes.home, TwoNodes, :heard, [listener, 2], 90_000) == [1, 2]
+      assert FarRig.heard(nodes.home, listener, 2) == [1, 2]
       :peer.stop(nodes.home)
     end
   end

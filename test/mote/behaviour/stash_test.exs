@@ -122,6 +122,7 @@ defmodule Mote.Behaviour.StashTest do
   use ExUnitProperties
 
   import Mote.Compile, only: [error: 1]
+  import Mote.Mailbox
 
   alias Mote.{Behaviour, World}
   alias Mote.Behaviour.StashTest.Actors
@@ -306,14 +307,6 @@ defmodule Mote.Behaviour.StashTest do
       got = for {:number, n, _} <- messages(), do: n
       assert got == Enum.sort(got)
       assert length(got) + aborted >= kept
-    end
-  end
-
-  defp messages do
-    receive do
-      message -> [message | messages()]
-    after
-      0 -> []
     end
   end
 

@@ -357,29 +357,20 @@ defmodule Mote.Behaviour.WarningsTest do
     end
   end
 
+  defp written(source, file),
+    do: ExUnit.CaptureIO.capture_io(:stderr, fn -> Code.compile_string(source, file) end)
+
   test "a warning names the file, the line and the definition" do
     output =
-      ExUnit.CaptureIO.capture_io(:stderr, fn ->
-        Code.compile_string(
-          "defmodule Mote.Compiled.Odd do\nuse Mote.Behaviour\ndefpure f(odd), do: 1\nend",
-          "odd.ex"
-        )
-      end)
+      written("defmodule Mote.Compiled.Odd do\nuse Mote.Behaviour\ndefpure f(odd), do: 1\nend", "odd.ex")
 
     assert output =~ "variable \"odd\" is unused"
     assert output =~ "odd.ex:3: Mote.Compiled.Odd.f/1"
   end
 
   test "a warning about a clause of a directory names the directory" do
-    output =
-      ExUnit.CaptureIO.capture_io(:stderr, fn ->
-        Code.compile_string(
-          "defmodule Mote.Compiled.Keys do\nuse Mote.Behaviour\ndefdirectory keys(n) do\nkey -> cell(n)\nend\n" <>
-            "defactor cell(n) do\n{c, :n} -> send c, n\nend\nend",
-          "keys.ex"
-        )
-      end)
-
+    directory = "defdirectory keys(n) do\nkey -> cell(n)\nend\ndefactor cell(n) do\n{c, :n} -> send c, n\nend"
+    output = written("defmodule Mote.Compiled.Keys do\nuse Mote.Behaviour\n#{directory}\nend", "keys.ex")
     assert output =~ "variable \"key\" is unused"
     assert output =~ "keys.ex:4: Mote.Compiled.Keys.\"keys start\"/2"
   end

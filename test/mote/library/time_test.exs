@@ -21,6 +21,34 @@ defmodule Mote.Library.TimeTest do
 
   defp seed, do: integer(0..1_000_000)
 
+  # Requests of customers that are numbered, to what `wrap` puts before a service that answers each after its delay.
+  defp late(seed, delays, wrap, check) do
+    scenario = fn world ->
+      wrapped =
+        World.create(world, wrap.(world, World.create(world, Services.late(World.customer(world, :log)))))
+
+      for {delay, n} <- Enum.with_index(delays),
+          do: World.send(world, wrapped, {World.customer(world, n), {delay, n}})
+
+      World.advance(world, 100)
+    end
+
+    World.everywhere(seed, scenario, check)
+  end
+
+  # One request to a service that works for some turns, and answers as often.
+  defp busy(seed, {turns, answers}, wrap, check) do
+    scenario = fn world ->
+      wrapped =
+        World.create(world, wrap.(world, World.create(world, Services.busy(World.customer(world, :log)))))
+
+      World.send(world, wrapped, {World.customer(world, :me), {turns, answers, 1}})
+      World.advance(world, 100)
+    end
+
+    World.everywhere(seed, scenario, check)
+  end
+
   defp outcome(delay, limit, request) do
     cond do
       delay < limit -> [[done: request]]
@@ -32,36 +60,16 @@ defmodule Mote.Library.TimeTest do
   describe "timed" do
     property "gives the answer if it comes in time, a timeout otherwise, and nothing more" do
       check all delays <- list_of(integer(0..20), max_length: 6), limit <- integer(1..20), seed <- seed() do
-        World.everywhere(
-          seed,
-          fn world ->
-            service = World.create(world, Services.late(World.customer(world, :log)))
-            timed = World.create(world, Library.timed(service, limit))
-
-            for {delay, n} <- Enum.with_index(delays),
-                do: World.send(world, timed, {World.customer(world, n), {delay, n}})
-
-            World.advance(world, 100)
-          end,
-          fn heard ->
-            for {delay, n} <- Enum.with_index(delays), do: assert(heard[n] in outcome(delay, limit, n))
-          end
-        )
+        late(seed, delays, fn _, service -> Library.timed(service, limit) end, fn heard ->
+          for {delay, n} <- Enum.with_index(delays), do: assert(heard[n] in outcome(delay, limit, n))
+        end)
       end
     end
 
     property "takes the first of several answers" do
       check all answers <- integer(1..4), turns <- integer(0..4), seed <- seed() do
-        World.everywhere(
-          seed,
-          fn world ->
-            service = World.create(world, Services.busy(World.customer(world, :log)))
-            timed = World.create(world, Library.timed(service, 10))
-            World.send(world, timed, {World.customer(world, :me), {turns, answers, 1}})
-            World.advance(world, 100)
-          end,
-          fn heard -> assert heard.me == [done: 1] end
-        )
+        timed = fn _, service -> Library.timed(service, 10) end
+        busy(seed, {turns, answers}, timed, fn heard -> assert heard.me == [done: 1] end)
       end
     end
 
@@ -74,43 +82,24 @@ defmodule Mote.Library.TimeTest do
   end
 
   describe "guard" do
+    defp guard(limit), do: &Library.guard(&2, World.customer(&1, :cleanup), limit)
+
     property "cleans up once for each request, with what the customer gets" do
       check all delays <- list_of(integer(0..20), max_length: 6), limit <- integer(1..20), seed <- seed() do
-        World.everywhere(
-          seed,
-          fn world ->
-            service = World.create(world, Services.late(World.customer(world, :log)))
-            guard = World.create(world, Library.guard(service, World.customer(world, :cleanup), limit))
-
-            for {delay, n} <- Enum.with_index(delays),
-                do: World.send(world, guard, {World.customer(world, n), {delay, n}})
-
-            World.advance(world, 100)
-          end,
-          fn heard ->
-            told = for n <- 0..(length(delays) - 1)//1, do: hd(heard[n])
-            assert Enum.sort(heard.cleanup) == Enum.sort(told)
-            for {delay, n} <- Enum.with_index(delays), do: assert(heard[n] in outcome(delay, limit, n))
-          end
-        )
+        late(seed, delays, guard(limit), fn heard ->
+          told = for n <- 0..(length(delays) - 1)//1, do: hd(heard[n])
+          assert Enum.sort(heard.cleanup) == Enum.sort(told)
+          for {delay, n} <- Enum.with_index(delays), do: assert(heard[n] in outcome(delay, limit, n))
+        end)
       end
     end
 
     property "cleans up once, however often the service answers" do
       check all answers <- integer(0..3), turns <- integer(0..4), seed <- seed() do
-        World.everywhere(
-          seed,
-          fn world ->
-            service = World.create(world, Services.busy(World.customer(world, :log)))
-            guard = World.create(world, Library.guard(service, World.customer(world, :cleanup), 10))
-            World.send(world, guard, {World.customer(world, :me), {turns, answers, 1}})
-            World.advance(world, 100)
-          end,
-          fn heard ->
-            assert heard.me == if(answers == 0, do: [error: :timeout], else: [done: 1])
-            assert heard.cleanup == heard.me
-          end
-        )
+        busy(seed, {turns, answers}, guard(10), fn heard ->
+          assert heard.me == if(answers == 0, do: [error: :timeout], else: [done: 1])
+          assert heard.cleanup == heard.me
+        end)
       end
     end
   end

@@ -6,26 +6,17 @@ defmodule Mote.Bench.Apart do
   #     use Mote.Bench.Apart, title: "…", param: :depth, defaults: [20], small: 6, metric: :ns_per_actor
   @moduledoc false
 
+  @options [
+    expected: :done,
+    machines: [together: [one: [threads: 1]], apart: [one: [threads: 1], two: [threads: 1]]],
+    ratio: {:ratio_apart_vs_together, :apart, :together}
+  ]
+
   @doc false
   defmacro __using__(opts) do
     quote do
-      use Mote.Bench.Program, Mote.Bench.Apart.options() ++ unquote(opts)
-
-      @impl true
-      def expected(_depth), do: :done
+      use Mote.Bench.Program, unquote(Macro.escape(@options) ++ opts)
     end
-  end
-
-  @doc "What `use Mote.Bench.Program` is given besides those of the program."
-  @spec options() :: keyword
-  def options do
-    [
-      machines: [
-        together: [one: [threads: 1]],
-        apart: [one: [threads: 1], two: [threads: 1]]
-      ],
-      ratio: {:ratio_apart_vs_together, :apart, :together}
-    ]
   end
 
   @doc """

@@ -9,7 +9,6 @@ defmodule Mote.Bench.Cells do
   @modulus 1_000_003
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @modulus 1_000_003
@@ -51,8 +50,6 @@ defmodule Mote.Bench.Cells do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @modulus 1_000_003
 
     @spec cell(pos_integer, pid) :: term

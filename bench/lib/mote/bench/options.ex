@@ -64,10 +64,10 @@ defmodule Mote.Bench.Options do
          :ok <- programs_given(programs, given),
          {:ok, options} <- options(given, suite(%__MODULE__{programs: programs}, names)),
          :ok <- own_sizes(options, given),
-         :ok <- used(options, :depth),
-         :ok <- used(options, :n),
-         :ok <- sponsor_used(options),
-         :ok <- data_used(options),
+         :ok <- used(options, :depth, "is not the size of", &(&1.param == :depth)),
+         :ok <- used(options, :n, "is not the size of", &(&1.param == :n)),
+         :ok <- used(options, :sponsor, "changes nothing for", &(&1.machines == nil)),
+         :ok <- used(options, :data, "changes nothing for", & &1.data),
          do: {:ok, options}
   end
 
@@ -194,28 +194,12 @@ defmodule Mote.Bench.Options do
     error in Data.Error -> {:error, "--data: " <> Exception.message(error)}
   end
 
-  # An option that would change nothing is a mistake.
-  defp used(%__MODULE__{programs: programs} = options, key) do
-    if Map.fetch!(options, key) == nil or Enum.any?(programs, &(&1.about().param == key)) do
+  # An option that would change nothing is a mistake: some program must have a use for it.
+  defp used(%__MODULE__{programs: programs} = options, key, but, use?) do
+    if Map.fetch!(options, key) == nil or Enum.any?(programs, &use?.(&1.about())) do
       :ok
     else
-      {:error, "--#{key} is not the size of #{Enum.map_join(programs, ", ", & &1.about().name)}"}
-    end
-  end
-
-  defp sponsor_used(%__MODULE__{programs: programs} = options) do
-    if options.sponsor == nil or Enum.any?(programs, &(&1.about().machines == nil)) do
-      :ok
-    else
-      {:error, "--sponsor changes nothing for #{Enum.map_join(programs, ", ", & &1.about().name)}"}
-    end
-  end
-
-  defp data_used(%__MODULE__{programs: programs} = options) do
-    if options.data == nil or Enum.any?(programs, & &1.about().data) do
-      :ok
-    else
-      {:error, "--data changes nothing for #{Enum.map_join(programs, ", ", & &1.about().name)}"}
+      {:error, "--#{key} #{but} #{Enum.map_join(programs, ", ", & &1.about().name)}"}
     end
   end
 end

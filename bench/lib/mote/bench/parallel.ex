@@ -14,35 +14,31 @@ defmodule Mote.Bench.Parallel do
   # More than any machine has: never due.
   @never [gc: [min: 1_000_000_000_000_000]]
 
+  @options [
+    machines: [
+      one_uncollected: [main: [threads: 1]],
+      two_uncollected: [main: [threads: 2]],
+      one: [main: [threads: 1]],
+      two: [main: [threads: 2]]
+    ],
+    options: [one_uncollected: @never, two_uncollected: @never],
+    # Their memory would grow with each run.
+    anew: [:one_uncollected, :two_uncollected],
+    ratio: [
+      {:ratio_two_vs_one, :two, :one},
+      {:ratio_uncollected_vs_collected, :one_uncollected, :one},
+      {:ratio_uncollected_vs_collected, :two_uncollected, :two}
+    ]
+  ]
+
   @doc false
   defmacro __using__(opts) do
     quote do
-      use Mote.Bench.Program, Mote.Bench.Parallel.options() ++ unquote(opts)
+      use Mote.Bench.Program, unquote(Macro.escape(@options) ++ opts)
 
       @impl true
       defdelegate measures(sample), to: Mote.Bench.Parallel
     end
-  end
-
-  @doc "What `use Mote.Bench.Program` is given besides those of the program."
-  @spec options() :: keyword
-  def options do
-    [
-      machines: [
-        one_uncollected: [main: [threads: 1]],
-        two_uncollected: [main: [threads: 2]],
-        one: [main: [threads: 1]],
-        two: [main: [threads: 2]]
-      ],
-      options: [one_uncollected: @never, two_uncollected: @never],
-      # Their memory would grow with each run.
-      anew: [:one_uncollected, :two_uncollected],
-      ratio: [
-        {:ratio_two_vs_one, :two, :one},
-        {:ratio_uncollected_vs_collected, :one_uncollected, :one},
-        {:ratio_uncollected_vs_collected, :two_uncollected, :two}
-      ]
-    ]
   end
 
   @doc "The figures of a run: the main metric is that of the many, in microseconds for each that is counted."

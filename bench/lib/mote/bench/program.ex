@@ -8,7 +8,9 @@ defmodule Mote.Bench.Program do
   #         param: :n,
   #         defaults: [5_000_000],
   #         small: 1_000,
-  #         metric: :ns_per_message
+  #         metric: :ns_per_message,
+  #         expected: &(rem(&1, 503) + 1),
+  #         processes: 503
   #       …
   #
   # Options:
@@ -17,6 +19,8 @@ defmodule Mote.Bench.Program do
   #   * `:param`: `:depth` or `:n`, the option that sets the size; `:defaults`: the sizes without it; `:small`: a
   #     size that is done within milliseconds, to load the code before anything is measured;
   #   * `:metric`: the figure that ratios are made of; its first word is its unit, such as `ns` or `us`;
+  #   * `:count`, `:expected`, `:processes`, `:measures`: the callbacks of these names, if they are that short, as a function or a
+  #     value;
   #   * `:fresh` (false): measure every run in a node of its own, instead of only the first one;
   #   * `:settle` (0): milliseconds to wait after each stage before the memory is read;
   #   * `:machines`: the sponsors of each machine that it is run on, `[name: [sponsor: options]]`, if it is about
@@ -97,10 +101,14 @@ defmodule Mote.Bench.Program do
   # How much faster the machine with one thread for each core is than the one with a single thread.
   @ratio {:ratio_mt_vs_st, :mote_mt, :mote_st}
 
+  @short [:count, :expected, :processes, :measures]
+
   defmacro __using__(opts) do
+    {short, opts} = Keyword.split(opts, @short)
+
     quote do
       @behaviour Mote.Bench.Program
-      import Mote.Bench.Program, only: [answer: 1]
+      import Mote.Bench.Program, only: [answer: 1, asking: 2, asking: 3]
       @about Mote.Bench.Program.about(__MODULE__, unquote(opts))
 
       @impl true
@@ -116,6 +124,21 @@ defmodule Mote.Bench.Program do
       def measures_fresh(sample), do: Mote.Bench.Program.memory(sample, count(sample.param))
 
       defoverridable count: 1, measures: 1, measures_fresh: 1
+      unquote_splicing(Enum.map(short, &callback/1))
+    end
+  end
+
+  defp callback({name, {form, _, _} = fun}) when form in [:&, :fn] do
+    quote do
+      @impl true
+      def unquote(name)(given), do: unquote(fun).(given)
+    end
+  end
+
+  defp callback({name, value}) do
+    quote do
+      @impl true
+      def unquote(name)(_given), do: unquote(value)
     end
   end
 
@@ -128,6 +151,15 @@ defmodule Mote.Bench.Program do
       answer -> answer
     end
   end
+
+  @doc "A stage that sends a message to an actor, or to a process, and returns what `fun` makes of the answer."
+  @spec asking(Mote.Address.t() | pid, term, (term -> term)) :: (term -> term)
+  def asking(target, message, fun \\ & &1)
+
+  def asking(%Mote.Address{} = actor, message, fun),
+    do: fn _ -> fun.(answer(fn -> Mote.send(actor, message) end)) end
+
+  def asking(process, message, fun), do: fn _ -> fun.(answer(fn -> send(process, message) end)) end
 
   @doc "Checks the options of `use` and completes them."
   @spec about(module, keyword) :: about

@@ -25,7 +25,6 @@ defmodule Mote.Bench.Run do
   @rest_ms 60_000
 
   defmodule Error do
-    @moduledoc false
     defexception [:message]
   end
 

@@ -261,16 +261,12 @@ defmodule Mote.Bench.Runner do
           value != nil,
           do: {metric, value}
 
-    for metric <- figures |> Keyword.keys() |> Enum.uniq() do
-      %Measure{
-        bench: program.about().name,
-        variant: variant,
-        param: param,
-        metric: metric,
-        values: Keyword.get_values(figures, metric)
-      }
-    end
+    for metric <- figures |> Keyword.keys() |> Enum.uniq(),
+        do: measure(program, variant, param, metric, Keyword.get_values(figures, metric))
   end
+
+  defp measure(program, variant, param, metric, values),
+    do: %Measure{bench: program.about().name, variant: variant, param: param, metric: metric, values: values}
 
   # What two threads and more take of the cores for what one does, round by round.
   defp cpu_ratio(program, param, samples) do
@@ -281,12 +277,8 @@ defmodule Mote.Bench.Runner do
 
     # A round so short that the system has counted nothing for one of them has no ratio.
     case for {a, b} <- Enum.zip(several, one), counted?(a), counted?(b), do: a / b do
-      [] ->
-        []
-
-      ratios ->
-        name = program.about().name
-        [%Measure{bench: name, variant: :mote_mt, param: param, metric: :ratio_cpu_mt_vs_st, values: ratios}]
+      [] -> []
+      ratios -> [measure(program, :mote_mt, param, :ratio_cpu_mt_vs_st, ratios)]
     end
   end
 
@@ -300,17 +292,7 @@ defmodule Mote.Bench.Runner do
 
       even ->
         percent = 100 * Enum.count(even, &not/1) / length(even)
-        about = program.about()
-
-        [
-          %Measure{
-            bench: about.name,
-            variant: variant,
-            param: param,
-            metric: :percent_uneven,
-            values: [percent]
-          }
-        ]
+        [measure(program, variant, param, :percent_uneven, [percent])]
     end
   end
 
@@ -319,12 +301,12 @@ defmodule Mote.Bench.Runner do
 
   # Run by run, each with the one of the other variant of the same round: so its spread is that of the ratio.
   defp ratio(program, param, measures, {metric, variant, than}) do
-    about = program.about()
-    values = fn variant -> Enum.find(measures, &(&1.variant == variant and &1.metric == about.metric)) end
+    main = program.about().metric
+    values = fn variant -> Enum.find(measures, &(&1.variant == variant and &1.metric == main)) end
 
     with %Measure{values: ours} <- values.(variant), %Measure{values: theirs} <- values.(than) do
       ratios = Enum.zip_with(theirs, ours, fn their, our -> their / max(our, 0.001) end)
-      [%Measure{bench: about.name, variant: variant, param: param, metric: metric, values: ratios}]
+      [measure(program, variant, param, metric, ratios)]
     else
       nil -> []
     end

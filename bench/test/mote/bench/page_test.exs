@@ -11,7 +11,8 @@ defmodule Mote.Bench.PageTest do
       param: :n,
       defaults: [10, 20, 40],
       small: 5,
-      metric: :ns_per_message
+      metric: :ns_per_message,
+      expected: :done
 
     defmodule Actors do
       use Mote.Behaviour, errors: :undefined
@@ -21,9 +22,6 @@ defmodule Mote.Bench.PageTest do
         n -> send self(), n - 1
       end
     end
-
-    def count(n), do: n
-    def expected(_), do: :done
 
     def mote(machine, n),
       do: [run: fn _ -> answer(fn -> Mote.send(Mote.create(machine, Actors.loop(self())), n) end) end]
@@ -35,11 +33,10 @@ defmodule Mote.Bench.PageTest do
       param: :depth,
       defaults: [1],
       small: 1,
-      metric: :us_per_round_trip
+      metric: :us_per_round_trip,
+      expected: :done,
+      processes: 1
 
-    def count(n), do: n
-    def expected(_), do: :done
-    def processes(_), do: 1
     def mote(machine, n), do: Tiny.mote(machine, n)
     def beam(_n), do: [run: fn _ -> answer(fn -> send(self(), :done) end) end]
   end
@@ -51,10 +48,10 @@ defmodule Mote.Bench.PageTest do
       defaults: [3, 7],
       small: 1,
       metric: :ns_per_message,
-      plot: [kind: :histogram]
+      plot: [kind: :histogram],
+      count: &Tiny.count/1,
+      expected: &Tiny.expected/1
 
-    defdelegate count(n), to: Tiny
-    defdelegate expected(n), to: Tiny
     defdelegate mote(machine, n), to: Tiny
   end
 
@@ -66,24 +63,21 @@ defmodule Mote.Bench.PageTest do
       defaults: [5, 6, 7],
       small: 1,
       metric: :ns_per_message,
-      plot: [over: :count, kind: :bars]
+      plot: [over: :count, kind: :bars],
+      expected: :done
 
-    def count(n), do: n
-    def expected(_), do: :done
     def mote(_machine, n), do: [run: fn _ -> if n < 6, do: :done, else: :wrong end]
   end
 
   defmodule Exiting do
     use Program, title: "exits", param: :n, defaults: [1], small: 1, metric: :ns_per_message
-    def count(n), do: n
     def expected(_), do: raise("no expectation")
     def mote(_machine, _n), do: raise("no way")
   end
 
   defmodule Quitting do
-    use Program, title: "quits", param: :n, defaults: [1], small: 1, metric: :ns_per_message
+    use Program, title: "quits", param: :n, defaults: [1], small: 1, metric: :ns_per_message, expected: :done
     def count(_n), do: exit(:no_count)
-    def expected(_), do: :done
     def mote(_machine, _n), do: [run: fn _ -> :done end]
   end
 

@@ -244,7 +244,6 @@ defmodule Mote.Bench.ProgramsTest do
     defmodule Wrong do
       use Program, title: "wrong", param: :n, defaults: [1], small: 1, metric: :ns_per_actor
 
-      def count(n), do: n
       def processes(_), do: 1
       def expected(n), do: n
       def mote(_machine, _n), do: [run: fn _ -> :wrong end]
@@ -263,7 +262,6 @@ defmodule Mote.Bench.ProgramsTest do
         end
       end
 
-      def count(n), do: n
       def processes(_), do: 1
       def expected(_), do: :done
       def beam(_n), do: []
@@ -280,7 +278,6 @@ defmodule Mote.Bench.ProgramsTest do
     defmodule Deadly do
       use Program, title: "deadly", param: :n, defaults: [1], small: 1, metric: :ns_per_actor
 
-      def count(n), do: n
       def expected(n), do: n
       def mote(machine, _n), do: [run: fn _ -> answer(fn -> Process.exit(machine, :kill) end) end]
     end
@@ -343,7 +340,6 @@ defmodule Mote.Bench.ProgramsTest do
     defmodule Counted do
       use Program, title: "counted", param: :n, defaults: [1], small: 1, metric: :us_per_message
 
-      def count(n), do: n
       def expected(_), do: :done
       def mote(_machine, n), do: [wait: fn _ -> count_and_wait(n) end, rest: fn :waited -> figures() end]
 

@@ -329,7 +329,6 @@ defmodule Mote.Bench.RunnerTest do
 
     defmodule TooMany do
       use Mote.Bench.Program, title: "", param: :n, defaults: [1], small: 1, metric: :ns_per_actor
-      def count(n), do: n
       def processes(_), do: 200_000_000
       def expected(_), do: nil
       def mote(_, _), do: [run: fn _ -> nil end]

@@ -3,27 +3,28 @@ defmodule Mote.Prelude.Inline.Kernel do
   @moduledoc false
   use Mote.Behaviour.Template
 
+  alias Mote.Prelude.Access
+
   deftemplate update_in(container, keys, fun), do: updated(container, keys, fun)
 
-  deftemplate updated(container, [key], fun),
-    do: Mote.Prelude.Access.put(container, key, fun.(Mote.Prelude.Access.get(container, key)))
+  deftemplate updated(container, [key], fun), do: Access.put(container, key, fun.(Access.get(container, key)))
 
   deftemplate updated(container, [key | rest], fun) do
-    new = updated(Mote.Prelude.Access.get(container, key), rest, fun)
-    Mote.Prelude.Access.put(container, key, new)
+    new = updated(Access.get(container, key), rest, fun)
+    Access.put(container, key, new)
   end
 
   deftemplate get_and_update_in(container, keys, fun), do: both(container, keys, fun)
 
   deftemplate both(container, [key], fun) do
-    case fun.(Mote.Prelude.Access.get(container, key)) do
-      {got, new} -> {got, Mote.Prelude.Access.put(container, key, new)}
-      :pop -> Mote.Prelude.Access.pop(container, key)
+    case fun.(Access.get(container, key)) do
+      {got, new} -> {got, Access.put(container, key, new)}
+      :pop -> Access.pop(container, key)
     end
   end
 
   deftemplate both(container, [key | rest], fun) do
-    {got, new} = both(Mote.Prelude.Access.get(container, key), rest, fun)
-    {got, Mote.Prelude.Access.put(container, key, new)}
+    {got, new} = both(Access.get(container, key), rest, fun)
+    {got, Access.put(container, key, new)}
   end
 end

@@ -3,6 +3,9 @@ defmodule Mote.Prelude.Inline.Keyword do
   @moduledoc false
   use Mote.Behaviour.Template
 
+  alias Mote.Prelude.Access
+  alias Mote.Prelude.Keyword, as: Pairs
+
   # The first of the key's values is updated, the others go.
   deftemplate update(list, key, default, fun), do: updated(list, key, default, [], fun)
 
@@ -11,12 +14,12 @@ defmodule Mote.Prelude.Inline.Keyword do
 
   deftemplate updated([{k, value} | rest], key, default, before, fun) do
     if k === key and is_atom(key),
-      do: Enum.reverse(before) ++ [{k, fun.(value)} | Mote.Prelude.Keyword.delete(rest, key)],
+      do: Enum.reverse(before) ++ [{k, fun.(value)} | Pairs.delete(rest, key)],
       else: updated(rest, key, default, [{k, value} | before], fun)
   end
 
   deftemplate update!(list, key, fun) do
-    Mote.Prelude.Keyword.fetch!(list, key)
+    Pairs.fetch!(list, key)
     updated(list, key, nil, [], fun)
   end
 
@@ -39,14 +42,14 @@ defmodule Mote.Prelude.Inline.Keyword do
   # -- one key -------------------------------------------------------------------------------------------------
 
   deftemplate get_lazy(list, key, fun) do
-    case Mote.Prelude.Keyword.fetch(list, key) do
+    case Pairs.fetch(list, key) do
       {:ok, value} -> value
       :error -> fun.()
     end
   end
 
   deftemplate put_new_lazy(list, key, fun),
-    do: if(Mote.Prelude.Keyword.has_key?(list, key), do: list, else: [{key, fun.()} | list])
+    do: if(Pairs.has_key?(list, key), do: list, else: [{key, fun.()} | list])
 
   deftemplate replace_lazy(list, key, fun) when is_list(list) and is_atom(key),
     do: replaced(list, key, [], fun)
@@ -55,30 +58,30 @@ defmodule Mote.Prelude.Inline.Keyword do
 
   deftemplate replaced([{k, value} | rest], key, before, fun) do
     if k === key,
-      do: Enum.reverse(before) ++ [{k, fun.(value)} | Mote.Prelude.Keyword.delete(rest, key)],
+      do: Enum.reverse(before) ++ [{k, fun.(value)} | Pairs.delete(rest, key)],
       else: replaced(rest, key, [{k, value} | before], fun)
   end
 
   deftemplate pop_lazy(list, key, fun) do
-    case Mote.Prelude.Keyword.fetch(list, key) do
-      {:ok, value} -> {value, Mote.Prelude.Keyword.delete(list, key)}
+    case Pairs.fetch(list, key) do
+      {:ok, value} -> {value, Pairs.delete(list, key)}
       :error -> {fun.(), list}
     end
   end
 
   deftemplate get_and_update(list, key, fun) when is_list(list) and is_atom(key) do
-    case fun.(Mote.Prelude.Keyword.get(list, key)) do
-      {got, value} -> {got, Mote.Prelude.Access.put(list, key, value)}
-      :pop -> {Mote.Prelude.Keyword.get(list, key), Mote.Prelude.Keyword.delete(list, key)}
+    case fun.(Pairs.get(list, key)) do
+      {got, value} -> {got, Access.put(list, key, value)}
+      :pop -> {Pairs.get(list, key), Pairs.delete(list, key)}
     end
   end
 
   deftemplate get_and_update!(list, key, fun) do
-    value = Mote.Prelude.Keyword.fetch!(list, key)
+    value = Pairs.fetch!(list, key)
 
     case fun.(value) do
-      {got, new} -> {got, Mote.Prelude.Keyword.with_first(list, key, new)}
-      :pop -> {value, Mote.Prelude.Keyword.delete(list, key)}
+      {got, new} -> {got, Pairs.with_first(list, key, new)}
+      :pop -> {value, Pairs.delete(list, key)}
     end
   end
 
@@ -86,8 +89,8 @@ defmodule Mote.Prelude.Inline.Keyword do
 
   # What only one of them has, in its order, and the keys of the second with what becomes of the values of both.
   deftemplate merge(a, b, fun) do
-    Mote.Prelude.Keyword.keys(a)
-    Mote.Prelude.Keyword.keys(b)
+    Pairs.keys(a)
+    Pairs.keys(b)
     merged(b, a, a, [], fun)
   end
 
@@ -95,10 +98,10 @@ defmodule Mote.Prelude.Inline.Keyword do
   deftemplate merged([], rest, _, done, fun), do: rest ++ Enum.reverse(done)
 
   deftemplate merged([{key, new} | others], rest, left, done, fun) do
-    case Mote.Prelude.Keyword.fetch(left, key) do
+    case Pairs.fetch(left, key) do
       {:ok, old} ->
-        rest = Mote.Prelude.Keyword.delete(rest, key)
-        left = Mote.Prelude.Keyword.delete_first(left, key)
+        rest = Pairs.delete(rest, key)
+        left = Pairs.delete_first(left, key)
         merged(others, rest, left, [{key, fun.(key, old, new)} | done], fun)
 
       :error ->
@@ -110,13 +113,13 @@ defmodule Mote.Prelude.Inline.Keyword do
   deftemplate common([], _, done, fun), do: Enum.reverse(done)
 
   deftemplate common([{key, old} | rest], b, done, fun) do
-    case Mote.Prelude.Keyword.fetch(b, key) do
+    case Pairs.fetch(b, key) do
       {:ok, new} -> common(rest, b, [{key, fun.(key, old, new)} | done], fun)
       :error -> common(rest, b, done, fun)
     end
   end
 
   deftemplate new(source, fun), do: made(Enum.to_list(source), [], fun)
-  deftemplate made([], pairs, fun), do: Mote.Prelude.Keyword.new(Enum.reverse(pairs))
+  deftemplate made([], pairs, fun), do: Pairs.new(Enum.reverse(pairs))
   deftemplate made([x | rest], pairs, fun), do: made(rest, [fun.(x) | pairs], fun)
 end

@@ -22,7 +22,6 @@ defmodule Mote.Bench.Northwind.Data do
   @suffixes ~w(.nldjson .ndjson .json)
 
   defmodule Error do
-    @moduledoc false
     defexception [:message]
   end
 

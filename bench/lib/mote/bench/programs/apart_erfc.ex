@@ -2,18 +2,17 @@ defmodule Mote.Bench.Programs.ApartErfc do
   # The same as `apart` with something to do: two erfc bombs.
   @moduledoc false
 
+  alias Mote.Bench.Programs.ErfcBomb
+
   use Mote.Bench.Apart,
     title: "two erfc bombs, both on one thread and each on a thread of its own",
     param: :depth,
     defaults: [7],
     small: 2,
-    metric: :us_per_leaf
+    metric: :us_per_leaf,
+    count: &(2 * ErfcBomb.count(&1))
 
   alias Mote.Bench.Apart
-  alias Mote.Bench.Programs.ErfcBomb
-
-  @impl true
-  def count(depth), do: 2 * ErfcBomb.count(depth)
 
   @impl true
   def mote(machine, depth) do

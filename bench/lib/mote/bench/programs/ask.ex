@@ -8,10 +8,11 @@ defmodule Mote.Bench.Programs.Ask do
     param: :n,
     defaults: [100_000],
     small: 100,
-    metric: :ns_per_round_trip
+    metric: :ns_per_round_trip,
+    expected: & &1,
+    processes: 2
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor echo do
@@ -20,7 +21,6 @@ defmodule Mote.Bench.Programs.Ask do
   end
 
   defmodule Server do
-    @moduledoc false
     use GenServer
 
     @impl true
@@ -29,12 +29,6 @@ defmodule Mote.Bench.Programs.Ask do
     @impl true
     def handle_call(request, _from, state), do: {:reply, request, state}
   end
-
-  @impl true
-  def expected(n), do: n
-
-  @impl true
-  def processes(_n), do: 2
 
   @impl true
   def mote(machine, n) do

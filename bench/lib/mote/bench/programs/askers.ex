@@ -13,16 +13,17 @@ defmodule Mote.Bench.Programs.Askers do
     defaults: [20_000],
     small: 50,
     metric: :ns_per_ask_become,
+    expected: & &1,
+    measures: & &1.figures,
     machines: [mote: [a: [threads: 1], b: [threads: 1]]]
 
-  alias Mote.{Bench.Sample, Directory}
+  alias Mote.Directory
 
   @askers [1, 2, 4]
   @turns 3
   @keys 1_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor cell(n) do
@@ -40,7 +41,6 @@ defmodule Mote.Bench.Programs.Askers do
   end
 
   defmodule Server do
-    @moduledoc false
     use GenServer
 
     @impl true
@@ -49,12 +49,6 @@ defmodule Mote.Bench.Programs.Askers do
     @impl true
     def handle_call({:add, k}, _from, n), do: {:reply, n + k, n + k}
   end
-
-  @impl true
-  def expected(n), do: n
-
-  @impl true
-  def measures(%Sample{figures: figures}), do: figures
 
   @impl true
   def mote(machine, n) do

@@ -10,12 +10,14 @@ defmodule Mote.Bench.Programs.BeamTurns do
     defaults: [100_000],
     small: 200,
     metric: :ns_per_turn,
+    count: &(2 * &1),
+    expected: &{&1, &1},
+    processes: &(2 * &1),
     machines: [io: [main: [threads: 1], io: [beam: true, max_concurrency: 100]]]
 
   alias Mote.Bench.Sample
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor language do
@@ -28,15 +30,6 @@ defmodule Mote.Bench.Programs.BeamTurns do
   end
 
   @actors 100
-
-  @impl true
-  def count(n), do: 2 * n
-
-  @impl true
-  def expected(n), do: {n, n}
-
-  @impl true
-  def processes(n), do: 2 * n
 
   @impl true
   def measures(%Sample{fresh: true} = sample), do: [peak_rss_bytes: sample.peak]

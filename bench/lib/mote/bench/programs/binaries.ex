@@ -3,17 +3,19 @@ defmodule Mote.Bench.Programs.Binaries do
   # each frame, whose bytes are shared and not copied.
   @moduledoc false
 
+  @bytes 10_000_000
+
   use Mote.Bench.Program,
     title: "ten megabytes split into frames of n bytes behind their lengths",
     param: :n,
     defaults: [16, 100, 1_000],
     small: 10_000,
-    metric: :ns_per_frame
-
-  @bytes 10_000_000
+    metric: :ns_per_frame,
+    count: &div(@bytes, &1 + 4),
+    expected: &{count(&1), &1},
+    processes: 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor splitter(bytes) do
@@ -28,8 +30,6 @@ defmodule Mote.Bench.Programs.Binaries do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec splitter(binary) :: term
     def splitter(bytes) do
       receive do
@@ -46,24 +46,15 @@ defmodule Mote.Bench.Programs.Binaries do
   end
 
   @impl true
-  def count(n), do: div(@bytes, n + 4)
-
-  @impl true
-  def expected(n), do: {count(n), n}
-
-  @impl true
-  def processes(_n), do: 1
-
-  @impl true
   def mote(machine, n) do
     splitter = Mote.create(machine, Actors.splitter(bytes(n)))
-    [split: fn _ -> answer(fn -> Mote.send(splitter, self()) end) end]
+    [split: asking(splitter, self())]
   end
 
   @impl true
   def beam(n) do
     splitter = spawn(Processes, :splitter, [bytes(n)])
-    [split: fn _ -> answer(fn -> send(splitter, self()) end) end]
+    [split: asking(splitter, self())]
   end
 
   defp bytes(n), do: :binary.copy(<<n::32, 0::size(n)-unit(8)>>, count(n))

@@ -10,14 +10,15 @@ defmodule Mote.Bench.Programs.Boundary do
     param: :n,
     defaults: [200_000],
     small: 100,
-    metric: :ns_per_send
+    metric: :ns_per_send,
+    expected: & &1,
+    processes: 1
 
   alias Mote.{Bench.Sample, Outbox}
 
   @turn 1_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor counter(count) do
@@ -38,7 +39,6 @@ defmodule Mote.Bench.Programs.Boundary do
   end
 
   defmodule Processes do
-    @moduledoc false
     use GenServer
 
     @impl true
@@ -55,12 +55,6 @@ defmodule Mote.Bench.Programs.Boundary do
       {:noreply, count}
     end
   end
-
-  @impl true
-  def expected(n), do: n
-
-  @impl true
-  def processes(_n), do: 1
 
   @impl true
   def measures(%Sample{stages: stages, param: n}) do

@@ -9,10 +9,11 @@ defmodule Mote.Bench.Programs.Chain do
     defaults: [1_000_000],
     small: 100,
     metric: :ns_per_actor,
+    expected: :done,
+    processes: & &1,
     plot: [sizes: [1_000, 10_000, 100_000], full: [1_000, 10_000, 100_000, 1_000_000]]
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor link(back) do
@@ -29,8 +30,6 @@ defmodule Mote.Bench.Programs.Chain do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec link(pid) :: term
     def link(back) do
       receive do
@@ -49,20 +48,8 @@ defmodule Mote.Bench.Programs.Chain do
   end
 
   @impl true
-  def expected(_n), do: :done
+  def mote(machine, n), do: [run: asking(Mote.create(machine, Actors.link(self())), n)]
 
   @impl true
-  def processes(n), do: n
-
-  @impl true
-  def mote(machine, n) do
-    first = Mote.create(machine, Actors.link(self()))
-    [run: fn _ -> answer(fn -> Mote.send(first, n) end) end]
-  end
-
-  @impl true
-  def beam(n) do
-    first = spawn(Processes, :link, [self()])
-    [run: fn _ -> answer(fn -> send(first, n) end) end]
-  end
+  def beam(n), do: [run: asking(spawn(Processes, :link, [self()]), n)]
 end

@@ -3,23 +3,24 @@ defmodule Mote.Bench.Programs.Churn do
   # the memory of the OS process stays where it was after the first twentieth. `--n 1000000000` takes half a minute.
   @moduledoc false
 
+  # How often it says how far it is, and how many actors it makes in a turn.
+  @parts 20
+  @at_once 100
+
   use Mote.Bench.Program,
     title: "n actors that live for a turn: time, and memory over time",
     param: :n,
     defaults: [100_000_000],
     small: 2_000,
     metric: :ns_per_actor,
+    count: &(turns(&1) * @parts * @at_once),
+    expected: :done,
     machines: [mote: [main: [threads: 1]]],
     plot: [sizes: [20_000_000]]
 
   alias Mote.Bench.{Memory, Sample}
 
-  # How often it says how far it is, and how many actors it makes in a turn.
-  @parts 20
-  @at_once 100
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor mayfly(parent) do
@@ -41,13 +42,7 @@ defmodule Mote.Bench.Programs.Churn do
     end
   end
 
-  @impl true
-  def count(n), do: turns(n) * @parts * @at_once
-
   defp turns(n), do: max(div(n, @parts * @at_once), 1)
-
-  @impl true
-  def expected(_n), do: :done
 
   @impl true
   def measures_fresh(sample), do: [peak_rss_bytes: sample.peak]

@@ -9,12 +9,13 @@ defmodule Mote.Bench.Programs.Cons do
     defaults: [1_000],
     small: 10,
     metric: :ns_per_cell,
+    expected: &(&1 * (&1 + 1)),
+    processes: &(4 * &1 + 2),
     plot: [sizes: [1_000], full: [10, 100, 1_000, 10_000, 100_000]]
 
   alias Mote.Bench.Sample
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor cons(head, tail) do
@@ -59,7 +60,6 @@ defmodule Mote.Bench.Programs.Cons do
 
   defmodule Processes do
     # Nobody collects processes, so a cell ends with the request that it is for.
-    @moduledoc false
 
     @spec cons(integer, pid) :: term
     def cons(head, tail) do
@@ -92,12 +92,6 @@ defmodule Mote.Bench.Programs.Cons do
     def build(n),
       do: Enum.reduce(n..1//-1, spawn(__MODULE__, :empty, []), &spawn(__MODULE__, :cons, [&1, &2]))
   end
-
-  @impl true
-  def expected(n), do: n * (n + 1)
-
-  @impl true
-  def processes(n), do: 4 * n + 2
 
   @impl true
   def measures(%Sample{param: n} = sample) do

@@ -9,10 +9,11 @@ defmodule Mote.Bench.Programs.Counting do
     param: :n,
     defaults: [5_000_000],
     small: 1_000,
-    metric: :ns_per_message
+    metric: :ns_per_message,
+    expected: & &1,
+    processes: 2
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @batch 1_000
@@ -42,7 +43,6 @@ defmodule Mote.Bench.Programs.Counting do
 
   defmodule Processes do
     # The counter's queue gets long: off the heap it is not copied by the collector, which halves the time.
-    @moduledoc false
 
     @options [message_queue_data: :off_heap]
 
@@ -74,22 +74,12 @@ defmodule Mote.Bench.Programs.Counting do
   end
 
   @impl true
-  def expected(n), do: n
-
-  @impl true
-  def processes(_n), do: 2
-
-  @impl true
   def mote(machine, n) do
     counter = Mote.create(machine, Actors.counter(0))
     producer = Mote.create(machine, Actors.producer(counter, self()))
-    [run: fn _ -> answer(fn -> Mote.send(producer, {n, n}) end) end]
+    [run: asking(producer, {n, n})]
   end
 
   @impl true
-  def beam(n) do
-    producer = Processes.start()
-    me = self()
-    [run: fn _ -> answer(fn -> send(producer, {me, n}) end) end]
-  end
+  def beam(n), do: [run: asking(Processes.start(), {self(), n})]
 end

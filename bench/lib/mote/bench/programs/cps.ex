@@ -12,17 +12,11 @@ defmodule Mote.Bench.Programs.Cps do
     defaults: [20],
     small: 6,
     metric: :ns_per_actor,
+    count: &Floor.count/1,
+    expected: &Floor.expected/1,
+    processes: &Floor.processes/1,
     rust: [continuations: "continuations", recursion: "recursion"],
     plot: [sizes: [6, 9, 12, 15], full: 5..24, over: :count, x: :log2]
-
-  @impl true
-  defdelegate count(depth), to: Floor
-
-  @impl true
-  defdelegate expected(depth), to: Floor
-
-  @impl true
-  defdelegate processes(depth), to: Floor
 
   @impl true
   defdelegate mote(machine, depth), to: Floor

@@ -10,6 +10,8 @@ defmodule Mote.Bench.Programs.Directory do
     defaults: [1_000_000],
     small: 1_000,
     metric: :ns_per_key_send,
+    expected: & &1,
+    processes: & &1,
     plot: [sizes: [10_000, 100_000], full: [10_000, 100_000, 1_000_000], kind: :bars]
 
   alias Mote.{Bench.Sample, Directory}
@@ -20,7 +22,6 @@ defmodule Mote.Bench.Programs.Directory do
   @actor 16
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor tally(n) do
@@ -55,8 +56,6 @@ defmodule Mote.Bench.Programs.Directory do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec start(atom, term, pid) :: no_return
     def start(registry, key, parent) do
       {:ok, _} = Registry.register(registry, key, nil)
@@ -77,12 +76,6 @@ defmodule Mote.Bench.Programs.Directory do
   end
 
   @impl true
-  def expected(n), do: n
-
-  @impl true
-  def processes(n), do: n
-
-  @impl true
   def measures(%Sample{param: n, stages: stages} = sample) do
     for(
       %{name: name, ns: ns} <- stages,
@@ -95,7 +88,7 @@ defmodule Mote.Bench.Programs.Directory do
   @impl true
   def mote(machine, n) do
     directory = Directory.start(machine, Actors.tallies(), shards: n |> div(24) |> max(64) |> min(65_536))
-    senders = for _ <- 1..@senders, do: Mote.create(machine, Actors.sender(directory, [], []))
+    senders = senders(machine, directory)
     keys = keys(n)
     hold(machine, senders, :keys, keys)
     :ok = Mote.gc(machine)
@@ -136,14 +129,23 @@ defmodule Mote.Bench.Programs.Directory do
     ]
   end
 
-  # Each of the senders has a share of them.
-  defp hold(machine, senders, kind, what) do
+  @doc "The actors that send, by keys and by addresses that they hold."
+  @spec senders(Mote.Machine.t(), Directory.t()) :: [Mote.Address.t()]
+  def senders(machine, directory) do
+    for _ <- 1..@senders, do: Mote.create(machine, Actors.sender(directory, [], []))
+  end
+
+  @doc "Gives each of the senders a share of keys or addresses."
+  @spec hold(Mote.Machine.t(), [Mote.Address.t()], :keys | :addresses, list) :: :ok
+  def hold(machine, senders, kind, what) do
     shares = what |> Enum.chunk_every(ceil(length(what) / @senders)) |> Enum.map(&Enum.chunk_every(&1, @turn))
     for {sender, turns} <- Enum.zip(senders, shares), do: :ok = Mote.send(sender, {:hold, kind, turns})
     :ok = Mote.drain(machine, :infinity)
   end
 
-  defp all(machine, senders, kind) do
+  @doc "Lets them send to all that they hold."
+  @spec all(Mote.Machine.t(), [Mote.Address.t()], :keys | :addresses) :: :ok
+  def all(machine, senders, kind) do
     for sender <- senders, do: :ok = Mote.send(sender, kind)
     :ok = Mote.drain(machine, :infinity)
   end
@@ -192,6 +194,7 @@ defmodule Mote.Bench.Programs.Directory do
     pids
   end
 
-  # Every one of them once, far from the one before.
-  defp keys(n), do: for(i <- 1..n, do: rem(i * 7_919, n))
+  @doc "All keys once, each far from the one before."
+  @spec keys(pos_integer) :: [non_neg_integer]
+  def keys(n), do: for(i <- 1..n, do: rem(i * 7_919, n))
 end

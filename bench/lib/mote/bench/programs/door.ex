@@ -12,7 +12,9 @@ defmodule Mote.Bench.Programs.Door do
     param: :n,
     defaults: [100_000],
     small: 1_000,
-    metric: :ns_per_ask
+    metric: :ns_per_ask,
+    expected: &(2 * &1),
+    processes: &(&1 + 1)
 
   alias Mote.Bench.{Memory, Sample}
 
@@ -20,7 +22,6 @@ defmodule Mote.Bench.Programs.Door do
   @rest 300
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor counter(count) do
@@ -30,7 +31,6 @@ defmodule Mote.Bench.Programs.Door do
   end
 
   defmodule Server do
-    @moduledoc false
     use GenServer
 
     @impl true
@@ -42,12 +42,6 @@ defmodule Mote.Bench.Programs.Door do
     @impl true
     def handle_info({:add, n}, count), do: {:noreply, count + n}
   end
-
-  @impl true
-  def expected(n), do: 2 * n
-
-  @impl true
-  def processes(n), do: n + 1
 
   @impl true
   def measures(%Sample{stages: stages, figures: figures, param: n}) do

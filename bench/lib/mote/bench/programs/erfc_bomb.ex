@@ -9,6 +9,9 @@ defmodule Mote.Bench.Programs.ErfcBomb do
     defaults: [12],
     small: 2,
     metric: :us_per_leaf,
+    count: &Integer.pow(2, &1),
+    expected: :plausible,
+    processes: &(Integer.pow(2, &1 + 1) - 1),
     plot: [sizes: [3, 5, 7, 9], full: 3..12, over: :count, x: :log2],
     rust: [rust: "erfc_bomb"]
 
@@ -19,7 +22,6 @@ defmodule Mote.Bench.Programs.ErfcBomb do
   @tolerance 0.06
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
     require Mote.Bench.Programs.Summing, as: Summing
 
@@ -37,7 +39,6 @@ defmodule Mote.Bench.Programs.ErfcBomb do
 
   defmodule Processes do
     # A process seeds its generator at the first number, which is little beside 1,000 of them.
-    @moduledoc false
 
     use Mote.Bench.Programs.Summing
 
@@ -48,25 +49,11 @@ defmodule Mote.Bench.Programs.ErfcBomb do
   end
 
   @impl true
-  def count(depth), do: Integer.pow(2, depth)
+  def mote(machine, depth),
+    do: [run: asking(Mote.create(machine, Actors.node(self())), depth, &judge(&1, depth))]
 
   @impl true
-  def expected(_depth), do: :plausible
-
-  @impl true
-  def processes(depth), do: Integer.pow(2, depth + 1) - 1
-
-  @impl true
-  def mote(machine, depth) do
-    root = Mote.create(machine, Actors.node(self()))
-    [run: fn _ -> fn -> Mote.send(root, depth) end |> answer() |> judge(depth) end]
-  end
-
-  @impl true
-  def beam(depth) do
-    root = spawn(Processes, :node, [self(), @randoms])
-    [run: fn _ -> fn -> send(root, depth) end |> answer() |> judge(depth) end]
-  end
+  def beam(depth), do: [run: asking(spawn(Processes, :node, [self(), @randoms]), depth, &judge(&1, depth))]
 
   @impl true
   def rust(sum, depth), do: judge(sum, depth)

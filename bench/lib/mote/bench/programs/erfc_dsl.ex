@@ -9,13 +9,14 @@ defmodule Mote.Bench.Programs.ErfcDsl do
     defaults: [10_000],
     small: 100,
     metric: :ns_per_erfc,
+    expected: :plausible,
+    processes: 1,
     rust: [rust: "erfc"]
 
   # Much less than the error of the fraction would be if it were cut off too early.
   @tolerance 1.0e-9
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @parts 60
@@ -35,8 +36,6 @@ defmodule Mote.Bench.Programs.ErfcDsl do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @parts 60
     @sqrt_pi :math.sqrt(:math.pi())
 
@@ -57,23 +56,17 @@ defmodule Mote.Bench.Programs.ErfcDsl do
   end
 
   @impl true
-  def expected(_n), do: :plausible
-
-  @impl true
-  def processes(_n), do: 1
-
-  @impl true
   def mote(machine, n) do
     worker = Mote.create(machine, Actors.worker(self()))
     right = reference(n)
-    [run: fn _ -> fn -> Mote.send(worker, n) end |> answer() |> judge(right) end]
+    [run: asking(worker, n, &judge(&1, right))]
   end
 
   @impl true
   def beam(n) do
     worker = spawn(Processes, :worker, [self()])
     right = reference(n)
-    [run: fn _ -> fn -> send(worker, n) end |> answer() |> judge(right) end]
+    [run: asking(worker, n, &judge(&1, right))]
   end
 
   @impl true

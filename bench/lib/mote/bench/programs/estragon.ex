@@ -11,6 +11,8 @@ defmodule Mote.Bench.Programs.Estragon do
     defaults: [1_000, 100_000, 1_000_000],
     small: 2_500,
     metric: :bytes_per_actor,
+    expected: &{:met, &1},
+    processes: &(&1 + 1),
     fresh: true,
     settle: 200,
     plot: [
@@ -21,7 +23,6 @@ defmodule Mote.Bench.Programs.Estragon do
   alias Mote.Bench.Sample
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # Turns are bounded: this many actors are made, or notified, in one.
@@ -80,7 +81,6 @@ defmodule Mote.Bench.Programs.Estragon do
 
   defmodule Processes do
     # Hibernating is how a process says that it will wait: see `idle`.
-    @moduledoc false
 
     @spec road(pid, pos_integer) :: term
     def road(customer, n) do
@@ -108,12 +108,6 @@ defmodule Mote.Bench.Programs.Estragon do
   end
 
   @impl true
-  def expected(n), do: {:met, n}
-
-  @impl true
-  def processes(n), do: n + 1
-
-  @impl true
   def measures_fresh(%Sample{param: n} = sample) do
     gather = Sample.stage(sample, :gather)
     arrive = Sample.stage(sample, :arrive)
@@ -133,7 +127,7 @@ defmodule Mote.Bench.Programs.Estragon do
     me = self()
 
     [
-      gather: fn _ -> answer(fn -> Mote.send(road, {:gather, me, n}) end) end,
+      gather: asking(road, {:gather, me, n}),
       arrive: fn :waiting -> answer(fn -> Mote.send(road, {:godot, me}) end) end
     ]
   end

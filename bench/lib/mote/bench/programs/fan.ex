@@ -3,18 +3,20 @@ defmodule Mote.Bench.Programs.Fan do
   # `{runner, n - 1}` come back to one.
   @moduledoc false
 
+  @runners 100
+
   use Mote.Bench.Program,
     title: "a master and 100 runners, n requests and n replies with each",
     param: :n,
     defaults: [10_000],
     small: 20,
     metric: :ns_per_round_trip,
+    count: &(@runners * &1),
+    expected: :done,
+    processes: @runners + 1,
     plot: [sizes: [100, 1_000], full: [100, 1_000, 10_000, 100_000]]
 
-  @runners 100
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @runners 100
@@ -43,8 +45,6 @@ defmodule Mote.Bench.Programs.Fan do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec start(pos_integer, pos_integer, pid) :: term
     def start(runners, n, customer) do
       for _ <- 1..runners do
@@ -83,19 +83,7 @@ defmodule Mote.Bench.Programs.Fan do
   end
 
   @impl true
-  def count(n), do: @runners * n
-
-  @impl true
-  def expected(_n), do: :done
-
-  @impl true
-  def processes(_n), do: @runners + 1
-
-  @impl true
-  def mote(machine, n) do
-    master = Mote.create(machine, Actors.master(@runners, self()))
-    [run: fn _ -> answer(fn -> Mote.send(master, {:start, n}) end) end]
-  end
+  def mote(machine, n), do: [run: asking(Mote.create(machine, Actors.master(@runners, self())), {:start, n})]
 
   @impl true
   def beam(n) do

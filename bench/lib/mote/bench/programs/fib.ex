@@ -9,10 +9,12 @@ defmodule Mote.Bench.Programs.Fib do
     defaults: [27],
     small: 12,
     metric: :ns_per_call,
+    count: &(2 * expected(&1 + 1) - 1),
+    expected: fn n -> 1..n |> Enum.reduce({0, 1}, fn _, {a, b} -> {b, a + b} end) |> elem(0) end,
+    processes: 1,
     rust: [rust: "fib"]
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defpure fib(n) when n < 2, do: n
@@ -24,8 +26,6 @@ defmodule Mote.Bench.Programs.Fib do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec worker(pid) :: term
     def worker(customer) do
       receive do
@@ -38,25 +38,10 @@ defmodule Mote.Bench.Programs.Fib do
   end
 
   @impl true
-  def count(n), do: 2 * expected(n + 1) - 1
+  def mote(machine, n), do: [run: asking(Mote.create(machine, Actors.worker(self())), n)]
 
   @impl true
-  def expected(n), do: 1..n |> Enum.reduce({0, 1}, fn _, {a, b} -> {b, a + b} end) |> elem(0)
-
-  @impl true
-  def processes(_n), do: 1
-
-  @impl true
-  def mote(machine, n) do
-    worker = Mote.create(machine, Actors.worker(self()))
-    [run: fn _ -> answer(fn -> Mote.send(worker, n) end) end]
-  end
-
-  @impl true
-  def beam(n) do
-    worker = spawn(Processes, :worker, [self()])
-    [run: fn _ -> answer(fn -> send(worker, n) end) end]
-  end
+  def beam(n), do: [run: asking(spawn(Processes, :worker, [self()]), n)]
 
   @impl true
   def rust(fib, _n), do: trunc(fib)

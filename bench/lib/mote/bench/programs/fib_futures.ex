@@ -6,12 +6,19 @@ defmodule Mote.Bench.Programs.FibFutures do
   # task on the BEAM.
   @moduledoc false
 
+  @most 20_000
+  # The one that decides how long all may take.
+  @standard 18
+
   use Mote.Bench.Program,
     title: "up to 20,000 futures, each of them fib(n)",
     param: :n,
     defaults: [16, 19, 21, 22, 23, 25, 27, 30],
     small: 3,
     metric: :us_per_call,
+    count: &min(@most, div(@most * work(@standard), work(&1)) + 1),
+    expected: &(count(&1) * fibonacci(&1)),
+    processes: &count/1,
     plot: [
       sizes: [10, 13, 16, 19, 21, 23],
       full: [10, 13, 16, 19, 21, 22, 23, 25, 27, 30],
@@ -23,12 +30,7 @@ defmodule Mote.Bench.Programs.FibFutures do
   alias Mote.Bench.Sample
   alias Mote.Future
 
-  @most 20_000
-  # The one that decides how long all may take.
-  @standard 18
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defpure fib(n) when n < 2, do: n
@@ -55,26 +57,15 @@ defmodule Mote.Bench.Programs.FibFutures do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec fib(non_neg_integer) :: non_neg_integer
     def fib(n) when n < 2, do: n
     def fib(n), do: fib(n - 1) + fib(n - 2)
   end
 
-  @impl true
-  def count(n), do: min(@most, div(@most * work(@standard), work(n)) + 1)
-
   # How many times fib calls itself, and once more.
   defp work(n), do: 2 * fibonacci(n + 1) - 1
 
   defp fibonacci(n), do: 1..n |> Enum.reduce({0, 1}, fn _, {a, b} -> {b, a + b} end) |> elem(0)
-
-  @impl true
-  def expected(n), do: count(n) * fibonacci(n)
-
-  @impl true
-  def processes(n), do: count(n)
 
   @impl true
   def measures(%Sample{param: n} = sample) do

@@ -11,19 +11,13 @@ defmodule Mote.Bench.Programs.Floor do
     defaults: [20],
     small: 6,
     metric: :ns_per_actor,
+    count: &ForkBomb.count/1,
+    expected: &ForkBomb.expected/1,
+    processes: &ForkBomb.processes/1,
     rust: [floor: "floor"],
     # The memory of the loop has never been touched either.
     anew: [:mote, :mote_st, :mote_mt],
     plot: [sizes: [8, 12, 16], full: 6..22//2, over: :count, x: :log2]
-
-  @impl true
-  defdelegate count(depth), to: ForkBomb
-
-  @impl true
-  defdelegate expected(depth), to: ForkBomb
-
-  @impl true
-  defdelegate processes(depth), to: ForkBomb
 
   @impl true
   defdelegate mote(machine, depth), to: ForkBomb

@@ -8,10 +8,12 @@ defmodule Mote.Bench.Programs.ForkBomb do
     defaults: [20],
     small: 6,
     metric: :ns_per_actor,
+    count: &(Integer.pow(2, &1 + 1) - 1),
+    expected: :done,
+    processes: &count/1,
     plot: [sizes: [6, 8, 10, 12, 14, 16], full: 5..24, over: :count, x: :log2]
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor node(parent) do
@@ -35,7 +37,6 @@ defmodule Mote.Bench.Programs.ForkBomb do
   defmodule Processes do
     # A process that has reported ends. The depth travels as a message, as it does between the actors; passing it
     # as an argument of spawn is no faster. Every process gets two messages at most: queues stay on the heap.
-    @moduledoc false
 
     @spec node(pid) :: term
     def node(parent) do
@@ -62,23 +63,8 @@ defmodule Mote.Bench.Programs.ForkBomb do
   end
 
   @impl true
-  def count(depth), do: Integer.pow(2, depth + 1) - 1
+  def mote(machine, depth), do: [run: asking(Mote.create(machine, Actors.node(self())), depth)]
 
   @impl true
-  def expected(_depth), do: :done
-
-  @impl true
-  def processes(depth), do: count(depth)
-
-  @impl true
-  def mote(machine, depth) do
-    root = Mote.create(machine, Actors.node(self()))
-    [run: fn _ -> answer(fn -> Mote.send(root, depth) end) end]
-  end
-
-  @impl true
-  def beam(depth) do
-    root = spawn(Processes, :node, [self()])
-    [run: fn _ -> answer(fn -> send(root, depth) end) end]
-  end
+  def beam(depth), do: [run: asking(spawn(Processes, :node, [self()]), depth)]
 end

@@ -7,27 +7,21 @@ defmodule Mote.Bench.Programs.FromSleep do
   # that of the thread which takes the message, that of a second one, and that of the asker.
   @moduledoc false
 
+  alias Mote.Bench.{Measure, Programs.ErfcBomb}
+
   use Mote.Bench.Program,
     title: "single erfc bombs, each sent to threads that have slept",
     param: :depth,
     defaults: [4],
     small: 1,
-    metric: :us_per_leaf
-
-  alias Mote.Bench.{Measure, Programs.ErfcBomb, Sample}
+    metric: :us_per_leaf,
+    count: &ErfcBomb.count/1,
+    expected: :plausible,
+    measures: & &1.figures
 
   @requests 40
   # Milliseconds.
   @pause 3
-
-  @impl true
-  def count(depth), do: ErfcBomb.count(depth)
-
-  @impl true
-  def expected(_depth), do: :plausible
-
-  @impl true
-  def measures(%Sample{} = sample), do: sample.figures
 
   @impl true
   def mote(machine, depth) do

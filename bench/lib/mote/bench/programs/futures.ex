@@ -5,20 +5,21 @@ defmodule Mote.Bench.Programs.Futures do
   # one: it creates an actor, sends it a request and takes the answer.
   @moduledoc false
 
+  @batch 1_000
+
   use Mote.Bench.Program,
     title: "n futures that do next to nothing, started a thousand at a time",
     param: :n,
     defaults: [100_000],
     small: 100,
-    metric: :ns_per_future
+    metric: :ns_per_future,
+    expected: :done,
+    processes: @batch
 
   alias Mote.Bench.Sample
   alias Mote.Future
 
-  @batch 1_000
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @batch 1_000
@@ -56,12 +57,6 @@ defmodule Mote.Bench.Programs.Futures do
         become busy(customer, left, open - 1)
     end
   end
-
-  @impl true
-  def expected(_n), do: :done
-
-  @impl true
-  def processes(_n), do: @batch
 
   @impl true
   def measures(%Sample{param: n} = sample) do

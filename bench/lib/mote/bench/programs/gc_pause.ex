@@ -13,6 +13,8 @@ defmodule Mote.Bench.Programs.GcPause do
     defaults: [1_000_000],
     small: 1_000,
     metric: :us_pause_tree_longest,
+    expected: :littered,
+    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]],
     # Often, so that there are some pauses to tell of.
     options: [mote: [gc: [min: 4_000_000, factor: 0.25]]]
@@ -22,7 +24,6 @@ defmodule Mote.Bench.Programs.GcPause do
   @least 100_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # Holds two of its kind, and says when all below are there.
@@ -78,12 +79,6 @@ defmodule Mote.Bench.Programs.GcPause do
         send self(), n - 1
     end
   end
-
-  @impl true
-  def expected(_n), do: :littered
-
-  @impl true
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do

@@ -3,17 +3,19 @@ defmodule Mote.Bench.Programs.Hot do
   # sends one message a turn and then itself the rest, so that all of them are on their way at any time.
   @moduledoc false
 
+  @producers 1_000
+
   use Mote.Bench.Program,
     title: "1,000 producers send n messages each to one counter, one a turn",
     param: :n,
     defaults: [1_000],
     small: 3,
-    metric: :ns_per_message
-
-  @producers 1_000
+    metric: :ns_per_message,
+    count: &(@producers * &1),
+    expected: :done,
+    processes: @producers + 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @producers 1_000
@@ -43,7 +45,6 @@ defmodule Mote.Bench.Programs.Hot do
 
   defmodule Processes do
     # Off-heap as in `counting`: the counter's queue gets long.
-    @moduledoc false
 
     @options [message_queue_data: :off_heap]
 
@@ -72,19 +73,10 @@ defmodule Mote.Bench.Programs.Hot do
   end
 
   @impl true
-  def count(n), do: @producers * n
-
-  @impl true
-  def expected(_n), do: :done
-
-  @impl true
-  def processes(_n), do: @producers + 1
-
-  @impl true
   def mote(machine, n) do
     counter = Mote.create(machine, Actors.counter(count(n), self()))
     starter = Mote.create(machine, Actors.starter(counter))
-    [run: fn _ -> answer(fn -> Mote.send(starter, n) end) end]
+    [run: asking(starter, n)]
   end
 
   @impl true

@@ -10,6 +10,8 @@ defmodule Mote.Bench.Programs.Idle do
     defaults: [1_000_000, 10_000_000],
     small: 5_000,
     metric: :bytes_per_actor,
+    expected: &{:through, &1},
+    processes: & &1,
     fresh: true,
     settle: 200,
     plot: [sizes: [100_000, 1_000_000], full: [100_000, 1_000_000, 10_000_000], kind: :bars]
@@ -17,7 +19,6 @@ defmodule Mote.Bench.Programs.Idle do
   alias Mote.Bench.Sample
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @batch 1_000
@@ -41,7 +42,6 @@ defmodule Mote.Bench.Programs.Idle do
   defmodule Processes do
     # Hibernating is how a process says that it will be idle: its heap shrinks to what is alive in it, which takes
     # a third of the memory of one that only waits.
-    @moduledoc false
 
     @spec build(pid, pid, non_neg_integer) :: term
     def build(customer, head, 0), do: send(customer, head)
@@ -57,12 +57,6 @@ defmodule Mote.Bench.Programs.Idle do
       end
     end
   end
-
-  @impl true
-  def expected(n), do: {:through, n}
-
-  @impl true
-  def processes(n), do: n
 
   @impl true
   def measures_fresh(%Sample{param: n} = sample) do
@@ -83,7 +77,7 @@ defmodule Mote.Bench.Programs.Idle do
     me = self()
 
     [
-      build: fn _ -> answer(fn -> Mote.send(builder, {me, me, n}) end) end,
+      build: asking(builder, {me, me, n}),
       travel: fn head -> answer(fn -> Mote.send(head, {:through, n}) end) end
     ]
   end

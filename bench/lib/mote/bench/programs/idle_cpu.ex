@@ -9,6 +9,8 @@ defmodule Mote.Bench.Programs.IdleCpu do
     defaults: [5_000],
     small: 20,
     metric: :percent_of_core,
+    expected: :done,
+    measures: & &1.figures,
     machines: [mote: [main: [threads: 8]]],
     plot: [sizes: [1_000]]
 
@@ -20,17 +22,11 @@ defmodule Mote.Bench.Programs.IdleCpu do
   @settle 200
 
   @impl true
-  def expected(_n), do: :done
-
-  @impl true
-  def measures(sample), do: sample.figures
-
-  @impl true
   def mote(machine, n) do
     root = Mote.create(machine, ForkBomb.Actors.node(self()))
 
     [
-      work: fn _ -> answer(fn -> Mote.send(root, @depth) end) end,
+      work: asking(root, @depth),
       settle: fn :done -> Process.sleep(@settle) end,
       watch: fn :ok -> watch(n) end
     ]

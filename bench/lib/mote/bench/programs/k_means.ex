@@ -7,6 +7,9 @@ defmodule Mote.Bench.Programs.KMeans do
   # collection is part of the time, and the machines without it show how much.
   @moduledoc false
 
+  @part 1_000
+  @iterations 10
+
   use Mote.Bench.Parallel,
     title:
       "k-means of n points, 16 coordinates, 8 clusters, 10 iterations: in one actor and in an actor per thousand",
@@ -14,18 +17,18 @@ defmodule Mote.Bench.Programs.KMeans do
     defaults: [100_000],
     small: 2_100,
     metric: :us_per_iteration,
+    count: @iterations,
+    expected: :centres,
+    processes: &(div(&1, @part) + 2),
     plot: [sizes: [10_000], full: [10_000, 100_000], kind: :bars]
 
   alias Mote.Bench.Points
   alias Mote.Vector
 
-  @part 1_000
-  @iterations 10
   # How far a centre may be from the middle of its cloud: ten standard deviations of the mean in the small run.
   @tolerance 0.6
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
     alias Mote.Vector
 
@@ -138,7 +141,6 @@ defmodule Mote.Bench.Programs.KMeans do
 
   defmodule Processes do
     # Points are lists of floats, which the BEAM goes through faster than through bytes.
-    @moduledoc false
 
     @spec worker([[float]]) :: term
     def worker(points) do
@@ -215,15 +217,6 @@ defmodule Mote.Bench.Programs.KMeans do
   end
 
   @impl true
-  def count(_n), do: @iterations
-
-  @impl true
-  def processes(n), do: div(n, @part) + 2
-
-  @impl true
-  def expected(_n), do: :centres
-
-  @impl true
   def mote(machine, n) do
     points = for {_cloud, point} <- Points.new(n), do: Vector.new(:f64, point)
     # The first ones belong to different clouds.
@@ -234,7 +227,7 @@ defmodule Mote.Bench.Programs.KMeans do
     request = {self(), {@iterations, centres}}
 
     [
-      sequential: fn _ -> answer(fn -> Mote.send(sequential, request) end) end,
+      sequential: asking(sequential, request),
       parallel: fn centres -> {centres, answer(fn -> Mote.send(parallel, request) end)} end,
       judge: fn {centres, parallel} -> judge(parallel, centres) end
     ]
@@ -247,7 +240,7 @@ defmodule Mote.Bench.Programs.KMeans do
     [sequential, parallel] = for name <- ~w(sequential parallel)a, do: spawn(Processes, name, args)
 
     [
-      sequential: fn _ -> answer(fn -> send(sequential, :start) end) end,
+      sequential: asking(sequential, :start),
       parallel: fn centres -> {centres, answer(fn -> send(parallel, :start) end)} end,
       judge: fn {centres, parallel} -> judge(parallel, centres) end
     ]

@@ -10,6 +10,8 @@ defmodule Mote.Bench.Programs.KNearest do
     defaults: [5_000],
     small: 20,
     metric: :us_per_point,
+    expected: :classified,
+    processes: &(&1 + 1),
     plot: [sizes: [1_000], full: [1_000, 5_000], kind: :bars]
 
   alias Mote.Bench.Points
@@ -18,7 +20,6 @@ defmodule Mote.Bench.Programs.KNearest do
   @labelled 2_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
     alias Mote.Vector
 
@@ -91,7 +92,6 @@ defmodule Mote.Bench.Programs.KNearest do
 
   defmodule Processes do
     # Points are lists of floats. The labelled ones are in a persistent term, or every process would get a copy of them.
-    @moduledoc false
 
     @k 5
 
@@ -153,12 +153,6 @@ defmodule Mote.Bench.Programs.KNearest do
   end
 
   @impl true
-  def expected(_n), do: :classified
-
-  @impl true
-  def processes(n), do: n + 1
-
-  @impl true
   def mote(machine, n) do
     vectors = &for {label, point} <- &1, do: {label, Vector.new(:f64, point)}
     labelled = vectors.(Points.new(@labelled))
@@ -168,7 +162,7 @@ defmodule Mote.Bench.Programs.KNearest do
     request = {self(), :start}
 
     [
-      sequential: fn _ -> answer(fn -> Mote.send(sequential, request) end) end,
+      sequential: asking(sequential, request),
       parallel: fn labels -> {labels, answer(fn -> Mote.send(parallel, request) end)} end,
       judge: fn {labels, numbered} -> judge(numbered, labels, n) end
     ]
@@ -183,7 +177,7 @@ defmodule Mote.Bench.Programs.KNearest do
       for name <- ~w(sequential parallel)a, do: spawn(Processes, name, [self(), __MODULE__, points])
 
     [
-      sequential: fn _ -> answer(fn -> send(sequential, :start) end) end,
+      sequential: asking(sequential, :start),
       parallel: fn labels -> {Enum.reverse(labels), answer(fn -> send(parallel, :start) end)} end,
       judge: fn {labels, numbered} -> judge(numbered, labels, n) end
     ]

@@ -3,21 +3,23 @@ defmodule Mote.Bench.Programs.Maps do
   # would like. All of a stage is one turn of one actor, against one process.
   @moduledoc false
 
+  @keys 10_000
+
   use Mote.Bench.Program,
     title: "a map of 10,000 keys: n gets, then n puts",
     param: :n,
     defaults: [1_000_000],
     small: 100,
-    metric: :ns_per_get
+    metric: :ns_per_get,
+    expected: @keys,
+    processes: 1
 
   alias Mote.Bench.Sample
 
-  @keys 10_000
   # Coprime to the number of keys: every key has its turn.
   @step 7_919
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor keeper(map) do
@@ -38,8 +40,6 @@ defmodule Mote.Bench.Programs.Maps do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec keeper(map) :: no_return
     def keeper(map) do
       receive do
@@ -60,12 +60,6 @@ defmodule Mote.Bench.Programs.Maps do
     defp puts(map, 0, _), do: map
     defp puts(map, n, key), do: puts(Map.put(map, key, n), n - 1, rem(key + 7_919, 10_000))
   end
-
-  @impl true
-  def expected(_n), do: @keys
-
-  @impl true
-  def processes(_n), do: 1
 
   @impl true
   def measures(sample) do

@@ -9,13 +9,15 @@ defmodule Mote.Bench.Programs.MergeSort do
     defaults: [1_048_576],
     small: 100,
     metric: :ns_per_actor,
+    count: &(2 * &1 - 1),
+    expected: :sorted,
+    processes: &(count(&1) + 1),
     plot: [sizes: [1_024, 8_192, 65_536], full: [1_024, 8_192, 65_536, 262_144, 1_048_576]]
 
   @seed {1945, 6, 30}
   @greatest 1_000_000_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # `{order, list, length}`: to sort are the first so many of the list. Nothing is copied on the way down: what is
@@ -86,7 +88,6 @@ defmodule Mote.Bench.Programs.MergeSort do
 
   defmodule Processes do
     # The lists are copied on their way down and up. Splitting and merging are those of the standard library.
-    @moduledoc false
 
     @spec sorter(pid) :: term
     def sorter(parent) do
@@ -129,26 +130,17 @@ defmodule Mote.Bench.Programs.MergeSort do
   end
 
   @impl true
-  def count(n), do: 2 * n - 1
-
-  @impl true
-  def expected(_n), do: :sorted
-
-  @impl true
-  def processes(n), do: count(n) + 1
-
-  @impl true
   def mote(machine, n) do
     list = list(n)
     judge = Mote.create(machine, Actors.judge(list, n, Enum.sum(list), self()))
-    [run: fn _ -> answer(fn -> Mote.send(judge, :start) end) end]
+    [run: asking(judge, :start)]
   end
 
   @impl true
   def beam(n) do
     list = list(n)
     judge = spawn(Processes, :judge, [list, n, Enum.sum(list), self()])
-    [run: fn _ -> answer(fn -> send(judge, :start) end) end]
+    [run: asking(judge, :start)]
   end
 
   defp list(n) do

@@ -6,22 +6,24 @@ defmodule Mote.Bench.Programs.Northwind do
   # The floor is the straight line: the same reads as a loop, without a message.
   @moduledoc false
 
+  alias Mote.Bench.{Northwind.Data, Sample}
+
+  @at_once 31
+  @readers 2
+
   use Mote.Bench.Program,
     title: "n times 31 concurrent reads of 29 customers through a dispatcher and two readers with caches",
     param: :n,
     defaults: [100_000],
     small: 20,
     metric: :ns_per_read,
+    count: &(&1 * @at_once),
+    expected: &(&1 * Enum.sum(keys(Data.load()))),
+    processes: @readers + 3,
     data: true,
     plot: [sizes: [1_000, 10_000], full: [1_000, 10_000, 100_000], kind: :bars]
 
-  alias Mote.Bench.{Northwind.Data, Sample}
-
-  @readers 2
-  @at_once 31
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour, errors: :undefined
 
     # Turns of the straight line end after this many rounds.
@@ -125,7 +127,6 @@ defmodule Mote.Bench.Programs.Northwind do
 
   defmodule Processes do
     # What is sent is copied, so a process that reads has its own copy of the record that it found.
-    @moduledoc false
 
     @spec start(map, pos_integer) :: pid
     def start(data, readers) do
@@ -228,15 +229,6 @@ defmodule Mote.Bench.Programs.Northwind do
   end
 
   @impl true
-  def count(n), do: n * @at_once
-
-  @impl true
-  def expected(n), do: n * Enum.sum(keys(Data.load()))
-
-  @impl true
-  def processes(_n), do: @readers + 3
-
-  @impl true
   def measures(%Sample{param: n} = sample) do
     for {metric, stage} <- [ns_per_read: :reads, ns_per_straight_read: :straight] do
       {metric, Sample.stage(sample, stage).ns / count(n)}
@@ -251,7 +243,7 @@ defmodule Mote.Bench.Programs.Northwind do
     client = Mote.create(machine, Actors.client(db(machine, data, @readers), finds(keys), self()))
 
     [
-      straight: fn _ -> answer(fn -> Mote.send(straight, {n, 0}) end) end,
+      straight: asking(straight, {n, 0}),
       reads: fn sum -> fn -> Mote.send(client, n) end |> answer() |> same(sum) end
     ]
   end

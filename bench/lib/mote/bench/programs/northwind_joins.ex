@@ -3,6 +3,10 @@ defmodule Mote.Bench.Programs.NorthwindJoins do
   # round is a request for every order, all at once.
   @moduledoc false
 
+  alias Mote.Bench.Northwind.Data
+
+  @readers 2
+
   use Mote.Bench.Program,
     title:
       "n times every order at once, with its customer, its lines and their products, through two readers",
@@ -10,17 +14,13 @@ defmodule Mote.Bench.Programs.NorthwindJoins do
     defaults: [10_000],
     small: 20,
     metric: :ns_per_order,
+    count: &(&1 * map_size(Data.load().orders)),
+    processes: @readers + 3,
     data: true,
     plot: [sizes: [1_000], full: [1_000, 10_000]]
 
-  alias Mote.Bench.Northwind.Data
   alias Mote.Bench.Programs.Northwind
   alias Mote.Bench.Programs.Northwind.Actors
-
-  @readers 2
-
-  @impl true
-  def count(n), do: n * map_size(Data.load().orders)
 
   @impl true
   def expected(n) do
@@ -35,16 +35,13 @@ defmodule Mote.Bench.Programs.NorthwindJoins do
   end
 
   @impl true
-  def processes(_n), do: @readers + 3
-
-  @impl true
   def mote(machine, n) do
     data = Data.load()
 
     client =
       Mote.create(machine, Actors.client(Northwind.db(machine, data, @readers), requests(data), self()))
 
-    [reads: fn _ -> answer(fn -> Mote.send(client, n) end) end]
+    [reads: asking(client, n)]
   end
 
   @impl true

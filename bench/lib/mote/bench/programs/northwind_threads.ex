@@ -5,12 +5,16 @@ defmodule Mote.Bench.Programs.NorthwindThreads do
   # Where the system counts them, cache misses are told, too: of the whole OS process, while it reads.
   @moduledoc false
 
+  alias Mote.Bench.Programs.Northwind
+
   use Mote.Bench.Program,
     title: "n times 31 concurrent reads of 29 customers, as many readers and clients as threads",
     param: :n,
     defaults: [20_000],
     small: 64,
     metric: :ns_per_read,
+    count: &Northwind.count/1,
+    expected: &Northwind.expected/1,
     data: true,
     machines: for(threads <- [1, 2, 4, 8, 16, 32], do: {:"threads_#{threads}", [main: [threads: threads]]}),
     ratio:
@@ -19,14 +23,7 @@ defmodule Mote.Bench.Programs.NorthwindThreads do
     plot: [sizes: [2_000], full: [20_000, 100_000], kind: :bars]
 
   alias Mote.Bench.{Northwind.Data, Perf, Sample}
-  alias Mote.Bench.Programs.Northwind
   alias Mote.Bench.Programs.Northwind.Actors
-
-  @impl true
-  defdelegate count(n), to: Northwind
-
-  @impl true
-  defdelegate expected(n), to: Northwind
 
   @impl true
   def measures(sample),

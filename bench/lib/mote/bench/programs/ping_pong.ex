@@ -8,10 +8,12 @@ defmodule Mote.Bench.Programs.PingPong do
     defaults: [1_000_000],
     small: 100,
     metric: :ns_per_message,
+    count: &(2 * &1),
+    expected: :done,
+    processes: 2,
     plot: [sizes: [100_000], full: [100_000, 1_000_000]]
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor ping(pong, customer) do
@@ -25,8 +27,6 @@ defmodule Mote.Bench.Programs.PingPong do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec ping(pid, pid) :: term
     def ping(pong, customer) do
       receive do
@@ -54,25 +54,16 @@ defmodule Mote.Bench.Programs.PingPong do
   end
 
   @impl true
-  def count(n), do: 2 * n
-
-  @impl true
-  def expected(_n), do: :done
-
-  @impl true
-  def processes(_n), do: 2
-
-  @impl true
   def mote(machine, n) do
     pong = Mote.create(machine, Actors.pong())
     ping = Mote.create(machine, Actors.ping(pong, self()))
-    [run: fn _ -> answer(fn -> Mote.send(ping, n) end) end]
+    [run: asking(ping, n)]
   end
 
   @impl true
   def beam(n) do
     pong = spawn(Processes, :pong, [])
     ping = spawn(Processes, :ping, [pong, self()])
-    [run: fn _ -> answer(fn -> send(ping, n) end) end]
+    [run: asking(ping, n)]
   end
 end

@@ -4,12 +4,18 @@ defmodule Mote.Bench.Programs.PoolSize do
   # `Mote.Sponsor.size/1` says only wait for each other: throughput stays, and the time that a request takes grows.
   @moduledoc false
 
+  # Enough for a 99th of a hundred, and for every place to have some.
+  @least 100
+  @each 10
+
   use Mote.Bench.Program,
     title: "a beam sponsor that runs n turns at once: each waits for 9 ms and has about 1 ms of work",
     param: :n,
     defaults: [1, 2, 5, 10, 20, 40, 80],
     small: 2,
     metric: :us_per_request,
+    count: &max(@least, &1 * @each),
+    expected: :answered,
     machines: [pool: [main: [threads: :cores]]],
     plot: [sizes: [2, 5, 10, 20, 40, 80], full: [1, 2, 5, 10, 15, 20, 25, 30, 40, 60, 80]]
 
@@ -23,7 +29,6 @@ defmodule Mote.Bench.Programs.PoolSize do
   @answer 121_393
 
   defmodule Reader do
-    @moduledoc false
     use Mote.Behaviour
 
     # How long it took, in nanoseconds.
@@ -35,16 +40,6 @@ defmodule Mote.Bench.Programs.PoolSize do
         send customer, System.monotonic_time(:nanosecond) - start
     end
   end
-
-  # Enough for a 99th of a hundred, and for every place to have some.
-  @least 100
-  @each 10
-
-  @impl true
-  def count(n), do: max(@least, n * @each)
-
-  @impl true
-  def expected(_n), do: :answered
 
   @impl true
   def measures(%Sample{param: n} = sample),

@@ -13,6 +13,8 @@ defmodule Mote.Bench.Programs.Quota do
     defaults: [5_000],
     small: 100,
     metric: :us_ping_longest,
+    expected: :done,
+    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]],
     options: [mote: [memory: @quota]],
     # The bomb does not end.
@@ -26,7 +28,6 @@ defmodule Mote.Bench.Programs.Quota do
   @every 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor bomb() do
@@ -39,18 +40,12 @@ defmodule Mote.Bench.Programs.Quota do
   end
 
   @impl true
-  def expected(_n), do: :done
-
-  @impl true
   def measures_fresh(sample) do
     case Sample.per(sample.peak, sample.before, 1) do
       nil -> [peak_rss_bytes: sample.peak]
       more -> [peak_rss_bytes: sample.peak, percent_rss_of_quota: 100 * more / @quota]
     end
   end
-
-  @impl true
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do

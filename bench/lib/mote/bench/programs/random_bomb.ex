@@ -9,6 +9,9 @@ defmodule Mote.Bench.Programs.RandomBomb do
     defaults: [14],
     small: 3,
     metric: :ns_per_leaf,
+    count: &Integer.pow(2, &1),
+    expected: :plausible,
+    processes: &(2 * count(&1) - 1),
     plot: [sizes: [6, 8, 10, 12, 14], full: 5..20, over: :count, x: :log2]
 
   alias Mote.Bench.Programs.TimeEater
@@ -16,25 +19,12 @@ defmodule Mote.Bench.Programs.RandomBomb do
   @randoms 64
 
   @impl true
-  def count(depth), do: Integer.pow(2, depth)
+  def mote(machine, depth),
+    do: [run: asking(Mote.create(machine, TimeEater.Actors.node(self(), @randoms)), depth, &judge(&1, depth))]
 
   @impl true
-  def expected(_depth), do: :plausible
-
-  @impl true
-  def processes(depth), do: 2 * count(depth) - 1
-
-  @impl true
-  def mote(machine, depth) do
-    root = Mote.create(machine, TimeEater.Actors.node(self(), @randoms))
-    [run: fn _ -> fn -> Mote.send(root, depth) end |> answer() |> judge(depth) end]
-  end
-
-  @impl true
-  def beam(depth) do
-    root = spawn(TimeEater.Processes, :node, [self(), @randoms])
-    [run: fn _ -> fn -> send(root, depth) end |> answer() |> judge(depth) end]
-  end
+  def beam(depth),
+    do: [run: asking(spawn(TimeEater.Processes, :node, [self(), @randoms]), depth, &judge(&1, depth))]
 
   # Of at least 512 numbers: eight standard deviations.
   defp judge(sum, depth) do

@@ -3,17 +3,18 @@ defmodule Mote.Bench.Programs.Ring do
   # who gets the zero gives its own number.
   @moduledoc false
 
+  @size 503
+
   use Mote.Bench.Program,
     title: "503 actors in a ring pass on a number until it is zero",
     param: :n,
     defaults: [5_000_000],
     small: 1_000,
-    metric: :ns_per_message
-
-  @size 503
+    metric: :ns_per_message,
+    expected: &(rem(&1, @size) + 1),
+    processes: @size
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # The last one is created first, and learns later who comes after it; the number waits if it is there before.
@@ -30,7 +31,6 @@ defmodule Mote.Bench.Programs.Ring do
 
   defmodule Processes do
     # Off-heap queues: a fifth faster here, where a message always finds its receiver waiting.
-    @moduledoc false
 
     @options [message_queue_data: :off_heap]
 
@@ -62,18 +62,12 @@ defmodule Mote.Bench.Programs.Ring do
   end
 
   @impl true
-  def expected(n), do: rem(n, @size) + 1
-
-  @impl true
-  def processes(_n), do: @size
-
-  @impl true
   def mote(machine, n) do
     me = self()
     last = Mote.create(machine, Actors.last(@size, me))
     first = Enum.reduce((@size - 1)..1//-1, last, &Mote.create(machine, Actors.link(&2, &1, me)))
     Mote.send(last, {:next, first})
-    [run: fn _ -> answer(fn -> Mote.send(first, n) end) end]
+    [run: asking(first, n)]
   end
 
   @impl true
@@ -82,6 +76,6 @@ defmodule Mote.Bench.Programs.Ring do
     last = Processes.start(:last, [@size, me])
     first = Enum.reduce((@size - 1)..1//-1, last, &Processes.start(:link, [&2, &1, me]))
     send(last, {:next, first})
-    [run: fn _ -> answer(fn -> send(first, n) end) end]
+    [run: asking(first, n)]
   end
 end

@@ -3,20 +3,24 @@ defmodule Mote.Bench.Programs.SelfSend do
   # under a clock of its own, so there is not only a middle but also a spread.
   @moduledoc false
 
+  @times 1_000
+
   use Mote.Bench.Program,
     title: "an actor counts down from n by messages to itself, 1,000 times",
     param: :n,
     defaults: [10_000],
     small: 5,
     metric: :ns_per_message,
+    count: &(&1 * @times),
+    expected: :done,
+    processes: 1,
+    # Every one of the 1,000 is a value.
+    measures: & &1.figures,
     plot: [kind: :histogram]
 
   alias Mote.Bench.Measure
 
-  @times 1_000
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor counter(customer) do
@@ -26,8 +30,6 @@ defmodule Mote.Bench.Programs.SelfSend do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec counter(pid) :: term
     def counter(customer) do
       receive do
@@ -44,19 +46,6 @@ defmodule Mote.Bench.Programs.SelfSend do
       end
     end
   end
-
-  @impl true
-  def count(n), do: n * @times
-
-  @impl true
-  def expected(_n), do: :done
-
-  @impl true
-  def processes(_n), do: 1
-
-  @impl true
-  # Every one of the 1,000 is a value.
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do

@@ -13,6 +13,7 @@ defmodule Mote.Bench.Programs.Sendx do
     defaults: [200_000],
     small: 100,
     metric: :ns_per_round_trip_awake,
+    expected: :done,
     machines: [mote: [here: [threads: 1], there: [threads: 1]]]
 
   alias Mote.Bench.{Measure, Sample}
@@ -22,7 +23,6 @@ defmodule Mote.Bench.Programs.Sendx do
   @pause 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor ping(pong, customer) do
@@ -34,9 +34,6 @@ defmodule Mote.Bench.Programs.Sendx do
       {customer, n} -> sendx :here, customer, n - 1
     end
   end
-
-  @impl true
-  def expected(_n), do: :done
 
   @impl true
   def measures(%Sample{param: n} = sample) do

@@ -9,12 +9,13 @@ defmodule Mote.Bench.Programs.Serializer do
     defaults: [1_000_000],
     small: 100,
     metric: :ns_per_round_trip,
+    expected: :done,
+    measures: & &1.figures,
     machines: [mote: [main: [threads: 1]]]
 
   @parts 10
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor client(service, customer) do
@@ -26,12 +27,6 @@ defmodule Mote.Bench.Programs.Serializer do
       {customer, n} -> send customer, n - 1
     end
   end
-
-  @impl true
-  def expected(_n), do: :done
-
-  @impl true
-  def measures(sample), do: sample.figures
 
   @impl true
   def mote(machine, n) do

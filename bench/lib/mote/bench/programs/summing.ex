@@ -4,7 +4,6 @@ defmodule Mote.Bench.Programs.Summing do
   @moduledoc false
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor collect(parent) do

@@ -4,27 +4,23 @@ defmodule Mote.Bench.Programs.Telemetry do
   # difference, which by itself would be lost in the noise.
   @moduledoc false
 
+  alias Mote.Bench.Programs.PingPong
+
   use Mote.Bench.Program,
     title: "n round trips between two actors of a machine that tells a hundred times as much as by default",
     param: :n,
     defaults: [2_000_000],
     small: 100,
     metric: :ns_per_message,
+    count: &PingPong.count/1,
+    expected: &PingPong.expected/1,
     machines: [silent: [main: [threads: 1]], telling: [main: [threads: 1]]],
     options: [silent: [telemetry: [level: :none]], telling: [telemetry: [level: :stats, interval: 10]]],
     # One that lives on tells while the other one is measured.
     anew: [:silent, :telling],
     ratio: {:ratio_telling_vs_silent, :telling, :silent}
 
-  alias Mote.Bench.Programs.PingPong
-
   @handler __MODULE__
-
-  @impl true
-  def count(n), do: PingPong.count(n)
-
-  @impl true
-  def expected(n), do: PingPong.expected(n)
 
   @impl true
   def mote(machine, n) do

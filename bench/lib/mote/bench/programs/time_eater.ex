@@ -3,21 +3,23 @@ defmodule Mote.Bench.Programs.TimeEater do
   # of its 1,024 leaves adding up n random numbers: nothing at all for n = 1, some microseconds for n = 256.
   @moduledoc false
 
+  @depth 10
+
   use Mote.Bench.Program,
     title: "a tree of ten levels, each leaf adding up n random numbers",
     param: :n,
     defaults: [1, 4, 16, 64, 256],
     small: 1,
     metric: :ns_per_leaf,
+    count: Integer.pow(2, @depth),
+    expected: :plausible,
+    processes: Integer.pow(2, @depth + 1) - 1,
     plot: [full: [1, 2, 4, 8, 16, 32, 64, 128, 256], x: :log2]
-
-  @depth 10
 
   # How far the mean of a run's numbers may be from 0.5: eleven standard deviations for n = 1.
   @tolerance 0.1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
     require Mote.Bench.Programs.Summing, as: Summing
 
@@ -34,7 +36,6 @@ defmodule Mote.Bench.Programs.TimeEater do
   defmodule Processes do
     # Each process has a generator of its own and seeds it first, which for few numbers is most of the work: on the
     # BEAM, too, one would not ask for one random number in a new process.
-    @moduledoc false
 
     use Mote.Bench.Programs.Summing
 
@@ -45,25 +46,10 @@ defmodule Mote.Bench.Programs.TimeEater do
   end
 
   @impl true
-  def count(_n), do: Integer.pow(2, @depth)
+  def mote(machine, n), do: [run: asking(Mote.create(machine, Actors.node(self(), n)), @depth, &judge(&1, n))]
 
   @impl true
-  def expected(_n), do: :plausible
-
-  @impl true
-  def processes(_n), do: Integer.pow(2, @depth + 1) - 1
-
-  @impl true
-  def mote(machine, n) do
-    root = Mote.create(machine, Actors.node(self(), n))
-    [run: fn _ -> fn -> Mote.send(root, @depth) end |> answer() |> judge(n) end]
-  end
-
-  @impl true
-  def beam(n) do
-    root = spawn(Processes, :node, [self(), n])
-    [run: fn _ -> fn -> send(root, @depth) end |> answer() |> judge(n) end]
-  end
+  def beam(n), do: [run: asking(spawn(Processes, :node, [self(), n]), @depth, &judge(&1, n))]
 
   @doc "Whether the numbers have the mean of uniform ones."
   @spec judge(float, pos_integer) :: :plausible | {:mean, float}

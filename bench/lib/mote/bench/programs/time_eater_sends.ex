@@ -2,20 +2,22 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
   # The time eater without a loop: a leaf that is to add up n random numbers adds one a turn, and sends itself the rest.
   @moduledoc false
 
+  alias Mote.Bench.Programs.TimeEater
+
   use Mote.Bench.Program,
     title: "a tree of ten levels, each leaf adding up n random numbers, one a turn",
     param: :n,
     defaults: [1, 4, 16, 64, 256],
     small: 1,
     metric: :ns_per_leaf,
+    count: &TimeEater.count/1,
+    expected: &TimeEater.expected/1,
+    processes: &TimeEater.processes/1,
     plot: [full: [1, 2, 4, 8, 16, 32, 64, 128, 256], x: :log2]
-
-  alias Mote.Bench.Programs.TimeEater
 
   @depth 10
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
     require Mote.Bench.Programs.Summing, as: Summing
 
@@ -39,8 +41,6 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     use Mote.Bench.Programs.Summing
 
     defp leaf(parent, n) do
@@ -61,23 +61,9 @@ defmodule Mote.Bench.Programs.TimeEaterSends do
   end
 
   @impl true
-  defdelegate count(n), to: TimeEater
+  def mote(machine, n),
+    do: [run: asking(Mote.create(machine, Actors.node(self(), n)), @depth, &TimeEater.judge(&1, n))]
 
   @impl true
-  defdelegate expected(n), to: TimeEater
-
-  @impl true
-  defdelegate processes(n), to: TimeEater
-
-  @impl true
-  def mote(machine, n) do
-    root = Mote.create(machine, Actors.node(self(), n))
-    [run: fn _ -> fn -> Mote.send(root, @depth) end |> answer() |> TimeEater.judge(n) end]
-  end
-
-  @impl true
-  def beam(n) do
-    root = spawn(Processes, :node, [self(), n])
-    [run: fn _ -> fn -> send(root, @depth) end |> answer() |> TimeEater.judge(n) end]
-  end
+  def beam(n), do: [run: asking(spawn(Processes, :node, [self(), n]), @depth, &TimeEater.judge(&1, n))]
 end

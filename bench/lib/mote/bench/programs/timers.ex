@@ -12,6 +12,9 @@ defmodule Mote.Bench.Programs.Timers do
     defaults: [1_000_000],
     small: 1_500,
     metric: :ns_per_armed,
+    # Those that fired, and that were cancelled: by the actor and from outside.
+    expected: &{&1, &1, &1},
+    processes: 1,
     fresh: true,
     settle: 200,
     machines: [mote: [main: [threads: 1]]],
@@ -25,7 +28,6 @@ defmodule Mote.Bench.Programs.Timers do
   @beyond 3_600_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @batch 1_000
@@ -71,13 +73,6 @@ defmodule Mote.Bench.Programs.Timers do
     end
   end
 
-  # Those that fired, and that were cancelled: by the actor and from outside.
-  @impl true
-  def expected(n), do: {n, n, n}
-
-  @impl true
-  def processes(_n), do: 1
-
   @impl true
   def measures_fresh(%Sample{param: n} = sample) do
     armed = Sample.stage(sample, :armed)
@@ -94,7 +89,7 @@ defmodule Mote.Bench.Programs.Timers do
     me = self()
 
     [
-      armed: fn _ -> answer(fn -> Mote.send(armer, {me, counter, n}) end) end,
+      armed: asking(armer, {me, counter, n}),
       fired: fn :armed -> :ok = Mote.advance(machine, @moments, :infinity) end,
       kept: fn :ok -> answer(fn -> Mote.send(keeper, {me, n}) end) end,
       cancelled: fn :armed -> answer(fn -> Mote.send(keeper, {me, :cancel}) end) end,

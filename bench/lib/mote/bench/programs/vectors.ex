@@ -9,13 +9,14 @@ defmodule Mote.Bench.Programs.Vectors do
     defaults: [10_000],
     small: 10,
     metric: :ns_per_dot,
+    expected: :plausible,
+    processes: 1,
     rust: [rust: "dot"]
 
   @size 1_000
   @tolerance 1.0e-9
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor worker(x, y) do
@@ -27,8 +28,6 @@ defmodule Mote.Bench.Programs.Vectors do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec worker(binary, binary) :: term
     def worker(x, y) do
       receive do
@@ -46,23 +45,17 @@ defmodule Mote.Bench.Programs.Vectors do
   end
 
   @impl true
-  def expected(_n), do: :plausible
-
-  @impl true
-  def processes(_n), do: 1
-
-  @impl true
   def mote(machine, n) do
     {x, y} = vectors()
     worker = Mote.create(machine, Actors.worker(x, y))
-    [run: fn _ -> fn -> Mote.send(worker, {self(), n}) end |> answer() |> judge(n) end]
+    [run: asking(worker, {self(), n}, &judge(&1, n))]
   end
 
   @impl true
   def beam(n) do
     {x, y} = vectors()
     worker = spawn(Processes, :worker, [x.binary, y.binary])
-    [run: fn _ -> fn -> send(worker, {self(), n}) end |> answer() |> judge(n) end]
+    [run: asking(worker, {self(), n}, &judge(&1, n))]
   end
 
   @impl true

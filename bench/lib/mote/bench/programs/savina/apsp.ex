@@ -6,17 +6,20 @@ defmodule Mote.Bench.Programs.Savina.Apsp do
   # The graph is a circle of n nodes one apart, and roads between all others that are never shorter.
   @moduledoc false
 
+  @side 50
+
   use Mote.Bench.Program,
     title: "shortest paths between n nodes, on blocks of 50 × 50",
     param: :n,
     defaults: [300],
     small: 100,
-    metric: :us_per_phase_of_a_block
-
-  @side 50
+    metric: :us_per_phase_of_a_block,
+    count: &(&1 * Integer.pow(div(&1, @side), 2)),
+    # From each node once round the circle.
+    expected: &(&1 * div(&1 * (&1 - 1), 2)),
+    processes: &(Integer.pow(div(&1, @side), 2) + 1)
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @side 50
@@ -70,8 +73,6 @@ defmodule Mote.Bench.Programs.Savina.Apsp do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @side 50
 
     @spec block({non_neg_integer, non_neg_integer}, [[non_neg_integer]], pos_integer, pid) :: term
@@ -109,16 +110,6 @@ defmodule Mote.Bench.Programs.Savina.Apsp do
   end
 
   @impl true
-  def count(n), do: n * Integer.pow(div(n, @side), 2)
-
-  # From each node once round the circle.
-  @impl true
-  def expected(n), do: n * div(n * (n - 1), 2)
-
-  @impl true
-  def processes(n), do: Integer.pow(div(n, @side), 2) + 1
-
-  @impl true
   def mote(machine, n) do
     places = places(n)
     adder = Mote.create(machine, Actors.adder(length(places), 0, self()))
@@ -126,7 +117,7 @@ defmodule Mote.Bench.Programs.Savina.Apsp do
     for {place, block} <- blocks, do: Mote.send(block, {:others, others(place, blocks)})
     starter = Mote.create(machine, Actors.starter(Map.values(blocks)))
     :ok = Mote.drain(machine, 60_000)
-    [run: fn _ -> answer(fn -> Mote.send(starter, :start) end) end]
+    [run: asking(starter, :start)]
   end
 
   @impl true

@@ -4,20 +4,21 @@ defmodule Mote.Bench.Programs.Savina.Bank do
   # Accounts pay only to those of higher numbers, so no two wait for each other.
   @moduledoc false
 
+  @accounts 1_000
+
   use Mote.Bench.Program,
     title: "n transfers between 1,000 accounts, each of which does one at a time",
     param: :n,
     defaults: [50_000],
     small: 50,
-    metric: :ns_per_transfer
+    metric: :ns_per_transfer,
+    processes: @accounts + 1
 
   alias Mote.Bench.Dice
 
-  @accounts 1_000
   @balance 1_000_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @batch 1_000
@@ -76,8 +77,6 @@ defmodule Mote.Bench.Programs.Savina.Bank do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec teller(tuple, pid) :: term
     def teller(accounts, customer) do
       receive do
@@ -134,19 +133,16 @@ defmodule Mote.Bench.Programs.Savina.Bank do
   end
 
   @impl true
-  def processes(_n), do: @accounts + 1
-
-  @impl true
   def mote(machine, n) do
     accounts = for number <- 1..@accounts, do: Mote.create(machine, Actors.account(number, @balance))
     teller = Mote.create(machine, Actors.teller(List.to_tuple(accounts), n, self()))
-    [run: fn _ -> answer(fn -> Mote.send(teller, {:order, n, 1}) end) end]
+    [run: asking(teller, {:order, n, 1})]
   end
 
   @impl true
   def beam(n) do
     accounts = for number <- 1..@accounts, do: spawn(Processes, :account, [number, @balance])
     teller = spawn(Processes, :teller, [List.to_tuple(accounts), self()])
-    [run: fn _ -> answer(fn -> send(teller, {:order, n}) end) end]
+    [run: asking(teller, {:order, n})]
   end
 end

@@ -9,12 +9,13 @@ defmodule Mote.Bench.Programs.Savina.Barber do
     defaults: [5_000],
     small: 20,
     metric: :us_per_cut,
+    expected: :closed,
+    processes: &(&1 + 3),
     rust: [rust: "barber"]
 
   @seats 1_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # Sends one customer after the other, and again those who were turned away. `uncut`: those who were not served.
@@ -76,8 +77,6 @@ defmodule Mote.Bench.Programs.Savina.Barber do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec street(pos_integer, pid, pid) :: term
     def street(left, room, barber) do
       receive do
@@ -170,17 +169,11 @@ defmodule Mote.Bench.Programs.Savina.Barber do
   end
 
   @impl true
-  def expected(_n), do: :closed
-
-  @impl true
-  def processes(n), do: n + 3
-
-  @impl true
   def mote(machine, n) do
     barber = Mote.create(machine, Actors.barber(2))
     room = Mote.create(machine, Actors.room(:queue.new(), @seats, true, barber))
     street = Mote.create(machine, Actors.street(n, 1, room, n, self()))
-    [run: fn _ -> answer(fn -> Mote.send(street, :next) end) end]
+    [run: asking(street, :next)]
   end
 
   @impl true
@@ -188,8 +181,7 @@ defmodule Mote.Bench.Programs.Savina.Barber do
     barber = spawn(Processes, :barber, [2])
     room = spawn(Processes, :room, [:queue.new(), @seats, true, barber])
     street = spawn(Processes, :street, [n, room, barber])
-    me = self()
-    [run: fn _ -> answer(fn -> send(street, {:start, me}) end) end]
+    [run: asking(street, {:start, self()})]
   end
 
   @impl true

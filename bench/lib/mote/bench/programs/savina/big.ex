@@ -3,17 +3,18 @@ defmodule Mote.Bench.Programs.Savina.Big do
   # answered. Everybody talks to everybody, so there are no ties to share along.
   @moduledoc false
 
+  @size 120
+
   use Mote.Bench.Program,
     title: "120 actors send n pings each to one of them by lot, each when the one before is answered",
     param: :n,
     defaults: [20_000],
     small: 5,
-    metric: :ns_per_message
-
-  @size 120
+    metric: :ns_per_message,
+    count: &(2 * @size * &1),
+    processes: @size + 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor starter(players) do
@@ -44,8 +45,6 @@ defmodule Mote.Bench.Programs.Savina.Big do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec player(pos_integer, pos_integer, pid) :: term
     def player(left, dice, counter) do
       receive do
@@ -85,9 +84,6 @@ defmodule Mote.Bench.Programs.Savina.Big do
     end
   end
 
-  @impl true
-  def count(n), do: 2 * @size * n
-
   # The state of everybody's generator after n pings.
   @impl true
   def expected(n) do
@@ -96,14 +92,11 @@ defmodule Mote.Bench.Programs.Savina.Big do
   end
 
   @impl true
-  def processes(_n), do: @size + 1
-
-  @impl true
   def mote(machine, n) do
     counter = Mote.create(machine, Actors.counter(@size, 0, self()))
     players = for seed <- 1..@size, do: Mote.create(machine, Actors.player(n, seed, nil, counter))
     starter = Mote.create(machine, Actors.starter(List.to_tuple(players)))
-    [run: fn _ -> answer(fn -> Mote.send(starter, :start) end) end]
+    [run: asking(starter, :start)]
   end
 
   @impl true

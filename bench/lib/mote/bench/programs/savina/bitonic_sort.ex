@@ -9,10 +9,13 @@ defmodule Mote.Bench.Programs.Savina.BitonicSort do
     param: :depth,
     defaults: [12],
     small: 4,
-    metric: :ns_per_comparator
+    metric: :ns_per_comparator,
+    # Half of the numbers in each stage.
+    count: &(div(&1 * (&1 + 1), 2) * div(size(&1), 2)),
+    expected: &Enum.sort(numbers(&1)),
+    processes: &(count(&1) + size(&1) + 1)
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor source(targets) do
@@ -41,8 +44,6 @@ defmodule Mote.Bench.Programs.Savina.BitonicSort do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec comparator(pid, pid) :: term
     def comparator(low, high) do
       first = number()
@@ -67,16 +68,6 @@ defmodule Mote.Bench.Programs.Savina.BitonicSort do
     end
   end
 
-  # Half of the numbers in each stage.
-  @impl true
-  def count(depth), do: div(depth * (depth + 1), 2) * div(size(depth), 2)
-
-  @impl true
-  def expected(depth), do: Enum.sort(numbers(depth))
-
-  @impl true
-  def processes(depth), do: count(depth) + size(depth) + 1
-
   @impl true
   def mote(machine, depth) do
     judge = Mote.create(machine, Actors.judge(size(depth), %{}, self()))
@@ -84,7 +75,7 @@ defmodule Mote.Bench.Programs.Savina.BitonicSort do
     targets = network(places, depth, &Mote.create(machine, Actors.comparator(&1, &2)))
     source = Mote.create(machine, Actors.source(targets))
     numbers = numbers(depth)
-    [run: fn _ -> answer(fn -> Mote.send(source, numbers) end) end]
+    [run: asking(source, numbers)]
   end
 
   @impl true

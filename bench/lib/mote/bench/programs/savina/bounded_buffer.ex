@@ -4,18 +4,20 @@ defmodule Mote.Bench.Programs.Savina.BoundedBuffer do
   # The default is 100 items of each, since 1,000 take processes seven seconds.
   @moduledoc false
 
+  @consumers 40
+  @producers 40
+
   use Mote.Bench.Program,
     title: "40 producers make n items each for 40 consumers, through a buffer of 50",
     param: :n,
     defaults: [100],
     small: 1,
-    metric: :us_per_item
-
-  @producers 40
-  @consumers 40
+    metric: :us_per_item,
+    count: &(&1 * @producers),
+    expected: &Enum.sum(1..(&1 * @producers)),
+    processes: @producers + @consumers + 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # As many items may come unasked as there are producers, when the buffer is called full.
@@ -92,8 +94,6 @@ defmodule Mote.Bench.Programs.Savina.BoundedBuffer do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @room 50 - 40
     @cost 2_500
 
@@ -189,22 +189,13 @@ defmodule Mote.Bench.Programs.Savina.BoundedBuffer do
   end
 
   @impl true
-  def count(n), do: n * @producers
-
-  @impl true
-  def expected(n), do: Enum.sum(1..(n * @producers))
-
-  @impl true
-  def processes(_n), do: @producers + @consumers + 1
-
-  @impl true
   def mote(machine, n) do
     consumers = for _ <- 1..@consumers, do: Mote.create(machine, Actors.consumer(0.0))
     none = :queue.new()
     buffer = Mote.create(machine, Actors.buffer(none, none, consumers, n * @producers, 0, self()))
     producers = for {first, last} <- shares(n), do: Mote.create(machine, Actors.producer(buffer, first, last))
     all = Mote.create(machine, Mote.Library.broadcast(producers))
-    [run: fn _ -> answer(fn -> Mote.send(all, :produce) end) end]
+    [run: asking(all, :produce)]
   end
 
   @impl true

@@ -4,17 +4,18 @@ defmodule Mote.Bench.Programs.Savina.Chameneos do
   # sends everybody home. Each tells then how often it has met.
   @moduledoc false
 
+  @creatures 100
+
   use Mote.Bench.Program,
     title: "100 creatures meet n times, two at a time, through one mall",
     param: :n,
     defaults: [200_000],
     small: 60,
-    metric: :ns_per_meeting
-
-  @creatures 100
+    metric: :ns_per_meeting,
+    expected: &(2 * &1),
+    processes: @creatures + 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # `waiting`: who is there alone, or nil. There is nobody when the last two have met.
@@ -60,8 +61,6 @@ defmodule Mote.Bench.Programs.Savina.Chameneos do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec mall(non_neg_integer, pos_integer, pid) :: term
     def mall(left, creatures, customer) do
       meetings(left)
@@ -123,12 +122,6 @@ defmodule Mote.Bench.Programs.Savina.Chameneos do
   end
 
   @impl true
-  def expected(n), do: 2 * n
-
-  @impl true
-  def processes(_n), do: @creatures + 1
-
-  @impl true
   def mote(machine, n) do
     mall = Mote.create(machine, Actors.mall(n, nil, @creatures, 0, self()))
 
@@ -136,7 +129,7 @@ defmodule Mote.Bench.Programs.Savina.Chameneos do
       for number <- 1..@creatures, do: Mote.create(machine, Actors.creature(mall, rem(number, 3), 0))
 
     all = Mote.create(machine, Mote.Library.broadcast(creatures))
-    [run: fn _ -> answer(fn -> Mote.send(all, :start) end) end]
+    [run: asking(all, :start)]
   end
 
   @impl true

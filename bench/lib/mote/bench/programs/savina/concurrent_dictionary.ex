@@ -6,20 +6,22 @@ defmodule Mote.Bench.Programs.Savina.ConcurrentDictionary do
   # dictionary ends the same in whatever order requests come.
   @moduledoc false
 
+  @workers 20
+
   use Mote.Bench.Program,
     title: "20 workers make n requests each to one dictionary, a tenth of them writes",
     param: :n,
     defaults: [10_000],
     small: 30,
-    metric: :ns_per_request
+    metric: :ns_per_request,
+    count: &(&1 * @workers),
+    processes: @workers + 1
 
   alias Mote.Bench.Dice
 
-  @workers 20
   @keys 10_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @keys 10_000
@@ -57,8 +59,6 @@ defmodule Mote.Bench.Programs.Savina.ConcurrentDictionary do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @keys 10_000
 
     @spec dictionary(map, non_neg_integer, pid) :: term
@@ -99,9 +99,6 @@ defmodule Mote.Bench.Programs.Savina.ConcurrentDictionary do
     defp request(dice), do: {:read, rem(div(dice, 10), @keys)}
   end
 
-  @impl true
-  def count(n), do: n * @workers
-
   # By the keys that are written, without a dictionary that anybody asks.
   @impl true
   def expected(n) do
@@ -116,14 +113,11 @@ defmodule Mote.Bench.Programs.Savina.ConcurrentDictionary do
   end
 
   @impl true
-  def processes(_n), do: @workers + 1
-
-  @impl true
   def mote(machine, n) do
     dictionary = Mote.create(machine, Actors.dictionary(entries(), @workers, self()))
     workers = for seed <- 1..@workers, do: Mote.create(machine, Actors.worker(n, seed, dictionary))
     all = Mote.create(machine, Mote.Library.broadcast(workers))
-    [run: fn _ -> answer(fn -> Mote.send(all, :start) end) end]
+    [run: asking(all, :start)]
   end
 
   @impl true

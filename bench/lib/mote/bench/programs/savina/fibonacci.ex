@@ -8,10 +8,12 @@ defmodule Mote.Bench.Programs.Savina.Fibonacci do
     param: :n,
     defaults: [25],
     small: 8,
-    metric: :ns_per_actor
+    metric: :ns_per_actor,
+    count: &(2 * expected(&1) - 1),
+    expected: fn n -> 1..n |> Enum.reduce({0, 1}, fn _, {a, b} -> {b, a + b} end) |> elem(0) end,
+    processes: &count/1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor fib(customer) do
@@ -25,8 +27,6 @@ defmodule Mote.Bench.Programs.Savina.Fibonacci do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec fib(pid) :: term
     def fib(customer) do
       receive do
@@ -47,23 +47,8 @@ defmodule Mote.Bench.Programs.Savina.Fibonacci do
   end
 
   @impl true
-  def count(n), do: 2 * expected(n) - 1
+  def mote(machine, n), do: [run: asking(Mote.create(machine, Actors.fib(self())), n)]
 
   @impl true
-  def expected(n), do: 1..n |> Enum.reduce({0, 1}, fn _, {a, b} -> {b, a + b} end) |> elem(0)
-
-  @impl true
-  def processes(n), do: count(n)
-
-  @impl true
-  def mote(machine, n) do
-    first = Mote.create(machine, Actors.fib(self()))
-    [run: fn _ -> answer(fn -> Mote.send(first, n) end) end]
-  end
-
-  @impl true
-  def beam(n) do
-    first = spawn(Processes, :fib, [self()])
-    [run: fn _ -> answer(fn -> send(first, {:fib, n}) end) end]
-  end
+  def beam(n), do: [run: asking(spawn(Processes, :fib, [self()]), {:fib, n})]
 end

@@ -7,18 +7,19 @@ defmodule Mote.Bench.Programs.Savina.FilterBank do
   # default: processes, whose source waits for nobody, take twenty times as long for each of 34,816.
   @moduledoc false
 
+  @channels 8
+
   use Mote.Bench.Program,
     title: "n samples through eight channels of five filters each",
     param: :n,
     defaults: [2_000],
     small: 150,
-    metric: :us_per_sample
+    metric: :us_per_sample,
+    processes: 6 * @channels + 2
 
-  @channels 8
   @columns 64
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # Samples repeat after 1,000 of them. A batch in a turn.
@@ -79,8 +80,6 @@ defmodule Mote.Bench.Programs.Savina.FilterBank do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec source([pid], pos_integer) :: term
     def source(channels, count) do
       receive do
@@ -186,9 +185,6 @@ defmodule Mote.Bench.Programs.Savina.FilterBank do
   end
 
   @impl true
-  def processes(_n), do: 6 * @channels + 2
-
-  @impl true
   def mote(machine, n) do
     integrator = Mote.create(machine, Actors.integrator(%{}, @channels, n, 0, self()))
 
@@ -204,7 +200,7 @@ defmodule Mote.Bench.Programs.Savina.FilterBank do
       end
 
     source = Mote.create(machine, Actors.source(channels, n, 100))
-    [run: fn _ -> answer(fn -> Mote.send(source, 0) end) end]
+    [run: asking(source, 0)]
   end
 
   @impl true
@@ -222,7 +218,7 @@ defmodule Mote.Bench.Programs.Savina.FilterBank do
       end
 
     source = spawn(Processes, :source, [channels, n])
-    [run: fn _ -> answer(fn -> send(source, :start) end) end]
+    [run: asking(source, :start)]
   end
 
   defp zeros, do: :queue.from_list(List.duplicate(0, @columns - 1))

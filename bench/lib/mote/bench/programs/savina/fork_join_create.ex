@@ -8,10 +8,11 @@ defmodule Mote.Bench.Programs.Savina.ForkJoinCreate do
     param: :n,
     defaults: [40_000],
     small: 50,
-    metric: :ns_per_actor
+    metric: :ns_per_actor,
+    expected: & &1,
+    processes: &(&1 + 1)
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @batch 1_000
@@ -39,8 +40,6 @@ defmodule Mote.Bench.Programs.Savina.ForkJoinCreate do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec start(pid) :: pid
     def start(customer) do
       spawn(fn ->
@@ -71,20 +70,8 @@ defmodule Mote.Bench.Programs.Savina.ForkJoinCreate do
   end
 
   @impl true
-  def expected(n), do: n
+  def mote(machine, n), do: [run: asking(Mote.create(machine, Actors.starter(self())), n)]
 
   @impl true
-  def processes(n), do: n + 1
-
-  @impl true
-  def mote(machine, n) do
-    starter = Mote.create(machine, Actors.starter(self()))
-    [run: fn _ -> answer(fn -> Mote.send(starter, n) end) end]
-  end
-
-  @impl true
-  def beam(n) do
-    starter = Processes.start(self())
-    [run: fn _ -> answer(fn -> send(starter, n) end) end]
-  end
+  def beam(n), do: [run: asking(Processes.start(self()), n)]
 end

@@ -3,17 +3,19 @@ defmodule Mote.Bench.Programs.Savina.ForkJoinThroughput do
   # every message costs its receiver a sine. Each actor reports after its last message.
   @moduledoc false
 
+  @actors 60
+
   use Mote.Bench.Program,
     title: "n messages to each of 60 actors, each of which computes a sine for every one",
     param: :n,
     defaults: [10_000],
     small: 5,
-    metric: :ns_per_message
-
-  @actors 60
+    metric: :ns_per_message,
+    count: &(&1 * @actors),
+    expected: @actors,
+    processes: @actors + 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # The number is how many rounds are left.
@@ -33,8 +35,6 @@ defmodule Mote.Bench.Programs.Savina.ForkJoinThroughput do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec start(pos_integer, pid) :: pid
     def start(actors, customer) do
       spawn(fn ->
@@ -66,25 +66,13 @@ defmodule Mote.Bench.Programs.Savina.ForkJoinThroughput do
   end
 
   @impl true
-  def count(n), do: n * @actors
-
-  @impl true
-  def expected(_n), do: @actors
-
-  @impl true
-  def processes(_n), do: @actors + 1
-
-  @impl true
   def mote(machine, n) do
     adder = Mote.create(machine, Mote.Library.gather(self(), @actors))
     workers = for _ <- 1..@actors, do: Mote.create(machine, Actors.worker(n, 1.0, adder))
     source = Mote.create(machine, Actors.source(workers))
-    [run: fn _ -> Enum.sum(answer(fn -> Mote.send(source, n) end)) end]
+    [run: asking(source, n, &Enum.sum/1)]
   end
 
   @impl true
-  def beam(n) do
-    source = Processes.start(@actors, self())
-    [run: fn _ -> answer(fn -> send(source, n) end) end]
-  end
+  def beam(n), do: [run: asking(Processes.start(@actors, self()), n)]
 end

@@ -7,19 +7,23 @@ defmodule Mote.Bench.Programs.Savina.GuidedSearch do
   # by the master, which knows the cheapest way so far, and whether there is work left.
   @moduledoc false
 
+  @workers 20
+
   use Mote.Bench.Program,
     title: "the cheapest way through a grid of n × n × n places, whose layers belong to 20 workers",
     param: :n,
     defaults: [30],
     small: 4,
-    metric: :us_per_place
+    metric: :us_per_place,
+    count: &(&1 * &1 * &1),
+    # By Dijkstra's algorithm, in one queue.
+    expected: &dijkstra(:gb_sets.singleton({0, {0, 0, 0}}), MapSet.new(), &1),
+    processes: @workers + 1
 
-  @workers 20
   # More than any way costs.
   @unknown 1_000_000_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @threshold 1_024
@@ -106,8 +110,6 @@ defmodule Mote.Bench.Programs.Savina.GuidedSearch do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @threshold 1_024
 
     @spec master(tuple, non_neg_integer, pos_integer, pid) :: term
@@ -194,13 +196,6 @@ defmodule Mote.Bench.Programs.Savina.GuidedSearch do
     defp weight(x, y, z), do: 1 + rem(7 * x * x + 13 * y * y + 29 * z * z + x * y + 3 * y * z + 5 * x * z, 10)
   end
 
-  @impl true
-  def count(n), do: n * n * n
-
-  # By Dijkstra's algorithm, in one queue.
-  @impl true
-  def expected(n), do: dijkstra(:gb_sets.singleton({0, {0, 0, 0}}), MapSet.new(), n)
-
   defp dijkstra(queue, done, n) do
     {{cost, place}, queue} = :gb_sets.take_smallest(queue)
 
@@ -218,20 +213,17 @@ defmodule Mote.Bench.Programs.Savina.GuidedSearch do
   end
 
   @impl true
-  def processes(_n), do: @workers + 1
-
-  @impl true
   def mote(machine, n) do
     workers = for _ <- 1..@workers, do: Mote.create(machine, Actors.worker(%{}, {n, @workers}))
     master = Mote.create(machine, Actors.master(List.to_tuple(workers), 0, @unknown, self()))
-    [run: fn _ -> answer(fn -> Mote.send(master, start(n)) end) end]
+    [run: asking(master, start(n))]
   end
 
   @impl true
   def beam(n) do
     workers = for _ <- 1..@workers, do: spawn(Processes, :worker, [%{}, {n, @workers}])
     master = spawn(Processes, :master, [List.to_tuple(workers), 0, @unknown, self()])
-    [run: fn _ -> answer(fn -> send(master, start(n)) end) end]
+    [run: asking(master, start(n))]
   end
 
   defp start(n), do: {:work, 0, [{3 * (n - 1), 0, {0, 0, 0}}]}

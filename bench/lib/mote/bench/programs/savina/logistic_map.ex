@@ -7,17 +7,18 @@ defmodule Mote.Bench.Programs.Savina.LogisticMap do
   # term.
   @moduledoc false
 
+  @series 10
+
   use Mote.Bench.Program,
     title: "10 series of n terms, each of which is computed by another actor",
     param: :n,
     defaults: [25_000],
     small: 20,
-    metric: :ns_per_term
-
-  @series 10
+    metric: :ns_per_term,
+    count: &(&1 * @series),
+    processes: 2 * @series + 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor master(series, customer) do
@@ -57,8 +58,6 @@ defmodule Mote.Bench.Programs.Savina.LogisticMap do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec start(pos_integer, [{float, float}], pid) :: pid
     def start(terms, setup, customer) do
       spawn(fn ->
@@ -110,17 +109,11 @@ defmodule Mote.Bench.Programs.Savina.LogisticMap do
   end
 
   @impl true
-  def count(n), do: n * @series
-
-  @impl true
   def expected(n) do
     Enum.sort(
       for {term, rate} <- setup(), do: Enum.reduce(1..n, term, fn _, term -> rate * term * (1 - term) end)
     )
   end
-
-  @impl true
-  def processes(_n), do: 2 * @series + 1
 
   @impl true
   def mote(machine, n) do
@@ -131,14 +124,11 @@ defmodule Mote.Bench.Programs.Savina.LogisticMap do
       end
 
     master = Mote.create(machine, Actors.master(series, self()))
-    [run: fn _ -> Enum.sort(answer(fn -> Mote.send(master, n) end)) end]
+    [run: asking(master, n, &Enum.sort/1)]
   end
 
   @impl true
-  def beam(n) do
-    master = Processes.start(n, setup(), self())
-    [run: fn _ -> Enum.sort(answer(fn -> send(master, :start) end)) end]
-  end
+  def beam(n), do: [run: asking(Processes.start(n, setup(), self()), :start, &Enum.sort/1)]
 
   # The first term and the rate of each.
   defp setup, do: for(number <- 1..@series, do: {number * 0.0025, 3.46 + number * 0.0025})

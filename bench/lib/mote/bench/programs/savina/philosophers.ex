@@ -3,18 +3,21 @@ defmodule Mote.Bench.Programs.Savina.Philosophers do
   # philosopher who gets only one of the two gets none, and asks again at once.
   @moduledoc false
 
+  @philosophers 20
+
   use Mote.Bench.Program,
     title: "20 philosophers at a table with an arbiter, until each has eaten n times",
     param: :n,
     defaults: [10_000],
     small: 10,
     metric: :ns_per_meal,
+    count: &(&1 * @philosophers),
+    # All meals, and all forks on the table.
+    expected: &{&1 * @philosophers, @philosophers},
+    processes: @philosophers + 1,
     rust: [rust: "philosophers"]
 
-  @philosophers 20
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # `free`: for each fork, whether it lies on the table; a philosopher's are those of its own number and the next one.
@@ -58,8 +61,6 @@ defmodule Mote.Bench.Programs.Savina.Philosophers do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec arbiter(tuple, non_neg_integer, non_neg_integer, pid) :: term
     def arbiter(free, 0, meals, customer), do: send(customer, {meals, Enum.count(Tuple.to_list(free), & &1)})
 
@@ -106,22 +107,12 @@ defmodule Mote.Bench.Programs.Savina.Philosophers do
   end
 
   @impl true
-  def count(n), do: n * @philosophers
-
-  # All meals, and all forks on the table.
-  @impl true
-  def expected(n), do: {n * @philosophers, @philosophers}
-
-  @impl true
-  def processes(_n), do: @philosophers + 1
-
-  @impl true
   def mote(machine, n) do
     arbiter = Mote.create(machine, Actors.arbiter(forks(), @philosophers, 0, self()))
     numbers = 0..(@philosophers - 1)
     philosophers = for number <- numbers, do: Mote.create(machine, Actors.philosopher(number, n, arbiter))
     all = Mote.create(machine, Mote.Library.broadcast(philosophers))
-    [run: fn _ -> answer(fn -> Mote.send(all, :start) end) end]
+    [run: asking(all, :start)]
   end
 
   @impl true

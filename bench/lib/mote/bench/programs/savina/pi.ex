@@ -3,19 +3,21 @@ defmodule Mote.Bench.Programs.Savina.Pi do
   # Bailey, Borwein and Plouffe, one at a time to each worker, and adds them up. Numbers are integers, pi times a power of ten.
   @moduledoc false
 
+  # Digits that are calculated beyond those that are wanted.
+  @beyond 10
+  @workers 20
+
   use Mote.Bench.Program,
     title: "n digits of pi, a term at a time by 20 workers",
     param: :n,
     defaults: [5_000],
     small: 50,
-    metric: :us_per_term
-
-  @workers 20
-  # Digits that are calculated beyond those that are wanted.
-  @beyond 10
+    metric: :us_per_term,
+    # A term has 1.2 digits.
+    count: &(div((&1 + @beyond) * 10, 12) + @workers),
+    processes: @workers + 1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # `next`: the term that is to be handed out, `left`: how many are still to come back.
@@ -48,8 +50,6 @@ defmodule Mote.Bench.Programs.Savina.Pi do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec start(pos_integer, pos_integer, pos_integer, pid) :: pid
     def start(workers, one, terms, customer) do
       spawn(fn ->
@@ -93,10 +93,6 @@ defmodule Mote.Bench.Programs.Savina.Pi do
     end
   end
 
-  # A term has 1.2 digits.
-  @impl true
-  def count(n), do: div((n + @beyond) * 10, 12) + @workers
-
   # By Machin's formula.
   @impl true
   def expected(n) do
@@ -115,21 +111,15 @@ defmodule Mote.Bench.Programs.Savina.Pi do
   end
 
   @impl true
-  def processes(_n), do: @workers + 1
-
-  @impl true
   def mote(machine, n) do
     workers = for _ <- 1..@workers, do: Mote.create(machine, Actors.worker(one(n)))
     master = Mote.create(machine, Actors.master(0, count(n), count(n), 0, self()))
     all = Mote.create(machine, Mote.Library.broadcast(workers))
-    [run: fn _ -> digits(answer(fn -> Mote.send(all, master) end)) end]
+    [run: asking(all, master, &digits/1)]
   end
 
   @impl true
-  def beam(n) do
-    master = Processes.start(@workers, one(n), count(n), self())
-    [run: fn _ -> digits(answer(fn -> send(master, :start) end)) end]
-  end
+  def beam(n), do: [run: asking(Processes.start(@workers, one(n), count(n), self()), :start, &digits/1)]
 
   defp one(n), do: Integer.pow(10, n + @beyond)
   defp digits(pi), do: div(pi, Integer.pow(10, @beyond))

@@ -3,18 +3,23 @@ defmodule Mote.Bench.Programs.Savina.Queens do
   # worker sends back the boards with one more queen, until there are 4; from then on it counts all solutions by itself.
   @moduledoc false
 
+  @workers 20
+  # By the sequence A000170 of the OEIS.
+  @solutions {1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2_680, 14_200, 73_712}
+
   use Mote.Bench.Program,
     title: "the ways to place n queens so that none takes another, by 20 workers",
     param: :n,
     defaults: [12],
     small: 5,
     metric: :us_per_board,
+    # All boards of up to four queens.
+    count: fn n -> Enum.sum(Enum.map(0..min(n, 4), &length(boards(&1, n)))) end,
+    expected: &elem(@solutions, &1 - 1),
+    processes: @workers + 1,
     rust: [rust: "queens"]
 
-  @workers 20
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @threshold 4
@@ -59,8 +64,6 @@ defmodule Mote.Bench.Programs.Savina.Queens do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @threshold 4
 
     @spec start(pos_integer, pos_integer, pid) :: pid
@@ -123,13 +126,6 @@ defmodule Mote.Bench.Programs.Savina.Queens do
     end
   end
 
-  # By the sequence A000170 of the OEIS.
-  @solutions {1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2_680, 14_200, 73_712}
-
-  # All boards of up to four queens.
-  @impl true
-  def count(n), do: Enum.sum(Enum.map(0..min(n, 4), &length(boards(&1, n))))
-
   defp boards(0, _size), do: [[]]
 
   defp boards(queens, size) do
@@ -140,23 +136,14 @@ defmodule Mote.Bench.Programs.Savina.Queens do
   end
 
   @impl true
-  def expected(n), do: elem(@solutions, n - 1)
-
-  @impl true
-  def processes(_n), do: @workers + 1
-
-  @impl true
   def mote(machine, n) do
     workers = for _ <- 1..@workers, do: Mote.create(machine, Actors.worker(n))
     master = Mote.create(machine, Actors.master(List.to_tuple(workers), 0, 0, 0, self()))
-    [run: fn _ -> answer(fn -> Mote.send(master, {:board, []}) end) end]
+    [run: asking(master, {:board, []})]
   end
 
   @impl true
-  def beam(n) do
-    master = Processes.start(@workers, n, self())
-    [run: fn _ -> answer(fn -> send(master, :start) end) end]
-  end
+  def beam(n), do: [run: asking(Processes.start(@workers, n, self()), :start)]
 
   @impl true
   def rust(solutions, _n), do: trunc(solutions)

@@ -10,10 +10,11 @@ defmodule Mote.Bench.Programs.Savina.Quicksort do
     defaults: [1_000_000],
     small: 5_000,
     metric: :ns_per_number,
+    expected: &Enum.sum(numbers(&1)),
+    processes: &(div(&1, 100) + 2),
     rust: [rust: "quicksort"]
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @cutoff 2_048
@@ -71,8 +72,6 @@ defmodule Mote.Bench.Programs.Savina.Quicksort do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @cutoff 2_048
 
     @spec source([non_neg_integer], pid) :: term
@@ -126,23 +125,17 @@ defmodule Mote.Bench.Programs.Savina.Quicksort do
   end
 
   @impl true
-  def expected(n), do: Enum.sum(numbers(n))
-
-  @impl true
-  def processes(n), do: div(n, 100) + 2
-
-  @impl true
   def mote(machine, n) do
     judge = Mote.create(machine, Actors.judge(self()))
     source = Mote.create(machine, Actors.source(numbers(n), Mote.create(machine, Actors.sorter(judge, :all))))
-    [run: fn _ -> answer(fn -> Mote.send(source, :start) end) end]
+    [run: asking(source, :start)]
   end
 
   @impl true
   def beam(n) do
     judge = spawn(Processes, :judge, [self()])
     source = spawn(Processes, :source, [numbers(n), judge])
-    [run: fn _ -> answer(fn -> send(source, :start) end) end]
+    [run: asking(source, :start)]
   end
 
   # The lowest 53 bits, which a float has.

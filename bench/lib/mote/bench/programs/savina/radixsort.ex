@@ -3,19 +3,22 @@ defmodule Mote.Bench.Programs.Savina.Radixsort do
   # and the others when all have come. Each relies on the order of what the one before it sends.
   @moduledoc false
 
+  @bits 59
+
   use Mote.Bench.Program,
     title: "n integers of 59 bits, sorted by a chain of 59 actors, one for each bit",
     param: :n,
     defaults: [100_000],
     small: 50,
     metric: :ns_per_message,
+    count: &(&1 * (@bits + 1)),
+    expected: :sorted,
+    processes: @bits + 2,
     rust: [rust: "radixsort"]
 
-  @bits 59
   @seed {2014, 10, 20}
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor source(numbers, first) do
@@ -49,8 +52,6 @@ defmodule Mote.Bench.Programs.Savina.Radixsort do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec source([non_neg_integer], pid) :: term
     def source(numbers, first) do
       receive do
@@ -85,21 +86,12 @@ defmodule Mote.Bench.Programs.Savina.Radixsort do
   end
 
   @impl true
-  def count(n), do: n * (@bits + 1)
-
-  @impl true
-  def expected(_n), do: :sorted
-
-  @impl true
-  def processes(_n), do: @bits + 2
-
-  @impl true
   def mote(machine, n) do
     numbers = numbers(n)
     judge = Mote.create(machine, Actors.judge(n, 0, Enum.sum(numbers), self()))
     first = chain(judge, &Mote.create(machine, Actors.sorter(&1, n, [], &2)))
     source = Mote.create(machine, Actors.source(numbers, first))
-    [run: fn _ -> answer(fn -> Mote.send(source, :start) end) end]
+    [run: asking(source, :start)]
   end
 
   @impl true
@@ -108,7 +100,7 @@ defmodule Mote.Bench.Programs.Savina.Radixsort do
     judge = spawn(Processes, :judge, [n, 0, Enum.sum(numbers), self()])
     first = chain(judge, &spawn(Processes, :sorter, [&1, n, [], &2]))
     source = spawn(Processes, :source, [numbers, first])
-    [run: fn _ -> answer(fn -> send(source, :start) end) end]
+    [run: asking(source, :start)]
   end
 
   @impl true

@@ -4,17 +4,19 @@ defmodule Mote.Bench.Programs.Savina.RecursiveMatmul do
   # a tree of quarters, of which messages hold parts, and one of 256²: 1,024² take processes most of a minute.
   @moduledoc false
 
+  @block 16
+
   use Mote.Bench.Program,
     title: "the product of two matrices of n × n numbers, 16 times a power of two, by quarters",
     param: :n,
     defaults: [256],
     small: 32,
-    metric: :ns_per_product
-
-  @block 16
+    metric: :ns_per_product,
+    # Of numbers.
+    count: &(&1 * &1 * &1),
+    processes: &(2 * Integer.pow(div(&1, @block), 3))
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     # The place of the product among the eight: that of its quarter, and which of the two of it.
@@ -47,8 +49,6 @@ defmodule Mote.Bench.Programs.Savina.RecursiveMatmul do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec multiplier(pid, term) :: term
     def multiplier(customer, quarter) do
       receive do
@@ -80,10 +80,6 @@ defmodule Mote.Bench.Programs.Savina.RecursiveMatmul do
     defp row([], []), do: []
   end
 
-  # Of numbers.
-  @impl true
-  def count(n), do: n * n * n
-
   # The numbers are those of i + j and i - j, modulo seven: so those of the product follow from remainders.
   @impl true
   def expected(n) do
@@ -98,16 +94,13 @@ defmodule Mote.Bench.Programs.Savina.RecursiveMatmul do
   end
 
   @impl true
-  def processes(n), do: 2 * Integer.pow(div(n, @block), 3)
-
-  @impl true
   def mote(machine, n) do
     pair =
       {tree(0, 0, n, &rows(&1, &2, fn row -> vector(row) end)),
        tree(0, 0, n, &columns(&1, &2, fn column -> vector(column) end))}
 
     multiplier = Mote.create(machine, Actors.multiplier(self(), :all))
-    [run: fn _ -> total(answer(fn -> Mote.send(multiplier, pair) end)) end]
+    [run: asking(multiplier, pair, &total/1)]
   end
 
   @impl true
@@ -117,7 +110,7 @@ defmodule Mote.Bench.Programs.Savina.RecursiveMatmul do
        tree(0, 0, n, &columns(&1, &2, fn column -> column end))}
 
     multiplier = spawn(Processes, :multiplier, [self(), :all])
-    [run: fn _ -> total(answer(fn -> send(multiplier, pair) end)) end]
+    [run: asking(multiplier, pair, &total/1)]
   end
 
   defp tree(row, column, @block, block), do: {:block, block.(row, column)}

@@ -8,13 +8,13 @@ defmodule Mote.Bench.Programs.Savina.Sieve do
     param: :n,
     defaults: [100_000],
     small: 100,
-    metric: :ns_per_number
+    metric: :ns_per_number,
+    processes: &(div(&1, 1_000) + 3)
 
   # More numbers in one turn would take more fuel than it has.
   @at_once 1_000
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @primes 1_000
@@ -61,8 +61,6 @@ defmodule Mote.Bench.Programs.Savina.Sieve do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @primes 1_000
 
     @spec source(pid, pos_integer) :: term
@@ -127,19 +125,16 @@ defmodule Mote.Bench.Programs.Savina.Sieve do
   end
 
   @impl true
-  def processes(n), do: div(n, 1_000) + 3
-
-  @impl true
   def mote(machine, n) do
     first = Mote.create(machine, Actors.filter([], nil, {0, 0}, self()))
     source = Mote.create(machine, Actors.source(first, @at_once, n))
-    [run: fn _ -> answer(fn -> Mote.send(source, 2) end) end]
+    [run: asking(source, 2)]
   end
 
   @impl true
   def beam(n) do
     first = spawn(Processes, :filter, [[], nil, {0, 0}, self()])
     source = spawn(Processes, :source, [first, n])
-    [run: fn _ -> answer(fn -> send(source, 2) end) end]
+    [run: asking(source, 2)]
   end
 end

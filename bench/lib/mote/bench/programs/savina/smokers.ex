@@ -3,18 +3,20 @@ defmodule Mote.Bench.Programs.Savina.Smokers do
   # lot, and the next one as soon as that one has lit up. To smoke is an idle loop of up to 1,000 rounds.
   @moduledoc false
 
+  @smokers 200
+
   use Mote.Bench.Program,
     title: "an arbiter lets one of 200 smokers by lot begin, n times",
     param: :n,
     defaults: [1_000],
     small: 20,
     metric: :us_per_round,
+    # All rounds of the idle loops.
+    expected: fn n -> 1 |> Mote.Bench.Dice.rolls(n) |> Enum.map(&rem(div(&1, 1_000), 1_000)) |> Enum.sum() end,
+    processes: @smokers + 1,
     rust: [rust: "smokers"]
 
-  @smokers 200
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor arbiter(smokers, left, dice, customer) do
@@ -51,8 +53,6 @@ defmodule Mote.Bench.Programs.Savina.Smokers do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec arbiter(tuple, non_neg_integer, pos_integer, pid) :: term
     def arbiter(smokers, 0, _dice, customer) do
       receive do: (:lit -> :ok)
@@ -86,25 +86,18 @@ defmodule Mote.Bench.Programs.Savina.Smokers do
     defp idle(dice, left), do: idle(rem(dice * 48_271, 2_147_483_647), left - 1)
   end
 
-  # All rounds of the idle loops.
-  @impl true
-  def expected(n), do: 1 |> Mote.Bench.Dice.rolls(n) |> Enum.map(&rem(div(&1, 1_000), 1_000)) |> Enum.sum()
-
-  @impl true
-  def processes(_n), do: @smokers + 1
-
   @impl true
   def mote(machine, n) do
     smokers = for seed <- 1..@smokers, do: Mote.create(machine, Actors.smoker(seed, 0))
     arbiter = Mote.create(machine, Actors.arbiter(List.to_tuple(smokers), n, 1, self()))
-    [run: fn _ -> answer(fn -> Mote.send(arbiter, :start) end) end]
+    [run: asking(arbiter, :start)]
   end
 
   @impl true
   def beam(n) do
     smokers = for seed <- 1..@smokers, do: spawn(Processes, :smoker, [seed, 0])
     arbiter = spawn(Processes, :arbiter, [List.to_tuple(smokers), n, 1, self()])
-    [run: fn _ -> answer(fn -> send(arbiter, :start) end) end]
+    [run: asking(arbiter, :start)]
   end
 
   @impl true

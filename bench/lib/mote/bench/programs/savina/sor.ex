@@ -3,26 +3,20 @@ defmodule Mote.Bench.Programs.Savina.Sor do
   # 60 × 60 whose edges meet.
   @moduledoc false
 
-  use Mote.Bench.Program,
-    title: "3,600 cells in a grid, each of which sends its number to four neighbours in each of n phases",
-    param: :n,
-    defaults: [100],
-    small: 3,
-    metric: :ns_per_message
-
   alias Mote.Bench.Cells
 
   @side 60
   @degree 4
 
-  @impl true
-  def count(n), do: Cells.messages(@side * @side, @degree, n)
-
-  @impl true
-  def expected(n), do: Cells.sum(@side * @side, @degree, n)
-
-  @impl true
-  def processes(_n), do: @side * @side + 1
+  use Mote.Bench.Program,
+    title: "3,600 cells in a grid, each of which sends its number to four neighbours in each of n phases",
+    param: :n,
+    defaults: [100],
+    small: 3,
+    metric: :ns_per_message,
+    count: &Cells.messages(@side * @side, @degree, &1),
+    expected: &Cells.sum(@side * @side, @degree, &1),
+    processes: @side * @side + 1
 
   @impl true
   def mote(machine, n), do: Cells.stages(machine, @side * @side, n, &neighbours/1)

@@ -4,20 +4,21 @@ defmodule Mote.Bench.Programs.Savina.SortedList do
   # its next request when the one before is answered. Numbers are below 10,000.
   @moduledoc false
 
+  @workers 20
+
   use Mote.Bench.Program,
     title: "20 workers make n requests each to one sorted list, a tenth of them additions",
     param: :n,
     defaults: [8_000],
     small: 30,
     metric: :ns_per_request,
+    count: &(&1 * @workers),
+    processes: @workers + 1,
     rust: [rust: "sorted_list"]
 
   alias Mote.Bench.Dice
 
-  @workers 20
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     @limit 10_000
@@ -64,8 +65,6 @@ defmodule Mote.Bench.Programs.Savina.SortedList do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @limit 10_000
 
     @spec list([integer], non_neg_integer, pid) :: term
@@ -116,9 +115,6 @@ defmodule Mote.Bench.Programs.Savina.SortedList do
   end
 
   @impl true
-  def count(n), do: n * @workers
-
-  @impl true
   def expected(n) do
     Enum.sort(
       for seed <- 1..@workers,
@@ -129,14 +125,11 @@ defmodule Mote.Bench.Programs.Savina.SortedList do
   end
 
   @impl true
-  def processes(_n), do: @workers + 1
-
-  @impl true
   def mote(machine, n) do
     list = Mote.create(machine, Actors.list([], @workers, self()))
     workers = for seed <- 1..@workers, do: Mote.create(machine, Actors.worker(n, seed, list))
     all = Mote.create(machine, Mote.Library.broadcast(workers))
-    [run: fn _ -> answer(fn -> Mote.send(all, :start) end) end]
+    [run: asking(all, :start)]
   end
 
   @impl true

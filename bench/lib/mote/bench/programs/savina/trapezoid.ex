@@ -3,18 +3,19 @@ defmodule Mote.Bench.Programs.Savina.Trapezoid do
   # hundredth of the pieces of the area below a curve.
   @moduledoc false
 
+  @workers 100
+
   use Mote.Bench.Program,
     title: "the area below a curve in 100 n pieces, by 100 workers",
     param: :n,
     defaults: [100_000],
     small: 10,
     metric: :ns_per_piece,
+    count: &(&1 * @workers),
+    processes: @workers + 1,
     rust: [rust: "trapezoid"]
 
-  @workers 100
-
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor master(workers, pieces, customer) do
@@ -44,8 +45,6 @@ defmodule Mote.Bench.Programs.Savina.Trapezoid do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec master(pos_integer, pos_integer, pid) :: term
     def master(workers, pieces, customer) do
       receive do
@@ -73,27 +72,16 @@ defmodule Mote.Bench.Programs.Savina.Trapezoid do
     end
   end
 
-  @impl true
-  def count(n), do: n * @workers
-
   # All pieces in one go, which adds them up in another order.
   @impl true
   def expected(n), do: rounded([Actors.area(1.0, 4.0 / (n * @workers), n * @workers, 0.0)])
 
   @impl true
-  def processes(_n), do: @workers + 1
+  def mote(machine, n),
+    do: [run: asking(Mote.create(machine, Actors.master(@workers, n, self())), {1.0, 5.0}, &rounded/1)]
 
   @impl true
-  def mote(machine, n) do
-    master = Mote.create(machine, Actors.master(@workers, n, self()))
-    [run: fn _ -> rounded(answer(fn -> Mote.send(master, {1.0, 5.0}) end)) end]
-  end
-
-  @impl true
-  def beam(n) do
-    master = spawn(Processes, :master, [@workers, n, self()])
-    [run: fn _ -> rounded(answer(fn -> send(master, {1.0, 5.0}) end)) end]
-  end
+  def beam(n), do: [run: asking(spawn(Processes, :master, [@workers, n, self()]), {1.0, 5.0}, &rounded/1)]
 
   @impl true
   def rust(area, _n), do: rounded([area])

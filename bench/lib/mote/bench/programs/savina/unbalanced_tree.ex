@@ -11,10 +11,11 @@ defmodule Mote.Bench.Programs.Savina.UnbalancedTree do
     param: :n,
     defaults: [20_000],
     small: 20,
-    metric: :ns_per_node
+    metric: :ns_per_node,
+    count: &(1 + length(nodes(&1))),
+    processes: &count/1
 
   defmodule Actors do
-    @moduledoc false
     use Mote.Behaviour
 
     defactor root(count) do
@@ -52,8 +53,6 @@ defmodule Mote.Bench.Programs.Savina.UnbalancedTree do
   end
 
   defmodule Processes do
-    @moduledoc false
-
     @spec root(pos_integer) :: term
     def root(count), do: grow(1, for(number <- 1..count, do: following(1, number)))
 
@@ -93,9 +92,6 @@ defmodule Mote.Bench.Programs.Savina.UnbalancedTree do
   end
 
   @impl true
-  def count(n), do: 1 + length(nodes(n))
-
-  @impl true
   def expected(n) do
     work = fn dice -> rem(dice * power(400 + rem(dice, 201)), 2_147_483_647) |> rem(1_000_003) end
     {count(n), rem(Enum.sum(Enum.map([1 | nodes(n)], work)), 1_000_003)}
@@ -109,15 +105,12 @@ defmodule Mote.Bench.Programs.Savina.UnbalancedTree do
   defp subtree(dice), do: [dice | Enum.flat_map(Actors.children(dice), &subtree/1)]
 
   @impl true
-  def processes(n), do: count(n)
-
-  @impl true
   def mote(machine, n) do
     root = Mote.create(machine, Actors.root(n))
     me = self()
 
     [
-      grow: fn _ -> answer(fn -> Mote.send(root, {me, :grow}) end) end,
+      grow: asking(root, {me, :grow}),
       traverse: fn size -> {size, answer(fn -> Mote.send(root, {me, :traverse}) end)} end
     ]
   end
