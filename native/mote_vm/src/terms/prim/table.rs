@@ -101,6 +101,7 @@ macro_rules! primitives {
             75  Erfc  erfc(a)     partial Float   free       ":math.erfc"  => math::erfc(heap, a);
             76  Pow   pow(a, b)   partial Float   free       ":math.pow"   => math::pow(heap, a, b);
             77  Atan2 atan2(a, b) partial Float   free       ":math.atan2" => math::atan2(heap, a, b);
+            78  Fmod  fmod(a, b)  partial Float   free       ":math.fmod"  => math::fmod(heap, a, b);
 
             80  Random    random()      always  Float   impure     ":rand.uniform" => random::uniform(heap, draws);
             81  RandomInt random_int(a) partial Fixnum  impure     ":rand.uniform" => random::random_int(draws, a);
