@@ -24,7 +24,7 @@ defmodule Mote.Total do
       :none
 
   What the functions compute is in `lib/mote/total/`, their numbers and spellings in
-  `lib/mote/behaviour/primitives.ex`.
+  `native/mote_vm/src/terms/prim/table.rs`.
   """
   import Kernel, only: [def: 1, def: 2, @: 1]
 
@@ -50,7 +50,7 @@ defmodule Mote.Total do
   def answer(primitive, arguments)
 
   table =
-    for {_, name, arity, answers, _} <- Primitives.all() do
+    for %{name: name, arity: arity, has: answers} <- Primitives.all() do
       arguments = Macro.generate_arguments(arity, __MODULE__)
       core = Enum.find(@cores, &Kernel.function_exported?(&1, name, arity))
       call = {{:., [], [core, name]}, [], arguments}

@@ -38,7 +38,7 @@ defmodule Mote.Disassemble do
     26 => {:unstash, [:o]}
   }
 
-  @primitives for {n, name, arity, _, _} <- Primitives.all(), into: %{}, do: {n, {name, arity}}
+  @primitives for row <- Primitives.all(), into: %{}, do: {row.number, {row.name, row.arity}}
 
   @doc "The unit as maps; operands are `{:r, n}` and `{:k, term}`, imports `{module, name, arity}`."
   def unit(<<"MOTE", 2, rest::binary>>) do

@@ -111,7 +111,7 @@ defmodule Mote.Behaviour.Listing do
 
   defp primitives do
     # Those of `Mote.Total` are for Mote's own functions.
-    for {_, _, arity, _, spellings} <- Primitives.all(),
+    for %{arity: arity, spellings: spellings} <- Primitives.all(),
         spelling <- spellings,
         not match?({Mote.Total, _}, spelling) do
       case spelling do

@@ -26,7 +26,7 @@ defmodule Mote.Behaviour.Undefined do
   @orders [:max, :max_by, :min, :min_by, :min_max_by, :sort, :sort_by]
   @conditions [if: 2, unless: 2, &&: 2, ||: 2, !: 1, and: 2, or: 2]
 
-  @partial for {_, _, arity, :partial, spellings} <- Primitives.all(),
+  @partial for %{arity: arity, has: :partial, spellings: spellings} <- Primitives.all(),
                name <- spellings,
                is_atom(name) and name not in [:on, :"^^^", :"~~~"],
                do: {name, arity}

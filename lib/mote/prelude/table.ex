@@ -81,7 +81,7 @@ defmodule Mote.Prelude.Table do
       find/2 from_keys/2 from_list/1 get/2,3 is_key/2=has_key keys/1 merge/2 new/0 put/3 remove/2
       size/1=size_of take/2 to_list/1 update/3 values/1 with/2=with_keys without/2
     ]},
-    {:math, Math, ~w[ceil/1=ceiled floor/1=floored fmod/2]},
+    {:math, Math, ~w[ceil/1=ceiled floor/1=floored]},
     {:queue, Queue, ~w[
       drop/1 drop_r/1 from_list/1 get/1 get_r/1 in/2=push in_r/2 is_empty/1 is_queue/1 join/2 len/1 member/2
       new/0 out/1 out_r/1 peek/1 peek_r/1 reverse/1 to_list/1

@@ -95,7 +95,7 @@ defmodule Mote.Total.Number do
     end
   end
 
-  for name <- [:pow, :atan2] do
+  for name <- [:pow, :atan2, :fmod] do
     def unquote(name)(a, b), do: floats(a, b, &(:math.unquote(name) / 2))
   end
 

@@ -1,5 +1,5 @@
 //! What the compiler knows about a value's type: the set of kinds that it can have.
-use mote_vm::terms::prim::primitive::Primitive;
+use mote_vm::terms::prim::primitive::{Answer, Primitive};
 use mote_vm::values::value::Value;
 
 /// A set of kinds.
@@ -97,25 +97,15 @@ impl Kinds {
 
     /// Returns the kinds that a primitive's answers can be of.
     pub(super) fn answers(p: Primitive) -> Kinds {
-        use Primitive as P;
-        match p {
-            P::Add | P::Sub | P::Mul | P::Neg | P::Abs => Kinds::NUMBER.or(Kinds::OTHER),
-            P::Fdiv | P::Random => Kinds::FLOAT,
-            P::Idiv | P::Irem | P::Band | P::Bor | P::Bxor | P::Bnot | P::Bsl | P::Bsr => {
-                Kinds::INTEGER
-            }
-            P::Round | P::Trunc | P::Floor | P::Ceil => Kinds::INTEGER,
-            P::Add64 | P::Sub64 | P::Mul64 => Kinds::INTEGER,
-            P::Length | P::TupleSize | P::ByteSize | P::RandomInt | P::Now => Kinds::FIXNUM,
-            P::BitSize | P::BinaryAt | P::BinUtf8 | P::Utf8Bits => Kinds::FIXNUM,
-            P::BinInt => Kinds::INTEGER,
-            P::Eq | P::Ne | P::Same | P::Differ | P::Lt | P::Le | P::Gt | P::Ge => Kinds::BOOLEAN,
-            P::Not | P::Member | P::MapHasKey => Kinds::BOOLEAN,
-            P::Reverse | P::Subtract | P::TupleToList | P::Sort | P::Keysort => Kinds::LIST,
-            P::PutElem | P::ListToTuple => Kinds::TUPLE,
-            _ if Kinds::tested(p).is_some() => Kinds::BOOLEAN,
-            _ if (P::Sqrt..=P::Atan2).contains(&p) => Kinds::FLOAT,
-            _ => Kinds::ANY,
+        match p.answer() {
+            Answer::Any => Kinds::ANY,
+            Answer::Number => Kinds::NUMBER.or(Kinds::OTHER),
+            Answer::Integer => Kinds::INTEGER,
+            Answer::Fixnum => Kinds::FIXNUM,
+            Answer::Float => Kinds::FLOAT,
+            Answer::Boolean => Kinds::BOOLEAN,
+            Answer::List => Kinds::LIST,
+            Answer::Tuple => Kinds::TUPLE,
         }
     }
 }

@@ -2,6 +2,7 @@
 use super::facts::Knowledge;
 use super::kinds::Kinds;
 use mote_vm::code::ir::Operand;
+use mote_vm::native::math_function;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::value::Value;
 
@@ -35,7 +36,7 @@ impl Knowledge {
     /// of unknown kind is taken for a float, like the operands beside it.
     pub(super) fn takes_integers(&self, p: Primitive, arg: Operand) -> bool {
         let beside = matches!(arg, Operand::Register(r) if self.known(r).beside);
-        self.repeats || p == Primitive::Fdiv || is_function(p) || beside
+        self.repeats || p == Primitive::Fdiv || math_function(p).is_some() || beside
     }
 
     /// Decides how the fast body computes a primitive here.
@@ -77,7 +78,7 @@ impl Knowledge {
             P::Max | P::Min if kinds(0) == Kinds::FIXNUM && kinds(1) == Kinds::FIXNUM => {
                 Plan::Fixnums
             }
-            _ if is_function(p) && (0..p.arity()).all(number) => Plan::Floats,
+            _ if math_function(p).is_some() && (0..p.arity()).all(number) => Plan::Floats,
             P::Max | P::Min if kinds(0) == Kinds::FLOAT && kinds(1) == Kinds::FLOAT => Plan::Floats,
             P::Round | P::Trunc | P::Floor | P::Ceil if kinds(0) == Kinds::FLOAT => Plan::Whole,
             P::Random => Plan::Draw,
@@ -98,11 +99,6 @@ impl Knowledge {
 pub(super) fn takes_floats(p: Primitive) -> bool {
     use Primitive as P;
     matches!(p, P::Add | P::Sub | P::Mul | P::Neg | P::Abs)
-}
-
-/// Returns whether it is a function of floats.
-fn is_function(p: Primitive) -> bool {
-    (Primitive::Sqrt..=Primitive::Atan2).contains(&p)
 }
 
 /// An integer in a binary that is read in line: of how many bytes, and whether the lowest is the first.

@@ -212,7 +212,7 @@ defmodule Mote.Behaviour.ProgramsTest do
   end
 
   defp missing({done, ends}) do
-    primitives = for {_, name, _, _, _} <- Primitives.all(), name not in @elsewhere, do: name
+    primitives = for %{name: name} <- Primitives.all(), name not in @elsewhere, do: name
 
     words =
       [:move, :tuple, :cons, :self, :call, :tail_call, :return, :jump, :branch, :falsy, :match, :match_tuple] ++

@@ -57,7 +57,7 @@ defmodule Mote.Generators.Expressions do
 
   defp build(:math, s, d, p) do
     one = ~w(exp log log2 log10 sin cos tan asin acos atan sinh cosh tanh erf erfc)
-    two = ~w(pow atan2)
+    two = ~w(pow atan2 fmod)
 
     one_of([
       call(Enum.map(one, &":math.#{&1}"), [expr(s, d, p)]),

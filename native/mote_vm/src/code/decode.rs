@@ -259,6 +259,9 @@ macro_rules! field {
     ($r:ident, Operand) => {
         operand($r)?
     };
+    ($r:ident, Behind) => {
+        operand($r)?
+    };
     ($r:ident, Operands) => {
         operands($r)?
     };
@@ -286,6 +289,7 @@ macro_rules! decoder {
     ($(
         $(#[$about:meta])*
         $code:literal $wire:literal $name:ident $({ $($field:ident: $kind:ident $(($of:ident))?),* })?
+            => $op:expr;
     )*) => {
         fn instruction(r: &mut Reader) -> Result<Instr, LoadError> {
             let start = r.offset();

@@ -1,6 +1,6 @@
-//! The instructions, each with its number, its name and its fields, once: for the decoder, for what looks at operands,
-//! registers and labels, and for the table of guides/ir.md, which a test compares. All operands are read before any register
-//! is written.
+//! The instructions, each with its number, its name, its fields and its operation, once: for the decoder, for what looks at
+//! operands, registers and labels, for lowering, and for the table of guides/ir.md, which a test compares. All operands are
+//! read before any register is written.
 use super::ir::{Label, Operand, Register};
 use crate::terms::prim::primitive::Primitive;
 use std::ops::Range;
@@ -12,6 +12,7 @@ use std::ops::Range;
 /// | `Register` | `d` | is written |
 /// | `Registers(count)` | `d` | the first of as many that are written |
 /// | `Operand`, `Operands` | `o`, `vec(o)` | are read |
+/// | `Behind` | `o` | is read; in the operation, an argument behind the operands |
 /// | `Primitive`, `Applied(primitive)` | `p`, `o×arity` | a primitive, and its operands |
 /// | `Function`, `Behaviour` | `f`, `b` | an index into `Unit::functions_used` or `Unit::behaviours_used` |
 /// | `Count` | `n` | a number of elements |
@@ -21,61 +22,88 @@ macro_rules! instructions {
         $then! {
             /// `dst := src`.
             0 "move" Move { dst: Register, src: Operand }
+                => Op::Move { d: dst, a: src };
             /// `dst := primitive(args)`; `:undefined` when there is no answer.
             1 "op" Op { dst: Register, primitive: Primitive, args: Applied(primitive) }
+                => Op::Primitive { p: primitive, d: dst, a: args[0], b: args[1], c: args[2] };
             /// Does the same as `Op`, but goes to `label`, writing nothing, when there is no answer.
             2 "guard_op" GuardOp { dst: Register, primitive: Primitive, args: Applied(primitive), label: Label }
+                => Op::Guard { p: primitive, d: dst, a: args[0], b: args[1], c: args[2], to: label };
             /// `dst := {elements…}`.
             3 "tuple" Tuple { dst: Register, elements: Operands }
+                => Op::Tuple { d: dst, elements };
             /// `dst := [head | tail]`.
             4 "cons" Cons { dst: Register, head: Operand, tail: Operand }
+                => Op::Cons { d: dst, a: head, b: tail };
             /// `dst :=` the actor's own address.
             5 "self" SelfAddress { dst: Register }
+                => Op::SelfAddress { d: dst };
             /// `dst :=` the result of a function.
             6 "call" Call { dst: Register, function: Function, args: Operands }
+                => Op::Call { d: dst, arguments: args.from, function };
             /// A call as the last act of a function.
             7 "tail_call" TailCall { function: Function, args: Operands }
+                => Op::TailCall { arguments: args.from, function };
             /// The function ends with this value.
             8 "return" Return { value: Operand }
+                => Op::Return { a: value };
             /// Goes to `label`.
             9 "jump" Jump { label: Label }
+                => Op::Jump { to: label };
             /// Goes to `label` unless `condition` is `true`.
             10 "branch" Branch { condition: Operand, label: Label }
+                => Op::Branch { a: condition, to: label };
             /// Goes to `label` when `value` is `nil` or `false`.
             11 "falsy" Falsy { value: Operand, label: Label }
+                => Op::Falsy { a: value, to: label };
             /// Goes to `label` unless both are exactly equal.
             12 "match" Match { left: Operand, right: Operand, label: Label }
+                => Op::Match { a: left, b: right, to: label };
             /// Goes to `label`, writing nothing, unless `value` is a tuple of `count` elements; they land in
             /// `first..first + count`.
             13 "match_tuple" MatchTuple { value: Operand, count: Count, first: Registers(count), label: Label }
+                => Op::MatchTuple { a: value, d: first, count, to: label };
             /// Goes to `label`, writing nothing, unless `value` is a non-empty list. When both registers are the same
             /// one, it holds the tail afterwards.
             14 "match_cons" MatchCons { value: Operand, head: Register, tail: Register, label: Label }
+                => Op::MatchCons { a: value, head, tail, to: label };
             /// `dst :=` the address of a new actor.
             15 "create" Create { dst: Register, behaviour: Behaviour, captures: Operands }
+                => Op::Create { d: dst, captures: captures.from, behaviour };
             /// `dst :=` the address of a new actor, pinned to `sponsor`.
-            16 "create_on" CreateOn { dst: Register, behaviour: Behaviour, captures: Operands, sponsor: Operand }
+            16 "create_on" CreateOn { dst: Register, behaviour: Behaviour, captures: Operands, sponsor: Behind }
+                => Op::CreateOn { d: dst, captures: captures.from, behaviour };
             /// Sends `message` to `target`.
             17 "send" Send { target: Operand, message: Operand }
+                => Op::Send { target, message };
             /// Sends `message` to `target` by `sponsor`.
             18 "sendx" SendX { sponsor: Operand, target: Operand, message: Operand }
+                => Op::SendX { sponsor, target, message };
             /// Sends after `delay` milliseconds; `dst :=` the timer's reference.
             19 "send_after" SendAfter { dst: Register, delay: Operand, target: Operand, message: Operand }
+                => Op::SendAfter { d: dst, delay, target, message };
             /// The actor's next behaviour.
             20 "become" Become { behaviour: Behaviour, captures: Operands }
+                => Op::Become { captures: captures.from, behaviour };
             /// The actor ignores whatever comes from now on.
             21 "become_sink" BecomeSink
+                => Op::BecomeSink;
             /// The turn ends without footprints.
             22 "abort" Abort { reason: Operand }
+                => Op::Abort { a: reason };
             /// The turn ends and commits.
             23 "done" Done
+                => Op::Done;
             /// The message matched no clause.
             24 "ignore" Ignore
+                => Op::Ignore;
             /// Cancels a timer; `dst := :ok`, or `:undefined` if the value is not a reference.
             25 "cancel_timer" CancelTimer { dst: Register, timer: Operand }
+                => Op::CancelTimer { d: dst, timer };
             /// A list of messages, the newest first: they come before all others for the actor if it becomes. `false`: they do
             /// not; `true`: they do.
             26 "unstash" Unstash { kept: Operand }
+                => Op::Unstash { kept };
         }
     };
 }
@@ -86,6 +114,7 @@ macro_rules! type_of {
     (Register) => { Register };
     (Registers($count:ident)) => { Register };
     (Operand) => { Operand };
+    (Behind) => { Operand };
     (Operands) => { Vec<Operand> };
     (Primitive) => { Primitive };
     (Applied($primitive:ident)) => { Vec<Operand> };
@@ -96,6 +125,9 @@ macro_rules! type_of {
 /// Visits the operands in a field.
 macro_rules! operands_in {
     ($visit:ident, $field:ident, Operand) => {
+        $visit(*$field)
+    };
+    ($visit:ident, $field:ident, Behind) => {
         $visit(*$field)
     };
     ($visit:ident, $field:ident, Operands) => {
@@ -136,6 +168,7 @@ macro_rules! define {
     ($(
         $(#[$about:meta])*
         $code:literal $wire:literal $name:ident $({ $($field:ident: $kind:ident $(($of:ident))?),* })?
+            => $op:expr;
     )*) => {
         /// An instruction.
         #[derive(Debug, Clone, PartialEq, Eq)]
@@ -253,7 +286,7 @@ mod tests {
     fn the_guide_has_the_same_table() {
         let letter = |kind: &&str| match *kind {
             "Register" | "Registers" => "d",
-            "Operand" => "o",
+            "Operand" | "Behind" => "o",
             "Operands" => "vec(o)",
             "Primitive" => "p",
             "Applied" => "o×arity",

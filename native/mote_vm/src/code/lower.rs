@@ -1,6 +1,7 @@
 //! From verified instructions to operations: constants placed, common pairs fused.
 //!
 //! Fusing never changes what is observable: a fused comparison still writes its register.
+use super::instructions::instructions;
 use super::ir::{CallSite, Instr, Operand};
 use super::op::{Argument, Arguments, Code, Op, Reg};
 use super::slots::{BehaviourSlot, FunctionSlot};
@@ -34,11 +35,14 @@ pub(crate) fn lower(code: &[Instr], sites: &[CallSite], registers: u16, context:
     let mut i = 0;
     while i < code.len() {
         at[i] = lowering.ops.len() as u32;
+        lowering.scratch = registers;
         let next = code.get(i + 1).filter(|_| !targets[i + 1]);
         if next.is_some_and(|next| lowering.fused(&code[i], next)) {
             i += 2;
         } else {
-            lowering.instruction(&code[i]);
+            let special = lowering.special(&code[i]);
+            let op = special.unwrap_or_else(|| lowering.general(&code[i]));
+            lowering.ops.push(op);
             i += 1;
         }
     }
@@ -65,7 +69,8 @@ fn placed(site: &CallSite, at: &[u32], context: &Context) -> (u32, Value) {
 
 struct Lowering<'a> {
     context: &'a Context<'a>,
-    scratch: u16,
+    /// The next register for a constant.
+    scratch: Reg,
     /// True if every target fits 16 bits.
     short_targets: bool,
     ops: Vec<Op>,
@@ -80,14 +85,15 @@ impl Lowering<'_> {
         }
     }
 
-    /// The register that holds the operand; a constant is first put into the n-th scratch register.
-    fn register(&mut self, operand: Operand, n: u16) -> Reg {
+    /// The register that holds the operand; a constant is first put into a scratch register.
+    fn register(&mut self, operand: Operand) -> Reg {
         match operand {
             Operand::Register(r) => r,
             Operand::Constant(index) => {
-                let d = self.scratch + n;
+                let d = self.scratch;
                 let k = self.context.constants[index as usize];
                 self.ops.push(Op::Constant { d, k });
+                self.scratch += 1;
                 d
             }
         }
@@ -95,8 +101,8 @@ impl Lowering<'_> {
 
     fn registers(&mut self, operands: &[Operand]) -> [Reg; 3] {
         let mut registers = [0; 3];
-        for (n, operand) in operands.iter().enumerate() {
-            registers[n] = self.register(*operand, n as u16);
+        for (register, operand) in registers.iter_mut().zip(operands) {
+            *register = self.register(*operand);
         }
         registers
     }
@@ -152,230 +158,133 @@ impl Lowering<'_> {
         true
     }
 
-    /// One match over all instructions, so that the compiler says which is missing.
-    fn instruction(&mut self, instruction: &Instr) {
-        let op = match instruction {
-            Instr::Move { dst, src } => match self.constant(*src) {
-                Some(k) => Op::Constant { d: *dst, k },
-                None => Op::Move {
-                    d: *dst,
-                    a: self.register(*src, 0),
-                },
+    /// The operation of an instruction that has one of its own for its operands: for a constant, or for a single capture.
+    fn special(&mut self, instruction: &Instr) -> Option<Op> {
+        Some(match *instruction {
+            Instr::Move { dst: d, src } => Op::Constant {
+                d,
+                k: self.constant(src)?,
             },
             Instr::Op {
                 dst,
                 primitive,
-                args,
-            } => self.primitive(*dst, *primitive, args),
-            Instr::GuardOp {
-                dst,
-                primitive,
-                args,
-                label,
-            } => {
-                let [a, b, c] = self.registers(args);
-                Op::Guard {
-                    p: *primitive,
-                    d: *dst,
-                    a,
-                    b,
-                    c,
-                    to: *label,
-                }
-            }
-            Instr::Tuple { dst, elements } => Op::Tuple {
-                d: *dst,
-                elements: self.arguments(elements),
-            },
-            Instr::Cons { dst, head, tail } => {
-                let [a, b, _] = self.registers(&[*head, *tail]);
-                Op::Cons { d: *dst, a, b }
-            }
-            Instr::SelfAddress { dst } => Op::SelfAddress { d: *dst },
-            Instr::Call {
-                dst,
-                function,
-                args,
-            } => Op::Call {
-                d: *dst,
-                arguments: self.arguments(args).from,
-                function: self.context.functions[*function as usize],
-            },
-            Instr::TailCall { function, args } => Op::TailCall {
-                arguments: self.arguments(args).from,
-                function: self.context.functions[*function as usize],
-            },
-            Instr::Return { value } => Op::Return {
-                a: self.register(*value, 0),
-            },
-            Instr::Jump { label } => Op::Jump { to: *label },
-            Instr::Branch { condition, label } => Op::Branch {
-                a: self.register(*condition, 0),
-                to: *label,
-            },
-            Instr::Falsy { value, label } => Op::Falsy {
-                a: self.register(*value, 0),
-                to: *label,
-            },
-            Instr::Match { left, right, label } => self.matching(*left, *right, *label),
-            Instr::MatchTuple {
-                value,
-                count,
-                first,
-                label,
-            } => Op::MatchTuple {
-                a: self.register(*value, 0),
-                d: *first,
-                count: *count as u16,
-                to: *label,
-            },
-            Instr::MatchCons {
-                value,
-                head,
-                tail,
-                label,
-            } => Op::MatchCons {
-                a: self.register(*value, 0),
-                head: *head,
-                tail: *tail,
-                to: *label,
-            },
+                ref args,
+            } => self.arithmetic(dst, primitive, args)?,
+            Instr::Match { left, right, label } => self.immediate(left, right, label)?,
             Instr::Create {
-                dst,
+                dst: d,
                 behaviour,
-                captures,
-            } => {
-                let behaviour = self.context.behaviours[*behaviour as usize];
-                match captures[..] {
-                    [one] => Op::CreateOne {
-                        d: *dst,
-                        a: self.register(one, 0),
-                        behaviour,
-                    },
-                    _ => Op::Create {
-                        d: *dst,
-                        captures: self.arguments(captures).from,
-                        behaviour,
-                    },
-                }
-            }
-            Instr::CreateOn {
-                dst,
-                behaviour,
-                captures,
-                sponsor,
-            } => {
-                let captures = self.arguments(captures).from;
-                self.arguments(&[*sponsor]);
-                Op::CreateOn {
-                    d: *dst,
-                    captures,
-                    behaviour: self.context.behaviours[*behaviour as usize],
-                }
-            }
-            Instr::Send { target, message } => match self.constant(*message) {
-                Some(k) => Op::SendConstant {
-                    target: self.register(*target, 0),
-                    message: k,
-                },
-                None => {
-                    let [target, message, _] = self.registers(&[*target, *message]);
-                    Op::Send { target, message }
-                }
-            },
-            Instr::SendX {
-                sponsor,
-                target,
-                message,
-            } => {
-                let [sponsor, target, message] = self.registers(&[*sponsor, *target, *message]);
-                Op::SendX {
-                    sponsor,
-                    target,
-                    message,
-                }
-            }
-            Instr::SendAfter {
-                dst,
-                delay,
-                target,
-                message,
-            } => {
-                let [delay, target, message] = self.registers(&[*delay, *target, *message]);
-                Op::SendAfter {
-                    d: *dst,
-                    delay,
-                    target,
-                    message,
-                }
-            }
-            Instr::CancelTimer { dst, timer } => Op::CancelTimer {
-                d: *dst,
-                timer: self.register(*timer, 0),
-            },
-            Instr::Unstash { kept } => Op::Unstash {
-                kept: self.register(*kept, 0),
+                ref captures,
+            } => Op::CreateOne {
+                d,
+                a: self.only(captures)?,
+                behaviour: self.context.behaviours[behaviour as usize],
             },
             Instr::Become {
                 behaviour,
-                captures,
-            } => {
-                let behaviour = self.context.behaviours[*behaviour as usize];
-                match captures[..] {
-                    [one] => Op::BecomeOne {
-                        a: self.register(one, 0),
-                        behaviour,
-                    },
-                    _ => Op::Become {
-                        captures: self.arguments(captures).from,
-                        behaviour,
-                    },
-                }
-            }
-            Instr::BecomeSink => Op::BecomeSink,
-            Instr::Abort { reason } => Op::Abort {
-                a: self.register(*reason, 0),
+                ref captures,
+            } => Op::BecomeOne {
+                a: self.only(captures)?,
+                behaviour: self.context.behaviours[behaviour as usize],
             },
-            Instr::Done => Op::Done,
-            Instr::Ignore => Op::Ignore,
-        };
-        self.ops.push(op);
+            Instr::Send { target, message } => Op::SendConstant {
+                message: self.constant(message)?,
+                target: self.register(target),
+            },
+            _ => return None,
+        })
     }
 
-    fn primitive(&mut self, d: Reg, p: Primitive, args: &[Operand]) -> Op {
-        if let (Primitive::Add | Primitive::Sub, [Operand::Register(a), k]) = (p, args) {
-            if let Some(k) = self.constant(*k).filter(|k| k.is_fixnum()) {
-                return if p == Primitive::Add {
-                    Op::AddConstant { d, a: *a, k }
-                } else {
-                    Op::SubConstant { d, a: *a, k }
-                };
+    /// The register of the only operand.
+    fn only(&mut self, operands: &[Operand]) -> Option<Reg> {
+        match *operands {
+            [one] => Some(self.register(one)),
+            _ => None,
+        }
+    }
+
+    fn arithmetic(&mut self, d: Reg, p: Primitive, args: &[Operand]) -> Option<Op> {
+        if !matches!(p, Primitive::Add | Primitive::Sub | Primitive::Mul) {
+            return None;
+        }
+        let constant = self.constant(args[1]).filter(|k| k.is_fixnum());
+        if let (Operand::Register(a), Some(k)) = (args[0], constant) {
+            match p {
+                Primitive::Add => return Some(Op::AddConstant { d, a, k }),
+                Primitive::Sub => return Some(Op::SubConstant { d, a, k }),
+                _ => {}
             }
         }
-        let [a, b, c] = self.registers(args);
-        match p {
+        let [a, b, _] = self.registers(args);
+        Some(match p {
             Primitive::Add => Op::Add { d, a, b },
             Primitive::Sub => Op::Sub { d, a, b },
-            Primitive::Mul => Op::Mul { d, a, b },
-            _ => Op::Primitive { p, d, a, b, c },
-        }
+            _ => Op::Mul { d, a, b },
+        })
     }
 
     /// A constant that is the same as no other word is compared as a word.
-    fn matching(&mut self, left: Operand, right: Operand, to: u32) -> Op {
-        let immediate = |operand| self.constant(operand).filter(|k| is_alone(*k));
-        if let Some(k) = immediate(right) {
-            let a = self.register(left, 0);
-            return Op::MatchImmediate { a, to, k };
-        }
-        if let Some(k) = immediate(left) {
-            let a = self.register(right, 0);
-            return Op::MatchImmediate { a, to, k };
-        }
-        let [a, b, _] = self.registers(&[left, right]);
-        Op::Match { a, b, to }
+    fn immediate(&mut self, left: Operand, right: Operand, to: u32) -> Option<Op> {
+        let word = |operand| self.constant(operand).filter(|k| is_alone(*k));
+        let (k, other) = match word(right) {
+            Some(k) => (k, left),
+            None => (word(left)?, right),
+        };
+        let a = self.register(other);
+        Some(Op::MatchImmediate { a, to, k })
     }
 }
+
+/// What stands for a field in an operation.
+macro_rules! lowered {
+    ($lowering:ident, $field:ident, Operand) => {
+        $lowering.register(*$field)
+    };
+    ($lowering:ident, $field:ident, Operands) => {
+        $lowering.arguments($field)
+    };
+    ($lowering:ident, $field:ident, Behind) => {
+        $lowering.arguments(&[*$field])
+    };
+    ($lowering:ident, $field:ident, Applied($primitive:ident)) => {
+        $lowering.registers($field)
+    };
+    ($lowering:ident, $field:ident, Function) => {
+        $lowering.context.functions[*$field as usize]
+    };
+    ($lowering:ident, $field:ident, Behaviour) => {
+        $lowering.context.behaviours[*$field as usize]
+    };
+    ($lowering:ident, $field:ident, Count) => {
+        *$field as u16
+    };
+    ($lowering:ident, $field:ident, $($as_it_is:tt)*) => {
+        *$field
+    };
+}
+
+macro_rules! general {
+    ($(
+        $(#[$about:meta])*
+        $code:literal $wire:literal $name:ident $({ $($field:ident: $kind:ident $(($of:ident))?),* })?
+            => $op:expr;
+    )*) => {
+        impl Lowering<'_> {
+            /// The operation of an instruction, whatever its operands.
+            #[allow(unused_variables)] // An operand behind others is found by them.
+            fn general(&mut self, instruction: &Instr) -> Op {
+                match instruction {
+                    $(Instr::$name $({ $($field),* })? => {
+                        $($(let $field = lowered!(self, $field, $kind $(($of))?);)*)?
+                        $op
+                    })*
+                }
+            }
+        }
+    };
+}
+
+instructions!(general);
 
 fn is_comparison(p: Primitive) -> bool {
     use Primitive::*;

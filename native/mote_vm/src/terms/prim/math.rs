@@ -29,6 +29,7 @@ mod c {
         pub(super) safe fn erfc(x: f64) -> f64;
         pub(super) safe fn pow(x: f64, y: f64) -> f64;
         pub(super) safe fn atan2(y: f64, x: f64) -> f64;
+        pub(super) safe fn fmod(x: f64, y: f64) -> f64;
     }
 }
 
@@ -68,6 +69,7 @@ pub fn function(p: Primitive) -> Option<*const ()> {
         P::Erfc => c::erfc as *const (),
         P::Pow => c::pow as *const (),
         P::Atan2 => c::atan2 as *const (),
+        P::Fmod => c::fmod as *const (),
         _ => return None,
     })
 }
@@ -95,6 +97,11 @@ pub(crate) fn pow(heap: &mut Heap, a: Value, b: Value) -> Value {
 /// `:math.atan2(a, b)`: the angle of the point whose y is `a` and whose x is `b`.
 pub(crate) fn atan2(heap: &mut Heap, a: Value, b: Value) -> Value {
     of_two(heap, a, b, |y, x| c::atan2(y, x))
+}
+
+/// `:math.fmod(a, b)`: what is left of `a`, with its sign.
+pub(crate) fn fmod(heap: &mut Heap, a: Value, b: Value) -> Value {
+    of_two(heap, a, b, |x, y| c::fmod(x, y))
 }
 
 // miri does not call the C library.
@@ -192,6 +199,8 @@ mod tests {
         assert_eq!(ask(atan2, 1.0, 0.0), Some(std::f64::consts::FRAC_PI_2));
         assert_eq!(ask(atan2, 0.0, 0.0), Some(0.0));
         assert_eq!(ask(atan2, 0.0, -0.0), Some(std::f64::consts::PI));
+        assert_eq!(ask(fmod, -5.5, 2.0), Some(-1.5));
+        assert_eq!(ask(fmod, 1.0, 0.0), None);
     }
 
     #[test]
