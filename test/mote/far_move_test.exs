@@ -232,4 +232,23 @@ defmodule Mote.FarMoveTest do
       assert {:error, %Error{reason: :noconnection}} = Task.await(answer, 120_000)
     end
   end
+
+  # The new ones may have gone with the connection that held them.
+  test "a move of many ends, though the news is lost that all has passed", context do
+    :ok = at(context.away, :machine, [Slow])
+    :ok = :peer.call(context.away, Mote, :pause, [Slow])
+    there = {Slow, context.away_node}
+    keeping = for _ <- 1..2, do: at(context.home, :create, [Home, Behaviours.keeping([:one])])
+    onward? = &match?(%{behaviour: %{name: :onward}}, at(context.home, :info, [&1]))
+    move = fn -> :peer.call(context.home, Mote.Move.Parcel, :move, [keeping, there, [], 60_000], 90_000) end
+    moved = Task.async(move)
+    assert eventually(fn -> Enum.all?(keeping, onward?) end)
+    :ok = at(context.away, :hold_courier, [context.home_node])
+    :ok = :peer.call(context.away, Mote, :resume, [Slow])
+    :ok = at(context.away, :end_courier, [context.home_node, :answer])
+    assert {[_, _] = results, _bytes} = Task.await(moved, 60_000)
+
+    moved? = &(match?({:ok, _}, &1) or match?({:error, %Error{context: %{moved: _}}}, &1))
+    assert Enum.all?(results, moved?), inspect(results)
+  end
 end

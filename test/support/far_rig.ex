@@ -341,13 +341,15 @@ defmodule Mote.FarRig do
   @doc "From now on, what this node's courier is to send to another node waits in its mailbox."
   def hold_courier(node), do: :sys.suspend(Gate.courier(node))
 
-  @doc "Ends that courier as soon as it has an answer to send."
-  def end_courier(node) do
+  @doc "Ends that courier as soon as it has to send an entry of that kind: the `:reply` to a process, unless another is given."
+  def end_courier(node, kind \\ :reply) do
     courier = Gate.courier(node)
 
     eventually(fn ->
       {:messages, messages} = Process.info(courier, :messages)
-      Enum.any?(messages, &match?({:mote_put, [{{:reply, _, _}, _}]}, &1))
+
+      for({:mote_put, entries} <- messages, {entry, _bytes} <- entries, elem(entry, 0) == kind, do: entry) !=
+        []
     end)
 
     Process.exit(courier, :kill)

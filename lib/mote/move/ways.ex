@@ -26,13 +26,14 @@ defmodule Mote.Move.Ways do
       send to, message
   end
 
-  # Where actors have been, one that tells when all that had waited for them has passed: asked for their old addresses, it asks each of
-  # them, and then by the way that they send on.
+  # Where actors have been, one that tells when all that had waited for them has passed: asked for their old addresses, it has another
+  # one ask each of them, and then by the way that they send on. It keeps no customer, for whoever waits has its address: the loss of
+  # an answer would never be noticed.
   @doc false
   defactor passing(witness) do
     {customer, addresses} ->
-      Enum.each(addresses, &send(&1, {nil, {Mote.Move, :passed, self()}}))
-      become hearing(length(addresses), customer, witness)
+      hearing = create(hearing(length(addresses), customer, witness))
+      Enum.each(addresses, &send(&1, {nil, {Mote.Move, :passed, hearing}}))
   end
 
   @doc false
