@@ -59,7 +59,7 @@ defmodule Mote.Turn do
 
   Options as for `Mote.Behaviour.turn/3`. Where it raises, the turn is one of a behaviour marked `beam: true` if `beam?` says so.
   """
-  @spec run((... -> :commit | :ignored), keyword, (() -> boolean)) :: t
+  @spec run((... -> :commit | :ignored), keyword, (... -> boolean)) :: t
   def run(fun, opts \\ [], beam? \\ fn -> false end) do
     caught(fun, Map.new(options!(opts)), beam?)
   end

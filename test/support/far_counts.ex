@@ -211,7 +211,7 @@ defmodule Mote.FarCounts do
   defp outcome(call) do
     with {:error, error} <- call.(), do: error.reason
   rescue
-    error -> error.reason
+    error in Mote.Error -> error.reason
   catch
     :exit, {reason, _} -> {:exit, reason}
   end

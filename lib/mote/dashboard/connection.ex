@@ -54,7 +54,7 @@ defmodule Mote.Dashboard.Connection do
   Starts the process of a connection, linked to the calling one. It serves the socket that it is sent as `{:serve, socket}`, and
   calls `admitted` when it has seen the token. The context is that of `Mote.Dashboard.Router`, with the `:token`.
   """
-  @spec start_link(map, (() -> term)) :: pid
+  @spec start_link(map, (... -> term)) :: pid
   def start_link(context, admitted) do
     :proc_lib.spawn_link(fn ->
       receive do

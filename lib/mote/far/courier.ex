@@ -83,8 +83,10 @@ defmodule Mote.Far.Courier do
     do: settle(%{state | waiters: [tag | state.waiters]})
 
   # The porter lives as long as the connection to it does, and as Mote runs there.
-  def handle_info({:mote_porter, porter}, %{refused: false} = state) when is_pid(porter),
-    do: settle(watch(state, porter))
+  def handle_info({:mote_porter, porter}, %{refused: false} = state) when is_pid(porter) do
+    Table.meet(state.node)
+    settle(watch(state, porter))
+  end
 
   def handle_info({:mote_welcome, porter, last}, %{porter: nil, refused: false} = state)
       when is_pid(porter) do

@@ -4,14 +4,14 @@ defmodule Mote.Bench.Rounds do
   @moduledoc false
 
   @doc "The microseconds of each way in each round. Before the first round, all ways are taken once."
-  @spec times([(() -> term)], pos_integer) :: [[non_neg_integer]]
+  @spec times([(... -> term)], pos_integer) :: [[non_neg_integer]]
   def times(ways, rounds) do
     Enum.each(ways, & &1.())
     Enum.zip_with(for(_ <- 1..rounds, do: Enum.map(ways, &us/1)), & &1)
   end
 
   @doc "The microseconds that a function takes."
-  @spec us((() -> term)) :: non_neg_integer
+  @spec us((... -> term)) :: non_neg_integer
   def us(fun), do: fun |> :timer.tc() |> elem(0)
 
   @doc """
