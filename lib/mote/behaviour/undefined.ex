@@ -14,7 +14,7 @@ defmodule Mote.Behaviour.Undefined do
   # What the syntax pass makes of primitives.
   @remote [{Enum, :member?, 2}, {Enum, :reverse, 1}, {Map, :get, 2}] ++
             for(name <- [:add, :sub, :mul, :div, :min, :max], do: {Mote.Vector, name, 2})
-  @made [in: 2, ..: 2, "..//": 3, <>: 2, +: 1]
+  @made [in: 2, ..: 2, <>: 2, +: 1] ++ [{String.to_atom("..//"), 3}]
   @ordered [<: 2, <=: 2, >: 2, >=: 2]
   # Words that raise elsewhere.
   @words [send_after: 3, on: 2, monitor: 2, monitor: 3]

@@ -7,6 +7,10 @@ defmodule Mote.Behaviour.FrozenTest do
 
   alias Mote.Frozen
 
+  # Made of tables of Elixir's own, which another release of it changes.
+  @of_elixir for name <- [Casing, Characters, MapSet], do: inspect(Module.concat(Mote.Prelude, name))
+  @same_elixir? Version.match?(System.version(), "~> 1.14.0")
+
   @tag timeout: :infinity
   test "units are as they were written down" do
     if System.get_env("MOTE_FREEZE"), do: Frozen.write()
@@ -16,7 +20,7 @@ defmodule Mote.Behaviour.FrozenTest do
     changed =
       for {module, source, unit} <- units, {^source, frozen} <- [written[module]], unit != frozen, do: module
 
-    assert changed == []
+    assert if(@same_elixir?, do: changed, else: changed -- @of_elixir) == []
 
     # Fewer would be chance.
     held = Enum.count(units, fn {module, source, _} -> match?({^source, _}, written[module]) end)

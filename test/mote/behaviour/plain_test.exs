@@ -136,7 +136,7 @@ defmodule Mote.Behaviour.PlainTest do
               not odd?(expression, a, b),
               max_runs: 60
             ) do
-        answer = Compile.eval(expression, [a: a, b: b], :abort)
+        answer = if unordered?({a, b}), do: :open, else: Compile.eval(expression, [a: a, b: b], :abort)
 
         refute match?({:differ, _, _}, answer),
                "#{expression} of #{inspect({a, b}, structs: false)}: #{inspect(answer)}"
@@ -161,6 +161,16 @@ defmodule Mote.Behaviour.PlainTest do
   end
 
   defp open_order?(_, _), do: false
+
+  # Since OTP 26 a small map is not in the order of its keys where these are atoms; in a machine it is.
+  defp unordered?(%{} = map) do
+    keys = Map.keys(map)
+    keys != Enum.sort(keys) or Enum.any?(Map.values(map) ++ keys, &unordered?/1)
+  end
+
+  defp unordered?([head | tail]), do: unordered?(head) or unordered?(tail)
+  defp unordered?(tuple) when is_tuple(tuple), do: tuple |> Tuple.to_list() |> unordered?()
+  defp unordered?(_), do: false
 
   defp element_of([_ | _] = list) when length(list) > 0, do: member_of(list)
 
@@ -187,7 +197,9 @@ defmodule Mote.Behaviour.PlainTest do
         direct = outcome(fn -> apply(module, :"v#{i}", [a, b]) end)
         place = "#{expression} of #{inspect({a, b})}: #{inspect(direct)}"
 
-        case not (odd?(expression, a, b) or open_order?(expression, a)) && Mote.ask(actor, {i, a, b}) do
+        odd? = odd?(expression, a, b) or open_order?(expression, a) or unordered?({a, b})
+
+        case not odd? && Mote.ask(actor, {i, a, b}) do
           false -> :ok
           {:ok, answer} -> assert same?(direct, {:value, answer}), "#{place} is not #{inspect(answer)}"
           {:error, reason} -> assert match?({:raised, _}, direct), "#{place}, but #{inspect(reason)}"

@@ -30,8 +30,8 @@ defmodule Mote.Chaos.Nodes.Site do
     :ok = :logger.add_handler(__MODULE__, __MODULE__, %{})
 
     hold(fn ->
-      {:ok, _} =
-        Supervisor.start_link([{Mote, [name: @machine] ++ machine}], strategy: :one_for_one, name: @supervisor)
+      children = [{Mote, [name: @machine] ++ machine}]
+      {:ok, _} = Supervisor.start_link(children, strategy: :one_for_one, name: @supervisor)
 
       :ets.new(__MODULE__, [:named_table, :public])
       :ets.insert(__MODULE__, [{:life, life}, {:tally, Mote.create(@machine, Actors.tally(%{}))}])

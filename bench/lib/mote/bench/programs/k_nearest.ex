@@ -86,8 +86,11 @@ defmodule Mote.Bench.Programs.KNearest do
       do: vote(best, Map.put(votes, label, Map.get(votes, label, 0) + 1))
 
     defpure most([], label, _votes), do: label
-    defpure most([{label, votes} | others], _label, most) when votes > most, do: most(others, label, votes)
-    defpure most([_ | others], label, most), do: most(others, label, most)
+    # The labels come in no certain order.
+    defpure most([{label, votes} | others], best, most) when votes > most or (votes == most and label < best),
+      do: most(others, label, votes)
+
+    defpure most([_ | others], best, most), do: most(others, best, most)
   end
 
   defmodule Processes do
