@@ -52,11 +52,11 @@ defmodule Mote.Behaviour.WarningsTest do
                x -> send to, shown(x)
              end
              """)
-             |> Enum.sort() == [
+             |> in_order() == [
                "2: function ping/1 is unused",
                "3: function pong/2 is unused",
-               "4: function tell/1 is unused",
                "5: default values for the optional arguments in sum/2 are never used",
+               "4: function tell/1 is unused",
                "9: function unseen/1 is unused"
              ]
     end
@@ -358,6 +358,11 @@ defmodule Mote.Behaviour.WarningsTest do
     end
   end
 
+  # Later releases of Elixir say the column, and tell of functions from the last one on.
+  @later? Version.match?(System.version(), ">= 1.16.0")
+  defp column(n), do: if(@later?, do: ":#{n}", else: "")
+  defp in_order(warnings), do: if(@later?, do: Enum.reverse(warnings), else: warnings)
+
   defp written(source, file),
     do: ExUnit.CaptureIO.capture_io(:stderr, fn -> Code.compile_string(source, file) end)
 
@@ -366,14 +371,14 @@ defmodule Mote.Behaviour.WarningsTest do
       written("defmodule Mote.Compiled.Odd do\nuse Mote.Behaviour\ndefpure f(odd), do: 1\nend", "odd.ex")
 
     assert output =~ "variable \"odd\" is unused"
-    assert output =~ ~r"odd\.ex:3(:\d+)?: Mote\.Compiled\.Odd\.f/1"
+    assert output =~ "odd.ex:3#{column(11)}: Mote.Compiled.Odd.f/1"
   end
 
   test "a warning about a clause of a directory names the directory" do
     directory = "defdirectory keys(n) do\nkey -> cell(n)\nend\ndefactor cell(n) do\n{c, :n} -> send c, n\nend"
     output = written("defmodule Mote.Compiled.Keys do\nuse Mote.Behaviour\n#{directory}\nend", "keys.ex")
     assert output =~ "variable \"key\" is unused"
-    assert output =~ ~r"keys\.ex:4(:\d+)?: Mote\.Compiled\.Keys\.\"keys start\"/2"
+    assert output =~ "keys.ex:4#{column(1)}: Mote.Compiled.Keys.\"keys start\"/2"
   end
 
   describe "values that go nowhere" do
@@ -518,17 +523,14 @@ defmodule Mote.Behaviour.WarningsTest do
       {{_, diagnostics}, _} =
         with_io(:stderr, fn -> Code.with_diagnostics(fn -> Code.compile_quoted(quoted, "columns.ex") end) end)
 
-      # Of a function that nobody uses some releases of Elixir name the macro.
-      first = &(&1 |> String.split() |> hd() |> String.replace("defpurep", "function"))
-
-      assert diagnostics |> Enum.map(&{&1.position, first.(&1.message)}) |> Enum.sort() == [
+      assert diagnostics |> Enum.map(&{&1.position, &1.message |> String.split() |> hd()}) |> Enum.sort() == [
                {{4, 12}, "variable"},
                {{5, 17}, "this"},
                {{6, 10}, "this"},
                {{6, 27}, "Mote.NoModule.f/1"},
                {{8, 47}, "this"},
                {{9, 11}, "this"},
-               {{10, 12}, "function"}
+               {{10, 12}, if(@later?, do: "function", else: "defpurep")}
              ]
     end
   end

@@ -12,7 +12,7 @@ defmodule Mote.Chaos.Nodes.Account do
 
   alias Mote.Chaos.Nodes.Site
 
-  # Milliseconds in which a key answers again, whatever became of its actor.
+  # Milliseconds in which a key answers again where connections have ended, whatever became of its actor.
   @searched 60_000
 
   @doc "Waits until a list of what is wrong is empty; what is left in it after so long is found."
@@ -110,7 +110,8 @@ defmodule Mote.Chaos.Nodes.Account do
         :ok
 
       site ->
-        seen = fn -> seen_by_key(site, world.keys, System.monotonic_time(:millisecond) + @searched) end
+        searched = if arrives?, do: 0, else: @searched
+        seen = fn -> seen_by_key(site, world.keys, System.monotonic_time(:millisecond) + searched) end
 
         wrong = fn seen ->
           for {{sender, key}, n} <- keyed, m = count(seen, key, sender), m != n, do: {key, sender, n, m}

@@ -138,16 +138,18 @@ defmodule Mote.Chaos.Nodes.Site do
   def busy do
     for pid <- Process.list(),
         {:current_stacktrace, stack} <- [Process.info(pid, :current_stacktrace)],
-        at = for({module, function, arity, _} <- stack, moves?(module), do: {module, function, arity}),
+        at =
+          for(
+            {module, function, arity, _} <- stack,
+            moves?(Atom.to_string(module)),
+            do: {module, function, arity}
+          ),
         at != [],
         do: {pid, at, Process.info(pid, :message_queue_len)}
   end
 
-  defp moves?(module),
-    do: match?(["Mote", part | _] when part in ["Shards", "Move", "Far", "Machine"], split(module))
-
-  defp split(module),
-    do: module |> Atom.to_string() |> String.replace_prefix("Elixir.", "") |> String.split(".")
+  @moving for part <- ~w(Shards Move Far Machine), do: "Elixir.Mote.#{part}."
+  defp moves?(module), do: String.starts_with?(module, @moving)
 
   # Couriers, porters and relays; not the processes that there is one of.
   defp carrier(pid) do
