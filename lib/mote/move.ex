@@ -24,10 +24,14 @@ defmodule Mote.Move do
 
   @timeout 5_000
 
-  # Milliseconds until the next try where there was no memory.
+  # Milliseconds until the next try where there was no memory, and how often an actor tries to go on.
   @again 100
+  @times 10
 
   @type options :: [sponsor: atom, timeout: timeout]
+
+  @typedoc "What has come of an actor that was to go on: a word says why it has not."
+  @type went :: :ok | atom | {:error, Error.t()}
 
   @doc "See `Mote.move/3`."
   @spec move(Address.t(), Machine.t(), options) :: {:ok, Address.t()} | {:error, Error.t()}
@@ -181,7 +185,7 @@ defmodule Mote.Move do
 
   # It has moved before: whoever is there now goes on.
   defp go_from(address, hold, %Behaviour{module: Ways, name: :onward, captures: {to}}, machine, opts) do
-    go_back(address, hold)
+    go_back([address], hold)
 
     with {:ok, there} <- there(address, to),
          {:ok, new} <- hand_over(there, machine, opts) do
@@ -209,7 +213,7 @@ defmodule Mote.Move do
              {:ok, [behind]} <- Creator.create_many(address.machine, [Library.fwd(between)], nil),
              do: Request.put(behind, {__MODULE__, :passed, witness}, :infinity)
 
-      if arrived != {:ok, new} or go_on(address, hold, kept) != :ok, do: go_back(address, hold)
+      if arrived != {:ok, new} or go_on(address, hold, kept) != :ok, do: go_back([address], hold)
     end
   rescue
     Error -> :ok
@@ -230,7 +234,7 @@ defmodule Mote.Move do
         :there
       else
         _ ->
-          go_back(address, hold)
+          go_back([address], hold)
           :held
       end
     else
@@ -253,7 +257,7 @@ defmodule Mote.Move do
     end
   rescue
     error ->
-      go_back(address, hold)
+      go_back([address], hold)
       reraise error, __STACKTRACE__
   end
 
@@ -294,7 +298,7 @@ defmodule Mote.Move do
   # Where the answer may have come too late, of an actor that is held, nobody waits until it has time to say so.
   def hold(address, hold, timeout) do
     with {:error, %Error{reason: :timeout}} = error <- try_hold(address, hold, timeout) do
-      spawn(fn -> go_back(address, hold) end)
+      let_go([address], hold)
       error
     end
   end
@@ -320,34 +324,71 @@ defmodule Mote.Move do
   end
 
   @doc "An actor that is held so sends on from now on. Returns `:ok`, a word that says why not, or an error."
-  @spec go_on(Address.t(), tuple, Address.t()) :: :ok | atom | {:error, Error.t()}
-  def go_on(address, hold, to), do: become(address, hold, ways(:onward), {to})
+  @spec go_on(Address.t(), tuple, Address.t()) :: went
+  def go_on(address, hold, to), do: hd(go_on_all([{address, to}], hold))
+
+  @doc "The same for several actors of one machine, each with where it sends."
+  @spec go_on_all([{Address.t(), Address.t()}], tuple) :: [went]
+  def go_on_all(pairs, hold),
+    do: become_all(for({address, to} <- pairs, do: {address, {to}}), hold, ways(:onward), @times)
 
   @doc "The same for another behaviour, as the machine takes it, with those captures."
-  @spec become(Address.t(), tuple, tuple, tuple) :: :ok | atom | {:error, Error.t()}
+  @spec become(Address.t(), tuple, tuple, tuple) :: went
   def become(address, hold, behaviour, captures),
-    do: again(fn -> next(address, hold, behaviour, captures) end, 10)
+    do: hd(become_all([{address, captures}], hold, behaviour, @times))
 
-  @doc "An actor that is held so is again what it was."
-  @spec go_back(Address.t(), tuple) :: :ok | atom | {:error, Error.t()}
-  def go_back(address, hold), do: again(fn -> next(address, hold, nil, {}) end, :infinity)
+  @doc "Actors of one machine that are held so are again what they were."
+  @spec go_back([Address.t()], tuple) :: [went]
+  def go_back(addresses, hold),
+    do: become_all(for(address <- addresses, do: {address, {}}), hold, nil, :infinity)
 
-  defp next(%{machine: native, key: key} = address, hold, next, captures) do
-    put = fn tag ->
-      with word when word in [:big, :long] <- Native.actor_go_on(native, key, hold, next, captures, tag),
-           do: Native.actor_go_on_big(native, key, hold, next, captures, tag, Long.kept(captures))
-    end
+  @doc """
+  The same for those that may be held so by now or a little later. They are told before this returns, so before another move of theirs
+  holds them; and nobody waits until they have time.
+  """
+  @spec let_go([Address.t()], tuple) :: :ok
+  def let_go([], _hold), do: :ok
 
-    with {:ok, answer} <- Question.put(native, :infinity, [address: address], put), do: answer
+  def let_go(addresses, hold) do
+    next(for(address <- addresses, do: {address, {}}), hold, nil, 0)
+    spawn(fn -> go_back(addresses, hold) end)
+    :ok
   end
 
   # Memory comes back. A machine that is down has no actors.
-  defp again(try, 0), do: try.()
+  defp become_all([], _hold, _behaviour, _times), do: []
 
-  defp again(try, times) do
-    with :no_memory <- try.() do
+  defp become_all(actors, hold, behaviour, times) do
+    went = next(actors, hold, behaviour, :infinity)
+    again = for {actor, :no_memory} <- Enum.zip(actors, went), do: actor
+
+    if again == [] or times == 0 do
+      went
+    else
       Process.sleep(@again)
-      again(try, if(times == :infinity, do: times, else: times - 1))
+      later = become_all(again, hold, behaviour, if(times == :infinity, do: times, else: times - 1))
+      went |> Enum.map_reduce(later, &later/2) |> elem(0)
+    end
+  end
+
+  defp later(:no_memory, [went | later]), do: {went, later}
+  defp later(went, later), do: {went, later}
+
+  defp next([{%{machine: native} = first, captures} | _] = actors, hold, behaviour, timeout) do
+    given = for {%{key: key}, captures} <- actors, do: {key, captures}
+    put = &Question.put(native, timeout, [address: first], &1)
+
+    went =
+      with {:ok, [word]} when word in [:big, :long] <-
+             put.(&Native.actors_go_on(native, given, hold, behaviour, &1)),
+           do: put.(&Native.actor_goes_on_big(native, hd(given), hold, behaviour, &1, Long.kept(captures)))
+
+    case went do
+      {:ok, words} ->
+        words
+
+      {:error, %{reason: reason}} ->
+        for {address, _} <- actors, do: {:error, Error.from(reason, address: address)}
     end
   end
 

@@ -138,6 +138,7 @@ defmodule Mote.Native do
   def turn_aborted_big(_desk, _number, _reason, _kept), do: :erlang.nif_error(:nif_not_loaded)
 
   def words_in(_term), do: :erlang.nif_error(:nif_not_loaded)
+  def words_in_big(_term), do: :erlang.nif_error(:nif_not_loaded)
   def listed_new, do: :erlang.nif_error(:nif_not_loaded)
   def listed_add(_listed, _announced), do: :erlang.nif_error(:nif_not_loaded)
   def listed_add_big(_listed, _announced), do: :erlang.nif_error(:nif_not_loaded)
@@ -151,9 +152,9 @@ defmodule Mote.Native do
   def far_key(_key, _dropped, _number), do: :erlang.nif_error(:nif_not_loaded)
   def own_key(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
   def actor_hold(_machine, _key, _hold, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def actor_go_on(_machine, _key, _hold, _next, _captures, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def actors_go_on(_machine, _actors, _hold, _next, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
-  def actor_go_on_big(_machine, _key, _hold, _next, _captures, _tag, _kept),
+  def actor_goes_on_big(_machine, _actor, _hold, _next, _tag, _kept),
     do: :erlang.nif_error(:nif_not_loaded)
 
   def machine_trace(_machine, _filter, _to, _limit), do: :erlang.nif_error(:nif_not_loaded)

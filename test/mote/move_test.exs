@@ -306,15 +306,33 @@ defmodule Mote.MoveTest do
     :ok = Mote.Machine.Loader.load(actor.machine, Ways)
     put = &Question.put(actor.machine, 60_000, [address: actor], &1)
     hold = fn holder -> put.(&Native.actor_hold(actor.machine, actor.key, {held, holder}, &1)) end
-    back = fn holder -> put.(&Native.actor_go_on(actor.machine, actor.key, {held, holder}, nil, {}, &1)) end
+
+    back = fn holder ->
+      put.(&Native.actors_go_on(actor.machine, [{actor.key, {}}], {held, holder}, nil, &1))
+    end
+
     assert {:ok, %Mote.Behaviour{captures: {1}}} = hold.(5)
     assert hold.(6) == {:ok, :held}
     assert {:error, %Error{reason: :not_movable, context: %{why: :held}}} = Mote.move(actor, one)
-    assert back.(6) == {:ok, :not_held}
+    assert back.(6) == {:ok, [:not_held]}
     asked = Mote.async(actor, :read)
-    assert back.(5) == {:ok, :ok}
-    assert back.(5) == {:ok, :not_held}
+    assert back.(5) == {:ok, [:ok]}
+    assert back.(5) == {:ok, [:not_held]}
     assert Mote.await(asked, 60_000) == 1
+  end
+
+  test "what has come of several actors that are to go on is said of each, in their order", %{one: one} do
+    [held, free] = actors = Mote.create_many(one, for(n <- 1..2, do: Library.counter(n)))
+    :ok = Mote.Machine.Loader.load(held.machine, Ways)
+    hold = Mote.Move.new_hold()
+    assert {:ok, %Mote.Behaviour{}} = Mote.Move.hold(held, hold, 60_000)
+    given = [{free.key, {}}, {held.key, {}}, {"no key", {}}]
+    put = &Native.actors_go_on(held.machine, given, hold, nil, &1)
+    assert Question.put(held.machine, 60_000, [address: held], put) == {:ok, [:not_held, :ok, :unknown]}
+    assert for(actor <- actors, do: Mote.ask!(actor, :read)) == [1, 2]
+    assert Mote.Move.go_back([], hold) == []
+    Mote.stop(one)
+    assert [{:error, %Error{reason: :machine_down}}, _] = Mote.Move.go_back(actors, hold)
   end
 
   test "an actor moves while both machines collect", %{one: one, two: two} do

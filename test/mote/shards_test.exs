@@ -182,8 +182,8 @@ defmodule Mote.ShardsTest do
   end
 
   defp go_on(%{machine: native, key: key} = actor, hold, next, captures) do
-    put = &Native.actor_go_on(native, key, hold, next, captures, &1)
-    assert Question.put(native, 60_000, [address: actor], put) == {:ok, :ok}
+    put = &Native.actors_go_on(native, [{key, captures}], hold, next, &1)
+    assert Question.put(native, 60_000, [address: actor], put) == {:ok, [:ok]}
   end
 
   # Moves an actor to a machine that ends.

@@ -2,7 +2,9 @@ defmodule Mote.Far.Entry do
   # What is sent to another node: a parcel has entries, one for each thing that the porter there is to do.
   @moduledoc false
 
+  alias Mote.Machine.Long
   alias Mote.Native
+  require Long
 
   @typedoc "A tuple whose first element says what is to be done (lib/mote/far/porter.ex)."
   @type t :: tuple
@@ -23,7 +25,7 @@ defmodule Mote.Far.Entry do
   def bytes(term) do
     written = :erlang.external_size(term)
     # The quicker way holds up the scheduler until it is through.
-    words = if written < @long, do: :erts_debug.flat_size(term), else: Native.words_in(term)
+    words = if written < @long, do: :erts_debug.flat_size(term), else: Long.dirty(Native.words_in(term))
     @own + 8 * words + written
   end
 

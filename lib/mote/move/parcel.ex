@@ -18,10 +18,6 @@ defmodule Mote.Move.Parcel do
   # Milliseconds until an actor that does not stand still is left to a move of its own.
   @soon 1_000
 
-  # Milliseconds until the next try where there was no memory, and how often.
-  @again 100
-  @times 10
-
   # How many are moved together: as many as take that many bytes on their way, as far as it is known.
   @first 128
   @most 512
@@ -102,12 +98,8 @@ defmodule Mote.Move.Parcel do
     answers = Questions.put_all(addresses, @soon, &about/1, hold_one)
     held = addresses |> Enum.zip(answers) |> Enum.map(&held/1)
 
-    # They may have been held nevertheless. What is put here stands before what a move of their own puts.
-    late = for {address, :late} <- held, do: address
-    onward = for {address, :onward} <- held, do: address
-    Questions.put_all(late, 0, &about/1, back(hold))
-    if late != [], do: spawn(fn -> go_back(late, hold) end)
-    go_back(onward, hold)
+    Move.let_go(for({address, :late} <- held, do: address), hold)
+    Move.go_back(for({address, :onward} <- held, do: address), hold)
     held
   end
 
@@ -135,8 +127,8 @@ defmodule Mote.Move.Parcel do
     case create(going, machine, opts) do
       {:ok, created} ->
         {new, [witness]} = Enum.split(created, -1)
-        {addresses, _were} = Enum.unzip(going)
-        addresses |> Enum.zip(new) |> go_on(hold) |> passed(witness)
+        pairs = Enum.zip_with(going, new, fn {address, _was}, new -> {address, new} end)
+        pairs |> go_on(hold) |> passed(witness)
 
       {:error, %Error{reason: reason} = error} when reason in @common ->
         stay(going, hold, {:error, error})
@@ -164,39 +156,22 @@ defmodule Mote.Move.Parcel do
 
   defp stay(going, hold, result) do
     addresses = for {address, _was} <- going, do: address
-    go_back(addresses, hold)
+    Move.go_back(addresses, hold)
     for address <- addresses, do: {address, result}
   end
 
-  defp go_on(pairs, hold, times \\ @times) do
-    onward = Move.ways(:onward)
-    to = Map.new(pairs, fn {%{key: key}, new} -> {key, {new}} end)
+  # Those for whom there is no memory stay.
+  defp go_on(pairs, hold) do
+    gone =
+      Enum.zip_with(pairs, Move.go_on_all(pairs, hold), fn {address, new}, went -> {address, new, went} end)
 
-    next = fn %{machine: native, key: key}, tag ->
-      Native.actor_go_on(native, key, hold, onward, Map.fetch!(to, key), tag)
-    end
-
-    gone = for({address, _new} <- pairs, do: address) |> Questions.put_all(:infinity, &about/1, next)
-    gone = Enum.zip(pairs, gone)
-    again = for {pair, {:ok, :no_memory}} <- gone, do: pair
-    done = for {{address, new}, result} <- gone, result != {:ok, :no_memory}, do: {address, new, result}
-
-    cond do
-      again == [] -> done
-      times == 0 -> done ++ for({address, new} <- again, do: {address, new, stay_behind(address, hold)})
-      true -> Process.sleep(@again) && done ++ go_on(again, hold, times - 1)
-    end
+    Move.go_back(for({address, _new, :no_memory} <- gone, do: address), hold)
+    gone
   end
 
-  defp stay_behind(address, hold) do
-    go_back([address], hold)
-    {:error, Error.from(:no_memory, address: address)}
-  end
-
-  # What is not `:ok` has ended with its machine.
   defp passed(gone, witness) do
-    moved = for {address, new, {:ok, :ok}} <- gone, do: {address, new}
-    others = for {address, _new, result} <- gone, result != {:ok, :ok}, do: {address, failed(result, address)}
+    moved = for {address, new, :ok} <- gone, do: {address, new}
+    others = for {address, _new, went} <- gone, went != :ok, do: {address, failed(went, address)}
 
     results =
       if moved == [] or all_passed?(for({address, _} <- moved, do: address), witness),
@@ -207,7 +182,7 @@ defmodule Mote.Move.Parcel do
   end
 
   defp failed({:error, error}, _address), do: {:error, error}
-  defp failed({:ok, word}, address), do: {:error, Error.from(word, address: address)}
+  defp failed(word, address), do: {:error, Error.from(word, address: address)}
 
   # As many in one turn as the machine allows (`:fuel`): a turn that is aborted has asked none of them.
   defp all_passed?([%{machine: native} | _] = addresses, witness) do
@@ -221,24 +196,6 @@ defmodule Mote.Move.Parcel do
 
       _ ->
         false
-    end
-  end
-
-  # -- going back ----------------------------------------------------------------------------------------------
-
-  defp back(hold),
-    do: fn %{machine: native, key: key}, tag -> Native.actor_go_on(native, key, hold, nil, {}, tag) end
-
-  # Memory comes back. A machine that is down has no actors.
-  defp go_back([], _hold), do: :ok
-
-  defp go_back(addresses, hold) do
-    results = Questions.put_all(addresses, :infinity, &about/1, back(hold))
-    again = for {address, {:ok, :no_memory}} <- Enum.zip(addresses, results), do: address
-
-    if again != [] do
-      Process.sleep(@again)
-      go_back(again, hold)
     end
   end
 end

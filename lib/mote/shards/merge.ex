@@ -44,11 +44,11 @@ defmodule Mote.Shards.Merge do
     with {:ok, into} <- held(stays, hold) do
       case with({:ok, from} <- held(goes, hold), do: become(merge, {key, into, from}, stays, hold)) do
         :ok ->
-          if Move.go_on(goes, hold, stays) != :ok, do: Move.go_back(goes, hold)
+          if Move.go_on(goes, hold, stays) != :ok, do: Move.go_back([goes], hold)
           true
 
         why ->
-          for address <- [goes, stays], do: Move.go_back(address, hold)
+          for address <- [goes, stays], do: Move.go_back([address], hold)
           not_merged(shards, key, why)
       end
     else
@@ -60,7 +60,7 @@ defmodule Mote.Shards.Merge do
     with {:ok, was} <- Move.hold(%{address | sponsor: nil}, hold, @patience) do
       case was do
         %Behaviour{module: Move.Ways} ->
-          Move.go_back(address, hold)
+          Move.go_back([address], hold)
           {:error, "a program has moved one of its actors away"}
 
         _ ->

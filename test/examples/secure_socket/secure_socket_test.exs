@@ -13,7 +13,7 @@ defmodule SecureSocketTest do
     crypto = start_supervised!(Crypto)
     {:ok, listener} = SecureSocket.listen(0, context[:listen] || [])
     {:ok, port} = :inet.port(listener)
-    opts = Keyword.merge([secret: @secret, crypto: crypto, owner: self(), idle: 3_000], context[:opts] || [])
+    opts = Keyword.merge([secret: @secret, crypto: crypto, owner: self(), idle: 60_000], context[:opts] || [])
     %{machine: machine, crypto: crypto, listener: listener, port: port, opts: opts}
   end
 
@@ -387,7 +387,7 @@ defmodule SecureSocketTest do
         end
       end)
     end)
-    |> Task.await_many(30_000)
+    |> Task.await_many(60_000)
 
     for {_, client} <- pairs, do: SecureSocket.close(client)
     for {server, _} <- pairs, do: assert_receive({:secure_socket, ^server, {:closed, :closed}})

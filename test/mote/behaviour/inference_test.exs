@@ -6,15 +6,16 @@ defmodule Mote.Behaviour.InferenceTest do
   import Mote.Compile, only: [module: 3, purge: 1]
 
   @literals [
-    "elem(x, N)",
-    "put_elem(x, N, 1)",
-    "Enum.map(x, &elem(&1, N))",
-    "(case x do y when elem(y, N) == 1 -> 1; _ -> 2 end)",
-    "Tuple.insert_at(x, N, 1)",
-    "Tuple.delete_at(x, N)"
-    # Erlang's compiler knows each element of this one since OTP 26.
-    | if(System.otp_release() < "26", do: ["Tuple.duplicate(x, N)"], else: [])
-  ]
+              "elem(x, N)",
+              "put_elem(x, N, 1)",
+              "Enum.map(x, &elem(&1, N))",
+              "(case x do y when elem(y, N) == 1 -> 1; _ -> 2 end)"
+              # Elixir knows each element of these since 1.18, and Erlang's compiler those of the last one since OTP 26, in any module.
+              | if(Version.match?(System.version(), "< 1.18.0"),
+                  do: ["Tuple.insert_at(x, N, 1)", "Tuple.delete_at(x, N)"],
+                  else: []
+                )
+            ] ++ if(System.otp_release() < "26", do: ["Tuple.duplicate(x, N)"], else: [])
 
   defp reductions(code, errors, n) do
     {before, _} = :erlang.statistics(:exact_reductions)

@@ -383,8 +383,9 @@ impl<'m, 'a> Writer<'m, 'a> {
                 self.builder.foreign(Arc::new(Awaiting::Known(customer)));
             }
             Some(Struct::Address(machine, key, sponsor)) => {
-                self.spend(OPAQUE)?;
+                self.spend(FEW)?;
                 if !std::ptr::eq(&*machine, self.resource) {
+                    self.spend(OPAQUE)?;
                     let term = OwnTerm::copy(term);
                     let elsewhere = Elsewhere::new(term, machine, key, sponsor);
                     self.builder.foreign(Arc::new(elsewhere));

@@ -6,11 +6,12 @@ use rustler::{MapIterator, Term, TermType};
 /// left out, as the digits of a large integer are.
 const LEAF: usize = 6;
 
-/// Returns about how many words a term takes. A part that is there several times counts as often.
-pub fn words(term: Term<'_>) -> usize {
-    let mut words = 0;
+/// Returns about how many words a term takes, unless it has more than `most` parts. A part that is there several times counts as often.
+pub fn words(term: Term<'_>, most: usize) -> Option<usize> {
+    let (mut words, mut left) = (0, most);
     let mut stack = vec![term];
     while let Some(term) = stack.pop() {
+        left = left.checked_sub(1)?;
         words += match term.get_type() {
             TermType::Atom | TermType::Integer => 0,
             TermType::List => match list_cell(term) {
@@ -34,5 +35,5 @@ pub fn words(term: Term<'_>) -> usize {
             _ => LEAF,
         };
     }
-    words
+    Some(words)
 }

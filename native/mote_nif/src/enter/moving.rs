@@ -1,14 +1,20 @@
 //! Actors that leave for other machines: holding them between two turns, and letting them go on (mote_vm/src/machine/moving.rs).
-use crate::codec::budget::WriteMode;
+use crate::codec::budget::{spent, WriteMode};
 use crate::deliver::mail::{tell, tell_last};
 use crate::enter::create::{behaviour, prepare, BehaviourParts};
-use crate::enter::question::inquiry_about;
+use crate::enter::question::{inquiry, inquiry_about};
+use crate::held::handle::parse_key;
+use crate::held::machine::MachineResource;
+use crate::held::question::Customer;
 use crate::held::structs;
 use crate::term::atoms::names;
+use crate::term::resource::{self, ResourceArc};
 use mote_vm::machine::moving::{GoesOn, Hold, Stays};
 use mote_vm::machine::{Inspection, Machine};
+use parking_lot::Mutex;
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, Term};
+use std::sync::Arc;
 
 /// Captures of the behaviour of an actor that is held (mote_vm/src/machine/moving.rs).
 const HELD: usize = 4;
@@ -57,39 +63,73 @@ pub fn hold<'a>(
     })
 }
 
-/// Lets an actor go on that is held so: as `next`, with those captures, which are written by `mode`, or as what it was. The answer is
-/// `:ok` or a word.
+/// Lets actors go on that are held so, given by their keys: as `next`, each with the captures beside its key, which are written by
+/// `mode`, or as what they were. The answer is a list of `:ok` or a word for each, once all have gone on.
 pub fn go_on<'a>(
     env: Env<'a>,
-    actor: (Term<'a>, Term<'a>),
+    (machine, actors): (Term<'a>, Vec<(Term<'a>, Term<'a>)>),
     hold: HoldParts,
-    next: Option<(BehaviourParts, Term<'a>)>,
+    next: Option<BehaviourParts>,
     mode: WriteMode<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    inquiry_about(env, actor, tag, |target, customer| {
-        let hold = held(target.machine, hold)?;
-        let next = match next {
-            None => GoesOn::Back,
-            Some((next, captures)) => {
-                let (resource, machine) = (target.resource, target.machine);
-                let (version, captures) = prepare(resource, machine, next, captures, mode)?;
-                GoesOn::As(version, captures)
-            }
-        };
-        let told = Box::new(move |machine: &Machine, gone: Result<(), Stays>| {
-            if customer.claim() {
-                let answer = gone.map_or_else(word, |()| names::ok());
-                tell(machine, customer.pid(), |env, _| {
-                    customer.tagged(env, answer.encode(env))
+    inquiry(env, machine, tag, |customer| {
+        let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
+        let machine = resource.running().ok_or_else(names::stopped)?;
+        let hold = held(machine, hold)?;
+        let gone = Arc::new(Gone::new(customer.clone(), actors.len()));
+        spent(env, actors.len());
+        for (i, (key, captures)) in actors.into_iter().enumerate() {
+            let put = || {
+                let key = parse_key(key).ok_or_else(names::unknown)?;
+                let next = match next {
+                    None => GoesOn::Back,
+                    Some(next) => {
+                        let (version, captures) = prepare(resource, machine, next, captures, mode)?;
+                        GoesOn::As(version, captures)
+                    }
+                };
+                let gone = gone.clone();
+                let told = Box::new(move |machine: &Machine, went: Result<(), Stays>| {
+                    gone.on(machine, i, went.map_or_else(word, |()| names::ok()));
                 });
+                match machine.go_on(key, hold.clone(), next, told) {
+                    true => Ok(()),
+                    false => Err(names::unknown()),
+                }
+            };
+            if let Err(word) = put() {
+                gone.on(machine, i, word);
             }
-        });
-        match target.machine.go_on(target.key, hold, next, told) {
-            true => Ok(()),
-            false => Err(names::unknown()),
         }
+        Ok(())
     })
+}
+
+/// What has become of actors that are to go on. One answer for all: a message for each would take longer than the rest.
+struct Gone {
+    customer: ResourceArc<Customer>,
+    /// A word for each, in their order, and how many are not known yet.
+    words: Mutex<(Vec<Atom>, usize)>,
+}
+
+impl Gone {
+    fn new(customer: ResourceArc<Customer>, count: usize) -> Gone {
+        let words = Mutex::new((vec![names::unknown(); count], count));
+        Gone { customer, words }
+    }
+
+    /// Takes what has become of one. After the last the process is told.
+    fn on(&self, machine: &Machine, i: usize, word: Atom) {
+        let mut words = self.words.lock();
+        words.0[i] = word;
+        words.1 -= 1;
+        if words.1 == 0 && self.customer.claim() {
+            tell(machine, self.customer.pid(), |env, _| {
+                self.customer.tagged(env, words.0.encode(env))
+            });
+        }
+    }
 }
 
 fn held(machine: &Machine, (parts, holder): HoldParts) -> Result<Hold, Atom> {

@@ -17,35 +17,31 @@ fn actor_hold<'a>(
     moving::hold(env, (machine, key), hold, tag)
 }
 
-/// Lets an actor go on that is held so: as `next`, with those captures, or as what it was if `next` is `nil`. The answer is `:ok` or
-/// a word.
+/// Lets actors go on that are held so, given by their keys: as `next`, each with the captures beside its key, or as what they were if
+/// `next` is `nil`. The answer is a list of `:ok` or a word for each.
 #[rustler::nif]
-fn actor_go_on<'a>(
+fn actors_go_on<'a>(
     env: Env<'a>,
     machine: Term<'a>,
-    key: Term<'a>,
+    actors: Vec<(Term<'a>, Term<'a>)>,
     hold: HoldParts,
     next: Option<BehaviourParts>,
-    captures: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    let next = next.map(|next| (next, captures));
-    moving::go_on(env, (machine, key), hold, next, WriteMode::first(), tag)
+    moving::go_on(env, (machine, actors), hold, next, WriteMode::first(), tag)
 }
 
-/// Lets an actor go on as `actor_go_on` does, with captures that are too large for a normal scheduler or contain long binaries.
-#[allow(clippy::too_many_arguments)] // What a NIF takes.
+/// Lets an actor go on as `actors_go_on` does, with captures that are too large for a normal scheduler or contain long binaries.
 #[rustler::nif(schedule = "DirtyCpu")]
-fn actor_go_on_big<'a>(
+fn actor_goes_on_big<'a>(
     env: Env<'a>,
     machine: Term<'a>,
-    key: Term<'a>,
+    actor: (Term<'a>, Term<'a>),
     hold: HoldParts,
     next: BehaviourParts,
-    captures: Term<'a>,
     tag: Term<'a>,
     kept: Term<'a>,
 ) -> Term<'a> {
-    let next = Some((next, captures));
-    moving::go_on(env, (machine, key), hold, next, WriteMode::dirty(kept), tag)
+    let mode = WriteMode::dirty(kept);
+    moving::go_on(env, (machine, vec![actor]), hold, Some(next), mode, tag)
 }

@@ -1,5 +1,5 @@
 //! Messages to other nodes, and from them.
-use crate::codec::budget::NORMAL;
+use crate::codec::budget::{spent, NORMAL};
 use crate::codec::references::references;
 use crate::codec::words::words;
 use crate::held::far::{Dropped, FarKey};
@@ -10,12 +10,15 @@ use crate::term::atoms::names;
 use crate::term::resource::ResourceArc;
 use rustler::{Atom, Binary, Encoder, Env, Term};
 
+/// Parts of a term that are looked at on a normal scheduler, and not copied: a third of a millisecond at most.
+const SEEN: usize = 8 * NORMAL;
+
 in_normal_and_dirty_form! {
     /// The addresses and customers in a term, or `:big`.
     references_in, references_in_big (
         term: Term<'a>
     ) |env, may_take_long| {
-        let budget = if may_take_long { usize::MAX } else { NORMAL };
+        let budget = if may_take_long { usize::MAX } else { SEEN };
         match references(term, budget) {
             Some(found) => found.encode(env),
             None => names::big().encode(env),
@@ -23,10 +26,20 @@ in_normal_and_dirty_form! {
     }
 }
 
-/// Returns about how many words a term takes, for one that takes long to look through.
-#[rustler::nif(schedule = "DirtyCpu")]
-fn words_in(term: Term<'_>) -> usize {
-    words(term)
+in_normal_and_dirty_form! {
+    /// Returns about how many words a term takes, or `:big`.
+    words_in, words_in_big (
+        term: Term<'a>
+    ) |env, may_take_long| {
+        let most = if may_take_long { usize::MAX } else { SEEN };
+        match words(term, most) {
+            Some(words) => {
+                spent(env, words.min(NORMAL));
+                words.encode(env)
+            }
+            None => names::big().encode(env),
+        }
+    }
 }
 
 /// Makes the list in which keys made for the calling process report their end. The process gets `:mote_dropped` when there is something
