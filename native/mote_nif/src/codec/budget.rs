@@ -9,6 +9,9 @@ use std::time::Duration;
 /// The work that may be done on a normal scheduler: about a tenth of a millisecond.
 pub const NORMAL: usize = 4_000;
 
+/// Parts of a term that are looked at there, and not copied: a third of a millisecond at most.
+pub const SEEN: usize = 8 * NORMAL;
+
 /// Work after which the writer checks whether there is memory for what it wrote.
 pub const LOOK: usize = 16 * NORMAL;
 

@@ -1,5 +1,5 @@
 //! Messages to other nodes, and from them.
-use crate::codec::budget::{spent, NORMAL};
+use crate::codec::budget::{spent, NORMAL, SEEN};
 use crate::codec::references::references;
 use crate::codec::words::words;
 use crate::held::far::{Dropped, FarKey};
@@ -9,9 +9,6 @@ use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
 use crate::term::resource::ResourceArc;
 use rustler::{Atom, Binary, Encoder, Env, Term};
-
-/// Parts of a term that are looked at on a normal scheduler, and not copied: a third of a millisecond at most.
-const SEEN: usize = 8 * NORMAL;
 
 in_normal_and_dirty_form! {
     /// The addresses and customers in a term, or `:big`.

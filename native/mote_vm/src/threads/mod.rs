@@ -29,4 +29,5 @@ pub(crate) mod station;
 pub(crate) mod thread;
 pub(crate) mod thread_context;
 pub(crate) mod wake_threshold;
+pub(crate) mod waking_time;
 pub(crate) mod worth_sharing;

@@ -20,13 +20,16 @@ use crate::base::sync::thread::{self, Thread};
 use crate::base::sync::{Mutex, RwLock};
 use crate::platform::cores;
 use crate::threads::core_balance::{Cores, CORES};
-use std::time::Duration;
+use crate::threads::waking_time::WakingTime;
+use std::time::{Duration, Instant};
 
 /// The place where one dispatch thread sleeps.
 pub(crate) struct Parker {
     cores: &'static Cores,
     sleeper: RwLock<Option<Sleeper>>,
     rest: Mutex<Rest>,
+    /// The time that it takes to wake it.
+    pub(crate) waking: WakingTime,
 }
 
 /// The next step of a waker.
@@ -42,8 +45,10 @@ pub(crate) enum Waker {
 enum Rest {
     Awake,
     Parked,
-    /// Parked and barred from a core; the cores that it may use.
-    Barred(cores::Set),
+    /// Parked, and called at that time.
+    Called(Instant),
+    /// The same, and barred from a core; the cores that it may use.
+    Barred(cores::Set, Instant),
 }
 
 struct Sleeper {
@@ -62,6 +67,7 @@ impl Parker {
             cores,
             sleeper: RwLock::new(None),
             rest: Mutex::new(Rest::Awake),
+            waking: WakingTime::new(),
         }
     }
 
@@ -91,7 +97,11 @@ impl Parker {
 
     /// The calling thread is awake, and may run anywhere again.
     fn rise(&self) {
-        if let Rest::Barred(all) = std::mem::replace(&mut *self.rest.lock(), Rest::Awake) {
+        let rest = std::mem::replace(&mut *self.rest.lock(), Rest::Awake);
+        if let Rest::Called(at) | Rest::Barred(_, at) = rest {
+            self.waking.took(at.elapsed());
+        }
+        if let Rest::Barred(all, _) = rest {
             cores::restore(&all);
             self.cores.has_come();
         }
@@ -116,11 +126,16 @@ impl Parker {
 
     fn bar(&self, sleeper: &Sleeper) {
         let mut rest = self.rest.lock();
-        if !sleeper.bound && matches!(*rest, Rest::Parked) {
-            if let Some(all) = cores::bar_from_here(sleeper.id) {
-                *rest = Rest::Barred(all);
-                self.cores.is_coming();
-            }
+        if matches!(*rest, Rest::Parked) {
+            let now = Instant::now();
+            let all = (!sleeper.bound).then(|| cores::bar_from_here(sleeper.id));
+            *rest = match all.flatten() {
+                Some(all) => {
+                    self.cores.is_coming();
+                    Rest::Barred(all, now)
+                }
+                None => Rest::Called(now),
+            };
         }
     }
 }

@@ -62,7 +62,7 @@ use std::time::{Duration, Instant};
 const MOST_FUEL: u64 = 16_384;
 /// The least depth for which it is worth trying.
 const LEAST_DEPTH: usize = 64;
-/// Number of times that it takes in what has come, and of small turns each time.
+/// Number of times that it takes in what has come whoever waits, and of small turns each time.
 const ROUNDS: usize = 4;
 const BATCH: u64 = 32;
 /// Parts of terms that a turn may send to the outside, and bytes that count as one.
@@ -234,7 +234,10 @@ impl Dispatch {
         if let Some((target, message)) = brought {
             self.take_brought(target, message);
         }
-        for _ in 0..ROUNDS {
+        let mut round = 0;
+        let mut since = None;
+        while round < ROUNDS || self.stays_on(caller, &mut since) {
+            round += 1;
             if self.context.station.inbox.is_pending() && !self.drain_little() {
                 self.lent.postponed = true;
             }
@@ -256,10 +259,18 @@ impl Dispatch {
         self.tell_of_work();
         self.load.batch = batch;
         self.lent.stands_in = false;
-        caller.ran.set(self.turn.take_back());
+        let longer = since.map_or(Duration::ZERO, |since| since.elapsed());
+        caller.ran.set(self.turn.take_back().max(longer));
         // The thread sleeps until the timer that was the next one.
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
         self.is_needed() || !(caller.answered)()
+    }
+
+    /// Returns whether to run more turns than a stand-in always may: while waking the thread would take longer, since `since`, and as
+    /// long as the caller has to wait.
+    fn stays_on(&self, caller: &WaitingCaller<'_>, since: &mut Option<Instant>) -> bool {
+        let waking = || self.context.station.parker.waking.expected();
+        !(caller.answered)() && since.get_or_insert_with(Instant::now).elapsed() < waking()
     }
 
     /// Forgets what was made since that position, where the thread had these footprints and becomes, if that can be (invariant 5).
