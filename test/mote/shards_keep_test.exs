@@ -89,6 +89,25 @@ defmodule Mote.ShardsKeepTest do
     settled([one], name)
   end
 
+  # Nobody is left to take anything.
+  test "nodes that leave together tell what each of them had", %{name: name} do
+    [one, two] = nodes = for _ <- 1..2, do: node!([])
+    Mesh.connect(nodes)
+    for node <- nodes, do: :ok = at(node, :start, [name])
+    settled(nodes, name)
+    keys = Enum.to_list(1..100)
+    for key <- keys, do: {:ok, _} = at(one, :seen, [name, key])
+    owners = Enum.group_by(at(one, :owners, [name, keys]), &elem(&1, 1), &elem(&1, 0))
+    for node <- nodes, do: at(node, :listen)
+    # So this one hears of the other when it leaves itself.
+    :ok = at(one, :member, [name, :suspend])
+    leaves = Task.async(fn -> at(two, :leave, [name]) end)
+    assert eventually(fn -> at(one, :hears_of_leaving?, [name]) end)
+    :ok = at(one, :leave, [name])
+    :ok = Task.await(leaves, :infinity)
+    for {_, node} = peer <- nodes, do: assert(dropped(peer, name) == [{:left, Enum.sort(owners[node])}])
+  end
+
   test "one that is no member for its number of shards keeps no other one from coming back", %{name: name} do
     [one, two, other] = nodes = for _ <- 1..3, do: node!([])
     Mesh.connect(nodes)

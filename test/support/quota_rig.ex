@@ -39,9 +39,7 @@ defmodule Mote.QuotaRig do
 
     @doc "Sends the beginning of binaries."
     defactor cutter(to) do
-      {binary, size} ->
-        <<part::binary-size(size), _::binary>> = binary
-        send to, part
+      {binary, size} -> send to, binary_part(binary, 0, size)
     end
 
     @doc "Does as many things in one turn as it is told, and says when it has."

@@ -92,6 +92,12 @@ defmodule Mote.ShardsRig do
          do: Supervisor.delete_child(ShardsRig.Supervisor, name)
   end
 
+  @doc "Whether another member has told the one of this node that it leaves."
+  def hears_of_leaving?(name) do
+    {:messages, messages} = Process.info(Process.whereis(name), :messages)
+    Enum.any?(messages, &match?({:mote_shards_leaving, _}, &1))
+  end
+
   def settled?(name, count), do: length(Shards.nodes(name)) == count and Shards.settled?(name)
 
   def send_all(name, keys, numbers) do

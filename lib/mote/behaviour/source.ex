@@ -83,8 +83,9 @@ defmodule Mote.Behaviour.Source do
   defp call({:when, _, [head | _]}), do: head
   defp call(head), do: head
 
+  # Elixir takes an environment with its own keys only.
   defp evaluate(code, env, unit) do
-    Code.eval_quoted({:__block__, [], imports(env, unit) ++ code}, [], env)
+    Code.eval_quoted({:__block__, [], imports(env, unit) ++ code}, [], Map.delete(env, :column))
     :ok
   end
 

@@ -111,7 +111,10 @@ defmodule Mote.Behaviour.Undefined do
 
   @doc "A comparison by order. `hd([])` fails the guard, also behind a `not`."
   def compared(:guard, name, [a, b]) do
-    [a?, b?] = for e <- [a, b], do: quote(do: :erlang.orelse(unquote(e) !== :undefined, :erlang.hd([])))
+    [a?, b?] =
+      for e <- [a, b],
+          do: quote(generated: true, do: :erlang.orelse(unquote(e) !== :undefined, :erlang.hd([])))
+
     quote(generated: true, do: unquote(a?) and unquote(b?) and unquote(elixir(name, [a, b])))
   end
 

@@ -429,12 +429,12 @@ defmodule Mote.Shards.Member do
   defp share(time, most) when is_integer(time), do: min(most, div(time, 5))
   defp share(_none, most), do: most
 
-  # Unless nobody is left to give anything to.
+  # If all leave together, nobody is left to give anything to.
   defp farewell(%{view: view} = state, until) do
     cond do
       Question.left(until) == 0 -> late(state)
       Enum.any?(state.others, fn {_, %{about: about}} -> about == nil end) -> listen(state, until)
-      View.owners(view) == [] -> :ok
+      View.owners(view) == [] -> left_behind(state)
       View.agreed?(view) -> leave(state, until)
       true -> listen(state, until)
     end
@@ -449,6 +449,10 @@ defmodule Mote.Shards.Member do
         "the state of the keys that are still here is lost. Their supervisor gives them #{state.shutdown} ms (:shutdown)"
     )
 
+    left_behind(state)
+  end
+
+  defp left_behind(state) do
     patience = state.shutdown |> share(@last_words) |> div(2)
     dropped(state, :left, state |> plan() |> Handover.left(patience))
   end

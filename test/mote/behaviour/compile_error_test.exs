@@ -296,6 +296,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"%{y => z}", "y cannot be a key in a pattern"},
             {"%{{1, -0.0} => z}", "{1, -0.0} cannot be a key in a pattern"},
             {"<<y::binary, z>>", "a binary without a size must be the last segment"},
+            {"<<y, z::size(^y)>>", "y is bound by the pattern that has it as a pinned size"},
             {"<<y::size(x + 1)>>",
              "the size of a segment is an integer or a variable in a pattern, not x + 1"},
             {"<<{y}>>", "a segment of a pattern is a literal, a variable, _ or ^pinned"},

@@ -330,10 +330,12 @@ defmodule Mote.Behaviour.PiecesTest do
       end
 
       for wrong <- [7, %{x: 1, y: 2}, %{__struct__: Other, x: 1, y: 2}] do
-        for exception <- [
-              catch_error(module.moved(wrong, 1)),
-              Mote.Raised.exception(Mote.Compile.reason(module, :moved, [wrong, 1]))
-            ] do
+        machine = Mote.Raised.exception(Mote.Compile.reason(module, :moved, [wrong, 1]))
+
+        # Since 1.20 Elixir itself checks the types of such an update, and no values.
+        plain = if Version.match?(System.version(), "< 1.20.0"), do: catch_error(module.moved(wrong, 1))
+
+        for exception <- [machine, plain || machine] do
           exception = Exception.normalize(:error, exception)
 
           if Code.ensure_loaded?(BadStructError),

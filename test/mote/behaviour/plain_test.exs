@@ -152,15 +152,17 @@ defmodule Mote.Behaviour.PlainTest do
   defp odd?("Enum.take(a, b)", a, 0), do: Enumerable.impl_for(a) == nil
   defp odd?(_, _, _), do: false
 
-  # `:lists.sort/1` does not always keep the order of elements that are equal and not the same, such as 1 and 1.0.
-  defp open_order?("Enum.sort(a)", a) do
+  # Elixir does not always keep the order of elements that are equal and not the same, such as 1 and 1.0.
+  defp open_order?("Enum.sort(a)", a), do: open_order?(a, :asc, &<=/2)
+  defp open_order?("Enum.sort(a, :desc)", a), do: open_order?(a, :desc, &>=/2)
+  defp open_order?(_, _), do: false
+
+  defp open_order?(a, order, kept) do
     list = Enum.to_list(a)
-    not same?({:value, Enum.sort(list)}, {:value, Enum.sort(list, &<=/2)})
+    not same?({:value, Enum.sort(list, order)}, {:value, Enum.sort(list, kept)})
   rescue
     _ -> false
   end
-
-  defp open_order?(_, _), do: false
 
   # Since OTP 26 a small map is not in the order of its keys where these are atoms; in a machine it is.
   @open_maps? System.otp_release() >= "26"
@@ -372,7 +374,8 @@ defmodule Mote.Behaviour.PlainTest do
       assert {expression, Compile.eval(expression, [x: 2], :abort)} == {expression, answer}
     end
 
-    assert {:raised, %FunctionClauseError{}} = Compile.eval("List.first!(x)", [x: []], :abort)
+    if not there?(List, :first!, 1),
+      do: assert({:raised, %FunctionClauseError{}} = Compile.eval("List.first!(x)", [x: []], :abort))
   end
 
   defp there?(module, name, arity) do

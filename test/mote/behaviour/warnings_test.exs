@@ -3,6 +3,9 @@ defmodule Mote.Behaviour.WarningsTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
+  # Elixir of then finds more by its types, and asks for pins in sizes.
+  @newest? Version.match?(System.version(), ">= 1.20.0")
+
   import ExUnit.CaptureIO, only: [with_io: 2]
   import Mote.Compile, only: [warnings: 1, warnings: 2]
 
@@ -55,7 +58,7 @@ defmodule Mote.Behaviour.WarningsTest do
              |> in_order() == [
                "2: function ping/1 is unused",
                "3: function pong/2 is unused",
-               "5: default values for the optional arguments in sum/2 are never used",
+               "5: default values for the optional arguments in #{if @newest?, do: "the private function "}sum/2 are never used",
                "4: function tell/1 is unused",
                "9: function unseen/1 is unused"
              ]
@@ -164,7 +167,7 @@ defmodule Mote.Behaviour.WarningsTest do
                {_unused, x, x} -> send b, 1
                y when y > c -> send b, 2
                ^d -> send b, 3
-               <<_::size(e)>> -> send b, 4
+               <<_::size(#{if @newest?, do: "^"}e)>> -> send b, 4
                [n] -> for i <- 1..n, i > f, do: send(b, i)
                {m} -> if m, do: become(a(b, c, d, e, f, g))
              end
@@ -523,7 +526,10 @@ defmodule Mote.Behaviour.WarningsTest do
       {{_, diagnostics}, _} =
         with_io(:stderr, fn -> Code.with_diagnostics(fn -> Code.compile_quoted(quoted, "columns.ex") end) end)
 
-      assert diagnostics |> Enum.map(&{&1.position, &1.message |> String.split() |> hd()}) |> Enum.sort() == [
+      first = &(&1.message |> String.split() |> hd())
+      by_types? = &(@newest? and first.(&1) == "the")
+
+      assert diagnostics |> Enum.reject(by_types?) |> Enum.map(&{&1.position, first.(&1)}) |> Enum.sort() == [
                {{4, 12}, "variable"},
                {{5, 17}, "this"},
                {{6, 10}, "this"},

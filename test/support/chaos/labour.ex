@@ -139,11 +139,7 @@ defmodule Mote.Chaos.Labour do
 
   defpure halves(x) do
     half = div(byte_size(x), 2)
-
-    case x do
-      <<a::binary-size(half), b::binary>> -> b <> a
-      other -> other
-    end
+    binary_part(x, half, byte_size(x) - half) <> binary_part(x, 0, half)
   end
 
   defpure build(shape, n) do

@@ -219,15 +219,15 @@ defmodule Mote.Chaos.Nodes do
     world
   end
 
-  # Two members stay: with one alone no key moves.
+  # Others stay: with the last members what they have ends.
   defp do_fault({:leave, n}, world) do
-    if n > 2, do: Site.at(world.sites[n], :leave)
+    if others_stay?(n, world), do: Site.at(world.sites[n], :leave)
     world
   end
 
   # Several at once, beside the other faults: some give to those that leave again.
   defp do_fault({:rejoin, n}, world) do
-    if n > 2, do: Site.at(world.sites[n], :rejoin)
+    if others_stay?(n, world), do: Site.at(world.sites[n], :rejoin)
     world
   end
 
@@ -235,6 +235,9 @@ defmodule Mote.Chaos.Nodes do
     Site.at(world.sites[n], :join)
     world
   end
+
+  # The first two are members from the beginning and never leave; but those that were killed are none any more.
+  defp others_stay?(n, world), do: n > 2 and Enum.any?(1..2, &Site.at(world.sites[&1], :member?))
 
   defp signal(site, name), do: {_, 0} = System.cmd("kill", ["-#{name}", site.pid])
 

@@ -85,8 +85,9 @@ defmodule Mote.Behaviour.Syntax.Binaries do
 
   @doc "The pattern of a binary."
   @spec pattern([Macro.t()], Macro.Env.t()) :: AST.pattern()
-  def pattern(segments, env) do
-    segments = for s <- segments, do: segment(s, env, &Syntax.Pattern.pattern(&1, env), &size(&1, env))
+  def pattern(written, env) do
+    segments = for s <- written, do: segment(s, env, &Syntax.Pattern.pattern(&1, env), &size(&1, env))
+    pinned_sizes(written, segments, env)
 
     case Enum.split(segments, -1) do
       {init, _} ->
@@ -122,6 +123,10 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     pattern
   end
 
+  # Later releases of Elixir ask for a pin where the variable is not of the pattern itself.
+  defp size({:^, _, [{name, _, context} = variable]}, env) when is_atom(name) and is_atom(context),
+    do: size(variable, env)
+
   defp size(ast, env) do
     case Syntax.expr(ast, %{env | context: :guard}) do
       {:var, _, _} = variable ->
@@ -139,6 +144,21 @@ defmodule Mote.Behaviour.Syntax.Binaries do
         )
     end
   end
+
+  defp pinned_sizes(written, segments, env) do
+    {_, pinned} = Macro.prewalk(written, [], &{&1, pinned_size(&1) ++ &2})
+
+    for %{value: {:bind, _, {name, _}}} <- segments, name in pinned do
+      Error.raise_at(
+        env,
+        env.line,
+        "#{name} is bound by the pattern that has it as a pinned size: give one another name"
+      )
+    end
+  end
+
+  defp pinned_size({:size, _, [{:^, _, [{name, _, context}]}]}) when is_atom(context), do: [name]
+  defp pinned_size(_), do: []
 
   # -- segments ------------------------------------------------------------------------------------------------
 

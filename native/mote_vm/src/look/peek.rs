@@ -68,7 +68,9 @@ impl Machine {
         }
         let mut seen = Peek::Busy;
         let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
-        let stood_in = self.stood_in(station, begin, |dispatch, ()| {
+        // Several may peek at the same time, and each takes a moment.
+        let stand_in = station.presence.stand_in_soon();
+        let stood_in = self.stood_in(station, stand_in, begin, |dispatch, ()| {
             seen = dispatch.glimpse(shown, key, show);
             // Invariant 2.
             false

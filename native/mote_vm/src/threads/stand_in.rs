@@ -46,6 +46,7 @@ use crate::platform::stack;
 use crate::terms::view::View;
 use crate::threads::backlog::LONG;
 use crate::threads::fault::Fault;
+use crate::threads::presence::StandIn;
 use crate::threads::shared::Machine;
 use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
@@ -122,7 +123,8 @@ impl Machine {
     /// turns; otherwise the thread is awake or is woken.
     pub(crate) fn stand_in(&self, station: &Station, caller: &WaitingCaller<'_>) {
         let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
-        let stood_in = self.stood_in(station, begin, |dispatch, ()| {
+        let stand_in = station.presence.stand_in();
+        let stood_in = self.stood_in(station, stand_in, begin, |dispatch, ()| {
             dispatch.stand_in(caller, None)
         });
         wake_if_needed(station, stood_in.unwrap_or(true));
@@ -152,7 +154,8 @@ impl Machine {
             let has_room = dispatch.context.sponsor.room.enter_at_once();
             has_room.then_some(target)
         };
-        let stood_in = self.stood_in(station, begin, |dispatch, target| {
+        let stand_in = station.presence.stand_in();
+        let stood_in = self.stood_in(station, stand_in, begin, |dispatch, target| {
             dispatch.stand_in(caller, Some((target, &mut message)))
         });
         // Also where it has only been there: others that came meanwhile took it for the thread.
@@ -160,15 +163,16 @@ impl Machine {
         message.map_or(Ok(()), Err)
     }
 
-    /// Stands in. Returns whether there is more to do, as `act` says when it has done what there was to do. Returns nothing
+    /// Stands in, by `stand_in`. Returns whether there is more to do, as `act` says when it has done what there was to do. Returns nothing
     /// if it cannot stand in, or does not, as `begin` says.
     pub(crate) fn stood_in<B>(
         &self,
         station: &Station,
+        stand_in: Option<StandIn<'_>>,
         begin: impl FnOnce(&Dispatch) -> Option<B>,
         act: impl FnOnce(&mut Dispatch, B) -> bool,
     ) -> Option<bool> {
-        let stand_in = station.presence.stand_in()?;
+        let stand_in = stand_in?;
         // As a thread that has just woken: safepoint.rs, invariant 2.
         fence(SeqCst);
         if self.safepoint().is_wanted() || self.is_stopping() {

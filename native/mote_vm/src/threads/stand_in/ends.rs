@@ -18,7 +18,10 @@ impl Machine {
         let may = self.0.seeded.is_none() && stack::left() >= Some(OTHER_FRAMES);
         let times = if may { TIMES } else { 0 };
         for _ in 0..times {
-            match self.stood_in(station, begin, |dispatch, ()| dispatch.stand_in_for_ends()) {
+            let stand_in = station.presence.stand_in();
+            match self.stood_in(station, stand_in, begin, |dispatch, ()| {
+                dispatch.stand_in_for_ends()
+            }) {
                 // From others that ended while it was leaving.
                 Some(false) if station.inbox.is_pending() => {}
                 Some(is_needed) => return wake_if_needed(station, is_needed),
