@@ -304,6 +304,7 @@ defmodule Mote.SponsorsTest do
     end
 
     # A program takes longer to compile than to run.
+    @tag skip: Generators.unfit()
     property "of one chain do as the reference on 1, 2 and 4 threads" do
       machines = for threads <- [1, 2, 4], do: start(main: [threads: threads])
 

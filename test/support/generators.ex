@@ -17,6 +17,13 @@ defmodule Mote.Generators do
     defstruct [:source, :actors, :messages, errors: :undefined]
   end
 
+  @doc "Why generated programs are not compiled by this release of Elixir, or `false`."
+  @spec unfit() :: String.t() | false
+  def unfit do
+    Version.match?(System.version(), ">= 1.20.0") &&
+      "Elixir takes more than four gigabytes to infer the types of some generated programs"
+  end
+
   @doc "A whole program."
   def program do
     bind(tuple({integer(0..2), integer(1..3)}), fn {functions, actors} ->

@@ -32,6 +32,7 @@ defmodule Mote.Behaviour.ProgramsTest do
   @chapter 500
   @half div(@chapter, 2)
 
+  @tag skip: Generators.unfit()
   property "plain Elixir, IR, the machine and its beam sponsors do the same" do
     worth = start_supervised!({Agent, fn -> {MapSet.new(), %{}} end})
     first = ExUnit.configuration()[:seed]
