@@ -30,7 +30,7 @@ defmodule Mote.Move do
 
   @type options :: [sponsor: atom, timeout: timeout]
 
-  @typedoc "What has come of an actor that was to go on: a word says why it has not."
+  @typedoc "What has become of an actor that was to go on: a word says why it has not."
   @type went :: :ok | atom | {:error, Error.t()}
 
   @doc "See `Mote.move/3`."

@@ -171,7 +171,7 @@ defmodule Mote.Move.Parcel do
 
   defp passed(gone, witness) do
     moved = for {address, new, :ok} <- gone, do: {address, new}
-    others = for {address, _new, went} <- gone, went != :ok, do: {address, failed(went, address)}
+    others = for {address, new, went} <- gone, went != :ok, do: {address, failed(went, address, new)}
 
     results =
       if moved == [] or all_passed?(for({address, _} <- moved, do: address), witness),
@@ -181,8 +181,12 @@ defmodule Mote.Move.Parcel do
     results ++ others
   end
 
-  defp failed({:error, error}, _address), do: {:error, error}
-  defp failed(word, address), do: {:error, Error.from(word, address: address)}
+  # With the old machine the one that was held has ended, if not gone on before.
+  defp failed({:error, %{reason: reason}}, address, new) when reason in [:machine_down, :stopped],
+    do: Move.there(address, new)
+
+  defp failed({:error, error}, _address, _new), do: {:error, error}
+  defp failed(word, address, _new), do: {:error, Error.from(word, address: address)}
 
   # As many in one turn as the machine allows (`:fuel`): a turn that is aborted has asked none of them.
   defp all_passed?([%{machine: native} | _] = addresses, witness) do

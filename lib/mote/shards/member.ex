@@ -28,6 +28,10 @@ defmodule Mote.Shards.Member do
   # Of the time that its supervisor gives, a member that leaves needs at most so many milliseconds to tell what it could not give away,
   # and so many to see off what is still here: or a part of it, where it is short.
   @last_words 500
+
+  # And to hear from the shards what ends with nodes that leave together.
+  @patience 60_000
+
   @last_way 3_000
 
   # How many keys a line in the log names.
@@ -408,7 +412,7 @@ defmodule Mote.Shards.Member do
   # anything here any more, and all that was sent has come: what is left is to see off what was passed on.
   @impl GenServer
   def terminate(_reason, %{name: name} = state) do
-    if map_size(state.others) > length(state.leaving) and Process.alive?(state.machine.pid) do
+    if state.others != %{} and Process.alive?(state.machine.pid) do
       for {pid, _} <- state.others, do: send(pid, {:mote_shards_leaving, self()})
       until = Question.deadline(part(state.shutdown, @last_words))
       giving = Question.deadline(part(Question.left(until), @last_way))
@@ -432,11 +436,23 @@ defmodule Mote.Shards.Member do
   # If all leave together, nobody is left to give anything to.
   defp farewell(%{view: view} = state, until) do
     cond do
-      Question.left(until) == 0 -> late(state)
-      Enum.any?(state.others, fn {_, %{about: about}} -> about == nil end) -> listen(state, until)
-      View.owners(view) == [] -> left_behind(state)
-      View.agreed?(view) -> leave(state, until)
-      true -> listen(state, until)
+      Question.left(until) == 0 ->
+        late(state)
+
+      Enum.any?(state.others, fn {_, %{about: about}} -> about == nil end) ->
+        listen(state, until)
+
+      View.owners(view) == [] and state.worker == nil ->
+        left_behind(state, min(Question.left(until), @patience))
+
+      View.owners(view) == [] ->
+        listen(state, until)
+
+      View.agreed?(view) ->
+        leave(state, until)
+
+      true ->
+        listen(state, until)
     end
   end
 
@@ -449,13 +465,11 @@ defmodule Mote.Shards.Member do
         "the state of the keys that are still here is lost. Their supervisor gives them #{state.shutdown} ms (:shutdown)"
     )
 
-    left_behind(state)
+    left_behind(state, state.shutdown |> share(@last_words) |> div(2))
   end
 
-  defp left_behind(state) do
-    patience = state.shutdown |> share(@last_words) |> div(2)
-    dropped(state, :left, state |> plan() |> Handover.left(patience))
-  end
+  defp left_behind(state, patience),
+    do: dropped(state, :left, state |> plan() |> Handover.left(patience))
 
   # What the work has exited with, if it has by then.
   defp within(milliseconds, work) do

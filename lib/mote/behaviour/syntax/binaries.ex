@@ -148,7 +148,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   defp pinned_sizes(written, segments, env) do
     {_, pinned} = Macro.prewalk(written, [], &{&1, pinned_size(&1) ++ &2})
 
-    for %{value: {:bind, _, {name, _}}} <- segments, name in pinned do
+    for %{value: {:bind, _, {name, _} = bound}} <- segments, bound in pinned do
       Error.raise_at(
         env,
         env.line,
@@ -157,7 +157,10 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     end
   end
 
-  defp pinned_size({:size, _, [{:^, _, [{name, _, context}]}]}) when is_atom(context), do: [name]
+  defp pinned_size({form, _, [{:^, _, [{name, meta, context}]} | _]})
+       when form in [:size, :*] and is_atom(context),
+       do: [{name, Keyword.get(meta, :counter, context)}]
+
   defp pinned_size(_), do: []
 
   # -- segments ------------------------------------------------------------------------------------------------

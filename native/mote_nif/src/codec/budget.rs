@@ -18,6 +18,9 @@ pub const LOOK: usize = 16 * NORMAL;
 /// Size from which a term is copied on a dirty scheduler.
 pub const LARGE: usize = NORMAL;
 
+/// Parts that are looked at in the time that it takes to copy one.
+const SEEN_A_PART: usize = 5;
+
 /// Parts of terms that take a hundredth of a time slice, in all.
 const PARTS_A_PERCENT: usize = 200;
 
@@ -120,6 +123,11 @@ pub fn place(term: Term<'_>) -> (usize, usize) {
 /// again would not be interrupted for long. A few parts are not worth a call.
 pub fn spent(env: Env<'_>, parts: usize) {
     consume(env, parts / PARTS_A_PERCENT);
+}
+
+/// Charges it for parts that were looked at only.
+pub fn seen(env: Env<'_>, parts: usize) {
+    spent(env, parts / SEEN_A_PART);
 }
 
 /// Charges a process for the time that it has run turns.

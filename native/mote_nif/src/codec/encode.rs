@@ -45,10 +45,10 @@ const BYTES_PER_NODE: usize = 64;
 /// Bytes above which a binary is shared, not copied.
 const SHARED_BYTES: usize = 4_096;
 
-/// Cost of a term that shares an environment.
+/// Cost of a term that shares an environment, or that the machine has to look up.
 const FEW: usize = 5;
 
-/// Cost of a term that gets an environment of its own, or that the machine has to look up.
+/// Cost of a term that gets an environment of its own.
 const OPAQUE: usize = 20;
 
 /// Writes terms for one machine.

@@ -3,9 +3,10 @@ use crate::term::atoms::names;
 use crate::term::read::{is_struct, list_cell, map_size, tuple};
 use rustler::{MapIterator, Term};
 
-/// Collects all references in a term, one that is there several times as often. Returns `None` if the term has more parts than `budget`.
-/// Captures of functions are not looked into.
-pub fn references(term: Term<'_>, mut budget: usize) -> Option<Vec<Term<'_>>> {
+/// Collects all references in a term, one that is there several times as often, and counts its parts. Returns `None` if these are more
+/// than `most`. Captures of functions are not looked into.
+pub fn references(term: Term<'_>, most: usize) -> Option<(Vec<Term<'_>>, usize)> {
+    let mut budget = most;
     let mut found = Vec::new();
     let mut stack = vec![term];
     while let Some(term) = stack.pop() {
@@ -24,7 +25,7 @@ pub fn references(term: Term<'_>, mut budget: usize) -> Option<Vec<Term<'_>>> {
             stack.extend(entries.flat_map(|(key, value)| [key, value]));
         }
     }
-    Some(found)
+    Some((found, most - budget))
 }
 
 fn is_reference(term: Term<'_>) -> bool {

@@ -6,8 +6,9 @@ use rustler::{MapIterator, Term, TermType};
 /// left out, as the digits of a large integer are.
 const LEAF: usize = 6;
 
-/// Returns about how many words a term takes, unless it has more than `most` parts. A part that is there several times counts as often.
-pub fn words(term: Term<'_>, most: usize) -> Option<usize> {
+/// Returns about how many words a term takes, and how many parts it has, unless these are more than `most`. A part that is there several
+/// times counts as often.
+pub fn words(term: Term<'_>, most: usize) -> Option<(usize, usize)> {
     let (mut words, mut left) = (0, most);
     let mut stack = vec![term];
     while let Some(term) = stack.pop() {
@@ -23,11 +24,13 @@ pub fn words(term: Term<'_>, most: usize) -> Option<usize> {
             },
             TermType::Tuple => {
                 let (env, elements) = (term.get_env(), tuple_elements(term));
+                left = left.checked_sub(elements.len())?;
                 // SAFETY: elements belong to the environment of their tuple.
                 stack.extend(elements.iter().map(|e| unsafe { Term::new(env, *e) }));
                 1 + elements.len()
             }
             TermType::Map => {
+                left = left.checked_sub(2 * map_size(term))?;
                 let entries = term.decode::<MapIterator>().into_iter().flatten();
                 stack.extend(entries.flat_map(|(key, value)| [key, value]));
                 LEAF + 2 * map_size(term)
@@ -35,5 +38,5 @@ pub fn words(term: Term<'_>, most: usize) -> Option<usize> {
             _ => LEAF,
         };
     }
-    Some(words)
+    Some((words, most - left))
 }

@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Captures of the behaviour of an actor that is held (mote_vm/src/machine/moving.rs).
 const HELD: usize = 4;
 
+/// Parts that an actor counts as that goes on: about a microsecond.
+const PARTS: usize = 20;
+
 /// The behaviour of an actor that is held, and the number of its holder.
 pub type HoldParts = (BehaviourParts, u32);
 
@@ -78,7 +81,7 @@ pub fn go_on<'a>(
         let machine = resource.running().ok_or_else(names::stopped)?;
         let hold = held(machine, hold)?;
         let gone = Arc::new(Gone::new(customer.clone(), actors.len()));
-        spent(env, actors.len());
+        spent(env, PARTS * actors.len());
         for (i, (key, captures)) in actors.into_iter().enumerate() {
             let put = || {
                 let key = parse_key(key).ok_or_else(names::unknown)?;

@@ -1,5 +1,5 @@
 //! Messages to other nodes, and from them.
-use crate::codec::budget::{spent, NORMAL, SEEN};
+use crate::codec::budget::{seen, NORMAL, SEEN};
 use crate::codec::references::references;
 use crate::codec::words::words;
 use crate::held::far::{Dropped, FarKey};
@@ -17,7 +17,10 @@ in_normal_and_dirty_form! {
     ) |env, may_take_long| {
         let budget = if may_take_long { usize::MAX } else { SEEN };
         match references(term, budget) {
-            Some(found) => found.encode(env),
+            Some((found, parts)) => {
+                seen(env, parts);
+                found.encode(env)
+            }
             None => names::big().encode(env),
         }
     }
@@ -30,8 +33,8 @@ in_normal_and_dirty_form! {
     ) |env, may_take_long| {
         let most = if may_take_long { usize::MAX } else { SEEN };
         match words(term, most) {
-            Some(words) => {
-                spent(env, words.min(NORMAL));
+            Some((words, parts)) => {
+                seen(env, parts);
                 words.encode(env)
             }
             None => names::big().encode(env),

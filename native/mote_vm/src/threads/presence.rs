@@ -99,7 +99,7 @@ impl Presence {
             .then(|| StandIn(self))
     }
 
-    /// Stands in as [`Presence::stand_in`] does, and for a moment waits for a stand-in or visitors that are there to go.
+    /// Stands in as [`Presence::stand_in`] does, and for a moment waits for a stand-in or visitors to leave.
     pub(crate) fn stand_in_soon(&self) -> Option<StandIn<'_>> {
         for _ in 0..TRIES {
             if let Some(stand_in) = self.stand_in() {
@@ -112,6 +112,11 @@ impl Presence {
             pause();
         }
         None
+    }
+
+    /// Returns whether the thread has woken, and waits for the stand-in to go.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.0.load(Relaxed) & WAITING != 0
     }
 }
 

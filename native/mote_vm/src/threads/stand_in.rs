@@ -18,7 +18,7 @@
 //!    longer than its fuel says ends at its next look around, as do all turns after it (turn/fuel.rs). Calls of native code nest
 //!    no deeper than there is stack for; nothing else takes stack in proportion to what a turn does. A turn that needs more of
 //!    any of these leaves nothing behind and stays first in the queue. So a thread that wakes meanwhile waits no longer than for
-//!    a turn of its own.
+//!    a turn of its own, or some small ones.
 //! 4. It hands on whatever it takes in before it leaves, or the thread is woken for that. This includes what comes
 //!    between two of its batches, and what is for others (`owes`).
 //! 5. It forgets everything that it has unpacked and made if nothing can have kept it, so a question leaves no
@@ -270,11 +270,15 @@ impl Dispatch {
         self.is_needed() || !(caller.answered)()
     }
 
-    /// Returns whether to run more turns than a stand-in always may: while waking the thread would take longer, since `since`, and as
-    /// long as the caller has to wait.
+    /// Returns whether to run more turns than a stand-in always may: while waking the thread would take longer, since `since`, as
+    /// long as the caller has to wait, and neither the thread nor a collector does.
     fn stays_on(&self, caller: &WaitingCaller<'_>, since: &mut Option<Instant>) -> bool {
-        let waking = || self.context.station.parker.waking.expected();
-        !(caller.answered)() && since.get_or_insert_with(Instant::now).elapsed() < waking()
+        let station = &self.context.station;
+        let waited_for = station.presence.is_waited_for();
+        if waited_for || self.context.machine.safepoint().is_wanted() || (caller.answered)() {
+            return false;
+        }
+        since.get_or_insert_with(Instant::now).elapsed() < station.parker.waking.expected()
     }
 
     /// Forgets what was made since that position, where the thread had these footprints and becomes, if that can be (invariant 5).

@@ -1,5 +1,5 @@
 //! The time that it takes to wake a thread: some microseconds on one host, and a hundred or more on another, whose cores sleep deeply
-//! or belong to somebody else. Each thread measures it whenever it has been called.
+//! or belong to somebody else. Each thread measures it whenever one that goes on itself has called it.
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 

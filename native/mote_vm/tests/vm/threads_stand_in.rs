@@ -453,6 +453,37 @@ fn the_sleeper_hears_of_a_timer() {
     assert!(told.recv_timeout(PATIENCE).is_ok());
 }
 
+/// More turns than a stand-in runs whoever waits: it goes on where waking the thread takes longer than they do. Now and then the system
+/// takes the core away meanwhile.
+#[test]
+fn who_waits_for_a_cascade_runs_all_of_it() {
+    if stressed() {
+        return;
+    }
+    let rig = rig(1);
+    let answered = Arc::new(AtomicBool::new(false));
+    let (tell, told) = channel();
+    let is_answered = answered.clone();
+    let tap = Tap::with(move |_, _| {
+        is_answered.store(true, SeqCst);
+        let _ = tell.send(std::thread::current().id());
+    });
+    let last = teller(&rig, "tell", &tap);
+    let first = (0..200).fold(last, |next, _| {
+        rig.create("tell", 1, |b| rig::address(&rig.machine, b, next))
+    });
+    until(|| {
+        asleep(&rig);
+        answered.store(false, SeqCst);
+        rig.machine
+            .ask(first, None, integers(&[1]), &|| answered.load(SeqCst))
+            .expect("room");
+        let thread = told.recv_timeout(PATIENCE).expect("told");
+        rig.quiet();
+        thread == std::thread::current().id()
+    });
+}
+
 #[test]
 fn who_is_not_answered_wakes_the_thread() {
     let rig = rig(1);
