@@ -219,7 +219,7 @@ defmodule Mote.Chaos.Nodes do
     world
   end
 
-  # Others stay: with the last members what they have ends.
+  # Only where others stay: what the last members have ends with them.
   defp do_fault({:leave, n}, world) do
     if others_stay?(n, world), do: Site.at(world.sites[n], :leave)
     world
