@@ -117,7 +117,7 @@ defmodule Mote.Directory do
 
   alias Mote.{Address, Ask, Behaviour, Error, Inspection, Machine, Native}
   alias Mote.Behaviour.Directory, as: Definition
-  alias Mote.Directory.{Entries, Keeper}
+  alias Mote.Directory.{Entries, Keeper, States}
   alias Mote.Directory.Place.Plain
   alias Mote.Machine.{Creator, Sending, SponsorOptions, Worker}
   require Worker
@@ -383,6 +383,56 @@ defmodule Mote.Directory do
   """
   @spec stream(directory, Ask.options()) :: Enumerable.t()
   def stream(directory, opts \\ 5_000), do: directory |> shards(:all, opts) |> Stream.flat_map(& &1)
+
+  @doc """
+  Folds over all keys and the states of their actors: `fun` gets a key, a state as `peek/2` shows it, and what it returned the time before.
+
+      iex> defmodule Doc.Votes do
+      ...>   use Mote.Behaviour
+      ...>   defactor tally(n) do
+      ...>     :vote -> become n: n + 1
+      ...>   end
+      ...>   defdirectory tallies() do
+      ...>     name when is_atom(name) -> tally(0)
+      ...>   end
+      ...> end
+      iex> {:ok, machine} = Mote.start_link()
+      iex> votes = Mote.Directory.start(machine, Doc.Votes.tallies())
+      iex> for name <- [:ann, :bob, :ann], do: Mote.Directory.send(votes, name, :vote)
+      iex> Mote.drain(machine)
+      iex> Mote.Directory.fold(votes, 0, fn _name, {:tally, n}, sum -> sum + n end)
+      3
+
+  It is for pages of administrators and for metrics: the machine goes on meanwhile, and nothing is sent to the actors. Each state is a
+  whole one, as of its actor's last turn, but they are not of one moment. A key that is there all the time comes once, in no
+  particular order. One that comes or goes meanwhile may be among them or not.
+
+  A million small actors take some 0.2 s, by parts of up to 256 for which a sleeping thread is kept asleep some 50 µs. Where the thread
+  is awake, it shows them itself between two turns. Actors that belong to another thread than their shard, and those that hold much, are
+  looked at one by one, as by `peek/2`, within its limits, which takes a few microseconds each.
+
+  `:timeout` is how long a thread that is awake may take for each part, in milliseconds (5000). Raises `Mote.Error` if it takes longer, or if
+  the machine is down.
+  """
+  @spec fold(directory, acc, (key :: term, state :: tuple, acc -> acc), timeout: timeout) :: acc
+        when acc: term
+  def fold(directory, acc, fun, opts \\ []) when is_function(fun, 3) do
+    Inspection.keyword!(opts, "the options of fold/4", [:timeout])
+    found = fetch!(directory)
+    States.fold(Tuple.to_list(found.shards), found, acc, fun, Keyword.get(opts, :timeout, 5_000))
+  end
+
+  @doc """
+  Returns `{key, state}` of the actors for which `fun`, given both, returns a truthy value. Otherwise as `fold/4`.
+
+      Mote.Directory.select(carts, fn _user, {:cart, items} -> length(items) > 100 end)
+  """
+  @spec select(directory, (key :: term, state :: tuple -> as_boolean(term)), timeout: timeout) :: [
+          {term, tuple}
+        ]
+  def select(directory, fun, opts \\ []) when is_function(fun, 2) do
+    fold(directory, [], &if(fun.(&1, &2), do: [{&1, &2} | &3], else: &3), opts)
+  end
 
   defp shards(directory, request, opts) do
     directory = fetch!(directory)

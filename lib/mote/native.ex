@@ -115,6 +115,10 @@ defmodule Mote.Native do
   def send_trap(_machine, _key, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def peek(_machine, _key), do: :erlang.nif_error(:nif_not_loaded)
   def peek(_machine, _shard, _entry), do: :erlang.nif_error(:nif_not_loaded)
+  def peek_entries(_machine, _shard, _after), do: :erlang.nif_error(:nif_not_loaded)
+  def inspect_entries(_machine, _shard, _after, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def inspect_entries(_machine, _shard, _after, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def inspect_entries_big(_machine, _shard, _after, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
 

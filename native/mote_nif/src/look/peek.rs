@@ -1,11 +1,16 @@
-//! What an actor holds as of its last commit, as the result of the call that peeks.
-use crate::codec::budget::WriteMode;
+//! What an actor holds as of its last commit, as the result of the call that peeks; and what the actors of a shard hold.
+use crate::codec::budget::{self, Unwritten, WriteMode};
 use crate::codec::decode::Decoder;
 use crate::codec::encode::Writer;
+use crate::deliver::mail::tell;
+use crate::enter::question::inquiry_about;
 use crate::enter::target::Addressee;
 use crate::term::atoms::{self, names};
+use crate::term::read::list_cell;
 use mote_vm::boundary::parcel::Parcel;
-use mote_vm::look::peek::Peek;
+use mote_vm::look::entries::ShardEntries;
+use mote_vm::look::peek::{Peek, SeenState};
+use mote_vm::machine::Machine;
 use rustler::types::tuple::make_tuple;
 use rustler::{Atom, Encoder, Env, Term};
 
@@ -22,28 +27,118 @@ pub fn peek_entry_within<'a>(
     entry: Term<'a>,
 ) -> Term<'a> {
     let seen = Addressee::look_at(shard.0, shard.1).and_then(|target| {
-        let mut writer = Writer::new(target.resource, target.machine, WriteMode::first());
-        writer.term(entry)?;
-        writer.count_spent(env);
-        look(env, &target, Some(writer.builder.finish()))
+        let entry = write(env, &target, entry, WriteMode::first())?;
+        look(env, &target, Some(entry))
     });
     seen.unwrap_or_else(|word| word.encode(env))
 }
 
 fn look<'a>(env: Env<'a>, target: &Addressee<'_>, entry: Option<Parcel>) -> Result<Term<'a>, Atom> {
     let machine = target.machine;
-    let seen = machine.glimpse(target.key, entry, |behaviour, captures| {
-        let mut decoder = Decoder::default();
-        let name = atoms::to_term(env, behaviour.name);
-        let captures = captures
-            .iter()
-            .map(|capture| decoder.term(env, machine, *capture));
-        make_tuple(env, &[name].into_iter().chain(captures).collect::<Vec<_>>())
+    let seen = machine.glimpse(target.key, entry, |seen| {
+        state(env, &mut Decoder::default(), machine, &seen)
     });
+    outcome(seen)
+}
+
+/// Shows the entries of a shard that come after the key in the list `after`, or the first ones, as `{[{key, state}], more}`; the state
+/// is `nil` where it cannot be seen at once. Otherwise returns why there are none.
+pub fn peek_entries_within<'a>(
+    env: Env<'a>,
+    shard: (Term<'a>, Term<'a>),
+    after: Term<'a>,
+) -> Term<'a> {
+    let seen = Addressee::look_at(shard.0, shard.1).and_then(|target| {
+        let after = begin(env, &target, after, WriteMode::first())?;
+        let mut decoder = Decoder::default();
+        let seen = target
+            .machine
+            .glimpse_entries(target.key, after, |entries| {
+                shown(env, &mut decoder, entries)
+            });
+        budget::spent(env, decoder.nodes());
+        outcome(seen)
+    });
+    seen.unwrap_or_else(|word| word.encode(env))
+}
+
+/// Asks the thread of a shard to show them.
+pub fn entries_within<'a>(
+    env: Env<'a>,
+    shard: (Term<'a>, Term<'a>),
+    after: Term<'a>,
+    tag: Term<'a>,
+    mode: WriteMode<'a>,
+) -> Term<'a> {
+    inquiry_about(env, shard, tag, |target, customer| {
+        let after = begin(env, &target, after, mode)?;
+        let look = move |entries: &mut ShardEntries<'_>| {
+            if customer.claim() {
+                tell(&entries.machine(), customer.pid(), |env, decoder| {
+                    customer.tagged(env, shown(env, decoder, entries))
+                });
+            }
+        };
+        let machine = target.machine;
+        match machine.inspect_entries(target.key, after, Box::new(look)) {
+            true => Ok(()),
+            false => Err(names::unknown()),
+        }
+    })
+}
+
+fn outcome(seen: Peek<Term<'_>>) -> Result<Term<'_>, Atom> {
     match seen {
         Peek::Seen(term) => Ok(term),
         Peek::Busy => Err(names::busy()),
         Peek::Absent => Err(names::nil()),
         Peek::Unknown => Err(names::unknown()),
     }
+}
+
+fn begin<'a>(
+    env: Env<'a>,
+    target: &Addressee<'_>,
+    after: Term<'a>,
+    mode: WriteMode<'a>,
+) -> Result<Option<Parcel>, Unwritten> {
+    let key = list_cell(after).map(|(key, _)| write(env, target, key, mode));
+    key.transpose()
+}
+
+fn write<'a>(
+    env: Env<'a>,
+    target: &Addressee<'_>,
+    key: Term<'a>,
+    mode: WriteMode<'a>,
+) -> Result<Parcel, Unwritten> {
+    let mut writer = Writer::new(target.resource, target.machine, mode);
+    writer.term(key)?;
+    writer.count_spent(env);
+    Ok(writer.builder.finish())
+}
+
+fn shown<'a>(env: Env<'a>, decoder: &mut Decoder, entries: &mut ShardEntries<'_>) -> Term<'a> {
+    let machine = entries.machine();
+    let mut list = Vec::new();
+    let more = entries.each(|key, seen| {
+        let key = decoder.term(env, &machine, key);
+        let seen = seen.map(|seen| state(env, decoder, &machine, &seen));
+        list.push((key, seen).encode(env));
+    });
+    (list, more).encode(env)
+}
+
+/// The name of the behaviour and what it has captured, in one tuple.
+fn state<'a>(
+    env: Env<'a>,
+    decoder: &mut Decoder,
+    machine: &Machine,
+    seen: &SeenState<'_>,
+) -> Term<'a> {
+    let name = atoms::to_term(env, seen.behaviour.name);
+    let captures = seen.captures.iter();
+    let captures = captures.map(|capture| decoder.term(env, machine, *capture));
+    let parts: Vec<_> = [name].into_iter().chain(captures).collect();
+    make_tuple(env, &parts)
 }

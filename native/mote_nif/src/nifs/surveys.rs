@@ -1,4 +1,5 @@
 //! Looking inside of a machine.
+use crate::codec::budget::WriteMode;
 use crate::deliver::message::post;
 use crate::enter::question::{inquiry, inquiry_about};
 use crate::enter::target::Addressee;
@@ -6,7 +7,7 @@ use crate::held::aside::aside;
 use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
 use crate::held::question::Asker;
-use crate::look::peek::{peek_entry_within, peek_within};
+use crate::look::peek::{entries_within, peek_entries_within, peek_entry_within, peek_within};
 use crate::look::survey::{behaviour, figures, graph, show, survey, waiting};
 use crate::term::atoms::names;
 use crate::term::resource::{self, ResourceArc};
@@ -140,6 +141,24 @@ plain_nif! {
     peek_entry as "peek" (machine: Term<'a>, shard: Term<'a>, entry: Term<'a>) |env| {
         peek_entry_within(env, (machine, shard), entry)
     }
+}
+
+plain_nif! {
+    /// `{[{key, {name, capture, ...}}], more}`: actors of a shard whose keys come after the one in the list `after`, or the first ones;
+    /// `nil` in place of what cannot be seen at once. Otherwise as `peek`.
+    peek_entries as "peek_entries" (machine: Term<'a>, shard: Term<'a>, after: Term<'a>) |env| {
+        peek_entries_within(env, (machine, shard), after)
+    }
+}
+
+in_three_forms! {
+    /// Asks the shard's thread for these. Otherwise as `actor_info`; also `:big`, `:long` or `:no_memory`.
+    inspect_entries, inspect_entries_again, inspect_entries_big as "inspect_entries" (
+        machine: Term<'a>,
+        shard: Term<'a>,
+        after: Term<'a>,
+        tag: Term<'a>
+    ) |env, mode| entries_within(env, (machine, shard), after, tag, mode)
 }
 
 /// Collects: the answer, when it is done, is `:ok`. Otherwise as `actor_info`.

@@ -34,22 +34,25 @@ pub struct Inspection<'m> {
 /// A callback that receives an inspection.
 pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
 
-/// Creates the entry that asks the owner of an actor for a look.
-pub(crate) fn entry(target: Target, look: Look) -> Entry {
-    let look = thread::task(move |thread| thread.inspect(target, look));
-    Entry::Inspect(target, look)
+/// What is done at an actor, between two of its turns, by the thread that owns it.
+pub(crate) type ActorVisit = Box<dyn FnOnce(&mut Dispatch, &Actor) + Send>;
+
+/// Creates the entry that asks the owner of an actor for a visit.
+pub(crate) fn entry(target: Target, visit: ActorVisit) -> Entry {
+    let visit = thread::task(move |thread| thread.visit(target, visit));
+    Entry::Inspect(target, visit)
 }
 
 impl Dispatch {
-    /// Looks at an actor here, where it is owned, or passes the look on to its owner.
-    fn inspect(&mut self, target: Target, look: Look) {
-        let context = self.context.clone();
+    /// Visits an actor here, where it is owned, or passes the visit on to its owner.
+    fn visit(&mut self, target: Target, visit: ActorVisit) {
         // SAFETY: the caller resolved a handle, which keeps the actor.
         let actor = unsafe { &*target.0 };
         match self.own_or_find_owner(actor) {
-            None => look(&context.machine, self.inspection(actor)),
+            None => visit(self, actor),
             Some(owner) => {
-                context.machine.push(&owner, entry(target, look));
+                let machine = self.context.machine.clone();
+                machine.push(&owner, entry(target, visit));
             }
         }
     }

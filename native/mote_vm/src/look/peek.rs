@@ -10,7 +10,7 @@ use crate::base::work::Work;
 use crate::boundary::parcel::Parcel;
 use crate::terms::map;
 use crate::threads::shared::Machine;
-use crate::threads::stand_in::{is_little, wake_if_needed};
+use crate::threads::stand_in::{is_small, wake_if_needed, MOST_SENT};
 use crate::threads::thread::Dispatch;
 use crate::values::actor::Actor;
 use crate::values::handles::{Key, Target};
@@ -21,6 +21,14 @@ use smallvec::SmallVec;
 
 /// Captures that need no allocation.
 const FEW: usize = 8;
+
+/// The state of an actor: its behaviour and what it has captured.
+pub struct SeenState<'m> {
+    /// The name of the behaviour.
+    pub behaviour: BehaviourName,
+    /// The captures.
+    pub captures: SmallVec<[Term<'m>; FEW]>,
+}
 
 /// The outcome of a peek.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,17 +44,26 @@ pub enum Peek<R> {
 }
 
 impl Machine {
-    /// Shows an actor's behaviour and what it has captured to `show`: that of the handle, or, if it is the shard of a directory, that of
+    /// Shows the state of an actor to `show`: that of the handle, or, if it is the shard of a directory, that of
     /// a key.
     pub fn glimpse<R>(
         &self,
         shown: Key,
         key: Option<Parcel>,
-        show: impl FnOnce(BehaviourName, &[Term<'_>]) -> R,
+        show: impl FnOnce(SeenState<'_>) -> R,
     ) -> Peek<R> {
         if key.as_ref().is_some_and(|key| !key.is_for(self.handles())) {
             return Peek::Unknown;
         }
+        self.look_at(shown, |dispatch, actor| dispatch.glimpse(actor, key, show))
+    }
+
+    /// Has the caller look at an actor by `look`, as its thread, if that sleeps (invariant 1).
+    pub(super) fn look_at<R>(
+        &self,
+        shown: Key,
+        look: impl FnOnce(&mut Dispatch, &Actor) -> Peek<R>,
+    ) -> Peek<R> {
         // SAFETY: the lock of the handles keeps it.
         let owner = |actor: *const Actor, _| unsafe { (*actor).header() }.owner();
         let Some(owner) = self.handles().visit(shown, owner) else {
@@ -71,7 +88,7 @@ impl Machine {
         // Several may peek at the same time, and each takes a moment.
         let stand_in = station.presence.stand_in_soon();
         let stood_in = self.stood_in(station, stand_in, begin, |dispatch, ()| {
-            seen = dispatch.glimpse(shown, key, show);
+            seen = dispatch.look_at(shown, look);
             // Invariant 2.
             false
         });
@@ -81,21 +98,29 @@ impl Machine {
 }
 
 impl Dispatch {
-    fn glimpse<R>(
+    fn look_at<R>(
         &mut self,
         shown: Key,
-        key: Option<Parcel>,
-        show: impl FnOnce(BehaviourName, &[Term<'_>]) -> R,
+        look: impl FnOnce(&mut Dispatch, &Actor) -> Peek<R>,
     ) -> Peek<R> {
         let handles = self.context.machine.handles();
         let Some(Target(actor)) = handles.visit(shown, |actor, _| Target(actor)) else {
             return Peek::Unknown;
         };
         // SAFETY: a handle that is followed during a stand-in needs no other root (stand_in.rs, invariant 8).
-        let mut actor = unsafe { &*actor };
-        if !self.is_for_peeks(actor) {
-            return Peek::Busy;
+        let actor = unsafe { &*actor };
+        match self.is_for_peeks(actor) {
+            true => look(self, actor),
+            false => Peek::Busy,
         }
+    }
+
+    fn glimpse<R>(
+        &mut self,
+        mut actor: &Actor,
+        key: Option<Parcel>,
+        show: impl FnOnce(SeenState<'_>) -> R,
+    ) -> Peek<R> {
         if let Some(key) = key {
             let Some(found) = self.entry_of(actor, key).filter(|found| found.is_address()) else {
                 return Peek::Absent;
@@ -106,25 +131,43 @@ impl Dispatch {
                 return Peek::Busy;
             }
         }
-        let program = &self.turn.around.program;
-        let captures: SmallVec<[Term<'_>; FEW]> = captures(program, actor).map(Term::new).collect();
-        match is_little(captures.iter().copied()) {
-            true => Peek::Seen(show(program.name(actor.header().behaviour()), &captures)),
-            false => Peek::Busy,
+        match self.small_state(actor, &mut { MOST_SENT }) {
+            Some(state) => Peek::Seen(show(state)),
+            None => Peek::Busy,
         }
     }
 
+    /// Returns what an actor of this thread is, if it has no more parts than are left, and takes them off.
+    pub(super) fn small_state<'m>(
+        &self,
+        actor: &'m Actor,
+        left: &mut usize,
+    ) -> Option<SeenState<'m>> {
+        let program = &self.turn.around.program;
+        let captures: SmallVec<[Term<'_>; FEW]> = captures(program, actor).map(Term::new).collect();
+        let is_small = captures.iter().all(|capture| is_small(*capture, left));
+        is_small.then(|| SeenState {
+            behaviour: program.name(actor.header().behaviour()),
+            captures,
+        })
+    }
+
     /// Returns whether an actor is this thread's, or becomes it, since it has run no turn.
-    fn is_for_peeks(&mut self, actor: &Actor) -> bool {
+    pub(super) fn is_for_peeks(&mut self, actor: &Actor) -> bool {
         let header = actor.header();
         header.is_run_by(self.context.station.number)
             || header.owner() == 0 && self.own_or_find_owner(actor).is_none()
     }
 
-    /// Returns a shard's value for a key, from the map that it captures last.
-    fn entry_of(&mut self, shard: &Actor, key: Parcel) -> Option<Value> {
+    /// Returns the map that a shard captures last.
+    pub(super) fn entries_of<'m>(&self, shard: &'m Actor) -> Option<map::Node<'m>> {
         let map = captures(&self.turn.around.program, shard).last()?;
-        let map = map::Node::of(map)?;
+        map::Node::of(map)
+    }
+
+    /// Returns a shard's value for a key.
+    fn entry_of(&mut self, shard: &Actor, key: Parcel) -> Option<Value> {
+        let map = self.entries_of(shard)?;
         let heap = &mut self.turn.heap;
         let position = heap.position();
         let key = key.unpack(heap, &mut Vec::new());

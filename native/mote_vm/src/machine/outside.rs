@@ -10,11 +10,13 @@ use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::boundary::room::{InLine, Permit};
 use crate::boundary::turn_away::TurnEnd;
 use crate::heap::block::BlockPool;
-use crate::look::inspect;
+use crate::look::entries::{self, EntriesLook};
+use crate::look::inspect::{self, ActorVisit};
 use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in::WaitingCaller;
+use crate::threads::thread::Dispatch;
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::foreign::Carrier;
 use crate::values::handles::{Held, Key, Target};
@@ -414,11 +416,26 @@ impl Machine {
     /// runs on a dispatch thread. `false` when the handle belongs to another machine.
     #[must_use]
     pub fn inspect(&self, key: Key, look: Look) -> bool {
+        let visit = |thread: &mut Dispatch, actor: &Actor| {
+            look(&thread.context.machine, thread.inspection(actor));
+        };
+        self.visit(key, Box::new(visit))
+    }
+
+    /// Shows the entries of a directory's shard that come after a key, or the first ones, in the same way. Also `false` when the key
+    /// belongs to another machine.
+    #[must_use]
+    pub fn inspect_entries(&self, shard: Key, after: Option<Parcel>, look: EntriesLook) -> bool {
+        let is_ours = |after: &Parcel| after.is_for(&self.0.handles);
+        after.as_ref().is_none_or(is_ours) && self.visit(shard, entries::visit(after, look))
+    }
+
+    fn visit(&self, key: Key, visit: ActorVisit) -> bool {
         let Some(target) = self.hold(key) else {
             return false;
         };
         let sponsor = self.entrance(&target, None);
-        self.push(sponsor.lead(), inspect::entry(Target(target.actor), look));
+        self.push(sponsor.lead(), inspect::entry(Target(target.actor), visit));
         // From here on the inbox keeps it.
         drop(target);
         true

@@ -67,7 +67,7 @@ const LEAST_DEPTH: usize = 64;
 const ROUNDS: usize = 4;
 const BATCH: u64 = 32;
 /// Parts of terms that a turn may send to the outside, and bytes that count as one.
-const MOST_SENT: usize = 256;
+pub(crate) const MOST_SENT: usize = 256;
 const BYTES_A_PART: usize = 64;
 /// Bytes that a message may have to be brought: they are unpacked in some microseconds.
 const MOST_BROUGHT: usize = 16 << 10;
@@ -368,7 +368,7 @@ pub(crate) fn is_little<'m>(mut terms: impl Iterator<Item = Term<'m>>) -> bool {
 
 /// Returns whether a term has no more parts than are left, and takes them off. A term that cannot be looked into may be of
 /// any size.
-fn is_small(term: Term<'_>, left: &mut usize) -> bool {
+pub(crate) fn is_small(term: Term<'_>, left: &mut usize) -> bool {
     let (mut next, mut terms) = (Some(term), Vec::new());
     while let Some(term) = next {
         let parts = match term.view() {

@@ -24,7 +24,7 @@ mod walk;
 
 pub(crate) use build::{from_entries, from_pairs, from_puts, merge, FEW};
 pub(crate) use edit::{delete, put, replace};
-pub(crate) use walk::entries;
+pub(crate) use walk::{entries, entries_after};
 
 use crate::base::work::Work;
 use crate::heap::cell::MAY_HAVE_ATOMS;

@@ -1,5 +1,6 @@
 //! The entries of a map in order.
 use super::{Descent, Node};
+use crate::base::work::Work;
 use crate::values::value::Value;
 
 /// Key and value of each entry, in the order of the keys.
@@ -10,6 +11,28 @@ pub(crate) fn entries(map: Node<'_>) -> impl Iterator<Item = (Value, Value)> + '
         at: 0,
     };
     walk.descend(map);
+    walk
+}
+
+/// The entries whose keys come after `key`, which need not be one of them.
+pub(crate) fn entries_after(
+    map: Node<'_>,
+    key: Value,
+) -> impl Iterator<Item = (Value, Value)> + '_ {
+    let mut walk = Walk {
+        path: Descent::new(),
+        leaf: map,
+        at: 0,
+    };
+    while !walk.leaf.is_leaf() {
+        let at = walk.leaf.last_up_to(key, &mut Work::free());
+        walk.path.push(walk.leaf, at + 1);
+        walk.leaf = walk.leaf.child(at);
+    }
+    walk.at = match walk.leaf.find(key, &mut Work::free()) {
+        Ok(at) => at + 1,
+        Err(before) => before,
+    };
     walk
 }
 
