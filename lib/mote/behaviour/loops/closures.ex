@@ -15,8 +15,7 @@ defmodule Mote.Behaviour.Loops.Closures do
 
     captured =
       for {variable, n} <- Enum.with_index(free),
-          do:
-            {:match, l, {:bind, l, variable}, AST.sure(l, :captured, [{:var, l, value}, {:lit, l, n}])}
+          do: {:match, l, {:bind, l, variable}, AST.sure(l, :captured, [{:var, l, value}, {:lit, l, n}])}
 
     name = :"#{s.code.name}/#{s.code.arity} fn #{l}:#{s.count + 1}"
 

@@ -39,24 +39,27 @@ defmodule Mote.Behaviour.Syntax.Functions do
   def in_place({form, _, _} = literal, _arity, _env) when form in [:fn, :&], do: literal
 
   def in_place(value, arity, env) do
-    refused!(value, "this loop", " of #{arity} argument#{if arity != 1, do: "s"}", env)
+    refused!(value, "this loop", " of #{arity} argument#{if arity != 1, do: "s"}", "", env)
     arguments = arguments(arity)
     {:fn, [line: env.line], [{:->, [line: env.line], [arguments, {{:., [], [value]}, [], arguments}]}]}
   end
 
   @doc "Raises where something stands in the place of a function that can be none."
-  @spec refused!(Macro.t(), String.t(), String.t(), Macro.Env.t()) :: :ok
-  def refused!(value, what, which, env) do
-    if is_tuple(value) and tuple_size(value) == 3 and elem(value, 0) not in [:{}, :%{}, :%, :<<>>, :__aliases__] do
+  @spec refused!(Macro.t(), String.t(), String.t(), String.t(), Macro.Env.t()) :: :ok
+  def refused!(value, what, which, more, env) do
+    if possible?(value) do
       :ok
     else
       Error.raise_at(
         env,
         env.line,
-        "#{what} wants a function#{which}, such as fn … end or a & capture, got: #{Macro.to_string(value)}"
+        "#{what} wants a function#{which}, such as fn … end or a & capture#{more}, got: #{Macro.to_string(value)}"
       )
     end
   end
+
+  defp possible?({form, _, _}), do: form not in [:{}, :%{}, :%, :<<>>, :__aliases__]
+  defp possible?(_), do: false
 
   @doc """
   What `make` makes of arguments, in which those that are functions (`funs` says which) may stand several times: what has to be
@@ -64,7 +67,7 @@ defmodule Mote.Behaviour.Syntax.Functions do
   """
   @spec settled([Macro.t()], [boolean], Macro.Env.t(), ([Macro.t()] -> AST.expr())) :: AST.expr()
   def settled(args, funs, env, make) do
-    if Enum.all?(Enum.zip(args, funs), fn {arg, fun} -> not fun or simple?(arg) end) do
+    if Enum.all?(Enum.zip(args, funs), fn {arg, fun} -> not fun or simple?(arg) or not possible?(arg) end) do
       make.(args)
     else
       # In their order.

@@ -30,7 +30,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     fn: "a guard tests values, and makes no functions",
     &: "a guard tests values, and makes no functions",
     super: "there is nothing to override",
-    apply: "write function.(arguments), or call a defpure function by name",
     make_ref: "the address of a fresh actor is as unique: create sink()",
     inspect:
       "to_string/1 makes text of binaries, atoms, numbers and lists of characters; send other terms as they are",

@@ -52,21 +52,23 @@ defmodule Mote.Behaviour.Syntax.Templates do
     {:letrec, env.line, functions, {:local, env.line, seen[key], values}}
   end
 
-  defp in_place({form, _, _} = literal, _, _, _) when form in [:fn, :&], do: literal
+  # `more` is what may stand there besides.
+  defp in_place(value, arity, name, more \\ "", env)
+  defp in_place({form, _, _} = literal, _, _, _, _) when form in [:fn, :&], do: literal
 
-  defp in_place({order, {:__aliases__, _, _} = module}, _, name, env) when order in [:asc, :desc],
+  defp in_place({order, {:__aliases__, _, _} = module}, _, name, _, env) when order in [:asc, :desc],
     do: no_module!(module, order, name, env)
 
-  defp in_place({:__aliases__, _, _} = module, _, name, env), do: no_module!(module, :asc, name, env)
+  defp in_place({:__aliases__, _, _} = module, _, name, _, env), do: no_module!(module, :asc, name, env)
 
-  defp in_place(value, arity, name, env) do
-    Functions.refused!(value, to_string(name), "", env)
+  defp in_place(value, arity, name, more, env) do
+    Functions.refused!(value, to_string(name), "", more, env)
     Functions.in_place(value, arity, env)
   end
 
   # What sorts may turn out to be the name of an order.
   defp sorter(value, name, env) do
-    case in_place(value, 2, name, env) do
+    case in_place(value, 2, name, ", or :asc or :desc", env) do
       ^value ->
         value
 

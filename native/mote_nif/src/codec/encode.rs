@@ -435,10 +435,13 @@ impl<'m, 'a> Writer<'m, 'a> {
 
     /// A function, where the machine has that version of its module; else a map like others.
     fn own_function(&mut self, map: Term<'a>, fields: FunctionFields<'a>) -> Result<(), Unwritten> {
-        let Some(known) = self.machine.function(fields.name, fields.version) else {
+        let captures = tuple_elements(fields.captures);
+        let known = self
+            .machine
+            .function(fields.name, fields.version, captures.len());
+        let Some(known) = known else {
             return self.entries(map);
         };
-        let captures = tuple_elements(fields.captures);
         self.spend(FEW + captures.len())?;
         // SAFETY: the parcel is one for this machine.
         unsafe { self.builder.function(known, captures.len()) };

@@ -102,7 +102,7 @@ fn address(
 fn function_of(builder: &mut Builder, function: &FunctionTerm<'_>, machine: &Machine) {
     let name = (function.module, function.name, function.arity);
     let captures = function.captures.len();
-    if let Some(known) = machine.function(name, function.version) {
+    if let Some(known) = machine.function(name, function.version, captures) {
         // SAFETY: the parcel is one for that machine.
         return unsafe { builder.function(known, captures) };
     }

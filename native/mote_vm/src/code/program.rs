@@ -76,8 +76,8 @@ struct Registry {
     modules: FxHashMap<Atom, u64>,
     behaviour_code: Vec<NonNull<BehaviourCode>>,
     function_code: Vec<NonNull<Code>>,
-    /// What functions are as values: by name and by the hash of the unit.
-    values: FxHashMap<(FullName, u64), Value>,
+    /// What functions are as values, and how many captures these have: by name and by the hash of the unit.
+    values: FxHashMap<(FullName, u64), (Value, usize)>,
     /// Slots that only one version of a unit refers to.
     #[allow(clippy::vec_box)] // They must not move (invariant 1).
     own_functions: Vec<Box<FunctionSlot>>,
@@ -216,15 +216,17 @@ impl Program {
         self.inner.lock().heap.holds(cell)
     }
 
-    /// A function of that version of a unit that is used as a value there, and takes `arity` arguments as such.
+    /// A function of that version of a unit that is used as a value there, with so many captures, and takes `arity` arguments as such.
     pub(crate) fn function(
         &self,
         (module, name, arity): FullName,
         hash: u64,
+        captures: usize,
     ) -> Option<KnownFunction> {
         let inner = self.inner.lock();
         let key = ((module, name, arity.checked_add(1)?), hash);
-        inner.values.get(&key).copied().map(KnownFunction)
+        let (value, has) = *inner.values.get(&key)?;
+        (has == captures).then_some(KnownFunction(value))
     }
 
     /// The hash of a loaded module's unit.

@@ -179,13 +179,15 @@ impl Machine {
         Some((BehaviourVersion { id, program }, hash))
     }
 
-    /// A function that is used as a value in that version of a unit, if the machine has loaded it.
+    /// A function that is used as a value, with so many captures, in that version of a unit, if the machine has loaded it.
     pub fn function(
         &self,
         (module, name, arity): (Atom, Atom, u32),
-        hash: u64,
+        version: u64,
+        captures: usize,
     ) -> Option<KnownFunction> {
-        self.0.program.function((module, name, arity), hash)
+        let name = (module, name, arity);
+        self.0.program.function(name, version, captures)
     }
 
     /// The sponsor of that name.

@@ -184,36 +184,38 @@ fn with_values(
     own: &[*const FunctionSlot],
     constants: Box<[Value]>,
 ) -> Option<Box<[Value]>> {
-    let mut used = vec![false; unit.functions_used.len()];
-    for instr in unit
-        .functions
-        .iter()
-        .flat_map(|f| &f.code)
-        .chain(unit.behaviours.iter().flat_map(|b| &b.code))
-    {
-        if let Instr::Fun { function, .. } = instr {
-            used[*function as usize] = true;
+    // The number of captures of each that is made a value.
+    let mut used = vec![None; unit.functions_used.len()];
+    let functions = unit.functions.iter().map(|f| &f.code);
+    let codes = functions.chain(unit.behaviours.iter().map(|b| &b.code));
+    for instr in codes.flatten() {
+        if let Instr::Fun {
+            function, captures, ..
+        } = instr
+        {
+            used[*function as usize] = Some(captures.len());
         }
     }
-    if !used.contains(&true) {
+    if used.iter().all(Option::is_none) {
         return Some(constants);
     }
     let mut all = constants.into_vec();
     for (i, used) in (0..).zip(used) {
-        let at = unit.own_function(i).filter(|_| used);
-        let Some(at) = at else {
+        let Some((at, captures)) = unit.own_function(i).zip(used) else {
             all.push(Value::NIL);
             continue;
         };
         let function = &unit.functions[at];
         let name = (module, atoms[function.name as usize], function.arity);
-        let known = inner.values.get(&(name, unit.hash)).copied();
-        let value = known
-            .unwrap_or_else(|| functions::described(&mut inner.heap, name, unit.hash, own[at]));
+        let key = (name, unit.hash);
+        let value = match inner.values.get(&key) {
+            Some((known, _)) => *known,
+            None => functions::described(&mut inner.heap, name, unit.hash, own[at]),
+        };
         if value.is_none() {
             return None;
         }
-        inner.values.insert((name, unit.hash), value);
+        inner.values.insert(key, (value, captures));
         all.push(value);
     }
     Some(all.into())
