@@ -58,6 +58,17 @@ defmodule Mote.Raised do
   def exception({:raised, {module, _line, {:function_clause, name, arity}}, _arguments}),
     do: %FunctionClauseError{module: module, function: name, arity: arity}
 
+  def exception({:raised, {_module, _line, :apply}, {term}}), do: %BadFunctionError{term: term}
+
+  def exception({:raised, {_module, _line, :apply}, {function, arguments}}) do
+    function = Mote.Function.named(function)
+
+    # Of what Elixir has made no more than a placeholder may have come.
+    if is_function(function) and not is_function(function, length(arguments)),
+      do: %BadArityError{function: function, args: arguments},
+      else: %ArgumentError{message: "a machine carries functions of Elixir, and cannot call them"}
+  end
+
   # Of put_in and update_in, which have no function of that name in Elixir.
   def exception({:raised, {_module, _line, {Access, :put}}, {nil, key, _value}}),
     do: %ArgumentError{message: "could not put/update key #{Call.show(key)} on a nil value"}

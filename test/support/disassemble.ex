@@ -35,7 +35,10 @@ defmodule Mote.Disassemble do
     23 => {:done, []},
     24 => {:ignore, []},
     25 => {:cancel_timer, [:d, :o]},
-    26 => {:unstash, [:o]}
+    26 => {:unstash, [:o]},
+    27 => {:fun, [:d, :f, :os]},
+    28 => {:call_fun, [:d, :o, :os, :o]},
+    29 => {:tail_call_fun, [:o, :os, :o]}
   }
 
   @primitives for row <- Primitives.all(), into: %{}, do: {row.number, {row.name, row.arity}}

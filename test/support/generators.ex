@@ -93,7 +93,8 @@ defmodule Mote.Generators do
     map(list_of(clause(n, functions), min_length: 1, max_length: 3), fn clauses ->
       """
       defactor a#{i}(out, s, t) do
-      #{Enum.join(clauses)}  {0, v, _} -> send(out, {:end, v, s})
+      #{Enum.join(clauses)}  {:apply, f, x} -> send(out, {:applied, f.(x)})
+        {0, v, _} -> send(out, {:end, v, s})
       end
       """
     end)
@@ -144,7 +145,8 @@ defmodule Mote.Generators do
         {1, constant(:loop)},
         {1, constant(:match)},
         {1, constant(:abort)},
-        {1, constant(:stray)}
+        {1, constant(:stray)},
+        {1, constant(:function)}
       ]),
       &statement(&1, scope, path)
     )
@@ -157,6 +159,21 @@ defmodule Mote.Generators do
     map(
       tuple({member_of(scope.addresses), Expressions.expr(scope, 3, path), member_of(scope.addresses)}),
       fn {target, value, address} -> {"send(#{target}, {k - 1, #{value}, #{address}})", scope} end
+    )
+  end
+
+  # A function that has captured a variable, for whoever gets it to call.
+  defp statement(:function, scope, path) do
+    inner = %{scope | values: ["x#{path}" | scope.values]}
+
+    map(
+      tuple(
+        {member_of(scope.addresses), Expressions.expr(inner, 2, path),
+         Expressions.expr(scope, 1, path <> "v")}
+      ),
+      fn {target, body, value} ->
+        {"send(#{target}, {:apply, fn x#{path} -> #{body} end, #{value}})", scope}
+      end
     )
   end
 

@@ -68,6 +68,10 @@ defmodule Mote.Interpret do
       {:move, {:d, d}, o} ->
         next(code, at, put(r, d, get(r, o)))
 
+      {:op, {:d, d}, :captured, [f, i]} ->
+        {_, captures} = made(get(r, f))
+        next(code, at, put(r, d, elem(captures, get(r, i))))
+
       {:op, {:d, d}, p, os} ->
         next(code, at, put(r, d, apply(Total, p, all(r, os))))
 
@@ -92,6 +96,15 @@ defmodule Mote.Interpret do
 
       {:tail_call, f, os} ->
         call_function(f, all(r, os))
+
+      {:fun, {:d, d}, {module, name, arity}, os} ->
+        next(code, at, put(r, d, made(arity - 1, {{module, name, arity}, List.to_tuple(all(r, os))})))
+
+      {:call_fun, {:d, d}, f, os, place} ->
+        next(code, at, put(r, d, call_value(get(r, f), all(r, os), get(r, place))))
+
+      {:tail_call_fun, f, os, place} ->
+        call_value(get(r, f), all(r, os), get(r, place))
 
       {:return, o} ->
         get(r, o)
@@ -168,6 +181,32 @@ defmodule Mote.Interpret do
   defp cons(_, code, _, r, _, _, l), do: step(code, l, r)
 
   defp call_function({module, name, arity}, args), do: run(function(module, name, arity), args)
+
+  # A function that is a value, as one of Elixir of so many arguments, which only says what it is.
+  defp made(0, what), do: fn -> what end
+  defp made(1, what), do: fn _ -> what end
+  defp made(2, what), do: fn _, _ -> what end
+  defp made(3, what), do: fn _, _, _ -> what end
+
+  defp made(f) do
+    {:arity, arity} = Function.info(f, :arity)
+    apply(f, List.duplicate(nil, arity))
+  end
+
+  defp call_value(f, args, _) when is_function(f, length(args)) do
+    {function, _} = made(f)
+    call_function(function, [f | args])
+  end
+
+  defp call_value(f, args, place) do
+    told = if is_function(f), do: {f, args}, else: {f}
+
+    case {place, told} do
+      {where, _} when is_tuple(where) -> Stage.abort({:raised, where, told})
+      {_, {alone}} -> Stage.abort({place, alone})
+      _ -> Stage.abort({place, told})
+    end
+  end
 
   # An abort that tells of what failed in a function of the library tells of its call instead.
   defp told(where, arguments, fun) do

@@ -16,6 +16,10 @@ defmodule Mote.Behaviour.AST do
   #     {:cond, l, [{e, e}]}               {:abort, l, e}
   #     {:call, l, function, [e]}          function is {module | nil, name, arity}; nil is the own module
   #     {:tail_call, l, function, [e]}     after flow only
+  #     {:fn, l, [variable], e}            until loops: a function that is a value
+  #     {:closure, l, function, [e]}       after loops: the same, with what it captures
+  #     {:apply, l, place, [e]}            calls the first of these with the others; place is nil until errors
+  #     {:tail_apply, l, place, [e]}       after flow only
   #     {:placed, l, where, [call]}        after errors only: an abort in the call tells of the call
   #     {:self, l}                         {:create, l, behaviour, [e], sponsor e | nil}
   #     {:send, l, e, e}                   {:sendx, l, e, e, e}
@@ -136,7 +140,7 @@ defmodule Mote.Behaviour.AST do
       {:self, _} -> []
       {tag, _, es} when tag in [:tuple, :block] -> es
       {:cons, _, a, b} -> [a, b]
-      {tag, _, _, es} when tag in [:op, :sure, :none, :must, :ordered, :placed] -> es
+      {tag, _, _, es} when tag in [:op, :sure, :none, :must, :ordered, :placed, :closure] -> es
       {tag, _, a, b} when tag in [:and, :or, :both, :either] -> [a, b]
       {:match, _, _, e} -> [e]
       {:match, _, _, e, _} -> [e]
@@ -144,7 +148,7 @@ defmodule Mote.Behaviour.AST do
       {:case, _, e, clauses, _} -> [e | Enum.map(clauses, fn {:clause, _, _, _, body} -> body end)]
       {:cond, _, clauses} -> Enum.flat_map(clauses, fn {test, body} -> [test, body] end)
       {tag, _, e} when tag in [:abort, :cancel_timer, :unstash, :holds] -> [e]
-      {tag, _, _, es} when tag in [:call, :tail_call, :become, :local] -> es
+      {tag, _, _, es} when tag in [:call, :tail_call, :become, :local, :apply, :tail_apply] -> es
       {:create, _, _, es, nil} -> es
       {:create, _, _, es, sponsor} -> es ++ [sponsor]
       {:send, _, a, b} -> [a, b]
@@ -165,7 +169,8 @@ defmodule Mote.Behaviour.AST do
         {tag, l, Enum.map(es, fun)}
 
       {tag, l, name, es}
-      when tag in [:op, :sure, :none, :must, :ordered, :placed, :call, :tail_call, :become, :local] ->
+      when tag in [:op, :sure, :none, :must, :ordered, :placed, :call, :tail_call, :become, :local] or
+             tag in [:closure, :apply, :tail_apply] ->
         {tag, l, name, Enum.map(es, fun)}
 
       {:match, l, pattern, e} ->

@@ -185,6 +185,20 @@ defmodule Mote.Behaviour.Check do
     {{:letrec, l, functions, e}, s}
   end
 
+  # It may be called anywhere, also where nothing has effects.
+  defp expr({:fn, l, params, body}, s) do
+    scoped(s, fn s ->
+      {params, s} = Enum.map_reduce(params, s, &bind(&1, l, &2))
+      {body, inner} = expr(body, %{s | kind: if(s.kind in [:actor, :effect], do: :fn, else: s.kind)})
+      {{:fn, l, params, body}, %{inner | kind: s.kind}}
+    end)
+  end
+
+  defp expr({:apply, l, place, es}, s) do
+    {es, s} = args(es, s)
+    {{:apply, l, place, es}, s}
+  end
+
   defp expr({:local, l, key, es}, s) do
     {es, s} = args(es, s)
     {{:local, l, key, es}, s}
@@ -461,6 +475,16 @@ defmodule Mote.Behaviour.Check do
       s,
       l,
       "#{effect(what)} cannot be used in the function of gather, which only puts reports together: do it where the answer arrives",
+      {:call, what}
+    )
+  end
+
+  defp effect!(what, l, %{kind: :fn} = s) do
+    Error.raise_at(
+      s,
+      l,
+      "#{effect(what)} cannot be used in a function that is a value: such a function has no effects, since it may be called " <>
+        "anywhere; write a defeffect, or the function in place, as argument of a loop of Enum",
       {:call, what}
     )
   end

@@ -39,7 +39,10 @@ defmodule Mote.Behaviour.Encode do
     done: 23,
     ignore: 24,
     cancel_timer: 25,
-    unstash: 26
+    unstash: 26,
+    fun: 27,
+    call_fun: 28,
+    tail_call_fun: 29
   }
 
   @doc "The binary of a unit and its hash, which is over everything but itself."
@@ -144,6 +147,12 @@ defmodule Mote.Behaviour.Encode do
     {f, t} = import_index(:functions, function, t)
     {os, t} = operands(os, t)
     {[u(f), vec(os)], t}
+  end
+
+  defp fields(:fun, [d, function, os], t) do
+    {f, t} = import_index(:functions, function, t)
+    {os, t} = operands(os, t)
+    {[u(d), u(f), vec(os)], t}
   end
 
   defp fields(:jump, [label], t), do: {[u(label)], t}

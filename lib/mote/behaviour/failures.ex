@@ -100,6 +100,9 @@ defmodule Mote.Behaviour.Failures do
     end
   end
 
+  defp expr({tag, l, nil, es}, s) when tag in [:apply, :tail_apply],
+    do: {tag, l, if(s.mode == :abort, do: where(l, :apply, s), else: :apply), exprs(es, s)}
+
   defp expr({tag, l, {module, name, _} = function, es}, s) when tag in [:call, :tail_call] do
     es = exprs(es, s)
 

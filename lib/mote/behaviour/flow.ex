@@ -61,6 +61,7 @@ defmodule Mote.Behaviour.Flow do
   defp become?(node), do: elem(node, 0) == :become
 
   defp tail({:call, l, function, args}), do: {:tail_call, l, function, args}
+  defp tail({:apply, l, place, es}), do: {:tail_apply, l, place, es}
   defp tail({:block, l, es}), do: {:block, l, List.update_at(es, -1, &tail/1)}
   defp tail({:if, l, test, yes, no}), do: {:if, l, test, tail(yes), tail(no)}
 

@@ -129,6 +129,13 @@ defmodule Mote.Behaviour.IR do
     if Primitives.pays?(primitive), do: gen(op, :any, g), else: effects_of(es, g)
   end
 
+  def gen({:closure, _, _, es}, :none, g), do: effects_of(es, g)
+
+  def gen({:closure, _, function, es}, dest, g) do
+    {os, g} = operands(es, g)
+    into(dest, g, &{:fun, &1, function, os})
+  end
+
   def gen({:tuple, _, es}, dest, g) do
     {os, g} = operands(es, g)
     into(dest, g, &{:tuple, &1, os})
@@ -280,6 +287,16 @@ defmodule Mote.Behaviour.IR do
   def gen({:tail_call, _, function, es}, :return, g) do
     {os, g} = operands(es, g)
     {{:k, nil}, stop(g, {:tail_call, function, os})}
+  end
+
+  def gen({:apply, line, place, es}, dest, g) do
+    {[f | os], g} = operands(es, g)
+    into(dest, Builder.at(g, line), &{:call_fun, &1, f, os, {:k, place}})
+  end
+
+  def gen({:tail_apply, _, place, es}, :return, g) do
+    {[f | os], g} = operands(es, g)
+    {{:k, nil}, stop(g, {:tail_call_fun, f, os, {:k, place}})}
   end
 
   def gen({:abort, _, e}, dest, g) do

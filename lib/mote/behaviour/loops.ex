@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.Loops do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Error}
-  alias Mote.Behaviour.Loops.{Accumulators, Binary, Gather, Locals, Range}
+  alias Mote.Behaviour.Loops.{Accumulators, Binary, Closures, Gather, Locals, Range}
 
   @doc "A unit without loops; the functions made of them are among its codes."
   @spec unit(map) :: map
@@ -99,7 +99,7 @@ defmodule Mote.Behaviour.Loops do
     {{tag, l, e}, s}
   end
 
-  defp expr({tag, l, name, es}, _used, s) when tag in [:op, :none, :call, :become, :local] do
+  defp expr({tag, l, name, es}, _used, s) when tag in [:op, :none, :call, :become, :local, :apply] do
     {es, s} = exprs(es, s)
     {{tag, l, name, es}, s}
   end
@@ -117,6 +117,11 @@ defmodule Mote.Behaviour.Loops do
     {values, sponsor} = Enum.split(all, 3)
     {body, s} = expr(body, true, s)
     Gather.lift(l, verb, values, {params, body}, sponsor, s)
+  end
+
+  defp expr({:fn, l, params, body}, _used, s) do
+    {body, s} = expr(body, true, s)
+    Closures.lift(l, params, body, s)
   end
 
   defp expr({:letrec, l, functions, e}, _used, s) do

@@ -183,7 +183,7 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(:tap, _, [value, fun], env) do
     {name, counter} = variable = fresh(:value)
-    seen = Functions.call(fun, [{name, [counter: counter], nil}], env)
+    seen = expr({{:., [], [fun]}, [], [{name, [counter: counter], nil}]}, env)
     body = AST.block(env.line, [seen, {:var, env.line, variable}])
     clause = {:clause, env.line, {:bind, env.line, variable}, [], body}
     {:case, env.line, expr(value, env), [clause], :case_clause}
@@ -203,6 +203,9 @@ defmodule Mote.Behaviour.Syntax do
     test = {{:., meta, [Kernel, name]}, meta, [{variable, [counter: counter], nil}, struct]}
     AST.block(env.line, [expr(term, env), expr(Macro.expand_once(test, %{env | context: :guard}), env)])
   end
+
+  defp node(form, meta, args, %{context: nil} = env) when form in [:fn, :&],
+    do: Functions.value({form, meta, args}, env)
 
   defp node(:self, _, [], env), do: {:self, env.line}
 
@@ -240,14 +243,7 @@ defmodule Mote.Behaviour.Syntax do
   defp node({:., _, [{form, _, _} = fun]}, _, args, env) when form in [:fn, :&],
     do: Functions.call(fun, args, env)
 
-  defp node({:., _, [fun]}, _, _, env) do
-    Error.raise_at(
-      env,
-      env.line,
-      "#{Macro.to_string(fun)}.(…) is not available in a behaviour: functions are not values here; " <>
-        "write a defpure function and call it by name"
-    )
-  end
+  defp node({:., _, [fun]}, _, args, env), do: Functions.apply(fun, args, env)
 
   defp node(name, meta, args, env) when is_atom(name) and is_list(args) do
     case Primitives.local(name, length(args)) do

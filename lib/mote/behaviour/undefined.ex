@@ -92,7 +92,7 @@ defmodule Mote.Behaviour.Undefined do
   defp deciding({callee, meta, arguments}, arity) do
     arguments =
       for argument <- arguments do
-        if match?({form, _, _} when form in [:fn, :&], argument),
+        if match?({_, _, _}, argument),
           do: quote(do: unquote(__MODULE__).decided(unquote(argument), unquote(arity))),
           else: argument
       end

@@ -7,23 +7,26 @@ defmodule Mote.Prelude.Kernel do
   alias Mote.Prelude.Integer, as: Whole
   alias Mote.Prelude.{Places, Text}
 
-  defpure inside(container, [key]), do: Access.get(container, key)
-  defpure inside(container, [key | rest]), do: inside(Access.get(container, key), rest)
+  # In the place of a key a function would be called with what Elixir calls it with.
+  defpure inside(container, [key]) when not is_function(key), do: Access.get(container, key)
 
-  defpure put_inside(container, [key], value), do: Access.put(container, key, value)
+  defpure inside(container, [key | rest]) when not is_function(key),
+    do: inside(Access.get(container, key), rest)
 
-  defpure put_inside(container, [key | rest], value),
+  defpure put_inside(container, [key], value) when not is_function(key), do: Access.put(container, key, value)
+
+  defpure put_inside(container, [key | rest], value) when not is_function(key),
     do: Access.put(container, key, put_inside(Access.get(container, key), rest, value))
 
-  defpure pop_inside(container, [key]), do: Access.pop(container, key)
+  defpure pop_inside(container, [key]) when not is_function(key), do: Access.pop(container, key)
 
   defpure pop_inside(container, [_ | _] = keys) when container != nil, do: popped(container, keys)
 
   # What lies in nothing goes with that.
   defpure popped(nil, _), do: :pop
-  defpure popped(container, [key]), do: Access.pop(container, key)
+  defpure popped(container, [key]) when not is_function(key), do: Access.pop(container, key)
 
-  defpure popped(container, [key | rest]) do
+  defpure popped(container, [key | rest]) when not is_function(key) do
     case popped(Access.get(container, key), rest) do
       {got, new} -> {got, Access.put(container, key, new)}
       :pop -> Access.pop(container, key)

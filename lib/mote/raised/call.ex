@@ -36,6 +36,11 @@ defmodule Mote.Raised.Call do
   def written(operation, {value}) when operation in [:badmatch, :case_clause, :with_clause], do: show(value)
 
   def written(operation, {}) when operation == :cond_clause or is_exception(operation), do: ""
+  def written(:apply, {function}), do: show(function)
+
+  def written(:apply, {function, arguments}),
+    do: called("#{show(Mote.Function.named(function))}.", List.to_tuple(arguments))
+
   def written(:range, {a, b}), do: "#{show(a)}..#{show(b)}"
   def written(:range, {a, b, step}), do: "#{show(a)}..#{show(b)}//#{show(step)}"
   def written(:neg, {a}), do: "-#{show(a)}"

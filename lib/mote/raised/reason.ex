@@ -34,6 +34,8 @@ defmodule Mote.Raised.Reason do
       %WithClauseError{term: term} -> {:with_clause, {term}}
       %CondClauseError{} -> {:cond_clause, {}}
       %FunctionClauseError{} -> clause(name, arguments)
+      %BadFunctionError{term: term} -> {:apply, {term}}
+      %BadArityError{function: function, args: arguments} -> {:apply, {function, arguments}}
       _ -> nil
     end
   end

@@ -55,6 +55,14 @@ defmodule Mote.Total.Term do
 
   def is_map(a), do: is_value_map(a)
 
+  def is_function_of(a, arity) when :erlang.is_integer(arity) and arity >= 0,
+    do: :erlang.is_function(a, arity)
+
+  def is_function_of(_, _), do: @none
+
+  # A function that is a value is one of Elixir here, which reads what it has captured itself.
+  def captured(_, _), do: @none
+
   def is_reference(a) when is_timer_struct(a), do: true
   def is_reference(a), do: :erlang.is_reference(a)
 

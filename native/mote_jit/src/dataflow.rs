@@ -100,8 +100,7 @@ impl Dataflow {
         }
         let steps = |i: usize| flow.inputs[i] == Kinds::FIXNUM && carried.steps[i] == Some(true);
         flow.steps = (0..flow.inputs.len()).map(steps).collect();
-        let called = |i: &Instr| matches!(i, Instr::Call { .. });
-        if !subject.code.iter().any(called) {
+        if !subject.code.iter().any(Instr::is_call) {
             flow.counters.clone_from(&flow.steps);
         }
         flow
@@ -170,6 +169,7 @@ impl Dataflow {
                     self.passes(now, *function, args, subject);
                     self.answers = self.answers.or(subject.returns(*function));
                 }
+                Instr::TailCallFun { .. } => self.answers = Kinds::ANY,
                 Instr::Return { value } => {
                     self.answers = self.answers.or(now.kinds(*value, subject.constants));
                 }

@@ -115,7 +115,7 @@ impl<'a> UnitFacts<'a> {
 pub(super) fn behind_calls(code: &[Instr]) -> Vec<bool> {
     let mut behind = vec![false; code.len() + 1];
     for (i, instruction) in code.iter().enumerate() {
-        let after = behind[i] || matches!(instruction, Instr::Call { .. });
+        let after = behind[i] || instruction.is_call();
         let ways = instruction.label().map(|label| label as usize).into_iter();
         for way in ways.chain(instruction.falls_through().then_some(i + 1)) {
             behind[way] |= after;

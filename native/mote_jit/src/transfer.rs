@@ -243,7 +243,10 @@ impl Knowledge {
             Instr::Call { dst, function, .. } => {
                 self.set(*dst, returned(subject.returns(*function)));
             }
-            Instr::SendAfter { dst, .. } | Instr::CancelTimer { dst, .. } => {
+            Instr::Fun { dst, .. }
+            | Instr::CallFun { dst, .. }
+            | Instr::SendAfter { dst, .. }
+            | Instr::CancelTimer { dst, .. } => {
                 self.set(*dst, Known::word(Kinds::ANY));
             }
             _ => {}

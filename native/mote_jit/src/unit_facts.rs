@@ -88,11 +88,13 @@ impl<'a> UnitFacts<'a> {
         for (index, function) in verified.functions.iter().enumerate() {
             let mut answers = unboxed[index];
             for instr in &function.code {
-                if let Instr::TailCall { function, .. } = instr {
-                    match verified.own_function(*function) {
+                match instr {
+                    Instr::TailCall { function, .. } => match verified.own_function(*function) {
                         Some(own) => callers[own].push(index),
                         None => answers = false,
-                    }
+                    },
+                    Instr::TailCallFun { .. } => answers = false,
+                    _ => {}
                 }
             }
             unboxed[index] = answers;

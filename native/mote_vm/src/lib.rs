@@ -130,6 +130,6 @@ pub mod machine;
 pub(crate) mod testing;
 
 pub use terms::prim::order::distinguish_zeros;
-pub use terms::view::{Map, Tuple, View};
+pub use terms::view::{FunctionTerm, Map, Tuple, View};
 pub use turns::turn::staged::Staged;
 pub use values::term::{ActorRef, Committed, Origin, Term, Uncommitted};

@@ -166,7 +166,8 @@ defmodule Mote.Behaviour.DefinitionErrorTest do
       assert pure("for <<c, r::binary <- x>>, do: {c, r}") =~ "4: a binary without a size takes all there is"
       assert pure("for <<c::129 <- x>>, do: c") =~ "4: an integer segment has 0 to 128 bits, not 129"
       assert pure("for <<c, d>>, do: {c, d}") =~ "4: for must start with a generator"
-      assert pure("Enum.map(x, x)") =~ "4: this loop wants a literal function of 1 argument"
+      assert pure("Enum.map(x, :f)") =~ "4: this loop wants a function of 1 argument, such as fn … end"
+      assert pure("Enum.reduce(x, 0, [1])") =~ "4: this loop wants a function of 2 arguments"
       assert pure("Enum.reduce(x, 0, fn y -> y end)") =~ "4: this loop calls its function with 2 arguments"
       assert pure("Enum.map(x, &(&1 + &2))") =~ "4: this loop calls its function with 1 argument"
     end

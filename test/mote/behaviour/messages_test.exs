@@ -58,7 +58,7 @@ defmodule Mote.Behaviour.MessagesTest do
            ~r/^3: send_after takes milliseconds, target, message: self\(\) is not a delay/},
           {actor("Process.send_after(self(), x, 100)"),
            ~r/write send_after\(milliseconds, target, message\)/},
-          {actor("Enum.map([x], x)"), ~r/fn … end|fn … ->|written in place|write/}
+          {actor("Enum.map([x], 7)"), ~r/^3: this loop wants a function of 1 argument, such as fn … end/}
         ] do
       message = error(body)
       assert message =~ told, "#{body}\n#{message}"

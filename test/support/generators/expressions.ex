@@ -15,7 +15,19 @@ defmodule Mote.Generators.Expressions do
   @branches [:arithmetic, :integers, :unary, :compare, :strict, :lazy, :negate, :tuple, :list, :cons] ++
               [:take, :lists, :elem, :if, :case, :cond, :block, :match, :type, :in, :round, :address] ++
               [:for, :reduce, :pair, :enum, :call, :recurse, :deep, :minmax, :math] ++
-              [:map, :map, :map_change, :map_read, :map_loop, :bin, :bin, :bin_read, :vector]
+              [
+                :closure,
+                :closure,
+                :map,
+                :map,
+                :map_change,
+                :map_read,
+                :map_loop,
+                :bin,
+                :bin,
+                :bin_read,
+                :vector
+              ]
 
   @doc "An expression of at most this depth."
   def expr(scope, depth, path)
@@ -224,6 +236,45 @@ defmodule Mote.Generators.Expressions do
       tuple({member_of(~w(map filter each)), source(s, p <> "0"), expr(inner, d, p <> "1")}),
       fn {name, source, body} -> "Enum.#{name}(#{source}, fn x#{p} -> #{body} end)" end
     )
+  end
+
+  # Functions that are values: in variables and tuples, given to functions, made by others. What is seen of a program has none in it,
+  # since Elixir does not get them as they are.
+  defp build(:closure, s, d, p) do
+    {f, x, y} = {"fun#{p}", "x#{p}", "y#{p}"}
+
+    # A function that any expression may stand in, as it has all variables but itself.
+    bodies =
+      {expr(%{s | values: [x | s.values]}, d, p <> "0"), expr(%{s | values: [x, y | s.values]}, d, p <> "1")}
+
+    map(tuple({bodies, expr(s, d, p <> "2"), source(s, p <> "3"), integer(0..6)}), fn
+      {{one, two}, value, source, kind} ->
+        made = "#{f} = fn #{x} -> #{one} end"
+
+        case kind do
+          0 ->
+            "(#{made}; {#{f}.(#{value}), is_function(#{f}), is_function(#{f}, 1), is_function(#{f}, 2)})"
+
+          1 ->
+            "(#{made}; Enum.map(#{source}, #{f}))"
+
+          2 ->
+            "({#{f}, z#{p}} = {fn #{x}, #{y} -> #{two} end, #{value}}; #{f}.(1, z#{p}))"
+
+          3 ->
+            "(#{made}; Enum.map([#{f}, &{&1}], fn g#{p} -> g#{p}.(#{value}) end))"
+
+          4 ->
+            "(fn #{x} -> fn #{y} -> #{two} end end).(#{value}).(2)"
+
+          5 ->
+            "(#{made}; Map.get(%{a: #{f}, b: 1}, :a).(#{value}))"
+
+          6 ->
+            "(#{f} = fn #{f}, #{x}, #{y} -> if(#{x} == 0, do: #{y}, else: #{f}.(#{f}, #{x} - 1, {#{y}})) end; " <>
+              "{#{f}.(#{f}, 2, #{value}), is_function(#{value}, 1)})"
+        end
+    end)
   end
 
   defp build(:call, %{functions: 0} = s, d, p), do: build(:arithmetic, s, d, p)

@@ -43,6 +43,10 @@ defmodule Mote.PreludeCases.Primitives do
       "Tests" => """
       {is_integer(t), is_float(t), is_number(t), is_atom(t), is_boolean(t), is_nil(t), is_list(t), is_tuple(t), is_map(t)}
       {is_binary(t), is_bitstring(t), is_function(t), is_reference(t), is_pid(t), is_integer(number), is_float(f)}
+      {is_function(t, 0), is_function(&{&1}, 1), is_function(&{&1, t}, n_in), is_function(fn -> 1 end, 0)}
+      is_function(t, i)
+      case t, do: (f when is_function(f, n) -> :f; _ -> :other)
+      {apply(&{&1, n}, [t]), apply(fn x, y -> {y, x} end, [i | [t]]), apply(List, :wrap, [t])}
       {is_map_key(map, i), is_struct(t), is_struct(1..2, Range), is_exception(t), is_exception(%ArgumentError{}, ArgumentError)}
       {Record.is_record({key, i}), Record.is_record({key, i}, :a), Record.is_record(t), match?({_, x} when x > n, {i, i})}
       is_map_key(t, i)

@@ -46,6 +46,8 @@ defmodule Mote.Behaviour.Check.Guards do
 
   # What is left of functions that are made where they are called.
   defp name(node) when elem(node, 0) in [:case, :letrec], do: "what is called here"
+  defp name({:fn, _, _, _}), do: "fn"
+  defp name({:apply, _, _, _}), do: "a call of a function that is a value"
   defp name({:both, _, _, _}), do: "&&"
   defp name({:either, _, _, _}), do: "||"
   defp name({:match, _, _, _}), do: "="

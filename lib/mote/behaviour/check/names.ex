@@ -92,6 +92,16 @@ defmodule Mote.Behaviour.Check.Names do
   defp effect!(names, {name, arity}, :gather, line),
     do: fail(names, line, name, "#{name}/#{arity} is a defeffect, and the function of gather has no effects")
 
+  defp effect!(names, {name, arity}, :fn, line) do
+    fail(
+      names,
+      line,
+      name,
+      "#{name}/#{arity} is a defeffect, and a function that is a value has no effects: write the function in place, as argument " <>
+        "of a loop of Enum"
+    )
+  end
+
   defp effect!(_, _, _, _), do: :ok
 
   defp known_function!(names, {nil, name, arity}, line, meant) do

@@ -75,7 +75,7 @@ defmodule Mote.Behaviour.Check.Nowhere do
   defp last({:call, l, {module, _, _}, _} = call, _, effects),
     do: if(library?(module) and not effect?(call, effects), do: [{l, :value}], else: [])
 
-  defp last(e, _, effects) when elem(e, 0) in [:op, :cons, :loop, :letrec],
+  defp last(e, _, effects) when elem(e, 0) in [:op, :cons, :loop, :letrec, :fn],
     do: if(effect?(e, effects), do: [], else: [{elem(e, 1), :value}])
 
   defp last(_, _, _), do: []

@@ -56,7 +56,7 @@ defmodule Mote.Behaviour.IR.Builder do
   defp noted(%{line: line, lines: lines}, instruction) do
     case instruction do
       {:op, d, _, _} -> Map.put(lines, d, line)
-      {tag, d, _, _, _} when tag in [:guard_op, :call] -> Map.put(lines, d, line)
+      {tag, d, _, _, _} when tag in [:guard_op, :call, :call_fun] -> Map.put(lines, d, line)
       _ -> lines
     end
   end

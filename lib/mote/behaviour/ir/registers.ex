@@ -53,7 +53,7 @@ defmodule Mote.Behaviour.IR.Registers do
 
   # Instructions that do nothing but write a register; not even spend fuel.
   defp silent?({:op, _, primitive, _}), do: not Primitives.pays?(primitive)
-  defp silent?(instruction), do: elem(instruction, 0) in [:move, :tuple, :cons, :self]
+  defp silent?(instruction), do: elem(instruction, 0) in [:move, :tuple, :cons, :self, :fun]
 
   defp drop_jumps(instructions) do
     aliases = aliases(instructions, %{})
@@ -107,7 +107,7 @@ defmodule Mote.Behaviour.IR.Registers do
   end
 
   defp terminator?(instruction),
-    do: elem(instruction, 0) in [:jump, :return, :tail_call, :abort, :done, :ignore]
+    do: elem(instruction, 0) in [:jump, :return, :tail_call, :tail_call_fun, :abort, :done, :ignore]
 
   # A jump or a test whose both ways lead to the same place.
   defp drop_needless([instruction | rest]) do
@@ -208,6 +208,9 @@ defmodule Mote.Behaviour.IR.Registers do
       {:self, t} -> {:self, d.(t)}
       {:call, t, f, as, where} -> {:call, d.(t), f, os.(as), where}
       {:tail_call, f, as} -> {:tail_call, f, os.(as)}
+      {:fun, t, f, as} -> {:fun, d.(t), f, os.(as)}
+      {:call_fun, t, f, as, place} -> {:call_fun, d.(t), o.(f), os.(as), place}
+      {:tail_call_fun, f, as, place} -> {:tail_call_fun, o.(f), os.(as), place}
       {:return, a} -> {:return, o.(a)}
       {:branch, a, l} -> {:branch, o.(a), l}
       {:falsy, a, l} -> {:falsy, o.(a), l}
@@ -239,6 +242,9 @@ defmodule Mote.Behaviour.IR.Registers do
       {:cons, _, a, b} -> [a, b]
       {:call, _, _, as, _} -> as
       {:tail_call, _, as} -> as
+      {:fun, _, _, as} -> as
+      {:call_fun, _, f, as, _} -> [f | as]
+      {:tail_call_fun, f, as, _} -> [f | as]
       {tag, a} when tag in [:return, :abort, :unstash] -> [a]
       {tag, a, _} when tag in [:branch, :falsy] -> [a]
       {:match, a, b, _} -> [a, b]
@@ -259,8 +265,8 @@ defmodule Mote.Behaviour.IR.Registers do
   def writes(instruction) do
     case instruction do
       {tag, d, _} when tag in [:move, :tuple, :cancel_timer] -> [d]
-      {tag, d, _, _} when tag in [:op, :cons, :create] -> [d]
-      {tag, d, _, _, _} when tag in [:call, :guard_op, :create_on, :send_after] -> [d]
+      {tag, d, _, _} when tag in [:op, :cons, :create, :fun] -> [d]
+      {tag, d, _, _, _} when tag in [:call, :call_fun, :guard_op, :create_on, :send_after] -> [d]
       {:self, d} -> [d]
       {:match_tuple, _, n, d, _} -> Enum.to_list(d..(d + n - 1)//1)
       {:match_cons, _, head, tail, _} -> [head, tail]

@@ -98,7 +98,37 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
+  # As many elements as a list has at most that is given to `apply/2` and is not written in place.
+  @most_applied 8
+
   @doc "A function or a macro of Kernel that is not a primitive."
+  def kernel(:apply, [fun, args], env) when is_list(args), do: Syntax.expr({{:., [], [fun]}, [], args}, env)
+
+  def kernel(:apply, [fun, args], %{line: l} = env) do
+    Functions.settled([fun, args], [true, true], env, fn [fun, args] ->
+      clauses =
+        for n <- 0..@most_applied do
+          variables = for _ <- 1..n//1, do: Syntax.fresh(:arg)
+          pattern = List.foldr(variables, {:lit, l, []}, &{:cons, l, {:bind, l, &1}, &2})
+          applied = [Syntax.expr(fun, env) | Enum.map(variables, &{:var, l, &1})]
+          {:clause, l, pattern, [], {:apply, l, nil, applied}}
+        end
+
+      {:case, l, Syntax.expr(args, env), clauses, :case_clause}
+    end)
+  end
+
+  def kernel(:apply, [module, name, args], env) when is_atom(name) and is_list(args),
+    do: Syntax.expr({{:., [], [module, name]}, [], args}, env)
+
+  def kernel(:apply, [_, _, _], env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "apply/3 wants a name and a list that are written in place: which function is called must be known when compiling"
+    )
+  end
+
   def kernel(name, args, env) do
     entry = Prelude.entry(Kernel, name, length(args))
 
@@ -147,6 +177,14 @@ defmodule Mote.Behaviour.Syntax.Calls do
        when form in [:fn, :&],
        do: Templates.call(Mote.Prelude.Inline.String, :replace, args, env)
 
+  # What may turn out to be a function.
+  defp prelude({:pure, Mote.Prelude.Enum, :with_index} = entry, [_, {_, _, _}] = args, env),
+    do: by_type(entry, {Mote.Prelude.Inline.Enum, :with_index_by}, args, 1, env)
+
+  defp prelude({:pure, Mote.Prelude.Places, :replace} = entry, [_, _, {form, _, _} | _] = args, env)
+       when form not in [:<<>>, :<>],
+       do: by_type(entry, {Mote.Prelude.Inline.String, :replace}, args, 2, env)
+
   defp prelude({:template, Mote.Prelude.Inline.Best = module, name}, args, env),
     do: Templates.call(module, name, with_order(name, args, env), length(args), env)
 
@@ -163,21 +201,51 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
+  defp by_type({:pure, module, name}, {inline, template}, args, position, %{line: l} = env) do
+    settled = Enum.map(args, fn _ -> true end)
+
+    Functions.settled(args, settled, env, fn args ->
+      fun = Enum.at(args, position)
+      as_function = Templates.call(inline, template, args, env)
+      other = {:call, l, {module, name, length(args)}, Syntax.exprs(args, env)}
+      {:if, l, AST.op(l, :is_function, [Syntax.expr(fun, env)]), as_function, other}
+    end)
+  end
+
   # Elixir's own order where a call has none. A last function without arguments gives the answer for an empty source.
   defp with_order(:min_max, [_source, fun_none] = args, env) do
     Functions.arity(fun_none) == 0 || Functions.literal(fun_none, 0, env)
     args
   end
 
-  defp with_order(name, args, _env) do
+  defp with_order(name, args, env) do
     {values, functions} = Enum.split(args, if(name in [:max, :min], do: 1, else: 2))
 
     case functions do
-      [] -> values ++ [@orders[name]]
-      [fun] -> if Functions.arity(fun) == 0, do: values ++ [@orders[name], fun], else: args
-      _ -> args
+      [] ->
+        values ++ [@orders[name]]
+
+      [fun] ->
+        if Functions.arity(fun) == 0, do: values ++ [@orders[name], fun], else: in_order(name, fun, args, env)
+
+      _ ->
+        args
     end
   end
+
+  # How many arguments it takes says what it is there for.
+  defp in_order(_, {form, _, _}, args, _) when form in [:fn, :&, :__aliases__], do: args
+
+  defp in_order(name, {_, _, _} = fun, _, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "#{name} wants its function in place here, fn … end or a & capture, as it may be an order or what there is of an empty " <>
+        "source, got: #{Macro.to_string(fun)}"
+    )
+  end
+
+  defp in_order(_, _, args, _), do: args
 
   # A range that is written in place need not be made.
   defp slice(module, [source, range], env) do

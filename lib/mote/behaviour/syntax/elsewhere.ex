@@ -18,7 +18,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   @set "use a MapSet"
   @map "use a map"
 
-  @path "what it returns is a function, and functions are not values here: write a path, as in put_in(a.b[c], value)"
+  @path "what it returns is a function that finds its way in containers: write a path, as in put_in(a.b[c], value)"
 
   @functions %{
     {Process, :send_after} => @timer,
@@ -76,7 +76,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {:lists, :merge} => "write Enum.sort/1 of both",
     {:lists, :enumerate} => "write Enum.with_index/2",
     {String, :splitter} =>
-      "what it returns is a function, and functions are not values here: write String.split/3",
+      "what it returns is a stream, which is made while it is read: write String.split/3",
     {String, :match?} => @regex,
     {Access, :key} => @path,
     {Access, :key!} => @path,
@@ -95,9 +95,8 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   }
 
   @modules %{
-    Function => "functions are not values here: write a defpure, and call it by name",
-    Stream =>
-      "a stream is a function, and functions are not values here: write the function of Enum of that name",
+    Function => "write &Module.name/1 for a function that is a value, and is_function(value, n) to test one",
+    Stream => "a stream is made while it is read: write the function of Enum of that name",
     Regex => @regex,
     IO => @process,
     File => @process,

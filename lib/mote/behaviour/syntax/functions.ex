@@ -1,7 +1,9 @@
 defmodule Mote.Behaviour.Syntax.Functions do
-  # The literal functions that the loops of Enum take: `fn … end` and `&` captures. They are not values; only
-  # a list of variables and a body remain of them.
+  # Functions, `fn … end` and `&` captures. Of one that stands where it is called, as in a loop of Enum, only a list of variables and a
+  # body remain; elsewhere it is a value. What is called is a value where it is no such literal.
   @moduledoc false
+
+  import Kernel, except: [apply: 3]
 
   alias Mote.Behaviour.{AST, Code, Error, Syntax, Warnings}
 
@@ -30,13 +32,110 @@ defmodule Mote.Behaviour.Syntax.Functions do
     captured |> from_capture(arity, env) |> literal(arity, env)
   end
 
-  def literal(other, arity, env) do
+  def literal(other, arity, env), do: other |> in_place(arity, env) |> literal(arity, env)
+
+  @doc "A literal function that calls what is given as a function, which must not be calculated more than once."
+  @spec in_place(Macro.t(), arity, Macro.Env.t()) :: Macro.t()
+  def in_place({form, _, _} = literal, _arity, _env) when form in [:fn, :&], do: literal
+
+  def in_place(value, arity, env) do
+    refused!(value, "this loop", " of #{arity} argument#{if arity != 1, do: "s"}", "", env)
+    arguments = arguments(arity)
+    {:fn, [line: env.line], [{:->, [line: env.line], [arguments, {{:., [], [value]}, [], arguments}]}]}
+  end
+
+  @doc "Raises where something stands in the place of a function that can be none."
+  @spec refused!(Macro.t(), String.t(), String.t(), String.t(), Macro.Env.t()) :: :ok
+  def refused!(value, what, which, more, env) do
+    if possible?(value) do
+      :ok
+    else
+      Error.raise_at(
+        env,
+        env.line,
+        "#{what} wants a function#{which}, such as fn … end or a & capture#{more}, got: #{Macro.to_string(value)}"
+      )
+    end
+  end
+
+  defp possible?({form, _, _}), do: form not in [:{}, :%{}, :%, :<<>>, :__aliases__]
+  defp possible?(_), do: false
+
+  @doc """
+  What `make` makes of arguments, in which those that are functions (`funs` says which) may stand several times: what has to be
+  calculated is calculated before.
+  """
+  @spec settled([Macro.t()], [boolean], Macro.Env.t(), ([Macro.t()] -> AST.expr())) :: AST.expr()
+  def settled(args, funs, env, make) do
+    if Enum.all?(Enum.zip(args, funs), fn {arg, fun} -> not fun or simple?(arg) or not possible?(arg) end) do
+      make.(args)
+    else
+      # In their order.
+      {args, bound} =
+        Enum.map_reduce(args, [], fn arg, bound ->
+          if simple?(arg) do
+            {arg, bound}
+          else
+            {name, counter} = variable = Syntax.fresh(:given)
+            match = {:match, env.line, {:bind, env.line, variable}, Syntax.expr(arg, env)}
+            {{name, [counter: counter], nil}, [match | bound]}
+          end
+        end)
+
+      AST.block(env.line, Enum.reverse([make.(args) | bound]))
+    end
+  end
+
+  defp simple?({form, _, _}) when form in [:fn, :&, :__aliases__], do: true
+  defp simple?({name, _, context}) when is_atom(name) and is_atom(context), do: true
+  defp simple?(value), do: is_atom(value) or is_number(value) or is_binary(value)
+
+  @doc "A function that is a value."
+  @spec value(Macro.t(), Macro.Env.t()) :: AST.expr()
+  def value(fun, env) do
+    case arity(fun) do
+      n when n in [nil, 0] and elem(fun, 0) == :& ->
+        no_capture(fun, env)
+
+      n ->
+        most!(n, env)
+        {variables, body} = literal(fun, n, env)
+        {:fn, env.line, variables, body}
+    end
+  end
+
+  defp no_capture({:&, _, [n]} = fun, env) when is_integer(n), do: literal(fun, 1, env)
+
+  # It captures no argument, or a function without any.
+  defp no_capture({:&, _, [{:/, _, [_, 0]}]} = fun, env) do
+    {variables, body} = literal(fun, 0, env)
+    {:fn, env.line, variables, body}
+  end
+
+  defp no_capture(fun, env) do
     Error.raise_at(
       env,
       env.line,
-      "this loop wants a literal function of #{arity} argument#{if arity != 1, do: "s"}, " <>
-        "fn … end or a & capture, got: #{Macro.to_string(other)}"
+      "#{Macro.to_string(fun)} captures no argument: a function without arguments is fn -> … end, and a named one &name/0"
     )
+  end
+
+  # The function itself is one more.
+  defp most!(arity, env) do
+    if arity >= Code.most_parameters() do
+      Error.raise_at(
+        env,
+        env.line,
+        "a function that is a value has at most #{Code.most_parameters() - 1} arguments, not #{arity}"
+      )
+    end
+  end
+
+  @doc "A call of what is a function only when the code runs."
+  @spec apply(Macro.t(), [Macro.t()], Macro.Env.t()) :: AST.expr()
+  def apply(fun, args, env) do
+    most!(length(args), env)
+    {:apply, env.line, nil, Syntax.exprs([fun | args], env)}
   end
 
   @doc "How many arguments a literal function takes; nil of anything else."

@@ -17,25 +17,9 @@ defmodule Mote.Behaviour.Syntax.Loops do
 
   @doc "A loop of Enum."
   @spec enum(atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
-  def enum(:map, [source, fun], env) do
-    {[x], body} = Functions.literal(fun, 1, env)
-    {:loop, env.line, [gen(x, source, env)], {:collect, body}}
-  end
-
-  def enum(:each, [source, fun], env) do
-    {[x], body} = Functions.literal(fun, 1, env)
-    {:loop, env.line, [gen(x, source, env)], {:each, body}}
-  end
-
-  def enum(:filter, [source, fun], env) do
-    {[x], test} = Functions.literal(fun, 1, env)
-    quals = [gen(x, source, env), {:filter, env.line, test}]
-    {:loop, env.line, quals, {:collect, {:var, env.line, x}}}
-  end
-
-  def enum(:reduce, [source, initial, fun], env) do
-    {[x, acc], body} = Functions.literal(fun, 2, env)
-    {:loop, env.line, [gen(x, source, env)], {:reduce, Syntax.expr(initial, env), acc, body}}
+  def enum(name, args, env) when name in [:map, :each, :filter, :reduce] do
+    funs = for n <- 1..length(args), do: n == length(args)
+    Functions.settled(args, funs, env, &loop(name, &1, env))
   end
 
   # Of a range the sum is calculated: of one that is written in place, and of what turns out to be one.
@@ -48,6 +32,27 @@ defmodule Mote.Behaviour.Syntax.Loops do
       AST.list?(source) -> added(source, env)
       true -> sum_by_type(source, env)
     end
+  end
+
+  defp loop(:map, [source, fun], env) do
+    {[x], body} = Functions.literal(fun, 1, env)
+    {:loop, env.line, [gen(x, source, env)], {:collect, body}}
+  end
+
+  defp loop(:each, [source, fun], env) do
+    {[x], body} = Functions.literal(fun, 1, env)
+    {:loop, env.line, [gen(x, source, env)], {:each, body}}
+  end
+
+  defp loop(:filter, [source, fun], env) do
+    {[x], test} = Functions.literal(fun, 1, env)
+    quals = [gen(x, source, env), {:filter, env.line, test}]
+    {:loop, env.line, quals, {:collect, {:var, env.line, x}}}
+  end
+
+  defp loop(:reduce, [source, initial, fun], env) do
+    {[x, acc], body} = Functions.literal(fun, 2, env)
+    {:loop, env.line, [gen(x, source, env)], {:reduce, Syntax.expr(initial, env), acc, body}}
   end
 
   defp sum_by_type(source, %{line: l} = env) do

@@ -236,16 +236,20 @@ defmodule Mote.Behaviour.Syntax.Maps do
     end)
   end
 
-  def function(:update, [map, key, default, fun], env) do
-    named([map, key, default], env, fn [map, key, default] ->
-      put = AST.op(env.line, :map_put, [map, key, default])
-      by_key(map, key, changed(map, key, fun, env), put, env)
+  def function(:update, args, env) do
+    Functions.settled(args, [false, false, false, true], env, fn [map, key, default, fun] ->
+      named([map, key, default], env, fn [map, key, default] ->
+        put = AST.op(env.line, :map_put, [map, key, default])
+        by_key(map, key, changed(map, key, fun, env), put, env)
+      end)
     end)
   end
 
-  def function(:update!, [map, key, fun], env) do
-    named([map, key], env, fn [map, key] ->
-      by_key(map, key, changed(map, key, fun, env), {:none, env.line, :map_fetch, [map, key]}, env)
+  def function(:update!, args, env) do
+    Functions.settled(args, [false, false, true], env, fn [map, key, fun] ->
+      named([map, key], env, fn [map, key] ->
+        by_key(map, key, changed(map, key, fun, env), {:none, env.line, :map_fetch, [map, key]}, env)
+      end)
     end)
   end
 

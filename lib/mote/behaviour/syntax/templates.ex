@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Syntax.{Elsewhere, Loops}
+  alias Mote.Behaviour.Syntax.{Elsewhere, Functions, Loops}
   alias Mote.Prelude
 
   # Those whose last argument may be the literal :asc or :desc, and never gets here then (calls.ex).
@@ -32,12 +32,18 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
     templates = module.__templates__()
     positions = functions(templates, name, length(args))
-    {funs, values} = apart(args, positions)
+    Functions.settled(args, positions, env, &made({module, templates}, name, &1, arity, env))
+  end
+
+  defp made({module, templates}, name, args, arity, env) do
+    {funs, values} = apart(args, functions(templates, name, length(args)))
     called = Prelude.called(module, name)
     known = if called, do: elem(called, 1), else: name
+    arities = arities(templates, name, length(args))
     {others, sorter} = Enum.split(funs, if({name, length(args)} in @sorting, do: -1, else: length(funs)))
-    Enum.each(others, &literal!(&1, known, "", env))
-    Enum.each(sorter, &literal!(&1, known, ", or the literal :asc or :desc", env))
+    others = Enum.zip_with(others, arities, &in_place(&1, &2, known, env))
+    sorter = Enum.map(sorter, &sorter(&1, known, env))
+    funs = others ++ sorter
     key = {name, length(args), funs}
     seen = %{key => Syntax.fresh(name)}
     fail = {:function_clause, called, arity}
@@ -47,21 +53,70 @@ defmodule Mote.Behaviour.Syntax.Templates do
   end
 
   # `more` is what may stand there besides.
-  defp literal!({form, _, _}, _, _, _) when form in [:fn, :&], do: :ok
+  defp in_place(value, arity, name, more \\ "", env)
+  defp in_place({form, _, _} = literal, _, _, _, _) when form in [:fn, :&], do: literal
 
-  defp literal!({order, {:__aliases__, _, _} = module}, name, _, env) when order in [:asc, :desc],
+  defp in_place({order, {:__aliases__, _, _} = module}, _, name, _, env) when order in [:asc, :desc],
     do: no_module!(module, order, name, env)
 
-  defp literal!({:__aliases__, _, _} = module, name, _, env), do: no_module!(module, :asc, name, env)
+  defp in_place({:__aliases__, _, _} = module, _, name, _, env), do: no_module!(module, :asc, name, env)
 
-  defp literal!(other, name, more, env) do
-    Error.raise_at(
-      env,
-      env.line,
-      "#{name} wants a literal function here, fn … end or a & capture#{more}, got: #{Macro.to_string(other)}; functions are " <>
-        "not values in a behaviour"
-    )
+  defp in_place(value, arity, name, more, env) do
+    Functions.refused!(value, to_string(name), "", more, env)
+    Functions.in_place(value, arity, env)
   end
+
+  # What sorts may turn out to be the name of an order.
+  defp sorter(value, name, env) do
+    case in_place(value, 2, name, ", or :asc or :desc", env) do
+      ^value ->
+        value
+
+      _ ->
+        quote do
+          fn a, b ->
+            case unquote(value) do
+              :asc -> a <= b
+              :desc -> a >= b
+              sorter -> sorter.(a, b)
+            end
+          end
+        end
+    end
+  end
+
+  # With how many arguments each of its functions is called, by the template or by one that it is handed on to.
+  defp arities(templates, name, arity) do
+    for {parameter, n} <- Enum.with_index(parameters(templates, name, arity)), named?(parameter, "fun") do
+      [{name, arity, n}] |> called_with(templates, MapSet.new()) || 0
+    end
+  end
+
+  defp called_with([], _, _), do: nil
+
+  defp called_with([{name, arity, n} = place | rest], templates, seen) do
+    found =
+      for {args, guards, body} <- Map.fetch!(templates, {name, arity}), place not in seen do
+        {fun, _, _} = Enum.at(args, n)
+        {_, found} = Macro.prewalk([guards, body], [], &{&1, uses(&1, fun, templates) ++ &2})
+        found
+      end
+
+    found = Enum.concat(found)
+
+    Enum.find(found, &is_integer/1) ||
+      called_with(rest ++ Enum.reject(found, &is_integer/1), templates, MapSet.put(seen, place))
+  end
+
+  defp uses({{:., _, [{fun, _, nil}]}, _, args}, fun, _), do: [length(args)]
+
+  defp uses({name, _, args}, fun, templates) when is_atom(name) and is_list(args) do
+    if is_map_key(templates, {name, length(args)}),
+      do: for({{^fun, _, nil}, n} <- Enum.with_index(args), do: {name, length(args), n}),
+      else: []
+  end
+
+  defp uses(_, _, _), do: []
 
   defp no_module!(module, order, name, env) do
     Error.raise_at(

@@ -352,12 +352,17 @@ impl Body<'_, '_> {
         self.b.ins().jump(block, &[]);
     }
 
-    /// The native code of another unit's function as it is now. Without any the turn is the interpreter's.
+    /// The native code of another unit's function as it is now.
     fn slot_code(&mut self, callee: Callee) -> Option<Value> {
         let Callee::Slot(slot) = callee else {
             return None;
         };
         let slot = self.reference(Reference::Function(slot));
+        Some(self.code_in(slot))
+    }
+
+    /// The native code in a slot as it is now. Without any the turn is the interpreter's.
+    pub(super) fn code_in(&mut self, slot: Value) -> Value {
         let at = self
             .b
             .ins()
@@ -373,7 +378,7 @@ impl Body<'_, '_> {
         self.go(Destination::Stopped);
         self.b.switch_to_block(some);
         self.b.seal_block(some);
-        Some(code)
+        code
     }
 
     pub(super) fn arguments(&mut self, args: &[Operand]) -> Vec<Value> {
@@ -383,7 +388,7 @@ impl Body<'_, '_> {
         words
     }
 
-    fn function_signature(&mut self, arity: usize, unboxed: bool) -> SigRef {
+    pub(super) fn function_signature(&mut self, arity: usize, unboxed: bool) -> SigRef {
         let role = Role::Function { index: 0, unboxed };
         let signature = role.signature(arity as u16, self.unit.host);
         self.b.import_signature(signature)

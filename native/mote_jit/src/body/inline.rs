@@ -78,7 +78,7 @@ impl Inlining<'_> {
 
 /// Returns whether a function is small enough to be inlined into itself.
 pub(super) fn is_small(subject: &Subject<'_>, flow: &Dataflow) -> bool {
-    let calls = |i: &&Instr| matches!(i, Instr::Call { .. });
+    let calls = |i: &&Instr| i.is_call();
     flow.size() <= LARGEST && subject.code.iter().filter(calls).count() <= CALLS
 }
 
@@ -106,9 +106,12 @@ impl<'a> Body<'a, '_> {
         });
         let calls: Vec<u32> = calls.collect();
         let calls_itself = calls.iter().any(|function| subject.is_self(*function));
-        let goes_on = code
-            .iter()
-            .any(|i| matches!(i, Instr::TailCall { function, .. } if !subject.is_self(*function)));
+        let goes_on = code.iter().any(|i| match i {
+            Instr::TailCall { function, .. } => !subject.is_self(*function),
+            // What is called is not known.
+            Instr::CallFun { .. } | Instr::TailCallFun { .. } => true,
+            _ => false,
+        });
         let level = self.active.inlined.map_or(0, |inlined| inlined.level);
         let (levels, calls_most) = match self.active.subject.index == Some(index) {
             true => (SELF_LEVELS, CALLS),

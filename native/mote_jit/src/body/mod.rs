@@ -31,6 +31,7 @@ mod quotients;
 mod shapes;
 mod truth;
 mod unroll;
+mod values;
 mod words;
 
 use super::dataflow::Dataflow;
@@ -213,8 +214,8 @@ impl<'a, 'b> Body<'a, 'b> {
         let stopped = b.create_block();
         b.set_cold_block(stopped);
         let params = b.block_params(entry).to_vec();
-        let calls = |i: &Instr| matches!(i, Instr::Call { .. });
-        let spends = matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(calls);
+        let spends =
+            matches!(role, Role::Behaviour { .. }) && subject.code.iter().any(Instr::is_call);
         let body = Body {
             unit,
             functions,
@@ -464,6 +465,18 @@ impl<'a, 'b> Body<'a, 'b> {
                 args,
             } => self.call(*dst, *function, args),
             Instr::TailCall { function, args } => self.tail_call(*function, args),
+            Instr::Fun {
+                dst,
+                function,
+                captures,
+            } => self.fun(*dst, *function, captures),
+            Instr::CallFun {
+                dst,
+                function,
+                args,
+                ..
+            } => self.call_fun(*dst, *function, args),
+            Instr::TailCallFun { function, args, .. } => self.tail_call_fun(*function, args),
             Instr::Return { value } => self.give_back(*value),
             effect => self.effect(effect),
         }

@@ -50,8 +50,7 @@ impl Pending {
         let Role::Function { unboxed: false, .. } = role else {
             return None;
         };
-        let ends_in_call = |i: &Instr| matches!(i, Instr::TailCall { .. });
-        if subject.code.iter().any(ends_in_call) {
+        if subject.code.iter().any(Instr::is_tail_call) {
             return None;
         }
         let (call, answer, import) = last_call(subject)?;

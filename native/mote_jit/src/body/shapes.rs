@@ -213,12 +213,17 @@ impl Body<'_, '_> {
 
     pub(super) fn tuple(&mut self, d: Register, elements: &[Operand]) {
         let words: Vec<Value> = elements.iter().map(|e| self.word(*e)).collect();
+        let cell = self.boxed(layout::tuple_header(words.len()), &words);
+        self.set_word(d, cell);
+    }
+
+    /// A cell of these words behind a header.
+    pub(super) fn boxed(&mut self, header: i64, words: &[Value]) -> Value {
         let cell = self.allocate((words.len() + 2) / 2);
-        let header = layout::tuple_header(words.len());
         let header = self.b.ins().iconst(I64, header);
         self.b.ins().store(trusted(), header, cell, 0);
-        self.fill(cell, 8, &words);
-        self.set_word(d, cell);
+        self.fill(cell, 8, words);
+        cell
     }
 
     pub(super) fn cons(&mut self, d: Register, head: Operand, tail: Operand) {

@@ -54,6 +54,7 @@ mod operations_ranges;
 mod operations_remainders;
 mod operations_tuples;
 mod operations_unroll;
+mod operations_values;
 mod tiers;
 mod uncommitted;
 mod zeros;

@@ -310,7 +310,28 @@ impl Code {
             self.kind == Kind::Function(EFFECTS) || matches!(self.kind, Kind::Behaviour(_));
         let becomes = effects && self.kind != Kind::Behaviour(SAFE);
         let dst = self.register(tape);
-        let instr = match tape.below(24) {
+        let instr = match tape.below(26) {
+            24 => {
+                let function = tape.below(EFFECTS) as u32;
+                let n = tape.below(3);
+                let captures = self.operands(tape, n);
+                Instr::Fun {
+                    dst,
+                    function,
+                    captures,
+                }
+            }
+            25 => {
+                let function = self.operand(tape);
+                let n = tape.below(3);
+                let args = self.operands(tape, n);
+                Instr::CallFun {
+                    dst,
+                    function,
+                    args,
+                    place: self.operand(tape),
+                }
+            }
             0 => Instr::Move {
                 dst,
                 src: self.operand(tape),

@@ -15,7 +15,7 @@ use crate::term::{make, maps};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::big::Big;
 use mote_vm::values::foreign::{Carrier, Class};
-use mote_vm::{ActorRef, Committed, Origin, Term as VmTerm, Uncommitted, View};
+use mote_vm::{ActorRef, Committed, FunctionTerm, Origin, Term as VmTerm, Uncommitted, View};
 use rustler::sys::ErlNifTerm;
 use rustler::types::tuple::make_tuple;
 use rustler::{Encoder, Env, Term};
@@ -369,7 +369,35 @@ impl Decoder {
                 self.spine(value, steps);
                 return None;
             }
+            View::Function(function) => {
+                if self.full(structs::FUNCTION_FIELDS + function.captures.len()) {
+                    return Some(names::more().to_term(env));
+                }
+                self.function(env, &function, steps);
+                return None;
+            }
         })
+    }
+
+    /// Steps for `%Mote.Function{}`.
+    fn function<'m, O: Origin<'m>>(
+        &mut self,
+        env: Env<'_>,
+        function: &FunctionTerm<'m, O>,
+        steps: &mut Vec<DecodeStep<'m, O>>,
+    ) {
+        let captures = function.captures.iter();
+        for term in structs::function(env, function) {
+            self.take(env, AssemblyStep::Term(term.as_c_arg()));
+        }
+        steps.push(DecodeStep::Map(structs::FUNCTION_FIELDS));
+        match self.limited {
+            true => steps.push(DecodeStep::More),
+            false => {
+                steps.push(DecodeStep::Tuple(captures.len()));
+                steps.extend(captures.rev().map(DecodeStep::Visit));
+            }
+        }
     }
 
     fn full(&self, coming: usize) -> bool {

@@ -26,10 +26,10 @@ use crate::held::foreign::{Abroad, Awaiting, Elsewhere, Opaque, Process, TimerEl
 use crate::held::machine::MachineResource;
 use crate::held::outbox::Writable;
 use crate::held::question::FarQuestion;
-use crate::held::structs::{is_ours, known_struct, Struct};
+use crate::held::structs::{is_ours, known_struct, FunctionFields, Struct};
 use crate::term::atoms::{self, AtomCache};
 use crate::term::own_term::OwnTerm;
-use crate::term::read::{integer, list_cell, map_size, small_integer, tuple};
+use crate::term::read::{integer, list_cell, map_size, small_integer, tuple, tuple_elements};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::parcel::{Builder, BuilderPosition, CHARGED};
 use mote_vm::machine::Machine;
@@ -427,8 +427,28 @@ impl<'m, 'a> Writer<'m, 'a> {
                     None => self.stack.push(value),
                 }
             }
+            Some(Struct::Function(fields)) => return self.own_function(term, fields),
             None => return self.made_or_entries(term),
         }
+        Ok(())
+    }
+
+    /// A function, where the machine has that version of its module; else a map like others.
+    fn own_function(&mut self, map: Term<'a>, fields: FunctionFields<'a>) -> Result<(), Unwritten> {
+        let captures = tuple_elements(fields.captures);
+        let known = self
+            .machine
+            .function(fields.name, fields.version, captures.len());
+        let Some(known) = known else {
+            return self.entries(map);
+        };
+        self.spend(FEW + captures.len())?;
+        // SAFETY: the parcel is one for this machine.
+        unsafe { self.builder.function(known, captures.len()) };
+        let terms = captures.iter().rev();
+        // SAFETY: elements belong to the environment of their tuple.
+        self.stack
+            .extend(terms.map(|term| unsafe { Term::new(map.get_env(), *term) }));
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use mote_vm::base::ids::TimerId;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Carrier, ForeignRef};
-use mote_vm::{ActorRef, Term as VmTerm, View};
+use mote_vm::{ActorRef, FunctionTerm, Term as VmTerm, View};
 use std::sync::Arc;
 
 /// A value of the machine `from` as a parcel for the machine `there`; `None` where that has no memory for a long binary.
@@ -64,6 +64,12 @@ pub fn repack(
                 }
                 _ => stack.push(target),
             },
+            View::Function(function) => {
+                function_of(&mut builder, &function, machine);
+                let at = stack.len();
+                stack.extend(function.captures.iter());
+                stack[at..].reverse();
+            }
             View::Foreign(foreign) => at_home(&mut builder, foreign, there, machine)?,
         }
     }
@@ -90,6 +96,36 @@ fn address(
         Some(elsewhere) => builder.foreign(Arc::new(elsewhere)),
         None => builder.atom(VmAtom::UNDEFINED),
     }
+}
+
+/// A function, whose captures are to follow. Where that version of its module is not loaded it is a `%Mote.Function{}`.
+fn function_of(builder: &mut Builder, function: &FunctionTerm<'_>, machine: &Machine) {
+    let name = (function.module, function.name, function.arity);
+    let captures = function.captures.len();
+    if let Some(known) = machine.function(name, function.version, captures) {
+        // SAFETY: the parcel is one for that machine.
+        return unsafe { builder.function(known, captures) };
+    }
+    builder.map(structs::FUNCTION_FIELDS);
+    let is = VmAtom::new("Elixir.Mote.Function");
+    for (key, atom) in [
+        ("__struct__", is),
+        ("module", function.module),
+        ("name", function.name),
+    ] {
+        builder.atom(VmAtom::new(key));
+        builder.atom(atom);
+    }
+    for (key, n) in [
+        ("arity", u64::from(function.arity)),
+        ("version", function.version),
+    ] {
+        builder.atom(VmAtom::new(key));
+        // It has been one here.
+        let _ = builder.integer(n as i64);
+    }
+    builder.atom(VmAtom::new("captures"));
+    builder.tuple(captures);
 }
 
 /// A timer of `from` is one from elsewhere over there.

@@ -179,6 +179,9 @@ impl Foreign for Opaque {
         // SAFETY: 0 is an immediate word, nothing is written to the environment.
         unsafe { enif_compare(self.term.raw(), enif_make_int64(self.term.env(), 0)) < 0 }
     }
+    fn arity(&self) -> Option<i64> {
+        self.arity.map(i64::from)
+    }
     fn as_any(&self) -> &dyn Any {
         self
     }

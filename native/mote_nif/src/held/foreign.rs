@@ -31,6 +31,18 @@ pub struct Opaque {
     large: bool,
     /// Approximate bytes of its term.
     pub bytes: usize,
+    /// How many arguments it takes, if it is a function.
+    pub arity: Option<u8>,
+}
+
+/// How many arguments a function takes, in the external term format: one that is made, or one that is named.
+fn arity(written: &[u8]) -> Option<u8> {
+    const NEW_FUN: u8 = 112;
+    const EXPORT: u8 = 113;
+    match written {
+        [_, NEW_FUN, _, _, _, _, arity, ..] | [_, EXPORT, .., arity] => Some(*arity),
+        _ => None,
+    }
 }
 
 /// A customer, which waits for an answer.
@@ -100,13 +112,14 @@ impl Opaque {
     /// Wraps a term that may be large and keeps `kept` more bytes alive.
     pub fn keeping(term: OwnTerm, class: Class, kept: usize) -> Opaque {
         let large = matches!(class, Class::Map | Class::Function | Class::BigInteger);
-        let written = term.with(|term| term.to_binary().len());
-        let bytes = ENVIRONMENT + written * HEAP_PER_WRITTEN + kept;
+        let written = term.with(|term| term.to_binary());
+        let bytes = ENVIRONMENT + written.len() * HEAP_PER_WRITTEN + kept;
         Opaque {
             term,
             class,
             large,
             bytes,
+            arity: arity(&written).filter(|_| class == Class::Function),
         }
     }
 
@@ -117,6 +130,7 @@ impl Opaque {
             class,
             large: false,
             bytes: NURSED,
+            arity: None,
         }
     }
 }

@@ -12,6 +12,7 @@ use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::ids::{BehaviourName, TimerId};
 use mote_vm::values::foreign::Carrier;
 use mote_vm::values::handles::Key;
+use mote_vm::{FunctionTerm, Origin};
 use rustler::{Encoder, Env, Term};
 
 /// The thing that a struct stands for.
@@ -26,6 +27,8 @@ pub enum Struct<'a> {
     Timer(ResourceArc<MachineResource>, TimerId),
     /// An actor or a customer on another node.
     Far(FarKind),
+    /// A function of the language.
+    Function(FunctionFields<'a>),
     /// A shared constant: the machine and the key, unless they are of another node; and what it stands for.
     Shared(Option<&'a MachineResource>, Option<Key>, Term<'a>),
 }
@@ -33,6 +36,9 @@ pub enum Struct<'a> {
 /// Looks only at maps that have the size of our structs.
 pub fn known_struct(map: Term<'_>) -> Option<Struct<'_>> {
     match map_size(map) {
+        FUNCTION_FIELDS if read::is_struct(map, names::function()) => {
+            function_fields(map).map(Struct::Function)
+        }
         4 if read::is_struct(map, names::shared()) => {
             let machine = resource::get(read::get(map, names::machine())?);
             let key = parse_key(read::get(map, names::key())?);
@@ -154,6 +160,58 @@ pub fn behaviour<'a>(
             (names::captures(), captures),
         ],
     )
+}
+
+/// The fields of `%Mote.Function{}`.
+pub const FUNCTION_FIELDS: usize = 6;
+
+/// What `%Mote.Function{}` says.
+pub struct FunctionFields<'a> {
+    /// Module, name and number of arguments.
+    pub name: (VmAtom, VmAtom, u32),
+    /// The hash of the unit.
+    pub version: u64,
+    pub captures: Term<'a>,
+}
+
+fn function_fields(map: Term<'_>) -> Option<FunctionFields<'_>> {
+    let [module, name] = [names::module(), names::name()].map(|key| read::get(map, key));
+    let [module, name] = [module?, name?];
+    let captures = read::get(map, names::captures())?;
+    if !module.is_atom() || !name.is_atom() || !captures.is_tuple() {
+        return None;
+    }
+    let arity = read::get(map, names::arity())?.decode().ok()?;
+    Some(FunctionFields {
+        name: (atoms::number(module), atoms::number(name), arity),
+        version: read::get(map, names::version())?.decode().ok()?,
+        captures,
+    })
+}
+
+/// Keys and then values of `%Mote.Function{}`, but for the last value, its captures.
+pub fn function<'a, 'm, O: Origin<'m>>(
+    env: Env<'a>,
+    function: &FunctionTerm<'m, O>,
+) -> impl Iterator<Item = Term<'a>> {
+    let keys = [
+        names::__struct__(),
+        names::module(),
+        names::name(),
+        names::arity(),
+        names::version(),
+        names::captures(),
+    ];
+    let values = [
+        names::function().to_term(env),
+        atoms::to_term(env, function.module),
+        atoms::to_term(env, function.name),
+        function.arity.encode(env),
+        function.version.encode(env),
+    ];
+    keys.into_iter()
+        .map(move |key| key.to_term(env))
+        .chain(values)
 }
 
 /// `%Mote.Uncommitted{}`: an actor of an aborted turn, or a timer, which has no behaviour.

@@ -31,6 +31,8 @@ pub mod names {
         name,
         version,
         captures,
+        function = "Elixir.Mote.Function",
+        arity,
         customer = "Elixir.Mote.Customer",
         timer = "Elixir.Mote.Timer",
         uncommitted = "Elixir.Mote.Uncommitted",

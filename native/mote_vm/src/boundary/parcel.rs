@@ -47,6 +47,7 @@ const MADE: u64 = 0xA0;
 const ONCE: u64 = 0xB0;
 const AGAIN: u64 = 0xC0;
 const CONSTANT: u64 = 0xD0;
+const FUNCTION: u64 = 0xE0;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
@@ -244,7 +245,7 @@ fn each_value(words: &[Value], mut show: impl FnMut(Value)) {
 fn raw_words(command: Value) -> usize {
     let word = command.word();
     match word & KIND {
-        FLOAT | TIMER => 1,
+        FLOAT | TIMER | FUNCTION => 1,
         BYTES => ((word >> COUNT_SHIFT) as usize).div_ceil(8),
         // Twice the limbs, and the sign.
         INTEGER => (word >> COUNT_SHIFT) as usize / 2,

@@ -274,6 +274,9 @@ macro_rules! field {
     ($r:ident, Function) => {
         index($r, "function import")?
     };
+    ($r:ident, Own) => {
+        index($r, "function import")?
+    };
     ($r:ident, Behaviour) => {
         index($r, "behaviour import")?
     };

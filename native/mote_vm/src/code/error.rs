@@ -202,6 +202,8 @@ pub enum CodeProblem {
     Unsafe,
     /// A call site that is not a call, or is out of order.
     Site,
+    /// A function import that cannot be a value.
+    Value(u32),
 }
 
 impl Error for LoadError {}
@@ -351,6 +353,10 @@ impl fmt::Display for CodeProblem {
                 "a function without effects calls function import {index}, which has effects"
             ),
             CodeProblem::Unsafe => write!(f, "it may become, and the behaviour is flagged safe"),
+            CodeProblem::Value(index) => write!(
+                f,
+                "function import {index} is no function of the unit that takes itself, without effects"
+            ),
             CodeProblem::Site => write!(f, "a call site is not a call, or out of order"),
         }
     }

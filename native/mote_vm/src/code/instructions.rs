@@ -15,6 +15,7 @@ use std::ops::Range;
 /// | `Behind` | `o` | is read; in the operation, an argument behind the operands |
 /// | `Primitive`, `Applied(primitive)` | `p`, `o×arity` | a primitive, and its operands |
 /// | `Function`, `Behaviour` | `f`, `b` | an index into `Unit::functions_used` or `Unit::behaviours_used` |
+/// | `Own` | `f` | the same of a function that becomes a value; in the operation, an argument in front of the operands |
 /// | `Count` | `n` | a number of elements |
 /// | `Label` | `L` | where control may go besides the next instruction; then no register is written |
 macro_rules! instructions {
@@ -104,6 +105,15 @@ macro_rules! instructions {
             /// not; `true`: they do.
             26 "unstash" Unstash { kept: Operand }
                 => Op::Unstash { kept };
+            /// `dst :=` a function of the unit as a value, with what it captures. The function takes that value first.
+            27 "fun" Fun { dst: Register, function: Own, captures: Operands }
+                => Op::Fun { d: dst, parts: function.and(captures) };
+            /// `dst :=` the result of a function that is a value. Aborts if it is none that takes as many arguments, as `place` says.
+            28 "call_fun" CallFun { dst: Register, function: Operand, args: Operands, place: Behind }
+                => Op::CallFun { d: dst, function, arguments: args };
+            /// The same as the last act of a function.
+            29 "tail_call_fun" TailCallFun { function: Operand, args: Operands, place: Behind }
+                => Op::TailCallFun { function, arguments: args };
         }
     };
 }
@@ -252,12 +262,23 @@ impl Instr {
         !matches!(
             self,
             Instr::TailCall { .. }
+                | Instr::TailCallFun { .. }
                 | Instr::Return { .. }
                 | Instr::Jump { .. }
                 | Instr::Abort { .. }
                 | Instr::Done
                 | Instr::Ignore
         )
+    }
+
+    /// Returns whether it calls something and goes on with what that returns.
+    pub fn is_call(&self) -> bool {
+        matches!(self, Instr::Call { .. } | Instr::CallFun { .. })
+    }
+
+    /// Returns whether it ends in a call.
+    pub fn is_tail_call(&self) -> bool {
+        matches!(self, Instr::TailCall { .. } | Instr::TailCallFun { .. })
     }
 
     /// Returns whether it belongs to a turn: only behaviours and functions with effects may contain it.
@@ -291,7 +312,7 @@ mod tests {
             "Primitive" => "p",
             "Applied" => "o×arity",
             "Label" => "L",
-            "Function" => "f",
+            "Function" | "Own" => "f",
             "Behaviour" => "b",
             "Count" => "n",
             other => panic!("{other} has no letter in the guide"),

@@ -13,6 +13,8 @@ use crate::values::value::Value;
 pub(crate) struct Context<'a> {
     pub(crate) constants: &'a [Value],
     pub(crate) functions: &'a [*const FunctionSlot],
+    /// Place among the constants of what the first of the functions is as a value.
+    pub(crate) values: usize,
     pub(crate) behaviours: &'a [*const BehaviourSlot],
 }
 
@@ -251,6 +253,9 @@ macro_rules! lowered {
     };
     ($lowering:ident, $field:ident, Function) => {
         $lowering.context.functions[*$field as usize]
+    };
+    ($lowering:ident, $field:ident, Own) => {
+        $lowering.arguments(&[Operand::Constant($lowering.context.values as u32 + *$field)])
     };
     ($lowering:ident, $field:ident, Behaviour) => {
         $lowering.context.behaviours[*$field as usize]

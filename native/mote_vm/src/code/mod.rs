@@ -3,6 +3,7 @@ pub mod constants;
 pub mod decode;
 pub mod entry;
 pub mod error;
+pub mod functions;
 pub(crate) mod instructions;
 pub mod ir;
 pub(crate) mod job;

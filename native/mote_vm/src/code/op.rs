@@ -15,6 +15,16 @@ pub(crate) struct Arguments {
     pub(crate) count: u16,
 }
 
+impl Arguments {
+    /// These and those directly behind them.
+    pub(super) fn and(self, others: Arguments) -> Arguments {
+        Arguments {
+            from: self.from,
+            count: self.count + others.count,
+        }
+    }
+}
+
 /// A register, or (with the uppermost bit) a constant of the unit.
 #[derive(Clone, Copy)]
 pub(crate) struct Argument(pub(crate) u32);
@@ -204,6 +214,20 @@ pub(crate) enum Op {
     },
     Unstash {
         kept: Reg,
+    },
+    Fun {
+        d: Reg,
+        parts: Arguments,
+    },
+    /// What an abort says is the argument behind the others.
+    CallFun {
+        d: Reg,
+        function: Reg,
+        arguments: Arguments,
+    },
+    TailCallFun {
+        function: Reg,
+        arguments: Arguments,
     },
     Become {
         captures: u32,

@@ -8,6 +8,7 @@
 mod install;
 
 use super::entry::{absent, EntryPoint, IGNORED};
+use super::functions::KnownFunction;
 use super::memory::CodeMemory;
 use super::op::{Code, Op};
 use super::slots::{BehaviourSlot, FunctionSlot};
@@ -75,6 +76,8 @@ struct Registry {
     modules: FxHashMap<Atom, u64>,
     behaviour_code: Vec<NonNull<BehaviourCode>>,
     function_code: Vec<NonNull<Code>>,
+    /// What functions are as values, and how many captures these have: by name and by the hash of the unit.
+    values: FxHashMap<(FullName, u64), (Value, usize)>,
     /// Slots that only one version of a unit refers to.
     #[allow(clippy::vec_box)] // They must not move (invariant 1).
     own_functions: Vec<Box<FunctionSlot>>,
@@ -98,6 +101,7 @@ impl Program {
                 modules: FxHashMap::default(),
                 behaviour_code: Vec::new(),
                 function_code: Vec::new(),
+                values: FxHashMap::default(),
                 own_functions: Vec::new(),
                 constants: Vec::new(),
                 heap: Heap::new(Arc::new(BlockPool::default())),
@@ -210,6 +214,19 @@ impl Program {
     /// Returns whether a cell is of a constant. Constants live as long as the program, whatever collections find.
     pub(crate) fn is_constant(&self, cell: *const u8) -> bool {
         self.inner.lock().heap.holds(cell)
+    }
+
+    /// A function of that version of a unit that is used as a value there, with so many captures, and takes `arity` arguments as such.
+    pub(crate) fn function(
+        &self,
+        (module, name, arity): FullName,
+        hash: u64,
+        captures: usize,
+    ) -> Option<KnownFunction> {
+        let inner = self.inner.lock();
+        let key = ((module, name, arity.checked_add(1)?), hash);
+        let (value, has) = *inner.values.get(&key)?;
+        (has == captures).then_some(KnownFunction(value))
     }
 
     /// The hash of a loaded module's unit.

@@ -17,10 +17,12 @@
 //!     when control goes on to the next instruction only, never on the way to its label.
 //! 6.  `0 < C <= 1_000_000`. A label lies after its instruction and below `C`; so no path visits an instruction twice.
 //! 7.  Every instruction is reachable (taking every branch as possible both ways), and no path runs past the end.
-//! 8.  Behaviours end in `done`, `ignore` or `abort`; functions in `return`, `tail_call` or `abort`.
+//! 8.  Behaviours end in `done`, `ignore` or `abort`; functions in `return`, `tail_call`, `tail_call_fun` or
+//!     `abort`.
 //! 9. A primitive, call, create or become has as many operands as its arity or the import's, and never more than 255.
 //! 10. An import whose module is the unit's own exists in it, as [`Verified::own_function`] and
 //!     [`Verified::own_behaviour`] say. No two functions, and no two behaviours, have the same name and arity.
+//!     A function that is made a value is one of the unit, takes at least one argument, which is that value, and has no effects.
 //! 11. A function without effects reaches, within the unit, neither an effect instruction nor `self`.
 //! 12. A behaviour flagged safe reaches, within the unit, neither `become` nor `become_sink`.
 //!
@@ -101,6 +103,7 @@ pub fn verify(unit: &Unit) -> Result<Verified, LoadError> {
         constants: unit.constants.len(),
         functions: &unit.functions_used,
         behaviours: &unit.behaviours_used,
+        own: &own_functions,
         has_effects: &own_effects,
     };
     for function in &unit.functions {

@@ -17,6 +17,7 @@
 //! timer    header(where)  serial number
 //! slice    header         the binary that it is part of, where its bytes are, how many
 //! map      header(level, n) size, n keys, n items    see crate::terms::map
+//! function header(n)      what it is (code::functions), and what it has captured: n values
 //! ```
 //!
 //! Everything here reads through pointers that a [`Value`] carries. That is sound by value.rs, invariant 1: values
@@ -44,6 +45,7 @@ pub enum Kind {
     Map = 7,
     Slice = 8,
     Integer = 9,
+    Function = 10,
 }
 
 /// Bytes of a cache line.
@@ -134,6 +136,16 @@ impl Value {
         Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) })
     }
 
+    /// What a function of the language is, and what it has captured.
+    #[inline(always)]
+    pub(crate) fn as_function<'h>(self) -> Option<&'h [Value]> {
+        if !self.is_kind(Kind::Function) {
+            return None;
+        }
+        // SAFETY: see the head of this file; the header counts the values.
+        Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) })
+    }
+
     /// Returns whether a tuple is known to have the addresses of consecutive actors.
     #[inline(always)]
     pub(crate) fn is_consecutive(self) -> bool {
@@ -220,7 +232,7 @@ impl Value {
         let header = self.header();
         let words = if header as u8 == Kind::Bytes as u8 {
             self.count().div_ceil(8)
-        } else if [Kind::Tuple, Kind::On, Kind::Integer]
+        } else if [Kind::Tuple, Kind::On, Kind::Integer, Kind::Function]
             .iter()
             .any(|kind| header as u8 == *kind as u8)
         {
@@ -238,7 +250,8 @@ impl Value {
     /// The values in a boxed cell.
     pub(crate) fn boxed_parts<'h>(self) -> &'h [Value] {
         let kind = self.header() as u8;
-        if kind == Kind::Tuple as u8 || kind == Kind::On as u8 {
+        let values = [Kind::Tuple, Kind::On, Kind::Function];
+        if values.iter().any(|of| kind == *of as u8) {
             // SAFETY: see the head of this file; the header counts the values.
             unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) }
         } else if kind == Kind::Map as u8 {

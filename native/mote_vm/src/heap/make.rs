@@ -203,6 +203,17 @@ impl Heap {
         })
     }
 
+    /// A function of the language, of `n` values: what it is, and what it has captured.
+    #[inline(always)]
+    pub(crate) fn function(&mut self, n: usize, part: impl Fn(usize) -> Value) -> Value {
+        self.boxed(cell::header(Kind::Function, 0, n), n, |words| {
+            for i in 0..n {
+                // SAFETY: `boxed` made room for n words.
+                unsafe { words.add(i).write(part(i).word()) };
+            }
+        })
+    }
+
     /// A timer's reference.
     pub(crate) fn timer(&mut self, id: TimerId) -> Value {
         let place = (id.thread as usize) << 32 | id.place as usize;

@@ -24,6 +24,7 @@ use crate::boundary::batch::BatchBuffers;
 use crate::boundary::leases::Leases;
 use crate::code::constants::DecodeOpaque;
 use crate::code::error::LoadError;
+use crate::code::functions::KnownFunction;
 use crate::code::program::Program;
 use crate::heap::block::BlockPool;
 use crate::heap::pace::Pace;
@@ -176,6 +177,17 @@ impl Machine {
         let (id, hash) = self.0.program.find((module, name, captures))?;
         let program = self.0.program.clone();
         Some((BehaviourVersion { id, program }, hash))
+    }
+
+    /// A function that is used as a value, with so many captures, in that version of a unit, if the machine has loaded it.
+    pub fn function(
+        &self,
+        (module, name, arity): (Atom, Atom, u32),
+        version: u64,
+        captures: usize,
+    ) -> Option<KnownFunction> {
+        let name = (module, name, arity);
+        self.0.program.function(name, version, captures)
     }
 
     /// The sponsor of that name.

@@ -5,6 +5,7 @@
 //! called with; nothing else refers to it meanwhile.
 use super::layout::NO_ANSWER;
 use crate::base::atom::Atom;
+use crate::code::functions;
 use crate::terms::map::{at_word, Node};
 use crate::terms::prim;
 use crate::terms::prim::primitive::Primitive;
@@ -46,6 +47,8 @@ pub const SEND_AFTER: Helper = send_after as Helper;
 pub const CANCEL_TIMER: Helper = cancel_timer as Helper;
 /// The messages that the actor has kept, or whether they are left behind: any word.
 pub const UNSTASH: Helper = unstash as Helper;
+/// A function that is a value, a number of arguments: its slot.
+pub const FUNCTION: Helper = function as Helper;
 /// Number of a behaviour, sponsor and state: the actor.
 pub const CREATE_ON: Helper = create_on as Helper;
 
@@ -272,6 +275,17 @@ extern "C" fn unstash(turn: *mut Turn, kept: Value) -> u64 {
     carefully(turn, |turn| {
         turn.at_commit.stash.put(kept, &mut turn.unusual);
         ON
+    })
+}
+
+extern "C" fn function(turn: *mut Turn, function: Value, arguments: u64) -> u64 {
+    if let Some(slot) = functions::slot_of(function, arguments as usize) {
+        return slot.as_ptr().expose_provenance() as u64;
+    }
+    carefully(turn, |turn| {
+        // The interpreter tells what was called, and with what.
+        turn.exchange.halt.stop = Stop::NotReady;
+        None
     })
 }
 

@@ -68,6 +68,11 @@ pub fn tuple_header(n: usize) -> i64 {
     header(Kind::Tuple, 0, n) as i64
 }
 
+/// Returns the header word of a function that is a value, of `n` parts.
+pub fn function_header(n: usize) -> i64 {
+    header(Kind::Function, 0, n) as i64
+}
+
 /// Mask of the bits in a header's lowest 16 that tell a map without atoms among its keys, and the bits of such a map.
 pub const MAP_WITHOUT_ATOMS: (i64, i64) = (
     header(Kind::Map, MAY_HAVE_ATOMS, 0) as i64 | 0xff,

@@ -33,6 +33,8 @@ pub enum View<'m, O: Origin<'m> = Committed> {
     Bytes(&'m [u8]),
     /// A value of the outside.
     Foreign(&'m ForeignRef),
+    /// A function of the language.
+    Function(FunctionTerm<'m, O>),
     /// An address that carries its sponsor.
     On(Term<'m, O>, Term<'m, O>),
     /// An actor's address.
@@ -62,6 +64,35 @@ impl<'m, O: Origin<'m>> Tuple<'m, O> {
     /// Returns whether it is `{}`.
     pub fn is_empty(self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// What a function is (code/functions.rs), and what it has captured.
+pub struct FunctionTerm<'m, O = Committed> {
+    /// The module and name of the function in its unit.
+    pub module: Atom,
+    /// See `module`.
+    pub name: Atom,
+    /// How many arguments it takes.
+    pub arity: u32,
+    /// The hash of the unit.
+    pub version: u64,
+    /// What it has captured.
+    pub captures: Tuple<'m, O>,
+}
+
+impl<'m, O: Origin<'m>> FunctionTerm<'m, O> {
+    fn of(parts: &'m [Value], origin: O) -> Self {
+        let what = parts[0].as_tuple().unwrap_or(&[]);
+        let atom = |at: usize| what.get(at).and_then(|part| part.as_atom());
+        let number = |at: usize| what.get(at).and_then(|part| part.as_fixnum());
+        FunctionTerm {
+            module: atom(0).unwrap_or(Atom::NIL),
+            name: atom(1).unwrap_or(Atom::NIL),
+            arity: number(2).unwrap_or(0) as u32,
+            version: number(3).unwrap_or(0) as u64,
+            captures: Tuple(&parts[1..], origin),
+        }
     }
 }
 
@@ -121,6 +152,8 @@ impl<'m, O: Origin<'m>> Term<'m, O> {
             View::Tuple(Tuple(elements, origin))
         } else if let Some(node) = Node::of(value) {
             View::Map(Map(node, origin))
+        } else if let Some(parts) = value.as_function() {
+            View::Function(FunctionTerm::of(parts, origin))
         } else if let Some(f) = value.as_float() {
             View::Float(f)
         } else if let Some(big) = value.as_big() {

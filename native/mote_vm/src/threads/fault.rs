@@ -48,6 +48,7 @@ fn kind(message: Term<'_>) -> String {
         View::Cons(..) => "list",
         View::Tuple(elements) => return format!("tuple of {}", elements.len()),
         View::Map(_) => "map",
+        View::Function(_) => "function",
         View::Bytes(_) => "binary",
         View::On(..) | View::Address(_) => "address",
         View::Timer(_) => "reference",

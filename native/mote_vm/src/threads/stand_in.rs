@@ -384,9 +384,13 @@ pub(crate) fn is_small(term: Term<'_>, left: &mut usize) -> bool {
                 terms.extend(map.iter().flat_map(|(key, value)| [key, value]));
                 1
             }
+            View::Function(function) if function.captures.len() <= *left => {
+                terms.extend(function.captures.iter());
+                1
+            }
             View::Bytes(bytes) => 1 + bytes.len() / BYTES_A_PART,
             View::Big(big) => 1 + size_of_val(big.limbs()) / BYTES_A_PART,
-            View::Tuple(_) | View::Map(_) => return false,
+            View::Tuple(_) | View::Function(_) | View::Map(_) => return false,
             View::Foreign(foreign) => match foreign.class() {
                 Class::Reference | Class::Timer | Class::Port | Class::Address | Class::Pid => 1,
                 _ => return false,

@@ -7,13 +7,14 @@
 //! Not here: what primitives compute (prim/), what commits mean (turn.rs).
 use crate::base::atom::Atom;
 use crate::base::work::Work;
-use crate::code::op::{Code, Op, Reg};
+use crate::code::functions;
+use crate::code::op::{Arguments, Code, Op, Reg};
 use crate::code::slots::{BehaviourSlot, FunctionSlot};
 use crate::heap::Heap;
 use crate::platform::pages;
 use crate::terms::prim::primitive::Primitive;
 use crate::terms::prim::random::Draws;
-use crate::terms::prim::{self, arith, compare};
+use crate::terms::prim::{self, arith, compare, types};
 use crate::turns::turn::Turn;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
@@ -158,6 +159,33 @@ impl Interpreter {
                     frame.take_back(arity);
                     frame = Frame::new(callee, frame.registers);
                 }
+                Op::Fun { d, parts } => {
+                    let count = parts.count as usize;
+                    let function = turn.heap.function(count, |i| frame.argument(parts.from, i));
+                    frame.set(d, made(function)?);
+                }
+                Op::CallFun {
+                    d,
+                    function,
+                    arguments,
+                } => {
+                    let code = self.callee_of(turn, &frame, frame.get(function), arguments)?;
+                    if self.callers.len() >= MAX_DEPTH {
+                        return Err(Aborted::by(Atom::STACK));
+                    }
+                    self.callers.push((frame, d));
+                    frame.pass_to(frame.get(function), arguments);
+                    frame = Frame::new(code, frame.beyond());
+                }
+                Op::TailCallFun {
+                    function,
+                    arguments,
+                } => {
+                    let code = self.callee_of(turn, &frame, frame.get(function), arguments)?;
+                    frame.pass_to(frame.get(function), arguments);
+                    frame.take_back(1 + arguments.count as usize);
+                    frame = Frame::new(code, frame.registers);
+                }
                 Op::Return { a } => {
                     let value = frame.get(a);
                     // Only functions return, and every function was called.
@@ -269,6 +297,59 @@ impl Interpreter {
                 Op::Done => return Ok(End::Done),
                 Op::Ignore => return Ok(End::Ignored),
             }
+        }
+    }
+}
+
+impl Interpreter {
+    /// The code of a function that is a value, for which this call spends fuel. Where it is none that takes as many arguments, the
+    /// argument behind them says what is told.
+    #[inline(always)]
+    fn callee_of(
+        &self,
+        turn: &mut Turn,
+        frame: &Frame,
+        function: Value,
+        arguments: Arguments,
+    ) -> Result<*const Code, Aborted> {
+        match functions::slot_of(function, arguments.count as usize) {
+            Some(slot) => Ok(callee(turn, slot.as_ptr())?.0),
+            None => Err(self.no_function(turn, frame, function, arguments)),
+        }
+    }
+
+    #[cold]
+    fn no_function(
+        &self,
+        turn: &mut Turn,
+        frame: &Frame,
+        function: Value,
+        arguments: Arguments,
+    ) -> Aborted {
+        let count = arguments.count as usize;
+        let place = frame.argument(arguments.from, count);
+        let mut given = Value::EMPTY_LIST;
+        for i in (0..count).rev() {
+            given = turn.heap.cons(frame.argument(arguments.from, i), given);
+        }
+        // As Elixir tells of them: of what is no function without the arguments.
+        let parts = match types::is_function(function) {
+            true => &[function, given][..],
+            false => &[function],
+        };
+        let told = match (place.as_tuple(), parts) {
+            (None, [alone]) => *alone,
+            _ => turn.heap.tuple(parts.len(), |i| parts[i]),
+        };
+        let raised = [Value::atom(Atom::RAISED), place, told];
+        let reason = match place.as_tuple() {
+            Some(_) => &raised[..],
+            None => &raised[1..],
+        };
+        let reason = turn.heap.tuple(reason.len(), |i| reason[i]);
+        match turn.heap.exhausted() {
+            true => Aborted::by(Atom::NO_MEMORY),
+            false => Aborted(self.told(turn, reason)),
         }
     }
 }

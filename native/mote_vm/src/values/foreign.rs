@@ -153,6 +153,10 @@ pub trait Foreign: Send + Sync + 'static {
     fn is_negative(&self) -> bool {
         false
     }
+    /// How many arguments a function takes.
+    fn arity(&self) -> Option<i64> {
+        None
+    }
     /// The bytes of a binary.
     fn bytes(&self) -> Option<&[u8]> {
         None

@@ -221,6 +221,22 @@ fn instruction(out: &mut Vec<u8>, instr: &Instr) {
         Instr::Ignore => (24, vec![]),
         Instr::CancelTimer { dst, timer } => (25, vec![n(*dst), One(*timer)]),
         Instr::Unstash { kept } => (26, vec![One(*kept)]),
+        Instr::Fun {
+            dst,
+            function,
+            captures,
+        } => (27, vec![n(*dst), n(*function), Count(captures)]),
+        Instr::CallFun {
+            dst,
+            function,
+            args,
+            place,
+        } => (28, vec![n(*dst), One(*function), Count(args), One(*place)]),
+        Instr::TailCallFun {
+            function,
+            args,
+            place,
+        } => (29, vec![One(*function), Count(args), One(*place)]),
     };
     out.push(code);
     for part in parts {

@@ -78,6 +78,12 @@ fn plain() -> impl Strategy<Value = Instr> {
         1 => (d(), vec(o(), 0..4)).prop_map(|(dst, elements)| Instr::Tuple { dst, elements }),
         1 => (d(), o(), o()).prop_map(|(dst, head, tail)| Instr::Cons { dst, head, tail }),
         1 => (d(), called()).prop_map(|(dst, (function, args))| Instr::Call { dst, function, args }),
+        1 => (d(), 0..6u32, vec(o(), 0..3)).prop_map(|(dst, function, captures)| {
+            Instr::Fun { dst, function, captures }
+        }),
+        1 => (d(), o(), vec(o(), 0..3), o()).prop_map(|(dst, function, args, place)| {
+            Instr::CallFun { dst, function, args, place }
+        }),
         1 => (o(), l()).prop_map(|(condition, label)| Instr::Branch { condition, label }),
         1 => (o(), l()).prop_map(|(value, label)| Instr::Falsy { value, label }),
         1 => (o(), o(), l()).prop_map(|(left, right, label)| Instr::Match { left, right, label }),
@@ -120,7 +126,18 @@ fn end(behaviour: bool) -> impl Strategy<Value = Instr> {
         prop_oneof![Just(Instr::Done), Just(Instr::Ignore)].boxed()
     } else {
         let tail_call = |(function, args)| Instr::TailCall { function, args };
-        prop_oneof![operand().prop_map(ret), called().prop_map(tail_call)].boxed()
+        let value = (operand(), vec(operand(), 0..3), operand());
+        let tail_call_fun = |(function, args, place)| Instr::TailCallFun {
+            function,
+            args,
+            place,
+        };
+        prop_oneof![
+            4 => operand().prop_map(ret),
+            4 => called().prop_map(tail_call),
+            1 => value.prop_map(tail_call_fun)
+        ]
+        .boxed()
     };
     let abort = operand().prop_map(|reason| Instr::Abort { reason });
     let wrong = prop_oneof![Just(Instr::Done), operand().prop_map(ret)];

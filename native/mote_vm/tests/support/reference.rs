@@ -280,6 +280,37 @@ fn act(unit: &Unit, place: Place, registers: u16, instr: &Instr) -> Result<Act, 
             function(index, args)?;
             ends(args)
         }
+        Instr::Fun {
+            dst,
+            function: index,
+            captures,
+        } => {
+            let import = unit.functions_used.get(*index as usize);
+            let import = import.ok_or("no such import")?;
+            let own = own_function(unit, *index).ok_or("a value of another unit")?;
+            ensure(!unit.functions[own].effects, "a value with effects")?;
+            ensure(import.arity > 0, "a value that does not take itself")?;
+            ensure(captures.len() <= 255, "many captures")?;
+            goes_on(captures, &[*dst])
+        }
+        Instr::CallFun {
+            dst,
+            function,
+            args,
+            place,
+        } => {
+            ensure(args.len() < 255, "many arguments")?;
+            goes_on(&[&[*function], &args[..], &[*place]].concat(), &[*dst])
+        }
+        Instr::TailCallFun {
+            function,
+            args,
+            place,
+        } => {
+            in_function()?;
+            ensure(args.len() < 255, "many arguments")?;
+            ends(&[&[*function], &args[..], &[*place]].concat())
+        }
         Instr::Return { value } => {
             in_function()?;
             ends(&[*value])

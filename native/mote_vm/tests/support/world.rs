@@ -211,6 +211,7 @@ pub fn show<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {
         View::Foreign(_) => "foreign".to_string(),
         View::On(sponsor, address) => format!("on({}, {})", show(sponsor), show(address)),
         View::Address(_) => "address".to_string(),
+        View::Function(function) => format!("function of {}", function.arity),
         View::Timer(_) => "timer".to_string(),
         View::Uncommitted(_) => "uncommitted".to_string(),
     }

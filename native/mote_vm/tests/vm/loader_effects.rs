@@ -253,3 +253,52 @@ fn names_in_errors_tell_functions_from_behaviours() {
     };
     assert_eq!((code, instruction, problem), (name, 11, CodeProblem::NoEnd));
 }
+
+#[test]
+fn a_value_is_a_function_of_the_unit_without_effects() {
+    let unit = |name: &str, arity: u32, captures: usize| {
+        let mut b = Build::new();
+        let module = if name == "far" { "Elixir.Other" } else { MODULE };
+        let function = b.uses(module, name, arity);
+        let send = Instr::Send {
+            target: k(0),
+            message: k(0),
+        };
+        let fun = Instr::Fun {
+            dst: 1,
+            function,
+            captures: vec![r(0); captures],
+        };
+        b.function("pure", 1, vec![ret(r(0))])
+            .function("pure", 0, vec![ret(k(0))])
+            .effects("sends", 1, vec![send, ret(r(0))])
+            .behaviour("b", 0, vec![fun, Instr::Done])
+            .0
+    };
+    accepted(&unit("pure", 1, 0));
+    accepted(&unit("pure", 1, 255));
+    let problem = CodeProblem::Operands(256);
+    assert_eq!(refused(&unit("pure", 1, 256)), (0, problem));
+    // It takes itself.
+    for (name, arity) in [("pure", 0), ("sends", 1), ("far", 1)] {
+        let unit = unit(name, arity, 0);
+        assert_eq!(refused(&unit), (0, CodeProblem::Value(0)), "{name}");
+    }
+    let call = |count| Instr::CallFun {
+        dst: 1,
+        function: r(0),
+        args: vec![r(0); count],
+        place: k(0),
+    };
+    accepted(&behaviour(vec![call(254), Instr::Done]));
+    let unit = behaviour(vec![call(255), Instr::Done]);
+    assert_eq!(refused(&unit), (0, CodeProblem::Operands(255)));
+    let last = Instr::TailCallFun {
+        function: r(0),
+        args: vec![],
+        place: k(0),
+    };
+    accepted(&function(vec![last.clone()]));
+    let problem = CodeProblem::FunctionOnly("tail_call");
+    assert_eq!(refused(&behaviour(vec![last])), (0, problem));
+}

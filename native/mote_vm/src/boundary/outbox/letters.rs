@@ -248,7 +248,7 @@ impl<F> Letters<F> {
                 }
                 command(LIST, count)
             }
-            View::Big(_) | View::Map(_) => return false,
+            View::Big(_) | View::Map(_) | View::Function(_) => return false,
             View::Foreign(_) | View::On(..) | View::Address(_) | View::Timer(_) => match copy(term)
             {
                 Some(copied) => {

@@ -1,11 +1,12 @@
 //! Writes parcels.
 use super::words::{Words, Written, FEW};
 use super::{
-    Parcel, ParcelForeigns, AGAIN, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, LIST,
-    MADE, MAP, ON, ONCE, TIMER, TUPLE,
+    Parcel, ParcelForeigns, AGAIN, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, FUNCTION, INTEGER,
+    LIST, MADE, MAP, ON, ONCE, TIMER, TUPLE,
 };
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
+use crate::code::functions::KnownFunction;
 use crate::values::big::{self, MOST_LIMBS};
 use crate::values::foreign::ForeignRef;
 use crate::values::handles::Held;
@@ -135,6 +136,15 @@ impl Builder {
     #[inline]
     pub fn tuple(&mut self, count: usize) {
         self.words.push(TUPLE | (count as u64) << COUNT_SHIFT);
+    }
+
+    /// A function with `count` captures, which follow in order.
+    ///
+    /// # Safety
+    /// The parcel goes to the machine in which the function was found, and nowhere else.
+    pub unsafe fn function(&mut self, function: KnownFunction, count: usize) {
+        self.words.push(function.0.word());
+        self.words.push(FUNCTION | (count as u64) << COUNT_SHIFT);
     }
 
     /// A map of `count` entries, which follow in any order, each as key and value.

@@ -1,7 +1,7 @@
 //! A parcel becomes a value in a heap.
 use super::{
-    AGAIN, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, INTEGER, KIND, LIST, MADE, MAP, ONCE,
-    TIMER, TUPLE,
+    AGAIN, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, FUNCTION, INTEGER, KIND, LIST, MADE, MAP,
+    ONCE, TIMER, TUPLE,
 };
 use crate::base::ids::TimerId;
 use crate::heap::Heap;
@@ -110,6 +110,17 @@ pub(super) fn unpack_all(
             TUPLE => {
                 let from = stack.len().saturating_sub(count);
                 let made = heap.table(count, |i| take(stack, i));
+                stack.truncate(from);
+                made
+            }
+            FUNCTION => {
+                let what = Value::from_word(raw(&mut rest));
+                let from = stack.len().saturating_sub(count);
+                let part = |i: usize| match i {
+                    0 => what,
+                    i => take(stack, i - 1),
+                };
+                let made = heap.function(1 + count, part);
                 stack.truncate(from);
                 made
             }

@@ -6,7 +6,8 @@ use crate::code::constants::{constants, DecodeOpaque};
 use crate::code::decode::decode;
 use crate::code::entry::EntryPoint;
 use crate::code::error::LoadError;
-use crate::code::ir::{Behaviour, Function, Import};
+use crate::code::functions;
+use crate::code::ir::{Behaviour, Function, Import, Instr, Unit};
 use crate::code::job::{Compiled, Job};
 use crate::code::lower;
 use crate::code::slots::{BehaviourSlot, FunctionSlot};
@@ -37,7 +38,13 @@ impl Program {
             inner.heap.rewind(position);
             return Err(LoadError::TooManyBehaviours);
         }
-        let job = self.install(&mut inner, (bytes, verified), module, &atoms, constants);
+        let own = own_slots(&mut inner, &verified);
+        let Some(constants) = with_values(&mut inner, &verified, (module, &atoms), &own, constants)
+        else {
+            return Err(LoadError::Constants);
+        };
+        let unit = (bytes, verified, own);
+        let job = self.install(&mut inner, unit, module, &atoms, constants);
         Ok((module, job))
     }
 
@@ -71,7 +78,7 @@ impl Program {
     fn install(
         &self,
         inner: &mut Registry,
-        (bytes, verified): (&[u8], Verified),
+        (bytes, verified, own): (&[u8], Verified, Vec<*const FunctionSlot>),
         module: Atom,
         atoms: &[Atom],
         constants: Box<[Value]>,
@@ -81,18 +88,6 @@ impl Program {
             let (module, name) = (import.module as usize, import.name as usize);
             (atoms[module], atoms[name], import.arity)
         };
-        // Calls within the unit are bound to this version for good: what verification proved of it (safe, effects)
-        // stays true when another version is loaded.
-        let own: Vec<*const FunctionSlot> = unit
-            .functions
-            .iter()
-            .map(|function| {
-                inner
-                    .own_functions
-                    .push(Box::new(FunctionSlot::new(function.arity)));
-                &**inner.own_functions.last().expect("just pushed") as *const FunctionSlot
-            })
-            .collect();
         let functions: Vec<*const FunctionSlot> = (0..)
             .zip(&unit.functions_used)
             .map(|(i, import)| match unit.own_function(i) {
@@ -112,6 +107,7 @@ impl Program {
             // SAFETY: neither moved nor changed while the program lives.
             constants: unsafe { &*constants },
             functions: &functions,
+            values: unit.constants.len(),
             behaviours: &behaviours,
         };
         for (function, own) in unit.functions.iter().zip(&own) {
@@ -166,6 +162,63 @@ impl Program {
         unsafe { &*slot }.id.store(id.0, Ordering::Release);
         id
     }
+}
+
+/// Makes the slots of a unit's own functions. Calls within the unit, and functions that are values, are bound to this version for
+/// good: what verification proved of it (safe, effects) stays true when another version is loaded.
+fn own_slots(inner: &mut Registry, unit: &Unit) -> Vec<*const FunctionSlot> {
+    let make = |function: &Function| {
+        let slot = Box::new(FunctionSlot::new(function.arity));
+        inner.own_functions.push(slot);
+        &**inner.own_functions.last().expect("just pushed") as *const FunctionSlot
+    };
+    unit.functions.iter().map(make).collect()
+}
+
+/// The constants of a unit, and behind them what each function that it uses is as a value, if it has such values; `None` when memory
+/// ends.
+fn with_values(
+    inner: &mut Registry,
+    unit: &Verified,
+    (module, atoms): (Atom, &[Atom]),
+    own: &[*const FunctionSlot],
+    constants: Box<[Value]>,
+) -> Option<Box<[Value]>> {
+    // The number of captures of each that is made a value.
+    let mut used = vec![None; unit.functions_used.len()];
+    let functions = unit.functions.iter().map(|f| &f.code);
+    let codes = functions.chain(unit.behaviours.iter().map(|b| &b.code));
+    for instr in codes.flatten() {
+        if let Instr::Fun {
+            function, captures, ..
+        } = instr
+        {
+            used[*function as usize] = Some(captures.len());
+        }
+    }
+    if used.iter().all(Option::is_none) {
+        return Some(constants);
+    }
+    let mut all = constants.into_vec();
+    for (i, used) in (0..).zip(used) {
+        let Some((at, captures)) = unit.own_function(i).zip(used) else {
+            all.push(Value::NIL);
+            continue;
+        };
+        let function = &unit.functions[at];
+        let name = (module, atoms[function.name as usize], function.arity);
+        let key = (name, unit.hash);
+        let value = match inner.values.get(&key) {
+            Some((known, _)) => *known,
+            None => functions::described(&mut inner.heap, name, unit.hash, own[at]),
+        };
+        if value.is_none() {
+            return None;
+        }
+        inner.values.insert(key, (value, captures));
+        all.push(value);
+    }
+    Some(all.into())
 }
 
 /// Lowers a function into its own slot, and into that of its name, where other units find it.

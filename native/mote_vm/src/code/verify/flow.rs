@@ -16,6 +16,8 @@ pub(super) struct Scope<'a> {
     pub constants: usize,
     pub functions: &'a [Import],
     pub behaviours: &'a [Import],
+    /// For each function import, the function of the unit that it means.
+    pub own: &'a [Option<usize>],
     /// True for each function import that is known to have effects.
     pub has_effects: &'a [bool],
 }
@@ -176,7 +178,7 @@ fn head(subject: &CheckedCode) -> Result<u32, HeadProblem> {
 fn placed(scope: &Scope, kind: CodeKind, instr: &Instr) -> Result<(), CodeProblem> {
     match (kind, instr) {
         (CodeKind::Behaviour, Instr::Return { .. }) => Err(CodeProblem::FunctionOnly("return")),
-        (CodeKind::Behaviour, Instr::TailCall { .. }) => {
+        (CodeKind::Behaviour, instr) if instr.is_tail_call() => {
             Err(CodeProblem::FunctionOnly("tail_call"))
         }
         (CodeKind::Function { .. }, Instr::Done) => Err(CodeProblem::BehaviourOnly("done")),
@@ -225,6 +227,24 @@ fn counts(scope: &Scope, instr: &Instr) -> Result<(), CodeProblem> {
             let import = scope.behaviours.get(*behaviour as usize);
             let import = import.ok_or(CodeProblem::Behaviour(*behaviour))?;
             (import.arity as usize, captures.len())
+        }
+        Instr::Fun {
+            function, captures, ..
+        } => {
+            let import = scope.functions.get(*function as usize);
+            let import = import.ok_or(CodeProblem::Function(*function))?;
+            let own = scope.own.get(*function as usize).copied().flatten();
+            if own.is_none() || scope.has_effects[*function as usize] || import.arity == 0 {
+                return Err(CodeProblem::Value(*function));
+            }
+            (captures.len(), captures.len())
+        }
+        Instr::CallFun { args, .. } | Instr::TailCallFun { args, .. } => {
+            // The function itself is one more.
+            if args.len() >= MAX_ARITY as usize {
+                return Err(CodeProblem::Operands(args.len()));
+            }
+            (args.len(), args.len())
         }
         Instr::Tuple { elements, .. } => (elements.len(), elements.len()),
         Instr::MatchTuple { count, .. } => (*count as usize, *count as usize),

@@ -9,6 +9,8 @@
 //! * Integers and floats compare by their exact values, whatever their sizes.
 //! * Addresses sort as pids: first actors' addresses, by where the actors are; then `on` references, by sponsor, then
 //!   by address; then what else takes messages, such as customers; then pids of the BEAM.
+//! * Functions of the language come before those of the outside, and sort by what they are (code/functions.rs) and what they have
+//!   captured.
 //! * Timers' references come before others, the older ones of a thread first; then those of other machines.
 //! * Binaries come before other bitstrings (Elixir has them by their bits, but the bits of an opaque
 //!   bitstring are unknown).
@@ -116,6 +118,7 @@ enum Rank {
     ForeignTimer,
     Reference,
     Function,
+    ForeignFunction,
     Port,
     Address,
     On,
@@ -149,7 +152,7 @@ impl Rank {
                 Class::BigInteger => Rank::Number,
                 Class::Timer => Rank::ForeignTimer,
                 Class::Reference => Rank::Reference,
-                Class::Function => Rank::Function,
+                Class::Function => Rank::ForeignFunction,
                 Class::Port => Rank::Port,
                 Class::Address => Rank::ForeignAddress,
                 Class::Pid => Rank::Pid,
@@ -161,6 +164,8 @@ impl Rank {
             Rank::Tuple
         } else if a.as_map_node().is_some() {
             Rank::Map
+        } else if a.as_function().is_some() {
+            Rank::Function
         } else if a.as_float().is_some() || a.as_big().is_some() {
             Rank::Number
         } else if a.as_on().is_some() {
@@ -189,14 +194,14 @@ fn within_rank(rank: Rank, a: Value, b: Value) -> Ordering {
         Rank::Timer => a.as_timer().cmp(&b.as_timer()),
         Rank::ForeignTimer
         | Rank::Reference
-        | Rank::Function
+        | Rank::ForeignFunction
         | Rank::Port
         | Rank::ForeignAddress
         | Rank::Pid
         | Rank::ForeignMap
         | Rank::Bitstring => foreigns(a, b),
         // Two of these are not leaves.
-        Rank::Tuple | Rank::Map | Rank::EmptyList | Rank::List => Ordering::Equal,
+        Rank::Function | Rank::Tuple | Rank::Map | Rank::EmptyList | Rank::List => Ordering::Equal,
     }
 }
 

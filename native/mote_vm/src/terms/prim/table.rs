@@ -170,6 +170,10 @@ macro_rules! primitives {
             154 VecArgmin     vec_argmin(a)         partial Fixnum  walks      "Mote.Vector.argmin"           => vectors::vec_argmin(heap, a);
             155 VecArgmax     vec_argmax(a)         partial Fixnum  walks      "Mote.Vector.argmax"           => vectors::vec_argmax(heap, a);
             156 VecSort       vec_sort(a)           partial Any     walks      "Mote.Vector.sort"             => vectors::vec_sort(heap, a);
+
+            // Spelled `is_function(x, n)`; and what the body of a function that is a value begins with.
+            160 IsFunctionOf is_function_of(a, b) partial Boolean free "is_function" => types::is_function_of(a, b);
+            161 Captured     captured(a, b)       partial Any     free ""            => types::captured(a, b);
         }
     };
 }

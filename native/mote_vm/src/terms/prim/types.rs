@@ -66,7 +66,35 @@ pub(crate) fn is_map(a: Value) -> bool {
 /// Functions.
 #[inline(always)]
 pub(crate) fn is_function(a: Value) -> bool {
-    is_class(a, Class::Function)
+    a.as_function().is_some() || is_class(a, Class::Function)
+}
+
+/// Functions that take that many arguments. The number must be an integer that is not negative.
+pub(crate) fn is_function_of(a: Value, arity: Value) -> Value {
+    let negative = match (arity.as_fixnum(), arity.as_big()) {
+        (Some(n), _) => n < 0,
+        (None, Some(n)) => n.is_negative(),
+        (None, None) => return Value::NONE,
+    };
+    if negative {
+        return Value::NONE;
+    }
+    let takes = match (a.as_function(), a.as_foreign()) {
+        (Some(parts), _) => parts[0].as_tuple().map(|what| what[FUNCTION_ARITY]),
+        (None, Some(foreign)) => foreign.arity().map(Value::fixnum),
+        _ => None,
+    };
+    Value::boolean(takes == Some(arity))
+}
+
+/// Place of the number of arguments in what a function is (code/functions.rs).
+pub(crate) const FUNCTION_ARITY: usize = 2;
+
+/// What a function has captured there.
+pub(crate) fn captured(a: Value, index: Value) -> Value {
+    let found = a.as_function().zip(index.as_fixnum());
+    let found = found.and_then(|(parts, at)| parts[1..].get(usize::try_from(at).ok()?));
+    found.copied().unwrap_or(Value::NONE)
 }
 
 /// References, those of timers included, wherever they are; not those of `on`.

@@ -1,7 +1,7 @@
 //! A frame of the register stack: reading and writing registers, jumping, passing arguments.
 use super::Aborted;
 use crate::base::atom::Atom;
-use crate::code::op::{Argument, Code, Op, Reg};
+use crate::code::op::{Argument, Arguments, Code, Op, Reg};
 use crate::terms::prim::primitive::Primitive;
 use crate::turns::turn::Turn;
 use crate::values::value::Value;
@@ -110,6 +110,19 @@ impl Frame {
             let value = self.argument(from, i);
             // SAFETY: as for `beyond`; a frame has room for its inputs.
             unsafe { *beyond.add(i) = value };
+        }
+    }
+
+    /// Writes a function that is a value, and what it is called with, to where the next frame starts.
+    #[inline(always)]
+    pub(super) fn pass_to(&self, function: Value, arguments: Arguments) {
+        let beyond = self.beyond();
+        // SAFETY: as for `beyond`; a frame has room for its inputs.
+        unsafe { *beyond = function };
+        for i in 0..arguments.count as usize {
+            let value = self.argument(arguments.from, i);
+            // SAFETY: as above.
+            unsafe { *beyond.add(1 + i) = value };
         }
     }
 

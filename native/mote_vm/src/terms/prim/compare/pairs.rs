@@ -84,7 +84,7 @@ impl<'h> Pairs<'h> {
 
 /// The parts inside of two values of the same kind.
 pub(super) enum Parts<'h> {
-    /// The elements of tuples, or head and tail of lists.
+    /// The elements of tuples, head and tail of lists, or what functions are and have captured.
     Cells(&'h [Value], &'h [Value]),
     Maps(Node<'h>, Node<'h>),
 }
@@ -101,7 +101,10 @@ impl<'h> Parts<'h> {
         if let Some(elements) = a.as_tuple() {
             return Some(Parts::Cells(elements, b.as_tuple()?));
         }
-        Some(Parts::Maps(Node::of(a)?, Node::of(b)?))
+        if let Some(a) = Node::of(a) {
+            return Some(Parts::Maps(a, Node::of(b)?));
+        }
+        Some(Parts::Cells(a.as_function()?, b.as_function()?))
     }
 
     #[inline(always)]
