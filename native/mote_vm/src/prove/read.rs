@@ -1,0 +1,102 @@
+//! A situation becomes actors and values in a heap again.
+use super::situation::{Heard, Pending, Sender, Situation};
+use super::written::{ACTOR, ANY, GONE, HEAD, ITSELF};
+use crate::boundary::parcel::{unpack_all, MadeOnce};
+use crate::code::op::Op;
+use crate::code::program::Program;
+use crate::heap::Heap;
+use crate::values::actor::{Actor, BehaviourId, Header};
+use crate::values::foreign::ForeignRef;
+use crate::values::value::Value;
+use crate::watching::reach::captures;
+
+/// A situation in a heap, and its actors by their numbers.
+pub(super) struct Live {
+    pub(super) situation: Situation,
+    pub(super) actors: Vec<*const Actor>,
+}
+
+/// Makes a situation that was written down; `None` when the memory is exhausted.
+///
+/// `birth` is the header of new actors, `roots` how many of them the outside holds.
+pub(super) fn read(
+    words: &[Value],
+    roots: usize,
+    program: &Program,
+    foreigns: &[ForeignRef],
+    birth: Header,
+    heap: &mut Heap,
+) -> Option<Live> {
+    let count = |at: usize| words[at].word() as usize;
+    let [actors, pending, heard] = [0, 1, 2].map(count);
+    let behaviours = HEAD..HEAD + actors;
+    let events = behaviours.end..behaviours.end + pending;
+    let hearers = events.end..events.end + heard;
+    let values = hearers.end..words.len();
+
+    let mut made = Vec::with_capacity(actors);
+    for _ in 0..actors {
+        let address = heap.actor(birth.of(BehaviourId::SINK), Value::NONE);
+        made.push((!address.is_none()).then_some(address)?);
+    }
+    let (mut once, mut stack) = (MadeOnce::default(), Vec::new());
+    let foreign = |at: usize| foreigns.get(at).cloned();
+    if !unpack_all(words, values, foreign, &made, &mut once, heap, &mut stack) {
+        return None;
+    }
+    let mut values = stack.into_iter().rev();
+    let mut value = || values.next().unwrap_or(Value::UNDEFINED);
+    for (word, address) in words[behaviours].iter().zip(&made) {
+        let id = BehaviourId(word.word() as u32);
+        let captures = program.behaviour(id).captures as usize;
+        let state = heap.captures(captures, |_| value())?;
+        // SAFETY: made above, and nobody else's.
+        unsafe { &*address.address_pointer() }.set(id, state);
+    }
+    let actor = |number: u32| {
+        let address = made.get(number as usize).copied();
+        address.map_or(std::ptr::null(), Value::address_pointer)
+    };
+    let event = |word: &Value| {
+        let sender = (word.word() >> 32) as u32;
+        Pending {
+            target: actor(word.word() as u32),
+            sender: match sender {
+                ANY => Sender::Any,
+                ITSELF => Sender::Itself,
+                number if number & ACTOR != 0 => Sender::Actor(actor(number & !ACTOR)),
+                number => Sender::Gone(number - GONE),
+            },
+            message: value(),
+        }
+    };
+    let pending = words[events].iter().map(event).collect();
+    let heard = words[hearers].iter().map(|word| Heard {
+        by: word.word() as u32,
+        message: value(),
+    });
+    let heard = heard.collect();
+    let actors: Vec<_> = made.iter().map(|address| address.address_pointer()).collect();
+    Some(Live {
+        situation: Situation {
+            roots: actors[..roots].to_vec(),
+            pending,
+            heard,
+        },
+        actors,
+    })
+}
+
+impl Live {
+    /// Returns whether an actor keeps messages for later: its behaviour gives back what it captures last, and that is not empty.
+    pub(super) fn keeps_stashed(&self, program: &Program) -> bool {
+        self.actors.iter().any(|actor| {
+            // SAFETY: actors of a situation are live.
+            let actor = unsafe { &**actor };
+            let code = &program.behaviour(actor.header().behaviour()).code;
+            let gives_back = |op: &Op| matches!(op, Op::Unstash { .. });
+            let kept = captures(program, actor).last();
+            kept.is_some_and(Value::is_cons) && code.ops.iter().any(gives_back)
+        })
+    }
+}

@@ -1,0 +1,86 @@
+//! A situation: what the actors of a machine are between two turns, what waits for them, and what the outside has heard.
+use crate::code::program::Program;
+use crate::values::actor::Actor;
+use crate::values::value::Value;
+
+/// The one who has sent an event, as far as the order of events depends on it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sender {
+    /// Nobody's other events are ordered with it.
+    Any,
+    /// Somebody who sends nothing more, told from others by a number.
+    Gone(u32),
+    Actor(*const Actor),
+    /// The actor gives it back to itself, before all that waits.
+    Itself,
+}
+
+/// An event that waits.
+#[derive(Clone, Copy)]
+pub(super) struct Pending {
+    pub(super) target: *const Actor,
+    pub(super) sender: Sender,
+    pub(super) message: Value,
+}
+
+/// A message that has left the machine, and who was to get it: a number of the search.
+#[derive(Clone, Copy)]
+pub(super) struct Heard {
+    pub(super) by: u32,
+    pub(super) message: Value,
+}
+
+/// See the head of this file. Values and actors are in the heap that the search writes to.
+#[derive(Clone, Default)]
+pub(super) struct Situation {
+    /// The actors that the outside holds, in an order that does not change.
+    pub(super) roots: Vec<*const Actor>,
+    /// Of one sender to one actor, the oldest first.
+    pub(super) pending: Vec<Pending>,
+    /// Of those that one of them has heard, the oldest first.
+    pub(super) heard: Vec<Heard>,
+}
+
+/// Returns whether an actor's behaviour never becomes: its turns have no order.
+pub(super) fn is_safe(program: &Program, actor: *const Actor) -> bool {
+    // SAFETY: actors of a situation are live.
+    let id = unsafe { (*actor).header() }.behaviour();
+    program.behaviour(id).safe
+}
+
+impl Situation {
+    /// The events that may be next, by their places.
+    pub(super) fn enabled(&self, program: &Program) -> Vec<usize> {
+        let all = 0..self.pending.len();
+        all.filter(|at| self.may_be_next(program, *at)).collect()
+    }
+
+    fn may_be_next(&self, program: &Program, at: usize) -> bool {
+        let Pending { target, sender, .. } = self.pending[at];
+        let of = |pending: &&Pending| pending.target == target;
+        let is_given_back = |pending: &Pending| pending.sender == Sender::Itself;
+        let same = |pending: &Pending| pending.sender == sender;
+        let (before, behind) = self.pending.split_at(at);
+        if sender == Sender::Itself {
+            return !before.iter().filter(of).any(is_given_back);
+        }
+        let waits = before.iter().chain(behind).filter(of).any(is_given_back);
+        let is_open = sender == Sender::Any || is_safe(program, target);
+        !waits && (is_open || !before.iter().filter(of).any(same))
+    }
+
+    /// The number of messages that a foreign value has heard.
+    pub(super) fn heard_by(&self, by: u32) -> usize {
+        self.heard.iter().filter(|heard| heard.by == by).count()
+    }
+
+    /// The number of events of the same sender that wait for the same actor before that one.
+    pub(super) fn place(&self, at: usize) -> usize {
+        let Pending { target, sender, .. } = self.pending[at];
+        if sender == Sender::Any {
+            return 0;
+        }
+        let same = |other: &&Pending| (other.target, other.sender) == (target, sender);
+        self.pending[..at].iter().filter(same).count()
+    }
+}
