@@ -142,9 +142,17 @@ defmodule Mote.Test do
   @type left_out :: :states | :depth | :memory | :size | :timeout | :timers | :random | :clock
 
   @type proof ::
-          {:proved, %{orders: pos_integer | :infinite, states: pos_integer, turns: non_neg_integer, ends: non_neg_integer, bytes: pos_integer}}
+          {:proved,
+           %{
+             orders: pos_integer | :infinite,
+             states: pos_integer,
+             turns: non_neg_integer,
+             ends: non_neg_integer,
+             bytes: pos_integer
+           }}
           | {:failed, Failure.t()}
-          | {:bounded, [left_out, ...], %{states: pos_integer, turns: non_neg_integer, ends: non_neg_integer, bytes: pos_integer}}
+          | {:bounded, [left_out, ...],
+             %{states: pos_integer, turns: non_neg_integer, ends: non_neg_integer, bytes: pos_integer}}
 
   @doc """
   Runs actors in every order of turns that a machine allows, and checks that something is true after each.
@@ -257,8 +265,11 @@ defmodule Mote.Test do
       {turns, more} = if traced, do: Recorder.stop(recorder), else: {[], 0}
 
       case with(:ok <- quiet, do: Run.check(property, context)) do
-        :ok -> :ok
-        wrong -> %Failure{kind: kind(wrong), why: Run.why(wrong), schedule: schedule, turns: turns, more: more}
+        :ok ->
+          :ok
+
+        wrong ->
+          %Failure{kind: kind(wrong), why: Run.why(wrong), schedule: schedule, turns: turns, more: more}
       end
     end)
   end

@@ -72,9 +72,16 @@ defmodule Mote.Test.Proof do
     case Question.put(native, @patience, [machine: machine], asked) do
       {:ok, {search, over, counts, found, left_out}} ->
         case Enum.find_value(found, look) do
-          nil when over -> told(counts, left_out)
-          nil -> if late?(deadline), do: told(counts, left_out ++ [:timeout]), else: go_on(of, search, deadline, look)
-          failed -> failed
+          nil when over ->
+            told(counts, left_out)
+
+          nil ->
+            if late?(deadline),
+              do: told(counts, left_out ++ [:timeout]),
+              else: go_on(of, search, deadline, look)
+
+          failed ->
+            failed
         end
 
       {:ok, :too_large} ->
@@ -165,8 +172,9 @@ defmodule Mote.Test.Proof do
   # -- a shorter one -------------------------------------------------------------------------------------------
 
   # What is wrong at the end is found by the fewest turns. What is wrong in a turn may come after turns that do not matter.
-  defp shorter(_proof, _mine, %Failure{kind: kind} = failure, _order) when kind in [:property, :unanswered, :stashed],
-    do: failure
+  defp shorter(_proof, _mine, %Failure{kind: kind} = failure, _order)
+       when kind in [:property, :unanswered, :stashed],
+       do: failure
 
   defp shorter(proof, mine, failure, order) do
     bounds = [depth: length(order) - 1, states: min(mine[:states], @shorter)]

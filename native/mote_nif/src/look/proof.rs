@@ -40,7 +40,11 @@ pub fn progress<'a>(env: Env<'a>, search: Term<'a>, progress: &Progress) -> Term
     // Its text: a number of the BEAM may be larger than any that a NIF makes.
     let orders = orders.map(|orders| orders.to_string());
     let found: Vec<_> = progress.found.iter().map(finding).collect();
-    let left_out: Vec<_> = progress.left_out.iter().map(|what| left_out(*what)).collect();
+    let left_out: Vec<_> = progress
+        .left_out
+        .iter()
+        .map(|what| left_out(*what))
+        .collect();
     let counts = (states, turns, ends, orders, bytes);
     (search, progress.is_over, counts, found, left_out).encode(env)
 }

@@ -54,7 +54,10 @@ impl Colours {
                 all.push(actor);
             }
         };
-        for Pending { target, message, .. } in &situation.pending {
+        for Pending {
+            target, message, ..
+        } in &situation.pending
+        {
             meet(*target, &mut all);
             addresses(*message, parts, |actor| meet(actor, &mut all))?;
         }
@@ -123,7 +126,9 @@ impl Colours {
         parts: &mut Parts,
     ) -> Result<u64, TooLarge> {
         let mut sum = 6;
-        parts.each(value, |part| sum = mixed(sum, self.of_part(part, numbering)))?;
+        parts.each(value, |part| {
+            sum = mixed(sum, self.of_part(part, numbering))
+        })?;
         Ok(sum)
     }
 
@@ -137,7 +142,9 @@ impl Colours {
             Part::Map(n) => count(9, n),
             Part::On => 10,
             Part::Float(bits) => mixed(11, bits),
-            Part::Bytes(bytes) => bytes.iter().fold(12, |sum, byte| mixed(sum, (*byte).into())),
+            Part::Bytes(bytes) => bytes
+                .iter()
+                .fold(12, |sum, byte| mixed(sum, (*byte).into())),
             Part::Integer(big) => {
                 let limbs = big.limbs().iter();
                 limbs.fold(13 + u64::from(big.is_negative()), |sum, n| mixed(sum, *n))

@@ -174,7 +174,11 @@ impl Dispatch {
             ..Situation::default()
         };
         // One process has sent all of it.
-        let sender = if limits.ordered { Sender::Gone(0) } else { Sender::Any };
+        let sender = if limits.ordered {
+            Sender::Gone(0)
+        } else {
+            Sender::Any
+        };
         self.turn.queue.each(|event| {
             situation.pending.push(Pending {
                 target: event.target,

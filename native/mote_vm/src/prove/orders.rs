@@ -29,7 +29,10 @@ impl Steps {
         let Some(&from) = self.from.get(at) else {
             return &[];
         };
-        let to = self.from.get(at + 1).map_or(self.to.len(), |next| *next as usize);
+        let to = self
+            .from
+            .get(at + 1)
+            .map_or(self.to.len(), |next| *next as usize);
         &self.to[from as usize..to]
     }
 

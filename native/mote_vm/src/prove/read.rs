@@ -76,7 +76,10 @@ pub(super) fn read(
         message: value(),
     });
     let heard = heard.collect();
-    let actors: Vec<_> = made.iter().map(|address| address.address_pointer()).collect();
+    let actors: Vec<_> = made
+        .iter()
+        .map(|address| address.address_pointer())
+        .collect();
     Some(Live {
         situation: Situation {
             roots: actors[..roots].to_vec(),

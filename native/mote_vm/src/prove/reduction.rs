@@ -101,7 +101,10 @@ impl Acquaintance {
             return Vec::new();
         }
         groups.sort_by_key(Vec::len);
-        groups.into_iter().filter_map(|group| self.choice(group)).collect()
+        groups
+            .into_iter()
+            .filter_map(|group| self.choice(group))
+            .collect()
     }
 
     /// These events, if invariant 1 allows it.
@@ -111,7 +114,11 @@ impl Acquaintance {
         let mut heard_by = Vec::new();
         let mut next = Vec::new();
         for (at, (other, names, _)) in self.events.iter().enumerate() {
-            let is_own = if safe { at == events[0] } else { *other == target };
+            let is_own = if safe {
+                at == events[0]
+            } else {
+                *other == target
+            };
             if !is_own {
                 next.push(*other);
                 next.extend(&names.actors);
@@ -131,9 +138,6 @@ impl Acquaintance {
                 heard_by.extend(&names.foreigns);
             }
         }
-        Some(Choice {
-            events,
-            heard_by,
-        })
+        Some(Choice { events, heard_by })
     }
 }

@@ -102,7 +102,8 @@ impl Search {
     pub(super) fn go_on(&mut self, dispatch: &mut Dispatch, until: Instant) {
         while !self.is_over() && self.found.is_empty() {
             for _ in 0..LOOK {
-                let Some(next) = self.next.pop_front().filter(|_| !self.failed && !self.full) else {
+                let Some(next) = self.next.pop_front().filter(|_| !self.failed && !self.full)
+                else {
                     break;
                 };
                 self.waiting_bytes -= size_of_val(&*next.words);

@@ -1,6 +1,6 @@
 //! One turn of a search: run by the code that runs any other turn, looked at, and undone.
-use super::situation::{Heard, Pending, Sender, Situation};
 use super::parts::Parts;
+use super::situation::{Heard, Pending, Sender, Situation};
 use crate::base::atom::Atom;
 use crate::threads::run_turn::Verdict;
 use crate::threads::thread::Dispatch;
@@ -92,8 +92,9 @@ impl Dispatch {
         };
         deed.queued.first = given_back.into_iter().map(waits(Sender::Itself)).collect();
         let (turn, last) = (&self.turn, &mut deed.queued.last);
-        turn.queue
-            .each_since(&turn.savepoint.queue, |event| last.push(waits(sender)(event)));
+        turn.queue.each_since(&turn.savepoint.queue, |event| {
+            last.push(waits(sender)(event))
+        });
         deed.drops = turn.at_commit.tally.dropped > 0;
         let is_armed = |step: &TimerStep| matches!(step, TimerStep::Arm { .. });
         deed.arms = turn.at_commit.timers.iter().any(is_armed);

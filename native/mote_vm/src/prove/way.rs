@@ -32,21 +32,28 @@ impl Search {
                     given += count as u32;
                     (from..given).collect()
                 };
-                let [first, last] = [&deed.queued.first, &deed.queued.last].map(|all| name(all.len()));
+                let [first, last] =
+                    [&deed.queued.first, &deed.queued.last].map(|all| name(all.len()));
                 queue.splice(..0, first.iter().copied());
                 names.splice(..0, first);
                 queue.extend(&last);
                 names.extend(last);
                 let program = dispatch.turn.around.program.clone();
                 let parts = &mut self.parts;
-                let written = after(&live.situation, at, &deed, |after| write(after, &program, parts));
+                let written = after(&live.situation, at, &deed, |after| {
+                    write(after, &program, parts)
+                });
                 dispatch.forget_rehearsal();
                 written.ok()
             });
             dispatch.turn.heap.rewind(from);
             let next = next?;
             words = next.words;
-            names = next.places.iter().map(|place| names[*place as usize]).collect();
+            names = next
+                .places
+                .iter()
+                .map(|place| names[*place as usize])
+                .collect();
         }
         Some(places)
     }

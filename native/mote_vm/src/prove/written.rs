@@ -74,7 +74,9 @@ pub(super) fn write(
         messages.push(writer.range(pending.message)?);
     }
     let written = std::mem::take(&mut writer.words);
-    let rows = rows(situation, program, &numbering, |at| &written[messages[at].clone()]);
+    let rows = rows(situation, program, &numbering, |at| {
+        &written[messages[at].clone()]
+    });
     let mut heard: Vec<usize> = (0..situation.heard.len()).collect();
     heard.sort_by_key(|at| situation.heard[*at].by);
 
@@ -86,13 +88,21 @@ pub(super) fn write(
     let actors = || numbering.actors.iter().map(|actor| unsafe { &**actor });
     words.extend(actors().map(|actor| Value::from_word(actor.header().behaviour().0.into())));
     words.extend(heads(&rows));
-    words.extend(heard.iter().map(|at| Value::from_word(situation.heard[*at].by.into())));
+    words.extend(
+        heard
+            .iter()
+            .map(|at| Value::from_word(situation.heard[*at].by.into())),
+    );
     for actor in actors() {
         for capture in captures(program, actor) {
             writer.value(capture)?;
         }
     }
-    let places: Vec<u32> = rows.iter().flat_map(|row| &row.events).map(|at| *at as u32).collect();
+    let places: Vec<u32> = rows
+        .iter()
+        .flat_map(|row| &row.events)
+        .map(|at| *at as u32)
+        .collect();
     for at in &places {
         let range = messages[*at as usize].clone();
         writer.words.extend_from_slice(&written[range]);
@@ -142,8 +152,13 @@ fn rows<'w>(
             Sender::Gone(_) => Kind::OfGone,
             Sender::Actor(actor) => numbering.of(*actor).map_or(Kind::OfGone, Kind::OfActor),
         };
-        let is_same = |row: &&mut Row| (row.target, row.kind, row.sender) == (number, kind, *sender);
-        match rows.iter_mut().find(is_same).filter(|_| kind != Kind::Single) {
+        let is_same =
+            |row: &&mut Row| (row.target, row.kind, row.sender) == (number, kind, *sender);
+        match rows
+            .iter_mut()
+            .find(is_same)
+            .filter(|_| kind != Kind::Single)
+        {
             Some(row) => row.events.push(at),
             None => rows.push(Row {
                 target: number,
@@ -159,7 +174,8 @@ fn rows<'w>(
             row.kind = Kind::Single;
         }
     }
-    let words = |row: &Row| -> Vec<&'w [Value]> { row.events.iter().map(|at| message(*at)).collect() };
+    let words =
+        |row: &Row| -> Vec<&'w [Value]> { row.events.iter().map(|at| message(*at)).collect() };
     rows.sort_by(|a, b| {
         let known = (a.target, a.kind).cmp(&(b.target, b.kind));
         known.then_with(|| by_words(&words(a), &words(b)))
@@ -188,7 +204,9 @@ impl Writer<'_> {
     }
 
     fn value(&mut self, value: Value) -> Result<(), TooLarge> {
-        let Writer { numbering, words, .. } = self;
+        let Writer {
+            numbering, words, ..
+        } = self;
         self.parts.each(value, |part| {
             let command = match part {
                 Part::Word(value) => return words.push(value),
@@ -216,11 +234,17 @@ impl Writer<'_> {
                 }
                 Part::Integer(big) => {
                     words.extend(big.limbs().iter().map(|limb| Value::from_word(*limb)));
-                    (parcel::INTEGER, 2 * big.limbs().len() + usize::from(big.is_negative()))
+                    (
+                        parcel::INTEGER,
+                        2 * big.limbs().len() + usize::from(big.is_negative()),
+                    )
                 }
                 Part::Timer(id) => {
                     words.push(Value::from_word(id.serial));
-                    (parcel::TIMER, (id.thread as usize) << 32 | id.place as usize)
+                    (
+                        parcel::TIMER,
+                        (id.thread as usize) << 32 | id.place as usize,
+                    )
                 }
             };
             words.push(parcel::command(command.0, command.1));
