@@ -16,6 +16,8 @@ defmodule Mote.ProveReductionTest do
             :self -> send unquote(me), message
             :new -> send create(child(unquote(me), unquote(peers), unquote(out), [])), message
             :relay -> send create(relay(unquote(peers), unquote(out))), message
+            # Tells who it is, to be sent something.
+            {:hi, n} -> send elem(unquote(peers), n), {:hi, message, unquote(me)}
             n -> send elem(unquote(peers), n), message
           end
         end
@@ -28,7 +30,7 @@ defmodule Mote.ProveReductionTest do
     import Steps
 
     # What a message does is in the message: a list of steps, `{receiver, steps}`, where receivers are peers by number, `:out`, a
-    # new actor (`:new`, `:relay`), or itself (`:self`). Each changes the log, by which orders are told apart.
+    # new actor (`:new`, `:relay`), itself (`:self`), or a peer that answers (`{:hi, peer}`). Each changes the log, by which orders are told apart.
     defactor node(log, peers, out) do
       {customer, :log} ->
         send customer, {:log, log}
@@ -36,6 +38,10 @@ defmodule Mote.ProveReductionTest do
       {:do, name, steps} ->
         run(steps, peers, out, self())
         become node([name | log], peers, out)
+
+      {:hi, message, from} ->
+        send from, message
+        become node([:hi | log], peers, out)
 
       # Keeps what comes, up to the next `:open`.
       {:shut, name} ->
@@ -47,11 +53,13 @@ defmodule Mote.ProveReductionTest do
       {:open, name} -> become node([name | log], peers, out)
       {:do, _name, _steps} -> stash()
       {:shut, _name} -> stash()
+      {:hi, _message, _from} -> stash()
     end
 
     # It never becomes: what it is sent, and what it sends, has no order.
     defactor relay(peers, out) do
       {:do, _name, steps} -> run(steps, peers, out, self())
+      {:hi, message, from} -> send from, message
     end
 
     # It holds whom it was made by.
@@ -72,17 +80,20 @@ defmodule Mote.ProveReductionTest do
   defp program do
     gen all nodes <- integer(1..3),
             relays <- integer(0..1),
-            sent <- list_of(message(nodes + relays, 2), min_length: 1, max_length: 3) do
+            sent <- list_of(message(nodes + relays, 2), min_length: 1, max_length: 4) do
       {nodes, relays, Enum.map(sent, fn {to, message} -> {if(is_integer(to), do: to, else: 0), message} end)}
     end
   end
 
   defp message(actors, depth) do
-    to = frequency([{6, integer(0..(actors - 1))}, {1, member_of([:out, :self, :new, :relay])}])
+    peer = integer(0..(actors - 1))
+
+    to =
+      frequency([{6, peer}, {2, tuple({constant(:hi), peer})}, {2, member_of([:out, :self, :new, :relay])}])
 
     gen all to <- to,
             name <- integer(0..9),
-            kind <- frequency([{6, constant(:do)}, {1, constant(:shut)}, {1, constant(:open)}]),
+            kind <- frequency([{5, constant(:do)}, {2, constant(:shut)}, {2, constant(:open)}]),
             steps <-
               if(depth == 0,
                 do: constant([]),
@@ -115,7 +126,7 @@ defmodule Mote.ProveReductionTest do
     end
 
     look = fn {peers, out} ->
-      send(test, {ref, {logs(Enum.take(peers, nodes)), Mote.Outbox.take(out)}})
+      send(test, {ref, {logs(Enum.take(peers, nodes)), heard(Mote.Outbox.take(out))}})
     end
 
     result = Mote.Test.prove(graph, look, allow: @allow)
@@ -127,6 +138,12 @@ defmodule Mote.ProveReductionTest do
       {:ok, seen} = Mote.peek(actor)
       elem(seen, 1)
     end
+  end
+
+  # Without the address of who says it, which is another each time.
+  defp heard(messages) do
+    for message <- messages,
+        do: if(match?({:hi, _, _}, message), do: Tuple.delete_at(message, 2), else: message)
   end
 
   defp received(ref, all) do
@@ -153,7 +170,7 @@ defmodule Mote.ProveReductionTest do
       seen =
         for state <- ends do
           logs = for %Address{id: id} <- Enum.take(peers, nodes), do: elem(state.actors[id].captures, 0)
-          {logs, Enum.map(state.outside, &elem(&1, 1))}
+          {logs, heard(Enum.map(state.outside, &elem(&1, 1)))}
         end
 
       {seen |> Enum.uniq() |> Enum.sort(), turns}

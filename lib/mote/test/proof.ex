@@ -56,8 +56,8 @@ defmodule Mote.Test.Proof do
     limits = {mine[:states], mine[:depth], mine[:bytes], mine[:order] == :pairs, reduces, mine[:allow]}
 
     Run.paused(proof.graph, [schedule: {:seeded, 0, 0}] ++ proof.opts, fn machine, context ->
-      # What nobody refers to any more, nobody outside tells from others.
-      :erlang.garbage_collect()
+      # What nobody refers to any more, nobody outside tells from others. The machine's process has created some of it.
+      for process <- [self(), machine], do: :erlang.garbage_collect(process)
       {:ok, native} = Machine.fetch(machine)
       result = go_on({machine, native, limits}, nil, proof.deadline, look)
       # Up to here, somebody refers to what `graph` has returned.

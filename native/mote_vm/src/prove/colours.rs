@@ -61,6 +61,9 @@ impl Colours {
             meet(*target, &mut all);
             addresses(*message, parts, |actor| meet(actor, &mut all))?;
         }
+        for keeper in &situation.keepers {
+            meet(*keeper, &mut all);
+        }
         let mut at = 0;
         while at < all.len() {
             // SAFETY: actors of a situation are live.

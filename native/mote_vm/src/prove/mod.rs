@@ -170,7 +170,7 @@ impl Dispatch {
         while self.admit() {}
         let handles = self.context.machine.handles();
         let mut situation = Situation {
-            roots: handles.in_order(),
+            roots: handles.in_order().into(),
             ..Situation::default()
         };
         // One process has sent all of it.

@@ -1,7 +1,8 @@
 //! Numbers for the actors of a situation, by what they are and not by where they lie.
 //!
 //! The actors that the outside holds come first, in their order. Then come those that these hold, in the order in which their
-//! captures name them; those that waiting messages name; and at last those that nobody holds, but for which something waits.
+//! captures name them; those that waiting messages name; and at last those that nobody holds, but for which something waits, or
+//! that have stashed something.
 //! Where that leaves a choice, colours decide (colours.rs).
 //!
 //! Invariants:
@@ -32,7 +33,7 @@ impl Numbering {
         parts: &mut Parts,
     ) -> Result<Numbering, TooLarge> {
         let mut numbering = Numbering::default();
-        for root in &situation.roots {
+        for root in situation.roots.iter() {
             numbering.add(*root);
         }
         numbering.follow(program, parts)?;
@@ -44,18 +45,25 @@ impl Numbering {
         loop {
             numbering.follow(program, parts)?;
             numbering.pass(situation, &mut left, parts)?;
-            let Some(&only) = left.first() else {
-                return Ok(numbering);
+            let is_new = |actor: &*const Actor| numbering.of(*actor).is_none();
+            let keepers: Vec<_> = situation.keepers.iter().copied().filter(is_new).collect();
+            if left.len() + keepers.len() > 1 && colours.is_none() {
+                colours = Some(Colours::new(situation, &numbering, program, parts)?);
+            }
+            let next = match &colours {
+                Some(colours) => numbering.first(situation, &left, colours, parts)?,
+                None => left.first().copied(),
             };
-            let next = match left.len() {
-                1 => only,
-                _ => {
-                    if colours.is_none() {
-                        colours = Some(Colours::new(situation, &numbering, program, parts)?);
-                    }
-                    let Some(colours) = &colours else { break };
-                    numbering.first(situation, &left, colours, parts)?
+            let Some(next) = next else {
+                let colour = |actor: &*const Actor| {
+                    let colours = colours.as_ref();
+                    colours.map_or(0, |colours| colours.of(*actor, &numbering))
+                };
+                match keepers.into_iter().min_by_key(colour) {
+                    Some(keeper) => numbering.add(keeper),
+                    None => return Ok(numbering),
                 }
+                continue;
             };
             let pending = &situation.pending[next];
             match numbering.of(pending.target) {
@@ -63,7 +71,6 @@ impl Numbering {
                 Some(_) => numbering.meet(pending.message, parts)?,
             }
         }
-        Ok(numbering)
     }
 
     /// The number of an actor, if it has one.
@@ -130,7 +137,7 @@ impl Numbering {
         left: &[usize],
         colours: &Colours,
         parts: &mut Parts,
-    ) -> Result<usize, TooLarge> {
+    ) -> Result<Option<usize>, TooLarge> {
         let mut best = None;
         for &at in left {
             let pending = &situation.pending[at];
@@ -153,6 +160,6 @@ impl Numbering {
                 best = Some((key, at));
             }
         }
-        Ok(best.map_or(left[0], |(_, at)| at))
+        Ok(best.map(|(_, at)| at))
     }
 }

@@ -1,14 +1,12 @@
 //! A situation becomes actors and values in a heap again.
-use super::situation::{Heard, Pending, Sender, Situation};
+use super::situation::{keeps_something, Heard, Pending, Sender, Situation};
 use super::written::{ACTOR, ANY, GONE, HEAD, ITSELF};
 use crate::boundary::parcel::{unpack_all, MadeOnce};
-use crate::code::op::Op;
 use crate::code::program::Program;
 use crate::heap::Heap;
 use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
-use crate::watching::reach::captures;
 
 /// A situation in a heap, and its actors by their numbers.
 pub(super) struct Live {
@@ -80,26 +78,17 @@ pub(super) fn read(
         .iter()
         .map(|address| address.address_pointer())
         .collect();
+    let keepers = actors
+        .iter()
+        .copied()
+        .filter(|actor| keeps_something(program, *actor));
     Some(Live {
         situation: Situation {
-            roots: actors[..roots].to_vec(),
+            roots: actors[..roots].into(),
+            keepers: keepers.collect(),
             pending,
             heard,
         },
         actors,
     })
-}
-
-impl Live {
-    /// Returns whether an actor keeps messages for later: its behaviour gives back what it captures last, and that is not empty.
-    pub(super) fn keeps_stashed(&self, program: &Program) -> bool {
-        self.actors.iter().any(|actor| {
-            // SAFETY: actors of a situation are live.
-            let actor = unsafe { &**actor };
-            let code = &program.behaviour(actor.header().behaviour()).code;
-            let gives_back = |op: &Op| matches!(op, Op::Unstash { .. });
-            let kept = captures(program, actor).last();
-            kept.is_some_and(Value::is_cons) && code.ops.iter().any(gives_back)
-        })
-    }
 }

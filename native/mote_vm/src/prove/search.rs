@@ -217,7 +217,7 @@ impl Search {
         see(&deed);
         let program = dispatch.turn.around.program.clone();
         let parts = &mut self.parts;
-        let written = after(situation, at, &deed, |after| {
+        let written = after(situation, at, &deed, &program, |after| {
             let answered = excess(&self.wanted, after);
             (write(after, &program, parts), answered)
         });
@@ -288,7 +288,7 @@ impl Search {
         if self.wanted.iter().any(is_owed) {
             self.fail(dispatch, What::Unanswered, None, next.number);
         }
-        if live.keeps_stashed(&dispatch.turn.around.program) {
+        if !live.situation.keepers.is_empty() {
             self.fail(dispatch, What::Stashed, None, next.number);
         }
         self.find(dispatch, What::Rest, None, next.number);

@@ -1,7 +1,10 @@
 //! A situation: what the actors of a machine are between two turns, what waits for them, and what the outside has heard.
+use crate::code::op::Op;
 use crate::code::program::Program;
-use crate::values::actor::Actor;
+use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::Value;
+use crate::watching::reach::captures;
+use std::rc::Rc;
 
 /// The one who has sent an event, as far as the order of events depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,11 +37,13 @@ pub(super) struct Heard {
 #[derive(Clone, Default)]
 pub(super) struct Situation {
     /// The actors that the outside holds, in an order that does not change.
-    pub(super) roots: Vec<*const Actor>,
+    pub(super) roots: Rc<[*const Actor]>,
     /// Of one sender to one actor, the oldest first.
     pub(super) pending: Vec<Pending>,
     /// Of those that one of them has heard, the oldest first.
     pub(super) heard: Vec<Heard>,
+    /// The actors that have stashed something: they wait, whoever knows of them.
+    pub(super) keepers: Vec<*const Actor>,
 }
 
 /// Returns whether an actor's behaviour never becomes: its turns have no order.
@@ -46,6 +51,23 @@ pub(super) fn is_safe(program: &Program, actor: *const Actor) -> bool {
     // SAFETY: actors of a situation are live.
     let id = unsafe { (*actor).header() }.behaviour();
     program.behaviour(id).safe
+}
+
+/// Returns whether an actor has stashed something: its behaviour gives back what it captures last, and that is not empty.
+pub(super) fn keeps_something(program: &Program, actor: *const Actor) -> bool {
+    // SAFETY: actors of a situation are live.
+    let actor = unsafe { &*actor };
+    let kept = captures(program, actor).last();
+    kept.is_some_and(Value::is_cons) && {
+        let code = &program.behaviour(actor.header().behaviour()).code;
+        let gives_back = |op: &Op| matches!(op, Op::Unstash { .. });
+        code.ops.iter().any(gives_back)
+    }
+}
+
+/// Returns whether a behaviour takes no messages at all.
+pub(super) fn is_sink(program: &Program, id: BehaviourId) -> bool {
+    matches!(program.behaviour(id).code.ops.first(), Some(Op::Ignore))
 }
 
 impl Situation {

@@ -1,7 +1,8 @@
 //! One turn of a search: run by the code that runs any other turn, looked at, and undone.
 use super::parts::Parts;
-use super::situation::{Heard, Pending, Sender, Situation};
+use super::situation::{is_sink, keeps_something, Heard, Pending, Sender, Situation};
 use crate::base::atom::Atom;
+use crate::code::program::Program;
 use crate::threads::run_turn::Verdict;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
@@ -64,8 +65,10 @@ impl Dispatch {
         let id = unsafe { (*event.target).header() }.behaviour();
         match self.rehearse(event) {
             Verdict::Commits => {}
-            // It has gone, and does not want to hear any more.
-            Verdict::Ignored if id == BehaviourId::SINK => return Deed::nothing(End::Commits),
+            // It is there for that.
+            Verdict::Ignored if is_sink(&self.turn.around.program, id) => {
+                return Deed::nothing(End::Commits)
+            }
             Verdict::Ignored => return Deed::nothing(End::Ignored),
             Verdict::Aborted(reason) => {
                 let lacks = [Atom::NO_MEMORY, Atom::STOPPED, Atom::KILLED];
@@ -125,6 +128,7 @@ pub(super) fn after<R>(
     situation: &Situation,
     event: usize,
     deed: &Deed,
+    program: &Program,
     see: impl FnOnce(&Situation) -> R,
 ) -> R {
     let Pending { target, .. } = situation.pending[event];
@@ -138,6 +142,10 @@ pub(super) fn after<R>(
     let before = (actor.header().behaviour(), actor.state());
     if let Some((behaviour, state)) = deed.becomes {
         actor.set(behaviour, state);
+        next.keepers.retain(|keeper| *keeper != target);
+        if keeps_something(program, target) {
+            next.keepers.push(target);
+        }
     }
     let seen = see(&next);
     // The other events of the situation find the actor as it was.

@@ -40,7 +40,7 @@ impl Search {
                 names.extend(last);
                 let program = dispatch.turn.around.program.clone();
                 let parts = &mut self.parts;
-                let written = after(&live.situation, at, &deed, |after| {
+                let written = after(&live.situation, at, &deed, &program, |after| {
                     write(after, &program, parts)
                 });
                 dispatch.forget_rehearsal();

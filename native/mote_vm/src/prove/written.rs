@@ -19,7 +19,6 @@ use crate::boundary::parcel;
 use crate::code::program::Program;
 use crate::values::value::Value;
 use crate::watching::reach::captures;
-use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Senders as they are written: anybody, the actor itself, then those that send nothing more; with this bit, the number of an actor.
@@ -174,20 +173,15 @@ fn rows<'w>(
             row.kind = Kind::Single;
         }
     }
-    let words =
-        |row: &Row| -> Vec<&'w [Value]> { row.events.iter().map(|at| message(*at)).collect() };
+    let words = |row: &Row| -> Vec<u64> {
+        let words = row.events.iter().flat_map(|at| message(*at));
+        words.map(|value| value.word()).collect()
+    };
     rows.sort_by(|a, b| {
-        let known = (a.target, a.kind).cmp(&(b.target, b.kind));
-        known.then_with(|| by_words(&words(a), &words(b)))
+        let size = |row: &Row| (row.target, row.kind, row.events.len());
+        size(a).cmp(&size(b)).then_with(|| words(a).cmp(&words(b)))
     });
     rows
-}
-
-fn by_words(a: &[&[Value]], b: &[&[Value]]) -> Ordering {
-    let words = |messages: &[&[Value]]| -> Vec<u64> {
-        messages.concat().iter().map(|value| value.word()).collect()
-    };
-    (a.len(), words(a)).cmp(&(b.len(), words(b)))
 }
 
 struct Writer<'p> {
