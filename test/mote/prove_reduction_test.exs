@@ -70,6 +70,7 @@ defmodule Mote.ProveReductionTest do
     end
   end
 
+  @runs if System.get_env("MOTE_LONG", "0") != "0", do: 20_000, else: 150
   @safe [:relay]
   # A few thousand situations by brute force.
   @most 4_000
@@ -178,7 +179,7 @@ defmodule Mote.ProveReductionTest do
   end
 
   property "all ends that there are, and no others" do
-    check all program <- program(), max_runs: String.to_integer(System.get_env("MOTE_RUNS", "150")) do
+    check all program <- program(), max_runs: @runs do
       with {ends, turns} <- forced(program) do
         {result, found} = proved(program)
         assert {:proved, counts} = result

@@ -10,6 +10,8 @@ defmodule Mote.ProveTest do
   alias Mote.Proven.{Bank, Commit, Philosophers}
   alias Mote.Test.Failure
 
+  doctest Failure
+
   defmodule Actors do
     use Mote.Behaviour
 
@@ -201,6 +203,12 @@ defmodule Mote.ProveTest do
       assert {:failed, %Failure{kind: :property} = failure} = Mote.Test.prove(graph, &(said(&1) != [3, 1, 2]))
       assert length(failure.turns) == 6
       assert Exception.message(failure) =~ "the 6 turns up to here:"
+      assert Enum.map(failure.turns, & &1.number) == [1, 2, 3, 4, 5, 6]
+      # Each line but the participants is a turn or what has become of its actor.
+      chart = String.split(Failure.to_mermaid(failure), "\n")
+      assert Enum.count(chart, &(&1 =~ ~r/^  outside->>a\d: :go$/)) == 3
+      assert Enum.count(chart, &(&1 =~ ~r/^  a\d->>a\d: {:say, \d}$/)) == 3
+      assert List.last(chart) =~ "log[[2, 1, 3]]"
       {:ok, machine} = Mote.start_link(schedule: failure.schedule, sponsors: [main: [threads: 4]])
       :ok = Mote.pause(machine)
       log = graph.(machine)

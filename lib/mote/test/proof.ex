@@ -154,9 +154,9 @@ defmodule Mote.Test.Proof do
 
   # Turn by turn.
   defp walk(machine, order, _proof) do
-    for _ <- order do
+    for number <- 1..length(order)//1 do
       case Mote.step(machine) do
-        {:ok, turn} -> turn
+        {:ok, turn} -> %{turn | number: number}
         _ -> other!(order)
       end
     end

@@ -1,6 +1,6 @@
 //! What a search through orders of turns is asked, and what it has found.
 use crate::term::atoms::names;
-use mote_vm::prove::{Allowed, Counts, Finding, LeftOut, Limits, Progress, What};
+use mote_vm::prove::{Allowed, Finding, FindingKind, LeftOut, Limits, Progress, SearchCounts};
 use rustler::{Atom, Encoder, Env, Term};
 
 /// States, depth, bytes; whether messages have an order, whether the search is reduced; and the findings that are no failures.
@@ -8,7 +8,7 @@ pub type LimitsTerm = (u64, u32, u64, bool, bool, Vec<Atom>);
 
 /// The limits of a search.
 pub fn limits((states, depth, bytes, ordered, reduces, allowed): LimitsTerm) -> (Limits, Allowed) {
-    let is_allowed = |what: &What| allowed.contains(&what_name(*what));
+    let is_allowed = |what: &FindingKind| allowed.contains(&what_name(*what));
     let limits = Limits {
         states,
         depth,
@@ -17,12 +17,12 @@ pub fn limits((states, depth, bytes, ordered, reduces, allowed): LimitsTerm) -> 
         reduces,
     };
     let all = [
-        What::Aborted,
-        What::Ignored,
-        What::Dropped,
-        What::AnsweredAgain,
-        What::Unanswered,
-        What::Stashed,
+        FindingKind::Aborted,
+        FindingKind::Ignored,
+        FindingKind::Dropped,
+        FindingKind::AnsweredAgain,
+        FindingKind::Unanswered,
+        FindingKind::Stashed,
     ];
     let allowed = all.into_iter().filter(is_allowed).collect();
     (limits, Allowed(allowed))
@@ -30,7 +30,7 @@ pub fn limits((states, depth, bytes, ordered, reduces, allowed): LimitsTerm) -> 
 
 /// `{over, {states, turns, ends, orders, bytes}, [{what, order}], [left_out]}`.
 pub fn progress<'a>(env: Env<'a>, search: Term<'a>, progress: &Progress) -> Term<'a> {
-    let Counts {
+    let SearchCounts {
         states,
         turns,
         ends,
@@ -53,15 +53,15 @@ fn finding(Finding { what, order }: &Finding) -> (Atom, Vec<u32>) {
     (what_name(*what), order.clone())
 }
 
-fn what_name(what: What) -> Atom {
+fn what_name(what: FindingKind) -> Atom {
     match what {
-        What::Rest => names::rest(),
-        What::Aborted => names::was_aborted(),
-        What::Ignored => names::ignored(),
-        What::Dropped => names::was_dropped(),
-        What::AnsweredAgain => names::answered_again(),
-        What::Unanswered => names::unanswered(),
-        What::Stashed => names::stashed(),
+        FindingKind::Rest => names::rest(),
+        FindingKind::Aborted => names::was_aborted(),
+        FindingKind::Ignored => names::ignored(),
+        FindingKind::Dropped => names::was_dropped(),
+        FindingKind::AnsweredAgain => names::answered_again(),
+        FindingKind::Unanswered => names::unanswered(),
+        FindingKind::Stashed => names::stashed(),
     }
 }
 

@@ -5,8 +5,8 @@
 //! several, which costs time and leaves nothing out.
 use super::digest::mixed;
 use super::numbering::Numbering;
-use super::parts::{Part, Parts, TooLarge};
-use super::situation::{Pending, Sender, Situation};
+use super::parts::{Component, Components, TooLarge};
+use super::situation::{SentBy, Situation, WaitingEvent};
 use crate::code::program::Program;
 use crate::values::actor::Actor;
 use crate::values::value::Value;
@@ -25,7 +25,7 @@ impl Colours {
         situation: &Situation,
         numbering: &Numbering,
         program: &Program,
-        parts: &mut Parts,
+        parts: &mut Components,
     ) -> Result<Colours, TooLarge> {
         let mut colours = Colours(FxHashMap::default());
         let all = colours.meet_all(situation, numbering, program, parts)?;
@@ -45,7 +45,7 @@ impl Colours {
         situation: &Situation,
         numbering: &Numbering,
         program: &Program,
-        parts: &mut Parts,
+        parts: &mut Components,
     ) -> Result<Vec<*const Actor>, TooLarge> {
         let mut all = Vec::new();
         let colours = &mut self.0;
@@ -54,7 +54,7 @@ impl Colours {
                 all.push(actor);
             }
         };
-        for Pending {
+        for WaitingEvent {
             target, message, ..
         } in &situation.pending
         {
@@ -82,7 +82,7 @@ impl Colours {
         situation: &Situation,
         numbering: &Numbering,
         program: &Program,
-        parts: &mut Parts,
+        parts: &mut Components,
     ) -> Result<u64, TooLarge> {
         // SAFETY: actors of a situation are live.
         let record = unsafe { &*actor };
@@ -103,12 +103,12 @@ impl Colours {
         Ok(mixed(sum, waits))
     }
 
-    fn of_sender(&self, sender: Sender, numbering: &Numbering) -> u64 {
+    fn of_sender(&self, sender: SentBy, numbering: &Numbering) -> u64 {
         match sender {
-            Sender::Any => 1,
-            Sender::Itself => 2,
-            Sender::Gone(_) => 3,
-            Sender::Actor(actor) => self.of(actor, numbering),
+            SentBy::Any => 1,
+            SentBy::Itself => 2,
+            SentBy::Gone(_) => 3,
+            SentBy::Actor(actor) => self.of(actor, numbering),
         }
     }
 
@@ -126,7 +126,7 @@ impl Colours {
         &self,
         value: Value,
         numbering: &Numbering,
-        parts: &mut Parts,
+        parts: &mut Components,
     ) -> Result<u64, TooLarge> {
         let mut sum = 6;
         parts.each(value, |part| {
@@ -135,25 +135,25 @@ impl Colours {
         Ok(sum)
     }
 
-    fn of_part(&self, part: Part<'_>, numbering: &Numbering) -> u64 {
+    fn of_part(&self, part: Component<'_>, numbering: &Numbering) -> u64 {
         let count = |kind: u64, n: usize| mixed(kind, n as u64);
         match part {
-            Part::Word(value) => value.word(),
-            Part::Address(actor) => self.of(actor, numbering),
-            Part::Tuple(n) => count(7, n),
-            Part::List(n) => count(8, n),
-            Part::Map(n) => count(9, n),
-            Part::On => 10,
-            Part::Float(bits) => mixed(11, bits),
-            Part::Bytes(bytes) => bytes
+            Component::Word(value) => value.word(),
+            Component::Address(actor) => self.of(actor, numbering),
+            Component::Tuple(n) => count(7, n),
+            Component::List(n) => count(8, n),
+            Component::Map(n) => count(9, n),
+            Component::On => 10,
+            Component::Float(bits) => mixed(11, bits),
+            Component::Bytes(bytes) => bytes
                 .iter()
                 .fold(12, |sum, byte| mixed(sum, (*byte).into())),
-            Part::Integer(big) => {
+            Component::Integer(big) => {
                 let limbs = big.limbs().iter();
                 limbs.fold(13 + u64::from(big.is_negative()), |sum, n| mixed(sum, *n))
             }
-            Part::Timer(_) => 15,
-            Part::Foreign(number) => mixed(16, number.into()),
+            Component::Timer(_) => 15,
+            Component::Foreign(number) => mixed(16, number.into()),
         }
     }
 }
@@ -161,11 +161,11 @@ impl Colours {
 /// Shows every address in a value.
 pub(super) fn addresses(
     value: Value,
-    parts: &mut Parts,
+    parts: &mut Components,
     mut see: impl FnMut(*const Actor),
 ) -> Result<(), TooLarge> {
     parts.each(value, |part| {
-        if let Part::Address(actor) = part {
+        if let Component::Address(actor) = part {
             see(actor);
         }
     })

@@ -35,9 +35,9 @@ use crate::threads::inbox::Entry;
 use crate::threads::shared::Machine;
 use crate::threads::thread::{self, Dispatch};
 use crate::values::value::Value;
-use parts::{Parts, TooLarge};
+use parts::{Components, TooLarge};
 pub use search::Search;
-use situation::{Pending, Sender, Situation};
+use situation::{SentBy, Situation, WaitingEvent};
 use std::time::{Duration, Instant};
 
 /// The bounds of a search, and how it goes.
@@ -57,7 +57,7 @@ pub struct Limits {
 
 /// What was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum What {
+pub enum FindingKind {
     /// Nothing waits any more.
     Rest,
     /// A turn was aborted.
@@ -76,10 +76,10 @@ pub enum What {
 
 /// The findings that are no failures.
 #[derive(Clone, Default, Debug)]
-pub struct Allowed(pub Vec<What>);
+pub struct Allowed(pub Vec<FindingKind>);
 
 impl Allowed {
-    fn allows(&self, what: What) -> bool {
+    fn allows(&self, what: FindingKind) -> bool {
         self.0.contains(&what)
     }
 }
@@ -88,7 +88,7 @@ impl Allowed {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// What it is.
-    pub what: What,
+    pub what: FindingKind,
     /// The order.
     pub order: Vec<u32>,
 }
@@ -114,7 +114,7 @@ pub enum LeftOut {
 
 /// What a search has done.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Counts {
+pub struct SearchCounts {
     /// Situations.
     pub states: u64,
     /// Turns that were run.
@@ -130,7 +130,7 @@ pub struct Counts {
 /// The state of a search after a while.
 pub struct Progress {
     /// What it has done.
-    pub counts: Counts,
+    pub counts: SearchCounts,
     /// What it has found since the last time.
     pub found: Vec<Finding>,
     /// What it has left out.
@@ -175,20 +175,20 @@ impl Dispatch {
         };
         // One process has sent all of it.
         let sender = if limits.ordered {
-            Sender::Gone(0)
+            SentBy::Gone(0)
         } else {
-            Sender::Any
+            SentBy::Any
         };
         self.turn.queue.each(|event| {
-            situation.pending.push(Pending {
+            situation.pending.push(WaitingEvent {
                 target: event.target,
                 sender,
                 message: event.message,
             });
         });
-        let mut parts = Parts::default();
+        let mut parts = Components::default();
         let mut wanted: Vec<(u32, usize)> = Vec::new();
-        for Pending { message, .. } in &situation.pending {
+        for WaitingEvent { message, .. } in &situation.pending {
             if let Some(customer) = customer(*message) {
                 let by = parts.foreign(customer);
                 match wanted.iter_mut().find(|(other, _)| *other == by) {

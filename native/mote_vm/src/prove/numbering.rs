@@ -8,8 +8,8 @@
 //! Invariants:
 //! 1. Every actor that may still have a turn has a number, and so has every actor that is named by one of those.
 use super::colours::{addresses, Colours};
-use super::parts::{Parts, TooLarge};
-use super::situation::{Sender, Situation};
+use super::parts::{Components, TooLarge};
+use super::situation::{SentBy, Situation};
 use crate::code::program::Program;
 use crate::values::actor::Actor;
 use crate::values::value::Value;
@@ -30,7 +30,7 @@ impl Numbering {
     pub(super) fn new(
         situation: &Situation,
         program: &Program,
-        parts: &mut Parts,
+        parts: &mut Components,
     ) -> Result<Numbering, TooLarge> {
         let mut numbering = Numbering::default();
         for root in situation.roots.iter() {
@@ -87,7 +87,7 @@ impl Numbering {
     }
 
     /// Numbers what a value names.
-    fn meet(&mut self, value: Value, parts: &mut Parts) -> Result<(), TooLarge> {
+    fn meet(&mut self, value: Value, parts: &mut Components) -> Result<(), TooLarge> {
         if value.is_immediate() {
             return Ok(());
         }
@@ -95,7 +95,7 @@ impl Numbering {
     }
 
     /// Numbers what numbered actors hold.
-    fn follow(&mut self, program: &Program, parts: &mut Parts) -> Result<(), TooLarge> {
+    fn follow(&mut self, program: &Program, parts: &mut Components) -> Result<(), TooLarge> {
         while let Some(&actor) = self.actors.get(self.followed) {
             self.followed += 1;
             // SAFETY: actors of a situation are live.
@@ -111,7 +111,7 @@ impl Numbering {
         &self,
         situation: &Situation,
         left: &mut Vec<usize>,
-        parts: &mut Parts,
+        parts: &mut Components,
     ) -> Result<(), TooLarge> {
         let mut kept = 0;
         for i in 0..left.len() {
@@ -136,7 +136,7 @@ impl Numbering {
         situation: &Situation,
         left: &[usize],
         colours: &Colours,
-        parts: &mut Parts,
+        parts: &mut Components,
     ) -> Result<Option<usize>, TooLarge> {
         let mut best = None;
         for &at in left {
@@ -147,10 +147,10 @@ impl Numbering {
                 None => (1, colours.of(pending.target, self)),
             };
             let sender = match pending.sender {
-                Sender::Itself => (0, 0),
-                Sender::Any => (1, 0),
-                Sender::Gone(_) => (2, 0),
-                Sender::Actor(actor) => match self.of(actor) {
+                SentBy::Itself => (0, 0),
+                SentBy::Any => (1, 0),
+                SentBy::Gone(_) => (2, 0),
+                SentBy::Actor(actor) => match self.of(actor) {
                     Some(number) => (3, u64::from(number)),
                     None => (2, colours.of(actor, self)),
                 },

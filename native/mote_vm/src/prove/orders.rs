@@ -1,15 +1,15 @@
 //! The number of orders that a search stands for: the ways from the first situation to one at rest.
-use super::seen::Seen;
+use super::seen::KnownSituations;
 
 /// The steps between situations, in the order in which these were looked at: by their numbers.
 #[derive(Default)]
-pub(super) struct Steps {
+pub(super) struct SearchSteps {
     to: Vec<u32>,
     /// Where the steps of each situation begin.
     from: Vec<u32>,
 }
 
-impl Steps {
+impl SearchSteps {
     /// The next situation is looked at: the steps that come belong to it.
     pub(super) fn begin(&mut self) {
         self.from.push(self.to.len() as u32);
@@ -37,7 +37,7 @@ impl Steps {
     }
 
     /// The number of ways; none if some never end. One that is too large for its type is the largest.
-    pub(super) fn orders(&self, seen: &Seen) -> Option<u128> {
+    pub(super) fn orders(&self, seen: &KnownSituations) -> Option<u128> {
         const ON_THE_WAY: u128 = u128::MAX;
         let mut known: Vec<Option<u128>> = vec![None; seen.len()];
         // A situation, and how many of its steps were gone.
@@ -72,13 +72,13 @@ impl Steps {
 
 #[cfg(all(test, not(loom)))]
 mod tests {
-    use super::super::seen::Step;
+    use super::super::seen::SearchStep;
     use super::*;
 
     fn orders(steps: &[&[u32]]) -> Option<u128> {
-        let (mut seen, mut all) = (Seen::new(), Steps::default());
+        let (mut seen, mut all) = (KnownSituations::new(), SearchSteps::default());
         for (n, to) in steps.iter().enumerate() {
-            seen.meet(n as u128, Step { from: 0, event: 0 });
+            seen.meet(n as u128, SearchStep { from: 0, event: 0 });
             all.begin();
             to.iter().for_each(|to| all.add(*to));
         }

@@ -18,7 +18,7 @@ const MOST: usize = 1 << 16;
 pub(super) struct TooLarge;
 
 /// One part of a value. The parts of a compound follow it.
-pub(super) enum Part<'h> {
+pub(super) enum Component<'h> {
     /// A number, an atom, an empty list.
     Word(Value),
     Address(*const Actor),
@@ -39,13 +39,13 @@ pub(super) enum Part<'h> {
 
 /// A walk through the values of one situation, and the foreign values that all of them have had.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(super) struct Components {
     stack: Vec<Value>,
     shown: usize,
     pub(super) foreigns: Vec<ForeignRef>,
 }
 
-impl Parts {
+impl Components {
     /// Another situation.
     pub(super) fn begin(&mut self) {
         self.shown = 0;
@@ -55,10 +55,10 @@ impl Parts {
     pub(super) fn each(
         &mut self,
         value: Value,
-        mut see: impl FnMut(Part<'_>),
+        mut see: impl FnMut(Component<'_>),
     ) -> Result<(), TooLarge> {
         if value.is_immediate() {
-            see(Part::Word(value));
+            see(Component::Word(value));
             return Ok(());
         }
         self.stack.clear();
@@ -66,7 +66,7 @@ impl Parts {
         while let Some(value) = self.stack.pop() {
             let part = self.open(value);
             self.shown += match part {
-                Part::Bytes(bytes) => 1 + bytes.len() / size_of::<Value>(),
+                Component::Bytes(bytes) => 1 + bytes.len() / size_of::<Value>(),
                 _ => 1,
             };
             if self.shown + self.stack.len() > MOST {
@@ -78,12 +78,12 @@ impl Parts {
     }
 
     /// The first part of a value; what belongs to it comes next.
-    fn open<'h>(&mut self, value: Value) -> Part<'h> {
+    fn open<'h>(&mut self, value: Value) -> Component<'h> {
         if value.is_immediate() {
-            return Part::Word(value);
+            return Component::Word(value);
         }
         if value.is_address() {
-            return Part::Address(value.address_pointer());
+            return Component::Address(value.address_pointer());
         }
         let from = self.stack.len();
         let part = self.compound(value);
@@ -91,7 +91,7 @@ impl Parts {
         part
     }
 
-    fn compound<'h>(&mut self, value: Value) -> Part<'h> {
+    fn compound<'h>(&mut self, value: Value) -> Component<'h> {
         let from = self.stack.len();
         if value.is_cons() {
             let mut rest = value;
@@ -101,28 +101,28 @@ impl Parts {
             }
             let count = self.stack.len() - from;
             self.stack.push(rest);
-            Part::List(count)
+            Component::List(count)
         } else if let Some(elements) = value.as_tuple() {
             self.stack.extend(elements);
-            Part::Tuple(elements.len())
+            Component::Tuple(elements.len())
         } else if let Some(node) = map::Node::of(value) {
             for (key, item) in map::entries(node) {
                 self.stack.extend([key, item]);
             }
-            Part::Map((self.stack.len() - from) / 2)
+            Component::Map((self.stack.len() - from) / 2)
         } else if let Some((sponsor, address)) = value.as_on() {
             self.stack.extend([sponsor, address]);
-            Part::On
+            Component::On
         } else if let Some(bytes) = value.as_binary() {
-            Part::Bytes(bytes)
+            Component::Bytes(bytes)
         } else if let Some(big) = value.as_big() {
-            Part::Integer(big)
+            Component::Integer(big)
         } else if let Some(id) = value.as_timer() {
-            Part::Timer(id)
+            Component::Timer(id)
         } else if let Some(float) = value.as_float() {
-            Part::Float(float.to_bits())
+            Component::Float(float.to_bits())
         } else {
-            Part::Foreign(self.foreign(value))
+            Component::Foreign(self.foreign(value))
         }
     }
 

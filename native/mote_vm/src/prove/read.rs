@@ -1,5 +1,5 @@
 //! A situation becomes actors and values in a heap again.
-use super::situation::{keeps_something, Heard, Pending, Sender, Situation};
+use super::situation::{keeps_something, Heard, SentBy, Situation, WaitingEvent};
 use super::written::{ACTOR, ANY, GONE, HEAD, ITSELF};
 use crate::boundary::parcel::{unpack_all, MadeOnce};
 use crate::code::program::Program;
@@ -57,13 +57,13 @@ pub(super) fn read(
     };
     let event = |word: &Value| {
         let sender = (word.word() >> 32) as u32;
-        Pending {
+        WaitingEvent {
             target: actor(word.word() as u32),
             sender: match sender {
-                ANY => Sender::Any,
-                ITSELF => Sender::Itself,
-                number if number & ACTOR != 0 => Sender::Actor(actor(number & !ACTOR)),
-                number => Sender::Gone(number - GONE),
+                ANY => SentBy::Any,
+                ITSELF => SentBy::Itself,
+                number if number & ACTOR != 0 => SentBy::Actor(actor(number & !ACTOR)),
+                number => SentBy::Gone(number - GONE),
             },
             message: value(),
         }

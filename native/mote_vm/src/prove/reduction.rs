@@ -11,7 +11,7 @@
 //! 2. What the outside hears is heard in every order: a turn that tells somebody is chosen only if nobody else who has something
 //!    to do can come to tell that one. That is known only when it has run (search.rs).
 //! 3. Where no chosen event leads to a new situation, all events are taken: nothing is put off for ever.
-use super::parts::{Part, Parts, TooLarge};
+use super::parts::{Component, Components, TooLarge};
 use super::read::Live;
 use super::situation::is_safe;
 use crate::code::program::Program;
@@ -51,7 +51,7 @@ impl Acquaintance {
     pub(super) fn new(
         live: &Live,
         program: &Program,
-        parts: &mut Parts,
+        parts: &mut Components,
     ) -> Result<Acquaintance, TooLarge> {
         parts.begin();
         let numbered = live.actors.iter().enumerate();
@@ -62,8 +62,8 @@ impl Acquaintance {
                 return Ok(());
             }
             parts.each(value, |part| match part {
-                Part::Address(actor) => names.actors.extend(of.get(&actor)),
-                Part::Foreign(number) => names.foreigns.push(number),
+                Component::Address(actor) => names.actors.extend(of.get(&actor)),
+                Component::Foreign(number) => names.foreigns.push(number),
                 _ => {}
             })
         };

@@ -5,15 +5,15 @@
 //!    shortest that the search has.
 //! 2. What the search leaves out it says: a limit that was reached, or something that it does not vary ([`LeftOut`]).
 //! 3. Nothing of it is in a heap between two calls: a collection may come, and the machine is as it was.
-use super::orders::Steps;
-use super::parts::{Parts, TooLarge};
+use super::orders::SearchSteps;
+use super::parts::{Components, TooLarge};
 use super::read::{read, Live};
 use super::reduction::{Acquaintance, Choice};
-use super::seen::{Seen, Step};
+use super::seen::{KnownSituations, SearchStep};
 use super::situation::Situation;
-use super::turn::{after, Deed, End};
+use super::turn::{after, Deed, DeedEnd};
 use super::written::{write, Written};
-use super::{Allowed, Counts, Finding, LeftOut, Limits, What};
+use super::{Allowed, Finding, FindingKind, LeftOut, Limits, SearchCounts};
 use crate::threads::thread::Dispatch;
 use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
@@ -27,7 +27,7 @@ const MOST_WAITING: usize = 1_000;
 const LOOK: usize = 16;
 
 /// A situation that is to be looked at.
-struct Next {
+struct ToLookAt {
     number: u32,
     depth: u32,
     words: Box<[Value]>,
@@ -42,12 +42,12 @@ pub struct Search {
     pub(super) roots: usize,
     /// The foreign values that are asked to be answered, and how often.
     pub(super) wanted: Vec<(u32, usize)>,
-    pub(super) parts: Parts,
-    pub(super) seen: Seen,
-    steps: Steps,
-    next: VecDeque<Next>,
+    pub(super) parts: Components,
+    pub(super) seen: KnownSituations,
+    steps: SearchSteps,
+    next: VecDeque<ToLookAt>,
     waiting_bytes: usize,
-    pub(super) counts: Counts,
+    pub(super) counts: SearchCounts,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) found: Vec<Finding>,
     pub(super) failed: bool,
@@ -69,7 +69,7 @@ impl Search {
         allowed: Allowed,
         situation: &Situation,
         wanted: Vec<(u32, usize)>,
-        (first, parts): (Written, Parts),
+        (first, parts): (Written, Components),
     ) -> Search {
         let mut search = Search {
             limits,
@@ -78,18 +78,18 @@ impl Search {
             first,
             wanted,
             parts,
-            seen: Seen::new(),
-            steps: Steps::default(),
+            seen: KnownSituations::new(),
+            steps: SearchSteps::default(),
             next: VecDeque::new(),
             waiting_bytes: 0,
-            counts: Counts::default(),
+            counts: SearchCounts::default(),
             left_out: Vec::new(),
             found: Vec::new(),
             failed: false,
             full: false,
         };
         let words = search.first.words.clone();
-        search.meet(words, Step { from: 0, event: 0 }, 0);
+        search.meet(words, SearchStep { from: 0, event: 0 }, 0);
         search
     }
 
@@ -144,7 +144,7 @@ impl Search {
         read(words, roots, &program, foreigns, turn.birth, &mut turn.heap)
     }
 
-    fn look_at(&mut self, dispatch: &mut Dispatch, next: &Next) -> Result<(), TooLarge> {
+    fn look_at(&mut self, dispatch: &mut Dispatch, next: &ToLookAt) -> Result<(), TooLarge> {
         self.steps.begin();
         let Some(live) = self.enter(dispatch, &next.words) else {
             self.leave_out(LeftOut::Memory);
@@ -183,7 +183,7 @@ impl Search {
     fn choose(
         &mut self,
         dispatch: &mut Dispatch,
-        next: &Next,
+        next: &ToLookAt,
         live: &Live,
         choice: &Choice,
     ) -> Result<bool, TooLarge> {
@@ -202,13 +202,13 @@ impl Search {
     fn take(
         &mut self,
         dispatch: &mut Dispatch,
-        next: &Next,
+        next: &ToLookAt,
         situation: &Situation,
         at: usize,
         mut see: impl FnMut(&Deed),
     ) -> Result<Led, TooLarge> {
         self.counts.turns += 1;
-        let step = Step {
+        let step = SearchStep {
             from: next.number,
             event: at as u16,
         };
@@ -233,17 +233,17 @@ impl Search {
             self.leave_out(LeftOut::Timers);
         }
         let led = match deed.end {
-            End::Broken => {
+            DeedEnd::Broken => {
                 self.leave_out(LeftOut::Memory);
                 return Ok(Led::Nowhere);
             }
             _ => self.meet(written?.words, step, next.depth + 1),
         };
         let wrong = [
-            (deed.end == End::Aborted, What::Aborted),
-            (deed.end == End::Ignored, What::Ignored),
-            (deed.drops, What::Dropped),
-            (is_answered_again, What::AnsweredAgain),
+            (deed.end == DeedEnd::Aborted, FindingKind::Aborted),
+            (deed.end == DeedEnd::Ignored, FindingKind::Ignored),
+            (deed.drops, FindingKind::Dropped),
+            (is_answered_again, FindingKind::AnsweredAgain),
         ];
         for (is, what) in wrong {
             if is {
@@ -253,7 +253,7 @@ impl Search {
         Ok(led)
     }
 
-    fn meet(&mut self, words: Box<[Value]>, by: Step, depth: u32) -> Led {
+    fn meet(&mut self, words: Box<[Value]>, by: SearchStep, depth: u32) -> Led {
         let (number, is_new) = self.seen.meet(super::digest::digest(&words), by);
         // But the first, which no step leads to.
         if self.seen.len() > 1 || !is_new {
@@ -273,7 +273,7 @@ impl Search {
             return Led::ToNew;
         }
         self.waiting_bytes += size_of_val(&*words);
-        self.next.push_back(Next {
+        self.next.push_back(ToLookAt {
             number,
             depth,
             words,
@@ -282,27 +282,39 @@ impl Search {
     }
 
     /// Nothing waits: an end that the caller looks at.
-    fn rest(&mut self, dispatch: &mut Dispatch, next: &Next, live: &Live) {
+    fn rest(&mut self, dispatch: &mut Dispatch, next: &ToLookAt, live: &Live) {
         self.counts.ends += 1;
         let is_owed = |(by, count): &(u32, usize)| live.situation.heard_by(*by) < *count;
         if self.wanted.iter().any(is_owed) {
-            self.fail(dispatch, What::Unanswered, None, next.number);
+            self.fail(dispatch, FindingKind::Unanswered, None, next.number);
         }
         if !live.situation.keepers.is_empty() {
-            self.fail(dispatch, What::Stashed, None, next.number);
+            self.fail(dispatch, FindingKind::Stashed, None, next.number);
         }
-        self.find(dispatch, What::Rest, None, next.number);
+        self.find(dispatch, FindingKind::Rest, None, next.number);
     }
 
     /// Something is wrong, unless that is allowed.
-    fn fail(&mut self, dispatch: &mut Dispatch, what: What, step: Option<Step>, at: u32) {
+    fn fail(
+        &mut self,
+        dispatch: &mut Dispatch,
+        what: FindingKind,
+        step: Option<SearchStep>,
+        at: u32,
+    ) {
         if !self.allowed.allows(what) && !self.failed {
             self.failed = true;
             self.find(dispatch, what, step, at);
         }
     }
 
-    fn find(&mut self, dispatch: &mut Dispatch, what: What, step: Option<Step>, at: u32) {
+    fn find(
+        &mut self,
+        dispatch: &mut Dispatch,
+        what: FindingKind,
+        step: Option<SearchStep>,
+        at: u32,
+    ) {
         let mut way = self.seen.way(at);
         way.extend(step.map(|step| step.event));
         match self.places(dispatch, &way) {

@@ -10,22 +10,22 @@ const FEWEST: usize = 1 << 10;
 
 /// The step that a situation was come to by: from which one, and by which of the events that waited there.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct SearchStep {
     pub(super) from: u32,
     pub(super) event: u16,
 }
 
 /// See the head of this file.
-pub(super) struct Seen {
+pub(super) struct KnownSituations {
     digests: Vec<u128>,
     from: Vec<u32>,
     event: Vec<u16>,
     places: Vec<u32>,
 }
 
-impl Seen {
-    pub(super) fn new() -> Seen {
-        Seen {
+impl KnownSituations {
+    pub(super) fn new() -> KnownSituations {
+        KnownSituations {
             digests: Vec::new(),
             from: Vec::new(),
             event: Vec::new(),
@@ -44,7 +44,7 @@ impl Seen {
     }
 
     /// The number of a situation, and whether it is new.
-    pub(super) fn meet(&mut self, digest: u128, by: Step) -> (u32, bool) {
+    pub(super) fn meet(&mut self, digest: u128, by: SearchStep) -> (u32, bool) {
         let mut at = self.start(digest);
         while self.places[at] != FREE {
             let number = self.places[at];
@@ -98,8 +98,8 @@ mod tests {
 
     #[test]
     fn each_is_new_once_and_has_its_way() {
-        let mut seen = Seen::new();
-        let by = |from: u32| Step {
+        let mut seen = KnownSituations::new();
+        let by = |from: u32| SearchStep {
             from,
             event: from as u16 + 1,
         };

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 /// The one who has sent an event, as far as the order of events depends on it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sender {
+pub(super) enum SentBy {
     /// Nobody's other events are ordered with it.
     Any,
     /// Somebody who sends nothing more, told from others by a number.
@@ -20,9 +20,9 @@ pub(super) enum Sender {
 
 /// An event that waits.
 #[derive(Clone, Copy)]
-pub(super) struct Pending {
+pub(super) struct WaitingEvent {
     pub(super) target: *const Actor,
-    pub(super) sender: Sender,
+    pub(super) sender: SentBy,
     pub(super) message: Value,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Situation {
     /// The actors that the outside holds, in an order that does not change.
     pub(super) roots: Rc<[*const Actor]>,
     /// Of one sender to one actor, the oldest first.
-    pub(super) pending: Vec<Pending>,
+    pub(super) pending: Vec<WaitingEvent>,
     /// Of those that one of them has heard, the oldest first.
     pub(super) heard: Vec<Heard>,
     /// The actors that have stashed something: they wait, whoever knows of them.
@@ -78,16 +78,16 @@ impl Situation {
     }
 
     fn may_be_next(&self, program: &Program, at: usize) -> bool {
-        let Pending { target, sender, .. } = self.pending[at];
-        let of = |pending: &&Pending| pending.target == target;
-        let is_given_back = |pending: &Pending| pending.sender == Sender::Itself;
-        let same = |pending: &Pending| pending.sender == sender;
+        let WaitingEvent { target, sender, .. } = self.pending[at];
+        let of = |pending: &&WaitingEvent| pending.target == target;
+        let is_given_back = |pending: &WaitingEvent| pending.sender == SentBy::Itself;
+        let same = |pending: &WaitingEvent| pending.sender == sender;
         let (before, behind) = self.pending.split_at(at);
-        if sender == Sender::Itself {
+        if sender == SentBy::Itself {
             return !before.iter().filter(of).any(is_given_back);
         }
         let waits = before.iter().chain(behind).filter(of).any(is_given_back);
-        let is_open = sender == Sender::Any || is_safe(program, target);
+        let is_open = sender == SentBy::Any || is_safe(program, target);
         !waits && (is_open || !before.iter().filter(of).any(same))
     }
 
@@ -98,11 +98,11 @@ impl Situation {
 
     /// The number of events of the same sender that wait for the same actor before that one.
     pub(super) fn place(&self, at: usize) -> usize {
-        let Pending { target, sender, .. } = self.pending[at];
-        if sender == Sender::Any {
+        let WaitingEvent { target, sender, .. } = self.pending[at];
+        if sender == SentBy::Any {
             return 0;
         }
-        let same = |other: &&Pending| (other.target, other.sender) == (target, sender);
+        let same = |other: &&WaitingEvent| (other.target, other.sender) == (target, sender);
         self.pending[..at].iter().filter(same).count()
     }
 }

@@ -1,6 +1,6 @@
 //! One turn of a search: run by the code that runs any other turn, looked at, and undone.
-use super::parts::Parts;
-use super::situation::{is_sink, keeps_something, Heard, Pending, Sender, Situation};
+use super::parts::Components;
+use super::situation::{is_sink, keeps_something, Heard, SentBy, Situation, WaitingEvent};
 use crate::base::atom::Atom;
 use crate::code::program::Program;
 use crate::threads::run_turn::Verdict;
@@ -12,7 +12,7 @@ use crate::values::value::Value;
 
 /// How a turn ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum DeedEnd {
     Commits,
     Ignored,
     Aborted,
@@ -22,17 +22,17 @@ pub(super) enum End {
 
 /// The events that a turn queues, in the order in which a machine does.
 #[derive(Default)]
-pub(super) struct Queued {
+pub(super) struct NewEvents {
     /// Those that the actor gives back to itself, which come before all others.
-    pub(super) first: Vec<Pending>,
-    pub(super) last: Vec<Pending>,
+    pub(super) first: Vec<WaitingEvent>,
+    pub(super) last: Vec<WaitingEvent>,
 }
 
 /// Everything that a turn does, staged.
 pub(super) struct Deed {
-    pub(super) end: End,
+    pub(super) end: DeedEnd,
     pub(super) becomes: Option<(BehaviourId, Value)>,
-    pub(super) queued: Queued,
+    pub(super) queued: NewEvents,
     pub(super) heard: Vec<Heard>,
     /// It has sent something to what is no address.
     pub(super) drops: bool,
@@ -41,11 +41,11 @@ pub(super) struct Deed {
 }
 
 impl Deed {
-    fn nothing(end: End) -> Deed {
+    fn nothing(end: DeedEnd) -> Deed {
         Deed {
             end,
             becomes: None,
-            queued: Queued::default(),
+            queued: NewEvents::default(),
             heard: Vec::new(),
             drops: false,
             arms: false,
@@ -56,7 +56,12 @@ impl Deed {
 impl Dispatch {
     /// Runs an event's turn and leaves it staged, to be undone by `forget_rehearsal`. `ordered`: messages of one actor to
     /// another keep their order.
-    pub(super) fn act_out(&mut self, pending: &Pending, ordered: bool, parts: &mut Parts) -> Deed {
+    pub(super) fn act_out(
+        &mut self,
+        pending: &WaitingEvent,
+        ordered: bool,
+        parts: &mut Components,
+    ) -> Deed {
         let event = Event {
             target: pending.target,
             message: pending.message,
@@ -67,33 +72,37 @@ impl Dispatch {
             Verdict::Commits => {}
             // It is there for that.
             Verdict::Ignored if is_sink(&self.turn.around.program, id) => {
-                return Deed::nothing(End::Commits)
+                return Deed::nothing(DeedEnd::Commits)
             }
-            Verdict::Ignored => return Deed::nothing(End::Ignored),
+            Verdict::Ignored => return Deed::nothing(DeedEnd::Ignored),
             Verdict::Aborted(reason) => {
                 let lacks = [Atom::NO_MEMORY, Atom::STOPPED, Atom::KILLED];
                 let is_broken = lacks.iter().any(|atom| reason == Value::atom(*atom));
-                let end = if is_broken { End::Broken } else { End::Aborted };
+                let end = if is_broken {
+                    DeedEnd::Broken
+                } else {
+                    DeedEnd::Aborted
+                };
                 return Deed::nothing(end);
             }
-            Verdict::Postponed => return Deed::nothing(End::Broken),
+            Verdict::Postponed => return Deed::nothing(DeedEnd::Broken),
         }
         let is_safe = self.turn.around.program.behaviour(id).safe;
         let sender = match ordered && !is_safe {
-            true => Sender::Actor(event.target),
-            false => Sender::Any,
+            true => SentBy::Actor(event.target),
+            false => SentBy::Any,
         };
-        let mut deed = Deed::nothing(End::Commits);
+        let mut deed = Deed::nothing(DeedEnd::Commits);
         deed.becomes = self.turn.becoming();
         let given_back = self.turn.unstashed(&mut Vec::new());
-        let waits = |sender: Sender| {
-            move |Event { target, message }: Event| Pending {
+        let waits = |sender: SentBy| {
+            move |Event { target, message }: Event| WaitingEvent {
                 target,
                 sender,
                 message,
             }
         };
-        deed.queued.first = given_back.into_iter().map(waits(Sender::Itself)).collect();
+        deed.queued.first = given_back.into_iter().map(waits(SentBy::Itself)).collect();
         let (turn, last) = (&self.turn, &mut deed.queued.last);
         turn.queue.each_since(&turn.savepoint.queue, |event| {
             last.push(waits(sender)(event))
@@ -109,8 +118,8 @@ impl Dispatch {
                 });
             } else if out.sponsor == Value::atom(self.context.sponsor.name) {
                 let target = out.target.address_pointer();
-                let (sender, message) = (Sender::Any, out.message);
-                deed.queued.last.push(Pending {
+                let (sender, message) = (SentBy::Any, out.message);
+                deed.queued.last.push(WaitingEvent {
                     target,
                     sender,
                     message,
@@ -131,7 +140,7 @@ pub(super) fn after<R>(
     program: &Program,
     see: impl FnOnce(&Situation) -> R,
 ) -> R {
-    let Pending { target, .. } = situation.pending[event];
+    let WaitingEvent { target, .. } = situation.pending[event];
     let mut next = situation.clone();
     next.pending.remove(event);
     next.pending.splice(..0, deed.queued.first.iter().copied());

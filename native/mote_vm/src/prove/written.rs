@@ -13,8 +13,8 @@
 //!    words have the same future.
 //! 2. The order of events is written only where it counts: events without an order are written by their words.
 use super::numbering::Numbering;
-use super::parts::{Part, Parts, TooLarge};
-use super::situation::{is_safe, Pending, Sender, Situation};
+use super::parts::{Component, Components, TooLarge};
+use super::situation::{is_safe, SentBy, Situation, WaitingEvent};
 use crate::boundary::parcel;
 use crate::code::program::Program;
 use crate::values::value::Value;
@@ -38,7 +38,7 @@ pub(super) struct Written {
 
 /// The kind of a row of events, in the order in which they are written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum RowKind {
     GivenBack,
     Single,
     /// Of one sender that sends nothing more.
@@ -48,10 +48,10 @@ enum Kind {
 }
 
 /// Events for one actor that keep their order.
-struct Row {
+struct EventRow {
     target: u32,
-    kind: Kind,
-    sender: Sender,
+    kind: RowKind,
+    sender: SentBy,
     events: Vec<usize>,
 }
 
@@ -59,11 +59,11 @@ struct Row {
 pub(super) fn write(
     situation: &Situation,
     program: &Program,
-    parts: &mut Parts,
+    parts: &mut Components,
 ) -> Result<Written, TooLarge> {
     parts.begin();
     let numbering = Numbering::new(situation, program, parts)?;
-    let mut writer = Writer {
+    let mut writer = SituationWriter {
         numbering: &numbering,
         parts,
         words: Vec::new(),
@@ -114,15 +114,15 @@ pub(super) fn write(
 }
 
 /// The words that say target and sender of each event.
-fn heads(rows: &[Row]) -> Vec<Value> {
+fn heads(rows: &[EventRow]) -> Vec<Value> {
     let mut gone = GONE;
     let mut heads = Vec::new();
     for row in rows {
         let sender = match row.kind {
-            Kind::GivenBack => ITSELF,
-            Kind::Single => ANY,
-            Kind::OfActor(number) => ACTOR | number,
-            Kind::OfGone => {
+            RowKind::GivenBack => ITSELF,
+            RowKind::Single => ANY,
+            RowKind::OfActor(number) => ACTOR | number,
+            RowKind::OfGone => {
                 gone += 1;
                 gone - 1
             }
@@ -139,27 +139,29 @@ fn rows<'w>(
     program: &Program,
     numbering: &Numbering,
     message: impl Fn(usize) -> &'w [Value],
-) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
-    for (at, Pending { target, sender, .. }) in situation.pending.iter().enumerate() {
+) -> Vec<EventRow> {
+    let mut rows: Vec<EventRow> = Vec::new();
+    for (at, WaitingEvent { target, sender, .. }) in situation.pending.iter().enumerate() {
         // Invariant 1 of the numbering.
         let number = numbering.of(*target).unwrap_or(u32::MAX);
         let kind = match sender {
-            Sender::Itself => Kind::GivenBack,
-            Sender::Any => Kind::Single,
-            _ if is_safe(program, *target) => Kind::Single,
-            Sender::Gone(_) => Kind::OfGone,
-            Sender::Actor(actor) => numbering.of(*actor).map_or(Kind::OfGone, Kind::OfActor),
+            SentBy::Itself => RowKind::GivenBack,
+            SentBy::Any => RowKind::Single,
+            _ if is_safe(program, *target) => RowKind::Single,
+            SentBy::Gone(_) => RowKind::OfGone,
+            SentBy::Actor(actor) => numbering
+                .of(*actor)
+                .map_or(RowKind::OfGone, RowKind::OfActor),
         };
         let is_same =
-            |row: &&mut Row| (row.target, row.kind, row.sender) == (number, kind, *sender);
+            |row: &&mut EventRow| (row.target, row.kind, row.sender) == (number, kind, *sender);
         match rows
             .iter_mut()
             .find(is_same)
-            .filter(|_| kind != Kind::Single)
+            .filter(|_| kind != RowKind::Single)
         {
             Some(row) => row.events.push(at),
-            None => rows.push(Row {
+            None => rows.push(EventRow {
                 target: number,
                 kind,
                 sender: *sender,
@@ -169,28 +171,28 @@ fn rows<'w>(
     }
     for row in &mut rows {
         // Nothing comes before it or after it.
-        if row.kind == Kind::OfGone && row.events.len() == 1 {
-            row.kind = Kind::Single;
+        if row.kind == RowKind::OfGone && row.events.len() == 1 {
+            row.kind = RowKind::Single;
         }
     }
-    let words = |row: &Row| -> Vec<u64> {
+    let words = |row: &EventRow| -> Vec<u64> {
         let words = row.events.iter().flat_map(|at| message(*at));
         words.map(|value| value.word()).collect()
     };
     rows.sort_by(|a, b| {
-        let size = |row: &Row| (row.target, row.kind, row.events.len());
+        let size = |row: &EventRow| (row.target, row.kind, row.events.len());
         size(a).cmp(&size(b)).then_with(|| words(a).cmp(&words(b)))
     });
     rows
 }
 
-struct Writer<'p> {
+struct SituationWriter<'p> {
     numbering: &'p Numbering,
-    parts: &'p mut Parts,
+    parts: &'p mut Components,
     words: Vec<Value>,
 }
 
-impl Writer<'_> {
+impl SituationWriter<'_> {
     fn range(&mut self, value: Value) -> Result<Range<usize>, TooLarge> {
         let from = self.words.len();
         self.value(value)?;
@@ -198,27 +200,27 @@ impl Writer<'_> {
     }
 
     fn value(&mut self, value: Value) -> Result<(), TooLarge> {
-        let Writer {
+        let SituationWriter {
             numbering, words, ..
         } = self;
         self.parts.each(value, |part| {
             let command = match part {
-                Part::Word(value) => return words.push(value),
+                Component::Word(value) => return words.push(value),
                 // All are numbered that anything names.
-                Part::Address(actor) => {
+                Component::Address(actor) => {
                     let number = numbering.of(actor).unwrap_or(u32::MAX);
                     (parcel::MADE, number as usize)
                 }
-                Part::Tuple(n) => (parcel::TUPLE, n),
-                Part::List(n) => (parcel::LIST, n),
-                Part::Map(n) => (parcel::MAP, n),
-                Part::On => (parcel::ON, 0),
-                Part::Foreign(number) => (parcel::FOREIGN, number as usize),
-                Part::Float(bits) => {
+                Component::Tuple(n) => (parcel::TUPLE, n),
+                Component::List(n) => (parcel::LIST, n),
+                Component::Map(n) => (parcel::MAP, n),
+                Component::On => (parcel::ON, 0),
+                Component::Foreign(number) => (parcel::FOREIGN, number as usize),
+                Component::Float(bits) => {
                     words.push(Value::from_word(bits));
                     (parcel::FLOAT, 0)
                 }
-                Part::Bytes(bytes) => {
+                Component::Bytes(bytes) => {
                     words.extend(bytes.chunks(8).map(|chunk| {
                         let mut word = [0; 8];
                         word[..chunk.len()].copy_from_slice(chunk);
@@ -226,14 +228,14 @@ impl Writer<'_> {
                     }));
                     (parcel::BYTES, bytes.len())
                 }
-                Part::Integer(big) => {
+                Component::Integer(big) => {
                     words.extend(big.limbs().iter().map(|limb| Value::from_word(*limb)));
                     (
                         parcel::INTEGER,
                         2 * big.limbs().len() + usize::from(big.is_negative()),
                     )
                 }
-                Part::Timer(id) => {
+                Component::Timer(id) => {
                     words.push(Value::from_word(id.serial));
                     (
                         parcel::TIMER,
