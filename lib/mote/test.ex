@@ -49,7 +49,7 @@ defmodule Mote.Test do
   """
 
   alias Mote.{Error, Machine, Native}
-  alias Mote.Test.{Failure, Recorder}
+  alias Mote.Test.{Failure, Proof, Recorder, Run}
 
   @seeds 100
   @timeout 5_000
@@ -57,6 +57,12 @@ defmodule Mote.Test do
   @shown 1_000
   # Sponsors that leave the order open.
   @sponsors [main: [threads: 4]]
+
+  # The bounds of a proof: a minute, and what a search of a million states takes.
+  @states 1_000_000
+  @depth 10_000
+  @bytes 1_073_741_824
+  @patience 60_000
 
   @doc """
   Runs actors under many orders of turns and checks that something is true after each.
@@ -120,11 +126,111 @@ defmodule Mote.Test do
     end
   end
 
-  def explore(graph, property, _opts) do
+  def explore(graph, property, _opts), do: no_functions!(graph, property)
+
+  @spec no_functions!(term, term) :: no_return
+  defp no_functions!(graph, property) do
     raise ArgumentError,
           "expected two functions of one argument, one that gets the machine and one that gets what the first gave, " <>
             "got: #{inspect(graph)} and #{inspect(property)}"
   end
+
+  @typedoc "What `prove/3` finds wrong without being asked."
+  @type flaw :: :aborted | :ignored | :dropped | :answered_again | :unanswered | :stashed
+
+  @typedoc "What a proof has left out."
+  @type left_out :: :states | :depth | :memory | :size | :timeout | :timers | :random | :clock
+
+  @type proof ::
+          {:proved,
+           %{
+             orders: pos_integer | :infinite,
+             states: pos_integer,
+             turns: non_neg_integer,
+             ends: non_neg_integer,
+             bytes: pos_integer
+           }}
+          | {:failed, Failure.t()}
+          | {:bounded, [left_out, ...],
+             %{states: pos_integer, turns: non_neg_integer, ends: non_neg_integer, bytes: pos_integer}}
+
+  @doc """
+  Runs actors in every order of turns that a machine allows, and checks that something is true after each.
+
+  `graph` and `property` are those of `explore/3`. The guide *Proving* shows how it is used, and what it can tell.
+
+    * `{:proved, counts}` - the property holds in all orders, and nothing else is wrong. `orders`: how many there are that
+      make a difference (`:infinite` if some never end: those have no rest at which the property could be looked at);
+      `states`: situations, between two turns, that differ; `turns`: how many were run; `ends`: situations at rest;
+      `bytes`: what the search took.
+    * `{:failed, failure}` - an order in which something is wrong, one of the shortest: a `Mote.Test.Failure`, to be read,
+      raised or repeated.
+    * `{:bounded, left_out, counts}` - nothing is wrong as far as it came. `left_out` says what is missing: more states, longer
+      orders, memory, time (the options below); `:size`, situations with more than a thousand waiting messages or half a
+      megabyte; `:timers` that actors arm, which never fire here; `:random` numbers and times (`:clock`) other than
+      those that turns have seen.
+
+  **Every order** is what a sponsor with several threads allows: messages of one actor or process to one actor come in the
+  order in which they were sent, unless one of the two has a safe behaviour, one that never becomes. Nothing else has an order. What
+  is true in all of these is true in sponsors with fewer threads.
+
+  Without being asked, a proof fails when
+
+    * a turn aborts (`:aborted`), a message matches no clause of an actor that is not a sink (`:ignored`), or is sent to what is no
+      address (`:dropped`);
+    * a customer outside, the process, outbox or address of another machine that is the first element of a request of `graph`, gets
+      more answers than it has requests (`:answered_again`), or fewer until nothing waits any more (`:unanswered`);
+    * an actor has stashed messages when nothing waits any more (`:stashed`).
+
+  Messages to processes and outboxes come in every order that makes a difference there.
+
+  The property is called once for each end that differs from the others, in a machine that has come to it. So `graph` must
+  create the same actors and send the same messages each time it is called.
+
+  Options:
+
+    * `:allow` - a list of what is not wrong: `#{inspect(Proof.flaws())}` (default `[]`);
+    * `:order` - `:pairs`, or `:none` if messages shall have no order at all (default `:pairs`);
+    * `:states` - how many situations are told apart (default #{@states});
+    * `:depth` - how many turns an order may have (default #{@depth});
+    * `:bytes` - what the search may take (default #{div(@bytes, 1024 * 1024)} MiB);
+    * `:timeout` - milliseconds that it may take (default #{@patience});
+    * `:fuel`, `:memory`, `:gc`, `:tier`, `:telemetry` - as for `Mote.start_link/1`.
+
+      iex> defmodule Doc.Till do
+      ...>   use Mote.Behaviour
+      ...>   defactor till(coins) do
+      ...>     {customer, :count} -> send customer, {:counted, coins}
+      ...>     {:set, coins} -> become till(coins)
+      ...>   end
+      ...>   defactor payer(till) do
+      ...>     :pay -> send till, {self(), :count}
+      ...>     {:counted, coins} -> send till, {:set, coins + 1}
+      ...>   end
+      ...> end
+      iex> graph = fn payers ->
+      ...>   fn machine ->
+      ...>     till = Mote.create(machine, Doc.Till.till(0))
+      ...>     for _ <- 1..payers, do: Mote.send(Mote.create(machine, Doc.Till.payer(till)), :pay)
+      ...>     till
+      ...>   end
+      ...> end
+      iex> {:proved, counts} = Mote.Test.prove(graph.(1), &(Mote.ask!(&1, :count) == {:counted, 1}))
+      iex> counts.orders
+      1
+      iex> {:failed, failure} = Mote.Test.prove(graph.(2), &(Mote.ask!(&1, :count) == {:counted, 2}))
+      iex> {failure.kind, length(failure.turns)}
+      {:property, 8}
+  """
+  @spec prove((pid -> context), (context -> as_boolean(term)), keyword) :: proof when context: term
+  def prove(graph, property, opts \\ [])
+
+  def prove(graph, property, opts) when is_function(graph, 1) and is_function(property, 1) do
+    {mine, machine_opts} = proof_options!(opts)
+    Proof.run(graph, property, mine, machine_opts)
+  end
+
+  def prove(graph, property, _opts), do: no_functions!(graph, property)
 
   @doc """
   How many choices a seeded machine has made so far: the third element of a schedule that repeats all of them.
@@ -151,39 +257,25 @@ defmodule Mote.Test do
   defp failure(%Failure{} = failure), do: failure
 
   defp run(graph, property, schedule, timeout, opts, traced) do
-    {:ok, machine} = Mote.start_link([schedule: schedule] ++ opts)
-
-    try do
-      :ok = Mote.pause(machine)
+    Run.paused(graph, [schedule: schedule] ++ opts, fn machine, context ->
       recorder = if traced, do: Recorder.start(machine, @shown)
-      context = graph.(machine)
       :ok = Mote.resume(machine)
       quiet = Mote.drain(machine, timeout)
       schedule = {:seeded, elem(schedule, 1), choices(machine)}
       {turns, more} = if traced, do: Recorder.stop(recorder), else: {[], 0}
 
-      case with(:ok <- quiet, do: check(property, context)) do
-        :ok -> :ok
-        wrong -> %Failure{kind: kind(wrong), why: why(wrong), schedule: schedule, turns: turns, more: more}
-      end
-    after
-      Mote.stop(machine)
-      Recorder.forget(machine)
-    end
-  end
+      case with(:ok <- quiet, do: Run.check(property, context)) do
+        :ok ->
+          :ok
 
-  defp check(property, context) do
-    if property.(context), do: :ok, else: :untrue
-  catch
-    kind, reason -> {kind, reason, __STACKTRACE__}
+        wrong ->
+          %Failure{kind: kind(wrong), why: Run.why(wrong), schedule: schedule, turns: turns, more: more}
+      end
+    end)
   end
 
   defp kind({:error, _}), do: :timeout
   defp kind(_), do: :property
-
-  defp why(:untrue), do: "the property does not hold"
-  defp why({:error, error}), do: "the actors do not come to rest: " <> Exception.message(error)
-  defp why({kind, reason, stack}), do: Exception.format(kind, reason, stack)
 
   # -- the least that goes wrong -------------------------------------------------------------------------------
 
@@ -233,6 +325,46 @@ defmodule Mote.Test do
     {[seeds: seeds, timeout: Keyword.get(mine, :timeout, @timeout)],
      Keyword.put_new(opts, :sponsors, @sponsors)}
   end
+
+  defp proof_options!(opts) do
+    unless Keyword.keyword?(opts) do
+      raise ArgumentError, "expected the options of prove/3 to be a keyword list, got: #{inspect(opts)}"
+    end
+
+    defaults = [allow: [], order: :pairs, states: @states, depth: @depth, bytes: @bytes, timeout: @patience]
+    {mine, opts} = Keyword.split(opts, Keyword.keys(defaults))
+
+    for {key, why} <- [
+          schedule: "tries all orders",
+          sponsors: "has one sponsor of several threads, which allows every order",
+          clock: "lets no time pass"
+        ],
+        Keyword.has_key?(opts, key) do
+      raise ArgumentError, "prove/3 takes no #{inspect(key)}: it #{why}"
+    end
+
+    Machine.Options.known!(opts, Keyword.keys(defaults), "prove/3")
+    mine = Keyword.merge(defaults, mine)
+    Enum.each(mine, &proof_option!/1)
+    {mine, [sponsors: @sponsors, clock: :manual] ++ opts}
+  end
+
+  defp proof_option!({:order, order}) when order in [:pairs, :none], do: :ok
+  defp proof_option!({key, n}) when key in [:states, :depth] and n in 1..0xFFFFFFF, do: :ok
+  defp proof_option!({key, n}) when key in [:bytes, :timeout] and n in 1..0xFFFFFFFFFFFF, do: :ok
+
+  defp proof_option!({:allow, names}) do
+    unless is_list(names) and not List.improper?(names) and names -- Proof.flaws() == [] do
+      raise ArgumentError,
+            "expected :allow to be a list of some of #{inspect(Proof.flaws())}, got: #{inspect(names)}"
+    end
+  end
+
+  defp proof_option!({:order, other}),
+    do: raise(ArgumentError, "expected :order to be :pairs or :none, got: #{inspect(other)}")
+
+  defp proof_option!({key, other}),
+    do: raise(ArgumentError, "expected #{inspect(key)} to be a positive integer, got: #{inspect(other)}")
 
   defp seeds!(n) when is_integer(n) and n > 0, do: 0..(n - 1)
 

@@ -28,7 +28,7 @@ defmodule Mote.Machine.Options do
           memory: pos_integer,
           gc: MemoryOptions.gc(),
           clock: :system | :manual,
-          schedule: nil | {seed :: non_neg_integer, choices :: non_neg_integer},
+          schedule: nil | {seed :: non_neg_integer, choices :: non_neg_integer} | [non_neg_integer],
           tier: :native | :interp,
           telemetry: %{interval: pos_integer, level: atom},
           drain: non_neg_integer
@@ -111,10 +111,19 @@ defmodule Mote.Machine.Options do
   defp schedule!({:seeded, seed}) when is_word(seed), do: {seed, @choices}
   defp schedule!({:seeded, seed, choices}) when is_word(seed) and is_word(choices), do: {seed, choices}
 
-  defp schedule!(other) do
+  defp schedule!({:order, places} = schedule) do
+    if is_list(places) and not List.improper?(places) and Enum.all?(places, &(&1 in 0..0xFFFFFFFF)),
+      do: places,
+      else: bad_schedule(schedule)
+  end
+
+  defp schedule!(other), do: bad_schedule(other)
+
+  @spec bad_schedule(term) :: no_return
+  defp bad_schedule(other) do
     raise ArgumentError,
           "expected :schedule to be :threads, {:seeded, seed} or {:seeded, seed, choices}, both integers from 0 of at " <>
-            "most 64 bits, got: #{inspect(other)}"
+            "most 64 bits, or {:order, places} as Mote.Test.prove/3 finds it, got: #{inspect(other)}"
   end
 
   defp clock!(clock) when clock in [:system, :manual], do: clock

@@ -3,9 +3,10 @@ use crate::held::foreign::{Abroad, Opaque, Process};
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::OwnTerm;
 use mote_vm::heap::pace::Stress;
+use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Class, ForeignRef};
-use rustler::{Atom, Term, TermType};
+use rustler::{Atom, NifResult, Term, TermType};
 use std::sync::Arc;
 
 /// A sponsor: its name, how many threads, the cores that these are bound to, how much may wait in it, and whether
@@ -34,6 +35,17 @@ pub fn stress_of(name: Atom) -> Stress {
         Stress::Moving
     } else {
         Stress::Off
+    }
+}
+
+/// The source of the order of turns: `{seed, choices}`, the places of the events in the queue, or `nil`.
+pub fn schedule_of(term: Term<'_>) -> NifResult<Schedule> {
+    if let Ok((seed, choices)) = term.decode() {
+        return Ok(Schedule::Seeded { seed, choices });
+    }
+    match term.is_list() {
+        true => Ok(Schedule::Order(term.decode()?)),
+        false => Ok(Schedule::Threads),
     }
 }
 

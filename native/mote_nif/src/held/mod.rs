@@ -15,5 +15,6 @@ pub mod order;
 pub mod outbox;
 pub mod question;
 pub mod reason;
+pub mod search;
 pub mod structs;
 pub mod watches;

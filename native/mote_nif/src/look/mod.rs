@@ -1,4 +1,5 @@
 pub mod info;
 pub mod peek;
+pub mod proof;
 pub mod survey;
 pub mod trace;

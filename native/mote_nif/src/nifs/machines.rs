@@ -1,6 +1,6 @@
 //! Machines: start, stop, code, what they hold.
 use crate::deliver::mail::{MailLeft, ROUND};
-use crate::enter::config::{foreign, sponsor_config, stress_of, SponsorTerm};
+use crate::enter::config::{foreign, schedule_of, sponsor_config, stress_of, SponsorTerm};
 use crate::held::bridge::{unpin, Bridge};
 use crate::held::machine::{MachineResource, Unfinished};
 use crate::look::info;
@@ -10,7 +10,6 @@ use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::GcConfig;
 use mote_vm::machine::{Config, Machine, RemoveError, StartError};
-use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::cores;
 use rustler::{Atom, Binary, Encoder, Env, NifResult, Term};
 
@@ -30,7 +29,7 @@ fn machine_start<'a>(
     fuel: u64,
     memory: usize,
     (min, factor, stress): (usize, f64, Atom),
-    (clock, schedule, tier): (Atom, Option<(u64, u64)>, Atom),
+    (clock, schedule, tier): (Atom, Term<'a>, Atom),
 ) -> NifResult<Term<'a>> {
     let resource = ResourceArc::new(MachineResource::new(env.pid()));
     let config = Config {
@@ -47,10 +46,7 @@ fn machine_start<'a>(
             true => ClockKind::Manual,
             false => ClockKind::System,
         },
-        schedule: match schedule {
-            Some((seed, choices)) => Schedule::Seeded { seed, choices },
-            None => Schedule::Threads,
-        },
+        schedule: schedule_of(schedule)?,
         compiler: match tier == names::interp() {
             true => None,
             false => mote_jit::compiler(),

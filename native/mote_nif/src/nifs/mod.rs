@@ -69,6 +69,7 @@ pub mod mail;
 pub mod moves;
 pub mod nodes;
 pub mod outboxes;
+pub mod proofs;
 pub mod questions;
 pub mod remarks;
 pub mod room;

@@ -133,6 +133,17 @@ pub mod names {
         too_large,
         state,
         later = "timer",
+        rest,
+        was_dropped = "dropped",
+        answered_again,
+        unanswered,
+        stashed,
+        states,
+        depth,
+        memory,
+        size,
+        random,
+        clock,
     }
 }
 

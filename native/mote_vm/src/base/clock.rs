@@ -1,6 +1,9 @@
 //! A machine's time: counted from its start, by the system's clock or moved by hand. Timers count it in milliseconds, behaviours
 //! in nanoseconds.
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::time::{Duration, Instant};
 
 /// The kind of clock that a machine's time comes from.
@@ -27,6 +30,8 @@ pub(crate) struct ManualTime {
     goal: AtomicU64,
     /// Number of times they may, before somebody says again that it waits: the one that waited may have died.
     steps: AtomicU64,
+    /// True if a behaviour has asked for the time since somebody last looked.
+    asked: AtomicBool,
 }
 
 /// The most steps of a machine's own between two from outside: some milliseconds of them, which hide what these cost.
@@ -57,7 +62,11 @@ impl Clock {
     pub(crate) fn nanoseconds(&self) -> i64 {
         let passed = match self {
             Clock::System(start) => start.elapsed().as_nanos(),
-            Clock::Manual(_) => u128::from(self.now()) * 1_000_000,
+            Clock::Manual(time) => {
+                // Relaxed: the thread that looks is the one that runs the turns.
+                time.asked.store(true, Relaxed);
+                u128::from(self.now()) * 1_000_000
+            }
         };
         passed.min(Clock::LAST as u128) as i64
     }
@@ -88,6 +97,15 @@ impl Clock {
                 Some(Duration::from_millis(instant).saturating_sub(start.elapsed()))
             }
             Clock::Manual(_) => None,
+        }
+    }
+
+    /// Returns whether a behaviour has asked for the time of a clock that is moved by hand since this was last called.
+    pub(crate) fn was_asked(&self) -> bool {
+        match self {
+            Clock::System(_) => false,
+            // Relaxed: see `nanoseconds`.
+            Clock::Manual(time) => time.asked.swap(false, Relaxed),
         }
     }
 

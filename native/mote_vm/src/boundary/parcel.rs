@@ -30,26 +30,30 @@ pub use builder::{Builder, BuilderPosition};
 pub(crate) use expand::expand;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use unpack::unpack_all;
-pub(crate) use unpack::{unpack, MadeOnce};
+pub(crate) use unpack::{unpack, unpack_all, MadeOnce};
 use words::{Words, FEW};
 
-const TUPLE: u64 = 0x10;
-const LIST: u64 = 0x20;
-const FLOAT: u64 = 0x30;
-const BYTES: u64 = 0x40;
-const FOREIGN: u64 = 0x50;
-const ON: u64 = 0x60;
-const TIMER: u64 = 0x70;
-const MAP: u64 = 0x80;
-const INTEGER: u64 = 0x90;
-const MADE: u64 = 0xA0;
+pub(crate) const TUPLE: u64 = 0x10;
+pub(crate) const LIST: u64 = 0x20;
+pub(crate) const FLOAT: u64 = 0x30;
+pub(crate) const BYTES: u64 = 0x40;
+pub(crate) const FOREIGN: u64 = 0x50;
+pub(crate) const ON: u64 = 0x60;
+pub(crate) const TIMER: u64 = 0x70;
+pub(crate) const MAP: u64 = 0x80;
+pub(crate) const INTEGER: u64 = 0x90;
+pub(crate) const MADE: u64 = 0xA0;
 const ONCE: u64 = 0xB0;
 const AGAIN: u64 = 0xC0;
 const CONSTANT: u64 = 0xD0;
 const FUNCTION: u64 = 0xE0;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
+
+/// The command of a kind with a count.
+pub(crate) fn command(kind: u64, count: usize) -> Value {
+    Value::from_word(kind | (count as u64) << COUNT_SHIFT)
+}
 
 /// Bytes that a word is charged with.
 pub const CHARGED: usize = 2 * size_of::<Value>();

@@ -90,21 +90,50 @@ impl Dispatch {
         how: u32,
         see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
     ) -> u64 {
+        let interpreted = self.turn.counts.interpreted;
+        let (behaviour, end) = self.end_of(event, id, how);
+        let units = self.conclude(behaviour, event, end, interpreted, see);
+        self.running = None;
+        units + self.turn.tidy_up() / 2
+    }
+
+    /// Runs a turn to its end and no further: everything that it has done is staged. The caller undoes it with
+    /// [`Dispatch::forget_rehearsal`].
+    pub(crate) fn rehearse(&mut self, event: Event) -> Verdict {
+        let (id, how) = self.enter_turn(event);
+        let (_, end) = self.end_of(event, id, how);
+        self.verdict(end)
+    }
+
+    /// Undoes a turn that was rehearsed. Returns whether it has drawn random numbers.
+    pub(crate) fn forget_rehearsal(&mut self) -> bool {
+        self.running = None;
+        let drew = self.turn.undo();
+        self.turn.tidy_up();
+        self.turn.actor = std::ptr::null();
+        drew
+    }
+
+    /// The code of a turn whose native code, or what stands in for it, has answered `how`, and how the turn ends.
+    #[inline(always)]
+    fn end_of<'p>(
+        &mut self,
+        event: Event,
+        id: BehaviourId,
+        how: u32,
+    ) -> (&'p BehaviourCode, Result<End, Aborted>) {
         let program: *const Program = &*self.turn.around.program;
-        // SAFETY: the program is held by the turn, which outlives this call; the borrow is split by hand because
+        // SAFETY: the program is held by the turn, which outlives what calls this; the borrow is split by hand because
         // the interpreter needs the turn mutably.
         let behaviour = unsafe { (*program).behaviour(id) };
         self.running = Some((behaviour, event.message));
-        let interpreted = self.turn.counts.interpreted;
         let end = match how {
             entry::DONE => Ok(End::Done),
             entry::IGNORED => Ok(End::Ignored),
             entry::ABSENT => self.interpret(behaviour, event),
             _ => self.stopped(id, behaviour, event),
         };
-        let units = self.conclude(behaviour, event, end, interpreted, see);
-        self.running = None;
-        units + self.turn.tidy_up() / 2
+        (behaviour, end)
     }
 
     /// Commits or undoes a turn that has ended as `end` says. `interpreted` is how many turns had been interpreted before it.

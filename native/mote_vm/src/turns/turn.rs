@@ -182,12 +182,13 @@ impl Turn {
         self.heap.rewind(self.savepoint.heap);
     }
 
-    /// Undoes the turn as if it had not begun: it is to run once more.
-    pub(crate) fn undo(&mut self) {
+    /// Undoes the turn as if it had not begun: it is to run once more. Returns whether it has drawn random numbers.
+    pub(crate) fn undo(&mut self) -> bool {
         let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
         self.timer_serial -= self.at_commit.timers.iter().filter(arms).count() as u64;
-        self.random.take_back(self.counts.turns);
+        let drew = self.random.take_back(self.counts.turns);
         self.abort();
+        drew
     }
 
     /// A new actor, owned by this thread unless it is pinned elsewhere; `NONE` when the memory is exhausted.

@@ -298,6 +298,17 @@ impl Handles {
         self.ended.lock().clear();
     }
 
+    /// Returns the actors that are referred to from outside, in the order in which they first were.
+    pub(crate) fn in_order(&self) -> Vec<*const Actor> {
+        let mut inner = self.inner.lock();
+        while self.settle_in(&mut inner, MANY) {}
+        let held = inner.slots.iter().filter(|slot| slot.count > 0);
+        let mut held: Vec<&HandleSlot> = held.collect();
+        // Below the proof is a number that counts up, but for where the actor is pinned.
+        held.sort_by_key(|slot| slot.serial as u64 & ((1 << PINNED_SHIFT) - 1));
+        held.into_iter().map(|slot| slot.actor).collect()
+    }
+
     /// Returns the number of actors that are referred to from outside.
     pub(crate) fn len(&self) -> usize {
         let mut inner = self.inner.lock();

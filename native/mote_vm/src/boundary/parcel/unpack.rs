@@ -73,7 +73,7 @@ fn part(words: &[Value], place: usize, resume: usize) -> OpenedPart {
 
 /// Makes the values that are written there one after the other, the first on top of the stack; `false` when the memory is
 /// exhausted.
-pub(super) fn unpack_all(
+pub(crate) fn unpack_all(
     words: &[Value],
     range: Range<usize>,
     mut foreigns: impl FnMut(usize) -> Option<ForeignRef>,

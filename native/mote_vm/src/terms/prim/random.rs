@@ -48,11 +48,13 @@ impl Random {
         }
     }
 
-    /// Takes back what that turn has drawn.
-    pub(crate) fn take_back(&mut self, turn: u64) {
-        if self.before.0 == turn {
-            self.state = self.before.1;
+    /// Takes back what that turn has drawn. Returns whether it has drawn anything.
+    pub(crate) fn take_back(&mut self, turn: u64) -> bool {
+        let drew = self.before.0 == turn;
+        if drew {
+            *self = Random::of(self.before.1);
         }
+        drew
     }
 
     /// 64 random bits.
@@ -218,10 +220,10 @@ mod tests {
         let first = draw(&mut random, 0);
         let second = draw(&mut random, 1);
         assert_ne!(first, second);
-        random.take_back(1);
+        assert!(random.take_back(1));
         assert_eq!(draw(&mut random, 1), second);
         // A turn that has drawn nothing has nothing to take back.
-        random.take_back(2);
+        assert!(!random.take_back(2));
         assert_ne!(draw(&mut random, 2), second);
     }
 }

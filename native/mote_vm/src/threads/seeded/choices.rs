@@ -1,4 +1,5 @@
-//! Pseudo-random choices, counted: they are made up to a given number, and after that the first alternative is always taken.
+//! Pseudo-random choices, counted: they are made up to a given number, and after that the first alternative is always taken. Or an
+//! order of events that somebody has found before (prove/).
 use crate::terms::prim::random::Random;
 use parking_lot::Mutex;
 
@@ -6,6 +7,8 @@ struct Sequence {
     random: Random,
     left: u64,
     made: u64,
+    /// The places of the next events in the queue, the next one last.
+    order: Vec<u32>,
 }
 
 /// The choices of one seeded machine.
@@ -17,7 +20,23 @@ impl Choices {
             random: Random::from_seed(seed),
             left: most,
             made: 0,
+            order: Vec::new(),
         }))
+    }
+
+    /// Events by their places in the queue; after these, first in, first out.
+    pub(crate) fn in_order(order: &[u32]) -> Choices {
+        let mut choices = Choices::new(0, 0);
+        choices.0.get_mut().order = order.iter().rev().copied().collect();
+        choices
+    }
+
+    /// The place of the next event in the queue, if an order says so.
+    pub(crate) fn place(&self) -> Option<usize> {
+        let mut state = self.0.lock();
+        let place = state.order.pop()?;
+        state.made += 1;
+        Some(place as usize)
     }
 
     /// Chooses one of `n` alternatives. With only one, no choice is made.
@@ -40,6 +59,14 @@ impl Choices {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_order_is_followed_to_its_end() {
+        let choices = Choices::in_order(&[2, 0]);
+        assert_eq!((choices.choose(9), choices.place()), (0, Some(2)));
+        assert_eq!((choices.place(), choices.place()), (Some(0), None));
+        assert_eq!((choices.choose(9), choices.made()), (0, 2));
+    }
 
     #[test]
     fn the_same_seed_chooses_the_same_until_no_choice_is_left() {

@@ -178,7 +178,7 @@ impl Dispatch {
         self.next_event()
     }
 
-    /// The event to run next: where a sponsor is to have several threads, any that waits.
+    /// The event to run next: where a sponsor is to have several threads, any that waits, or the one that an order names.
     pub(crate) fn next_event(&mut self) -> Option<Event> {
         if let Some(choices) = self
             .seeded
@@ -188,6 +188,15 @@ impl Dispatch {
         {
             let queue = &mut self.turn.queue;
             self.seeded.senders.keep_up(queue.len(), std::ptr::null());
+            if let Some(place) = choices.place().filter(|place| *place < queue.len()) {
+                let before: Vec<Event> = (0..place).filter_map(|_| queue.pop()).collect();
+                let event = queue.pop();
+                queue.prepend(&before);
+                // They had been accepted before.
+                queue.forgive();
+                self.seeded.senders.take(place);
+                return event;
+            }
             let next = self.seeded.senders.may_be_next(queue);
             if let Some(&ahead) = next.get(choices.choose(next.len())) {
                 queue.bring_forward(ahead);

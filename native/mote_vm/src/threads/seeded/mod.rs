@@ -33,7 +33,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The source of the order in which turns run.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub enum Schedule {
     /// The system: every dispatch thread is one of its threads.
     #[default]
@@ -45,6 +45,8 @@ pub enum Schedule {
         /// Number of choices after which the order is first in, first out.
         choices: u64,
     },
+    /// An order: of each event its place in the queue. What comes after these is first in, first out.
+    Order(Vec<u32>),
 }
 
 /// The additional state of a seeded machine.
@@ -67,13 +69,15 @@ pub(crate) struct SeededThread {
 
 impl Seeded {
     pub(crate) fn of(schedule: Schedule) -> Option<Seeded> {
-        match schedule {
-            Schedule::Threads => None,
-            Schedule::Seeded { seed, choices } => Some(Seeded {
-                choices: Arc::new(Choices::new(seed, choices)),
-                line: Line::default(),
-                seed,
-            }),
-        }
+        let (choices, seed) = match schedule {
+            Schedule::Threads => return None,
+            Schedule::Seeded { seed, choices } => (Choices::new(seed, choices), seed),
+            Schedule::Order(order) => (Choices::in_order(&order), 0),
+        };
+        Some(Seeded {
+            choices: Arc::new(choices),
+            line: Line::default(),
+            seed,
+        })
     }
 }

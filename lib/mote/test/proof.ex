@@ -1,0 +1,188 @@
+defmodule Mote.Test.Proof do
+  # Every order of turns: the search, and the runs that look at what it finds.
+  #
+  # 1. The search runs in a machine of its own, which stays paused: it takes the machine as `graph` has left it, and changes
+  #    nothing.
+  # 2. What it finds is an order. A machine that goes by that order shows what is wrong, to the property or in a trace: so what
+  #    is reported is what a machine has done.
+  # 3. A machine that does not end where the search has ended has begun with something else: `graph` is not the same each time.
+  @moduledoc false
+
+  alias Mote.{Machine, Native}
+  alias Mote.Machine.Question
+  alias Mote.Test.{Failure, Run}
+
+  # Milliseconds that the search goes on at a time; the machine takes in what else is asked of it in between.
+  @slice 50
+  # An answer comes after a slice.
+  @patience 60_000
+  # An order may lead to what is wrong in the end with others before it that do not matter. Situations that the search for a
+  # shorter one tells apart.
+  @shorter 100_000
+
+  # Turns of a failing order that are shown at most.
+  @shown 1_000
+
+  @why [
+    aborted: "a turn is aborted",
+    ignored: "a message is not heard: it matches no clause",
+    dropped: "a message is lost: what it is sent to is no address",
+    answered_again: "a customer is answered more often than it is asked for",
+    unanswered: "a customer is not answered, and nothing waits any more",
+    stashed: "an actor keeps messages for later, and nothing waits any more"
+  ]
+
+  @flaws Keyword.keys(@why)
+
+  @doc "The names of what is wrong without a property."
+  @spec flaws() :: [Mote.Test.flaw()]
+  def flaws, do: @flaws
+
+  @doc "See `Mote.Test.prove/3`; the options are right."
+  @spec run(Run.graph(), Run.property(), keyword, keyword) :: Mote.Test.proof()
+  def run(graph, property, mine, opts) do
+    deadline = System.monotonic_time(:millisecond) + mine[:timeout]
+    proof = %{graph: graph, property: property, opts: opts, timeout: mine[:timeout], deadline: deadline}
+
+    case search(proof, mine, true, &failure(proof, &1)) do
+      {:failed, failure, order} -> {:failed, shorter(proof, mine, failure, order)}
+      other -> other
+    end
+  end
+
+  # -- the search ----------------------------------------------------------------------------------------------
+
+  defp search(proof, mine, reduces, look) do
+    limits = {mine[:states], mine[:depth], mine[:bytes], mine[:order] == :pairs, reduces, mine[:allow]}
+
+    Run.paused(proof.graph, [schedule: {:seeded, 0, 0}] ++ proof.opts, fn machine, context ->
+      # What nobody refers to any more, nobody outside tells from others. The machine's process has created some of it.
+      for process <- [self(), machine], do: :erlang.garbage_collect(process)
+      {:ok, native} = Machine.fetch(machine)
+      result = go_on({machine, native, limits}, nil, proof.deadline, look)
+      # Up to here, somebody refers to what `graph` has returned.
+      _ = :erlang.phash2(context, 1)
+      result
+    end)
+  end
+
+  defp go_on({machine, native, limits} = of, search, deadline, look) do
+    asked = &Native.machine_prove(native, search, limits, @slice, &1)
+
+    case Question.put(native, @patience, [machine: machine], asked) do
+      {:ok, {search, over, counts, found, left_out}} ->
+        case Enum.find_value(found, look) do
+          nil when over ->
+            told(counts, left_out)
+
+          nil ->
+            if late?(deadline),
+              do: told(counts, left_out ++ [:timeout]),
+              else: go_on(of, search, deadline, look)
+
+          failed ->
+            failed
+        end
+
+      {:ok, :too_large} ->
+        raise ArgumentError, "the actors and messages of the graph are more than a proof can hold"
+
+      {:error, error} ->
+        raise error
+    end
+  end
+
+  defp late?(deadline), do: System.monotonic_time(:millisecond) >= deadline
+
+  defp told({states, turns, ends, orders, bytes}, left_out) do
+    counts = %{states: states, turns: turns, ends: ends, bytes: bytes}
+
+    case left_out do
+      [] -> {:proved, Map.put(counts, :orders, orders(orders))}
+      _ -> {:bounded, left_out, counts}
+    end
+  end
+
+  defp orders(nil), do: :infinite
+  defp orders(text), do: String.to_integer(text)
+
+  # -- what it finds -------------------------------------------------------------------------------------------
+
+  defp failure(proof, {:rest, order}) do
+    case ended(proof, order, &rest/3) do
+      {:ok, _turns} ->
+        nil
+
+      {wrong, _turns} ->
+        # The same again, to be looked at. What a property says may depend on more than the order.
+        {again, turns} = ended(proof, order, &walk/3)
+        wrong = if again == :ok, do: wrong, else: again
+        {:failed, failed(:property, Run.why(wrong), order, turns), order}
+    end
+  end
+
+  defp failure(proof, {flaw, order}) do
+    turns = with_order(proof, order, fn machine, _context -> walk(machine, order, proof) end)
+    {:failed, failed(flaw, @why[flaw], order, turns), order}
+  end
+
+  defp failed(kind, why, order, turns) do
+    {shown, more} = Enum.split(turns, @shown)
+    %Failure{kind: kind, why: why, schedule: {:order, order}, turns: shown, more: length(more)}
+  end
+
+  # What the property says where an order ends.
+  defp ended(proof, order, go) do
+    with_order(proof, order, fn machine, context ->
+      turns = go.(machine, order, proof)
+      :ok = Mote.resume(machine)
+      {with(:ok <- Mote.drain(machine, proof.timeout), do: Run.check(proof.property, context)), turns}
+    end)
+  end
+
+  defp with_order(proof, order, act),
+    do: Run.paused(proof.graph, [schedule: {:order, order}] ++ proof.opts, act)
+
+  # To the end of an order in one go.
+  defp rest(machine, order, proof) do
+    :ok = Mote.resume(machine)
+    _ = Mote.drain(machine, proof.timeout)
+
+    unless Mote.info(machine).counters.turns == length(order), do: other!(order)
+    []
+  end
+
+  # Turn by turn.
+  defp walk(machine, order, _proof) do
+    for number <- 1..length(order)//1 do
+      case Mote.step(machine) do
+        {:ok, turn} -> %{turn | number: number}
+        _ -> other!(order)
+      end
+    end
+  end
+
+  @spec other!([non_neg_integer]) :: no_return
+  defp other!(order) do
+    raise ArgumentError,
+          "expected the graph to begin with the same actors and messages each time it is called, but a machine that " <>
+            "follows the order #{inspect(order)} does not end where the search has ended"
+  end
+
+  # -- a shorter one -------------------------------------------------------------------------------------------
+
+  # What is wrong at the end is found by the fewest turns. What is wrong in a turn may come after turns that do not matter.
+  defp shorter(_proof, _mine, %Failure{kind: kind} = failure, _order)
+       when kind in [:property, :unanswered, :stashed],
+       do: failure
+
+  defp shorter(proof, mine, failure, order) do
+    bounds = [depth: length(order) - 1, states: min(mine[:states], @shorter)]
+    look = fn {what, _order} = found -> if what == failure.kind, do: failure(proof, found) end
+
+    case search(proof, Keyword.merge(mine, bounds), false, look) do
+      {:failed, shorter, _order} -> shorter
+      _ -> failure
+    end
+  end
+end

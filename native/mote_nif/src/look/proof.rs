@@ -1,0 +1,78 @@
+//! What a search through orders of turns is asked, and what it has found.
+use crate::term::atoms::names;
+use mote_vm::prove::{Allowed, Finding, FindingKind, LeftOut, Limits, Progress, SearchCounts};
+use rustler::{Atom, Encoder, Env, Term};
+
+/// States, depth, bytes; whether messages have an order, whether the search is reduced; and the findings that are no failures.
+pub type LimitsTerm = (u64, u32, u64, bool, bool, Vec<Atom>);
+
+/// The limits of a search.
+pub fn limits((states, depth, bytes, ordered, reduces, allowed): LimitsTerm) -> (Limits, Allowed) {
+    let is_allowed = |what: &FindingKind| allowed.contains(&what_name(*what));
+    let limits = Limits {
+        states,
+        depth,
+        bytes,
+        ordered,
+        reduces,
+    };
+    let all = [
+        FindingKind::Aborted,
+        FindingKind::Ignored,
+        FindingKind::Dropped,
+        FindingKind::AnsweredAgain,
+        FindingKind::Unanswered,
+        FindingKind::Stashed,
+    ];
+    let allowed = all.into_iter().filter(is_allowed).collect();
+    (limits, Allowed(allowed))
+}
+
+/// `{over, {states, turns, ends, orders, bytes}, [{what, order}], [left_out]}`.
+pub fn progress<'a>(env: Env<'a>, search: Term<'a>, progress: &Progress) -> Term<'a> {
+    let SearchCounts {
+        states,
+        turns,
+        ends,
+        orders,
+        bytes,
+    } = progress.counts;
+    // Its text: a number of the BEAM may be larger than any that a NIF makes.
+    let orders = orders.map(|orders| orders.to_string());
+    let found: Vec<_> = progress.found.iter().map(finding).collect();
+    let left_out: Vec<_> = progress
+        .left_out
+        .iter()
+        .map(|what| left_out(*what))
+        .collect();
+    let counts = (states, turns, ends, orders, bytes);
+    (search, progress.is_over, counts, found, left_out).encode(env)
+}
+
+fn finding(Finding { what, order }: &Finding) -> (Atom, Vec<u32>) {
+    (what_name(*what), order.clone())
+}
+
+fn what_name(what: FindingKind) -> Atom {
+    match what {
+        FindingKind::Rest => names::rest(),
+        FindingKind::Aborted => names::was_aborted(),
+        FindingKind::Ignored => names::ignored(),
+        FindingKind::Dropped => names::was_dropped(),
+        FindingKind::AnsweredAgain => names::answered_again(),
+        FindingKind::Unanswered => names::unanswered(),
+        FindingKind::Stashed => names::stashed(),
+    }
+}
+
+fn left_out(what: LeftOut) -> Atom {
+    match what {
+        LeftOut::States => names::states(),
+        LeftOut::Depth => names::depth(),
+        LeftOut::Memory => names::memory(),
+        LeftOut::Size => names::size(),
+        LeftOut::Timers => names::timers(),
+        LeftOut::Random => names::random(),
+        LeftOut::Clock => names::clock(),
+    }
+}

@@ -1,0 +1,216 @@
+//! Every order of turns that a machine allows, or as many as there is room for.
+//!
+//! A paused machine is taken as it stands: its actors, and the events that wait for them. From there each situation
+//! (situation.rs) is written down (written.rs, numbering.rs, colours.rs) so that those which differ only in where their actors lie
+//! are one; it is read into the heap again (read.rs), every event that may be next has its turn (turn.rs), and the turn is undone.
+//! Situations that were met before are not looked at again (seen.rs), and where the order of turns makes no difference, one
+//! order stands for all (reduction.rs). What is found is told as an order of events that a seeded machine can repeat
+//! (way.rs, threads/seeded).
+//!
+//! # The orders
+//!
+//! Messages of one actor, or of the outside, to one actor come in the order in which they were sent, unless one of the two has a
+//! safe behaviour. What an actor gives back to itself comes first. Everything else has no order: that is what machines
+//! promise whose sponsors have several threads, so what is true in all these orders is true on every machine.
+//!
+//! # What is left out
+//!
+//! Timers never fire, random numbers and times are not varied. Where a turn arms, draws or asks, the search says so
+//! ([`LeftOut`]): it is not complete.
+mod colours;
+mod digest;
+mod numbering;
+mod orders;
+mod parts;
+mod read;
+mod reduction;
+mod search;
+mod seen;
+mod situation;
+mod turn;
+mod way;
+mod written;
+
+use crate::threads::inbox::Entry;
+use crate::threads::shared::Machine;
+use crate::threads::thread::{self, Dispatch};
+use crate::values::value::Value;
+use parts::{Components, TooLarge};
+pub use search::Search;
+use situation::{SentBy, Situation, WaitingEvent};
+use std::time::{Duration, Instant};
+
+/// The bounds of a search, and how it goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Number of situations that are told apart.
+    pub states: u64,
+    /// Number of turns that lead to one.
+    pub depth: u32,
+    /// Bytes that the search takes for itself.
+    pub bytes: u64,
+    /// False if messages have no order at all.
+    pub ordered: bool,
+    /// False if every event that may be next is next, also where that makes no difference.
+    pub reduces: bool,
+}
+
+/// What was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FindingKind {
+    /// Nothing waits any more.
+    Rest,
+    /// A turn was aborted.
+    Aborted,
+    /// A message matched no clause.
+    Ignored,
+    /// A message was sent to what is no address.
+    Dropped,
+    /// A customer outside was answered more often than it was asked for.
+    AnsweredAgain,
+    /// Nothing waits any more, and a customer outside was not answered.
+    Unanswered,
+    /// Nothing waits any more, and an actor still keeps messages for later.
+    Stashed,
+}
+
+/// The findings that are no failures.
+#[derive(Clone, Default, Debug)]
+pub struct Allowed(pub Vec<FindingKind>);
+
+impl Allowed {
+    fn allows(&self, what: FindingKind) -> bool {
+        self.0.contains(&what)
+    }
+}
+
+/// Something that was found, and the order of turns that leads there: of each event its place in the queue.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Finding {
+    /// What it is.
+    pub what: FindingKind,
+    /// The order.
+    pub order: Vec<u32>,
+}
+
+/// What a search has left out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LeftOut {
+    /// More situations than it may tell apart.
+    States,
+    /// Longer orders.
+    Depth,
+    /// What it had no memory for.
+    Memory,
+    /// A situation that is too large, or in which too many events wait.
+    Size,
+    /// The timers that turns have armed: none has fired.
+    Timers,
+    /// Other random numbers than those that turns have drawn.
+    Random,
+    /// Other times than those that turns have asked for.
+    Clock,
+}
+
+/// What a search has done.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct SearchCounts {
+    /// Situations.
+    pub states: u64,
+    /// Turns that were run.
+    pub turns: u64,
+    /// Situations in which nothing waits.
+    pub ends: u64,
+    /// The orders that these turns stand for, when the search is over; none if some of them have no end.
+    pub orders: Option<u128>,
+    /// Bytes that it has taken for itself at most.
+    pub bytes: u64,
+}
+
+/// The state of a search after a while.
+pub struct Progress {
+    /// What it has done.
+    pub counts: SearchCounts,
+    /// What it has found since the last time.
+    pub found: Vec<Finding>,
+    /// What it has left out.
+    pub left_out: Vec<LeftOut>,
+    /// True if it does not go on.
+    pub is_over: bool,
+}
+
+/// A callback that receives a search that has gone on; none if the machine could not begin one.
+type Told = Box<dyn FnOnce(Option<(Search, Progress)>) + Send>;
+
+impl Machine {
+    /// Begins a search in a paused seeded machine of one sponsor, or goes on with one, for that time. Told on the machine's
+    /// thread; dropped if it stops before.
+    pub fn prove(&self, search: Result<Search, (Limits, Allowed)>, slice: Duration, told: Told) {
+        let call = thread::task(move |thread| {
+            let search = search.or_else(|(limits, allowed)| thread.begin_search(limits, allowed));
+            let went_on = search.ok().map(|mut search| {
+                search.go_on(thread, Instant::now() + slice);
+                let progress = Progress {
+                    counts: search.counts,
+                    found: std::mem::take(&mut search.found),
+                    left_out: search.left_out.clone(),
+                    is_over: search.is_over(),
+                };
+                (search, progress)
+            });
+            told(went_on);
+        });
+        self.push(self.sponsors().first().lead(), Entry::Task(call));
+    }
+}
+
+impl Dispatch {
+    /// The search that begins with the machine as it is.
+    fn begin_search(&mut self, limits: Limits, allowed: Allowed) -> Result<Search, TooLarge> {
+        while self.admit() {}
+        let handles = self.context.machine.handles();
+        let mut situation = Situation {
+            roots: handles.in_order().into(),
+            ..Situation::default()
+        };
+        // One process has sent all of it.
+        let sender = if limits.ordered {
+            SentBy::Gone(0)
+        } else {
+            SentBy::Any
+        };
+        self.turn.queue.each(|event| {
+            situation.pending.push(WaitingEvent {
+                target: event.target,
+                sender,
+                message: event.message,
+            });
+        });
+        let mut parts = Components::default();
+        let mut wanted: Vec<(u32, usize)> = Vec::new();
+        for WaitingEvent { message, .. } in &situation.pending {
+            if let Some(customer) = customer(*message) {
+                let by = parts.foreign(customer);
+                match wanted.iter_mut().find(|(other, _)| *other == by) {
+                    Some((_, count)) => *count += 1,
+                    None => wanted.push((by, 1)),
+                }
+            }
+        }
+        let program = self.turn.around.program.clone();
+        let first = written::write(&situation, &program, &mut parts)?;
+        self.context.machine.clock().was_asked();
+        let mut search = Search::new(limits, allowed, &situation, wanted, (first, parts));
+        if self.context.station.timers.next() < u64::MAX {
+            search.leave_out(LeftOut::Timers);
+        }
+        Ok(search)
+    }
+}
+
+/// The customer outside of a request.
+fn customer(message: Value) -> Option<Value> {
+    let first = *message.as_tuple()?.first()?;
+    let foreign = first.as_foreign()?;
+    foreign.is_address().then_some(first)
+}

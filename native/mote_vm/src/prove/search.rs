@@ -1,0 +1,331 @@
+//! The search: situation by situation, those first that fewest turns lead to.
+//!
+//! Invariants:
+//! 1. A situation is looked at once, after all that fewer turns lead to. So the first failure that is found is one of the
+//!    shortest that the search has.
+//! 2. What the search leaves out it says: a limit that was reached, or something that it does not vary ([`LeftOut`]).
+//! 3. Nothing of it is in a heap between two calls: a collection may come, and the machine is as it was.
+use super::orders::SearchSteps;
+use super::parts::{Components, TooLarge};
+use super::read::{read, Live};
+use super::reduction::{Acquaintance, Choice};
+use super::seen::{KnownSituations, SearchStep};
+use super::situation::Situation;
+use super::turn::{after, Deed, DeedEnd};
+use super::written::{write, Written};
+use super::{Allowed, Finding, FindingKind, LeftOut, Limits, SearchCounts};
+use crate::threads::thread::Dispatch;
+use crate::values::foreign::ForeignRef;
+use crate::values::value::Value;
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// Events that may wait in one situation.
+const MOST_WAITING: usize = 1_000;
+
+/// Situations that are looked at between two looks at the clock.
+const LOOK: usize = 16;
+
+/// A situation that is to be looked at.
+struct ToLookAt {
+    number: u32,
+    depth: u32,
+    words: Box<[Value]>,
+}
+
+/// The search of one machine. It holds no values of the machine's heaps.
+pub struct Search {
+    pub(super) limits: Limits,
+    pub(super) allowed: Allowed,
+    /// The first situation, and how many actors the outside holds there.
+    pub(super) first: Written,
+    pub(super) roots: usize,
+    /// The foreign values that are asked to be answered, and how often.
+    pub(super) wanted: Vec<(u32, usize)>,
+    pub(super) parts: Components,
+    pub(super) seen: KnownSituations,
+    steps: SearchSteps,
+    next: VecDeque<ToLookAt>,
+    waiting_bytes: usize,
+    pub(super) counts: SearchCounts,
+    pub(super) left_out: Vec<LeftOut>,
+    pub(super) found: Vec<Finding>,
+    pub(super) failed: bool,
+    /// It has come to a limit beyond which it does not go on.
+    full: bool,
+}
+
+/// What a turn has led to.
+enum Led {
+    ToNew,
+    ToKnown,
+    Nowhere,
+}
+
+impl Search {
+    /// The search that begins in that situation.
+    pub(super) fn new(
+        limits: Limits,
+        allowed: Allowed,
+        situation: &Situation,
+        wanted: Vec<(u32, usize)>,
+        (first, parts): (Written, Components),
+    ) -> Search {
+        let mut search = Search {
+            limits,
+            allowed,
+            roots: situation.roots.len(),
+            first,
+            wanted,
+            parts,
+            seen: KnownSituations::new(),
+            steps: SearchSteps::default(),
+            next: VecDeque::new(),
+            waiting_bytes: 0,
+            counts: SearchCounts::default(),
+            left_out: Vec::new(),
+            found: Vec::new(),
+            failed: false,
+            full: false,
+        };
+        let words = search.first.words.clone();
+        search.meet(words, SearchStep { from: 0, event: 0 }, 0);
+        search
+    }
+
+    /// Returns whether nothing is left to look at, or nothing may be.
+    pub fn is_over(&self) -> bool {
+        self.failed || self.full || self.next.is_empty()
+    }
+
+    /// Goes on until then, or until something is found.
+    pub(super) fn go_on(&mut self, dispatch: &mut Dispatch, until: Instant) {
+        while !self.is_over() && self.found.is_empty() {
+            for _ in 0..LOOK {
+                let Some(next) = self.next.pop_front().filter(|_| !self.failed && !self.full)
+                else {
+                    break;
+                };
+                self.waiting_bytes -= size_of_val(&*next.words);
+                let from = dispatch.turn.heap.position();
+                if self.look_at(dispatch, &next).is_err() {
+                    self.leave_out(LeftOut::Size);
+                }
+                dispatch.turn.heap.rewind(from);
+            }
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        self.counts.states = self.seen.len() as u64;
+        let bytes = self.seen.bytes() + self.steps.bytes() + self.waiting_bytes;
+        self.counts.bytes = self.counts.bytes.max(bytes as u64);
+        if self.is_over() && !self.failed && self.left_out.is_empty() {
+            self.counts.orders = self.steps.orders(&self.seen);
+        }
+    }
+
+    pub(super) fn leave_out(&mut self, what: LeftOut) {
+        if !self.left_out.contains(&what) {
+            self.left_out.push(what);
+        }
+    }
+
+    /// The foreign values that situations name.
+    pub(super) fn foreigns(&self) -> &[ForeignRef] {
+        &self.parts.foreigns
+    }
+
+    /// Puts a situation where a search can run turns in it.
+    pub(super) fn enter(&mut self, dispatch: &mut Dispatch, words: &[Value]) -> Option<Live> {
+        let turn = &mut dispatch.turn;
+        let program = turn.around.program.clone();
+        let (roots, foreigns) = (self.roots, self.foreigns());
+        read(words, roots, &program, foreigns, turn.birth, &mut turn.heap)
+    }
+
+    fn look_at(&mut self, dispatch: &mut Dispatch, next: &ToLookAt) -> Result<(), TooLarge> {
+        self.steps.begin();
+        let Some(live) = self.enter(dispatch, &next.words) else {
+            self.leave_out(LeftOut::Memory);
+            return Ok(());
+        };
+        if live.situation.pending.is_empty() {
+            self.rest(dispatch, next, &live);
+            return Ok(());
+        }
+        if live.situation.pending.len() > MOST_WAITING {
+            return Err(TooLarge);
+        }
+        if next.depth >= self.limits.depth {
+            self.leave_out(LeftOut::Depth);
+            return Ok(());
+        }
+        let program = dispatch.turn.around.program.clone();
+        let mut enabled = live.situation.enabled(&program);
+        if self.limits.reduces && enabled.len() > 1 {
+            let known = Acquaintance::new(&live, &program, &mut self.parts)?;
+            for choice in known.choices(&enabled) {
+                let suffices = self.choose(dispatch, next, &live, &choice)?;
+                enabled.retain(|at| !choice.events.contains(at));
+                if suffices {
+                    return Ok(());
+                }
+            }
+        }
+        for at in enabled {
+            self.take(dispatch, next, &live.situation, at, |_| ())?;
+        }
+        Ok(())
+    }
+
+    /// Runs the turns of a choice. Returns whether they suffice (reduction.rs).
+    fn choose(
+        &mut self,
+        dispatch: &mut Dispatch,
+        next: &ToLookAt,
+        live: &Live,
+        choice: &Choice,
+    ) -> Result<bool, TooLarge> {
+        let (mut suffices, mut is_new) = (true, false);
+        for &at in &choice.events {
+            let led = self.take(dispatch, next, &live.situation, at, |deed| {
+                let mut heard = deed.heard.iter();
+                suffices &= !heard.any(|heard| choice.others_may_tell(heard.by));
+            })?;
+            is_new |= matches!(led, Led::ToNew);
+        }
+        Ok(suffices && is_new)
+    }
+
+    /// Runs one turn, and meets the situation that it leads to.
+    fn take(
+        &mut self,
+        dispatch: &mut Dispatch,
+        next: &ToLookAt,
+        situation: &Situation,
+        at: usize,
+        mut see: impl FnMut(&Deed),
+    ) -> Result<Led, TooLarge> {
+        self.counts.turns += 1;
+        let step = SearchStep {
+            from: next.number,
+            event: at as u16,
+        };
+        let pending = &situation.pending[at];
+        let deed = dispatch.act_out(pending, self.limits.ordered, &mut self.parts);
+        see(&deed);
+        let program = dispatch.turn.around.program.clone();
+        let parts = &mut self.parts;
+        let written = after(situation, at, &deed, &program, |after| {
+            let answered = excess(&self.wanted, after);
+            (write(after, &program, parts), answered)
+        });
+        let drew = dispatch.forget_rehearsal();
+        let (written, is_answered_again) = written;
+        if drew {
+            self.leave_out(LeftOut::Random);
+        }
+        if dispatch.turn.around.clock.was_asked() {
+            self.leave_out(LeftOut::Clock);
+        }
+        if deed.arms {
+            self.leave_out(LeftOut::Timers);
+        }
+        let led = match deed.end {
+            DeedEnd::Broken => {
+                self.leave_out(LeftOut::Memory);
+                return Ok(Led::Nowhere);
+            }
+            _ => self.meet(written?.words, step, next.depth + 1),
+        };
+        let wrong = [
+            (deed.end == DeedEnd::Aborted, FindingKind::Aborted),
+            (deed.end == DeedEnd::Ignored, FindingKind::Ignored),
+            (deed.drops, FindingKind::Dropped),
+            (is_answered_again, FindingKind::AnsweredAgain),
+        ];
+        for (is, what) in wrong {
+            if is {
+                self.fail(dispatch, what, Some(step), next.number);
+            }
+        }
+        Ok(led)
+    }
+
+    fn meet(&mut self, words: Box<[Value]>, by: SearchStep, depth: u32) -> Led {
+        let (number, is_new) = self.seen.meet(super::digest::digest(&words), by);
+        // But the first, which no step leads to.
+        if self.seen.len() > 1 || !is_new {
+            self.steps.add(number);
+        }
+        if !is_new {
+            return Led::ToKnown;
+        }
+        let bytes = self.seen.bytes() + self.steps.bytes() + self.waiting_bytes;
+        let limits = [
+            (self.seen.len() as u64 > self.limits.states, LeftOut::States),
+            (bytes as u64 > self.limits.bytes, LeftOut::Memory),
+        ];
+        if let Some((_, limit)) = limits.into_iter().find(|(is_reached, _)| *is_reached) {
+            self.leave_out(limit);
+            self.full = true;
+            return Led::ToNew;
+        }
+        self.waiting_bytes += size_of_val(&*words);
+        self.next.push_back(ToLookAt {
+            number,
+            depth,
+            words,
+        });
+        Led::ToNew
+    }
+
+    /// Nothing waits: an end that the caller looks at.
+    fn rest(&mut self, dispatch: &mut Dispatch, next: &ToLookAt, live: &Live) {
+        self.counts.ends += 1;
+        let is_owed = |(by, count): &(u32, usize)| live.situation.heard_by(*by) < *count;
+        if self.wanted.iter().any(is_owed) {
+            self.fail(dispatch, FindingKind::Unanswered, None, next.number);
+        }
+        if !live.situation.keepers.is_empty() {
+            self.fail(dispatch, FindingKind::Stashed, None, next.number);
+        }
+        self.find(dispatch, FindingKind::Rest, None, next.number);
+    }
+
+    /// Something is wrong, unless that is allowed.
+    fn fail(
+        &mut self,
+        dispatch: &mut Dispatch,
+        what: FindingKind,
+        step: Option<SearchStep>,
+        at: u32,
+    ) {
+        if !self.allowed.allows(what) && !self.failed {
+            self.failed = true;
+            self.find(dispatch, what, step, at);
+        }
+    }
+
+    fn find(
+        &mut self,
+        dispatch: &mut Dispatch,
+        what: FindingKind,
+        step: Option<SearchStep>,
+        at: u32,
+    ) {
+        let mut way = self.seen.way(at);
+        way.extend(step.map(|step| step.event));
+        match self.places(dispatch, &way) {
+            Some(order) => self.found.push(Finding { what, order }),
+            None => self.leave_out(LeftOut::Memory),
+        }
+    }
+}
+
+/// Returns whether somebody was answered more often than asked to be.
+fn excess(wanted: &[(u32, usize)], situation: &Situation) -> bool {
+    let is_exceeded = |(by, count): &(u32, usize)| situation.heard_by(*by) > *count;
+    wanted.iter().any(is_exceeded)
+}

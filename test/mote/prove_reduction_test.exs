@@ -1,0 +1,191 @@
+defmodule Mote.ProveReductionTest do
+  # The search of `Mote.Test.prove/3` leaves out orders that make no difference. Here generated programs are run in every order by
+  # brute force as well: the same ends must come out.
+  use ExUnit.Case, async: true
+  use ExUnitProperties
+
+  alias Mote.EveryOrder
+  alias Mote.Reference.Address
+
+  defmodule Steps do
+    defmacro run(steps, peers, out, me) do
+      quote do
+        for {to, message} <- unquote(steps) do
+          case to do
+            :out -> send unquote(out), message
+            :self -> send unquote(me), message
+            :new -> send create(child(unquote(me), unquote(peers), unquote(out), [])), message
+            :relay -> send create(relay(unquote(peers), unquote(out))), message
+            # Tells who it is, to be sent something.
+            {:hi, n} -> send elem(unquote(peers), n), {:hi, message, unquote(me)}
+            n -> send elem(unquote(peers), n), message
+          end
+        end
+      end
+    end
+  end
+
+  defmodule Web do
+    use Mote.Behaviour
+    import Steps
+
+    # What a message does is in the message: a list of steps, `{receiver, steps}`, where receivers are peers by number, `:out`, a
+    # new actor (`:new`, `:relay`), itself (`:self`), or a peer that answers (`{:hi, peer}`). Each changes the log, by which orders are told apart.
+    defactor node(log, peers, out) do
+      {customer, :log} ->
+        send customer, {:log, log}
+
+      {:do, name, steps} ->
+        run(steps, peers, out, self())
+        become node([name | log], peers, out)
+
+      {:hi, message, from} ->
+        send from, message
+        become node([:hi | log], peers, out)
+
+      # Keeps what comes, up to the next `:open`.
+      {:shut, name} ->
+        become shut([name | log], peers, out)
+    end
+
+    defactor shut(log, peers, out) do
+      {customer, :log} -> send customer, {:log, log}
+      {:open, name} -> become node([name | log], peers, out)
+      {:do, _name, _steps} -> stash()
+      {:shut, _name} -> stash()
+      {:hi, _message, _from} -> stash()
+    end
+
+    # It never becomes: what it is sent, and what it sends, has no order.
+    defactor relay(peers, out) do
+      {:do, _name, steps} -> run(steps, peers, out, self())
+      {:hi, message, from} -> send from, message
+    end
+
+    # It holds whom it was made by.
+    defactor child(maker, peers, out, log) do
+      {:do, name, steps} ->
+        run(steps, peers, out, maker)
+        become child(maker, peers, out, [name | log])
+    end
+  end
+
+  @runs if System.get_env("MOTE_LONG", "0") != "0", do: 20_000, else: 150
+  @safe [:relay]
+  # A few thousand situations by brute force.
+  @most 4_000
+
+  # -- generated programs --------------------------------------------------------------------------------------
+
+  # Actors know each other as {number of nodes, number of relays}; a program is what is sent to whom at first.
+  defp program do
+    gen all nodes <- integer(1..3),
+            relays <- integer(0..1),
+            sent <- list_of(message(nodes + relays, 2), min_length: 1, max_length: 4) do
+      {nodes, relays, Enum.map(sent, fn {to, message} -> {if(is_integer(to), do: to, else: 0), message} end)}
+    end
+  end
+
+  defp message(actors, depth) do
+    peer = integer(0..(actors - 1))
+
+    to =
+      frequency([{6, peer}, {2, tuple({constant(:hi), peer})}, {2, member_of([:out, :self, :new, :relay])}])
+
+    gen all to <- to,
+            name <- integer(0..9),
+            kind <- frequency([{5, constant(:do)}, {2, constant(:shut)}, {2, constant(:open)}]),
+            steps <-
+              if(depth == 0,
+                do: constant([]),
+                else: list_of(message(actors, depth - 1), min_length: 0, max_length: 2)
+              ) do
+      {to, if(kind == :do, do: {:do, name, steps}, else: {kind, name})}
+    end
+  end
+
+  # Nobody leaves open who is shut, but by a message: what a relay or a child cannot do is nobody's fault here.
+  @allow [:ignored, :stashed]
+
+  defp web(peers, nodes, relays, out, create) do
+    # Each knows those made before it, and itself not: the first ones are known by all.
+    Enum.reduce(1..(nodes + relays), peers, fn n, peers ->
+      known = List.to_tuple(peers ++ List.duplicate(List.first(peers) || out, nodes + relays - length(peers)))
+      peers ++ [create.(if(n <= nodes, do: Web.node([], known, out), else: Web.relay(known, out)))]
+    end)
+  end
+
+  defp proved({nodes, relays, sent}) do
+    test = self()
+    ref = make_ref()
+
+    graph = fn machine ->
+      out = Mote.Outbox.open(machine)
+      peers = web([], nodes, relays, out, &Mote.create(machine, &1))
+      for {to, message} <- sent, do: Mote.send(Enum.at(peers, to), message)
+      {peers, out}
+    end
+
+    look = fn {peers, out} ->
+      send(test, {ref, {logs(Enum.take(peers, nodes)), heard(Mote.Outbox.take(out))}})
+    end
+
+    result = Mote.Test.prove(graph, look, allow: @allow)
+    {result, received(ref, [])}
+  end
+
+  defp logs(actors) do
+    for actor <- actors do
+      {:ok, seen} = Mote.peek(actor)
+      elem(seen, 1)
+    end
+  end
+
+  # Without the address of who says it, which is another each time.
+  defp heard(messages) do
+    for message <- messages,
+        do: if(match?({:hi, _, _}, message), do: Tuple.delete_at(message, 2), else: message)
+  end
+
+  defp received(ref, all) do
+    receive do
+      {^ref, seen} -> received(ref, [seen | all])
+    after
+      0 -> all |> Enum.uniq() |> Enum.sort()
+    end
+  end
+
+  defp forced({nodes, relays, sent}) do
+    {:ok, agent} = Agent.start_link(fn -> %EveryOrder{} end)
+    create = fn behaviour -> Agent.get_and_update(agent, &EveryOrder.create(&1, behaviour)) end
+    peers = web([], nodes, relays, Mote.Reference.customer(:out), create)
+    state = Agent.get(agent, & &1)
+    Agent.stop(agent)
+
+    state =
+      Enum.reduce(sent, state, fn {to, message}, state ->
+        EveryOrder.send(state, Enum.at(peers, to), message)
+      end)
+
+    with {ends, turns} <- EveryOrder.ends(state, @safe, @most) do
+      seen =
+        for state <- ends do
+          logs = for %Address{id: id} <- Enum.take(peers, nodes), do: elem(state.actors[id].captures, 0)
+          {logs, heard(Enum.map(state.outside, &elem(&1, 1)))}
+        end
+
+      {seen |> Enum.uniq() |> Enum.sort(), turns}
+    end
+  end
+
+  property "all ends that there are, and no others" do
+    check all program <- program(), max_runs: @runs do
+      with {ends, turns} <- forced(program) do
+        {result, found} = proved(program)
+        assert {:proved, counts} = result
+        assert found == ends
+        assert counts.turns <= turns
+      end
+    end
+  end
+end

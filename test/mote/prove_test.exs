@@ -1,0 +1,423 @@
+defmodule Mote.ProveTest do
+  # `Mote.Test.prove/3`: what it finds, what it says of what it has not seen, and programs of others.
+  # That it sees all orders: prove_reduction_test.exs.
+  use ExUnit.Case, async: true
+
+  # Turns abort, and the machines say so.
+  @moduletag :capture_log
+
+  alias Mote.{Library, Outbox}
+  alias Mote.Proven.{Bank, Commit, Philosophers}
+  alias Mote.Test.Failure
+
+  doctest Failure
+
+  defmodule Actors do
+    use Mote.Behaviour
+
+    defactor log(said) do
+      {customer, :said} -> send customer, {:said, said}
+      {:say, what} -> become log([what | said])
+    end
+
+    defactor says(log, what) do
+      :go ->
+        send log, {:say, what}
+
+      {:go, then} ->
+        send log, {:say, what}
+        send log, {:say, then}
+    end
+
+    defactor echo() do
+      {customer, what} -> send customer, what
+    end
+
+    defactor twice() do
+      {customer, what} ->
+        send customer, what
+        send customer, what
+    end
+
+    defactor keeps() do
+      {customer, :keep} -> become kept(customer)
+    end
+
+    defactor kept(customer) do
+      :give -> send customer, :given
+    end
+
+    defactor strict() do
+      :fail -> abort :no
+      {:lose, to} -> send to, :lost
+    end
+
+    # Closed, until something opens it.
+    defactor door() do
+      :knock -> stash()
+      :open -> become open_door()
+    end
+
+    defactor open_door() do
+      :knock -> :ok
+    end
+
+    defactor ping(n) do
+      {:ping, other} ->
+        send other, {:ping, self()}
+        become ping(n)
+    end
+
+    defactor counts(n) do
+      :count ->
+        send self(), :count
+        become counts(n + 1)
+    end
+
+    defactor later() do
+      :later -> send_after 10, self(), :now
+      :now -> :ok
+    end
+
+    defactor dice(log) do
+      :throw -> send log, {:say, :rand.uniform(6)}
+    end
+
+    defactor clock(log) do
+      :look -> send log, {:say, System.monotonic_time(:nanosecond)}
+    end
+  end
+
+  defp yes(_), do: true
+
+  defp said(log) do
+    {:said, said} = Mote.ask!(log, :said)
+    Enum.reverse(said)
+  end
+
+  # What a log may have been told when nothing waits any more.
+  defp all_said(graph, opts \\ []) do
+    test = self()
+    ref = make_ref()
+    result = Mote.Test.prove(graph, &send(test, {ref, said(&1)}), opts)
+    {result, ref |> received() |> Enum.sort()}
+  end
+
+  defp received(ref) do
+    receive do
+      {^ref, seen} -> [seen | received(ref)]
+    after
+      0 -> []
+    end
+  end
+
+  describe "orders" do
+    test "all of those of different senders, and no other" do
+      senders = fn n ->
+        fn machine ->
+          log = Mote.create(machine, Actors.log([]))
+          for i <- 1..n, do: Mote.send(Mote.create(machine, Library.label(log, :say)), i)
+          log
+        end
+      end
+
+      {{:proved, counts}, found} = all_said(senders.(4))
+      assert length(found) == 24
+      assert Enum.sort(hd(found)) == [1, 2, 3, 4]
+      assert %{ends: 24, orders: orders} = counts
+      assert orders >= 24
+    end
+
+    test "messages of one to one keep theirs, unless they need not" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        for message <- [:a, :b, :c], do: Mote.send(log, {:say, message})
+        log
+      end
+
+      assert {{:proved, %{orders: 1, states: 4, turns: 3}}, [[:a, :b, :c]]} = all_said(graph)
+      assert {{:proved, %{orders: 6}}, found} = all_said(graph, order: :none)
+      assert length(found) == 6
+    end
+
+    test "what comes by one that never becomes has none" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        says = Mote.create(machine, Library.label(log, :say))
+        for message <- [:a, :b], do: Mote.send(says, message)
+        log
+      end
+
+      assert {{:proved, _}, [[:a, :b], [:b, :a]]} = all_said(graph)
+    end
+
+    test "actors that are alike count once, unless somebody outside tells them apart" do
+      graph = fn hold ->
+        fn machine ->
+          log = Mote.create(machine, Actors.log([]))
+          held = for _ <- 1..4, do: tap(Mote.create(machine, Actors.ping(0)), &Mote.send(&1, {:ping, log}))
+          if hold, do: held
+        end
+      end
+
+      {:proved, alike} = Mote.Test.prove(graph.(false), &yes/1, allow: [:ignored])
+      {:proved, told} = Mote.Test.prove(graph.(true), &yes/1, allow: [:ignored])
+      assert {alike.states, alike.ends} == {9, 1}
+      assert told.states > alike.states
+    end
+
+    test "those that go on for ever have no end, and are seen to the last state" do
+      graph = fn machine ->
+        [a, b] = for _ <- 1..2, do: Mote.create(machine, Actors.ping(0))
+        Mote.send(a, {:ping, b})
+      end
+
+      assert {:proved, %{orders: :infinite, ends: 0, states: 2}} = Mote.Test.prove(graph, &yes/1)
+    end
+
+    test "what processes and outboxes hear comes in every order" do
+      test = self()
+      ref = make_ref()
+
+      graph = fn machine ->
+        out = Outbox.open(machine)
+        for n <- 1..3, do: Mote.send(Mote.create(machine, Actors.echo()), {out, n})
+        out
+      end
+
+      assert {:proved, %{ends: 6}} = Mote.Test.prove(graph, &send(test, {ref, Outbox.take(&1)}))
+
+      assert ref |> received() |> Enum.sort() ==
+               for(a <- 1..3, b <- 1..3, c <- 1..3, a != b and b != c and a != c, do: [a, b, c])
+    end
+  end
+
+  describe "a failure" do
+    test "is an order that a machine repeats, turn by turn" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        for n <- 1..3, do: Mote.send(Mote.create(machine, Actors.says(log, n)), :go)
+        log
+      end
+
+      assert {:failed, %Failure{kind: :property} = failure} = Mote.Test.prove(graph, &(said(&1) != [3, 1, 2]))
+      assert length(failure.turns) == 6
+      assert Exception.message(failure) =~ "the 6 turns up to here:"
+      assert Enum.map(failure.turns, & &1.number) == [1, 2, 3, 4, 5, 6]
+      # Each line but the participants is a turn or what has become of its actor.
+      chart = String.split(Failure.to_mermaid(failure), "\n")
+      assert Enum.count(chart, &(&1 =~ ~r/^  outside->>a\d: :go$/)) == 3
+      assert Enum.count(chart, &(&1 =~ ~r/^  a\d->>a\d: {:say, \d}$/)) == 3
+      assert List.last(chart) =~ "log[[2, 1, 3]]"
+      {:ok, machine} = Mote.start_link(schedule: failure.schedule, sponsors: [main: [threads: 4]])
+      :ok = Mote.pause(machine)
+      log = graph.(machine)
+      turns = for _ <- 1..6, do: elem(Mote.step(machine), 1)
+      assert Enum.map(turns, & &1.message) == Enum.map(failure.turns, & &1.message)
+      assert :idle = Mote.step(machine)
+      :ok = Mote.resume(machine)
+      assert said(log) == [3, 1, 2]
+    end
+
+    test "tells what the property raised" do
+      graph = &Mote.create(&1, Actors.log([]))
+      assert {:failed, failure} = Mote.Test.prove(graph, fn _ -> flunk("not like that") end)
+      assert failure.why =~ "not like that"
+    end
+
+    test "is the shortest, also where it comes before the end" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        for n <- 1..3, do: Mote.send(Mote.create(machine, Actors.says(log, n)), {:go, n})
+        Mote.send(Mote.create(machine, Library.fwd(Mote.create(machine, Actors.strict()))), :fail)
+        log
+      end
+
+      assert {:failed, %Failure{kind: :aborted, turns: [_, turn]}} = Mote.Test.prove(graph, &yes/1)
+      assert turn.message == :fail
+      assert {:abort, _} = turn.outcome
+    end
+
+    for {flaw, behaviour, message} <- [
+          {:aborted, :strict, :fail},
+          {:ignored, :strict, :unknown},
+          {:dropped, :strict, {:lose, :nowhere}},
+          {:stashed, :door, :knock}
+        ] do
+      test "is found without being asked for: #{flaw}" do
+        graph = fn machine ->
+          actor = Mote.create(machine, apply(Actors, unquote(behaviour), []))
+          Mote.send(actor, unquote(Macro.escape(message)))
+        end
+
+        assert {:failed, %Failure{kind: unquote(flaw), turns: [_]}} = Mote.Test.prove(graph, &yes/1)
+        assert {:proved, %{ends: 1}} = Mote.Test.prove(graph, &yes/1, allow: [unquote(flaw)])
+      end
+    end
+
+    test "is a customer that is not answered, or too often" do
+      graph = fn behaviour, message ->
+        fn machine -> Mote.send(Mote.create(machine, behaviour), {Outbox.open(machine), message}) end
+      end
+
+      for {behaviour, message, flaw, allowed} <- [
+            {Actors.echo(), 1, nil, []},
+            {Actors.twice(), 1, :answered_again, []},
+            {Actors.twice(), 1, nil, [:answered_again]},
+            {Actors.keeps(), :keep, :unanswered, []},
+            {Actors.keeps(), :keep, nil, [:unanswered]}
+          ] do
+        case Mote.Test.prove(graph.(behaviour, message), &yes/1, allow: allowed) do
+          {:proved, _} -> assert flaw == nil
+          {:failed, failure} -> assert failure.kind == flaw
+        end
+      end
+    end
+
+    test "is none where an actor has become a sink" do
+      graph = fn machine -> Mote.send(Mote.create(machine, Library.sink()), :anything) end
+      assert {:proved, _} = Mote.Test.prove(graph, &yes/1)
+    end
+  end
+
+  describe "what is left out is said:" do
+    defp bounded(behaviour, messages, opts \\ []) do
+      graph = fn machine ->
+        actor = Mote.create(machine, behaviour.(Mote.create(machine, Actors.log([]))))
+        for message <- messages, do: Mote.send(actor, message)
+      end
+
+      Mote.Test.prove(graph, &yes/1, opts)
+    end
+
+    test "states, depth, memory" do
+      counts = fn _log -> Actors.counts(0) end
+      assert {:bounded, [:states], %{states: states}} = bounded(counts, [:count], states: 100)
+      assert states in 100..101
+      assert {:bounded, [:depth], %{turns: 50, ends: 0}} = bounded(counts, [:count], depth: 50)
+      assert {:bounded, [:memory], _} = bounded(counts, [:count], bytes: 50_000)
+    end
+
+    test "time" do
+      counts = fn _log -> Actors.counts(0) end
+
+      assert {:bounded, [:timeout], _} =
+               bounded(counts, [:count], timeout: 1, depth: 0xFFFFFFF, states: 0xFFFFFFF)
+    end
+
+    test "timers, random numbers, times" do
+      assert {:bounded, [:timers], _} = bounded(fn _ -> Actors.later() end, [:later])
+      assert {:bounded, [:random], _} = bounded(&Actors.dice/1, [:throw])
+      assert {:bounded, [:clock], _} = bounded(&Actors.clock/1, [:look])
+      # Which none of them sees.
+      assert {:proved, _} = bounded(fn _ -> Actors.later() end, [:now])
+    end
+
+    test "a timer of the outside" do
+      graph = fn machine -> Mote.send_after(Mote.create(machine, Actors.later()), :now, 10) end
+      assert {:bounded, [:timers], _} = Mote.Test.prove(graph, &yes/1)
+    end
+
+    test "situations that are too large" do
+      assert {:bounded, [:size], _} =
+               bounded(fn _ -> Actors.door() end, List.duplicate(:knock, 1_001), allow: [:stashed])
+    end
+  end
+
+  test "the graph has to be the same each time" do
+    {:ok, agent} = Agent.start_link(fn -> 0 end)
+
+    graph = fn machine ->
+      n = Agent.get_and_update(agent, &{&1, &1 + 1})
+      for _ <- 0..n, do: Mote.send(Mote.create(machine, Actors.door()), :open)
+    end
+
+    assert_raise ArgumentError, ~r/begin with the same actors and messages each time/, fn ->
+      Mote.Test.prove(graph, &yes/1)
+    end
+  end
+
+  test "mistakes of the caller" do
+    graph = fn _ -> nil end
+
+    for {opts, text} <- [
+          {[:fast], "a keyword list"},
+          {[sponsors: [main: []]], "takes no :sponsors"},
+          {[schedule: {:seeded, 1}], "takes no :schedule"},
+          {[clock: :system], "takes no :clock"},
+          {[allow: [:anything]], "expected :allow"},
+          {[allow: :aborted], "expected :allow"},
+          {[order: :some], "expected :order"},
+          {[states: 0], "expected :states"},
+          {[timeout: :infinity], "expected :timeout"},
+          {[orders: 5], ":orders"}
+        ] do
+      error = assert_raise ArgumentError, fn -> Mote.Test.prove(graph, &yes/1, opts) end
+      assert error.message =~ text
+    end
+
+    assert_raise ArgumentError, ~r/two functions/, fn -> Mote.Test.prove(graph, :property) end
+    assert_raise ArgumentError, ~r/:schedule/, fn -> Mote.start_link(schedule: {:order, [-1]}) end
+    assert_raise ArgumentError, ~r/:schedule/, fn -> Mote.start_link(schedule: {:order, [1 | 2]}) end
+  end
+
+  describe "programs:" do
+    # The cashier reads a balance, and takes the money when it knows that there is enough: guides/gatekeepers.md.
+    defp bank(gate) do
+      fn machine ->
+        [a, b] = accounts = for _ <- 1..2, do: Mote.create(machine, Bank.account(100))
+        cashier = gate.(machine, Mote.create(machine, Bank.cashier()))
+
+        # Each by somebody else: so they come in any order.
+        for {amount, from, to} <- [{60, a, b}, {60, a, b}, {10, b, a}],
+            do:
+              Mote.send(
+                Mote.create(machine, Library.fwd(cashier)),
+                {Outbox.open(machine), {amount, from, to}}
+              )
+
+        accounts
+      end
+    end
+
+    defp solvent?(accounts) do
+      balances = for account <- accounts, do: Mote.ask!(account, :balance)
+      Enum.sum(balances) == 200 and Enum.all?(balances, &(&1 >= 0))
+    end
+
+    test "the bank of the guide, with a gatekeeper and without" do
+      gate = fn machine, cashier -> Mote.create(machine, Library.serializer(cashier)) end
+      assert {:proved, %{ends: ends}} = Mote.Test.prove(bank(gate), &solvent?/1)
+      assert ends > 1
+
+      assert {:failed, %Failure{kind: :property}} =
+               Mote.Test.prove(bank(fn _, cashier -> cashier end), &solvent?/1)
+    end
+
+    test "dining philosophers starve, unless a waiter keeps one of them from the table" do
+      for n <- 2..4 do
+        assert {:failed, %Failure{kind: :stashed} = failure} =
+                 Mote.Test.prove(&Philosophers.table(&1, n, nil), &yes/1)
+
+        # Each sits down, takes one fork, gets it, asks for the other, and waits.
+        assert length(failure.turns) == 4 * n
+
+        assert {:proved, %{ends: 1}} =
+                 Mote.Test.prove(&Philosophers.table(&1, n, n - 1), &yes/1, states: 100_000)
+      end
+    end
+
+    test "two-phase commit is consistent, unless the manager decides too early" do
+      for n <- 2..3 do
+        assert {:proved, _} = Mote.Test.prove(&Commit.transaction(&1, n, n), &yes/1)
+
+        assert {:failed, %Failure{kind: :aborted} = failure} =
+                 Mote.Test.prove(&Commit.transaction(&1, n, n - 1), &yes/1)
+
+        # One aborts by itself, the others prepare, the manager hears of it, and commits.
+        assert List.last(failure.turns).message == :commit
+        assert length(failure.turns) == 2 + 2 * (n - 1) + 1
+      end
+    end
+  end
+end
