@@ -62,32 +62,6 @@ defmodule Mote.Bench.Language do
     defpure call(:join, n), do: byte_size(Enum.map_join(1..n, "", fn _ -> "x" end))
   end
 
-  # What is computed of two vectors, so that something of each result is used.
-  defmodule OfVectors do
-    use Mote.Behaviour
-    alias Mote.Vector, as: V
-
-    defactor vectors() do
-      {customer, {what, x, y, n}} -> send customer, times(what, x, y, n, 0)
-    end
-
-    defpurep times(_, _, _, 0, sum), do: sum
-    defpurep times(what, x, y, n, sum), do: times(what, x, y, n - 1, sum + call(what, x, y))
-
-    defpurep call(:add, x, y), do: V.get(V.add(x, y), 0)
-    defpurep call(:sub, x, y), do: V.get(V.sub(x, y), 0)
-    defpurep call(:mul, x, y), do: V.get(V.mul(x, y), 0)
-    defpurep call(:min, x, y), do: V.get(V.min(x, y), 0)
-    defpurep call(:max, x, y), do: V.get(V.max(x, y), 0)
-    defpurep call(:add_one, x, _), do: V.get(V.add(x, 1), 0)
-    defpurep call(:relax, x, y), do: V.get(V.min(x, V.add(y, 3)), 0)
-    defpurep call(:dot, x, y), do: V.dot(x, y)
-    defpurep call(:sum, x, _), do: V.sum(x)
-    defpurep call(:least, x, _), do: V.min(x)
-
-    def names, do: ~w[add sub mul min max add_one relax dot sum least]a
-  end
-
   @counting ~w[length reverse slice graphemes]a
 
   def run do
@@ -120,8 +94,6 @@ defmodule Mote.Bench.Language do
       line(n, slow, fast, 1)
     end
 
-    vectors(machine)
-
     IO.puts("Enum.sort/1 of a million integers, microseconds: Mote, a process of the BEAM, ratio")
     list = for _ <- 1..1_000_000, do: :rand.uniform(1_000_000_000)
     sorter = Mote.create(machine, Calls.sorter(list))
@@ -135,26 +107,6 @@ defmodule Mote.Bench.Language do
     IO.puts("a module of 50 behaviours with six clauses each, compiled: microseconds")
     [compiled] = Rounds.times([&compile/0], 3)
     IO.puts("  #{spread(compiled, 1)}")
-  end
-
-  # Collected between the rounds, as they leave much behind them.
-  defp vectors(machine) do
-    IO.puts("vectors of 50, 1,000 and 100,000 elements, nanoseconds an element: of integers, of floats")
-    vectors = Mote.create(machine, OfVectors.vectors())
-
-    for what <- OfVectors.names(), size <- [50, 1_000, 100_000] do
-      n = div(2_000_000, size)
-
-      ways =
-        for type <- [:i64, :f64] do
-          [x, y] = for step <- [7, 11], do: Mote.Vector.new(type, for(i <- 1..size, do: rem(i * step, 101)))
-          fn -> Mote.ask!(vectors, {what, x, y, n}, timeout: 60_000) end
-        end
-
-      [integers, floats] = Rounds.times(ways, 9)
-      spread = fn times -> Rounds.spread(Enum.map(times, &(&1 * 1_000 / (n * size))), 2) end
-      IO.puts("  #{what} of #{size}: #{spread.(integers)}, #{spread.(floats)}")
-    end
   end
 
   defp settle(machine, calls) do

@@ -19,6 +19,7 @@
 //! 5. While a collection marks, each room that the allocator fills is marked in advance, as a whole, when the allocator
 //!    comes to it. So everything made meanwhile is live for the collection, and no allocation has to take care of it.
 pub(crate) mod block;
+mod buffers;
 pub(crate) mod cell;
 pub(crate) mod chunks;
 pub(crate) mod evacuation;
@@ -260,6 +261,11 @@ impl Heap {
             self.pool.quota.give(bytes);
         }
         answer
+    }
+
+    /// Returns a buffer for a binary of `length` bytes (buffers.rs); what is in it means nothing.
+    pub(crate) fn buffer(&self, length: usize) -> Vec<u8> {
+        self.pool.buffers.take(length)
     }
 
     /// Takes room for bytes that are used beside the heap for a while. Returns whether there was any.

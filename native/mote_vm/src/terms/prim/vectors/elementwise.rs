@@ -1,5 +1,5 @@
 //! Two vectors into one, element by element, or a vector and a number.
-use super::kernels::{odd, Element, Operation, Other, Stored};
+use super::kernels::{odd, Other, Packed, Pairwise, Stored};
 use super::*;
 
 /// An operation on two elements.
@@ -107,18 +107,19 @@ fn floats_with(
 }
 
 /// The vector of the answers of `f`, if all are good. One loop for each operation works on several elements at once.
-fn answers<T: Element>(
+fn answers<T: Packed>(
     heap: &mut Heap,
     kind: Value,
     x: &[Stored],
     other: Other<'_, T>,
-    f: impl Operation<T>,
+    f: impl Pairwise<T>,
 ) -> Value {
     let bytes = heap.beside(size_of_val(x), |heap| {
-        let mut all = vec![[0; ELEMENT]; x.len()];
+        let mut all = heap.buffer(size_of_val(x));
+        let (to, _) = all.as_chunks_mut();
         let parts = x
             .chunks(ELEMENTS_AT_ONCE)
-            .zip(all.chunks_mut(ELEMENTS_AT_ONCE));
+            .zip(to.chunks_mut(ELEMENTS_AT_ONCE));
         for (i, (x, to)) in parts.enumerate() {
             heap.work.pass(x.len()).ok()?;
             let from = i * ELEMENTS_AT_ONCE;
@@ -126,7 +127,7 @@ fn answers<T: Element>(
                 return None;
             }
         }
-        Some(all.into_flattened())
+        Some(all)
     });
     let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
     made(heap, kind, binary)

@@ -16,12 +16,12 @@ const BLOCK: usize = 16;
 pub(super) type Stored = [u8; ELEMENT];
 
 /// The type of an element.
-pub(super) trait Element: Copy {
+pub(super) trait Packed: Copy {
     fn load(stored: Stored) -> Self;
     fn store(self) -> Stored;
 }
 
-impl Element for f64 {
+impl Packed for f64 {
     #[inline(always)]
     fn load(stored: Stored) -> f64 {
         f64::from_le_bytes(stored)
@@ -32,7 +32,7 @@ impl Element for f64 {
     }
 }
 
-impl Element for i64 {
+impl Packed for i64 {
     #[inline(always)]
     fn load(stored: Stored) -> i64 {
         i64::from_le_bytes(stored)
@@ -72,8 +72,8 @@ macro_rules! widened {
 }
 
 /// An operation on two elements. Its answer comes with a mask, which is 0 if the answer is good.
-pub(super) trait Operation<T>: Fn(T, T) -> (T, u64) {}
-impl<T, F: Fn(T, T) -> (T, u64)> Operation<T> for F {}
+pub(super) trait Pairwise<T>: Fn(T, T) -> (T, u64) {}
+impl<T, F: Fn(T, T) -> (T, u64)> Pairwise<T> for F {}
 
 /// The second operand of an operation: as many elements, or one for all.
 #[derive(Clone, Copy)]
@@ -94,7 +94,7 @@ impl<'v, T: Copy> Other<'v, T> {
 
 /// Computes some elements. Returns the masks of all answers together.
 #[inline(always)]
-fn some<T: Element>(x: &[Stored], y: &[Stored], to: &mut [Stored], f: &impl Operation<T>) -> u64 {
+fn some<T: Packed>(x: &[Stored], y: &[Stored], to: &mut [Stored], f: &impl Pairwise<T>) -> u64 {
     let mut bad = 0;
     for ((x, y), to) in x.iter().zip(y).zip(to) {
         let (answer, mask) = f(T::load(*x), T::load(*y));
@@ -107,7 +107,7 @@ fn some<T: Element>(x: &[Stored], y: &[Stored], to: &mut [Stored], f: &impl Oper
 widened! {
     /// Computes `f` of pairs of elements into `to`, all of one length. Returns whether all answers are good; after a bad one,
     /// it stops.
-    fn each[T: Element, F: Operation<T>](x: &[Stored], y: Other<'_, T>, to: &mut [Stored], f: &F) -> bool {
+    fn each[T: Packed, F: Pairwise<T>](x: &[Stored], y: Other<'_, T>, to: &mut [Stored], f: &F) -> bool {
         let ((x, x_rest), (to, to_rest)) = (x.as_chunks::<BLOCK>(), to.as_chunks_mut::<BLOCK>());
         match y {
             Other::Many(y) => {

@@ -1,6 +1,6 @@
 //! The least and the greatest element, and vectors in order.
 use super::super::sorting::sort_in_runs;
-use super::kernels::{Element, Stored};
+use super::kernels::{Packed, Stored};
 use super::*;
 use crate::base::work::Work;
 use std::cmp::Ordering;
@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// Returns the position of the first of the least elements, or of the greatest. Returns `None` for no elements, or odd ones,
 /// and if the turn is to end.
 fn extreme(work: &mut Work, vector: Vector<'_>, greatest: bool) -> Option<usize> {
-    fn first<T: Element + PartialOrd>(
+    fn first<T: Packed + PartialOrd>(
         work: &mut Work,
         all: &[Stored],
         greatest: bool,

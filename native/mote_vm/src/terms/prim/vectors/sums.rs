@@ -2,7 +2,7 @@
 //!
 //! Sums of floats are made in [`LANES`](kernels::LANES) lanes, the i-th of which adds every element whose index is i modulo their number,
 //! and then the lanes from the first to the last; so the machine can add several at once, and every form gets the same sum.
-use super::kernels::{Element, Stored, LANES};
+use super::kernels::{Packed, Stored, LANES};
 use super::*;
 
 /// The sum of `term` over pairs of elements, in lanes; none if the turn is to end.
