@@ -182,12 +182,17 @@ impl Heap {
             return self.bytes(part);
         }
         let whole = binary.sliced().unwrap_or(binary);
+        self.slice_of(whole, part.as_ptr(), part.len())
+    }
+
+    /// A slice of `whole`, which is none itself: that many bytes from there on.
+    pub(super) fn slice_of(&mut self, whole: Value, from: *const u8, length: usize) -> Value {
         self.boxed(cell::header(Kind::Slice, 0, 0), 3, |words| {
             // SAFETY: `boxed` made room for three words.
             unsafe {
                 words.write(whole.word());
-                words.add(1).write(part.as_ptr() as u64);
-                words.add(2).write(part.len() as u64);
+                words.add(1).write(from as u64);
+                words.add(2).write(length as u64);
             }
         })
     }
