@@ -158,6 +158,27 @@ impl Heap {
         })
     }
 
+    /// A binary of `n` bytes in the heap, however many, that `fill` computes; they are zeros before. It is `NONE` if `fill` says
+    /// so by `false`.
+    pub(crate) fn computed_bytes(
+        &mut self,
+        n: usize,
+        fill: impl FnOnce(&mut [u8]) -> bool,
+    ) -> Value {
+        let words = n.div_ceil(8);
+        let mut good = false;
+        let value = self.boxed(cell::header(Kind::Bytes, 0, n), words, |to| {
+            // SAFETY: `boxed` made room for that many words.
+            unsafe { std::ptr::write_bytes(to, 0, words) };
+            // SAFETY: `words` words hold n bytes, which were just written, and nobody else knows them.
+            good = fill(unsafe { std::slice::from_raw_parts_mut(to.cast(), n) });
+        });
+        match good {
+            true => value,
+            false => Value::NONE,
+        }
+    }
+
     /// Makes a binary as [`Heap::bytes`] does, but without copying the bytes if they are many.
     pub(crate) fn owned_bytes(&mut self, bytes: Vec<u8>) -> Value {
         match bytes.len() > INLINE_BYTES {

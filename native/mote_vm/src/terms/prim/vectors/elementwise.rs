@@ -2,6 +2,9 @@
 use super::kernels::{odd, Other, Packed, Pairwise, Stored};
 use super::*;
 
+/// Results of up to this many bytes are in the heap: making and dropping a value beside it takes longer than computing them.
+const IN_THE_HEAP: usize = 1024;
+
 /// An operation on two elements.
 #[derive(Clone, Copy)]
 pub(super) enum ElementOperation {
@@ -114,6 +117,13 @@ fn answers<T: Packed>(
     other: Other<'_, T>,
     f: impl Pairwise<T>,
 ) -> Value {
+    if size_of_val(x) <= IN_THE_HEAP {
+        let binary = heap.computed_bytes(size_of_val(x), |bytes| {
+            let (to, _) = bytes.as_chunks_mut();
+            kernels::each(x, other, to, &f)
+        });
+        return made(heap, kind, binary);
+    }
     let bytes = heap.beside(size_of_val(x), |heap| {
         let mut all = heap.buffer(size_of_val(x));
         let (to, _) = all.as_chunks_mut();
