@@ -69,10 +69,12 @@ defmodule Mote.Bench.Language do
     calls = Mote.create(machine, Calls.calls())
     # What is called for the first time is interpreted until it is compiled.
     settle(machine, calls)
-    text = String.duplicate("Some words of ASCII, with a few commas, ", 200)
 
-    IO.puts("functions of String over #{byte_size(text)} bytes, microseconds: Mote, Elixir, ratio")
-    for what <- OfText.names(), do: compare(calls, what, text, 10, 11)
+    for {times, n} <- [{200, 10}, {2, 1_000}] do
+      text = String.duplicate("Some words of ASCII, with a few commas, ", times)
+      IO.puts("functions of String over #{byte_size(text)} bytes, microseconds: Mote, Elixir, ratio")
+      for what <- OfText.names(), do: compare(calls, what, text, n, 11)
+    end
 
     emoji = String.duplicate("👩‍👩‍👧🏽e\u0301", 400)
     umlauts = String.duplicate("ä", String.length(emoji))
@@ -128,7 +130,7 @@ defmodule Mote.Bench.Language do
     IO.puts("  #{name}: #{spread(ours, n)}, #{spread(others, n)}, #{ratio}")
   end
 
-  defp spread(times, n), do: Rounds.spread(Enum.map(times, &(&1 / n)), 1)
+  defp spread(times, n), do: Rounds.spread(Enum.map(times, &(&1 / n)), 2)
 
   defp compile do
     behaviours =

@@ -23,8 +23,14 @@ defmodule Mote.Prelude.Casing do
   @lower table.(&String.downcase/1)
   @title table.(&String.capitalize/1)
 
-  defpure upcase(text) when is_binary(text), do: parts(text, ?a, -32)
-  defpure downcase(text) when is_binary(text), do: parts(text, ?A, 32)
+  defpure upcase(text) when is_binary(text),
+    do: changed(text, Mote.Total.ascii_changed(text, :upcase), ?a, -32)
+
+  defpure downcase(text) when is_binary(text),
+    do: changed(text, Mote.Total.ascii_changed(text, :downcase), ?A, 32)
+
+  defpure changed(text, nil, a, by), do: parts(text, a, by)
+  defpure changed(_, changed, _, _), do: changed
 
   defpure capitalize(<<c, rest::binary>>) when c in ?a..?z, do: <<c - 32>> <> downcase(rest)
   defpure capitalize(<<c::utf8, rest::binary>>), do: Map.get(@title, c, <<c::utf8>>) <> downcase(rest)

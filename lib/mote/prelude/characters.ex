@@ -93,7 +93,17 @@ defmodule Mote.Prelude.Characters do
   # -- places --------------------------------------------------------------------------------------------------
 
   # Where the first `n` characters end, and how many the text has too few.
-  defpure skip(text, n), do: skip(text, n, 0, :start)
+  defpure skip(text, n) do
+    run = Mote.Total.ascii_run(text, 0)
+
+    # What is printable of ASCII is a character each, but something may follow the last of them.
+    case run == byte_size(text) do
+      true -> {min(n, run), n - min(n, run)}
+      false when n < run -> {n, 0}
+      false when run == 0 -> skip(text, n, 0, :start)
+      false -> skip(binary_part(text, run - 1, byte_size(text) - run + 1), n - run + 1, run - 1, :start)
+    end
+  end
 
   defpure skip("", n, at, _), do: {at, n}
 

@@ -99,7 +99,13 @@ defmodule Mote.Prelude.String do
 
   defpure graphemes(text), do: Characters.graphemes(text)
   defpure characters(text), do: Characters.count(text)
-  defpure reverse(text), do: Enum.join(Enum.reverse(graphemes(text)))
+
+  defpure reverse(text) do
+    case Mote.Total.ascii_changed(text, :reverse) do
+      nil -> Enum.join(Enum.reverse(graphemes(text)))
+      reversed -> reversed
+    end
+  end
 
   defpure at(text, index) when is_binary(text) and is_integer(index) do
     case counted(text, index) do
@@ -222,9 +228,11 @@ defmodule Mote.Prelude.String do
 
   defpure valid?(text, algorithm) when algorithm in [:default, :fast_ascii], do: valid?(text)
 
-  defpure valid?(""), do: true
-  defpure valid?(<<_::utf8, rest::binary>>), do: valid?(rest)
-  defpure valid?(text) when is_binary(text), do: false
+  defpure valid?(text) when is_binary(text), do: valid_points?(from(text, Mote.Total.ascii_run(text, 0)))
+
+  defpure valid_points?(""), do: true
+  defpure valid_points?(<<_::utf8, rest::binary>>), do: valid_points?(rest)
+  defpure valid_points?(_), do: false
 
   # -- text that is cut off within a code point ------------------------------------------------------------------
 

@@ -185,6 +185,26 @@ defmodule Mote.Total.Binaries do
   defp between([last | _], _, 1), do: [last]
   defp between([binary | rest], joiner, count), do: [binary, joiner | between(rest, joiner, count - 1)]
 
+  def ascii_run(binary, from)
+      when is_binary(binary) and is_integer(from) and from >= 0 and from <= byte_size(binary),
+      do: printable(:erlang.binary_part(binary, from, byte_size(binary) - from), 0)
+
+  def ascii_run(_, _), do: @none
+
+  defp printable(<<c, rest::binary>>, n) when c in 0x20..0x7E, do: printable(rest, n + 1)
+  defp printable(_, n), do: n
+
+  def ascii_changed(binary, how) when is_binary(binary) and how in [:upcase, :downcase] do
+    if for(<<c <- binary>>, c > 127, do: c) == [], do: apply(String, how, [binary, :ascii])
+  end
+
+  def ascii_changed(binary, :reverse) when is_binary(binary) do
+    if ascii_run(binary, 0) == byte_size(binary),
+      do: binary |> :binary.bin_to_list() |> :lists.reverse() |> :erlang.list_to_binary()
+  end
+
+  def ascii_changed(_, _), do: @none
+
   def to_string(n) when is_integer(n), do: Integers.text(n)
   def to_string(f) when is_float(f), do: Float.to_string(f)
   def to_string(nil), do: ""

@@ -190,7 +190,9 @@ defmodule Mote.Behaviour.ProgramsTest do
     :bin_utf8,
     :utf8_bits,
     :binary_find,
-    :binary_join
+    :binary_join,
+    :ascii_run,
+    :ascii_changed
   ]
 
   # Some more programs, where what is rare has not occurred by chance, and how often.

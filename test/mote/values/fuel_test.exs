@@ -78,6 +78,8 @@ defmodule Mote.Values.FuelTest do
     defpure once(:bits, a, b), do: <<1::3, a::binary, b::binary, 0::5>>
     defpure once(:join_odd, a, b), do: <<a::binary, b::binary, 0xD800::utf8>>
     defpure once(:find, a, b), do: Mote.Total.binary_find(a, b, 1)
+    defpure once(:ascii, a, _), do: Mote.Total.ascii_run(a, 0)
+    defpure once(:backwards, a, _), do: Mote.Total.ascii_changed(a, :reverse)
     defpure once(:join_all, a, b), do: Mote.Total.binary_join([b, a, a], b)
     defpure once(:join_list, a, b), do: Mote.Total.binary_join(a, b)
     defpure once(:eq, a, b), do: a == b
@@ -209,6 +211,8 @@ defmodule Mote.Values.FuelTest do
         list_of(bytes, max_length: 3)
       ])
 
+    printable = fn -> string(?\s..?~, max_length: 9_000) end
+
     vectors =
       map({member_of([:f64, :i64]), list_of(integer(), max_length: 2_000)}, fn {t, l} ->
         Mote.Vector.new(t, l)
@@ -225,7 +229,10 @@ defmodule Mote.Values.FuelTest do
       constant({@keyed, keyed(some, some)}),
       # A pattern that does not fit is paid for by machines only.
       constant({[:fetch], keyed(some)}),
-      constant({[:join, :bits, :join_odd, :bytes, :join_all], pairs(bytes)}),
+      constant(
+        {[:join, :bits, :join_odd, :bytes, :join_all, :ascii, :backwards],
+         pairs(one_of([bytes, printable.()]))}
+      ),
       constant({[:find], {bytes, one_of([member_of(["a", <<0, 1>>, <<0>>]), binary(max_length: 2), bytes])}}),
       constant({[:join_list], {map({list_of(bytes, max_length: 90), other()}, &maybe_improper/1), bytes}}),
       constant({@comparisons, pairs(some)}),

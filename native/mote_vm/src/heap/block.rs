@@ -10,6 +10,7 @@
 //! Invariants:
 //! 1. A block belongs to the pool's free list or to exactly one heap.
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
+use super::buffers::SpareBuffers;
 use super::pace::Pace;
 use super::reserve::Reserve;
 use crate::base::lent::Lender;
@@ -119,6 +120,7 @@ pub(crate) struct BlockPool {
     marking: AtomicU64,
     pub(crate) pace: Pace,
     pub(crate) reserve: Reserve,
+    pub(super) buffers: SpareBuffers,
 }
 
 impl Lender for BlockPool {
@@ -161,6 +163,7 @@ impl BlockPool {
             marking: AtomicU64::new(0),
             pace,
             reserve: Reserve::default(),
+            buffers: SpareBuffers::default(),
         }
     }
 
@@ -255,7 +258,10 @@ impl BlockPool {
     pub(crate) fn trim(&self) -> bool {
         let keep = match self.reserve.lately() {
             // Somebody wants it back, or nobody has needed it for a while.
-            0 => 0,
+            0 => {
+                self.buffers.clear();
+                0
+            }
             _ => self.likely() / BLOCK + 2,
         };
         let mut inner = self.inner.lock();
@@ -278,6 +284,11 @@ impl BlockPool {
         unsafe { pages::clean(block.0.as_ptr(), BLOCK) };
         self.inner.lock().clean.push(block);
         true
+    }
+
+    /// Keeps the buffer of a binary that has died, beside as many bytes in free blocks.
+    pub(super) fn keep_buffer(&self, buffer: Vec<u8>) {
+        self.buffers.keep(buffer, self.likely() / 2);
     }
 
     /// Free bytes that are likely to be used soon. Recent use is no reason to keep more than the limit.
@@ -442,7 +453,7 @@ impl BlockPool {
     pub(crate) fn spare(&self) -> usize {
         let inner = self.inner.lock();
         let dead: usize = inner.dead.iter().map(|region| region.bytes).sum();
-        inner.free.len() * BLOCK + dead
+        inner.free.len() * BLOCK + dead + self.buffers.bytes()
     }
 
     /// Returns all memory to the system.

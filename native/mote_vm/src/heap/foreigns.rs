@@ -16,6 +16,7 @@ use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::Arc;
 
 /// Bytes that are charged ahead.
 const AHEAD: usize = 16 << 10;
@@ -63,14 +64,18 @@ pub(crate) struct ForeignCell {
 unsafe impl Send for ForeignCell {}
 
 impl ForeignCell {
-    /// Drops the value; what it was charged with is for the caller to give back.
+    /// Drops the value; what it was charged with is for the caller to give back. The pool keeps the buffer of a long binary that
+    /// nobody else has.
     ///
     /// # Safety
     /// Once for each cell, and nothing reads the cell afterwards.
     #[must_use]
-    pub(crate) unsafe fn drop(self) -> usize {
+    pub(crate) unsafe fn drop(self, pool: &BlockPool) -> usize {
         // SAFETY: the caller's promise; the box was leaked by `Heap::foreign`.
-        drop(unsafe { Box::from_raw(self.kept.as_ptr()) });
+        let mut kept = unsafe { Box::from_raw(self.kept.as_ptr()) };
+        if let Some(buffer) = Arc::get_mut(&mut kept.value).and_then(|value| value.take_bytes()) {
+            pool.keep_buffer(buffer);
+        }
         self.bytes
     }
 
@@ -125,7 +130,7 @@ impl Foreigns {
         if self.cells.len() > n {
             let dropped = self.cells.drain(n..);
             // SAFETY: invariant 1, and the caller's promise.
-            let bytes = dropped.map(|cell| unsafe { cell.drop() }).sum();
+            let bytes = dropped.map(|cell| unsafe { cell.drop(pool) }).sum();
             self.discharge(bytes, pool);
         }
     }
@@ -177,7 +182,6 @@ mod tests {
     use crate::heap::block::BLOCK;
     use crate::heap::pace::{GcConfig, Pace};
     use crate::values::foreign::{LongBytes, CARRIED};
-    use std::sync::Arc;
 
     fn pool(limit: usize) -> Arc<BlockPool> {
         Arc::new(BlockPool::new(limit, Pace::default()))
@@ -228,11 +232,33 @@ mod tests {
         let held = 3 * CARRIED + 1_000;
         assert_eq!((cells.len(), pool.quota.held() % BLOCK), (3, held));
         // SAFETY: each once, and nothing reads them.
-        let dropped: usize = cells.into_iter().map(|cell| unsafe { cell.drop() }).sum();
+        let dropped: usize = cells
+            .into_iter()
+            .map(|cell| unsafe { cell.drop(&pool) })
+            .sum();
         assert_eq!(dropped, held);
         pool.let_go(dropped);
         drop(heap);
         assert_eq!(pool.quota.held() % BLOCK, 0);
+    }
+
+    #[test]
+    fn the_buffer_of_a_binary_that_dies_is_used_again_unless_somebody_has_it() {
+        let pool = pool(usize::MAX);
+        let mut heap = Heap::new(pool.clone());
+        let position = heap.position();
+        let shared = long(5_000);
+        heap.foreign(shared.clone());
+        heap.foreign(long(6_000));
+        heap.rewind(position);
+        assert_eq!(pool.buffers.bytes(), 6_000);
+        assert_eq!((heap.buffer(6_000)[0], heap.buffer(5_000)[0]), (7, 0));
+        assert_eq!(shared.bytes().map(<[u8]>::len), Some(5_000));
+        heap.foreign(long(6_000));
+        heap.rewind(position);
+        // Nothing is kept where nothing was used lately.
+        assert!(!pool.trim());
+        assert_eq!(pool.buffers.bytes(), 0);
     }
 
     #[test]

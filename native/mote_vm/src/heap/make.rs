@@ -158,6 +158,27 @@ impl Heap {
         })
     }
 
+    /// A binary of `n` bytes in the heap, however many, that `fill` computes; they are zeros before. It is `NONE` if `fill` says
+    /// so by `false`.
+    pub(crate) fn computed_bytes(
+        &mut self,
+        n: usize,
+        fill: impl FnOnce(&mut [u8]) -> bool,
+    ) -> Value {
+        let words = n.div_ceil(8);
+        let mut good = false;
+        let value = self.boxed(cell::header(Kind::Bytes, 0, n), words, |to| {
+            // SAFETY: `boxed` made room for that many words.
+            unsafe { std::ptr::write_bytes(to, 0, words) };
+            // SAFETY: `words` words hold n bytes, which were just written, and nobody else knows them.
+            good = fill(unsafe { std::slice::from_raw_parts_mut(to.cast(), n) });
+        });
+        match good {
+            true => value,
+            false => Value::NONE,
+        }
+    }
+
     /// Makes a binary as [`Heap::bytes`] does, but without copying the bytes if they are many.
     pub(crate) fn owned_bytes(&mut self, bytes: Vec<u8>) -> Value {
         match bytes.len() > INLINE_BYTES {
@@ -182,12 +203,17 @@ impl Heap {
             return self.bytes(part);
         }
         let whole = binary.sliced().unwrap_or(binary);
+        self.slice_of(whole, part.as_ptr(), part.len())
+    }
+
+    /// A slice of `whole`, which is none itself: that many bytes from there on.
+    pub(super) fn slice_of(&mut self, whole: Value, from: *const u8, length: usize) -> Value {
         self.boxed(cell::header(Kind::Slice, 0, 0), 3, |words| {
             // SAFETY: `boxed` made room for three words.
             unsafe {
                 words.write(whole.word());
-                words.add(1).write(part.as_ptr() as u64);
-                words.add(2).write(part.len() as u64);
+                words.add(1).write(from as u64);
+                words.add(2).write(length as u64);
             }
         })
     }

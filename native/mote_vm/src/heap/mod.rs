@@ -18,7 +18,9 @@
 //!    the cursor, the others are filled once: so no granule is given twice between two collections.
 //! 5. While a collection marks, each room that the allocator fills is marked in advance, as a whole, when the allocator
 //!    comes to it. So everything made meanwhile is live for the collection, and no allocation has to take care of it.
+mod appending;
 pub(crate) mod block;
+mod buffers;
 pub(crate) mod cell;
 pub(crate) mod chunks;
 pub(crate) mod evacuation;
@@ -37,6 +39,7 @@ mod tests;
 pub(crate) mod vacating;
 
 use crate::base::work::Work;
+use appending::Appending;
 use block::{BlockPool, GRANULE};
 pub(crate) use foreigns::ForeignCell;
 use foreigns::Foreigns;
@@ -66,6 +69,7 @@ pub(crate) struct Heap {
     marking: u64,
     large: Vec<NonNull<u8>>,
     foreigns: Foreigns,
+    appending: Appending,
     pool: Arc<BlockPool>,
     exhausted: bool,
     /// More than where the next ones go has changed since the last time that a turn took its savepoint.
@@ -115,6 +119,7 @@ impl Heap {
             marking: pool.marking(),
             large: Vec::new(),
             foreigns: Foreigns::default(),
+            appending: Appending::default(),
             pool,
             exhausted: false,
             moved: true,
@@ -171,6 +176,7 @@ impl Heap {
             }
             true => {
                 self.moved = false;
+                self.appending.clear();
                 *position = self.position();
             }
         }
@@ -191,6 +197,7 @@ impl Heap {
             self.pool.release_large(large);
         }
         self.moved = true;
+        self.appending.clear();
         self.exhausted = false;
     }
 
@@ -260,6 +267,11 @@ impl Heap {
             self.pool.quota.give(bytes);
         }
         answer
+    }
+
+    /// Returns a buffer for a binary of `length` bytes (buffers.rs); what is in it means nothing.
+    pub(crate) fn buffer(&self, length: usize) -> Vec<u8> {
+        self.pool.buffers.take(length)
     }
 
     /// Takes room for bytes that are used beside the heap for a while. Returns whether there was any.

@@ -161,6 +161,10 @@ pub trait Foreign: Send + Sync + 'static {
     fn bytes(&self) -> Option<&[u8]> {
         None
     }
+    /// Takes the bytes out of a binary that nobody else has, and that goes, if they can be used again.
+    fn take_bytes(&mut self) -> Option<Vec<u8>> {
+        None
+    }
     /// About how many bytes it keeps outside of all heaps, what [`CARRIED`] stands for included.
     fn external_bytes(&self) -> usize {
         CARRIED + self.bytes().map_or(0, <[u8]>::len)
@@ -197,6 +201,9 @@ impl Foreign for LongBytes {
     }
     fn bytes(&self) -> Option<&[u8]> {
         Some(&self.0)
+    }
+    fn take_bytes(&mut self) -> Option<Vec<u8>> {
+        Some(std::mem::take(&mut self.0).into_vec())
     }
     fn as_any(&self) -> &dyn Any {
         self

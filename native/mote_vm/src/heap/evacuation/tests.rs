@@ -105,7 +105,7 @@ impl Scene {
         let dead: Vec<ForeignCell> = dead;
         for foreign in dead {
             // SAFETY: once, and nothing refers to it.
-            self.pool.let_go(unsafe { foreign.drop() });
+            self.pool.let_go(unsafe { foreign.drop(&self.pool) });
         }
         evacuation
     }
@@ -185,7 +185,7 @@ impl Drop for Scene {
     fn drop(&mut self) {
         for foreign in self.foreigns.drain(..) {
             // SAFETY: as above.
-            self.pool.let_go(unsafe { foreign.drop() });
+            self.pool.let_go(unsafe { foreign.drop(&self.pool) });
         }
     }
 }

@@ -116,15 +116,39 @@ impl BitString {
 }
 
 /// A binary of the values in a tuple, as a tuple of specifications says (see [`Segment`]). What is put together is paid
-/// for also if a later value does not fit.
+/// for also if a later value does not fit. Something that is only appended to (heap/appending.rs) is neither copied nor paid for.
 pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
-    let mut bits = BitString::default();
-    let built = put_together(heap, &mut bits, values, specs);
-    let paid = bits.pay_for(0, &mut heap.work);
-    match built.and(paid.ok()) {
-        Some(()) if bits.over == 0 => heap.owned_bytes(bits.bytes),
-        _ => Value::NONE,
+    let (Some(values), Some(specs)) = (values.as_tuple(), specs.as_tuple()) else {
+        return Value::NONE;
+    };
+    let first = match (values, specs) {
+        ([first, ..], [spec, ..]) if is_whole(*spec) => Some(*first),
+        _ => None,
+    };
+    let Some(first) = first else {
+        return put_together(heap, values, specs).map_or(Value::NONE, |all| heap.owned_bytes(all));
+    };
+    if !heap.has_room_behind(first) {
+        return put_together(heap, values, specs)
+            .map_or(Value::NONE, |all| heap.appended(first, all));
     }
+    put_together(heap, &values[1..], &specs[1..])
+        .and_then(|more| match heap.append(first, &more) {
+            Some(made) => Some(made),
+            None => {
+                let mut all = BitString::default();
+                for part in [as_binary(first)?, &more] {
+                    copy(heap, &mut all, part)?;
+                }
+                Some(heap.appended(first, all.bytes))
+            }
+        })
+        .unwrap_or(Value::NONE)
+}
+
+/// Returns whether a segment is a binary as a whole.
+fn is_whole(spec: Value) -> bool {
+    Segment::of(spec).is_some_and(|segment| segment.kind == SegmentKind::Binary)
 }
 
 /// `binary_join(list, joiner)`: a binary of all those in a proper list, with another one between each two of them. What is put
@@ -151,9 +175,18 @@ fn join(heap: &mut Heap, bits: &mut BitString, list: Value, joiner: Value) -> Op
     elements.ended_properly().then_some(())
 }
 
-fn put_together(heap: &mut Heap, bits: &mut BitString, values: Value, specs: Value) -> Option<()> {
-    let mut values = values.as_tuple()?.iter().copied();
-    for spec in specs.as_tuple()? {
+/// The bytes of the values; none if one of them does not fit, or the last byte is not full.
+fn put_together(heap: &mut Heap, values: &[Value], specs: &[Value]) -> Option<Vec<u8>> {
+    let mut bits = BitString::default();
+    let built = add_all(heap, &mut bits, values, specs);
+    let paid = bits.pay_for(0, &mut heap.work);
+    built.and(paid.ok()).filter(|()| bits.over == 0)?;
+    Some(bits.bytes)
+}
+
+fn add_all(heap: &mut Heap, bits: &mut BitString, values: &[Value], specs: &[Value]) -> Option<()> {
+    let mut values = values.iter().copied();
+    for spec in specs {
         let segment = Segment::of(*spec)?;
         let value = values.next()?;
         let size = match segment.dynamic {
@@ -293,6 +326,30 @@ mod tests {
         assert_eq!(joined(&[a, Value::NIL], empty, b), None);
         assert_eq!(joined(&[a, b], a, b), None);
         assert_eq!(joined(&[a, b], empty, Value::NIL), None);
+    }
+
+    #[test]
+    fn what_is_only_appended_to_is_not_paid_for_again() {
+        let mut heap = heap();
+        heap.work.allow(u64::MAX);
+        let mut whole = heap.bytes(&[b'a'; 10_000]);
+        let [byte, parts] = [
+            spec(SegmentKind::Integer, 8, false, false),
+            spec(SegmentKind::Binary, 0, false, false),
+        ];
+        let specs = heap.tuple(2, |i| [parts, byte][i]);
+        for i in 0..5_000 {
+            let values = heap.tuple(2, |at| [whole, Value::fixnum(i)][at]);
+            whole = bin_of(&mut heap, values, specs);
+        }
+        let bytes = whole.as_binary().unwrap();
+        assert_eq!(bytes.len(), 15_000);
+        assert!(bytes[10_000..]
+            .iter()
+            .zip(0usize..)
+            .all(|(b, i)| *b == i as u8));
+        // It was copied twice, and has not grown beyond its room.
+        assert_eq!(heap.work.counted(), 2 * (10_001 / COPIED));
     }
 
     #[test]

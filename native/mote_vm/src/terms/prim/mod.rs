@@ -11,6 +11,7 @@
 //! Integers that are too large to calculate with (crate::values::big, invariant 2) can be compared, and their type can be
 //! tested, but arithmetic neither takes nor returns them.
 pub(crate) mod arith;
+pub(crate) mod ascii;
 pub(crate) mod binaries;
 pub(crate) mod bits;
 pub(crate) mod build;

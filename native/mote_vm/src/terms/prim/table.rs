@@ -151,6 +151,9 @@ macro_rules! primitives {
             // What String and Enum search texts with, and put them together with.
             132 BinaryFind binary_find(a, b, c) partial Any     walks      "Mote.Total.binary_find"   => search::binary_find(&mut heap.work, a, b, c);
             133 BinaryJoin binary_join(a, b)    partial Any     walks      "Mote.Total.binary_join"   => build::binary_join(heap, a, b);
+            // What String does at once where a text is of ASCII.
+            134 AsciiRun     ascii_run(a, b)     partial Fixnum walks "Mote.Total.ascii_run"     => ascii::ascii_run(&mut heap.work, a, b);
+            135 AsciiChanged ascii_changed(a, b) partial Any    walks "Mote.Total.ascii_changed" => ascii::ascii_changed(heap, a, b);
 
             140 VecNew        vec_new(a, b)         partial Any     walks      "Mote.Vector.new"              => vectors::vec_new(heap, a, b);
             141 VecFromBinary vec_from_binary(a, b) partial Any     walks      "Mote.Vector.from_binary"      => vectors::vec_from_binary(heap, a, b);

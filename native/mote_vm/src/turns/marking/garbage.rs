@@ -69,7 +69,7 @@ impl Garbage {
             // Without the lock: what a foreign value does when it goes is its own business.
             let dropped = dead.into_iter().map(|cell| {
                 // SAFETY: it was in the list once, and what is dead is not read any more.
-                unsafe { cell.drop() }
+                unsafe { cell.drop(pool) }
             });
             pool.let_go(dropped.sum());
             return Cleared::Some;
@@ -91,7 +91,7 @@ impl Garbage {
         let cells = heaps.unseen.into_iter().flatten().chain(heaps.live);
         let dropped = cells.map(|cell| {
             // SAFETY: as above; nothing reads values any more.
-            unsafe { cell.drop() }
+            unsafe { cell.drop(pool) }
         });
         pool.let_go(dropped.sum());
     }

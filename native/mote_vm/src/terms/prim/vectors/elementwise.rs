@@ -1,9 +1,13 @@
 //! Two vectors into one, element by element, or a vector and a number.
+use super::kernels::{odd, Other, Packed, Pairwise, Stored};
 use super::*;
+
+/// Results of up to this many bytes are in the heap: making and dropping a value beside it takes longer than computing them.
+const IN_THE_HEAP: usize = 1024;
 
 /// An operation on two elements.
 #[derive(Clone, Copy)]
-enum ElementOperation {
+pub(super) enum ElementOperation {
     Add,
     Sub,
     Mul,
@@ -13,23 +17,20 @@ enum ElementOperation {
 }
 
 impl ElementOperation {
-    fn of(name: Value) -> Option<ElementOperation> {
-        Some(match name.as_atom()?.name() {
-            "add" => ElementOperation::Add,
-            "sub" => ElementOperation::Sub,
-            "mul" => ElementOperation::Mul,
-            "div" => ElementOperation::Div,
-            "min" => ElementOperation::Min,
-            "max" => ElementOperation::Max,
-            _ => return None,
-        })
-    }
-}
+    /// All of them, by their names.
+    pub(super) const ALL: [(&str, ElementOperation); 6] = [
+        ("add", ElementOperation::Add),
+        ("sub", ElementOperation::Sub),
+        ("mul", ElementOperation::Mul),
+        ("div", ElementOperation::Div),
+        ("min", ElementOperation::Min),
+        ("max", ElementOperation::Max),
+    ];
 
-/// The second operand: a vector of the same size, or one number for all.
-enum Other<'h, T> {
-    Many(&'h [[u8; ELEMENT]]),
-    One(T),
+    fn of(name: Value) -> Option<ElementOperation> {
+        let at = names().operations.iter().position(|known| *known == name)?;
+        Some(ElementOperation::ALL[at].1)
+    }
 }
 
 /// `Mote.Vector.add(a, b)` and its likes: element by element, or each with a number.
@@ -48,7 +49,6 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
                 },
                 _ => return Value::NONE,
             };
-            // One loop for each operation, so that each can work on several elements at once.
             match operation {
                 ElementOperation::Add => floats_with(heap, x, other, |x, y| x + y),
                 ElementOperation::Sub => floats_with(heap, x, other, |x, y| x - y),
@@ -71,13 +71,27 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
                 },
                 _ => return Value::NONE,
             };
+            let kind = names().i64;
             match operation {
-                ElementOperation::Add => integers_with(heap, x, other, i64::checked_add),
-                ElementOperation::Sub => integers_with(heap, x, other, i64::checked_sub),
-                ElementOperation::Mul => integers_with(heap, x, other, i64::checked_mul),
-                ElementOperation::Div => integers_with(heap, x, other, i64::checked_div),
-                ElementOperation::Min => integers_with(heap, x, other, |x, y| Some(x.min(y))),
-                ElementOperation::Max => integers_with(heap, x, other, |x, y| Some(x.max(y))),
+                // It has overflowed if its sign is that of neither operand.
+                ElementOperation::Add => answers(heap, kind, x, other, |x: i64, y| {
+                    let sum = x.wrapping_add(y);
+                    (sum, ((x ^ sum) & (y ^ sum)) as u64 >> 63)
+                }),
+                ElementOperation::Sub => answers(heap, kind, x, other, |x: i64, y| {
+                    let difference = x.wrapping_sub(y);
+                    (difference, ((x ^ y) & (x ^ difference)) as u64 >> 63)
+                }),
+                ElementOperation::Mul => answers(heap, kind, x, other, |x: i64, y| {
+                    let (product, overflows) = x.overflowing_mul(y);
+                    (product, overflows.into())
+                }),
+                ElementOperation::Div => answers(heap, kind, x, other, |x: i64, y| {
+                    let quotient = x.checked_div(y);
+                    (quotient.unwrap_or(0), quotient.is_none().into())
+                }),
+                ElementOperation::Min => answers(heap, kind, x, other, |x: i64, y| (x.min(y), 0)),
+                ElementOperation::Max => answers(heap, kind, x, other, |x: i64, y| (x.max(y), 0)),
             }
         }
     }
@@ -85,42 +99,46 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
 
 fn floats_with(
     heap: &mut Heap,
-    x: &[[u8; ELEMENT]],
+    x: &[Stored],
     other: Other<'_, f64>,
     f: impl Fn(f64, f64) -> f64,
 ) -> Value {
-    let of = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e);
-    let (n, parts) = (x.len(), x.chunks(ELEMENTS_AT_ONCE));
-    match other {
-        Other::Many(y) => {
-            let both = parts.zip(y.chunks(ELEMENTS_AT_ONCE));
-            floats(
-                heap,
-                n,
-                both.map(|(x, y)| x.iter().zip(y).map(|(x, y)| f(of(x), of(y)))),
-            )
-        }
-        Other::One(y) => floats(heap, n, parts.map(|x| x.iter().map(|x| f(of(x), y)))),
-    }
+    answers(heap, names().f64, x, other, |x, y| {
+        let answer = f(x, y);
+        (answer, odd(answer))
+    })
 }
 
-fn integers_with(
+/// The vector of the answers of `f`, if all are good. One loop for each operation works on several elements at once.
+fn answers<T: Packed>(
     heap: &mut Heap,
-    x: &[[u8; ELEMENT]],
-    other: Other<'_, i64>,
-    f: impl Fn(i64, i64) -> Option<i64>,
+    kind: Value,
+    x: &[Stored],
+    other: Other<'_, T>,
+    f: impl Pairwise<T>,
 ) -> Value {
-    let of = |e: &[u8; ELEMENT]| i64::from_le_bytes(*e);
-    let (n, parts) = (x.len(), x.chunks(ELEMENTS_AT_ONCE));
-    match other {
-        Other::Many(y) => {
-            let both = parts.zip(y.chunks(ELEMENTS_AT_ONCE));
-            integers(
-                heap,
-                n,
-                both.map(|(x, y)| x.iter().zip(y).map(|(x, y)| f(of(x), of(y)))),
-            )
-        }
-        Other::One(y) => integers(heap, n, parts.map(|x| x.iter().map(|x| f(of(x), y)))),
+    if size_of_val(x) <= IN_THE_HEAP {
+        let binary = heap.computed_bytes(size_of_val(x), |bytes| {
+            let (to, _) = bytes.as_chunks_mut();
+            kernels::each(x, other, to, &f)
+        });
+        return made(heap, kind, binary);
     }
+    let bytes = heap.beside(size_of_val(x), |heap| {
+        let mut all = heap.buffer(size_of_val(x));
+        let (to, _) = all.as_chunks_mut();
+        let parts = x
+            .chunks(ELEMENTS_AT_ONCE)
+            .zip(to.chunks_mut(ELEMENTS_AT_ONCE));
+        for (i, (x, to)) in parts.enumerate() {
+            heap.work.pass(x.len()).ok()?;
+            let from = i * ELEMENTS_AT_ONCE;
+            if !kernels::each(x, other.part(from..from + x.len()), to, &f) {
+                return None;
+            }
+        }
+        Some(all)
+    });
+    let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
+    made(heap, kind, binary)
 }

@@ -7,8 +7,9 @@
 //! more than 64 bits cannot be elements; a result with one of them has no answer.
 //!
 //! This file says what a vector is; parts.rs makes vectors and takes them apart, elementwise.rs calculates element by element,
-//! sums.rs makes one number of all, order.rs sorts.
+//! sums.rs makes one number of all, order.rs sorts. The loops of these are in kernels.rs.
 mod elementwise;
+mod kernels;
 mod order;
 mod parts;
 mod sums;
@@ -24,6 +25,8 @@ use crate::heap::Heap;
 use crate::terms::map::{self, Node};
 use crate::values::value::Value;
 use std::sync::OnceLock;
+
+use elementwise::ElementOperation;
 
 pub(crate) use elementwise::vec_map2;
 pub(crate) use order::{vec_argmax, vec_argmin, vec_max, vec_min, vec_sort};
@@ -45,6 +48,8 @@ struct VectorAtoms {
     kind: Value,
     f64: Value,
     i64: Value,
+    /// The names of operations on elements, in their order.
+    operations: [Value; 6],
 }
 
 fn names() -> &'static VectorAtoms {
@@ -58,6 +63,7 @@ fn names() -> &'static VectorAtoms {
             kind: atom("type"),
             f64: atom("f64"),
             i64: atom("i64"),
+            operations: ElementOperation::ALL.map(|(name, _)| atom(name)),
         }
     })
 }
@@ -73,12 +79,18 @@ use Vector::{Floats, Integers};
 impl<'h> Vector<'h> {
     fn of(a: Value) -> Option<Vector<'h>> {
         let names = names();
-        let map = Node::of(a).filter(|map| map.size == 3)?;
-        if map::named(map, names.structure)? != names.module {
+        let map = Node::of(a)?;
+        let ([structure, binary, kind], [module, bytes, of]) = (map.keys, map.items) else {
+            return None;
+        };
+        // In the order of their names.
+        if [*structure, *binary, *kind] != [names.structure, names.binary, names.kind]
+            || *module != names.module
+        {
             return None;
         }
-        let (elements, rest) = as_binary(map::named(map, names.binary)?)?.as_chunks();
-        let kind = map::named(map, names.kind)?;
+        let (elements, rest) = as_binary(*bytes)?.as_chunks();
+        let kind = *of;
         match rest {
             [] if kind == names.f64 => Some(Floats(elements)),
             [] if kind == names.i64 => Some(Integers(elements)),

@@ -1,5 +1,6 @@
 //! The least and the greatest element, and vectors in order.
 use super::super::sorting::sort_in_runs;
+use super::kernels::{Packed, Stored};
 use super::*;
 use crate::base::work::Work;
 use std::cmp::Ordering;
@@ -7,30 +8,29 @@ use std::cmp::Ordering;
 /// Returns the position of the first of the least elements, or of the greatest. Returns `None` for no elements, or odd ones,
 /// and if the turn is to end.
 fn extreme(work: &mut Work, vector: Vector<'_>, greatest: bool) -> Option<usize> {
-    fn first<T: PartialOrd>(
+    fn first<T: Packed + PartialOrd>(
         work: &mut Work,
-        all: &[[u8; ELEMENT]],
+        all: &[Stored],
         greatest: bool,
-        of: impl Fn(&[u8; ELEMENT]) -> Option<T>,
+        of: impl Fn(&[Stored], bool) -> Option<T>,
     ) -> Option<usize> {
         let mut found: Option<(usize, T)> = None;
         for (part, some) in all.chunks(ELEMENTS_AT_ONCE).enumerate() {
             work.pass(some.len()).ok()?;
-            for (i, element) in some.iter().enumerate() {
-                let x = of(element)?;
-                let better = |best: &T| if greatest { *best < x } else { x < *best };
-                if found.as_ref().is_none_or(|(_, best)| better(best)) {
-                    found = Some((part * ELEMENTS_AT_ONCE + i, x));
-                }
+            let x = of(some, greatest)?;
+            let better = |best: &T| if greatest { *best < x } else { x < *best };
+            if found.as_ref().is_none_or(|(_, best)| better(best)) {
+                let i = some.iter().position(|e| T::load(*e) == x)?;
+                found = Some((part * ELEMENTS_AT_ONCE + i, x));
             }
         }
         found.map(|(i, _)| i)
     }
     match vector {
-        Floats(x) => first(work, x, greatest, |e| {
-            Some(f64::from_le_bytes(*e)).filter(|f| f.is_finite())
+        Floats(x) => first(work, x, greatest, kernels::extreme_float),
+        Integers(x) => first(work, x, greatest, |x, greatest| {
+            Some(kernels::extreme_integer(x, greatest))
         }),
-        Integers(x) => first(work, x, greatest, |e| Some(i64::from_le_bytes(*e))),
     }
 }
 

@@ -1,21 +1,13 @@
 //! Sums over one vector or two.
 //!
-//! Sums of floats are made in [`LANES`] lanes, the i-th of which adds every element whose index is i modulo their number,
+//! Sums of floats are made in [`LANES`](kernels::LANES) lanes, the i-th of which adds every element whose index is i modulo their number,
 //! and then the lanes from the first to the last; so the machine can add several at once, and every form gets the same sum.
+use super::kernels::{Packed, Stored, LANES};
 use super::*;
-
-/// Number of sums of floats that are made beside each other.
-const LANES: usize = 8;
 
 /// The sum of `term` over pairs of elements, in lanes; none if the turn is to end.
 #[inline(always)]
-fn lanes(
-    heap: &mut Heap,
-    x: &[[u8; ELEMENT]],
-    y: &[[u8; ELEMENT]],
-    term: impl Fn(f64, f64) -> f64,
-) -> Value {
-    let of = |e: &[u8; ELEMENT]| f64::from_le_bytes(*e);
+fn lanes(heap: &mut Heap, x: &[Stored], y: &[Stored], term: impl Fn(f64, f64) -> f64) -> Value {
     let mut sums = [0.0; LANES];
     // A part has as many elements for each lane, but for the last one.
     const { assert!(ELEMENTS_AT_ONCE.is_multiple_of(LANES)) }
@@ -23,32 +15,22 @@ fn lanes(
         if heap.work.pass(x.len()).is_err() {
             return Value::NONE;
         }
-        let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-        for (x, y) in x.iter().zip(y) {
-            for i in 0..LANES {
-                sums[i] += term(of(&x[i]), of(&y[i]));
-            }
-        }
-        for (i, (x, y)) in x_rest.iter().zip(y_rest).enumerate() {
-            sums[i] += term(of(x), of(y));
-        }
+        kernels::add_lanes(x, y, &mut sums, &term);
     }
     float(heap, sums.into_iter().fold(0.0, |sum, lane| sum + lane))
 }
 
-/// The sum of `term` over pairs of integers, which may be large in between; none if the turn is to end.
+/// The sum of what `part` makes of parts of two vectors of integers; none if the turn is to end.
 #[inline(always)]
 fn exact(
     heap: &mut Heap,
-    x: &[[u8; ELEMENT]],
-    y: &[[u8; ELEMENT]],
-    term: impl Fn(i128, i128) -> i128,
+    x: &[Stored],
+    y: &[Stored],
+    part: impl Fn(&[Stored], &[Stored]) -> Option<i128>,
 ) -> Value {
-    let of = |e: &[u8; ELEMENT]| i128::from(i64::from_le_bytes(*e));
     let mut sum = 0i128;
     for (x, y) in x.chunks(ELEMENTS_AT_ONCE).zip(y.chunks(ELEMENTS_AT_ONCE)) {
-        let mut terms = x.iter().zip(y).map(|(x, y)| term(of(x), of(y)));
-        match terms.try_fold(sum, i128::checked_add) {
+        match part(x, y).and_then(|more| sum.checked_add(more)) {
             Some(more) if heap.work.pass(x.len()).is_ok() => sum = more,
             _ => return Value::NONE,
         }
@@ -56,12 +38,19 @@ fn exact(
     integer(heap, sum)
 }
 
+/// The sum of the squares of differences of integers, which may be large in between.
+fn squares(x: &[Stored], y: &[Stored]) -> Option<i128> {
+    let pairs = x.iter().zip(y);
+    let mut differences = pairs.map(|(x, y)| i128::from(i64::load(*x)) - i128::from(i64::load(*y)));
+    differences.try_fold(0i128, |sum, d| sum.checked_add(d.checked_mul(d)?))
+}
+
 /// `Mote.Vector.dot(a, b)`, of vectors of one size.
 pub(crate) fn vec_dot(heap: &mut Heap, a: Value, b: Value) -> Value {
     match (walked(heap, a), Vector::of(b)) {
         (Some(Floats(x)), Some(Floats(y))) if x.len() == y.len() => lanes(heap, x, y, |x, y| x * y),
         (Some(Integers(x)), Some(Integers(y))) if x.len() == y.len() => {
-            exact(heap, x, y, |x, y| x * y)
+            exact(heap, x, y, kernels::dot)
         }
         _ => Value::NONE,
     }
@@ -73,13 +62,7 @@ pub(crate) fn vec_distance(heap: &mut Heap, a: Value, b: Value) -> Value {
         (Some(Floats(x)), Some(Floats(y))) if x.len() == y.len() => {
             lanes(heap, x, y, |x, y| (x - y) * (x - y))
         }
-        (Some(Integers(x)), Some(Integers(y))) if x.len() == y.len() => {
-            exact(heap, x, y, |x, y| {
-                // The square of a difference of 65 bits does not fit.
-                let difference = x - y;
-                difference.checked_mul(difference).unwrap_or(i128::MAX)
-            })
-        }
+        (Some(Integers(x)), Some(Integers(y))) if x.len() == y.len() => exact(heap, x, y, squares),
         _ => Value::NONE,
     }
 }
@@ -88,7 +71,7 @@ pub(crate) fn vec_distance(heap: &mut Heap, a: Value, b: Value) -> Value {
 pub(crate) fn vec_sum(heap: &mut Heap, a: Value) -> Value {
     match walked(heap, a) {
         Some(Floats(x)) => lanes(heap, x, x, |x, _| x),
-        Some(Integers(x)) => exact(heap, x, x, |x, _| x),
+        Some(Integers(x)) => exact(heap, x, x, |x, _| Some(kernels::sum(x))),
         None => Value::NONE,
     }
 }

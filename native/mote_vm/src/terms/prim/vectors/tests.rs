@@ -2,6 +2,7 @@
 use super::super::lists::from_slice;
 use super::*;
 use crate::testing::terms::{elements, heap, Built, Model};
+use proptest::prelude::*;
 
 fn vector(heap: &mut Heap, all: &[f64]) -> Value {
     let all: Vec<Value> = all.iter().map(|f| heap.float(*f)).collect();
@@ -240,6 +241,124 @@ fn they_look_whether_the_machine_stops() {
                 "{name}"
             );
             assert!(heap.work.is_over(), "{name}");
+        }
+    }
+}
+
+/// Integers, of which most are small and some at the ends.
+fn integer_elements() -> impl Strategy<Value = Vec<(i64, i64)>> {
+    let one = prop_oneof![
+        8 => -1000i64..1000,
+        1 => any::<i32>().prop_map(i64::from),
+        1 => any::<i64>(),
+        1 => prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(1 << 31), Just(0)],
+    ];
+    // Some vectors are small altogether, or hardly any has a sum.
+    let small = (-1000i64..1000, -1000i64..1000);
+    prop_oneof![
+        proptest::collection::vec((one.clone(), one), 0..70),
+        proptest::collection::vec(small, 0..70)
+    ]
+}
+
+fn float_elements() -> impl Strategy<Value = Vec<(f64, f64)>> {
+    let one = prop_oneof![
+        8 => (-8i8..8).prop_map(|n| f64::from(n) / 4.0),
+        2 => any::<f64>().prop_filter("finite", |f| f.is_finite()),
+        1 => prop_oneof![Just(-0.0), Just(f64::MAX), Just(f64::MIN_POSITIVE)],
+    ];
+    proptest::collection::vec((one.clone(), one), 0..70)
+}
+
+/// The elements as they are stored.
+fn stored(a: Value) -> Option<Vec<[u8; ELEMENT]>> {
+    (!a.is_none()).then(|| Vector::of(a).unwrap().elements().to_vec())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 4 } else { 400 }))]
+
+    #[test]
+    fn integers_are_exact(pairs in integer_elements()) {
+        let mut heap = heap();
+        let (x, y): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+        let [a, b] = [&x, &y].map(|all| integers_of(&mut heap, all));
+        type Exact = fn(i64, i64) -> Option<i64>;
+        let operations: [(&str, Exact); 6] = [
+            ("add", i64::checked_add),
+            ("sub", i64::checked_sub),
+            ("mul", i64::checked_mul),
+            ("div", i64::checked_div),
+            ("min", |x, y| Some(x.min(y))),
+            ("max", |x, y| Some(x.max(y))),
+        ];
+        for (name, f) in operations {
+            let atom = Value::atom(Atom::new(name));
+            let all: Option<Vec<_>> = pairs.iter().map(|(x, y)| f(*x, *y).map(i64::to_le_bytes)).collect();
+            let made = vec_map2(&mut heap, atom, a, b);
+            prop_assert_eq!(stored(made), all, "{}", name);
+            let Some(y) = y.first().copied() else { continue };
+            let all: Option<Vec<_>> = x.iter().map(|x| f(*x, y).map(i64::to_le_bytes)).collect();
+            let y = heap.wide_integer(y.into());
+            let made = vec_map2(&mut heap, atom, a, y);
+            prop_assert_eq!(stored(made), all, "{} with one", name);
+        }
+        let fits = |sum: Option<i128>| sum.filter(|n| i64::try_from(*n).is_ok());
+        let wide = pairs.iter().map(|(x, y)| i128::from(*x) * i128::from(*y));
+        let dot = wide.clone().try_fold(0, i128::checked_add);
+        let of = |a: Value| if a.is_none() { None } else { as_i128(a) };
+        // Where 127 bits are exceeded on the way it depends on the order.
+        if dot.is_some() && wide.map(i128::abs).try_fold(0, i128::checked_add).is_some() {
+            prop_assert_eq!(of(vec_dot(&mut heap, a, b)), fits(dot));
+        }
+        let sum = x.iter().map(|x| i128::from(*x)).sum();
+        prop_assert_eq!(of(vec_sum(&mut heap, a)), fits(Some(sum)));
+        prop_assert_eq!(of(vec_min(&mut heap, a)), x.iter().min().map(|x| (*x).into()));
+        prop_assert_eq!(of(vec_max(&mut heap, a)), x.iter().max().map(|x| (*x).into()));
+        let first = |best: i64| x.iter().position(|x| *x == best).map(|i| i as i128);
+        prop_assert_eq!(of(vec_argmin(&mut heap, a)), x.iter().min().and_then(|x| first(*x)));
+        prop_assert_eq!(of(vec_argmax(&mut heap, a)), x.iter().max().and_then(|x| first(*x)));
+    }
+
+    #[test]
+    fn floats_are_computed_one_by_one(pairs in float_elements()) {
+        let mut heap = heap();
+        let (x, y): (Vec<_>, Vec<_>) = pairs.iter().copied().unzip();
+        let [a, b] = [&x, &y].map(|all| vector(&mut heap, all));
+        type Each = fn(f64, f64) -> f64;
+        let operations: [(&str, Each); 6] = [
+            ("add", |x, y| x + y),
+            ("sub", |x, y| x - y),
+            ("mul", |x, y| x * y),
+            ("div", |x, y| x / y),
+            ("min", |x, y| if y < x { y } else { x }),
+            ("max", |x, y| if x < y { y } else { x }),
+        ];
+        let good = |f: f64| f.is_finite().then(|| f.to_le_bytes());
+        for (name, f) in operations {
+            let atom = Value::atom(Atom::new(name));
+            let all: Option<Vec<_>> = pairs.iter().map(|(x, y)| good(f(*x, *y))).collect();
+            let made = vec_map2(&mut heap, atom, a, b);
+            prop_assert_eq!(stored(made), all, "{}", name);
+            let Some(y) = y.first().copied() else { continue };
+            let all: Option<Vec<_>> = x.iter().map(|x| good(f(*x, y))).collect();
+            let y = heap.float(y);
+            let made = vec_map2(&mut heap, atom, a, y);
+            prop_assert_eq!(stored(made), all, "{} with one", name);
+        }
+        for greatest in [false, true] {
+            let better = |x: f64, best: f64| if greatest { best < x } else { x < best };
+            let first = (0..x.len()).reduce(|best, i| if better(x[i], x[best]) { i } else { best });
+            let (extreme, at) = match greatest {
+                false => (vec_min(&mut heap, a), vec_argmin(&mut heap, a)),
+                true => (vec_max(&mut heap, a), vec_argmax(&mut heap, a)),
+            };
+            let bits = |a: Value| if a.is_none() { None } else { as_float(a).map(f64::to_bits) };
+            prop_assert_eq!(bits(extreme), first.map(|i| x[i].to_bits()));
+            prop_assert_eq!(at.is_none(), first.is_none());
+            if let Some(i) = first {
+                prop_assert_eq!(at.fixnum_value(), i as i64);
+            }
         }
     }
 }

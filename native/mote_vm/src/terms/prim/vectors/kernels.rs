@@ -1,0 +1,267 @@
+//! Loops over elements that the optimiser makes vector instructions of, compiled twice: for any processor, and for x86-64
+//! with AVX2, which is looked for when the machine runs.
+//!
+//! Invariants:
+//! 1. The only branches are between blocks of elements. What is not good is noted in a mask.
+//! 2. What floats add up to does not depend on the processor: the order is fixed, and nothing is fused.
+use super::ELEMENT;
+use std::ops::Range;
+
+/// Number of sums of floats that are made beside each other.
+pub(super) const LANES: usize = 8;
+/// Elements of a block: as many as a few registers hold.
+const BLOCK: usize = 16;
+
+/// An element as it is stored.
+pub(super) type Stored = [u8; ELEMENT];
+
+/// The type of an element.
+pub(super) trait Packed: Copy {
+    fn load(stored: Stored) -> Self;
+    fn store(self) -> Stored;
+}
+
+impl Packed for f64 {
+    #[inline(always)]
+    fn load(stored: Stored) -> f64 {
+        f64::from_le_bytes(stored)
+    }
+    #[inline(always)]
+    fn store(self) -> Stored {
+        self.to_le_bytes()
+    }
+}
+
+impl Packed for i64 {
+    #[inline(always)]
+    fn load(stored: Stored) -> i64 {
+        i64::from_le_bytes(stored)
+    }
+    #[inline(always)]
+    fn store(self) -> Stored {
+        self.to_le_bytes()
+    }
+}
+
+/// Defines a function whose body is compiled for AVX2 as well, and run so where the processor has it.
+macro_rules! widened {
+    (
+        $(#[$about:meta])*
+        fn $name:ident $([$($of:ident: $bound:path),*])? ($($argument:ident: $type:ty),* $(,)?) -> $answer:ty $body:block
+    ) => {
+        $(#[$about])*
+        #[inline]
+        pub(super) fn $name $(<$($of: $bound),*>)? ($($argument: $type),*) -> $answer {
+            #[inline(always)]
+            fn anywhere $(<$($of: $bound),*>)? ($($argument: $type),*) -> $answer $body
+
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn wide $(<$($of: $bound),*>)? ($($argument: $type),*) -> $answer {
+                    anywhere($($argument),*)
+                }
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: the processor has what it is compiled for.
+                    return unsafe { wide($($argument),*) };
+                }
+            }
+            anywhere($($argument),*)
+        }
+    };
+}
+
+/// An operation on two elements. Its answer comes with a mask, which is 0 if the answer is good.
+pub(super) trait Pairwise<T>: Fn(T, T) -> (T, u64) {}
+impl<T, F: Fn(T, T) -> (T, u64)> Pairwise<T> for F {}
+
+/// The second operand of an operation: as many elements, or one for all.
+#[derive(Clone, Copy)]
+pub(super) enum Other<'v, T> {
+    Many(&'v [Stored]),
+    One(T),
+}
+
+impl<'v, T: Copy> Other<'v, T> {
+    /// Returns the part of it that belongs to `range` of the first operand.
+    pub(super) fn part(self, range: Range<usize>) -> Other<'v, T> {
+        match self {
+            Other::Many(all) => Other::Many(&all[range]),
+            one => one,
+        }
+    }
+}
+
+/// Computes some elements. Returns the masks of all answers together.
+#[inline(always)]
+fn some<T: Packed>(x: &[Stored], y: &[Stored], to: &mut [Stored], f: &impl Pairwise<T>) -> u64 {
+    let mut bad = 0;
+    for ((x, y), to) in x.iter().zip(y).zip(to) {
+        let (answer, mask) = f(T::load(*x), T::load(*y));
+        *to = answer.store();
+        bad |= mask;
+    }
+    bad
+}
+
+widened! {
+    /// Computes `f` of pairs of elements into `to`, all of one length. Returns whether all answers are good; after a bad one,
+    /// it stops.
+    fn each[T: Packed, F: Pairwise<T>](x: &[Stored], y: Other<'_, T>, to: &mut [Stored], f: &F) -> bool {
+        let ((x, x_rest), (to, to_rest)) = (x.as_chunks::<BLOCK>(), to.as_chunks_mut::<BLOCK>());
+        match y {
+            Other::Many(y) => {
+                let (y, y_rest) = y.as_chunks::<BLOCK>();
+                for ((x, y), to) in x.iter().zip(y).zip(to) {
+                    if some(x, y, to, f) != 0 {
+                        return false;
+                    }
+                }
+                some(x_rest, y_rest, to_rest, f) == 0
+            }
+            Other::One(y) => {
+                let y = [y.store(); BLOCK];
+                for (x, to) in x.iter().zip(to) {
+                    if some(x, &y, to, f) != 0 {
+                        return false;
+                    }
+                }
+                some(x_rest, &y, to_rest, f) == 0
+            }
+        }
+    }
+}
+
+/// A sum of integers of 64 bits: of their lower halves, and of their upper ones. Of fewer than 2^31 it is exact.
+#[derive(Default)]
+struct Halves {
+    low: u64,
+    high: i64,
+}
+
+impl Halves {
+    #[inline(always)]
+    fn add(&mut self, n: i64) {
+        self.low = self.low.wrapping_add(u64::from(n as u32));
+        self.high = self.high.wrapping_add(n >> 32);
+    }
+
+    fn whole(&self) -> i128 {
+        (i128::from(self.high) << 32) + i128::from(self.low)
+    }
+}
+
+widened! {
+    /// Returns the sum of fewer than 2^31 integers.
+    fn sum(x: &[Stored]) -> i128 {
+        let mut sum = Halves::default();
+        for x in x {
+            sum.add(i64::load(*x));
+        }
+        sum.whole()
+    }
+}
+
+/// The sum of the products of some pairs, if all integers have 32 bits. Their products have 64.
+#[inline(always)]
+fn narrow(x: &[Stored], y: &[Stored]) -> Option<Halves> {
+    let (mut wide, mut sum) = (0, Halves::default());
+    for (x, y) in x.iter().zip(y) {
+        let (x, y) = (i64::load(*x), i64::load(*y));
+        let (x32, y32) = (x as i32, y as i32);
+        wide |= (x ^ i64::from(x32)) | (y ^ i64::from(y32));
+        sum.add(i64::from(x32) * i64::from(y32));
+    }
+    (wide == 0).then_some(sum)
+}
+
+widened! {
+    /// Returns the sum of the products of pairs of integers, fewer than 2^31. Returns `None` if it may exceed 127 bits on the way.
+    fn dot(x: &[Stored], y: &[Stored]) -> Option<i128> {
+        let (mut sum, mut exact) = (Halves::default(), 0i128);
+        let mut add = |x: &[Stored], y: &[Stored], products: Option<Halves>| {
+            if let Some(products) = products {
+                sum.low += products.low;
+                sum.high += products.high;
+                return Some(());
+            }
+            for (x, y) in x.iter().zip(y) {
+                let product = i128::from(i64::load(*x)) * i128::from(i64::load(*y));
+                exact = exact.checked_add(product)?;
+            }
+            Some(())
+        };
+        let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<BLOCK>(), y.as_chunks::<BLOCK>());
+        for (x, y) in x.iter().zip(y) {
+            add(x, y, narrow(x, y))?;
+        }
+        add(x_rest, y_rest, narrow(x_rest, y_rest))?;
+        exact.checked_add(sum.whole())
+    }
+}
+
+widened! {
+    /// Returns the least integer, or the greatest. There is one at least.
+    fn extreme_integer(x: &[Stored], greatest: bool) -> i64 {
+        let all = x.iter().map(|x| i64::load(*x));
+        match greatest {
+            true => all.fold(i64::MIN, i64::max),
+            false => all.fold(i64::MAX, i64::min),
+        }
+    }
+}
+
+/// The best of floats, in lanes, if all are finite.
+#[inline(always)]
+fn best_float(x: &[Stored], worst: f64, better: impl Fn(f64, f64) -> bool) -> Option<f64> {
+    let (mut best, mut bad) = ([worst; LANES], 0);
+    let (lanes, rest) = x.as_chunks::<LANES>();
+    let mut meet = |i: usize, x: Stored| {
+        let x = f64::load(x);
+        bad |= odd(x);
+        best[i] = if better(x, best[i]) { x } else { best[i] };
+    };
+    for some in lanes {
+        for i in 0..LANES {
+            meet(i, some[i]);
+        }
+    }
+    for (i, x) in rest.iter().enumerate() {
+        meet(i, *x);
+    }
+    let found = best
+        .into_iter()
+        .reduce(|best, x| if better(x, best) { x } else { best });
+    found.filter(|_| bad == 0)
+}
+
+widened! {
+    /// Returns the least float, or the greatest, if all are finite. There is one at least. Of the two zeros it is either.
+    fn extreme_float(x: &[Stored], greatest: bool) -> Option<f64> {
+        match greatest {
+            true => best_float(x, f64::NEG_INFINITY, |x, best| best < x),
+            false => best_float(x, f64::INFINITY, |x, best| x < best),
+        }
+    }
+}
+
+widened! {
+    /// Adds up `term` of pairs of floats in lanes, the i-th of which has every element whose index is i modulo their number.
+    fn add_lanes[F: Fn(f64, f64) -> f64](x: &[Stored], y: &[Stored], sums: &mut [f64; LANES], term: &F) -> () {
+        let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+        for (x, y) in x.iter().zip(y) {
+            for i in 0..LANES {
+                sums[i] += term(f64::load(x[i]), f64::load(y[i]));
+            }
+        }
+        for (i, (x, y)) in x_rest.iter().zip(y_rest).enumerate() {
+            sums[i] += term(f64::load(*x), f64::load(*y));
+        }
+    }
+}
+
+/// A mask that is not 0 if a float is not finite.
+#[inline(always)]
+pub(super) fn odd(f: f64) -> u64 {
+    u64::from(!f.is_finite())
+}
