@@ -45,6 +45,15 @@ defmodule Mote.Raised do
   def exception({:raised, {_module, _line, {:function_clause, {Enum, _name}, _arity}}, {[]}}),
     do: %Enum.EmptyError{}
 
+  # What a function has returned; arguments that no clause takes are two here.
+  def exception({:raised, {_module, _line, {:function_clause, {_library, name}, _arity}}, {answer}})
+      when name in [:get_and_update, :get_and_update!, :get_and_update_in] and
+             not (is_tuple(answer) and tuple_size(answer) == 2) do
+    %RuntimeError{
+      message: "the given function must return a two-element tuple or :pop, got: #{Call.show(answer)}"
+    }
+  end
+
   # It is a word of the language, and no function of that module.
   def exception({:raised, {_module, _line, {:function_clause, {Mote.Behaviour, :gather}, _arity}}, {count}}) do
     %ArgumentError{
@@ -69,9 +78,12 @@ defmodule Mote.Raised do
       else: %ArgumentError{message: "a machine carries functions of Elixir, and cannot call them"}
   end
 
-  # Of put_in and update_in, which have no function of that name in Elixir.
-  def exception({:raised, {_module, _line, {Access, :put}}, {nil, key, _value}}),
-    do: %ArgumentError{message: "could not put/update key #{Call.show(key)} on a nil value"}
+  # Of put_in, update_in and get_and_update_in.
+  def exception({:raised, {_module, _line, {Access, :get_and_update}}, arguments}) do
+    if elem(arguments, 0) == nil,
+      do: %ArgumentError{message: "could not put/update key #{Call.show(elem(arguments, 1))} on a nil value"},
+      else: %FunctionClauseError{module: Access, function: :get_and_update, arity: 3}
+  end
 
   # Only the fields are gone through, which are not a struct.
   def exception({:raised, {_module, _line, {Kernel, :struct!}}, {struct, [_ | _] = fields}}),

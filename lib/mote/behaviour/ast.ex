@@ -49,7 +49,7 @@ defmodule Mote.Behaviour.AST do
   #
   # Patterns: {:any, l}, {:bind, l, variable}, {:pin, l, variable}, {:lit, l, term}, {:tuple, l, [p]},
   # {:cons, l, p, p}, {:map, l, [{key, p}]} (a key is a literal or a pin), {:bin, l, [segment]} (a segment is a map, see
-  # `syntax/binaries.ex`), {:all, l, [p]} (all of them match the same value).
+  # `syntax/binaries.ex`), {:all, l, [p]} (all of them match the same value), {:atom, l} (any atom).
   #
   # A clause is {:clause, l, pattern, [guard], body}; of several guards one must hold.
   @moduledoc false

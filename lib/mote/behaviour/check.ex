@@ -376,7 +376,7 @@ defmodule Mote.Behaviour.Check do
     {pattern, s}
   end
 
-  defp pattern({:any, _} = any, _, acc), do: {any, acc}
+  defp pattern({tag, _} = any, _, acc) when tag in [:any, :atom], do: {any, acc}
   defp pattern({:lit, _, _} = lit, _, acc), do: {lit, acc}
 
   defp pattern({:pin, l, key}, outer, {s, _} = acc),

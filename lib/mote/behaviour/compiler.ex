@@ -288,6 +288,15 @@ defmodule Mote.Behaviour.Compiler do
           "#{name}/#{arity} is a primitive of the language: choose another name"
         )
 
+      # As for a call of it in Elixir, which would be ambiguous.
+      kind in [:pure, :effect] and
+          Enum.any?(Macro.Env.lookup_import(env, {name, arity}), &match?({_, Kernel}, &1)) ->
+        Error.raise_at(
+          env,
+          env.line,
+          "#{name}/#{arity} is imported from Kernel, whose function a call would mean: choose another name"
+        )
+
       true ->
         :ok
     end

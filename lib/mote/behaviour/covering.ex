@@ -37,6 +37,8 @@ defmodule Mote.Behaviour.Covering do
   defp covering?({:all, _, ps}, q), do: Enum.all?(ps, &cover?({&1, q}))
   defp covering?(p, {:all, _, qs}), do: Enum.any?(qs, &cover?({p, &1}))
   defp covering?({:lit, _, a}, {:lit, _, b}), do: a === b
+  defp covering?({:atom, _}, {:lit, _, a}), do: is_atom(a)
+  defp covering?({:atom, _}, {:atom, _}), do: true
   defp covering?({:pin, _, a}, {:pin, _, b}), do: a == b
   defp covering?({:tuple, _, ps}, {:tuple, _, qs}), do: all_cover?(ps, qs)
   defp covering?({:cons, _, a, b}, {:cons, _, c, d}), do: all_cover?([a, b], [c, d])

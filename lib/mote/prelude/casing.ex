@@ -37,6 +37,35 @@ defmodule Mote.Prelude.Casing do
   defpure capitalize(<<byte, rest::binary>>), do: <<byte>> <> downcase(rest)
   defpure capitalize(""), do: ""
 
+  # -- by a mode that is calculated, or with other letters -------------------------------------------------------
+
+  # Of `:greek` a sigma at the end of a word is another one. Which one that is differs between releases of Elixir.
+  defpure upcase("", _), do: ""
+  defpure upcase(text, :ascii), do: String.upcase(text, :ascii)
+  defpure upcase(text, :turkic), do: upcase(String.replace(text, "i", "İ"))
+  defpure upcase(text, mode) when mode in [:default, :greek], do: upcase(text)
+
+  defpure downcase("", _), do: ""
+  defpure downcase(text, :ascii), do: String.downcase(text, :ascii)
+  defpure downcase(text, :default), do: downcase(text)
+
+  defpure downcase(text, :turkic) do
+    dotted = String.replace(text, ["I\u0307", "İ"], "i")
+    downcase(String.replace(dotted, "I", "ı"))
+  end
+
+  defpure capitalize("", _), do: ""
+  defpure capitalize(text, :ascii), do: String.capitalize(text, :ascii)
+  defpure capitalize(text, :default), do: capitalize(text)
+  defpure capitalize(<<?i, rest::binary>>, :turkic), do: "İ" <> downcase(rest, :turkic)
+
+  defpure capitalize(<<c::utf8, rest::binary>>, :turkic),
+    do: capitalize(<<c::utf8>>) <> downcase(rest, :turkic)
+
+  defpure capitalize(<<byte, rest::binary>>, :turkic), do: <<byte>> <> downcase(rest, :turkic)
+
+  # -- the work --------------------------------------------------------------------------------------------------
+
   # Parts of a text, each of which costs a binary: what stays as it is, however long, and eight letters at a time of what does not,
   # where all are of ASCII. `a` is the first of the letters that change, and `by` how far they are from what they become.
   defpure parts(text, a, by), do: Text.joined(parts(text, a, by, 0, 0, []), "")

@@ -75,6 +75,8 @@ defmodule Mote.Prelude.Enum do
 
   # -- parts ---------------------------------------------------------------------------------------------------
 
+  # Whatever it is of: Elixir does not look at it either.
+  defpure take(_, 0), do: []
   defpure take(_.._//_ = range, n) when is_integer(n), do: slice(range, min(n, 0), abs(n))
   defpure take(source, n) when is_integer(n) and n >= 0, do: take_first(Enum.to_list(source), n, [])
 
@@ -109,6 +111,8 @@ defmodule Mote.Prelude.Enum do
 
   defpure split_at([x | rest], n, taken) when n > 0, do: split_at(rest, n - 1, [x | taken])
   defpure split_at(list, n, taken) when n <= 0 or list == [], do: {Enum.reverse(taken), list}
+
+  defpure slice(_, start, 0) when is_integer(start), do: []
 
   defpure slice(first.._//step = range, start, amount)
           when is_integer(start) and is_integer(amount) and amount >= 0 do
@@ -167,24 +171,28 @@ defmodule Mote.Prelude.Enum do
   # Moves a part of it to another place.
   defpure slide(source, index, to) when is_integer(index), do: slide(source, index..index//1, to)
 
-  defpure slide(source, first..last//1, to) when is_integer(to) do
+  defpure slide(source, first..last//1, to) when is_integer(to) and (first < 0 or last < 0 or to < 0) do
     list = Enum.to_list(source)
-    size = if first < 0 or last < 0 or to < 0, do: length(list), else: 0
-    moved(list, from_end(first, size), from_end(last, size), from_end(to, size), size)
+    size = length(list)
+    first = if first < 0, do: max(first + size, 0), else: first
+
+    if first < size,
+      do: moved(list, first, from_end(last, size), from_end(to, size)),
+      else: list
   end
 
-  # `first..last` where the first one is greater has the step -1 unless one of them counts from the end.
-  defpure slide(source, first..last//-1, to) when first < 0 != last < 0 or first == last,
-    do: slide(source, first..last//1, to)
+  defpure slide(source, first..last//1, to) when is_integer(to),
+    do: moved(Enum.to_list(source), first, last, to)
 
-  defpure from_end(index, size), do: if(index < 0, do: index + size, else: index)
+  # Elixir adds the size until it is no longer negative.
+  defpure from_end(index, _) when index >= 0, do: index
+  defpure from_end(index, size), do: rem(rem(index, size) + size, size)
 
-  # `size` is 0 where nothing counts from the end.
-  defpure moved(list, first, last, to, size) do
+  defpure moved(list, first, last, to) do
     cond do
-      first < 0 or (size > 0 and first >= size) or first == to -> list
-      to < first and first <= last -> swapped(list, to, first, last + 1)
-      to > last and first <= last -> swapped(list, first, last + 1, to + 1)
+      first == to or first > last -> list
+      to < first -> swapped(list, to, first, last + 1)
+      to > last -> swapped(list, first, last + 1, to + 1)
     end
   end
 
@@ -227,6 +235,7 @@ defmodule Mote.Prelude.Enum do
   defpure every([x | rest], nth, 0, taken), do: every(rest, nth, nth - 1, [x | taken])
   defpure every([_ | rest], nth, n, taken), do: every(rest, nth, n - 1, taken)
 
+  defpure drop_every(_, 1), do: []
   defpure drop_every(source, 0), do: Enum.to_list(source)
 
   defpure drop_every(source, nth) when is_integer(nth) and nth > 0,
@@ -269,7 +278,8 @@ defmodule Mote.Prelude.Enum do
   defpure concat_all([], all), do: all
   defpure concat_all([source | rest], all), do: concat_all(rest, Enum.to_list(source) ++ all)
 
-  defpure concat(a, b), do: Enum.to_list(a) ++ Enum.to_list(b)
+  defpure concat(a, b) when is_list(a) and is_list(b), do: a ++ b
+  defpure concat(a, b), do: concat_all([b, a], [])
 
   defpure reverse(source, tail), do: Enum.reverse(Enum.to_list(source)) ++ Enum.to_list(tail)
 
@@ -342,7 +352,7 @@ defmodule Mote.Prelude.Enum do
   defpure into(source, %MapSet{map: map} = set),
     do: %{set | map: Map.merge(map, Map.new(for(x <- Enum.to_list(source), do: {x, []})))}
 
-  defpure into(source, target) when not is_map_key(target, :__struct__),
+  defpure into(source, target) when not is_struct(target),
     do: Map.merge(target, Map.new(Enum.to_list(source)))
 
   defpure intersperse(source, separator), do: between(Enum.to_list(source), separator, [])

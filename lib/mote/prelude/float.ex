@@ -5,7 +5,7 @@ defmodule Mote.Prelude.Float do
   use Mote.Behaviour
 
   defpure text(f) when is_float(f), do: to_string(f)
-  defpure to_charlist(f), do: for(<<c <- text(f)>>, do: c)
+  defpure charlist(f), do: for(<<c <- text(f)>>, do: c)
 
   defpure max_finite(), do: 1.7976931348623157e308
   defpure min_finite(), do: -1.7976931348623157e308

@@ -218,8 +218,8 @@ defmodule Mote.Prelude.Integer do
     n
   end
 
-  defpure to_charlist(n), do: for(<<c <- text(n)>>, do: c)
-  defpure to_charlist(n, base), do: for(<<c <- text(n, base)>>, do: c)
+  defpure charlist(n), do: for(<<c <- text(n)>>, do: c)
+  defpure charlist(n, base), do: for(<<c <- text(n, base)>>, do: c)
 
   defpure extended_gcd(0, 0), do: {0, 0, 0}
   defpure extended_gcd(a, b) when is_integer(a) and is_integer(b), do: euclid({a, 1, 0}, {b, 0, 1})

@@ -16,20 +16,20 @@ defmodule Mote.Prelude.Kernel do
   defpure put_inside(container, [key], value) when not is_function(key), do: Access.put(container, key, value)
 
   defpure put_inside(container, [key | rest], value) when not is_function(key),
-    do: Access.put(container, key, put_inside(Access.get(container, key), rest, value))
+    do: Access.put(container, key, put_inside(Access.held(container, key), rest, value))
 
-  defpure pop_inside(container, [key]) when not is_function(key), do: Access.pop(container, key)
+  defpure pop_inside(container, [key]) when not is_function(key), do: Access.popped(container, key)
 
   defpure pop_inside(container, [_ | _] = keys) when container != nil, do: popped(container, keys)
 
   # What lies in nothing goes with that.
-  defpure popped(nil, _), do: :pop
-  defpure popped(container, [key]) when not is_function(key), do: Access.pop(container, key)
+  defpure popped(nil, [_ | _]), do: :pop
+  defpure popped(container, [key]) when not is_function(key), do: Access.popped(container, key)
 
   defpure popped(container, [key | rest]) when not is_function(key) do
     case popped(Access.get(container, key), rest) do
       {got, new} -> {got, Access.put(container, key, new)}
-      :pop -> Access.pop(container, key)
+      :pop -> Access.popped(container, key)
     end
   end
 
@@ -84,13 +84,13 @@ defmodule Mote.Prelude.Kernel do
   # -- structs -------------------------------------------------------------------------------------------------
 
   # `struct/2`, and `struct!/2` of fields that are calculated.
-  defpure structured(%{__struct__: _} = struct, fields) when is_list(fields) or is_map(fields) do
+  defpure structured(%_{} = struct, fields) when is_list(fields) or is_map(fields) do
     Enum.reduce(fields, struct, fn {key, value}, struct ->
       if key !== :__struct__ and is_map_key(struct, key), do: %{struct | key => value}, else: struct
     end)
   end
 
-  defpure structured!(%{__struct__: _} = struct, fields) when is_list(fields) or is_map(fields) do
+  defpure structured!(%_{} = struct, fields) when is_list(fields) or is_map(fields) do
     Enum.reduce(fields, struct, fn {key, value}, struct ->
       if key === :__struct__, do: struct, else: %{struct | key => value}
     end)

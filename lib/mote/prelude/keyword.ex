@@ -18,13 +18,23 @@ defmodule Mote.Prelude.Keyword do
   defpure has_key?([{k, _} | _], key) when k === key and is_atom(key), do: true
   defpure has_key?([_ | rest], key), do: has_key?(rest, key)
 
+  # Without the key nothing else of the list is looked at.
   defpure delete(list, key) when is_list(list) and is_atom(key),
-    do: for(pair <- list, elem(pair, 0) !== key, do: pair)
+    do: if(member?(list, key), do: others(list, key, []), else: list)
+
+  defpure member?([], _), do: false
+
+  defpure member?([x | rest], key),
+    do: if(is_tuple(x) and x != {} and elem(x, 0) === key, do: true, else: member?(rest, key))
+
+  defpure others([], _, kept), do: Enum.reverse(kept)
+  defpure others([{k, _} | rest], key, kept) when k === key, do: others(rest, key, kept)
+  defpure others([{_, _} = pair | rest], key, kept), do: others(rest, key, [pair | kept])
 
   defpure put(list, key, value), do: [{key, value} | delete(list, key)]
   defpure put_new(list, key, value), do: if(has_key?(list, key), do: list, else: [{key, value} | list])
   defpure keys(list) when is_list(list), do: Enum.map(list, fn {key, _} when is_atom(key) -> key end)
-  defpure values(list) when is_list(list), do: Enum.map(list, fn {key, value} when is_atom(key) -> value end)
+  defpure values(list) when is_list(list), do: Enum.map(list, fn {_, value} -> value end)
 
   defpure get_values(list, key) when is_list(list) and is_atom(key),
     do: for(pair <- list, elem(pair, 0) === key, do: elem(pair, 1))
@@ -34,6 +44,9 @@ defmodule Mote.Prelude.Keyword do
 
   defpure drop(list, keys) when is_list(list) and is_list(keys),
     do: for(pair <- list, elem(pair, 0) not in keys, do: pair)
+
+  defpure merge(a, []) when is_list(a), do: a
+  defpure merge([], b) when is_list(b), do: b
 
   defpure merge(a, b) when is_list(a) and is_list(b) do
     # Aborts where it is no keyword list.
@@ -59,6 +72,11 @@ defmodule Mote.Prelude.Keyword do
   defpure without_first([], _, before), do: Enum.reverse(before)
   defpure without_first([{k, _} | rest], key, before) when k === key, do: Enum.reverse(before) ++ rest
   defpure without_first([pair | rest], key, before), do: without_first(rest, key, [pair | before])
+
+  # The list without the key, before which there are pairs.
+  defpure popped([], _, before), do: Enum.reverse(before)
+  defpure popped([{k, _} | rest], key, before) when k === key, do: Enum.reverse(before) ++ delete(rest, key)
+  defpure popped([{_, _} = pair | rest], key, before), do: popped(rest, key, [pair | before])
 
   # In its place where the key is there, without the key's other values.
   defpure replace(list, key, value) when is_list(list) and is_atom(key), do: set(list, key, value, [], [])

@@ -25,7 +25,7 @@ defmodule Mote.Prelude.Map do
   defpure replace!(map, key, value), do: %{map | key => value}
   defpure replace(map, key, value), do: if(is_map_key(map, key), do: Map.put(map, key, value), else: map)
   defpure from_keys(keys, value) when is_list(keys), do: Map.new(for(key <- keys, do: {key, value}))
-  defpure from_struct(%{__struct__: _} = struct), do: Map.delete(struct, :__struct__)
+  defpure from_struct(%_{} = struct), do: Map.delete(struct, :__struct__)
   defpure equal?(a, b) when is_map(a) and is_map(b), do: a === b
 
   defpure intersect(a, b) when is_map(a) and is_map(b),

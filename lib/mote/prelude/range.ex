@@ -24,9 +24,14 @@ defmodule Mote.Prelude.Range do
 
   # Of the numbers of a range the first `n`, or all but the last `-n`, and the others.
   defpure split(first..last//step, n) when is_integer(n) do
-    size = size(first..last//step)
-    n = if n < 0, do: max(size + n, 0), else: n
-    between = first + step * min(n, size)
+    case size(first..last//step) do
+      0 -> {first..(first - step)//step, (last + step)..last//step}
+      size -> parted(first, last, step, min(if(n < 0, do: max(size + n, 0), else: n), size))
+    end
+  end
+
+  defpure parted(first, last, step, n) do
+    between = first + step * n
     {first..(between - step)//step, between..last//step}
   end
 

@@ -42,10 +42,10 @@ defmodule Mote.Prelude.String do
   defpure any_part?(text, [part | rest]),
     do: if(Places.found(text, part, 0) != nil, do: true, else: any_part?(text, rest))
 
-  defpure replace_prefix(text, prefix, new) when is_binary(new),
+  defpure replace_prefix(text, prefix, new) when is_binary(prefix) and is_binary(new),
     do: if(starts_with?(text, prefix), do: new <> from(text, byte_size(prefix)), else: text)
 
-  defpure replace_suffix(text, suffix, new) when is_binary(new) do
+  defpure replace_suffix(text, suffix, new) when is_binary(suffix) and is_binary(new) do
     if ends_with?(text, suffix),
       do: binary_part(text, 0, byte_size(text) - byte_size(suffix)) <> new,
       else: text
@@ -148,7 +148,6 @@ defmodule Mote.Prelude.String do
     binary_part(text, 0, to)
   end
 
-  defpure slice(text, first..last//-1), do: slice_range(text, first, last, 1)
   defpure slice(text, first..last//step), do: slice_range(text, first, last, step)
 
   defpure slice_range(text, first, last, step \\ 1),
@@ -175,7 +174,7 @@ defmodule Mote.Prelude.String do
   defpure points(<<c::utf8, rest::binary>>, done), do: points(rest, [<<c::utf8>> | done])
   defpure points(<<byte, rest::binary>>, done), do: points(rest, [<<byte>> | done])
 
-  defpure to_charlist(text) when is_binary(text), do: Text.charlist(text)
+  defpure charlist(text) when is_binary(text), do: Text.charlist(text)
 
   # -- numbers -------------------------------------------------------------------------------------------------
 

@@ -23,10 +23,10 @@ defmodule Mote.Prelude.Table do
     ]},
     {Float, ~w[
       ceil/1,2=ceiled floor/1,2=floored max_finite/0 min_finite/0 parse/1 pow/2 ratio/1 round/1,2=rounded
-      to_charlist/1 to_string/1=text
+      to_charlist/1=charlist to_string/1=text
     ]},
     {Integer, ~w[
-      ceil_div/2 digits/1,2 extended_gcd/2 floor_div/2 gcd/2 mod/2 parse/1,2 popcount/1 pow/2 to_charlist/1,2
+      ceil_div/2 digits/1,2 extended_gcd/2 floor_div/2 gcd/2 mod/2 parse/1,2 popcount/1 pow/2 to_charlist/1,2=charlist
       to_string/1,2=text undigits/1,2
     ]},
     {Kernel, ~w[
@@ -52,11 +52,11 @@ defmodule Mote.Prelude.Table do
     ]},
     {Range, ~w[disjoint?/2 new/2,3 shift/2 size/1 split/2 to_list/1]},
     {String, ~w[
-      at/2 byte_slice/3 capitalize/2 codepoints/1 contains?/2 downcase/2 duplicate/2 ends_with?/2 first/1 graphemes/1
+      at/2 byte_slice/3 codepoints/1 contains?/2 duplicate/2 ends_with?/2 first/1 graphemes/1
       last/1 length/1=characters next_codepoint/1 next_grapheme/1 next_grapheme_size/1 pad_leading/2,3
       pad_trailing/2,3 replace_invalid/1,2 replace_leading/3 replace_prefix/3 replace_suffix/3 replace_trailing/3 reverse/1 slice/3 split/1
-      split_at/2 starts_with?/2 to_charlist/1 to_integer/1,2 trim/1,2 trim_leading/1,2 trim_trailing/1,2
-      upcase/2 valid?/1,2
+      split_at/2 starts_with?/2 to_charlist/1=charlist to_integer/1,2 trim/1,2 trim_leading/1,2 trim_trailing/1,2
+      valid?/1,2
     ]},
     {Tuple, ~w[append/2 delete_at/2 duplicate/2 insert_at/3 product/1 sum/1]},
     {:binary, Binary, ~w[
@@ -94,7 +94,7 @@ defmodule Mote.Prelude.Table do
     {List, Float, ~w[to_float/1=of_list]},
     {List, Integer, ~w[to_integer/1,2=of_list]},
     {List, Text, ~w[to_charlist/1=characters to_string/1=of_list]},
-    {String, Casing, ~w[capitalize/1 downcase/1 upcase/1]},
+    {String, Casing, ~w[capitalize/1,2 downcase/1,2 upcase/1,2]},
     {String, Differences, ~w[bag_distance/2 myers_difference/2=of_texts]},
     {String, Places, ~w[count/2 replace/3,4 split/2,3]}
   ]

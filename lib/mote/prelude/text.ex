@@ -23,7 +23,7 @@ defmodule Mote.Prelude.Text do
   defpure valid("", text), do: text
   defpure valid(<<_::utf8, rest::binary>>, text), do: valid(rest, text)
 
-  defpure of_chardata(text) when is_binary(text), do: valid(text, text)
+  defpure of_chardata(text) when is_binary(text), do: text
   defpure of_chardata(list), do: of_list(list)
 
   # `List.to_charlist/1`.

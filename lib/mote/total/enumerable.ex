@@ -24,7 +24,7 @@ defmodule Mote.Total.Enumerable do
     do: if(numbers?([first, last, step]), do: Enum.to_list(first..last//step), else: @none)
 
   def elements(%MapSet{map: map}) when is_value_map(map), do: Term.sorted_keys(map)
-  def elements(%{__struct__: _}), do: @none
+  def elements(struct) when is_struct(struct), do: @none
   def elements(list) when is_list(list), do: list
   def elements(other), do: Maps.to_list(other)
 
@@ -34,7 +34,7 @@ defmodule Mote.Total.Enumerable do
     do: if(numbers?([first, last, step]), do: held?(value, first..last//step), else: @none)
 
   def member(value, %MapSet{map: map}) when is_value_map(map), do: is_map_key(map, value)
-  def member(_, %{__struct__: _}), do: @none
+  def member(_, struct) when is_struct(struct), do: @none
   def member(value, map) when is_value_map(map), do: member(value, Maps.to_list(map))
   def member(_, _), do: @none
 

@@ -5,7 +5,7 @@ defmodule Mote.Total.Maps do
   import Kernel, except: [map_size: 1, to_list: 1]
   import Mote.Total.Term, only: [is_value_map: 1]
 
-  alias Mote.Total.Term
+  alias Mote.Total.{Enumerable, Term}
 
   @none Mote.Total.None.value()
 
@@ -52,8 +52,8 @@ defmodule Mote.Total.Maps do
   def map_values(map) when is_value_map(map), do: for({_, value} <- Term.sorted_pairs(map), do: value)
   def map_values(_), do: @none
 
-  # What structs are gone through as are no pairs, or seldom.
-  def map_new(%{__struct__: _}), do: @none
+  # Nothing is no list.
+  def map_new(struct) when is_struct(struct), do: struct |> Enumerable.elements() |> map_new()
   def map_new(map) when is_value_map(map), do: map
 
   def map_new(pairs) when length(pairs) >= 0 do

@@ -68,6 +68,23 @@ defmodule Mote.Behaviour.CompileErrorTest do
       end
     end
 
+    test "that are imported from Kernel are no names of functions either" do
+      for call <- [
+            "struct(x, y)",
+            "struct!(x)",
+            "to_charlist(x)",
+            "pop_in(x, y)",
+            "binary_slice(x, y, z)",
+            "then(x, y)"
+          ] do
+        [name] = Regex.run(~r/^\w+!?/, call)
+        arity = length(String.split(call, ","))
+
+        assert error("defpure #{call}, do: {x, self()}") ==
+                 "2: #{name}/#{arity} is imported from Kernel, whose function a call would mean: choose another name"
+      end
+    end
+
     test "are named with an alternative" do
       for {expression, text} <- [
             {"receive do x -> x end",

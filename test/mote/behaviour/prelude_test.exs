@@ -233,7 +233,49 @@ defmodule Mote.Behaviour.PreludeTest do
     "pop_in(%{john: nil, meg: %{x => 23}}.meg[x])",
     "pop_in(%{meg: %{x => 23}}[:meg][x])",
     "Map.drop(%{1 => 2}, MapSet.new(x))",
-    "Map.take(%{1 => 2}, MapSet.new(x))"
+    "Map.take(%{1 => 2}, MapSet.new(x))",
+    "Map.new(MapSet.new(x, &{&1, 0}))",
+    "Map.new(MapSet.new(x))",
+    "Map.new(%{__struct__: x})",
+    "Map.new(URI)",
+    "Map.filter(MapSet.new(x), fn {_, y} -> is_map(y) end)",
+    "Map.merge(%{map: 1}, MapSet.new(x), fn _, a, b -> {a, b} end)",
+    ":maps.fold(fn key, _, keys -> [key | keys] end, [], MapSet.new(x))",
+    ":maps.filter(fn key, _ -> key == :map end, MapSet.new(x))",
+    "{is_struct(%{__struct__: x}), is_struct(%{__struct__: nil})}",
+    "Enum.to_list(%{__struct__: x})",
+    "Enum.into(%{__struct__: x}, %{a: x})",
+    "{%{__struct__: x}[:a], Access.pop(%{__struct__: x}, :__struct__)}",
+    "{:__struct__, x} in %{__struct__: x}",
+    "Map.from_struct(%{__struct__: x})",
+    "struct(%{__struct__: x, a: 1}, a: 2)",
+    "case %{__struct__: x} do %_{} -> true; _ -> false end",
+    "case %{__struct__: x} do %name{} -> name; _ -> false end",
+    "case %{__struct__: x} do %^x{} -> true; _ -> false end",
+    "case MapSet.new(x) do %name{map: map} -> {name, map}; _ -> false end",
+    "match?([%MapSet{} | %_{}], [MapSet.new(x) | %{__struct__: x}])",
+    "for(%_{} = y <- [MapSet.new(x), %{__struct__: x}], do: y)",
+    "Enum.concat(1..2, [x | x])",
+    "Enum.slide(x, -4..-2, 1)",
+    "Enum.slide(x, 3, -9)",
+    "Enum.slide(x, -1, 2)",
+    "Enum.take(hd(x), 0)",
+    "String.slice(Enum.join(x), -1..0//-1)",
+    "String.slice(Enum.join(x), 3..1//-1)",
+    "String.replace_prefix(Enum.join(x), [\"1\"], \"\")",
+    "IO.chardata_to_string(<<255>>)",
+    "Keyword.delete([1 | x], :a)",
+    "Keyword.put([{:a, 1} | x], :a, 2)",
+    "Keyword.merge([], x)",
+    "Keyword.get_and_update(x, :a, fn _ -> :pop end)",
+    "Keyword.values([{hd(x), 2}])",
+    "pop_in(%{a: x}, [:b | 1])",
+    "pop_in(%{a: nil}[:a][:b][x])",
+    "{String.upcase(\"ıi\", :turkic), String.downcase(\"IİI\\u0307\", :turkic), String.capitalize(\"iI\", :turkic)}",
+    "{String.upcase(\"ß\", :default), String.downcase(\"É\", :default), String.capitalize(\"éÉ\", :default)}",
+    "for(mode <- [:ascii, :default, :turkic, hd(x)], do: {String.upcase(\"\", mode), String.downcase(\"\", mode)})",
+    "for(mode <- [:ascii, :default, :turkic], do: {String.upcase(\"iß\", mode), String.downcase(\"IÉ\", mode)})",
+    "for(mode <- [:ascii, :turkic, hd(x)], do: String.capitalize(\"iÉ\", mode))"
   ]
 
   test "are exactly those of Elixir" do
@@ -249,6 +291,49 @@ defmodule Mote.Behaviour.PreludeTest do
         :raises -> assert {_, {:error, %{reason: :aborted}}} = {expression, Mote.ask(actor, {i, {list}})}
       end
     end
+  end
+
+  test "ranges are split as the newest releases do" do
+    split = &Interpret.call(Prelude.Range, :split, [&1, &2])
+    assert for(n <- [0, 2, 10, -1], do: split.(2..5//-1, n)) === List.duplicate({2..3//-1, 4..5//-1}, 4)
+    assert split.(5..2//1, 2) === {5..4//1, 3..2//1}
+    assert split.(1..5, -10) === {1..0//1, 1..5}
+    assert split.(5..1//-2, 10) === {5..1//-2, -1..1//-2}
+  end
+
+  # What Elixir says of a function that returns something else, and of a container that is not there.
+  @failing [
+    "Map.get_and_update(m, :a, fn _ -> :bad end)",
+    "Map.get_and_update!(m, :a, fn _ -> {1} end)",
+    "Keyword.get_and_update([a: 1], :a, fn _ -> m end)",
+    "Keyword.get_and_update(m, :a, fn _ -> {1, 1} end)",
+    "get_and_update_in(m, [:a], fn _ -> :bad end)",
+    "get_and_update_in(m.a, fn _ -> :bad end)",
+    "get_and_update_in(m[:b][:c], fn x -> {x, x + 1} end)",
+    "update_in(m[:b][:c], &(&1 + 1))",
+    "update_in(m[:b][:c][:d], &(&1 + 1))",
+    "update_in(m, [:b, :c, :d], &(&1 + 1))",
+    "update_in(m[:a][:b], &(&1 + 1))",
+    "put_in(m[:b][:c][:d], 1)",
+    "put_in(m, [:b, :c], 1)",
+    "pop_in(m[:a][:b])"
+  ]
+
+  test "raise the exceptions of Elixir where something is returned that is no answer, or a container is missing" do
+    module = served(@failing, fn _ -> "m" end, :abort)
+
+    for {expression, i} <- Enum.with_index(@failing) do
+      plain = raised(fn -> apply(module, :"v#{i}", [%{a: 1}]) end)
+      code = Mote.Raised.exception(Mote.Compile.reason(module, :"v#{i}", [%{a: 1}]))
+      assert {expression, Exception.message(code)} == {expression, Exception.message(plain)}
+      assert code.__struct__ == plain.__struct__
+    end
+  end
+
+  defp raised(fun) do
+    {:value, fun.()}
+  rescue
+    exception -> exception
   end
 
   test "white space and characters are those of Elixir" do

@@ -13,6 +13,9 @@ defmodule Mote.Behaviour.IR.Match do
 
   def pattern({:any, _}, _, _, g), do: g
 
+  def pattern({:atom, _}, {:t, _}, fail, g), do: stop(g, {:jump, fail})
+  def pattern({:atom, _}, o, fail, g), do: holds(:is_atom, o, fail, g)
+
   def pattern({:bind, _, v}, subject, _, g) do
     {o, g} = IR.operand(subject, g)
     bind(g, v, o)
@@ -61,10 +64,7 @@ defmodule Mote.Behaviour.IR.Match do
 
   def pattern({:bin, _, segments}, o, fail, g), do: Binaries.pattern(segments, o, fail, g)
 
-  def pattern({:map, _, []}, o, fail, g) do
-    {d, g} = fresh(g)
-    g |> emit({:op, d, :is_map, [o]}) |> emit({:branch, {:r, d}, fail})
-  end
+  def pattern({:map, _, []}, o, fail, g), do: holds(:is_map, o, fail, g)
 
   def pattern({:map, _, pairs}, o, fail, g) do
     Enum.reduce(pairs, g, fn {key, pattern}, g ->
@@ -72,6 +72,11 @@ defmodule Mote.Behaviour.IR.Match do
       g = emit(g, {:guard_op, d, :map_fetch, [o, key(key, g)], fail})
       pattern(pattern, {:r, d}, fail, g)
     end)
+  end
+
+  defp holds(test, o, fail, g) do
+    {d, g} = fresh(g)
+    g |> emit({:op, d, test, [o]}) |> emit({:branch, {:r, d}, fail})
   end
 
   defp key({:lit, _, value}, _), do: {:k, value}

@@ -185,6 +185,13 @@ defmodule Mote.Behaviour.Syntax.Calls do
        when form not in [:<<>>, :<>],
        do: by_type(entry, {Mote.Prelude.Inline.String, :replace}, args, 2, env)
 
+  # Letters of ASCII need no tables, and those of Greek words more than there are.
+  defp prelude({:pure, Prelude.Casing, name}, [text, :ascii], env),
+    do: {:call, env.line, {Prelude.String, name, 2}, Syntax.exprs([text, :ascii], env)}
+
+  defp prelude({:pure, Prelude.Casing, name}, [_, :greek], env) when name != :upcase,
+    do: Error.raise_at(env, env.line, Hints.greek(name))
+
   defp prelude({:template, Mote.Prelude.Inline.Best = module, name}, args, env),
     do: Templates.call(module, name, with_order(name, args, env), length(args), env)
 

@@ -160,6 +160,15 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
   defp remote(reason, module, name, arity), do: refused(module, name, arity, reason, ":")
 
+  @doc "Why `String.downcase/2` and its relatives do not take `:greek`."
+  @spec greek(atom) :: String.t()
+  def greek(name) do
+    reason =
+      "releases of Elixir do not agree which sigma ends a word: write String.#{name}/1, or call it before you send"
+
+    "String.#{name}/2 with :greek is not available in a behaviour: #{reason}"
+  end
+
   defp own(name) when name in [:ask, :ask!, :async, :await, :await!, :await_many],
     do: "an actor does not wait: write send actor, {self(), request}, and the answer comes as a message"
 

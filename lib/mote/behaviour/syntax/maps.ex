@@ -76,7 +76,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
         struct(module, {:%{}, [], fields}, env)
 
       true ->
-        updated(struct, [{:__struct__, {:any, env.line}}], :struct, Keyword.delete(fields, :__struct__), env)
+        updated(struct, [{:__struct__, {:atom, env.line}}], :struct, Keyword.delete(fields, :__struct__), env)
     end
   end
 
@@ -145,14 +145,20 @@ defmodule Mote.Behaviour.Syntax.Maps do
 
   def struct_pattern({name, _, context} = any, {:%{}, _, pairs}, env)
       when is_atom(name) and is_atom(context) and name != :__MODULE__,
-      do: pattern([{:__struct__, any} | pairs], env)
+      do: any_struct(any, pairs, env)
 
-  def struct_pattern({:^, _, [_]} = pin, {:%{}, _, pairs}, env),
-    do: pattern([{:__struct__, pin} | pairs], env)
+  def struct_pattern({:^, _, [_]} = pin, {:%{}, _, pairs}, env), do: any_struct(pin, pairs, env)
 
   def struct_pattern(name, {:%{}, _, pairs}, env) do
     %{__struct__: module} = defaults(name, pairs, env)
     pattern([{:__struct__, module} | pairs], env)
+  end
+
+  # Its name is not known when compiling, and is an atom.
+  defp any_struct(name, pairs, %{line: l} = env) do
+    {:map, _, fields} = pattern(pairs, env)
+    name = {:all, l, [{:atom, l}, Syntax.Pattern.pattern(name, env)]}
+    {:map, l, [{{:lit, l, :__struct__}, name} | fields]}
   end
 
   # Whether there is a -0.0 somewhere in a term.

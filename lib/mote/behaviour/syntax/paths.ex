@@ -110,7 +110,7 @@ defmodule Mote.Behaviour.Syntax.Paths do
     quote do
       case unquote(container) do
         nil -> unquote(if within == :key, do: :pop, else: {nil, nil})
-        unquote(value) -> Mote.Prelude.Access.pop(unquote(value), unquote(key))
+        unquote(value) -> Mote.Prelude.Access.popped(unquote(value), unquote(key))
       end
     end
   end
@@ -123,14 +123,14 @@ defmodule Mote.Behaviour.Syntax.Paths do
   defp answered(bound, container, step, inner) do
     {answer, value} = {variable(:answer), variable(:value)}
 
-    quote do
-      unquote_splicing(bound)
-
-      case unquote(inner) do
+    clauses =
+      quote do
         {unquote(answer), unquote(value)} -> {unquote(answer), unquote(put(container, step, value))}
         :pop -> unquote(pop(container, step))
       end
-    end
+
+    fail = {:function_clause, {Kernel, :get_and_update_in}, 2}
+    {:__block__, [], bound ++ [{:case, [mote_fail: fail], [inner, [do: clauses]]}]}
   end
 
   # Containers and keys are calculated once, and in their order.
@@ -150,7 +150,9 @@ defmodule Mote.Behaviour.Syntax.Paths do
 
   # What is no map has a field for nobody: `.field` of an atom would be a call.
   defp got(container, {:field, field}), do: quote(do: Map.fetch!(unquote(container), unquote(field)))
-  defp got(container, {:key, key}), do: get(container, key)
+
+  defp got(container, {:key, key}),
+    do: quote(do: Mote.Prelude.Access.held(unquote(container), unquote(key)))
 
   defp put(container, {:field, field}, value),
     do: quote(do: %{unquote(container) | unquote(field) => unquote(value)})
@@ -159,7 +161,7 @@ defmodule Mote.Behaviour.Syntax.Paths do
     do: quote(do: Mote.Prelude.Access.put(unquote(container), unquote(key), unquote(value)))
 
   defp pop(container, {:key, key}),
-    do: quote(do: Mote.Prelude.Access.pop(unquote(container), unquote(key)))
+    do: quote(do: Mote.Prelude.Access.popped(unquote(container), unquote(key)))
 
   defp pop(container, {:field, field}),
     do: {field(container, field), quote(do: Map.delete(unquote(container), unquote(field)))}

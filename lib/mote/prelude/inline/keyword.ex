@@ -72,7 +72,7 @@ defmodule Mote.Prelude.Inline.Keyword do
   deftemplate get_and_update(list, key, fun) when is_list(list) and is_atom(key) do
     case fun.(Pairs.get(list, key)) do
       {got, value} -> {got, Access.put(list, key, value)}
-      :pop -> {Pairs.get(list, key), Pairs.delete(list, key)}
+      :pop -> {Pairs.get(list, key), Pairs.popped(list, key, [])}
     end
   end
 
@@ -81,7 +81,7 @@ defmodule Mote.Prelude.Inline.Keyword do
 
     case fun.(value) do
       {got, new} -> {got, Pairs.with_first(list, key, new)}
-      :pop -> {value, Pairs.delete(list, key)}
+      :pop -> {value, Pairs.popped(list, key, [])}
     end
   end
 

@@ -90,13 +90,13 @@ defmodule Mote.Prelude.Inline.Lists do
 
   # -- maps, in the order of their keys ------------------------------------------------------------------------
 
-  deftemplate map_values(fun, map) when is_map(map), do: changed(Enum.to_list(map), [], fun)
+  deftemplate map_values(fun, map) when is_map(map), do: changed(Map.to_list(map), [], fun)
   deftemplate changed([], pairs, fun), do: Map.new(pairs)
 
   deftemplate changed([{key, value} | rest], pairs, fun),
     do: changed(rest, [{key, fun.(key, value)} | pairs], fun)
 
-  deftemplate filter_map(fun, map) when is_map(map), do: chosen(Enum.to_list(map), map, fun)
+  deftemplate filter_map(fun, map) when is_map(map), do: chosen(Map.to_list(map), map, fun)
   deftemplate chosen([], map, fun), do: map
 
   deftemplate chosen([{key, value} | rest], map, fun) do
@@ -106,7 +106,7 @@ defmodule Mote.Prelude.Inline.Lists do
     end
   end
 
-  deftemplate fold_map(fun, acc, map) when is_map(map), do: gathered(Enum.to_list(map), acc, fun)
+  deftemplate fold_map(fun, acc, map) when is_map(map), do: gathered(Map.to_list(map), acc, fun)
   deftemplate gathered([], acc, fun), do: acc
   deftemplate gathered([{key, value} | rest], acc, fun), do: gathered(rest, fun.(key, value, acc), fun)
 

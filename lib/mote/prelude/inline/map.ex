@@ -3,21 +3,21 @@ defmodule Mote.Prelude.Inline.Map do
   @moduledoc false
   use Mote.Behaviour.Template
 
-  deftemplate filter(map, fun) when is_map(map), do: chosen(Enum.to_list(map), map, fun)
+  deftemplate filter(map, fun) when is_map(map), do: chosen(Map.to_list(map), map, fun)
 
   deftemplate chosen([], map, fun), do: map
 
   deftemplate chosen([{key, _} = pair | rest], map, fun),
     do: chosen(rest, if(fun.(pair), do: map, else: Map.delete(map, key)), fun)
 
-  deftemplate reject(map, fun) when is_map(map), do: left(Enum.to_list(map), map, fun)
+  deftemplate reject(map, fun) when is_map(map), do: left(Map.to_list(map), map, fun)
 
   deftemplate left([], map, fun), do: map
 
   deftemplate left([{key, _} = pair | rest], map, fun),
     do: left(rest, if(fun.(pair), do: Map.delete(map, key), else: map), fun)
 
-  deftemplate merge(a, b, fun) when is_map(a) and is_map(b), do: merged(Enum.to_list(b), a, fun)
+  deftemplate merge(a, b, fun) when is_map(a) and is_map(b), do: merged(Map.to_list(b), a, fun)
 
   deftemplate merged([], map, fun), do: map
 
@@ -32,7 +32,7 @@ defmodule Mote.Prelude.Inline.Map do
   deftemplate get_lazy(map, key, fun),
     do: if(is_map_key(map, key), do: Map.fetch!(map, key), else: fun.())
 
-  deftemplate split_with(map, fun) when is_map(map), do: parted(Enum.to_list(map), [], [], fun)
+  deftemplate split_with(map, fun) when is_map(map), do: parted(Map.to_list(map), [], [], fun)
 
   deftemplate parted([], yes, no, fun), do: {Map.new(yes), Map.new(no)}
 
@@ -40,7 +40,7 @@ defmodule Mote.Prelude.Inline.Map do
     if fun.(pair), do: parted(rest, [pair | yes], no, fun), else: parted(rest, yes, [pair | no], fun)
   end
 
-  deftemplate intersect(a, b, fun) when is_map(a) and is_map(b), do: common(Enum.to_list(a), b, [], fun)
+  deftemplate intersect(a, b, fun) when is_map(a) and is_map(b), do: common(Map.to_list(a), b, [], fun)
 
   deftemplate common([], b, pairs, fun), do: Map.new(pairs)
 

@@ -3,6 +3,7 @@
 use super::integers::{self, as_i128, Exact};
 use super::lists::{self, ListBuilder};
 use super::maps;
+use super::types::is_atom;
 use crate::base::atom::Atom;
 use crate::heap::Heap;
 use crate::terms::map::{self, named, Node};
@@ -35,6 +36,11 @@ fn names() -> &'static EnumerableAtoms {
     })
 }
 
+/// The name of a struct. A map whose `__struct__` is no atom is not one.
+fn structure(map: Node<'_>, heap: &mut Heap) -> Option<Value> {
+    map::get(map, names().structure, &mut heap.work).filter(|name| is_atom(*name))
+}
+
 /// `Enum.to_list(a)`: a list, proper or not, is itself. No answer for any other struct: it says itself how it is gone through,
 /// and a machine cannot ask it.
 pub(crate) fn elements(heap: &mut Heap, a: Value) -> Value {
@@ -45,7 +51,7 @@ pub(crate) fn elements(heap: &mut Heap, a: Value) -> Value {
             false => Value::NONE,
         };
     };
-    match map::get(map, names.structure, &mut heap.work) {
+    match structure(map, heap) {
         None => maps::to_list(heap, a),
         Some(name) if name == names.set => match named(map, names.members) {
             Some(members) => maps::map_keys(heap, members),
@@ -56,12 +62,16 @@ pub(crate) fn elements(heap: &mut Heap, a: Value) -> Value {
     }
 }
 
-/// `Map.new(a)`. No answer for structs: what they are gone through as are no pairs, or seldom.
+/// `Map.new(a)`: of a struct it is that of what the struct is gone through as.
 pub(crate) fn map_new(heap: &mut Heap, a: Value) -> Value {
-    match Node::of(a) {
-        Some(map) if map::get(map, names().structure, &mut heap.work).is_some() => Value::NONE,
-        _ => maps::map_new(heap, a),
+    let pairs = match Node::of(a) {
+        Some(map) if structure(map, heap).is_some() => elements(heap, a),
+        _ => a,
+    };
+    if pairs.is_none() {
+        return Value::NONE;
     }
+    maps::map_new(heap, pairs)
 }
 
 /// `value in a`, and `Enum.member?(a, value)`.
@@ -70,7 +80,7 @@ pub(crate) fn member(heap: &mut Heap, value: Value, a: Value) -> Value {
     let Some(map) = Node::of(a) else {
         return lists::member(heap, value, a);
     };
-    match map::get(map, names.structure, &mut heap.work) {
+    match structure(map, heap) {
         None => {
             let pairs = maps::to_list(heap, a);
             lists::member(heap, value, pairs)
@@ -250,5 +260,16 @@ mod tests {
         }
         let list = elements(&mut heap, members);
         assert_eq!(elements_of(list).0.len(), 2);
+    }
+
+    #[test]
+    fn a_map_whose_struct_is_no_atom_is_no_struct() {
+        let (mut heap, names) = (heap(), names());
+        let map = structure(&mut heap, &[(names.structure, Value::fixnum(1))]);
+        let list = elements(&mut heap, map);
+        assert_eq!(elements_of(list).0.len(), 1);
+        assert!(map_new(&mut heap, map) == map);
+        let pair = elements_of(list).0[0];
+        assert_eq!(member(&mut heap, pair, map), Value::TRUE);
     }
 }

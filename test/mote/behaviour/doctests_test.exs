@@ -1,0 +1,169 @@
+defmodule Mote.Behaviour.DoctestsTest do
+  # The examples of Elixir's own documentation, and calls of the same functions with odd arguments, as behaviours: on machines of
+  # both tiers and in plain Elixir each is exactly what it is in the Elixir that runs, or the machine aborts where it raises.
+  #
+  # 1. Answers are compared by `===` and by their bytes, whole, so that a range is not the list of its numbers.
+  # 2. What the language refuses is no example here; what it accepts and then does otherwise is named by the guide, in one table.
+  # 3. Each example is tried as it is written, where the compiler may calculate it, and with its literals as variables.
+  use ExUnit.Case, async: true
+  import ExUnit.CaptureIO
+
+  @moduletag :capture_log
+
+  alias Mote.Doctests
+  alias Mote.Doctests.Example
+
+  @long System.get_env("MOTE_LONG", "0") != "0"
+
+  @modules [
+             Access,
+             Atom,
+             Base,
+             Bitwise,
+             Enum,
+             Float,
+             Function,
+             Integer,
+             IO,
+             Kernel,
+             Kernel.SpecialForms,
+             Keyword
+           ] ++
+             [List, Map, MapSet, Range, String, Tuple]
+
+  # What guides/language.md says of these, under "What differs" and "What is left out".
+  @otherwise [
+    # Chance.
+    ~r/Enum\.(random|shuffle|take_random)/,
+    # Of the newest release, whichever runs.
+    ~r/Range\.(disjoint\?|split)/,
+    ~r/Float\.(round|ceil|floor)/,
+    ~r/Integer\.extended_gcd/,
+    ~r/Keyword\.(get_and_update!?|from_keys)/,
+    ~r/String\.(bag_distance|valid\?)/,
+    ~r/abs\(-/,
+    ~r/^\+/,
+    # Which sigma ends a word.
+    ~r/String\.(downcase|capitalize)\(.*(greek|literal1)/
+  ]
+
+  # Arguments that are no argument of anything, and those of functions that take others.
+  @odd [[], [1, 1.0, 2], [a: 1, a: 2], [{1, 2}, {3, 4}], nil, 0, -1, 3, -1.5, "", <<255>>, {1, 2}, %{1 => 2}] ++
+         [MapSet.new(a: 1), 3..1//-1, -1..0//-1, -2..-1//1, [1 | 2], %{__struct__: "no name"}]
+  @odder [
+           [1],
+           ["a", "b"],
+           [[1], [2]],
+           [[a: 1], [b: 2]],
+           [?a | ?b],
+           :a,
+           true,
+           1,
+           9,
+           0.0,
+           -0.0,
+           "aé b",
+           "12",
+           {},
+           {:a, 1, 2}
+         ] ++
+           [
+             %{},
+             %{a: %{b: 1}},
+             MapSet.new([1, 2]),
+             1..3,
+             1..0//1,
+             5..1//-2,
+             ~D[2020-01-01],
+             ["a", 98, ["c" | "d"]]
+           ]
+
+  # Where Elixir looks at no more than it needs, whatever the rest is; and `String.replace/3` makes of bytes that are no text
+  # what no text can be.
+  @lax ~r/Base\.\w*decode|(take_every|slice)\(|List\.zip|String\.(contains\?|starts_with\?|split|replace)\(|Enum.slide/
+
+  @tag timeout: 180_000
+  test "of Elixir's documentation are what they are in Elixir" do
+    examples = Enum.flat_map(@modules, &Doctests.examples/1)
+    lifted = for example <- examples, which <- [:all, :first], do: Doctests.lifted(example, which)
+    all = Enum.uniq_by(examples ++ lifted, &{&1.quoted, &1.values})
+
+    results = run(all, &[&1.values])
+    assert %{wrong: [], aborted: []} = Map.take(results, [:wrong, :aborted])
+    # Of each two of three examples there are some: they have been read, and the language has them.
+    assert length(results.same) > 2 * div(length(all), 3)
+    assert length(examples) > 1_000
+  end
+
+  # What later releases make of arguments that nobody should give is not known.
+  @tag skip: not Version.match?(System.version(), "~> 1.14.0") && "checked with Elixir 1.14"
+  @tag timeout: 600_000
+  test "with odd arguments are what they are in Elixir, or the turn is aborted where it raises" do
+    examples = Enum.flat_map(@modules, &Doctests.examples/1)
+    lifted = for example <- examples, which <- [:all, :first], do: Doctests.lifted(example, which)
+    all = lifted |> Enum.reject(&(&1.variables == [])) |> Enum.uniq_by(& &1.quoted)
+    odd = if @long, do: @odd ++ @odder, else: @odd
+
+    results =
+      run(all, fn %Example{values: values} ->
+        for {_, i} <- Enum.with_index(values), value <- odd, do: List.replace_at(values, i, value)
+      end)
+
+    assert results.wrong == []
+    assert Enum.reject(results.aborted, fn {text, _, _} -> text =~ @lax end) == []
+    assert length(results.same) > 10_000
+  end
+
+  # All examples that the language has, with all their arguments: `{text, arguments, answers}`, by what came of them.
+  defp run(examples, arguments) do
+    capture_io(:stderr, fn -> send(self(), {:run, outcomes(examples, arguments)}) end)
+    assert_received {:run, outcomes}
+    Map.merge(%{same: [], wrong: [], aborted: []}, Enum.group_by(outcomes, &elem(&1, 0), &elem(&1, 1)))
+  end
+
+  defp outcomes(examples, arguments) do
+    machines = for tier <- [:interp, :native], do: start_supervised!({Mote, tier: tier, id: make_ref()})
+
+    for {module, accepted} <- Doctests.compile(examples),
+        actors = served(machines, module),
+        {i, example} <- accepted,
+        text = Macro.to_string(example.quoted),
+        not Enum.any?(@otherwise, &(text =~ &1)),
+        elixir = Doctests.elixir(example),
+        values <- arguments.(example) do
+      expected = attempt(fn -> apply(elixir, values) end)
+      plain = attempt(fn -> apply(module, :"e#{i}", values) end)
+      asked = for actor <- actors, do: Mote.ask(actor, {i, List.to_tuple(values)})
+      answers = [plain | Enum.map(asked, &answer/1)]
+      {outcome(expected, answers), {text, values, [expected | answers]}}
+    end
+  end
+
+  defp served(machines, module) do
+    for machine <- machines do
+      Mote.Generators.load(machine, module)
+      Mote.create(machine, module.server())
+    end
+  end
+
+  defp attempt(fun) do
+    {:value, fun.()}
+  rescue
+    _ -> :raises
+  catch
+    _, _ -> :raises
+  end
+
+  defp answer({:ok, value}), do: {:value, value}
+  defp answer({:error, %{reason: :aborted}}), do: :raises
+
+  defp outcome(expected, answers) do
+    cond do
+      Enum.all?(answers, &same?(&1, expected)) -> :same
+      Enum.all?(answers, &(&1 == :raises or same?(&1, expected))) -> :aborted
+      true -> :wrong
+    end
+  end
+
+  defp same?(a, b), do: a === b and :erlang.term_to_binary(a) == :erlang.term_to_binary(b)
+end

@@ -1,0 +1,217 @@
+defmodule Mote.Doctests do
+  @moduledoc """
+  The examples in the documentation of the Elixir that runs, as functions of behaviours: calls that nobody here has chosen.
+
+  They are read when a test runs, so they are those of that release.
+  """
+
+  alias Mote.Doctests.Example
+
+  defmodule Example do
+    @moduledoc """
+    An expression of the documentation of `module`, with the matches before it. `lifted` says which of its literals are
+    `values` of `variables` instead, so that nothing can be calculated when it is compiled.
+    """
+    defstruct [:module, :quoted, lifted: :none, variables: [], values: []]
+  end
+
+  @doc "All of a module; none where it has no documentation."
+  def examples(module) do
+    with {:docs_v1, _, _, "text/markdown", moduledoc, _, docs} <- Code.fetch_docs(module) do
+      for doc <- [moduledoc | Enum.map(docs, &elem(&1, 3))],
+          is_map(doc),
+          test <- tests(doc["en"]),
+          quoted <- steps(test, []),
+          uniq: true,
+          do: %Example{module: module, quoted: quoted}
+    else
+      _ -> []
+    end
+  end
+
+  # What stands together, as lists of expressions. A blank line ends a test, other text is an answer.
+  defp tests(text) do
+    text
+    |> String.split("\n")
+    |> Enum.map(&Regex.run(~r/^\s*(iex|\.\.\.)(?:\(\d+\))?>(.*)|^\s*(\S?)/u, &1))
+    |> Enum.chunk_while({[], :text}, &line/2, fn {test, _} -> {:cont, test, nil} end)
+    |> Enum.map(&Enum.reverse/1)
+    |> Enum.reject(&(&1 == []))
+  end
+
+  defp line([_, "iex", expression], {test, _}), do: {:cont, {[expression | test], :expression}}
+
+  defp line([_, "...", more], {[first | test], :expression}),
+    do: {:cont, {["#{first}\n#{more}" | test], :expression}}
+
+  defp line([_, _, _, ""], {test, _}), do: {:cont, test, {[], :text}}
+  defp line(_, {test, _}), do: {:cont, {test, :text}}
+
+  # Each expression, after the matches before it.
+  defp steps([], _), do: []
+
+  defp steps([source | rest], before) do
+    case Code.string_to_quoted(source) do
+      {:ok, {:=, _, _} = match} -> [block(before, match) | steps(rest, before ++ [match])]
+      {:ok, quoted} -> [block(before, quoted) | steps(rest, before)]
+      {:error, _} -> steps(rest, before)
+    end
+  end
+
+  defp block([], quoted), do: quoted
+  defp block(before, quoted), do: {:__block__, [], before ++ [quoted]}
+
+  # -- literals as variables -----------------------------------------------------------------------------------
+
+  @doc "The example with all literals among the arguments of its calls as variables, or only with those of first arguments."
+  def lifted(%Example{} = example, which) do
+    {quoted, literals} = lift(example.quoted, [], which)
+    values = for literal <- Enum.reverse(literals), do: literal |> Code.eval_quoted() |> elem(0)
+    variables = for {_, i} <- Enum.with_index(values), do: {:"literal#{i}", [], nil}
+    %{example | quoted: quoted, lifted: which, variables: variables, values: values}
+  end
+
+  # Calls of functions; macros, patterns and functions are left as they are.
+  defp lift({:|>, meta, [left, right]}, found, which) do
+    {left, found} = argument(left, found, which)
+    {right, found} = if which == :all, do: lift(right, found, which), else: {right, found}
+    {{:|>, meta, [left, right]}, found}
+  end
+
+  defp lift({:=, meta, [pattern, right]}, found, which) do
+    {right, found} = lift(right, found, which)
+    {{:=, meta, [pattern, right]}, found}
+  end
+
+  defp lift({:__block__, meta, expressions}, found, which) do
+    {expressions, found} = Enum.map_reduce(expressions, found, &lift(&1, &2, which))
+    {{:__block__, meta, expressions}, found}
+  end
+
+  defp lift({{:., _, [{:__aliases__, _, _}, _]} = callee, meta, arguments}, found, which),
+    do: call(callee, meta, arguments, found, which)
+
+  defp lift({name, meta, arguments} = call, found, which) when is_atom(name) and is_list(arguments) do
+    if function_exported?(Kernel, name, length(arguments)) or
+         function_exported?(Bitwise, name, length(arguments)),
+       do: call(name, meta, arguments, found, which),
+       else: {call, found}
+  end
+
+  defp lift(other, found, _), do: {other, found}
+
+  defp call(callee, meta, [first | others], found, :first) do
+    {first, found} = argument(first, found, :first)
+    {{callee, meta, [first | others]}, found}
+  end
+
+  defp call(callee, meta, arguments, found, which) do
+    {arguments, found} = Enum.map_reduce(arguments, found, &argument(&1, &2, which))
+    {{callee, meta, arguments}, found}
+  end
+
+  defp argument(argument, found, which) do
+    if literal?(argument),
+      do: {{:"literal#{length(found)}", [], nil}, [argument | found]},
+      else: lift(argument, found, which)
+  end
+
+  defp literal?({dots, _, parts}) when dots in [:.., :"..//"],
+    do: parts != [] and Enum.all?(parts, &Macro.quoted_literal?/1)
+
+  defp literal?({:<<>>, _, parts}), do: Enum.all?(parts, &Macro.quoted_literal?/1)
+  defp literal?({:__aliases__, _, _}), do: false
+  defp literal?(other), do: Macro.quoted_literal?(other)
+
+  @doc "A function of Elixir with the example's variables as parameters, which is what its documentation is about."
+  def elixir(%Example{variables: variables, quoted: quoted}) do
+    function = quote(do: fn unquote_splicing(variables) -> unquote(quoted) end)
+    {function, _} = Code.eval_quoted(at([quote(do: import(Bitwise, warn: false)), function], 1) |> block())
+    function
+  end
+
+  defp block([import, function]), do: {:__block__, [], [import, function]}
+
+  # -- as functions --------------------------------------------------------------------------------------------
+
+  @together 60
+
+  @doc """
+  Compiles examples, many in a module; gives `{module, [{index, example}]}`, with those that the language has: each is the
+  function `:e` and its index, and what `server()` answers to the index with a tuple of the values.
+  """
+  def compile(examples) do
+    examples
+    |> Enum.with_index()
+    |> Enum.map(fn {example, i} -> {i, example} end)
+    |> Enum.chunk_every(@together)
+    |> Task.async_stream(&compiled/1, timeout: :infinity)
+    |> Enum.map(fn {:ok, {module, accepted}} -> {module, accepted} end)
+    |> Enum.reject(&match?({_, []}, &1))
+  end
+
+  defp compiled([]), do: {nil, []}
+
+  defp compiled(examples) do
+    module = Module.concat(Mote.Compiled, "Doctests#{System.unique_integer([:positive])}")
+    Code.compile_quoted(source(module, examples), "doctests")
+    {module, examples}
+  rescue
+    error in [Mote.CompileError, CompileError, ArgumentError] ->
+      refused =
+        for [_, i] <- Regex.scan(~r/doctests:(\d+)/, Exception.message(error)), do: String.to_integer(i) - 1
+
+      rest = Enum.reject(examples, fn {i, _} -> i in refused end)
+
+      # One whose error does not say where it is.
+      if length(rest) < length(examples), do: compiled(rest), else: halves(examples)
+  end
+
+  defp halves([_]), do: {nil, []}
+
+  defp halves(examples) do
+    {_, accepted} =
+      examples |> Enum.split(div(length(examples), 2)) |> Tuple.to_list() |> Enum.map_reduce([], &half/2)
+
+    if length(accepted) == length(examples), do: raise("these compile by themselves only")
+    compiled(accepted)
+  end
+
+  defp half(examples, accepted) do
+    {module, more} = compiled(examples)
+    {module, accepted ++ more}
+  end
+
+  defp source(module, examples) do
+    functions =
+      for {i, %{variables: variables, quoted: quoted}} <- examples,
+          do: at(quote(do: defpure(unquote({:"e#{i}", [], variables}), do: unquote(quoted))), i + 1)
+
+    clauses =
+      for {i, %{variables: variables}} <- examples,
+          {:->, _, _} = arrow <-
+            quote(
+              do:
+                ({customer, {unquote(i), {unquote_splicing(variables)}}} ->
+                   send(customer, unquote({:"e#{i}", [], variables})))
+            ),
+          do: arrow
+
+    quote do
+      defmodule unquote(module) do
+        use Mote.Behaviour
+        import Bitwise, warn: false
+        unquote_splicing(functions)
+        defactor(server(), do: unquote(clauses))
+      end
+    end
+  end
+
+  # Generated code, of which nothing is told that is odd; its line says which one it is.
+  defp at(quoted, line) do
+    Macro.prewalk(quoted, fn
+      {name, meta, arguments} -> {name, Keyword.merge(meta, line: line, generated: true), arguments}
+      other -> other
+    end)
+  end
+end
