@@ -124,6 +124,8 @@ pub mod gc;
 
 pub mod look;
 
+pub mod image;
+
 pub mod machine;
 
 #[cfg(test)]

@@ -131,6 +131,13 @@ pub mod names {
         too_large,
         state,
         later = "timer",
+        integer,
+        function,
+        port,
+        pid,
+        map,
+        bitstring,
+        reference_kind = "reference",
     }
 }
 
