@@ -114,6 +114,7 @@ defmodule Mote do
       until its code is ready. `:interp` interprets everything, as does every machine on a platform without
       native code: see `native` in `info/1`, and the guide *Native code*;
     * `:telemetry` - what it reports, and how often: see `Mote.Telemetry`;
+    * `:image` - a file that `save/3` has written: the machine goes on from it;
     * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes what it has when it is stopped in good order, see
       `stop/3` (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
 
@@ -1076,6 +1077,61 @@ defmodule Mote do
   """
   @spec step(Machine.t(), keyword) :: {:ok, Mote.Trace.Turn.t()} | :idle | {:error, Error.t()}
   defdelegate step(machine, opts \\ []), to: Mote.Trace
+
+  @doc """
+  Saves an image of a machine in a file: everything that it would do if nothing came from outside any more, as of one moment.
+
+  `Mote.start_link(image: path)` starts a machine that goes on from there, on any node: with all actors that something leads to,
+  the messages that wait for them, and the timers. Options:
+
+    * `:names` - a map of what the other machine is to find: `%{counter: address, rooms: directory}`. `names/1` returns it there,
+      with the new addresses. An actor that nothing leads to, from a name, a message or a timer, is not saved. The default is what
+      `names/1` returns here;
+    * `:timeout` - in milliseconds (default `:infinity`). The image is saved all the same when it is over.
+
+  The machine stands still while it is saved, and goes on while the file is written. A file of that name is replaced when the
+  new one is complete and on the disk; until then, and if anything fails, it is as it was. What only the BEAM has, such as processes,
+  is not saved, and the `Mote.Image` that this returns lists it: see the guide [State that lasts](images.md).
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> counter = Mote.create(machine, Mote.Library.counter(7))
+      iex> path = Path.join(System.tmp_dir!(), "mote_save_doc.image")
+      iex> {:ok, image} = Mote.save(machine, path, names: %{counter: counter})
+      iex> {image.actors, image.lost}
+      {1, []}
+      iex> Mote.stop(machine)
+      iex> {:ok, machine} = Mote.start_link(image: path)
+      iex> %{counter: counter} = Mote.names(machine)
+      iex> Mote.ask(counter, {:add, 1})
+      {:ok, 8}
+      iex> File.rm!(path)
+      :ok
+  """
+  @spec save(Machine.t(), String.t(), names: map, timeout: timeout) ::
+          {:ok, Mote.Image.t()} | {:error, Error.t()}
+  def save(machine, path, opts \\ []) do
+    Inspection.keyword!(opts, "the options of save/3", [:names, :timeout])
+    path = Options.path!(path, "the second argument of save/3")
+    names = Keyword.get_lazy(opts, :names, fn -> names(machine) end)
+
+    unless is_map(names) and not is_struct(names),
+      do: raise(ArgumentError, "expected :names of save/3 to be a map, got: #{inspect(names)}")
+
+    with {:ok, native} <- Machine.fetch(machine),
+         do: Mote.Image.save(native, path, names, opts[:timeout] || :infinity)
+  end
+
+  @doc """
+  What the image had names for that a machine has gone on from: see `save/3`. A machine that was started without an image has none.
+
+  The machine keeps the actors that are named as long as it runs.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> Mote.names(machine)
+      %{}
+  """
+  @spec names(Machine.t()) :: map
+  defdelegate names(machine), to: Machine
 
   @doc """
   A machine as a value to look at, by its process, its name or the address of one of its actors.

@@ -36,6 +36,8 @@ defmodule Mote.Error do
     * `:key_taken` - the directory has an actor for the key already, `context.address`;
     * `:unknown_shards` - no shards of that name are started on this node: see `Mote.Shards`;
     * `:not_movable` - the actor cannot move, or not now; `context.why` says why: see `Mote.move/3`;
+    * `:image` - an image was not saved, or a machine does not go on from it; the message says which file, where and why: see
+      `Mote.save/3`;
     * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
       not running.
   """
@@ -66,6 +68,7 @@ defmodule Mote.Error do
           | :key_taken
           | :unknown_shards
           | :not_movable
+          | :image
           | :start
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}

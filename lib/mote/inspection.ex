@@ -154,8 +154,8 @@ defmodule Mote.Inspection do
   The behaviours that are alive in a machine, the most frequent first.
 
   Returns a list of maps: `behaviour` (module, name, number of captures; versions of one module together),
-  `actors`, how many have it now, `bytes`, what they hold, and `turns`, how many they ran in the last `:for`
-  milliseconds.
+  `actors`, how many have it now, `older`, how many of these have another version than the machine would create today, `bytes`, what
+  they hold, and `turns`, how many they ran in the last `:for` milliseconds.
 
   Options: `:for` (default #{@while}; 0 counts no turns and does not wait) and `:timeout`, as for `top/2`. A behaviour
   that ran turns but has no actors any more is listed as well.
@@ -175,14 +175,14 @@ defmodule Mote.Inspection do
       end
 
     {populations, _} = ask!(machine, opts, &Native.machine_census(&1, 0, &2))
-    alive = for {name, actors, bytes} <- populations, do: {name, actors, bytes, 0}
-    ran = for {name, turns} <- turns, do: {name, 0, 0, turns}
+    alive = for {name, actors, bytes, older} <- populations, do: {name, actors, older, bytes, 0}
+    ran = for {name, turns} <- turns, do: {name, 0, 0, 0, turns}
 
     (alive ++ ran)
     |> Enum.group_by(&elem(&1, 0))
     |> Enum.map(fn {name, parts} ->
-      [actors, bytes, turns] = for at <- 1..3, do: parts |> Enum.map(&elem(&1, at)) |> Enum.sum()
-      %{behaviour: behaviour(name), actors: actors, bytes: bytes, turns: turns}
+      [actors, older, bytes, turns] = for at <- 1..4, do: parts |> Enum.map(&elem(&1, at)) |> Enum.sum()
+      %{behaviour: behaviour(name), actors: actors, older: older, bytes: bytes, turns: turns}
     end)
     |> Enum.sort_by(&{-&1.actors, -&1.turns, &1.behaviour})
   end

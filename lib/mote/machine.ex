@@ -57,7 +57,7 @@ defmodule Mote.Machine do
 
   require Logger
 
-  alias Mote.{Address, Error, Far, Native}
+  alias Mote.{Address, Error, Far, Image, Native}
   alias Mote.Machine.{Ending, Janitor, MemoryOptions, Options, Postman, Reporter, Table, Watcher, Workers}
 
   # Milliseconds to wait for another node that is to say which process a machine is.
@@ -139,6 +139,19 @@ defmodule Mote.Machine do
     else
       {:error, error} -> raise error
       :stopped -> raise Error.from(:stopped, machine: machine)
+    end
+  end
+
+  @doc false
+  # See `Mote.names/1`.
+  @spec names(t) :: map
+  def names(machine) do
+    with {:ok, native} <- fetch(machine),
+         {:ok, names} <- Table.names(Native.machine_owner(native)) do
+      names
+    else
+      {:error, error} -> raise error
+      :error -> raise Error.from(:stopped, machine: machine)
     end
   end
 
@@ -330,25 +343,54 @@ defmodule Mote.Machine do
         # From the entry in the table on it is sent to.
         {:ok, postman} = Postman.start_link(native)
         {:ok, _pid} = Watcher.start_link(native)
-        about = Reporter.about(config.name, config.telemetry)
-        Table.put(self(), native, config.name, about, memory, clock, fuel)
-        for {sponsor, timeout} <- config.workers, do: Workers.start_link(native, sponsor, timeout)
-        reporter = Reporter.start(about, native, config.title)
-        wake(:report, Reporter.interval(reporter))
 
-        state = %{
-          native: native,
-          postman: postman,
-          title: config.title,
-          reporter: reporter,
-          drain: config.drain
-        }
+        case go_on(native, config) do
+          {:ok, names} ->
+            about = Reporter.about(config.name, config.telemetry)
+            Table.put(self(), native, config.name, about, memory, clock, fuel, names)
+            {:ok, started(native, postman, about, config)}
 
-        {:ok, state}
+          {:error, error} ->
+            Native.machine_stop(native)
+            Native.machine_join(native)
+            Postman.finish(postman)
+            {:stop, error}
+        end
 
       {:error, text} ->
         {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
     end
+  end
+
+  defp go_on(_native, %{image: nil}), do: {:ok, %{}}
+
+  defp go_on(native, %{image: path, title: title}) do
+    with {:ok, names, older} <- Image.restore(native, path) do
+      if older != [] do
+        list =
+          Enum.map_join(older, ", ", fn %{behaviour: {module, name, n}} ->
+            "#{inspect(module)}.#{name}/#{n}"
+          end)
+
+        Logger.notice("machine #{title} goes on from #{path} with older versions of #{list}")
+      end
+
+      {:ok, names}
+    end
+  end
+
+  defp started(native, postman, about, config) do
+    for {sponsor, timeout} <- config.workers, do: Workers.start_link(native, sponsor, timeout)
+    reporter = Reporter.start(about, native, config.title)
+    wake(:report, Reporter.interval(reporter))
+
+    %{
+      native: native,
+      postman: postman,
+      title: config.title,
+      reporter: reporter,
+      drain: config.drain
+    }
   end
 
   # What its threads are named after.

@@ -29,6 +29,9 @@ defmodule Mote.Native do
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
   def machine_load(_machine, _module, _hash, _unit), do: :erlang.nif_error(:nif_not_loaded)
 
+  def image_save(_machine, _path, _names, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def image_open(_path), do: :erlang.nif_error(:nif_not_loaded)
+  def image_restore(_machine, _image), do: :erlang.nif_error(:nif_not_loaded)
   def machine_collect(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_sponsors(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def drain(_machine, _ignores_beam, _tag), do: :erlang.nif_error(:nif_not_loaded)

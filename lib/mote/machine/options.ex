@@ -16,7 +16,8 @@ defmodule Mote.Machine.Options do
     schedule: :threads,
     tier: :native,
     telemetry: [],
-    shutdown: []
+    shutdown: [],
+    image: nil
   ]
 
   @type t :: %{
@@ -31,7 +32,8 @@ defmodule Mote.Machine.Options do
           schedule: nil | {seed :: non_neg_integer, choices :: non_neg_integer} | [non_neg_integer],
           tier: :native | :interp,
           telemetry: %{interval: pos_integer, level: atom},
-          drain: non_neg_integer
+          drain: non_neg_integer,
+          image: nil | String.t()
         }
 
   @doc "What a machine is started with; raises `ArgumentError`."
@@ -59,7 +61,8 @@ defmodule Mote.Machine.Options do
       schedule: schedule!(opts[:schedule]),
       tier: tier!(opts[:tier]),
       telemetry: Reporter.options!(opts[:telemetry]),
-      drain: Ending.drain!(opts[:shutdown])
+      drain: Ending.drain!(opts[:shutdown]),
+      image: image!(opts[:image])
     }
   end
 
@@ -140,6 +143,17 @@ defmodule Mote.Machine.Options do
     raise ArgumentError,
           "expected :tier to be :native (machine code, where this platform is supported) or :interp (the interpreter), " <>
             "got: #{inspect(other)}"
+  end
+
+  defp image!(nil), do: nil
+  defp image!(path), do: path!(path, "image:")
+
+  @doc "The name of a file as a text; raises `ArgumentError`."
+  @spec path!(term, String.t()) :: String.t()
+  def path!(path, what) do
+    if is_binary(path) and path != "" and not String.contains?(path, "\0"),
+      do: path,
+      else: raise(ArgumentError, "expected the name of a file as #{what}, a text, got: #{inspect(path)}")
   end
 
   defp sponsors!([_ | _] = sponsors) do

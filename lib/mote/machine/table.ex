@@ -13,9 +13,9 @@ defmodule Mote.Machine.Table do
     :persistent_term.put(__MODULE__, :ets.whereis(table))
   end
 
-  @spec put(pid, reference, term, Reporter.about(), pos_integer, :system | :manual, pos_integer) :: true
-  def put(pid, machine, name, about, memory, clock, fuel),
-    do: :ets.insert(__MODULE__, {pid, machine, name, about, memory, clock, fuel})
+  @spec put(pid, reference, term, Reporter.about(), pos_integer, :system | :manual, pos_integer, map) :: true
+  def put(pid, machine, name, about, memory, clock, fuel, names),
+    do: :ets.insert(__MODULE__, {pid, machine, name, about, memory, clock, fuel, names})
 
   @doc "The name that the machine was given, if any."
   @spec name(pid) :: term
@@ -42,6 +42,10 @@ defmodule Mote.Machine.Table do
   @spec fuel(pid) :: {:ok, pos_integer} | :error
   def fuel(pid), do: column(pid, 7)
 
+  @doc "What the image had names for that the machine has gone on from, if the machine is running."
+  @spec names(pid) :: {:ok, map} | :error
+  def names(pid), do: column(pid, 8)
+
   # The application may have stopped, and the table with it.
   defp column(pid, number) do
     {:ok, :ets.lookup_element(:persistent_term.get(__MODULE__), pid, number)}
@@ -53,7 +57,7 @@ defmodule Mote.Machine.Table do
   @spec take(pid) :: {:ok, reference, Reporter.about()} | :error
   def take(pid) do
     case :ets.take(__MODULE__, pid) do
-      [{_, machine, _, about, _, _, _}] -> {:ok, machine, about}
+      [{_, machine, _, about, _, _, _, _}] -> {:ok, machine, about}
       [] -> :error
     end
   rescue
@@ -62,5 +66,5 @@ defmodule Mote.Machine.Table do
   end
 
   @spec pids() :: [pid]
-  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_, :_, :_, :_}, [], [:"$1"]}])
+  def pids, do: :ets.select(__MODULE__, [{{:"$1", :_, :_, :_, :_, :_, :_, :_}, [], [:"$1"]}])
 end

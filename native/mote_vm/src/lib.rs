@@ -127,6 +127,8 @@ pub mod look;
 
 pub mod prove;
 
+pub mod image;
+
 pub mod machine;
 
 #[cfg(test)]

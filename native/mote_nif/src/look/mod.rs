@@ -1,3 +1,4 @@
+pub mod image;
 pub mod info;
 pub mod peek;
 pub mod proof;

@@ -64,6 +64,7 @@ pub mod desks;
 pub mod drains;
 pub mod fault;
 pub mod futures;
+pub mod images;
 pub mod machines;
 pub mod mail;
 pub mod moves;

@@ -23,7 +23,8 @@ fn machine_awaited<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>)
     })
 }
 
-/// `{[{behaviour, actors, bytes}], [{address, behaviour, bytes}]}`: what there is, and the `n` that hold most.
+/// `{[{behaviour, actors, bytes, older}], [{address, behaviour, bytes}]}`: what there is, how many actors have an older version than
+/// the one that is loaded, and the `n` that hold most.
 #[rustler::nif]
 fn machine_census<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>) -> Term<'a> {
     survey(env, machine, tag, move |env, decoder, survey| {
@@ -31,7 +32,10 @@ fn machine_census<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>) 
         let populations: Vec<_> = census
             .populations
             .iter()
-            .map(|found| (behaviour(env, found.behaviour), found.actors, found.bytes))
+            .map(|found| {
+                let older = found.actors * u64::from(found.is_older);
+                (behaviour(env, found.behaviour), found.actors, found.bytes, older)
+            })
             .collect();
         let greatest = figures(env, decoder, survey.machine(), &census.greatest);
         (populations, greatest).encode(env)

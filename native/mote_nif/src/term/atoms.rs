@@ -144,6 +144,13 @@ pub mod names {
         size,
         random,
         clock,
+        integer,
+        function,
+        port,
+        pid,
+        map,
+        bitstring,
+        reference_kind = "reference",
     }
 }
 

@@ -18,8 +18,22 @@ pub enum ClockKind {
 
 /// The source of a machine's time.
 pub(crate) enum Clock {
-    System(Instant),
+    System(SystemTime),
     Manual(ManualTime),
+}
+
+/// The time of the system's clock.
+pub(crate) struct SystemTime {
+    start: Instant,
+    /// Milliseconds that had passed before, in another machine.
+    before: AtomicU64,
+}
+
+impl SystemTime {
+    fn elapsed(&self) -> Duration {
+        // Relaxed: written before anything runs (`go_on_from`).
+        self.start.elapsed() + Duration::from_millis(self.before.load(Relaxed))
+    }
 }
 
 /// The time of a clock that is moved by hand.
@@ -43,8 +57,21 @@ impl Clock {
 
     pub(crate) fn new(kind: ClockKind) -> Clock {
         match kind {
-            ClockKind::System => Clock::System(Instant::now()),
+            ClockKind::System => Clock::System(SystemTime {
+                start: Instant::now(),
+                before: AtomicU64::new(0),
+            }),
             ClockKind::Manual => Clock::Manual(ManualTime::default()),
+        }
+    }
+
+    /// Goes on from that instant of another machine's time. Before anything has asked for the time.
+    pub(crate) fn go_on_from(&self, instant: u64) {
+        match self {
+            Clock::System(time) => time.before.store(instant, Relaxed),
+            Clock::Manual(_) => {
+                self.set(instant);
+            }
         }
     }
 

@@ -165,6 +165,18 @@ impl Batch {
         parcel::each_address(&self.words, show);
     }
 
+    /// Makes the messages in `heap`, and keeps the batch.
+    pub(crate) fn copy(&self, heap: &mut Heap, mut show: impl FnMut(Target, Value)) {
+        let foreigns = |at: usize| self.contents.foreigns().get(at).cloned();
+        let (mut once, mut scratch) = (MadeOnce::default(), Vec::new());
+        let BatchLetters { ends, targets, .. } = &self.letters;
+        each(ends, targets, |target, at| {
+            let words = &self.words;
+            let made = parcel::unpack(words, at, foreigns, &[], &mut once, heap, &mut scratch);
+            show(target, made);
+        });
+    }
+
     /// Splits the batch into one parcel for each message.
     pub(crate) fn split(self) -> Vec<(Target, Parcel)> {
         let foreigns = self.contents.into_foreigns();

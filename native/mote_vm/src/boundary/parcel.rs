@@ -164,6 +164,15 @@ impl Parcel {
         }
     }
 
+    /// Makes the value in `heap` as [`Parcel::unpack`] does, and keeps the parcel.
+    pub(crate) fn copy(&self, heap: &mut Heap) -> Value {
+        let words = self.words.as_slice();
+        let foreigns = |at: usize| self.foreigns.get(at).cloned();
+        let (mut once, mut scratch) = (MadeOnce::default(), Vec::new());
+        let all = 0..words.len();
+        unpack(words, all, foreigns, &[], &mut once, heap, &mut scratch)
+    }
+
     /// Makes `count` values that were written one after the other, and of each in turn what `make` makes of it; `None` when the
     /// memory is exhausted.
     pub(crate) fn unpack_each<R>(

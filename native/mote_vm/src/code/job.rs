@@ -4,10 +4,11 @@ use super::slots::{BehaviourSlot, FunctionSlot};
 use super::verify::Verified;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
+use std::sync::Arc;
 
 /// A unit to be compiled, with what the program installed for it.
 pub(crate) struct Job {
-    pub(crate) bytes: Box<[u8]>,
+    pub(crate) bytes: Arc<[u8]>,
     pub(crate) verified: Verified,
     /// These live as long as the program.
     pub(crate) constants: *const [Value],

@@ -84,6 +84,18 @@ struct Registry {
     constants: Vec<Box<[Value]>>,
     heap: Heap,
     code_memory: Vec<CodeMemory>,
+    units: Vec<LoadedUnit>,
+}
+
+/// A unit that was loaded.
+#[derive(Clone)]
+pub struct LoadedUnit {
+    /// Its module.
+    pub module: Atom,
+    /// Its hash.
+    pub hash: u64,
+    /// The unit as it was given.
+    pub bytes: Arc<[u8]>,
 }
 
 const TABLE_BYTES: usize = BehaviourId::LIMIT * size_of::<BehaviourRow>();
@@ -106,6 +118,7 @@ impl Program {
                 constants: Vec::new(),
                 heap: Heap::new(Arc::new(BlockPool::default())),
                 code_memory: Vec::new(),
+                units: Vec::new(),
             }),
         };
         // In this order: these are their numbers (values/actor.rs).
@@ -209,6 +222,25 @@ impl Program {
         let inner = self.inner.lock();
         let id = inner.behaviours.get(&name)?.id()?;
         Some((id, *inner.modules.get(&name.0)?))
+    }
+
+    /// Returns whether another version of a behaviour's module was loaded after it.
+    pub(crate) fn is_older(&self, id: BehaviourId) -> bool {
+        let code = self.behaviour(id);
+        let present = self.module(code.module);
+        present.is_some_and(|hash| hash != code.hash)
+    }
+
+    /// Returns a version of a behaviour by the hash of its unit; of several, the one that was loaded last.
+    pub(crate) fn version(&self, name: BehaviourName, hash: u64) -> Option<BehaviourId> {
+        let versions = 0..self.inner.lock().behaviour_code.len() as u32;
+        let mut ids = versions.rev().map(BehaviourId);
+        ids.find(|id| self.behaviour(*id).hash == hash && self.name(*id) == name)
+    }
+
+    /// The units in the order in which they were loaded.
+    pub(crate) fn units(&self) -> Vec<LoadedUnit> {
+        self.inner.lock().units.clone()
     }
 
     /// Returns whether a cell is of a constant. Constants live as long as the program, whatever collections find.

@@ -218,6 +218,18 @@ impl Value {
         unsafe { (self.boxed_pointer() as *mut u64).write(header(Kind::Timer, 0, place)) }
     }
 
+    /// Says which timer this reference is of.
+    ///
+    /// # Safety
+    /// The value is a timer's reference that nobody else has seen yet.
+    pub(crate) unsafe fn fill_timer(self, id: TimerId) {
+        // SAFETY: as the caller says.
+        unsafe {
+            (self.body() as *mut u64).write(id.serial);
+            self.place_timer(id.thread, id.place);
+        }
+    }
+
     /// The class of a foreign value.
     #[inline(always)]
     pub(crate) fn foreign_class(self) -> Option<Class> {

@@ -19,6 +19,8 @@ pub struct Population {
     pub actors: u64,
     /// Bytes that they hold.
     pub bytes: u64,
+    /// True if a newer version of the behaviour is loaded.
+    pub is_older: bool,
 }
 
 /// The result of a count of everything alive.
@@ -78,10 +80,12 @@ impl CensusWalk<'_> {
             let record = unsafe { &*actor };
             let bytes = self.reach.scan_actor(record, |_| ());
             let id = record.header().behaviour();
+            let program = self.survey.machine.program();
             let population = self.populations.entry(id).or_insert_with(|| Population {
-                behaviour: self.survey.machine.program().name(id),
+                behaviour: program.name(id),
                 actors: 0,
                 bytes: 0,
+                is_older: program.is_older(id),
             });
             population.actors += 1;
             population.bytes += bytes;

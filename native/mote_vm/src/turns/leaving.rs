@@ -224,9 +224,16 @@ impl Leaving {
 
     /// Shows every event.
     pub(crate) fn each(&self, mut show: impl FnMut(Event)) {
-        let listed = self.lists.iter().flat_map(|list| &list.events);
-        let all = listed.chain(&self.wanted).chain(&self.held);
-        all.for_each(|event| show(*event));
+        self.each_listed(|_, event| show(event));
+        let others = self.wanted.iter().chain(&self.held);
+        others.for_each(|event| show(*event));
+    }
+
+    /// Shows every event that leaves for another thread, with the number of that thread.
+    pub(crate) fn each_listed(&self, mut show: impl FnMut(ThreadNumber, Event)) {
+        for list in &self.lists {
+            list.events.iter().for_each(|event| show(list.to, *event));
+        }
     }
 }
 

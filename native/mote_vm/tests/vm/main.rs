@@ -28,6 +28,7 @@ mod gc;
 mod gc_crossed;
 mod gc_moving;
 mod gc_standing_still;
+mod image;
 mod loader;
 mod loader_code;
 mod loader_effects;

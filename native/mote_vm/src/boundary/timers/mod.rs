@@ -221,24 +221,53 @@ impl Timers {
             return Err((NotEntered::Refused(Refusal::NoMemory), message));
         }
         state.charged += bytes;
+        state.parcels += message.bytes();
+        let message = Message::Parcel(Box::new(message));
+        // Under the lock: the caller that has made it earlier than any other one says so; later ones need not.
+        let before = self.next();
+        let id = self.insert_odd(&mut state, thread, due, target, message);
+        Ok((id, self.next() < before))
+    }
+
+    /// Arms a timer of another machine again, whose message is in a heap of this one. `None` if there is no memory for it.
+    pub(crate) fn arm_again(
+        &self,
+        thread: ThreadNumber,
+        due: u64,
+        target: Value,
+        message: Value,
+    ) -> Option<TimerId> {
+        let mut state = self.state.lock();
+        if state.closed || !self.quota.take(TIMER_BYTES) {
+            return None;
+        }
+        state.charged += TIMER_BYTES;
+        let message = Message::Value(message);
+        Some(self.insert_odd(&mut state, thread, due, target, message))
+    }
+
+    fn insert_odd(
+        &self,
+        state: &mut ArmedTimers,
+        thread: ThreadNumber,
+        due: u64,
+        target: Value,
+        message: Message,
+    ) -> TimerId {
         state.odd_serials += 1;
         let serial = state.odd_serials << 1 | 1;
-        state.parcels += message.bytes();
         let timer = Timer {
             target,
-            message: Message::Parcel(Box::new(message)),
+            message,
             serial,
         };
         let place = state.wheel.insert(due, timer);
-        // Under the lock: the caller that has made it earlier than any other one says so; later ones need not.
-        let before = self.next();
-        self.note(&mut state);
-        let id = TimerId {
+        self.note(state);
+        TimerId {
             serial,
             thread,
             place,
-        };
-        Ok((id, self.next() < before))
+        }
     }
 
     /// Takes a timer out before its time, with the instant at which it is due. `None` when it is not here (any more).
@@ -356,6 +385,22 @@ impl Timers {
                 show(timer.target, *message);
             }
         });
+    }
+
+    /// Shows every timer: when it is due, and what it is for this thread's number, `own`.
+    pub(crate) fn each_armed(&self, own: ThreadNumber, mut show: impl FnMut(u64, TimerId, &Timer)) {
+        let state = self.state.lock();
+        let adopted = state.adopted.iter().map(|a| (a.thread, &a.wheel));
+        for (thread, wheel) in std::iter::once((own, &state.wheel)).chain(adopted) {
+            wheel.each_due(|due, timer| {
+                let id = TimerId {
+                    serial: timer.serial,
+                    thread,
+                    place: 0,
+                };
+                show(due, id, timer);
+            });
+        }
     }
 
     fn note(&self, state: &mut ArmedTimers) {

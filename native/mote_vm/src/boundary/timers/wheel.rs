@@ -166,6 +166,11 @@ impl<T> Wheel<T> {
         self.entries.each(|entry| show(&entry.item));
     }
 
+    /// Shows every item with the instant at which it is due.
+    pub(crate) fn each_due(&self, mut show: impl FnMut(u64, &T)) {
+        self.entries.each(|entry| show(entry.due, &entry.item));
+    }
+
     /// A walk through all items begins (slab.rs).
     pub(crate) fn begin_walk(&mut self) {
         self.entries.begin_walk();

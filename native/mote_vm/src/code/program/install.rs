@@ -1,6 +1,6 @@
 //! Puts a unit into the program, and later its native code: by a program's invariants, so that a concurrent reader finds one
 //! version or the other.
-use super::{BehaviourCode, FullName, Program, Registry};
+use super::{BehaviourCode, FullName, LoadedUnit, Program, Registry};
 use crate::base::atom::Atom;
 use crate::code::constants::{constants, DecodeOpaque};
 use crate::code::decode::decode;
@@ -16,6 +16,7 @@ use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
 
 impl Program {
     /// Decodes, verifies and installs a unit. Nothing changes unless all of it is good.
@@ -120,8 +121,14 @@ impl Program {
         };
         let ids = unit.behaviours.iter().map(install).collect();
         inner.modules.insert(module, unit.hash);
+        let bytes: Arc<[u8]> = bytes.into();
+        inner.units.push(LoadedUnit {
+            module,
+            hash: unit.hash,
+            bytes: bytes.clone(),
+        });
         Job {
-            bytes: bytes.into(),
+            bytes,
             constants,
             functions,
             behaviours,

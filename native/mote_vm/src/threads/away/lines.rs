@@ -143,21 +143,22 @@ impl Lines {
     }
 
     /// Shows the event of every turn that is away.
-    pub(super) fn each_turn(&self, show: impl FnMut(Event)) {
-        self.each_at(AwayPlace::Away, show);
-    }
-
-    /// Shows every event that waits in line: none whose turn is away.
-    pub(super) fn each_waiting(&self, show: impl FnMut(Event)) {
-        self.each_at(AwayPlace::InLine, show);
-    }
-
-    fn each_at(&self, place: AwayPlace, mut show: impl FnMut(Event)) {
+    pub(super) fn each_turn(&self, mut show: impl FnMut(Event)) {
         self.state.lock().events.each(|away| {
-            if away.place == place {
+            if away.place == AwayPlace::Away {
                 show(away.event);
             }
         });
+    }
+
+    /// Shows every event that waits in line, line by line in their order: none whose turn is away.
+    pub(super) fn each_waiting(&self, mut show: impl FnMut(Event)) {
+        let state = self.state.lock();
+        for line in state.lines.values() {
+            let next = |waiting: &&AwayEvent| state.events.get(waiting.next);
+            let line = std::iter::successors(state.events.get(line.first), next);
+            line.for_each(|waiting| show(waiting.event));
+        }
     }
 
     /// The turn of an event goes away, and so does its actor.

@@ -1,0 +1,75 @@
+defmodule Mix.Tasks.Mote.Image do
+  @shortdoc "Shows what is in an image of a machine"
+  @moduledoc """
+  Shows what is in an image that `Mote.save/3` has written:
+
+      $ mix mote.image /var/lib/shop/carts.image
+
+  It prints how many actors, events and timers there are, how many actors have which behaviour, and of which version, and what was
+  not saved. `Mote.Image` says what each of that is.
+
+  A behaviour is marked where the code that this project has is of another version.
+  """
+
+  use Mix.Task
+
+  alias Mote.Machine.Loader
+
+  @impl Mix.Task
+  def run([path]) do
+    Mix.Task.run("compile")
+    Mix.Task.run("loadpaths")
+
+    case Mote.Image.read(path) do
+      {:ok, image} -> Mix.shell().info(text(image))
+      {:error, error} -> Mix.raise(Exception.message(error))
+    end
+  end
+
+  def run(_arguments), do: Mix.raise("Write mix mote.image and the name of one file")
+
+  defp text(image) do
+    """
+    #{image.path}: #{number(image.bytes)} bytes, of a machine that had run for #{div(image.moment, 1000)} s
+
+    #{lines([{image.actors, "actors"}, {image.cells, "cells of what they hold"}, {image.events, "events that wait"}, {image.timers, "timers"}])}
+
+    Sponsors that it needs: #{if image.sponsors == [], do: "none", else: Enum.map_join(image.sponsors, ", ", &inspect/1)}
+
+    Behaviours:
+    #{lines(Enum.map(image.behaviours, &behaviour/1))}
+
+    Not saved:
+    #{lines(Enum.map(image.lost, &lost/1))}\
+    """
+  end
+
+  defp behaviour(%{behaviour: {module, name, captures}, version: version, actors: actors}) do
+    present = Loader.about(module, [:hash])
+    mark = if present == {:ok, [version]}, do: "", else: ", not the version of this project"
+    {actors, "#{inspect(module)}.#{name}/#{captures}, version #{hash(version)}#{mark}"}
+  end
+
+  defp lost(%{kind: kind, behaviour: behaviour, held: held, count: count}) do
+    holder =
+      case behaviour do
+        nil -> "among the names"
+        {module, name, captures} -> "#{held} of #{inspect(module)}.#{name}/#{captures}"
+        other -> "#{held} of #{other}"
+      end
+
+    {count, "#{kind}: #{holder}"}
+  end
+
+  defp lines([]), do: "  none"
+
+  defp lines(rows) do
+    rows = for {count, text} <- rows, do: {number(count), text}
+    width = rows |> Enum.map(&String.length(elem(&1, 0))) |> Enum.max()
+    Enum.map_join(rows, "\n", fn {count, text} -> "  #{String.pad_leading(count, width)} #{text}" end)
+  end
+
+  defp hash(version), do: version |> Integer.to_string(16) |> String.downcase()
+
+  defp number(n), do: n |> Integer.to_string() |> String.replace(~r/\B(?=(...)+$)/, ",")
+end

@@ -1,0 +1,177 @@
+defmodule Mote.Image do
+  @moduledoc """
+  What an image of a machine contains: `Mote.save/3` returns it, and `read/1` says it of a file.
+
+  The guide [State that lasts](images.md) says what images are for, and `mix mote.image FILE` prints one.
+
+    * `path`, `bytes` - the file, and its size;
+    * `moment` - the machine's time when it was saved, in milliseconds: a machine that goes on from it goes on from there;
+    * `actors`, `cells`, `events`, `timers` - how many of each are in it. An event is a message that waited for an actor;
+    * `sponsors` - the sponsors that actors are pinned to, or that something waited in: the machine that goes on needs them;
+    * `behaviours` - a map for each behaviour that actors have: `behaviour` (module, name, number of captures), `version`, the
+      hash of its module's code, and `actors`, how many have it;
+    * `lost` - what was not saved, since only the BEAM has it: a map for each kind of value and holder, with `kind` (such as `:pid`,
+      `:reference` or `:function`; `:address` stands for actors of other machines and for customers), `behaviour` (of the
+      actors that held it, or that the message was for; `nil` for what was named), `held` (`:state`, `:message`, `:running` or
+      `:timer`, as of `Mote.waiting/2`), and `count`;
+    * `stood_still` - the microseconds for which the machine stood still while it was saved; `nil` for a file that was read.
+  """
+
+  alias Mote.{Error, Inspection, Native}
+  alias Mote.Machine.{Loader, Long, Options, Question}
+
+  @enforce_keys [
+    :path,
+    :bytes,
+    :moment,
+    :actors,
+    :cells,
+    :events,
+    :timers,
+    :sponsors,
+    :behaviours,
+    :lost,
+    :stood_still
+  ]
+  defstruct @enforce_keys
+
+  @type t :: %__MODULE__{
+          path: String.t(),
+          bytes: non_neg_integer,
+          moment: non_neg_integer,
+          actors: non_neg_integer,
+          cells: non_neg_integer,
+          events: non_neg_integer,
+          timers: non_neg_integer,
+          sponsors: [atom],
+          behaviours: [
+            %{behaviour: Inspection.behaviour(), version: non_neg_integer, actors: non_neg_integer}
+          ],
+          lost: [
+            %{kind: atom, behaviour: Inspection.behaviour() | nil, held: atom, count: pos_integer}
+          ],
+          stood_still: non_neg_integer | nil
+        }
+
+  @doc """
+  Says what is in a file. All of it is checked that can be checked without a machine.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> counter = Mote.create(machine, Mote.Library.counter(7))
+      iex> path = Path.join(System.tmp_dir!(), "mote_read_doc.image")
+      iex> {:ok, _} = Mote.save(machine, path, names: %{counter: counter})
+      iex> {:ok, image} = Mote.Image.read(path)
+      iex> {image.actors, Enum.map(image.behaviours, & &1.behaviour)}
+      {1, [{Mote.Library.Cells, :counter, 1}]}
+      iex> File.rm!(path)
+      iex> {:error, error} = Mote.Image.read(path)
+      iex> Exception.message(error) == "\#{path}: no such file or directory"
+      true
+  """
+  @spec read(String.t()) :: {:ok, t} | {:error, Error.t()}
+  def read(path) do
+    with {:ok, _image, about, _units} <- open(path) do
+      {:ok, about(path, File.stat!(path).size, about, nil)}
+    end
+  end
+
+  @doc false
+  # See `Mote.save/3`.
+  @spec save(reference, String.t(), term, timeout) :: {:ok, t} | {:error, Error.t()}
+  def save(native, path, names, timeout) do
+    ask = &Native.image_save(native, path, names, Long.kept(names), &1)
+
+    with {:ok, answer} <- Question.put(native, timeout, [path: path, survey: true], ask) do
+      case answer do
+        {:ok, {bytes, stood_still, about}} -> {:ok, about(path, bytes, about, stood_still)}
+        {:error, text} -> {:error, error(path, text)}
+      end
+    end
+  end
+
+  @doc false
+  # Lets a machine go on that has done nothing yet; returns what was named.
+  @spec restore(reference, String.t()) :: {:ok, map, [map]} | {:error, Error.t()}
+  def restore(native, path) do
+    with {:ok, image, about, units} <- open(path),
+         :ok <- load(native, path, units) do
+      case Native.image_restore(native, image) do
+        {:ok, names} -> {:ok, names, older(about, native)}
+        {:error, text} -> {:error, error(path, text)}
+        word -> {:error, Error.from(word, path: path)}
+      end
+    end
+  end
+
+  defp open(path) do
+    path = Options.path!(path, "an image")
+    with {:error, text} <- Native.image_open(path), do: {:error, error(path, text)}
+  end
+
+  # The versions that are in the image first: what the node has today is the present version, and new actors get that.
+  defp load(native, path, units) do
+    with :ok <- each(units, &load_unit(native, path, &1)) do
+      modules =
+        for {module, hash, _unit} <- units,
+            Loader.about(module, [:hash]) not in [:error, {:ok, [hash]}],
+            do: module
+
+      modules |> Enum.uniq() |> each(&Loader.load(native, &1))
+    end
+  end
+
+  defp load_unit(native, path, {module, hash, unit}) do
+    with {:ok, [^hash]} <- Loader.about(module, [:hash]) do
+      Loader.load(native, module)
+    else
+      _ ->
+        case Native.machine_load(native, module, hash, unit) do
+          :ok -> :ok
+          {:error, text} -> {:error, error(path, "the code of #{inspect(module)} in it was refused: #{text}")}
+          word -> {:error, Error.from(word, module: module)}
+        end
+    end
+  end
+
+  defp each(things, act) do
+    Enum.reduce_while(things, :ok, fn thing, :ok ->
+      with :ok <- act.(thing), do: {:cont, :ok}, else: (error -> {:halt, error})
+    end)
+  end
+
+  # The behaviours that go on with code that is not the present one.
+  defp older({_moment, _counts, _sponsors, behaviours, _lost}, native) do
+    for {{module, name, captures}, hash, actors} <- behaviours,
+        Native.machine_module(native, module) != hash,
+        do: %{behaviour: {module, name, captures}, actors: actors}
+  end
+
+  defp about(path, bytes, {moment, {actors, cells, events, timers}, sponsors, behaviours, lost}, stood_still) do
+    %__MODULE__{
+      path: path,
+      bytes: bytes,
+      moment: moment,
+      actors: actors,
+      cells: cells,
+      events: events,
+      timers: timers,
+      sponsors: Enum.sort(sponsors),
+      behaviours:
+        for(
+          {of, version, actors} <- Enum.sort(behaviours),
+          do: %{behaviour: of, version: version, actors: actors}
+        ),
+      lost:
+        for(
+          {kind, of, held, count} <- Enum.sort(lost),
+          do: %{kind: kind, behaviour: holder(of), held: held, count: count}
+        ),
+      stood_still: stood_still
+    }
+  end
+
+  defp holder({nil, name, _}), do: name
+  defp holder(behaviour), do: behaviour
+
+  defp error(path, text), do: Error.new(:image, "#{path}: #{text}", path: path)
+end

@@ -1,0 +1,213 @@
+//! Images of machines: what of the BEAM is written in them, and what takes the place of everything else.
+//!
+//! Invariants:
+//! 1. What is read back makes no atoms and is of the kind that it was: nothing of it refers to a process, a node or code.
+//! 2. The thread that stands still for an image hands over blocks and waits only while [`BLOCKS`] of them are not written yet:
+//!    so an image takes no more memory than that.
+use crate::codec::decode::Decoder;
+use crate::deliver::message::post;
+use crate::enter::question::inquiry;
+use crate::held::foreign::Opaque;
+use crate::held::question::Customer;
+use crate::look::survey::behaviour;
+use crate::term::atoms::{self, names};
+use crate::term::own_term::OwnTerm;
+use crate::term::resource::{Resource, ResourceArc};
+use mote_vm::boundary::parcel::Parcel;
+use mote_vm::image::file::{said, write, ImageFile, ImagePart};
+use mote_vm::image::save::NotSaved;
+use mote_vm::image::tables::{ImageLost, ImageTables};
+use mote_vm::look::holders::HeldIn;
+use mote_vm::machine::Machine;
+use mote_vm::values::big::MOST_LIMBS;
+use mote_vm::values::foreign::{Class, ForeignRef};
+use rustler::sys::enif_make_ref;
+use rustler::{Atom, Binary, Encoder, Env, Term};
+use std::path::PathBuf;
+use std::sync::mpsc::{channel, sync_channel, Receiver};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Blocks of a megabyte that may wait to be written.
+const BLOCKS: usize = 64;
+
+/// An image that was opened.
+pub struct ImageResource(ImageFile);
+
+impl Resource for ImageResource {}
+
+resource_type!(ImageResource);
+
+/// What was saved, and how long the machine stood still for it.
+type Saved = (Result<ImageTables, NotSaved>, Duration);
+
+/// Puts a question to which the answer is `{:ok, {bytes, microseconds, about}}` or `{:error, text}`, once the image is in the file.
+pub fn save<'a>(
+    env: Env<'a>,
+    (machine, running): (Term<'a>, &Machine),
+    path: PathBuf,
+    named: Parcel,
+    tag: Term<'a>,
+) -> Term<'a> {
+    inquiry(env, machine, tag, |customer| {
+        let (blocks, parts) = sync_channel(BLOCKS);
+        let (told, saved) = channel();
+        let customer = customer.clone();
+        let writer = std::thread::Builder::new().name("mote-image".into());
+        let written = writer.spawn(move || answer(&customer, &path, &parts, &saved));
+        written.map_err(|_| names::no_memory())?;
+        running.survey(move |survey| {
+            let begun = Instant::now();
+            let mut take = |block| blocks.send(ImagePart::Block(block)).is_ok();
+            let tables = survey.save(&named, &written_form, &mut take);
+            let stood = begun.elapsed();
+            if tables.is_ok() {
+                // Whoever has stopped reading says why.
+                let _ = blocks.send(ImagePart::Whole);
+            }
+            let _ = told.send((tables, stood));
+        });
+        Ok(())
+    })
+}
+
+fn answer(
+    customer: &Customer,
+    path: &std::path::Path,
+    parts: &Receiver<ImagePart>,
+    saved: &Receiver<Saved>,
+) {
+    let bytes = write(path, parts);
+    // A machine that has ended says so itself.
+    let Ok((tables, stood)) = saved.recv() else {
+        return;
+    };
+    if !customer.claim() {
+        return;
+    }
+    post(customer.pid(), |env, _| {
+        let answer = match (&tables, bytes) {
+            (Ok(tables), Ok(bytes)) => {
+                let about = about(env, tables);
+                (names::ok(), (bytes, stood.as_micros() as u64, about)).encode(env)
+            }
+            (Err(why), _) if *why != NotSaved::Refused => {
+                (names::error(), why.to_string()).encode(env)
+            }
+            (_, Err(error)) => (names::error(), said(&error)).encode(env),
+            (Err(why), _) => (names::error(), why.to_string()).encode(env),
+        };
+        customer.tagged(env, answer)
+    });
+}
+
+/// Opens an image: `{:ok, image, about, units}` or `{:error, text}`.
+pub fn open<'a>(env: Env<'a>, path: PathBuf) -> Term<'a> {
+    match ImageFile::open(&path) {
+        Ok(image) => {
+            let units = image.tables.units.iter().map(|unit| {
+                let module = atoms::to_term(env, unit.module);
+                (module, unit.hash, bytes(env, &unit.bytes))
+            });
+            let units: Vec<_> = units.collect();
+            let about = about(env, &image.tables);
+            let image = ResourceArc::new(ImageResource(image));
+            (names::ok(), image, about, units).encode(env)
+        }
+        Err(error) => (names::error(), error.to_string()).encode(env),
+    }
+}
+
+/// Lets a machine go on from an image: `{:ok, names}`, `:no_memory` or `{:error, text}`.
+pub fn restore<'a>(env: Env<'a>, machine: &Machine, image: &ImageResource) -> Term<'a> {
+    let restored = machine.restore(&image.0, &read_form, |named| {
+        Decoder::default().term(env, machine, named)
+    });
+    match restored {
+        Ok(named) => (names::ok(), named).encode(env),
+        Err(mote_vm::image::ImageError::NoMemory) => names::no_memory().encode(env),
+        Err(error) => (names::error(), error.to_string()).encode(env),
+    }
+}
+
+/// `{milliseconds, {actors, cells, events, timers}, sponsors, [{behaviour, hash, actors}], [{kind, behaviour, held, count}]}`
+fn about<'a>(env: Env<'a>, tables: &ImageTables) -> Term<'a> {
+    let [cells, _, actors, events, timers] = tables.counts;
+    let sponsors = tables.sponsors.iter();
+    let sponsors: Vec<_> = sponsors.map(|name| atoms::to_term(env, *name)).collect();
+    let behaviours = tables.behaviours.iter();
+    let behaviours: Vec<_> = behaviours
+        .map(|of| (behaviour(env, of.name), of.hash, of.actors))
+        .collect();
+    let lost = tables.lost.iter();
+    let lost: Vec<_> = lost
+        .map(|(lost, count)| of_lost(env, lost, *count))
+        .collect();
+    let counts = (actors, cells, events, timers);
+    (tables.moment, counts, sponsors, behaviours, lost).encode(env)
+}
+
+fn of_lost<'a>(env: Env<'a>, lost: &ImageLost, count: u64) -> Term<'a> {
+    let holder = lost.behaviour.map(|name| behaviour(env, name));
+    let held = match lost.held {
+        HeldIn::State => names::state(),
+        HeldIn::Message => names::message(),
+        HeldIn::Turn => names::running(),
+        HeldIn::Timer => names::later(),
+    };
+    (kind(lost.class), holder, held, count).encode(env)
+}
+
+/// What people call it.
+fn kind(class: Class) -> Atom {
+    match class {
+        Class::BigInteger => names::integer(),
+        Class::Reference => names::reference_kind(),
+        Class::Function => names::function(),
+        Class::Port => names::port(),
+        Class::Pid => names::pid(),
+        Class::Map => names::map(),
+        Class::Bitstring | Class::Binary => names::bitstring(),
+        Class::Address => names::address_key(),
+        Class::Timer => names::later(),
+    }
+}
+
+fn bytes<'a>(env: Env<'a>, bytes: &[u8]) -> Term<'a> {
+    let mut binary = rustler::NewBinary::new(env, bytes.len());
+    binary.as_mut_slice().copy_from_slice(bytes);
+    Binary::from(binary).encode(env)
+}
+
+/// A value of the outside as it is written: integers that are too large to calculate with, and bitstrings.
+fn written_form(value: &ForeignRef) -> Option<Vec<u8>> {
+    let opaque: &Opaque = value.as_any().downcast_ref()?;
+    let is_written = matches!(opaque.class, Class::BigInteger | Class::Bitstring);
+    is_written.then(|| {
+        opaque
+            .term
+            .with(|term| term.to_binary().as_slice().to_vec())
+    })
+}
+
+/// A value of the outside from what was written, or a new reference in its place.
+fn read_form(class: Class, written: Option<&[u8]>) -> Option<ForeignRef> {
+    let Some(bytes) = written else {
+        // SAFETY: the reference belongs to the environment in which it is made.
+        let term =
+            OwnTerm::make_always(|env| unsafe { Term::new(env, enif_make_ref(env.as_c_arg())) });
+        return Some(Arc::new(Opaque::small(term, Class::Reference)));
+    };
+    // What is compressed may be of any size.
+    let is_plain = bytes.first() == Some(&131) && bytes.get(1) != Some(&80);
+    let term = OwnTerm::make(|env| {
+        let (term, used) = env.binary_to_term(bytes).filter(|_| is_plain)?;
+        let is_good = match class {
+            Class::BigInteger => term.is_integer() && bytes.len() > MOST_LIMBS * size_of::<u64>(),
+            Class::Bitstring => term.get_type() == rustler::TermType::Binary && !term.is_binary(),
+            _ => false,
+        };
+        (is_good && used == bytes.len()).then_some(term)
+    })?;
+    Some(Arc::new(Opaque::alone(term, class)))
+}

@@ -1,0 +1,53 @@
+//! Images of machines.
+use crate::codec::budget::WriteMode;
+use crate::codec::encode::Writer;
+use crate::held::machine::MachineResource;
+use crate::look::image::{self, ImageResource};
+use crate::term::atoms::names;
+use crate::term::resource::ResourceArc;
+use rustler::{Binary, Encoder, Env, Term};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// Saves an image in a file of that name, with what is named in it. Returns the asker's side of a question; the answer is
+/// `{:ok, {bytes, microseconds, about}}` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn image_save<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    path: Binary<'a>,
+    named: Term<'a>,
+    kept: Term<'a>,
+    tag: Term<'a>,
+) -> Term<'a> {
+    let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
+        return names::unknown().encode(env);
+    };
+    let Some(running) = resource.running() else {
+        return names::stopped().encode(env);
+    };
+    let mut writer = Writer::new(&resource, running, WriteMode::dirty(kept));
+    match writer.all(&[named]) {
+        Ok(()) => {
+            let named = writer.builder.finish();
+            let path = OsStr::from_bytes(path.as_slice()).into();
+            image::save(env, (machine, running), path, named, tag)
+        }
+        Err(why) => rustler::Atom::from(why).encode(env),
+    }
+}
+
+/// Opens an image: `{:ok, image, about, [{module, hash, unit}]}` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyIo")]
+fn image_open<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
+    image::open(env, OsStr::from_bytes(path.as_slice()).into())
+}
+
+/// Lets a machine go on from an image, which has done nothing yet: `{:ok, names}`, `:stopped`, `:no_memory` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn image_restore<'a>(env: Env<'a>, machine: &MachineResource, image: &ImageResource) -> Term<'a> {
+    match machine.running() {
+        Some(running) => image::restore(env, running, image),
+        None => names::stopped().encode(env),
+    }
+}

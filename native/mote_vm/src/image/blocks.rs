@@ -1,0 +1,244 @@
+//! The blocks of an image's file: a length, a checksum, and that many bytes of the contents.
+//!
+//! Invariants:
+//! 1. All blocks but the last have [`BLOCK`] bytes, and the last one has some: so a byte of the contents has a place in the file that
+//!    can be computed.
+//! 2. The checksum of a block depends on its number: a block in another's place is as wrong as a changed one.
+use super::{wrong, ImageError};
+
+/// What a file begins with, and the version of the format.
+const MAGIC: [u8; 8] = *b"MOTE\0img";
+const VERSION: u64 = 1;
+/// Bytes of the contents in a block.
+const BLOCK: usize = 1 << 20;
+/// Bytes before those of a block: its length and its checksum.
+const HEAD: usize = 16;
+/// Bytes before the first block.
+const FIRST: usize = 16;
+
+/// Takes the blocks of an image as they become full. Returns whether to go on.
+pub(crate) type TakeBlock<'t> = &'t mut dyn FnMut(Vec<u8>) -> bool;
+
+/// The contents of an image on their way into blocks.
+pub(crate) struct BlockWriter<'t> {
+    /// What is in no block yet.
+    pub(crate) bytes: Vec<u8>,
+    take: TakeBlock<'t>,
+    blocks: u64,
+    /// True if nobody wants any more.
+    pub(crate) refused: bool,
+}
+
+impl<'t> BlockWriter<'t> {
+    pub(crate) fn new(take: TakeBlock<'t>) -> BlockWriter<'t> {
+        BlockWriter {
+            bytes: Vec::with_capacity(2 * BLOCK),
+            take,
+            blocks: 0,
+            refused: false,
+        }
+    }
+
+    /// Returns the number of bytes of the contents that were written.
+    pub(crate) fn len(&self) -> u64 {
+        self.blocks * BLOCK as u64 + self.bytes.len() as u64
+    }
+
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.bytes.push(byte);
+    }
+
+    /// A number, seven bits in a byte, the lowest first.
+    #[inline]
+    pub(crate) fn varint(&mut self, mut n: u64) {
+        while n >= 0x80 {
+            self.bytes.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        self.bytes.push(n as u8);
+    }
+
+    pub(crate) fn word(&mut self, word: u64) {
+        self.bytes.extend_from_slice(&word.to_le_bytes());
+    }
+
+    /// A length, and that many bytes.
+    pub(crate) fn text(&mut self, bytes: &[u8]) {
+        self.varint(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Hands over the blocks that are full.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        if self.bytes.len() >= BLOCK {
+            let full = self.bytes.len() / BLOCK * BLOCK;
+            self.hand_over(full);
+        }
+    }
+
+    fn hand_over(&mut self, bytes: usize) {
+        for block in self.bytes[..bytes].chunks(BLOCK) {
+            if !self.refused {
+                self.refused = !(self.take)(sealed(self.blocks, block));
+            }
+            self.blocks += 1;
+        }
+        self.bytes.drain(..bytes);
+    }
+
+    /// Hands over the rest. Returns whether everything was taken.
+    pub(crate) fn finish(mut self) -> bool {
+        self.hand_over(self.bytes.len());
+        !self.refused
+    }
+}
+
+/// A block as it is in the file; before the first one comes the head of the file.
+fn sealed(number: u64, bytes: &[u8]) -> Vec<u8> {
+    let mut block = Vec::with_capacity(FIRST + HEAD + bytes.len());
+    if number == 0 {
+        block.extend_from_slice(&MAGIC);
+        block.extend_from_slice(&VERSION.to_le_bytes());
+    }
+    block.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+    block.extend_from_slice(&checksum(number, bytes).to_le_bytes());
+    block.extend_from_slice(bytes);
+    block
+}
+
+/// The contents of a file, where they were checked.
+pub(crate) fn contents(mut file: Vec<u8>) -> Result<Vec<u8>, ImageError> {
+    if file.get(..MAGIC.len()) != Some(&MAGIC[..]) {
+        return wrong(0, "this is not an image of a machine");
+    }
+    match word_at(&file, MAGIC.len()) {
+        Some(VERSION) => {}
+        Some(other) => {
+            let problem = format!(
+                "the image is of version {other} of the format, and this Mote reads version {VERSION}"
+            );
+            return wrong(MAGIC.len(), problem);
+        }
+        None => return wrong(file.len(), "the file ends here, in the middle of the image"),
+    }
+    let (mut at, mut number, mut kept) = (FIRST, 0, 0);
+    while at < file.len() {
+        let (Some(length), Some(sum)) = (word_at(&file, at), word_at(&file, at + 8)) else {
+            return wrong(file.len(), "the file ends here, in the middle of the image");
+        };
+        let from = at + HEAD;
+        let length = match usize::try_from(length) {
+            Ok(length) if (1..=BLOCK).contains(&length) => length,
+            _ => return wrong(at, format!("a block cannot have {length} bytes")),
+        };
+        let Some(block) = file.get(from..from + length) else {
+            return wrong(file.len(), "the file ends here, in the middle of the image");
+        };
+        if checksum(number, block) != sum {
+            return wrong(
+                at,
+                "the checksum of the block is wrong: its bytes were changed",
+            );
+        }
+        if length < BLOCK && from + length < file.len() {
+            return wrong(from + length, "nothing may follow the last block");
+        }
+        file.copy_within(from..from + length, kept);
+        kept += length;
+        at = from + length;
+        number += 1;
+    }
+    file.truncate(kept);
+    Ok(file)
+}
+
+/// The place in the file of a byte of the contents.
+pub(crate) fn place(offset: u64) -> u64 {
+    FIRST as u64 + offset + HEAD as u64 * (offset / BLOCK as u64 + 1)
+}
+
+fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
+    let word = bytes.get(at..at + 8)?;
+    Some(u64::from_le_bytes(word.try_into().ok()?))
+}
+
+/// Multiplies and rotates, eight bytes at a time in four lanes: each changed bit changes it.
+fn checksum(number: u64, bytes: &[u8]) -> u64 {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(ODD).rotate_left(29);
+    let mut lanes = [1, 2, 3, 4].map(|lane| mix(number, lane));
+    let mut whole = bytes.chunks_exact(32);
+    for chunk in &mut whole {
+        for (lane, word) in lanes.iter_mut().zip(chunk.chunks_exact(8)) {
+            *lane = mix(
+                *lane,
+                u64::from_le_bytes(word.try_into().unwrap_or_default()),
+            );
+        }
+    }
+    let rest = whole.remainder().iter();
+    let rest = rest.fold(bytes.len() as u64, |sum, byte| mix(sum, u64::from(*byte)));
+    lanes.into_iter().fold(rest, mix)
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    pub(super) fn file(contents: &[u8]) -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut take = |block: Vec<u8>| {
+            file.extend(block);
+            true
+        };
+        let mut writer = BlockWriter::new(&mut take);
+        for part in contents.chunks(700_000) {
+            writer.bytes.extend_from_slice(part);
+            writer.settle();
+        }
+        assert_eq!(writer.len(), contents.len() as u64);
+        assert!(writer.finish());
+        file
+    }
+
+    #[test]
+    fn contents_come_back_and_each_byte_has_its_place() {
+        let bytes: Vec<u8> = (0..2 * BLOCK + 77).map(|n| (n / 3) as u8).collect();
+        let file = file(&bytes);
+        for at in [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK + 76] {
+            assert_eq!(file[place(at as u64) as usize], bytes[at]);
+        }
+        assert!(contents(file).as_deref() == Ok(&bytes[..]));
+    }
+
+    #[test]
+    fn a_file_that_was_cut_is_refused_wherever_it_was() {
+        let file = file(&[7; 100]);
+        for length in 0..file.len() {
+            let cut = contents(file[..length].to_vec());
+            // A file without a block has no contents: the tables are missed then.
+            assert!(length == FIRST || matches!(cut, Err(ImageError::At { .. })));
+        }
+    }
+
+    #[test]
+    fn blocks_that_changed_places_are_refused() {
+        let mut file = file(&[5; 2 * BLOCK]);
+        let (a, b) = file[FIRST..].split_at_mut(HEAD + BLOCK);
+        a[..HEAD].swap_with_slice(&mut b[..HEAD]);
+        assert!(contents(file).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_changed_byte_is_noticed(bytes: Vec<u8>, at: prop::sample::Index, by in 1..=255u8) {
+            prop_assume!(!bytes.is_empty());
+            let mut changed = file(&bytes);
+            let at = at.index(changed.len());
+            changed[at] ^= by;
+            prop_assert!(contents(changed).is_err());
+        }
+    }
+}

@@ -1,0 +1,416 @@
+//! Writes cells and actors: each cell after what it refers to, each actor when its captures are there.
+//!
+//! Invariants:
+//! 1. It reads only, and it does not recurse: nesting takes memory, never native stack.
+//! 2. A cell has a number once it is written. A binary outside of all heaps that several cells refer to is written once, and so
+//!    is any other value of the outside.
+use super::blocks::BlockWriter;
+use super::held_by_a_move;
+use super::numbers::Numbers;
+use super::record::{
+    zigzag, Record, ACTOR, ATOM, CELL, OTHER, OTHERS, OWN_BEHAVIOURS, SMALL, SMALLEST_LARGE,
+    VALUE_BITS,
+};
+use super::tables::{ImageLost, Names};
+use crate::base::atom::Atom;
+use crate::base::ids::{BehaviourName, TimerId};
+use crate::code::program::Program;
+use crate::heap::cell::cell_of;
+use crate::look::holders::HeldIn;
+use crate::terms::map::{entries, Node};
+use crate::turns::queue::Event;
+use crate::values::actor::{Actor, BehaviourId, SponsorId};
+use crate::values::foreign::{Class, ForeignRef};
+use crate::values::value::Value;
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// Writes a value of the outside, if it can be read again.
+pub type WriteForeign<'w> = &'w dyn Fn(&ForeignRef) -> Option<Vec<u8>>;
+
+/// A cell that is to be written, and what it refers to that was not looked at yet.
+enum WalkFrame<'h> {
+    /// A list from its first cell on, and the cell that comes next.
+    List(Value, Value),
+    Boxed(Value, &'h [Value]),
+    Map(Value, std::vec::IntoIter<Value>),
+}
+
+/// What is written so far.
+pub(crate) struct ImageWalk<'w> {
+    program: &'w Program,
+    pub(crate) out: BlockWriter<'w>,
+    numbers: Numbers,
+    pub(crate) cells: u32,
+    pub(crate) captures: u32,
+    /// The actors by number, and how many of them are written.
+    pub(crate) actors: Vec<*const Actor>,
+    written: usize,
+    pub(crate) atoms: Names<Atom>,
+    pub(crate) sponsors: Names<SponsorId>,
+    pub(crate) behaviours: Names<BehaviourId>,
+    /// Number of actors of each behaviour.
+    pub(crate) populations: Vec<u64>,
+    /// Numbers of the timers that wait.
+    pub(crate) timers: FxHashMap<(u16, u64), u32>,
+    foreigns: FxHashMap<*const (), u32>,
+    write_foreign: WriteForeign<'w>,
+    pub(crate) lost: FxHashMap<ImageLost, u64>,
+    /// Who holds what is being written.
+    pub(crate) holder: (Option<BehaviourId>, HeldIn),
+    /// Messages that actors have kept which are about to move: they come before all that wait.
+    pub(crate) kept: Vec<Event>,
+    /// The behaviour of actors that are about to move.
+    held: BehaviourName,
+    /// True if there are more cells than can have numbers.
+    pub(crate) is_too_large: bool,
+    frames: Vec<WalkFrame<'w>>,
+}
+
+impl<'w> ImageWalk<'w> {
+    pub(crate) fn new(
+        program: &'w Program,
+        out: BlockWriter<'w>,
+        write_foreign: WriteForeign<'w>,
+    ) -> ImageWalk<'w> {
+        ImageWalk {
+            program,
+            out,
+            numbers: Numbers::default(),
+            cells: 0,
+            captures: 0,
+            actors: Vec::new(),
+            written: 0,
+            atoms: Names::default(),
+            sponsors: Names::default(),
+            behaviours: Names::default(),
+            populations: Vec::new(),
+            timers: FxHashMap::default(),
+            foreigns: FxHashMap::default(),
+            write_foreign,
+            lost: FxHashMap::default(),
+            holder: (None, HeldIn::State),
+            kept: Vec::new(),
+            held: held_by_a_move(),
+            is_too_large: false,
+            frames: Vec::new(),
+        }
+    }
+
+    /// Writes every actor that was met, and what these lead to.
+    pub(crate) fn write_actors(&mut self) {
+        while let Some(&actor) = self.actors.get(self.written) {
+            if self.out.refused {
+                return;
+            }
+            // SAFETY: it was reached from the roots while everything stands still.
+            self.write_actor(unsafe { &*actor });
+            self.written += 1;
+        }
+    }
+
+    fn write_actor(&mut self, actor: &Actor) {
+        let header = actor.header();
+        let mut id = header.behaviour();
+        let n = self.program.behaviour(id).captures as usize;
+        self.holder = (Some(id), HeldIn::State);
+        // An actor that is held by a move is again what it was: no move goes on in another machine.
+        let held: Vec<Value> = match self.program.name(id) == self.held {
+            true => actor.captured(n).collect(),
+            false => Vec::new(),
+        };
+        let (state, before) = match held[..] {
+            [was, before, _, kept] => {
+                id = BehaviourId(before.as_fixnum().unwrap_or(0) as u32);
+                self.holder.0 = Some(id);
+                self.keep(actor, kept);
+                let values = was.as_tuple().unwrap_or(&[]);
+                match values {
+                    [] | [_] => (values.first().copied(), None),
+                    _ => (None, Some(self.write_captures(values))),
+                }
+            }
+            _ if n > 1 => (None, Some(self.captures_of(n, actor.state()))),
+            _ => ((n == 1).then(|| actor.state()), None),
+        };
+        state.into_iter().for_each(|value| self.behind(value));
+        self.out.byte(Record::Actor as u8);
+        let behaviour = self.behaviour(id);
+        self.out.varint(behaviour);
+        let pinned = header.pinned();
+        let pinned = pinned.map_or(0, |id| u64::from(self.sponsors.number(id)) + 1);
+        self.out.varint(pinned);
+        state.into_iter().for_each(|value| self.value(value));
+        before
+            .into_iter()
+            .for_each(|number| self.out.varint((self.captures - number).into()));
+        self.out.settle();
+    }
+
+    /// Keeps the messages of an actor that was held, the oldest first.
+    fn keep(&mut self, actor: &Actor, kept: Value) {
+        let cells = std::iter::successors(kept.as_cons(), |(_, others)| others.as_cons());
+        let mut messages: Vec<Value> = cells.map(|(message, _)| message).collect();
+        messages.reverse();
+        let target = std::ptr::from_ref(actor);
+        let events = messages
+            .into_iter()
+            .map(|message| Event { target, message });
+        self.kept.extend(events);
+    }
+
+    /// The number of the captures that a state points to, which are written once for all actors that share them.
+    fn captures_of(&mut self, n: usize, state: Value) -> u32 {
+        let cell = state.word() as *const u8;
+        let number = *self.numbers.of(cell);
+        if number != 0 {
+            return number;
+        }
+        // SAFETY: the state of a behaviour with several captures points to as many.
+        let number = self.write_captures(unsafe { std::slice::from_raw_parts(cell.cast(), n) });
+        *self.numbers.of(cell) = number;
+        number
+    }
+
+    fn write_captures(&mut self, values: &[Value]) -> u32 {
+        values.iter().for_each(|value| self.behind(*value));
+        self.begin(Record::Captures, values.len());
+        values.iter().for_each(|value| self.value(*value));
+        self.captures += 1;
+        self.out.settle();
+        self.captures
+    }
+
+    fn behaviour(&mut self, id: BehaviourId) -> u64 {
+        if u64::from(id.0) < OWN_BEHAVIOURS {
+            return id.0.into();
+        }
+        let number = self.behaviours.number(id);
+        self.populations
+            .resize(self.populations.len().max(number as usize + 1), 0);
+        self.populations[number as usize] += 1;
+        u64::from(number) + OWN_BEHAVIOURS
+    }
+
+    /// Writes all cells that a value refers to.
+    #[inline]
+    pub(crate) fn behind(&mut self, value: Value) {
+        if self.is_missing(value) {
+            self.walk(value);
+        }
+    }
+
+    fn walk(&mut self, value: Value) {
+        self.open(value);
+        while let Some(frame) = self.frames.pop() {
+            match frame {
+                WalkFrame::List(first, next) => self.walk_list(first, next),
+                WalkFrame::Boxed(cell, parts) => {
+                    match parts.iter().position(|part| self.is_missing(*part)) {
+                        Some(at) => {
+                            self.frames.push(WalkFrame::Boxed(cell, &parts[at + 1..]));
+                            self.open(parts[at]);
+                        }
+                        None => self.write_boxed(cell),
+                    }
+                }
+                WalkFrame::Map(cell, mut parts) => {
+                    match parts.find(|part| self.is_missing(*part)) {
+                        Some(part) => {
+                            self.frames.push(WalkFrame::Map(cell, parts));
+                            self.open(part);
+                        }
+                        None => self.write_boxed(cell),
+                    }
+                }
+            }
+        }
+    }
+
+    fn open(&mut self, value: Value) {
+        self.frames.push(if value.is_cons() {
+            WalkFrame::List(value, value)
+        } else if let Some(map) = Node::of(value) {
+            let parts: Vec<Value> = entries(map).flat_map(|(key, item)| [key, item]).collect();
+            WalkFrame::Map(value, parts.into_iter())
+        } else {
+            WalkFrame::Boxed(value, value.boxed_parts())
+        });
+    }
+
+    /// Goes along a list until something in it has to be written before, or up to a cell that is written.
+    fn walk_list(&mut self, first: Value, mut next: Value) {
+        while let Some((head, tail)) = next.as_cons().filter(|_| self.is_missing(next)) {
+            if self.is_missing(head) {
+                self.frames.push(WalkFrame::List(first, next));
+                return self.open(head);
+            }
+            next = tail;
+        }
+        if !next.is_cons() && self.is_missing(next) {
+            self.frames.push(WalkFrame::List(first, next));
+            return self.open(next);
+        }
+        self.write_list(first, next);
+    }
+
+    /// Returns whether a cell has still to be written. An actor is met, and written later.
+    #[inline]
+    fn is_missing(&mut self, value: Value) -> bool {
+        if value.is_immediate() || value.is_none() {
+            return false;
+        }
+        if *self.numbers.of(cell_of(value)) != 0 {
+            return false;
+        }
+        if value.is_address() {
+            self.actors.push(value.address_pointer());
+            *self.numbers.of(cell_of(value)) = self.actors.len() as u32;
+            return false;
+        }
+        if let Some(foreign) = value.as_foreign() {
+            if let Some(&number) = self.foreigns.get(&Arc::as_ptr(foreign).cast::<()>()) {
+                *self.numbers.of(cell_of(value)) = number;
+                return false;
+            }
+        }
+        true
+    }
+
+    fn begin(&mut self, record: Record, n: usize) {
+        self.out.byte(record as u8);
+        self.out.varint(n as u64);
+    }
+
+    /// Numbers that many cells more.
+    fn count(&mut self, n: usize) {
+        match u32::try_from(n)
+            .ok()
+            .and_then(|n| self.cells.checked_add(n))
+        {
+            Some(cells) => self.cells = cells,
+            None => (self.is_too_large, self.out.refused) = (true, true),
+        }
+    }
+
+    /// Writes a list up to the cell `end`, or to what is there instead of one.
+    fn write_list(&mut self, first: Value, end: Value) {
+        let rest = |cell: &Value| cell.as_cons().map(|(_, tail)| tail);
+        let cells = std::iter::successors(Some(first), rest).take_while(|cell| *cell != end);
+        let n = cells.clone().count();
+        self.begin(Record::List, n);
+        self.value(end);
+        cells
+            .clone()
+            .for_each(|cell| self.value(cell.cons_cell()[0]));
+        self.count(n);
+        for (before, cell) in cells.enumerate() {
+            *self.numbers.of(cell_of(cell)) = self.cells - before as u32;
+        }
+        self.out.settle();
+    }
+
+    fn write_boxed(&mut self, cell: Value) {
+        if let Some(elements) = cell.as_tuple() {
+            self.begin(Record::Tuple, elements.len());
+            elements.iter().for_each(|element| self.value(*element));
+        } else if let Some(map) = Node::of(cell) {
+            self.begin(Record::Map, map.size);
+            for (key, item) in entries(map) {
+                self.value(key);
+                self.value(item);
+            }
+        } else if let Some(f) = cell.as_float() {
+            self.out.byte(Record::Float as u8);
+            self.out.word(f.to_bits());
+        } else if let Some(big) = cell.as_big() {
+            self.begin(Record::Integer, big.is_negative().into());
+            self.out.varint(big.limbs().len() as u64);
+            big.limbs().iter().for_each(|limb| self.out.word(*limb));
+        } else if let Some(whole) = cell.sliced() {
+            self.write_slice(cell, whole);
+        } else if let Some(bytes) = cell.as_binary() {
+            self.out.byte(Record::Bytes as u8);
+            self.out.text(bytes);
+        } else if let Some((sponsor, address)) = cell.as_on() {
+            self.out.byte(Record::On as u8);
+            self.value(sponsor);
+            self.value(address);
+        } else if let Some(TimerId { thread, serial, .. }) = cell.as_timer() {
+            let number = self.timers.get(&(thread, serial));
+            self.begin(Record::Timer, number.copied().unwrap_or(0) as usize);
+        } else if let Some(foreign) = cell.as_foreign() {
+            self.write_foreign(foreign);
+        }
+        self.count(1);
+        *self.numbers.of(cell_of(cell)) = self.cells;
+        if let Some(foreign) = cell.as_foreign() {
+            let shared = Arc::as_ptr(foreign).cast();
+            self.foreigns.insert(shared, self.cells);
+        }
+        self.out.settle();
+    }
+
+    fn write_slice(&mut self, cell: Value, whole: Value) {
+        let (all, part) = (whole.as_binary().unwrap_or(&[]), cell.as_binary());
+        let part = part.unwrap_or(&[]);
+        self.out.byte(Record::Slice as u8);
+        self.value(whole);
+        let from = part.as_ptr().addr() - all.as_ptr().addr();
+        self.out.varint(from as u64);
+        self.out.varint(part.len() as u64);
+    }
+
+    fn write_foreign(&mut self, foreign: &ForeignRef) {
+        let class = foreign.class();
+        match (self.write_foreign)(foreign) {
+            Some(bytes) => {
+                self.begin(Record::Foreign, class as usize);
+                self.out.text(&bytes);
+            }
+            None => {
+                self.begin(Record::Lost, class as usize);
+                self.lose(class);
+            }
+        }
+    }
+
+    fn lose(&mut self, class: Class) {
+        let (behaviour, held) = self.holder;
+        let lost = ImageLost {
+            class,
+            behaviour: behaviour.map(|id| self.program.name(id)),
+            held,
+        };
+        *self.lost.entry(lost).or_default() += 1;
+    }
+
+    /// Writes a value whose cells are written.
+    pub(crate) fn value(&mut self, value: Value) {
+        let (what, n) = if let Some(n) = value.as_fixnum() {
+            match zigzag(n) {
+                n if n < SMALLEST_LARGE => (SMALL, n),
+                _ => (OTHER, OTHERS[1]),
+            }
+        } else if value.is_flonum() {
+            (OTHER, OTHERS[2])
+        } else if let Some(atom) = value.as_atom() {
+            (ATOM, self.atoms.number(atom).into())
+        } else if value.is_address() {
+            // Met when somebody looked whether it is missing.
+            let number = *self.numbers.of(cell_of(value));
+            (ACTOR, u64::from(number.saturating_sub(1)))
+        } else if value.is_immediate() || value.is_none() {
+            (OTHER, OTHERS[0])
+        } else {
+            let number = *self.numbers.of(cell_of(value));
+            (CELL, u64::from(self.cells - number))
+        };
+        self.out.varint(n << VALUE_BITS | what);
+        match (what, n) {
+            (OTHER, 1) => self.out.word(value.fixnum_value() as u64),
+            (OTHER, 2) => self.out.word(value.flonum_value().to_bits()),
+            _ => {}
+        }
+    }
+}

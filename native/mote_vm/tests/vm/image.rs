@@ -1,0 +1,404 @@
+//! Images: a machine goes on from one as the other would have gone on, and no image harms a machine, whatever is in it.
+
+use crate::encode::encode;
+use crate::programs::{r, Assembler};
+use crate::rig::{foreign, integers, long, quiet, Rig, Tap, PATIENCE};
+use crate::world::{machine_by, machine_under, show, stress, World};
+use mote_vm::base::clock::ClockKind;
+use mote_vm::boundary::parcel::{Builder, Parcel};
+use mote_vm::code::ir::{Instr, Unit};
+use mote_vm::image::file::ImageFile;
+use mote_vm::image::save::NotSaved;
+use mote_vm::image::tables::ImageTables;
+use mote_vm::image::ImageError;
+use mote_vm::machine::Machine;
+use mote_vm::values::foreign::{Class, ForeignRef};
+use mote_vm::values::handles::Key;
+use mote_vm::{Term, View};
+use std::sync::mpsc::channel;
+
+/// `keeps(list, other)` puts what comes into its list, `tells(other)` sends on what comes, and `mute()` ignores it.
+fn unit() -> Unit {
+    let mut a = Assembler::default();
+    let keeps = a.behaviour_used("keeps", 2);
+    let code = vec![
+        Instr::Cons {
+            dst: 3,
+            head: r(2),
+            tail: r(0),
+        },
+        Instr::Become {
+            behaviour: keeps,
+            captures: vec![r(3), r(1)],
+        },
+        Instr::Done,
+    ];
+    a.behaviour("keeps", 2, 4, code);
+    let send = Instr::Send {
+        target: r(0),
+        message: r(1),
+    };
+    a.behaviour("tells", 1, 2, vec![send, Instr::Done]);
+    a.safe("mute", 0, 1, vec![Instr::Ignore]);
+    a.unit()
+}
+
+const SPONSORS: [(&str, usize); 2] = [("main", 1), ("other", 1)];
+
+fn rig() -> Rig {
+    Rig::by(ClockKind::Manual, &SPONSORS, unit())
+}
+
+fn save(rig: &Rig, names: Parcel) -> Result<(Vec<u8>, ImageTables), NotSaved> {
+    let (tell, told) = channel();
+    rig.machine.survey(move |survey| {
+        let mut bytes = Vec::new();
+        let mut take = |block: Vec<u8>| {
+            bytes.extend(block);
+            true
+        };
+        let saved = survey.save(&names, &|_| None, &mut take);
+        let _ = tell.send(saved.map(|tables| (bytes, tables)));
+    });
+    told.recv_timeout(PATIENCE).expect("saved")
+}
+
+/// Names these actors, in a tuple.
+fn named(rig: &Rig, actors: &[Key]) -> Parcel {
+    let mut builder = Builder::new();
+    builder.tuple(1);
+    builder.tuple(actors.len());
+    for key in actors {
+        builder.address(rig.machine.hold(*key).expect("ours"));
+    }
+    builder.finish()
+}
+
+fn taken(rig: &Rig, actors: &[Key]) -> (Vec<u8>, ImageTables) {
+    save(rig, named(rig, actors)).expect("an image")
+}
+
+fn lost(_: Class, written: Option<&[u8]>) -> Option<ForeignRef> {
+    written.is_none().then(|| foreign(&Tap::new()))
+}
+
+/// The actors that are named.
+fn keys(machine: &Machine, names: Term<'_>) -> Vec<Key> {
+    let View::Tuple(elements) = names.view() else {
+        return Vec::new();
+    };
+    let key = |element: Term<'_>| match element.view() {
+        View::Address(actor) => Some(machine.acquire(actor)),
+        _ => None,
+    };
+    elements.iter().filter_map(key).collect()
+}
+
+fn go_on(machine: &Machine, image: Vec<u8>) -> Result<Vec<Key>, ImageError> {
+    let image = ImageFile::read(image)?;
+    machine.restore(&image, &lost, |names| keys(machine, names))
+}
+
+fn restored(image: Vec<u8>) -> (Rig, Vec<Key>) {
+    let rig = rig();
+    let keys = go_on(&rig.machine, image).expect("a good image");
+    (rig, keys)
+}
+
+/// A value of each kind.
+fn anything(builder: &mut Builder) {
+    builder.tuple(9);
+    assert!(builder.integer(-5) && builder.integer((1 << 62) - 1));
+    builder.float(1.5);
+    builder.float(1.0e-300);
+    builder.any_integer(true, &[7, 8, 9]);
+    builder.bytes(b"a few bytes");
+    builder.bytes(&[7; 1000]);
+    builder.map(2);
+    builder.atom(mote_vm::base::atom::Atom::new("key"));
+    builder.list(2);
+    assert!(builder.integer(1) && builder.integer(2));
+    builder.bytes(b"tail");
+    assert!(builder.integer(3));
+    builder.empty_list();
+    builder.foreign(foreign(&Tap::new()));
+}
+
+/// A machine with a bit of everything: actors in a circle and alike, values of each kind, events in two sponsors, timers.
+fn busy() -> (Rig, Vec<Key>) {
+    let rig = rig();
+    let hold = |key| rig.machine.hold(key).expect("ours");
+    let keeper = rig.create("keeps", 2, |b| {
+        b.empty_list();
+        anything(b);
+    });
+    let teller = rig.create_on("other", "tells", 1, |b| b.address(hold(keeper)));
+    let mute = rig.create("mute", 0, |_| ());
+    let circle = rig.create("keeps", 2, |b| {
+        b.list(1);
+        b.address(hold(teller));
+        b.empty_list();
+        b.on();
+        b.atom(mote_vm::base::atom::Atom::new("other"));
+        b.address(hold(mute));
+    });
+    rig.machine.pause();
+    for n in 1..=3 {
+        rig.send(keeper, integers(&[n]));
+        rig.send_by("other", teller, integers(&[10 * n, n]));
+    }
+    let mut message = Builder::new();
+    message.address(hold(circle));
+    rig.send(keeper, message.finish());
+    let timer = rig.machine.send_after(500, keeper, None, integers(&[500]));
+    let mut message = Builder::new();
+    message.timer(timer.expect("room"));
+    rig.send(circle, message.finish());
+    (rig, vec![keeper, teller, circle])
+}
+
+fn described(rig: &Rig, keys: &[Key]) -> Vec<Vec<String>> {
+    keys.iter().map(|key| rig.captures(*key)).collect()
+}
+
+#[test]
+fn a_machine_goes_on_as_the_other_one_would_have() {
+    let (one, named) = busy();
+    let (image, tables) = taken(&one, &named);
+    assert_eq!(tables.counts[2..], [4, 8, 1]);
+    let (other, found) = restored(image);
+    let both = [(&one, &named), (&other, &found)];
+    one.machine.resume();
+    let seen = both.map(|(rig, keys)| {
+        rig.quiet();
+        described(rig, keys)
+    });
+    assert_eq!(seen[0], seen[1]);
+    let kept = seen[0][0][0].clone();
+    assert!(kept.contains("{30, 3}") && !kept.contains("500"), "{kept}");
+    let seen = both.map(|(rig, keys)| {
+        while rig.machine.step_clock(600, mote_vm::machine::Quiet::Whole) == Some(true) {
+            rig.quiet();
+        }
+        rig.quiet();
+        described(rig, keys)
+    });
+    assert!(seen[0][0][0].starts_with("[500 |"), "{}", seen[0][0][0]);
+    assert_eq!(seen[0], seen[1]);
+}
+
+#[test]
+fn actors_that_nothing_leads_to_are_left_out_and_lost_values_are_listed() {
+    let rig = rig();
+    let tap = Tap::new();
+    let forgotten = rig.create("mute", 0, |_| ());
+    let keeper = rig.create("keeps", 2, |b| {
+        b.empty_list();
+        b.foreign(foreign(&tap));
+    });
+    let (image, tables) = taken(&rig, &[keeper]);
+    assert_eq!(tables.counts[2], 1);
+    let [(lost, 1)] = tables.lost[..] else {
+        panic!("{:?}", tables.lost);
+    };
+    assert_eq!(lost.class, Class::Pid);
+    assert_eq!(lost.behaviour.map(|name| name.name.name()), Some("keeps"));
+    assert_eq!(
+        ImageFile::read(image).expect("good").tables.lost,
+        tables.lost
+    );
+    rig.machine.release(forgotten);
+}
+
+#[test]
+fn a_list_of_a_million_and_one_as_deep_are_saved() {
+    let rig = rig();
+    let n = 1_000_000;
+    let keeper = rig.create("keeps", 2, |b| {
+        b.list(n);
+        (0..n).for_each(|i| assert!(b.integer(i as i64)));
+        b.empty_list();
+        (0..n).for_each(|_| b.tuple(1));
+        assert!(b.integer(7));
+    });
+    let (image, tables) = taken(&rig, &[keeper]);
+    // The tuple of the names is a cell as well.
+    assert_eq!(tables.counts[0], 2 * n as u64 + 1);
+    let (other, keys) = restored(image);
+    let (_, again) = taken(&other, &keys);
+    assert_eq!(again.counts, tables.counts);
+}
+
+#[test]
+fn a_machine_without_memory_for_it_says_so_and_forgets_it() {
+    let rig = rig();
+    let keeper = rig.create("keeps", 2, |b| {
+        b.list(500_000);
+        (0..500_000).for_each(|i| assert!(b.integer(i)));
+        b.empty_list();
+        b.empty_list();
+    });
+    let (image, _) = taken(&rig, &[keeper]);
+    let small = machine_under(stress(), 5 << 20, ClockKind::Manual, &SPONSORS).0;
+    small.load(&encode(&unit()), &|_, _| None).expect("loads");
+    assert_eq!(go_on(&small, image), Err(ImageError::NoMemory));
+    let charged = small.info().charged_bytes;
+    assert!(charged < 5 << 20, "{charged}");
+    small.stop();
+    small.join();
+}
+
+#[test]
+fn what_a_machine_lacks_is_named() {
+    let (one, named) = busy();
+    let (image, _) = taken(&one, &named);
+    let refusal = |sponsors: &[(&str, usize)], load: bool| {
+        let machine = machine_by(ClockKind::Manual, sponsors).0;
+        if load {
+            machine.load(&encode(&unit()), &|_, _| None).expect("loads");
+        }
+        let refused = go_on(&machine, image.clone()).expect_err("refused");
+        machine.stop();
+        machine.join();
+        refused.to_string()
+    };
+    let missing = refusal(&[("main", 1)], true);
+    assert!(missing.ends_with("does not have: :other"), "{missing}");
+    let missing = refusal(&SPONSORS, false);
+    assert!(
+        missing.contains("Test.keeps/2") && missing.ends_with("is not loaded"),
+        "{missing}"
+    );
+}
+
+// ---------------------------------------------------------------------------------------------------------------
+// Changed images
+
+/// The same as xorshift64*.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as usize % n
+    }
+}
+
+/// Where the one block of a small image has its checksum, and where its bytes begin.
+const SUM: usize = 24;
+const BYTES: usize = 32;
+
+/// The checksum of the first block, by the text of blocks.rs and not by its code.
+fn checksum(bytes: &[u8]) -> u64 {
+    let mix = |sum: u64, word: u64| {
+        (sum ^ word)
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .rotate_left(29)
+    };
+    let mut lanes = [mix(0, 1), mix(0, 2), mix(0, 3), mix(0, 4)];
+    let whole = bytes.len() / 32 * 32;
+    for (i, word) in bytes[..whole].chunks(8).enumerate() {
+        lanes[i % 4] = mix(lanes[i % 4], u64::from_le_bytes(word.try_into().unwrap()));
+    }
+    let rest = bytes[whole..]
+        .iter()
+        .fold(bytes.len() as u64, |sum, byte| mix(sum, (*byte).into()));
+    lanes.iter().fold(rest, |sum, lane| mix(sum, *lane))
+}
+
+/// Changes an image somewhere, mostly in a way that leaves its length and its parts where they are.
+fn change(image: &mut Vec<u8>, dice: &mut Dice) {
+    for _ in 0..1 + dice.below(4) {
+        let at = BYTES + dice.below(image.len() - BYTES);
+        match dice.below(8) {
+            0 => image[at] = dice.below(256) as u8,
+            1 => image[at] ^= 1 << dice.below(8),
+            2 => image[at] = image[at].wrapping_add(1),
+            3 => image[at] = image[at].wrapping_sub(1),
+            4 => image[at] = [0, 1, 0x7F, 0x80, 0xFF][dice.below(5)],
+            5 => {
+                let from = BYTES + dice.below(image.len() - BYTES);
+                let n = 1 + dice.below(16.min(image.len() - from.max(at)));
+                image.copy_within(from..from + n, at);
+            }
+            6 => {
+                let from = BYTES + dice.below(image.len() - BYTES);
+                image.swap(at, from);
+            }
+            _ => {
+                image.remove(at);
+            }
+        }
+    }
+}
+
+fn seal(image: &mut [u8]) {
+    let length = (image.len() - BYTES) as u64;
+    image[SUM - 8..SUM].copy_from_slice(&length.to_le_bytes());
+    let sum = checksum(&image[BYTES..]);
+    image[SUM..BYTES].copy_from_slice(&sum.to_le_bytes());
+}
+
+/// A machine that has gone on from an image, whatever that was: it runs, can be looked through, collects, and is saved again.
+fn is_sound(machine: &Machine, keys: &[Key]) {
+    while machine.step_clock(1 << 40, mote_vm::machine::Quiet::Whole) == Some(true) {
+        quiet(machine);
+    }
+    quiet(machine);
+    let (tell, told) = channel();
+    machine.collect(move || tell.send(()).expect("heard"));
+    told.recv_timeout(PATIENCE).expect("collected");
+    for key in keys {
+        let (tell, told) = channel();
+        let look = move |_: &Machine, seen: mote_vm::machine::Inspection<'_>| {
+            let shown: Vec<String> = seen.captures.into_iter().map(show).collect();
+            let _ = tell.send(shown);
+        };
+        assert!(machine.inspect(*key, Box::new(look)));
+        told.recv_timeout(PATIENCE).expect("looked");
+    }
+}
+
+#[test]
+fn no_image_harms_a_machine() {
+    let (one, named) = busy();
+    let (image, _) = taken(&one, &named);
+    drop(one);
+    let start = || -> (Machine, World) {
+        let started = machine_under(stress(), 64 << 20, ClockKind::Manual, &SPONSORS);
+        started
+            .0
+            .load(&encode(&unit()), &|_, _| None)
+            .expect("loads");
+        started
+    };
+    let mut dice = Dice(0x5EED);
+    let mut machine = start();
+    let (mut went_on, mut refused) = (0, 0);
+    for round in 0..if long() { 10_000_000 } else { 6_000 } {
+        let mut changed = image.clone();
+        change(&mut changed, &mut dice);
+        if round % 2 == 0 {
+            seal(&mut changed);
+        }
+        match go_on(&machine.0, changed) {
+            Err(_) => refused += 1,
+            Ok(keys) => {
+                went_on += 1;
+                is_sound(&machine.0, &keys);
+                assert!(machine.1.faults.try_recv().is_err());
+                machine.0.stop();
+                machine.0.join();
+                machine = start();
+            }
+        }
+    }
+    machine.0.stop();
+    machine.0.join();
+    assert!(
+        went_on > 50 && refused > 1_000,
+        "{went_on} went on, {refused} were refused"
+    );
+}
