@@ -256,7 +256,7 @@ fn whoever_peeks_sees_a_whole_state() {
                 while last < rounds {
                     let told = rig
                         .machine
-                        .glimpse(keep, None, |_, captures| world::show(captures[1]));
+                        .glimpse(keep, None, |seen| world::show(seen.captures[1]));
                     let Peek::Seen(told) = told else { continue };
                     let numbers: Vec<i64> = told
                         .split(|c: char| !c.is_ascii_digit())
@@ -283,7 +283,7 @@ fn whoever_peeks_sees_a_whole_state() {
         .collect();
     assert!(seen.iter().all(|seen| *seen > 0));
     let other = Rig::new(&[("main", 1)], unit());
-    assert_eq!(other.machine.glimpse(keep, None, |_, _| ()), Peek::Unknown);
+    assert_eq!(other.machine.glimpse(keep, None, |_| ()), Peek::Unknown);
 }
 
 /// Checks that what a request carries is dropped with the last turn that it led to, unless one of them may have kept it.
