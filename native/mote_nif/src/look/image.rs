@@ -163,7 +163,7 @@ fn kind(class: Class) -> Atom {
     match class {
         Class::BigInteger => names::integer(),
         Class::Reference => names::reference_kind(),
-        Class::Function => names::function(),
+        Class::Function => names::function_kind(),
         Class::Port => names::port(),
         Class::Pid => names::pid(),
         Class::Map => names::map(),

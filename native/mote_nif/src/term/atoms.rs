@@ -145,7 +145,7 @@ pub mod names {
         random,
         clock,
         integer,
-        function,
+        function_kind = "function",
         port,
         pid,
         map,
