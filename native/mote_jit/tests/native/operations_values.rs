@@ -109,8 +109,8 @@ fn values_are_called_alike() {
         "3",
         "5",
         "2000",
-        "{:true, :true, :false, :true, :undefined}",
-        "{a function of 1, a function of 2, a function of 2}",
+        "{:true,:true,:false,:true,:undefined,}",
+        "{a function of 1,a function of 2,a function of 2,}",
     ];
     assert_eq!(said, expected);
 }
