@@ -69,6 +69,9 @@ defmodule Mote.Behaviour do
   are `byte_size/1`, `bit_size/1`, `binary_part/3`, `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists
   of characters), which interpolation calls. Parts are not copied. Bitstrings that are not binaries are carried as they are.
 
+  `fn` and `&` make functions, which are values like others: they can be kept, sent and called, `fun.(x)`, and have no effects. What
+  Elixir gets is a `Mote.Function`. Functions of Elixir are carried as they are, and not called.
+
   `Mote.Vector` has packed arrays of numbers, `Mote.Integer` arithmetic modulo 2^64: their functions are primitives.
 
   `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1`

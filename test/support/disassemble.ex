@@ -282,6 +282,7 @@ defmodule Mote.Disassemble do
   defp on_jump(_, written, _), do: written
 
   defp wrong({:tail_call, _, _}, %{kind: :behaviour}, _), do: ["tail call in a behaviour"]
+  defp wrong({:tail_call_fun, _, _, _}, %{kind: :behaviour}, _), do: ["tail call in a behaviour"]
   defp wrong({:return, _}, %{kind: :behaviour}, _), do: ["return in a behaviour"]
   defp wrong({tag}, %{kind: :function}, _) when tag in [:done, :ignore], do: ["#{tag} in a function"]
   defp wrong({:become, _, _}, %{flag: {:safe, true}}, _), do: ["become in a safe behaviour"]
@@ -296,7 +297,7 @@ defmodule Mote.Disassemble do
 
   defp wrong(_, _, _), do: []
 
-  defp ends?(i), do: elem(i, 0) in [:tail_call, :return, :jump, :abort, :done, :ignore]
+  defp ends?(i), do: elem(i, 0) in [:tail_call, :tail_call_fun, :return, :jump, :abort, :done, :ignore]
   defp labels(i), do: for({:l, n} <- Tuple.to_list(i), do: n)
   defp writes({:match_tuple, _, n, {:d, d}, _}), do: Enum.to_list(d..(d + n - 1)//1)
   defp writes(i), do: for({:d, n} <- Tuple.to_list(i), do: n)

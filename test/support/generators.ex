@@ -162,15 +162,14 @@ defmodule Mote.Generators do
     )
   end
 
-  # A function that has captured a variable, for whoever gets it to call.
+  # A function that has captured a variable, for an actor to call: Elixir does not get it as it is.
   defp statement(:function, scope, path) do
-    inner = %{scope | values: ["x#{path}" | scope.values]}
+    within = ["self()" | Enum.filter(scope.addresses, &String.starts_with?(&1, "c"))]
+    # It has no effects, of which self() is one.
+    inner = %{scope | values: ["x#{path}" | scope.values], addresses: []}
 
     map(
-      tuple(
-        {member_of(scope.addresses), Expressions.expr(inner, 2, path),
-         Expressions.expr(scope, 1, path <> "v")}
-      ),
+      tuple({member_of(within), Expressions.expr(inner, 2, path), Expressions.expr(scope, 1, path <> "v")}),
       fn {target, body, value} ->
         {"send(#{target}, {:apply, fn x#{path} -> #{body} end, #{value}})", scope}
       end

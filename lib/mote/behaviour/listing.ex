@@ -11,7 +11,8 @@ defmodule Mote.Behaviour.Listing do
   # What the syntax pass takes apart itself, and is no primitive.
   @operators [=: 2, and: 2, or: 2, &&: 2, ||: 2, !: 1, in: 2, <>: 2, +: 1, |>: 2, ..: 0, ..: 2] ++
                [{String.to_atom("..//"), 3}]
-  @functions [if: 2, unless: 2, match?: 2, destructure: 2, tap: 2, then: 2, is_nil: 1, is_map_key: 2] ++
+  @functions [if: 2, unless: 2, match?: 2, destructure: 2, tap: 2, then: 2, apply: 2] ++
+               [is_nil: 1, is_map_key: 2] ++
                [struct: 1, struct!: 1] ++
                [is_struct: 1, is_struct: 2, is_exception: 1, is_exception: 2] ++
                if(macro_exported?(Kernel, :is_non_struct_map, 1), do: [is_non_struct_map: 1], else: []) ++

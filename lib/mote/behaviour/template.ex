@@ -1,7 +1,7 @@
 defmodule Mote.Behaviour.Template do
   # Functions that take functions, as source: `deftemplate any?([x | rest], fun), do: …`. They are written like
-  # `defpure`, and call `fun.(x)`, themselves and each other. There are no functions as values in a machine, so each call
-  # gets code of its own, made by `Mote.Behaviour.Syntax.Templates`. In plain Elixir they are functions, which take the place of
+  # `defpure`, and call `fun.(x)`, themselves and each other. A function that is written in place is fastest as part of the code, so
+  # each call gets code of its own, made by `Mote.Behaviour.Syntax.Templates`. In plain Elixir they are functions, which take the place of
   # those that a release of Elixir lacks.
   #
   # 1. A parameter whose name begins with `fun` in the first clause is a function; it is handed on as it is.

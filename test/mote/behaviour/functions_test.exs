@@ -305,7 +305,7 @@ defmodule Mote.Behaviour.FunctionsTest do
     # A machine that has another module only.
     {:ok, without} = Mote.start_link()
     kept = Mote.create(without, Mote.Library.cell(function))
-    assert Mote.ask!(kept, :get) == function
+    assert Mote.ask!(kept, :read) == function
   end
 
   test "a version that was loaded before goes on" do

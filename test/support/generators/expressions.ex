@@ -243,9 +243,9 @@ defmodule Mote.Generators.Expressions do
   defp build(:closure, s, d, p) do
     {f, x, y} = {"fun#{p}", "x#{p}", "y#{p}"}
 
-    # A function that any expression may stand in, as it has all variables but itself.
-    bodies =
-      {expr(%{s | values: [x | s.values]}, d, p <> "0"), expr(%{s | values: [x, y | s.values]}, d, p <> "1")}
+    # It has no effects, of which self() is one.
+    one = %{s | values: [x | s.values], addresses: []}
+    bodies = {expr(one, d, p <> "0"), expr(%{one | values: [y | one.values]}, d, p <> "1")}
 
     map(tuple({bodies, expr(s, d, p <> "2"), source(s, p <> "3"), integer(0..6)}), fn
       {{one, two}, value, source, kind} ->

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Syntax.Paths do
   # `put_in(map.key[other], value)` and the other macros of Kernel that take a path: code that takes the containers apart and
-  # puts them together again, since a machine has no functions as values. A step is `.field`, which must be
+  # puts them together again, without functions that do. A step is `.field`, which must be
   # there, or `[key]`.
   @moduledoc false
 

@@ -258,7 +258,11 @@ fn names_in_errors_tell_functions_from_behaviours() {
 fn a_value_is_a_function_of_the_unit_without_effects() {
     let unit = |name: &str, arity: u32, captures: usize| {
         let mut b = Build::new();
-        let module = if name == "far" { "Elixir.Other" } else { MODULE };
+        let module = if name == "far" {
+            "Elixir.Other"
+        } else {
+            MODULE
+        };
         let function = b.uses(module, name, arity);
         let send = Instr::Send {
             target: k(0),
