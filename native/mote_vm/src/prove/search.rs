@@ -12,7 +12,7 @@ use super::reduction::{Acquaintance, Choice};
 use super::seen::{KnownSituations, SearchStep};
 use super::situation::Situation;
 use super::turn::{after, Deed, DeedEnd};
-use super::written::{write, Written};
+use super::written::{write, WrittenDown};
 use super::{Allowed, Finding, FindingKind, LeftOut, Limits, SearchCounts};
 use crate::threads::thread::Dispatch;
 use crate::values::foreign::ForeignRef;
@@ -38,7 +38,7 @@ pub struct Search {
     pub(super) limits: Limits,
     pub(super) allowed: Allowed,
     /// The first situation, and how many actors the outside holds there.
-    pub(super) first: Written,
+    pub(super) first: WrittenDown,
     pub(super) roots: usize,
     /// The foreign values that are asked to be answered, and how often.
     pub(super) wanted: Vec<(u32, usize)>,
@@ -69,7 +69,7 @@ impl Search {
         allowed: Allowed,
         situation: &Situation,
         wanted: Vec<(u32, usize)>,
-        (first, parts): (Written, Components),
+        (first, parts): (WrittenDown, Components),
     ) -> Search {
         let mut search = Search {
             limits,

@@ -31,7 +31,7 @@ pub(super) const GONE: u32 = 2;
 pub(super) const HEAD: usize = 3;
 
 /// A situation, and where in it the events have gone that waited, from the first one written.
-pub(super) struct Written {
+pub(super) struct WrittenDown {
     pub(super) words: Box<[Value]>,
     pub(super) places: Vec<u32>,
 }
@@ -60,7 +60,7 @@ pub(super) fn write(
     situation: &Situation,
     program: &Program,
     parts: &mut Components,
-) -> Result<Written, TooLarge> {
+) -> Result<WrittenDown, TooLarge> {
     parts.begin();
     let numbering = Numbering::new(situation, program, parts)?;
     let mut writer = SituationWriter {
@@ -110,7 +110,7 @@ pub(super) fn write(
         writer.value(situation.heard[at].message)?;
     }
     let words = writer.words.into_boxed_slice();
-    Ok(Written { words, places })
+    Ok(WrittenDown { words, places })
 }
 
 /// The words that say target and sender of each event.
