@@ -6,14 +6,14 @@ defmodule Mote.Test.Failure do
       machine is paused;
     * `turns` - the turns up to the rest, or to the one that is wrong, as `Mote.Trace.Turn`s, the first thousand; `more`, how
       many there were besides;
-    * `kind` - `:property` when it does not hold, `:timeout` when the actors do not come to rest, or what `Mote.Test.prove/3`
+    * `kind` - `:property` or `:always` when it does not hold, `:timeout` when the actors do not come to rest, or what `Mote.Test.prove/3`
       finds without being asked; `why`, as text.
   """
 
   defexception [:kind, :why, :schedule, :turns, more: 0]
 
   @type t :: %__MODULE__{
-          kind: :property | :timeout | Mote.Test.flaw(),
+          kind: :property | :always | :timeout | Mote.Test.flaw(),
           why: String.t(),
           schedule: {:seeded, non_neg_integer, non_neg_integer} | {:order, [non_neg_integer]},
           turns: [Mote.Trace.Turn.t()],

@@ -132,6 +132,7 @@ pub mod names {
         state,
         later = "timer",
         rest,
+        always,
         was_dropped = "dropped",
         answered_again,
         unanswered,

@@ -19,6 +19,7 @@ use crate::boundary::parcel;
 use crate::code::program::Program;
 use crate::values::value::Value;
 use crate::watching::reach::captures;
+use smallvec::{smallvec, SmallVec};
 use std::ops::Range;
 
 /// Senders as they are written: anybody, the actor itself, then those that send nothing more; with this bit, the number of an actor.
@@ -52,7 +53,7 @@ struct EventRow {
     target: u32,
     kind: RowKind,
     sender: SentBy,
-    events: Vec<usize>,
+    events: SmallVec<[usize; 2]>,
 }
 
 /// Writes a situation down.
@@ -165,7 +166,7 @@ fn rows<'w>(
                 target: number,
                 kind,
                 sender: *sender,
-                events: vec![at],
+                events: smallvec![at],
             }),
         }
     }
