@@ -1,8 +1,8 @@
 defmodule Mote.Test do
   @moduledoc """
-  Testing actors: reproducible orders of turns, and many orders of the same turns.
+  Testing actors: reproducible orders of turns, many orders of the same turns, and all of them.
 
-  The guide *Testing* gives the overview; this module is the tool for whatever depends on the order of turns.
+  The guides *Testing* and *Proving* give the overview; this module is the tool for whatever depends on the order of turns.
 
       test "no order loses money" do
         Mote.Test.explore(
@@ -42,6 +42,9 @@ defmodule Mote.Test do
   first in, first out.
   With 0 it is the order of a single-threaded machine. `explore/3` uses this to search for the smallest
   failure.
+
+  `{:order, places}` is an order that `prove/3` has found: of each event its place among those that wait, and after these it is
+  first in, first out.
 
   Such a machine is several times slower than others, and has the same features: turns, sponsors, pins,
   `sendx`, timers, collections. Everything of `Mote` works with it, `Mote.step/2` also on sponsors of several

@@ -207,6 +207,10 @@ defmodule Mote.ProveTest do
       assert length(failure.turns) == 6
       assert Exception.message(failure) =~ "the 6 turns up to here:"
       assert Enum.map(failure.turns, & &1.number) == [1, 2, 3, 4, 5, 6]
+      # So a test shows it that has matched for something else.
+      assert inspect({:failed, failure}) =~
+               ~r/\A{:failed, #Mote.Test.Failure<\n +the property does not hold\n.*>}\z/s
+
       # Each line but the participants is a turn or what has become of its actor.
       chart = String.split(Failure.to_mermaid(failure), "\n")
       assert Enum.count(chart, &(&1 =~ ~r/^  outside->>a\d: :go$/)) == 3
@@ -220,6 +224,11 @@ defmodule Mote.ProveTest do
       assert :idle = Mote.step(machine)
       :ok = Mote.resume(machine)
       assert said(log) == [3, 1, 2]
+    end
+
+    test "is none for questions that are answered" do
+      graph = fn machine -> for n <- 1..2, do: Mote.async(Mote.create(machine, Actors.echo()), n) end
+      assert {:proved, _} = Mote.Test.prove(graph, &(Mote.await_many(&1) == [1, 2]))
     end
 
     test "tells what the property raised" do

@@ -48,7 +48,7 @@ defmodule Mote.Test.Failure do
   end
 
   defp choices({:seeded, seed, choices}), do: "seed #{seed}, after #{choices} choices; "
-  defp choices({:order, _places}), do: ""
+  defp choices(_order), do: ""
 
   @doc """
   The turns as a sequence chart in the language of Mermaid: in Livebook, `Kino.Mermaid.new(Mote.Test.Failure.to_mermaid(failure))`.
@@ -107,5 +107,16 @@ defmodule Mote.Test.Failure do
   defp line(turn) do
     number = String.pad_leading(to_string(turn.number), 3)
     "  #{number}  #{inspect(turn.actor)} #{turn |> Mote.Trace.format() |> String.replace("\n", "\n       ")}"
+  end
+
+  defimpl Inspect do
+    import Inspect.Algebra
+
+    # As it is raised: ExUnit shows it so where a match fails.
+    def inspect(failure, _opts) do
+      lines = failure |> Exception.message() |> String.split("\n")
+      shown = Enum.flat_map(lines, &[line(), &1])
+      concat(["#Mote.Test.Failure<", nest(concat(shown), 2), line(), ">"])
+    end
   end
 end

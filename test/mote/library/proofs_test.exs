@@ -48,7 +48,13 @@ defmodule Mote.Library.ProofsTest do
   test "a sequencer brings everything in order, whatever comes first, and nothing twice" do
     graph = fn machine ->
       out = Outbox.open(machine)
-      each_by_another(machine, Mote.create(machine, Library.sequencer(out, 1)), for(n <- [1, 2, 3, 4], do: {n, n}))
+
+      each_by_another(
+        machine,
+        Mote.create(machine, Library.sequencer(out, 1)),
+        for(n <- [1, 2, 3, 4], do: {n, n})
+      )
+
       out
     end
 
@@ -73,7 +79,13 @@ defmodule Mote.Library.ProofsTest do
     # And without it, they do come together.
     open = fn machine ->
       log = Outbox.open(machine)
-      each_by_another(machine, Mote.create(machine, Services.busy(log)), requests(machine, [{1, 1, 1}, {1, 1, 2}]))
+
+      each_by_another(
+        machine,
+        Mote.create(machine, Services.busy(log)),
+        requests(machine, [{1, 1, 1}, {1, 1, 2}])
+      )
+
       log
     end
 
@@ -130,7 +142,8 @@ defmodule Mote.Library.ProofsTest do
         requests
       end
 
-      proved(graph, &expected.(answers(&1)))
+      # Of each service one answer counts.
+      proved(graph, &expected.(answers(&1)), allow: [:ignored])
     end
   end
 end
