@@ -2,7 +2,7 @@
 use crate::held::handle::parse_key;
 use crate::term::atoms::names;
 use mote_vm::prove::{
-    Allowed, Finding, FindingKind, LeftOut, Limits, Plan, Progress, SearchCounts,
+    Allowed, Finding, FindingKind, LeftOut, Limits, Progress, SearchCounts, SearchPlan,
 };
 use rustler::{Atom, Encoder, Env, Term};
 
@@ -13,7 +13,7 @@ pub type LimitsTerm = (u64, u32, u64, bool, bool, Vec<Atom>);
 pub fn plan(
     (states, depth, bytes, ordered, reduces, allowed): LimitsTerm,
     watched: &[Term<'_>],
-) -> Option<Plan> {
+) -> Option<SearchPlan> {
     let is_allowed = |what: &FindingKind| allowed.contains(&what_name(*what));
     let limits = Limits {
         states,
@@ -32,7 +32,7 @@ pub fn plan(
     ];
     let allowed = all.into_iter().filter(is_allowed).collect();
     let watched: Option<Vec<_>> = watched.iter().map(|key| parse_key(*key)).collect();
-    Some(Plan {
+    Some(SearchPlan {
         limits,
         allowed: Allowed(allowed),
         watched: watched?,

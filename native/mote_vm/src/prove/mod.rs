@@ -37,8 +37,8 @@ use crate::threads::thread::{self, Dispatch};
 use crate::values::handles::Key;
 use crate::values::value::Value;
 use parts::{Components, TooLarge};
-use search::Asked;
 pub use search::Search;
+use search::Sought;
 use situation::{SentBy, Situation, WaitingEvent};
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,7 @@ pub struct Limits {
 }
 
 /// What a search is to do.
-pub struct Plan {
+pub struct SearchPlan {
     /// Its bounds.
     pub limits: Limits,
     /// What is not wrong.
@@ -168,7 +168,7 @@ type Told = Box<dyn FnOnce(Result<(Search, Progress), NoSearch>) + Send>;
 impl Machine {
     /// Begins a search in a paused seeded machine of one sponsor, or goes on with one, for that time. Told on the machine's
     /// thread; dropped if it stops before.
-    pub fn prove(&self, search: Result<Search, Plan>, slice: Duration, told: Told) {
+    pub fn prove(&self, search: Result<Search, SearchPlan>, slice: Duration, told: Told) {
         let call = thread::task(move |thread| {
             let search = search.or_else(|plan| thread.begin_search(plan));
             let went_on = search.map(|mut search| {
@@ -189,7 +189,7 @@ impl Machine {
 
 impl Dispatch {
     /// The search that begins with the machine as it is.
-    fn begin_search(&mut self, plan: Plan) -> Result<Search, NoSearch> {
+    fn begin_search(&mut self, plan: SearchPlan) -> Result<Search, NoSearch> {
         while self.admit() {}
         let handles = self.context.machine.handles();
         let mut situation = Situation {
@@ -230,7 +230,7 @@ impl Dispatch {
         let first = written::write(&situation, &program, &mut parts);
         let first = first.map_err(|TooLarge| NoSearch::TooLarge)?;
         self.context.machine.clock().was_asked();
-        let asked = Asked {
+        let asked = Sought {
             wanted,
             watched,
             allowed: plan.allowed,

@@ -10,7 +10,9 @@
 //!    it, and by what the actors hold that it can send to. The events of an actor with a safe behaviour are chosen one by one.
 //! 2. What the outside hears is heard in every order: a turn that tells somebody is chosen only if nobody else who has something
 //!    to do can come to tell that one. That is known only when it has run (search.rs).
-//! 3. Where no chosen event leads to a new situation, all events are taken: nothing is put off for ever.
+//! 3. If several actors are watched after each turn, what they are together depends on the order of their turns: those are not
+//!    chosen (search.rs).
+//! 4. Where no chosen event leads to a new situation, all events are taken: nothing is put off for ever.
 use super::parts::{Component, Components, TooLarge};
 use super::read::Live;
 use super::situation::is_safe;

@@ -37,7 +37,7 @@ struct ToLookAt {
 }
 
 /// What is looked for.
-pub(super) struct Asked {
+pub(super) struct Sought {
     /// The foreign values that are asked to be answered, and how often.
     pub(super) wanted: Vec<(u32, usize)>,
     /// The actors that somebody looks at, by their numbers.
@@ -48,7 +48,7 @@ pub(super) struct Asked {
 /// The search of one machine. It holds no values of the machine's heaps.
 pub struct Search {
     pub(super) limits: Limits,
-    asked: Asked,
+    asked: Sought,
     /// What the watched actors have been, by digests.
     views: FxHashSet<u64>,
     /// The first situation, and how many actors the outside holds there.
@@ -85,7 +85,7 @@ impl Search {
     /// The search that begins in that situation.
     pub(super) fn new(
         limits: Limits,
-        asked: Asked,
+        asked: Sought,
         situation: &Situation,
         (first, parts): (WrittenDown, Components),
     ) -> Search {
