@@ -1,8 +1,8 @@
 defmodule Mote.Test do
   @moduledoc """
-  Testing actors: reproducible orders of turns, and many orders of the same turns.
+  Testing actors: reproducible orders of turns, many orders of the same turns, and all of them.
 
-  The guide *Testing* gives the overview; this module is the tool for whatever depends on the order of turns.
+  The guides *Testing* and *Proving* give the overview; this module is the tool for whatever depends on the order of turns.
 
       test "no order loses money" do
         Mote.Test.explore(
@@ -42,6 +42,9 @@ defmodule Mote.Test do
   first in, first out.
   With 0 it is the order of a single-threaded machine. `explore/3` uses this to search for the smallest
   failure.
+
+  `{:order, places}` is an order that `prove/3` has found: of each event its place among those that wait, and after these it is
+  first in, first out.
 
   Such a machine is several times slower than others, and has the same features: turns, sponsors, pins,
   `sendx`, timers, collections. Everything of `Mote` works with it, `Mote.step/2` also on sponsors of several
@@ -190,6 +193,9 @@ defmodule Mote.Test do
   Options:
 
     * `:allow` - a list of what is not wrong: `#{inspect(Proof.flaws())}` (default `[]`);
+    * `:always` - `{actors, property}`, what is to be true after each turn: `actors` gets what `graph` returned, and returns a list of
+      addresses; `property` gets what these actors are, each as `Mote.peek/1` shows it. It is called once for each of the states that they
+      have together;
     * `:order` - `:pairs`, or `:none` if messages shall have no order at all (default `:pairs`);
     * `:states` - how many situations are told apart (default #{@states});
     * `:depth` - how many turns an order may have (default #{@depth});
@@ -331,7 +337,16 @@ defmodule Mote.Test do
       raise ArgumentError, "expected the options of prove/3 to be a keyword list, got: #{inspect(opts)}"
     end
 
-    defaults = [allow: [], order: :pairs, states: @states, depth: @depth, bytes: @bytes, timeout: @patience]
+    defaults = [
+      allow: [],
+      always: nil,
+      order: :pairs,
+      states: @states,
+      depth: @depth,
+      bytes: @bytes,
+      timeout: @patience
+    ]
+
     {mine, opts} = Keyword.split(opts, Keyword.keys(defaults))
 
     for {key, why} <- [
@@ -347,6 +362,16 @@ defmodule Mote.Test do
     mine = Keyword.merge(defaults, mine)
     Enum.each(mine, &proof_option!/1)
     {mine, [sponsors: @sponsors, clock: :manual] ++ opts}
+  end
+
+  defp proof_option!({:always, nil}), do: :ok
+
+  defp proof_option!({:always, {actors, property}}) when is_function(actors, 1) and is_function(property, 1),
+    do: :ok
+
+  defp proof_option!({:always, other}) do
+    raise ArgumentError,
+          "expected :always to be {actors, property}, two functions of one argument, got: #{inspect(other)}"
   end
 
   defp proof_option!({:order, order}) when order in [:pairs, :none], do: :ok

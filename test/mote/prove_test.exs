@@ -69,6 +69,9 @@ defmodule Mote.ProveTest do
     end
 
     defactor counts(n) do
+      :once ->
+        become counts(n + 1)
+
       :count ->
         send self(), :count
         become counts(n + 1)
@@ -204,6 +207,10 @@ defmodule Mote.ProveTest do
       assert length(failure.turns) == 6
       assert Exception.message(failure) =~ "the 6 turns up to here:"
       assert Enum.map(failure.turns, & &1.number) == [1, 2, 3, 4, 5, 6]
+      # So a test shows it that has matched for something else.
+      assert inspect({:failed, failure}) =~
+               ~r/\A{:failed, #Mote.Test.Failure<\n +the property does not hold\n.*>}\z/s
+
       # Each line but the participants is a turn or what has become of its actor.
       chart = String.split(Failure.to_mermaid(failure), "\n")
       assert Enum.count(chart, &(&1 =~ ~r/^  outside->>a\d: :go$/)) == 3
@@ -217,6 +224,11 @@ defmodule Mote.ProveTest do
       assert :idle = Mote.step(machine)
       :ok = Mote.resume(machine)
       assert said(log) == [3, 1, 2]
+    end
+
+    test "is none for questions that are answered" do
+      graph = fn machine -> for n <- 1..2, do: Mote.async(Mote.create(machine, Actors.echo()), n) end
+      assert {:proved, _} = Mote.Test.prove(graph, &(Mote.await_many(&1) == [1, 2]))
     end
 
     test "tells what the property raised" do
@@ -277,6 +289,72 @@ defmodule Mote.ProveTest do
     test "is none where an actor has become a sink" do
       graph = fn machine -> Mote.send(Mote.create(machine, Library.sink()), :anything) end
       assert {:proved, _} = Mote.Test.prove(graph, &yes/1)
+    end
+  end
+
+  describe "what is to be true always" do
+    # A turn of each that matters: between them, one has it and the other has it too.
+    defmodule Tokens do
+      use Mote.Behaviour
+
+      defactor holds(n) do
+        {:give, other} ->
+          send other, :take
+          become holds(n - 1)
+
+        :take ->
+          become holds(n + 1)
+      end
+    end
+
+    defp tokens(machine) do
+      [a, b] = actors = for n <- [1, 0], do: Mote.create(machine, Tokens.holds(n))
+      Mote.send(a, {:give, b})
+      actors
+    end
+
+    test "is looked at after each turn, over all actors that are named" do
+      test = self()
+      ref = make_ref()
+      look = {& &1, &send(test, {ref, for({:holds, n} <- &1, do: n)})}
+      assert {:proved, _} = Mote.Test.prove(&tokens/1, &yes/1, always: look)
+      assert Enum.sort(received(ref)) == [[0, 0], [0, 1], [1, 0]]
+    end
+
+    test "fails where it is not, by the fewest turns" do
+      never_lost = {& &1, fn states -> Enum.sum(for {:holds, n} <- states, do: n) == 1 end}
+      assert {:failed, failure} = Mote.Test.prove(&tokens/1, &yes/1, always: never_lost)
+      assert {failure.kind, length(failure.turns)} == {:always, 1}
+      never_two = {& &1, fn states -> Enum.sum(for {:holds, n} <- states, do: n) <= 1 end}
+      assert {:proved, _} = Mote.Test.prove(&tokens/1, &yes/1, always: never_two)
+    end
+
+    test "sees what two become in every order, though nobody else does" do
+      graph = fn machine ->
+        actors = for _ <- 1..2, do: Mote.create(machine, Actors.counts(0))
+        for actor <- actors, do: Mote.send(actor, :once)
+        actors
+      end
+
+      for {unseen, n} <- [{[1, 0], 1}, {[0, 1], 1}, {[1, 1], 2}] do
+        look = {& &1, fn states -> for({:counts, n} <- states, do: n) != unseen end}
+        assert {:failed, failure} = Mote.Test.prove(graph, &yes/1, always: look)
+        assert length(failure.turns) == n
+      end
+    end
+
+    test "mistakes" do
+      assert_raise ArgumentError, ~r/:always/, fn -> Mote.Test.prove(&tokens/1, &yes/1, always: &yes/1) end
+
+      assert_raise ArgumentError, ~r/list of addresses/, fn ->
+        Mote.Test.prove(&tokens/1, &yes/1, always: {&hd/1, &yes/1})
+      end
+
+      other = Mote.create(start_supervised!(Mote), Tokens.holds(0))
+
+      assert_raise ArgumentError, ~r/actors of the machine/, fn ->
+        Mote.Test.prove(&tokens/1, &yes/1, always: {fn _ -> [other] end, &yes/1})
+      end
     end
   end
 

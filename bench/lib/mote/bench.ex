@@ -82,7 +82,8 @@ defmodule Mote.Bench do
     Programs.Churn,
     Programs.Collecting,
     Programs.GcPause,
-    Programs.Quota
+    Programs.Quota,
+    Programs.Prove
   ]
 
   # Programs of examples: they are not there where examples are not compiled.

@@ -6,14 +6,14 @@ defmodule Mote.Test.Failure do
       machine is paused;
     * `turns` - the turns up to the rest, or to the one that is wrong, as `Mote.Trace.Turn`s, the first thousand; `more`, how
       many there were besides;
-    * `kind` - `:property` when it does not hold, `:timeout` when the actors do not come to rest, or what `Mote.Test.prove/3`
+    * `kind` - `:property` or `:always` when it does not hold, `:timeout` when the actors do not come to rest, or what `Mote.Test.prove/3`
       finds without being asked; `why`, as text.
   """
 
   defexception [:kind, :why, :schedule, :turns, more: 0]
 
   @type t :: %__MODULE__{
-          kind: :property | :timeout | Mote.Test.flaw(),
+          kind: :property | :always | :timeout | Mote.Test.flaw(),
           why: String.t(),
           schedule: {:seeded, non_neg_integer, non_neg_integer} | {:order, [non_neg_integer]},
           turns: [Mote.Trace.Turn.t()],
@@ -48,7 +48,7 @@ defmodule Mote.Test.Failure do
   end
 
   defp choices({:seeded, seed, choices}), do: "seed #{seed}, after #{choices} choices; "
-  defp choices({:order, _places}), do: ""
+  defp choices(_order), do: ""
 
   @doc """
   The turns as a sequence chart in the language of Mermaid: in Livebook, `Kino.Mermaid.new(Mote.Test.Failure.to_mermaid(failure))`.
@@ -107,5 +107,16 @@ defmodule Mote.Test.Failure do
   defp line(turn) do
     number = String.pad_leading(to_string(turn.number), 3)
     "  #{number}  #{inspect(turn.actor)} #{turn |> Mote.Trace.format() |> String.replace("\n", "\n       ")}"
+  end
+
+  defimpl Inspect do
+    import Inspect.Algebra
+
+    # As it is raised: ExUnit shows it so where a match fails.
+    def inspect(failure, _opts) do
+      lines = failure |> Exception.message() |> String.split("\n")
+      shown = Enum.flat_map(lines, &[line(), &1])
+      concat(["#Mote.Test.Failure<", nest(concat(shown), 2), line(), ">"])
+    end
   end
 end

@@ -8,7 +8,7 @@ defmodule Mote.Test.Proof do
   # 3. A machine that does not end where the search has ended has begun with something else: `graph` is not the same each time.
   @moduledoc false
 
-  alias Mote.{Machine, Native}
+  alias Mote.{Address, Machine, Native}
   alias Mote.Machine.Question
   alias Mote.Test.{Failure, Run}
 
@@ -24,6 +24,7 @@ defmodule Mote.Test.Proof do
   @shown 1_000
 
   @why [
+    always: "what is to be true after each turn is not",
     aborted: "a turn is aborted",
     ignored: "a message is not heard: it matches no clause",
     dropped: "a message is lost: what it is sent to is no address",
@@ -32,7 +33,7 @@ defmodule Mote.Test.Proof do
     stashed: "an actor keeps messages for later, and nothing waits any more"
   ]
 
-  @flaws Keyword.keys(@why)
+  @flaws Keyword.keys(@why) -- [:always]
 
   @doc "The names of what is wrong without a property."
   @spec flaws() :: [Mote.Test.flaw()]
@@ -42,7 +43,15 @@ defmodule Mote.Test.Proof do
   @spec run(Run.graph(), Run.property(), keyword, keyword) :: Mote.Test.proof()
   def run(graph, property, mine, opts) do
     deadline = System.monotonic_time(:millisecond) + mine[:timeout]
-    proof = %{graph: graph, property: property, opts: opts, timeout: mine[:timeout], deadline: deadline}
+
+    proof = %{
+      graph: graph,
+      property: property,
+      always: mine[:always],
+      opts: opts,
+      timeout: mine[:timeout],
+      deadline: deadline
+    }
 
     case search(proof, mine, true, &failure(proof, &1)) do
       {:failed, failure, order} -> {:failed, shorter(proof, mine, failure, order)}
@@ -59,15 +68,16 @@ defmodule Mote.Test.Proof do
       # What nobody refers to any more, nobody outside tells from others. The machine's process has created some of it.
       for process <- [self(), machine], do: :erlang.garbage_collect(process)
       {:ok, native} = Machine.fetch(machine)
-      result = go_on({machine, native, limits}, nil, proof.deadline, look)
+      keys = for %Address{key: key} <- watched(proof, context), do: key
+      result = go_on({machine, native, limits, keys}, nil, proof.deadline, look)
       # Up to here, somebody refers to what `graph` has returned.
       _ = :erlang.phash2(context, 1)
       result
     end)
   end
 
-  defp go_on({machine, native, limits} = of, search, deadline, look) do
-    asked = &Native.machine_prove(native, search, limits, @slice, &1)
+  defp go_on({machine, native, limits, keys} = of, search, deadline, look) do
+    asked = &Native.machine_prove(native, search, limits, keys, @slice, &1)
 
     case Question.put(native, @patience, [machine: machine], asked) do
       {:ok, {search, over, counts, found, left_out}} ->
@@ -86,6 +96,9 @@ defmodule Mote.Test.Proof do
 
       {:ok, :too_large} ->
         raise ArgumentError, "the actors and messages of the graph are more than a proof can hold"
+
+      {:ok, :unknown} ->
+        raise ArgumentError, "expected :always to look at actors of the machine that the graph was given"
 
       {:error, error} ->
         raise error
@@ -121,6 +134,18 @@ defmodule Mote.Test.Proof do
     end
   end
 
+  defp failure(%{always: {_actors, property}} = proof, {:always, order}) do
+    {turns, states} =
+      with_order(proof, order, fn machine, context ->
+        {walk(machine, order, proof), for(actor <- watched(proof, context), do: peek!(actor))}
+      end)
+
+    case Run.check(property, states) do
+      :ok -> nil
+      wrong -> {:failed, failed(:always, @why[:always] <> ": " <> Run.why(wrong), order, turns), order}
+    end
+  end
+
   defp failure(proof, {flaw, order}) do
     turns = with_order(proof, order, fn machine, _context -> walk(machine, order, proof) end)
     {:failed, failed(flaw, @why[flaw], order, turns), order}
@@ -129,6 +154,27 @@ defmodule Mote.Test.Proof do
   defp failed(kind, why, order, turns) do
     {shown, more} = Enum.split(turns, @shown)
     %Failure{kind: kind, why: why, schedule: {:order, order}, turns: shown, more: length(more)}
+  end
+
+  # The actors that `:always` looks at.
+  defp watched(%{always: nil}, _context), do: []
+
+  defp watched(%{always: {actors, _property}}, context) do
+    watched = actors.(context)
+
+    unless is_list(watched) and Enum.all?(watched, &is_struct(&1, Address)) do
+      raise ArgumentError,
+            "expected the first function of :always to return a list of addresses, got: #{inspect(watched)}"
+    end
+
+    watched
+  end
+
+  defp peek!(actor) do
+    case Mote.peek(actor) do
+      {:ok, state} -> state
+      {:error, error} -> raise error
+    end
   end
 
   # What the property says where an order ends.

@@ -1,13 +1,19 @@
 //! What a search through orders of turns is asked, and what it has found.
+use crate::held::handle::parse_key;
 use crate::term::atoms::names;
-use mote_vm::prove::{Allowed, Finding, FindingKind, LeftOut, Limits, Progress, SearchCounts};
+use mote_vm::prove::{
+    Allowed, Finding, FindingKind, LeftOut, Limits, Progress, SearchCounts, SearchPlan,
+};
 use rustler::{Atom, Encoder, Env, Term};
 
 /// States, depth, bytes; whether messages have an order, whether the search is reduced; and the findings that are no failures.
 pub type LimitsTerm = (u64, u32, u64, bool, bool, Vec<Atom>);
 
-/// The limits of a search.
-pub fn limits((states, depth, bytes, ordered, reduces, allowed): LimitsTerm) -> (Limits, Allowed) {
+/// The plan of a search that watches the actors of these keys; none if one of them is no key.
+pub fn plan(
+    (states, depth, bytes, ordered, reduces, allowed): LimitsTerm,
+    watched: &[Term<'_>],
+) -> Option<SearchPlan> {
     let is_allowed = |what: &FindingKind| allowed.contains(&what_name(*what));
     let limits = Limits {
         states,
@@ -25,7 +31,12 @@ pub fn limits((states, depth, bytes, ordered, reduces, allowed): LimitsTerm) -> 
         FindingKind::Stashed,
     ];
     let allowed = all.into_iter().filter(is_allowed).collect();
-    (limits, Allowed(allowed))
+    let watched: Option<Vec<_>> = watched.iter().map(|key| parse_key(*key)).collect();
+    Some(SearchPlan {
+        limits,
+        allowed: Allowed(allowed),
+        watched: watched?,
+    })
 }
 
 /// `{over, {states, turns, ends, orders, bytes}, [{what, order}], [left_out]}`.
@@ -55,6 +66,7 @@ fn finding(Finding { what, order }: &Finding) -> (Atom, Vec<u32>) {
 
 fn what_name(what: FindingKind) -> Atom {
     match what {
+        FindingKind::View => names::always(),
         FindingKind::Rest => names::rest(),
         FindingKind::Aborted => names::was_aborted(),
         FindingKind::Ignored => names::ignored(),

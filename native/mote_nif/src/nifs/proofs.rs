@@ -3,21 +3,23 @@ use crate::deliver::message::post;
 use crate::enter::question::inquiry;
 use crate::held::machine::MachineResource;
 use crate::held::search::SearchResource;
-use crate::look::proof::{limits, progress, LimitsTerm};
+use crate::look::proof::{plan, progress, LimitsTerm};
 use crate::term::atoms::names;
 use crate::term::resource::{self, ResourceArc};
+use mote_vm::prove::NoSearch;
 use parking_lot::Mutex;
 use rustler::{Encoder, Env, Term};
 use std::time::Duration;
 
 /// Begins a search in a paused seeded machine, or goes on with one, for so many milliseconds: `{search, over, counts, found,
-/// left_out}`, or `:too_large` if the machine holds more than a search can.
+/// left_out}`; or `:too_large` if the machine holds more than a search can, `:unknown` if a watched actor is none of the machine's.
 #[rustler::nif]
 fn machine_prove<'a>(
     env: Env<'a>,
     machine: Term<'a>,
     search: Term<'a>,
     bounds: LimitsTerm,
+    watched: Vec<Term<'a>>,
     milliseconds: u64,
     tag: Term<'a>,
 ) -> Term<'a> {
@@ -29,7 +31,7 @@ fn machine_prove<'a>(
     inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
         let search = match known.map(|known| known.0.lock().take()) {
-            None => Err(limits(bounds)),
+            None => Err(plan(bounds, &watched).ok_or(names::unknown())?),
             Some(Some(search)) => Ok(search),
             Some(None) => return Err(names::busy()),
         };
@@ -43,8 +45,9 @@ fn machine_prove<'a>(
                 }
                 post(customer.pid(), |env, _| {
                     let answer = match went_on {
-                        None => names::too_large().encode(env),
-                        Some((search, how)) => {
+                        Err(NoSearch::TooLarge) => names::too_large().encode(env),
+                        Err(NoSearch::Unknown) => names::unknown().encode(env),
+                        Ok((search, how)) => {
                             let search = SearchResource(Mutex::new(Some(search)));
                             let search = ResourceArc::new(search).encode(env);
                             progress(env, search, &how)

@@ -134,6 +134,7 @@ pub mod names {
         state,
         later = "timer",
         rest,
+        always,
         was_dropped = "dropped",
         answered_again,
         unanswered,

@@ -17,7 +17,12 @@ use rustc_hash::FxHashMap;
 const ROUNDS: usize = 3;
 
 /// The colours of actors without a number.
-pub(super) struct Colours(FxHashMap<*const Actor, u64>);
+#[derive(Default)]
+pub(super) struct Colours {
+    all: Vec<*const Actor>,
+    at: FxHashMap<*const Actor, usize>,
+    of: Vec<u64>,
+}
 
 impl Colours {
     /// Looks at all that the numbering has not met.
@@ -27,15 +32,31 @@ impl Colours {
         program: &Program,
         parts: &mut Components,
     ) -> Result<Colours, TooLarge> {
-        let mut colours = Colours(FxHashMap::default());
-        let all = colours.meet_all(situation, numbering, program, parts)?;
+        let mut colours = Colours::default();
+        colours.meet_all(situation, numbering, program, parts)?;
+        colours.of = vec![0; colours.all.len()];
+        let places = (0..situation.pending.len()).map(|at| situation.place(at) as u64);
+        let places: Vec<u64> = places.collect();
         for _ in 0..ROUNDS {
-            let mut next = FxHashMap::default();
-            for actor in &all {
-                let colour = colours.look(*actor, situation, numbering, program, parts)?;
-                next.insert(*actor, colour);
+            let mut next = Vec::with_capacity(colours.all.len());
+            for actor in &colours.all {
+                // SAFETY: actors of a situation are live.
+                let record = unsafe { &**actor };
+                let mut sum = mixed(1, u64::from(record.header().behaviour().0));
+                for value in captures(program, record) {
+                    sum = mixed(sum, colours.of_value(value, numbering, parts)?);
+                }
+                next.push(sum);
             }
-            colours.0 = next;
+            for (pending, place) in situation.pending.iter().zip(&places) {
+                if let Some(at) = colours.at.get(&pending.target) {
+                    let message = colours.of_value(pending.message, numbering, parts)?;
+                    let sender = colours.of_sender(pending.sender, numbering);
+                    // A sum: their order is not known.
+                    next[*at] = next[*at].wrapping_add(mixed(mixed(message, *place), sender));
+                }
+            }
+            colours.of = next;
         }
         Ok(colours)
     }
@@ -46,61 +67,33 @@ impl Colours {
         numbering: &Numbering,
         program: &Program,
         parts: &mut Components,
-    ) -> Result<Vec<*const Actor>, TooLarge> {
-        let mut all = Vec::new();
-        let colours = &mut self.0;
-        let mut meet = |actor: *const Actor, all: &mut Vec<*const Actor>| {
-            if numbering.of(actor).is_none() && colours.insert(actor, 0).is_none() {
-                all.push(actor);
-            }
-        };
+    ) -> Result<(), TooLarge> {
         for WaitingEvent {
             target, message, ..
         } in &situation.pending
         {
-            meet(*target, &mut all);
-            addresses(*message, parts, |actor| meet(actor, &mut all))?;
+            self.meet(*target, numbering);
+            addresses(*message, parts, |actor| self.meet(actor, numbering))?;
         }
         for keeper in &situation.keepers {
-            meet(*keeper, &mut all);
+            self.meet(*keeper, numbering);
         }
         let mut at = 0;
-        while at < all.len() {
+        while let Some(&actor) = self.all.get(at) {
             // SAFETY: actors of a situation are live.
-            for value in captures(program, unsafe { &*all[at] }) {
-                addresses(value, parts, |actor| meet(actor, &mut all))?;
+            for value in captures(program, unsafe { &*actor }) {
+                addresses(value, parts, |actor| self.meet(actor, numbering))?;
             }
             at += 1;
         }
-        Ok(all)
+        Ok(())
     }
 
-    /// The colour of an actor by those of the last round.
-    fn look(
-        &self,
-        actor: *const Actor,
-        situation: &Situation,
-        numbering: &Numbering,
-        program: &Program,
-        parts: &mut Components,
-    ) -> Result<u64, TooLarge> {
-        // SAFETY: actors of a situation are live.
-        let record = unsafe { &*actor };
-        let mut sum = mixed(1, u64::from(record.header().behaviour().0));
-        for value in captures(program, record) {
-            sum = mixed(sum, self.of_value(value, numbering, parts)?);
+    fn meet(&mut self, actor: *const Actor, numbering: &Numbering) {
+        if numbering.of(actor).is_none() && !self.at.contains_key(&actor) {
+            self.at.insert(actor, self.all.len());
+            self.all.push(actor);
         }
-        let mut waits = 0u64;
-        for (at, pending) in situation.pending.iter().enumerate() {
-            if pending.target == actor {
-                let message = self.of_value(pending.message, numbering, parts)?;
-                let place = situation.place(at) as u64;
-                let sender = self.of_sender(pending.sender, numbering);
-                // A sum: their order is not known.
-                waits = waits.wrapping_add(mixed(mixed(message, place), sender));
-            }
-        }
-        Ok(mixed(sum, waits))
     }
 
     fn of_sender(&self, sender: SentBy, numbering: &Numbering) -> u64 {
@@ -117,7 +110,7 @@ impl Colours {
         match numbering.of(actor) {
             Some(number) => mixed(4, u64::from(number)),
             // One that only sends, and that nobody holds, has none.
-            None => self.0.get(&actor).copied().unwrap_or(5),
+            None => self.at.get(&actor).map_or(5, |at| self.of[*at]),
         }
     }
 
@@ -156,6 +149,27 @@ impl Colours {
             Component::Foreign(number) => mixed(16, number.into()),
         }
     }
+}
+
+/// The digest of what some actors that the outside holds are. Others that they know of count as one.
+pub(super) fn view(
+    situation: &Situation,
+    actors: impl Iterator<Item = *const Actor>,
+    program: &Program,
+    parts: &mut Components,
+) -> Result<u64, TooLarge> {
+    parts.begin();
+    let (numbering, colours) = (Numbering::of_roots(situation), Colours::default());
+    let mut sum = 17;
+    for actor in actors {
+        // SAFETY: actors of a situation are live.
+        let record = unsafe { &*actor };
+        sum = mixed(sum, u64::from(record.header().behaviour().0));
+        for value in captures(program, record) {
+            sum = mixed(sum, colours.of_value(value, &numbering, parts)?);
+        }
+    }
+    Ok(sum)
 }
 
 /// Shows every address in a value.

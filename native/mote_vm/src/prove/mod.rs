@@ -34,9 +34,11 @@ mod written;
 use crate::threads::inbox::Entry;
 use crate::threads::shared::Machine;
 use crate::threads::thread::{self, Dispatch};
+use crate::values::handles::Key;
 use crate::values::value::Value;
 use parts::{Components, TooLarge};
 pub use search::Search;
+use search::Sought;
 use situation::{SentBy, Situation, WaitingEvent};
 use std::time::{Duration, Instant};
 
@@ -55,9 +57,30 @@ pub struct Limits {
     pub reduces: bool,
 }
 
+/// What a search is to do.
+pub struct SearchPlan {
+    /// Its bounds.
+    pub limits: Limits,
+    /// What is not wrong.
+    pub allowed: Allowed,
+    /// Actors that somebody looks at after each turn.
+    pub watched: Vec<Key>,
+}
+
+/// The reason why there is no search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoSearch {
+    /// The machine holds more than a search can.
+    TooLarge,
+    /// A watched actor is one of another machine's.
+    Unknown,
+}
+
 /// What was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FindingKind {
+    /// The watched actors are what they have not been before.
+    View,
     /// Nothing waits any more.
     Rest,
     /// A turn was aborted.
@@ -139,16 +162,16 @@ pub struct Progress {
     pub is_over: bool,
 }
 
-/// A callback that receives a search that has gone on; none if the machine could not begin one.
-type Told = Box<dyn FnOnce(Option<(Search, Progress)>) + Send>;
+/// A callback that receives a search that has gone on, or learns why there is none.
+type Told = Box<dyn FnOnce(Result<(Search, Progress), NoSearch>) + Send>;
 
 impl Machine {
     /// Begins a search in a paused seeded machine of one sponsor, or goes on with one, for that time. Told on the machine's
     /// thread; dropped if it stops before.
-    pub fn prove(&self, search: Result<Search, (Limits, Allowed)>, slice: Duration, told: Told) {
+    pub fn prove(&self, search: Result<Search, SearchPlan>, slice: Duration, told: Told) {
         let call = thread::task(move |thread| {
-            let search = search.or_else(|(limits, allowed)| thread.begin_search(limits, allowed));
-            let went_on = search.ok().map(|mut search| {
+            let search = search.or_else(|plan| thread.begin_search(plan));
+            let went_on = search.map(|mut search| {
                 search.go_on(thread, Instant::now() + slice);
                 let progress = Progress {
                     counts: search.counts,
@@ -166,15 +189,21 @@ impl Machine {
 
 impl Dispatch {
     /// The search that begins with the machine as it is.
-    fn begin_search(&mut self, limits: Limits, allowed: Allowed) -> Result<Search, TooLarge> {
+    fn begin_search(&mut self, plan: SearchPlan) -> Result<Search, NoSearch> {
         while self.admit() {}
         let handles = self.context.machine.handles();
         let mut situation = Situation {
             roots: handles.in_order().into(),
             ..Situation::default()
         };
+        let watched = plan.watched.iter().map(|key| {
+            let actor = handles.visit(*key, |actor, _| actor)?;
+            situation.roots.iter().position(|root| *root == actor)
+        });
+        let watched: Option<Vec<usize>> = watched.collect();
+        let watched = watched.ok_or(NoSearch::Unknown)?;
         // One process has sent all of it.
-        let sender = if limits.ordered {
+        let sender = if plan.limits.ordered {
             SentBy::Gone(0)
         } else {
             SentBy::Any
@@ -198,9 +227,15 @@ impl Dispatch {
             }
         }
         let program = self.turn.around.program.clone();
-        let first = written::write(&situation, &program, &mut parts)?;
+        let first = written::write(&situation, &program, &mut parts);
+        let first = first.map_err(|TooLarge| NoSearch::TooLarge)?;
         self.context.machine.clock().was_asked();
-        let mut search = Search::new(limits, allowed, &situation, wanted, (first, parts));
+        let asked = Sought {
+            wanted,
+            watched,
+            allowed: plan.allowed,
+        };
+        let mut search = Search::new(plan.limits, asked, &situation, (first, parts));
         if self.context.station.timers.next() < u64::MAX {
             search.leave_out(LeftOut::Timers);
         }

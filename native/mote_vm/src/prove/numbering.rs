@@ -32,10 +32,9 @@ impl Numbering {
         program: &Program,
         parts: &mut Components,
     ) -> Result<Numbering, TooLarge> {
-        let mut numbering = Numbering::default();
-        for root in situation.roots.iter() {
-            numbering.add(*root);
-        }
+        let mut numbering = Numbering::of_roots(situation);
+        numbering.of.reserve(parts.actors);
+        numbering.actors.reserve(parts.actors);
         numbering.follow(program, parts)?;
         for heard in &situation.heard {
             numbering.meet(heard.message, parts)?;
@@ -61,7 +60,10 @@ impl Numbering {
                 };
                 match keepers.into_iter().min_by_key(colour) {
                     Some(keeper) => numbering.add(keeper),
-                    None => return Ok(numbering),
+                    None => {
+                        parts.actors = numbering.actors.len() + 2;
+                        return Ok(numbering);
+                    }
                 }
                 continue;
             };
@@ -71,6 +73,15 @@ impl Numbering {
                 Some(_) => numbering.meet(pending.message, parts)?,
             }
         }
+    }
+
+    /// The numbers of those that the outside holds.
+    pub(super) fn of_roots(situation: &Situation) -> Numbering {
+        let mut numbering = Numbering::default();
+        for root in situation.roots.iter() {
+            numbering.add(*root);
+        }
+        numbering
     }
 
     /// The number of an actor, if it has one.

@@ -39,34 +39,35 @@ impl SearchSteps {
     /// The number of ways; none if some never end. One that is too large for its type is the largest.
     pub(super) fn orders(&self, seen: &KnownSituations) -> Option<u128> {
         const ON_THE_WAY: u128 = u128::MAX;
-        let mut known: Vec<Option<u128>> = vec![None; seen.len()];
+        // No situation has none.
+        let mut known = vec![0; seen.len()];
         // A situation, and how many of its steps were gone.
         let mut way = vec![(0u32, 0usize)];
-        known[0] = Some(ON_THE_WAY);
+        known[0] = ON_THE_WAY;
         while let Some((at, gone)) = way.last_mut() {
             let steps = self.of(*at);
             match steps.get(*gone) {
                 Some(&to) => {
                     *gone += 1;
                     match known[to as usize] {
-                        None => {
-                            known[to as usize] = Some(ON_THE_WAY);
+                        0 => {
+                            known[to as usize] = ON_THE_WAY;
                             way.push((to, 0));
                         }
-                        Some(ON_THE_WAY) => return None,
-                        Some(_) => {}
+                        ON_THE_WAY => return None,
+                        _ => {}
                     }
                 }
                 None => {
-                    let ways = steps.iter().filter_map(|to| known[*to as usize]);
+                    let ways = steps.iter().map(|to| known[*to as usize]);
                     let sum = ways.fold(0u128, u128::saturating_add);
                     let most = ON_THE_WAY - 1;
-                    known[*at as usize] = Some(if steps.is_empty() { 1 } else { sum.min(most) });
+                    known[*at as usize] = if steps.is_empty() { 1 } else { sum.min(most) };
                     way.pop();
                 }
             }
         }
-        known[0]
+        Some(known[0])
     }
 }
 

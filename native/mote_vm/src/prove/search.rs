@@ -5,6 +5,7 @@
 //!    shortest that the search has.
 //! 2. What the search leaves out it says: a limit that was reached, or something that it does not vary ([`LeftOut`]).
 //! 3. Nothing of it is in a heap between two calls: a collection may come, and the machine is as it was.
+use super::colours::view;
 use super::orders::SearchSteps;
 use super::parts::{Components, TooLarge};
 use super::read::{read, Live};
@@ -12,11 +13,13 @@ use super::reduction::{Acquaintance, Choice};
 use super::seen::{KnownSituations, SearchStep};
 use super::situation::Situation;
 use super::turn::{after, Deed, DeedEnd};
-use super::written::{write, Written};
+use super::written::{write, WrittenDown};
 use super::{Allowed, Finding, FindingKind, LeftOut, Limits, SearchCounts};
+use crate::code::program::Program;
 use crate::threads::thread::Dispatch;
 use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
+use rustc_hash::FxHashSet;
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -33,15 +36,24 @@ struct ToLookAt {
     words: Box<[Value]>,
 }
 
+/// What is looked for.
+pub(super) struct Sought {
+    /// The foreign values that are asked to be answered, and how often.
+    pub(super) wanted: Vec<(u32, usize)>,
+    /// The actors that somebody looks at, by their numbers.
+    pub(super) watched: Vec<usize>,
+    pub(super) allowed: Allowed,
+}
+
 /// The search of one machine. It holds no values of the machine's heaps.
 pub struct Search {
     pub(super) limits: Limits,
-    pub(super) allowed: Allowed,
+    asked: Sought,
+    /// What the watched actors have been, by digests.
+    views: FxHashSet<u64>,
     /// The first situation, and how many actors the outside holds there.
-    pub(super) first: Written,
+    pub(super) first: WrittenDown,
     pub(super) roots: usize,
-    /// The foreign values that are asked to be answered, and how often.
-    pub(super) wanted: Vec<(u32, usize)>,
     pub(super) parts: Components,
     pub(super) seen: KnownSituations,
     steps: SearchSteps,
@@ -55,6 +67,13 @@ pub struct Search {
     full: bool,
 }
 
+/// The situation that is looked at, in the heap.
+struct Scene<'s> {
+    next: &'s ToLookAt,
+    situation: &'s Situation,
+    program: &'s Program,
+}
+
 /// What a turn has led to.
 enum Led {
     ToNew,
@@ -66,17 +85,16 @@ impl Search {
     /// The search that begins in that situation.
     pub(super) fn new(
         limits: Limits,
-        allowed: Allowed,
+        asked: Sought,
         situation: &Situation,
-        wanted: Vec<(u32, usize)>,
-        (first, parts): (Written, Components),
+        (first, parts): (WrittenDown, Components),
     ) -> Search {
         let mut search = Search {
             limits,
-            allowed,
+            asked,
+            views: FxHashSet::default(),
             roots: situation.roots.len(),
             first,
-            wanted,
             parts,
             seen: KnownSituations::new(),
             steps: SearchSteps::default(),
@@ -150,6 +168,12 @@ impl Search {
             self.leave_out(LeftOut::Memory);
             return Ok(());
         };
+        if next.number == 0 {
+            let program = dispatch.turn.around.program.clone();
+            if self.is_new_view(&live.situation, &program)? {
+                self.find(dispatch, FindingKind::View, None, 0);
+            }
+        }
         if live.situation.pending.is_empty() {
             self.rest(dispatch, next, &live);
             return Ok(());
@@ -162,11 +186,19 @@ impl Search {
             return Ok(());
         }
         let program = dispatch.turn.around.program.clone();
+        let scene = Scene {
+            next,
+            situation: &live.situation,
+            program: &program,
+        };
         let mut enabled = live.situation.enabled(&program);
         if self.limits.reduces && enabled.len() > 1 {
             let known = Acquaintance::new(&live, &program, &mut self.parts)?;
             for choice in known.choices(&enabled) {
-                let suffices = self.choose(dispatch, next, &live, &choice)?;
+                if self.is_seen(&live, &choice) {
+                    continue;
+                }
+                let suffices = self.choose(dispatch, &scene, &choice)?;
                 enabled.retain(|at| !choice.events.contains(at));
                 if suffices {
                     return Ok(());
@@ -174,22 +206,41 @@ impl Search {
             }
         }
         for at in enabled {
-            self.take(dispatch, next, &live.situation, at, |_| ())?;
+            self.take(dispatch, &scene, at, |_| ())?;
         }
         Ok(())
+    }
+
+    /// Returns whether the order of these turns among those of other actors is seen: what one of several watched actors becomes.
+    fn is_seen(&self, live: &Live, choice: &Choice) -> bool {
+        let watched = &self.asked.watched;
+        let is_watched = |at: &usize| {
+            let target = live.situation.pending[*at].target;
+            watched.iter().any(|actor| live.actors[*actor] == target)
+        };
+        watched.len() > 1 && choice.events.iter().any(is_watched)
+    }
+
+    /// Notes what the watched actors are. Returns whether they were not that before.
+    fn is_new_view(&mut self, situation: &Situation, program: &Program) -> Result<bool, TooLarge> {
+        if self.asked.watched.is_empty() {
+            return Ok(false);
+        }
+        let watched = self.asked.watched.iter().map(|at| situation.roots[*at]);
+        let view = view(situation, watched, program, &mut self.parts)?;
+        Ok(self.views.insert(view))
     }
 
     /// Runs the turns of a choice. Returns whether they suffice (reduction.rs).
     fn choose(
         &mut self,
         dispatch: &mut Dispatch,
-        next: &ToLookAt,
-        live: &Live,
+        scene: &Scene<'_>,
         choice: &Choice,
     ) -> Result<bool, TooLarge> {
         let (mut suffices, mut is_new) = (true, false);
         for &at in &choice.events {
-            let led = self.take(dispatch, next, &live.situation, at, |deed| {
+            let led = self.take(dispatch, scene, at, |deed| {
                 let mut heard = deed.heard.iter();
                 suffices &= !heard.any(|heard| choice.others_may_tell(heard.by));
             })?;
@@ -202,12 +253,16 @@ impl Search {
     fn take(
         &mut self,
         dispatch: &mut Dispatch,
-        next: &ToLookAt,
-        situation: &Situation,
+        scene: &Scene<'_>,
         at: usize,
         mut see: impl FnMut(&Deed),
     ) -> Result<Led, TooLarge> {
         self.counts.turns += 1;
+        let Scene {
+            next,
+            situation,
+            program,
+        } = *scene;
         let step = SearchStep {
             from: next.number,
             event: at as u16,
@@ -215,14 +270,14 @@ impl Search {
         let pending = &situation.pending[at];
         let deed = dispatch.act_out(pending, self.limits.ordered, &mut self.parts);
         see(&deed);
-        let program = dispatch.turn.around.program.clone();
-        let parts = &mut self.parts;
-        let written = after(situation, at, &deed, &program, |after| {
-            let answered = excess(&self.wanted, after);
-            (write(after, &program, parts), answered)
-        });
+        let (written, is_answered_again, is_new_view) =
+            after(situation, at, &deed, program, |after| {
+                let is_new_view = self.is_new_view(after, program);
+                let is_answered_again = excess(&self.asked.wanted, after);
+                let written = write(after, program, &mut self.parts);
+                (written, is_answered_again, is_new_view)
+            });
         let drew = dispatch.forget_rehearsal();
-        let (written, is_answered_again) = written;
         if drew {
             self.leave_out(LeftOut::Random);
         }
@@ -239,6 +294,9 @@ impl Search {
             }
             _ => self.meet(written?.words, step, next.depth + 1),
         };
+        if is_new_view? {
+            self.find(dispatch, FindingKind::View, Some(step), next.number);
+        }
         let wrong = [
             (deed.end == DeedEnd::Aborted, FindingKind::Aborted),
             (deed.end == DeedEnd::Ignored, FindingKind::Ignored),
@@ -285,7 +343,7 @@ impl Search {
     fn rest(&mut self, dispatch: &mut Dispatch, next: &ToLookAt, live: &Live) {
         self.counts.ends += 1;
         let is_owed = |(by, count): &(u32, usize)| live.situation.heard_by(*by) < *count;
-        if self.wanted.iter().any(is_owed) {
+        if self.asked.wanted.iter().any(is_owed) {
             self.fail(dispatch, FindingKind::Unanswered, None, next.number);
         }
         if !live.situation.keepers.is_empty() {
@@ -302,7 +360,7 @@ impl Search {
         step: Option<SearchStep>,
         at: u32,
     ) {
-        if !self.allowed.allows(what) && !self.failed {
+        if !self.asked.allowed.allows(what) && !self.failed {
             self.failed = true;
             self.find(dispatch, what, step, at);
         }

@@ -9,6 +9,7 @@ use crate::turns::queue::Event;
 use crate::turns::turn::at_commit::TimerStep;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
+use smallvec::SmallVec;
 
 /// How a turn ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,7 +26,7 @@ pub(super) enum DeedEnd {
 pub(super) struct NewEvents {
     /// Those that the actor gives back to itself, which come before all others.
     pub(super) first: Vec<WaitingEvent>,
-    pub(super) last: Vec<WaitingEvent>,
+    pub(super) last: SmallVec<[WaitingEvent; 4]>,
 }
 
 /// Everything that a turn does, staged.

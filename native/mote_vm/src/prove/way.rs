@@ -27,13 +27,12 @@ impl Search {
                 places.push(place as u32);
                 let pending = &live.situation.pending[at];
                 let deed = dispatch.act_out(pending, self.limits.ordered, &mut self.parts);
-                let mut name = |count: usize| -> Vec<u32> {
+                let name = |count: usize| -> Vec<u32> {
                     let from = given;
                     given += count as u32;
                     (from..given).collect()
                 };
-                let [first, last] =
-                    [&deed.queued.first, &deed.queued.last].map(|all| name(all.len()));
+                let [first, last] = [deed.queued.first.len(), deed.queued.last.len()].map(name);
                 queue.splice(..0, first.iter().copied());
                 names.splice(..0, first);
                 queue.extend(&last);

@@ -19,6 +19,7 @@ use crate::boundary::parcel;
 use crate::code::program::Program;
 use crate::values::value::Value;
 use crate::watching::reach::captures;
+use smallvec::{smallvec, SmallVec};
 use std::ops::Range;
 
 /// Senders as they are written: anybody, the actor itself, then those that send nothing more; with this bit, the number of an actor.
@@ -31,7 +32,7 @@ pub(super) const GONE: u32 = 2;
 pub(super) const HEAD: usize = 3;
 
 /// A situation, and where in it the events have gone that waited, from the first one written.
-pub(super) struct Written {
+pub(super) struct WrittenDown {
     pub(super) words: Box<[Value]>,
     pub(super) places: Vec<u32>,
 }
@@ -52,7 +53,7 @@ struct EventRow {
     target: u32,
     kind: RowKind,
     sender: SentBy,
-    events: Vec<usize>,
+    events: SmallVec<[usize; 2]>,
 }
 
 /// Writes a situation down.
@@ -60,7 +61,7 @@ pub(super) fn write(
     situation: &Situation,
     program: &Program,
     parts: &mut Components,
-) -> Result<Written, TooLarge> {
+) -> Result<WrittenDown, TooLarge> {
     parts.begin();
     let numbering = Numbering::new(situation, program, parts)?;
     let mut writer = SituationWriter {
@@ -110,7 +111,7 @@ pub(super) fn write(
         writer.value(situation.heard[at].message)?;
     }
     let words = writer.words.into_boxed_slice();
-    Ok(Written { words, places })
+    Ok(WrittenDown { words, places })
 }
 
 /// The words that say target and sender of each event.
@@ -165,7 +166,7 @@ fn rows<'w>(
                 target: number,
                 kind,
                 sender: *sender,
-                events: vec![at],
+                events: smallvec![at],
             }),
         }
     }
