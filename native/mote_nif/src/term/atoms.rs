@@ -44,6 +44,7 @@ pub mod names {
         wait,
         here,
         ignored,
+        left,
         infinity,
         create,
         send,
