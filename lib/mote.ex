@@ -1186,6 +1186,10 @@ defmodule Mote do
   Does nothing for modules that the machine has in their present version. A machine learns about a new
   version, such as one that was typed into IEx, through this function, or when one of its behaviours is
   created. From then on actors move to it at their next `become`.
+
+  A behaviour is known by its name and the number of its captures. If the version before had one that the new version has not, its
+  actors, and those that a `Mote.Directory` of it creates, stay what they are until they become another behaviour. A warning in
+  the log says so, once for each such behaviour.
   """
   @spec load(Machine.t(), module) :: :ok | {:error, Error.t()}
   def load(machine, module) when is_atom(module) do

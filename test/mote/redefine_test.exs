@@ -111,4 +111,42 @@ defmodule Mote.RedefineTest do
       assert error.reason == :stale_behaviour
       :stale
   end
+
+  describe "a version without a behaviour of the one before" do
+    setup do
+      {:ok, name: "Mote.RedefineTest.Shape#{System.unique_integer([:positive])}"}
+    end
+
+    defp shape(name, body),
+      do: Code.compile_string("defmodule #{name} do use Mote.Behaviour; #{body} end")
+
+    defp loaded(machine, module),
+      do: ExUnit.CaptureLog.capture_log(fn -> :ok = Mote.load(machine, module) end)
+
+    test "says who stays what it is", %{machine: machine, name: name} do
+      one = "defactor up(n), do: ({c, :read} -> send c, {1, n}; k -> become n: n + k)"
+
+      more =
+        "defactor up(n, coupon \\\\ nil), do: ({c, :read} -> send c, {2, n, coupon}; k -> become n: n + k)"
+
+      [{module, _}] = shape(name, one <> "; defactor same(n), do: (c -> send c, n)")
+      actor = Mote.create(machine, module.up(1))
+      shape(name, more <> "; defactor same(n), do: (c -> send c, n)")
+
+      log = loaded(machine, module)
+      assert log =~ "The new version of #{name} has up/2 and no up/1."
+      assert log =~ "actors that are up/1 go on with the version before, until they become another behaviour"
+      refute log =~ "same"
+
+      Mote.send(actor, 1)
+      assert Mote.ask!(actor, :read) == {1, 2}
+      assert Mote.ask!(Mote.create(machine, module.up(1)), :read) == {2, 1, nil}
+
+      # Once: what stays is not told again by the next version, which has all that this one had.
+      shape(name, more)
+      log = loaded(machine, module)
+      assert log =~ "The new version of #{name} has no same/1." and not (log =~ "up/1")
+      assert loaded(machine, module) == ""
+    end
+  end
 end

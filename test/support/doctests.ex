@@ -29,6 +29,21 @@ defmodule Mote.Doctests do
     end
   end
 
+  @doc "A call of a function with variables. Where it has some, the first one is a function with so many `parameters` instead."
+  def calling({module, name, arity}, parameters) do
+    [_ | others] = variables = for i <- 1..arity, do: {:"literal#{i}", [], nil}
+
+    {arguments, variables} =
+      if parameters == 0, do: {variables, variables}, else: {[function(parameters) | others], others}
+
+    quoted = {{:., [], [module, name]}, [], arguments}
+    %Example{module: module, quoted: quoted, variables: variables, values: variables}
+  end
+
+  defp function(1), do: quote(do: fn x -> x end)
+  defp function(2), do: quote(do: fn x, _ -> x end)
+  defp function(3), do: quote(do: fn x, _, z -> {x, z} end)
+
   # What stands together, as lists of expressions. A blank line ends a test, other text is an answer.
   defp tests(text) do
     text

@@ -3,6 +3,8 @@ defmodule Mote.Machine.Loader do
   # not have the same version already.
   @moduledoc false
 
+  require Logger
+
   alias Mote.{Error, Native}
 
   @doc "Loads a module and its imports, the imports first."
@@ -45,10 +47,35 @@ defmodule Mote.Machine.Loader do
       _other ->
         case Native.machine_load(machine, module, hash, unit) do
           :ok -> {:cont, :ok}
+          {:left, behaviours} -> {:cont, left(machine, module, Enum.sort(behaviours))}
           :stopped -> {:halt, {:error, Error.from(:stopped, module: module)}}
           {:error, text} -> {:halt, {:error, refused(module, text)}}
         end
     end
+  end
+
+  # Tells of those that the new version has not. A behaviour is known by its name and the number of its captures.
+  defp left(machine, module, behaviours) do
+    present =
+      case about(module, [:behaviours]) do
+        {:ok, [present]} -> present
+        :error -> []
+      end
+
+    # Names with a slash are the compiler's own: of functions that are called from Elixir, and of what is written in place.
+    for {name, captures} <- behaviours, not String.contains?(Atom.to_string(name), "/") do
+      others = for {^name, n} <- present, do: "#{name}/#{n}"
+      has = if others != [], do: "#{others |> Enum.sort() |> Enum.join(" and ")} and "
+
+      Logger.warning(
+        "The new version of #{inspect(module)} has #{has}no #{name}/#{captures}. In the machine #{inspect(Native.machine_owner(machine))}, actors that " <>
+          "are #{name}/#{captures} go on with the version before, until they become another behaviour",
+        mote_module: module,
+        mote_behaviour: name
+      )
+    end
+
+    :ok
   end
 
   # Whether the module exists and says `use Mote.Behaviour`.

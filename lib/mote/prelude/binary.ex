@@ -44,7 +44,7 @@ defmodule Mote.Prelude.Binary do
   defpure matches(binary, pattern) when is_binary(binary),
     do: Places.all(binary, Places.pattern(pattern), 0, [])
 
-  defpure split(binary, pattern, options \\ []) do
+  defpure split(binary, pattern, options \\ []) when is_list(options) do
     parts = parts(binary, places(binary, pattern, options, [:global, :trim, :trim_all]), 0, [])
 
     cond do
@@ -60,7 +60,7 @@ defmodule Mote.Prelude.Binary do
   defpure parts(binary, [{at, size} | places], from, parts),
     do: parts(binary, places, at + size, [binary_part(binary, from, at - from) | parts])
 
-  defpure replace(binary, pattern, new, options \\ []) when is_binary(new),
+  defpure replace(binary, pattern, new, options \\ []) when is_binary(new) and is_list(options),
     do: Places.with_new(binary, places(binary, pattern, options, [:global]), new, 0, [])
 
   defpure places(binary, pattern, options, known) when is_binary(binary) do

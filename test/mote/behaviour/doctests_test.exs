@@ -10,6 +10,7 @@ defmodule Mote.Behaviour.DoctestsTest do
 
   @moduletag :capture_log
 
+  alias Mote.Behaviour.Listing
   alias Mote.Doctests
   alias Mote.Doctests.Example
 
@@ -111,6 +112,32 @@ defmodule Mote.Behaviour.DoctestsTest do
 
     assert results.wrong == []
     assert Enum.reject(results.aborted, fn {text, _, _} -> text =~ @lax end) == []
+    assert length(results.same) > 10_000
+  end
+
+  # No releases of Erlang have examples for all of them: these are made of nothing but arguments.
+  @erlang [:lists, :maps, :queue, :binary, :math, :erlang]
+  # What Erlang does not look at, and the digits of floats by themselves.
+  @lax_erlang ~r/:binary\.|float_to_binary|:lists\.(append|nthtail|sublist)/
+  @queues [{[3, 2], [1]}, {[], [1]}, {[1], []}, {[], []}]
+
+  @tag skip: not Version.match?(System.version(), "~> 1.14.0") && "checked with Elixir 1.14"
+  @tag timeout: 600_000
+  test "of Erlang with all kinds of arguments are what they are there, or the turn is aborted" do
+    functions =
+      for {module, _, arity} = function when module in @erlang and arity in 1..3 <- Listing.all(),
+          do: function
+
+    examples = for function <- functions, parameters <- 0..3, do: Doctests.calling(function, parameters)
+
+    results =
+      run(examples, fn %Example{values: values} ->
+        some = if length(values) < 3, do: @odd ++ @queues, else: Enum.take_every(@odd, 3)
+        for _ <- values, reduce: [[]], do: (lists -> for(list <- lists, value <- some, do: [value | list]))
+      end)
+
+    assert results.wrong == []
+    assert Enum.reject(results.aborted, fn {text, _, _} -> text =~ @lax_erlang end) == []
     assert length(results.same) > 10_000
   end
 

@@ -213,7 +213,8 @@ fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Name) -> 
     }
 }
 
-/// Loads a unit of code unless it is loaded already: `:ok`, `:stopped` or `{:error, text}`.
+/// Loads a unit of code unless it is loaded already: `:ok`, `:stopped` or `{:error, text}`. `{:left, behaviours}` instead of `:ok`
+/// if the version before it had behaviours that this one has not, each as `{name, captures}`: actors that are these stay so.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn machine_load<'a>(
     env: Env<'a>,
@@ -226,11 +227,18 @@ fn machine_load<'a>(
         return names::stopped().encode(env);
     };
     let _one_at_a_time = machine.loading.lock();
-    if running.module(module.0) == Some(hash) {
+    let before = running.module(module.0);
+    if before == Some(hash) {
         return names::ok().encode(env);
     }
-    match running.load(&unit, &foreign) {
-        Ok(_) => names::ok().encode(env),
-        Err(error) => (names::error(), error.to_string()).encode(env),
+    if let Err(error) = running.load(&unit, &foreign) {
+        return (names::error(), error.to_string()).encode(env);
     }
+    let left = before.map_or_else(Vec::new, |before| running.behaviours_of(module.0, before));
+    if left.is_empty() {
+        return names::ok().encode(env);
+    }
+    let term = |(name, captures): (VmAtom, u32)| (atoms::to_term(env, name), captures).encode(env);
+    let left: Vec<Term<'a>> = left.into_iter().map(term).collect();
+    (names::left(), left).encode(env)
 }

@@ -46,6 +46,7 @@ pub mod names {
         wait,
         here,
         ignored,
+        left,
         infinity,
         create,
         send,

@@ -266,6 +266,17 @@ impl Program {
         self.inner.lock().modules.get(&module).copied()
     }
 
+    /// The names and captures of a module's behaviours whose current version is of the unit with that hash.
+    pub(crate) fn behaviours_of(&self, module: Atom, hash: u64) -> Vec<(Atom, u32)> {
+        let inner = self.inner.lock();
+        let of = |id: BehaviourId| self.behaviour(id).hash == hash;
+        let slots = inner.behaviours.iter().filter(|(name, _)| name.0 == module);
+        slots
+            .filter(|(_, slot)| slot.id().is_some_and(of))
+            .map(|((_, name, captures), _)| (*name, *captures))
+            .collect()
+    }
+
     fn publish(&self, inner: &mut Registry, code: BehaviourCode) -> BehaviourId {
         let id = inner.behaviour_code.len();
         let code = NonNull::from(Box::leak(Box::new(code)));

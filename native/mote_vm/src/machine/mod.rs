@@ -166,6 +166,11 @@ impl Machine {
         self.0.program.module(module)
     }
 
+    /// The behaviours of a module, by name and captures, of which the unit with that hash is still the current version.
+    pub fn behaviours_of(&self, module: Atom, hash: u64) -> Vec<(Atom, u32)> {
+        self.0.program.behaviours_of(module, hash)
+    }
+
     /// The current version of a behaviour, and the hash of its unit.
     pub fn behaviour(
         &self,
