@@ -9,7 +9,7 @@ defmodule Mote.GuidesTest do
   @notebooks ~w(guides/tour.livemd guides/fork-bomb.livemd guides/outbreak.livemd)
   @pages @notebooks ++
            ~w(README.md guides/thinking.md guides/from-genserver.md guides/cheatsheet.cheatmd) ++
-           ~w(guides/recipes.md guides/machines.md guides/language.md guides/testing.md guides/gatekeepers.md guides/dashboard.md)
+           ~w(guides/recipes.md guides/machines.md guides/language.md guides/testing.md guides/gatekeepers.md guides/dashboard.md guides/images.md)
 
   # Many actors, with a collection after each turn.
   @too_many ~w(README.md guides/fork-bomb.livemd guides/outbreak.livemd)
