@@ -15,9 +15,11 @@ use super::record::{
 };
 use super::{held_by_a_move, wrong, ImageError};
 use crate::base::ids::TimerId;
+use crate::base::lent::Lender;
 use crate::code::reader::Reader;
 use crate::heap::Heap;
 use crate::terms::map;
+use crate::terms::written::exceeds;
 use crate::threads::shared::Machine;
 use crate::threads::sponsor::Sponsor;
 use crate::turns::queue::Event;
@@ -97,6 +99,15 @@ impl Machine {
                 let waiting = roots.events.iter().map(Vec::len).sum::<usize>();
                 if !self.pool().fits(waiting * size_of::<Event>()) {
                     return Err(ImageError::NoMemory);
+                }
+                if exceeds(
+                    roots.names,
+                    || self.pool().quota.held() / size_of::<Value>(),
+                    || Some(self.shared_pool() as Arc<dyn Lender>),
+                ) {
+                    let problem =
+                        "what is named is larger, written out, than all that the machine holds";
+                    return Err(ImageError::Lacks(problem.to_string()));
                 }
                 self.clock().go_on_from(image.tables.moment);
                 restorer.arm(&roots.timers)?;
