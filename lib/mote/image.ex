@@ -94,7 +94,7 @@ defmodule Mote.Image do
   @spec restore(reference, String.t()) :: {:ok, map, [map]} | {:error, Error.t()}
   def restore(native, path) do
     with {:ok, image, about, units} <- open(path),
-         :ok <- load(native, path, units) do
+         :ok <- load(native, path, image, units) do
       case Native.image_restore(native, image) do
         {:ok, names} -> {:ok, names, older(about, native)}
         {:error, text} -> {:error, error(path, text)}
@@ -109,27 +109,26 @@ defmodule Mote.Image do
   end
 
   # The versions that are in the image first: what the node has today is the present version, and new actors get that.
-  defp load(native, path, units) do
-    with :ok <- each(units, &load_unit(native, path, &1)) do
-      modules =
-        for {module, hash, _unit} <- units,
-            Loader.about(module, [:hash]) not in [:error, {:ok, [hash]}],
-            do: module
-
-      modules |> Enum.uniq() |> each(&Loader.load(native, &1))
+  defp load(native, path, image, units) do
+    with :ok <- units |> Enum.with_index() |> each(&load_unit(native, path, image, &1)) do
+      present = for {module, hash} <- units, differs?(module, hash), uniq: true, do: module
+      each(present, &Loader.load(native, &1))
     end
   end
 
-  defp load_unit(native, path, {module, hash, unit}) do
-    with {:ok, [^hash]} <- Loader.about(module, [:hash]) do
-      Loader.load(native, module)
-    else
-      _ ->
-        case Native.machine_load(native, module, hash, unit) do
-          :ok -> :ok
-          {:error, text} -> {:error, error(path, "the code of #{inspect(module)} in it was refused: #{text}")}
-          word -> {:error, Error.from(word, module: module)}
-        end
+  defp differs?(module, hash), do: Loader.about(module, [:hash]) not in [:error, {:ok, [hash]}]
+
+  defp load_unit(native, path, image, {{module, hash}, number}) do
+    if Loader.about(module, [:hash]) == {:ok, [hash]},
+      do: Loader.load(native, module),
+      else: load_from(native, path, image, module, number)
+  end
+
+  defp load_from(native, path, image, module, number) do
+    case Native.image_load(native, image, number) do
+      :ok -> :ok
+      {:error, text} -> {:error, error(path, "the code of #{inspect(module)} in it was refused: #{text}")}
+      word -> {:error, Error.from(word, module: module)}
     end
   end
 

@@ -3,7 +3,7 @@ defmodule Mix.Tasks.Mote.Image do
   @moduledoc """
   Shows what is in an image that `Mote.save/3` has written:
 
-      $ mix mote.image /var/lib/shop/carts.image
+      $ mix mote.image /var/lib/market/carts.image
 
   It prints how many actors, events and timers there are, how many actors have which behaviour, and of which version, and what was
   not saved. `Mote.Image` says what each of that is.

@@ -15,8 +15,8 @@
 //! does the same faster, if the machine was given a compiler (the crate `mote_jit` is one). What leaves a heap, or
 //! enters one, crosses the **boundary** as a parcel. **Watching** shows or counts turns while they run. The dispatch
 //! **threads** run turns for as long as anything is queued. Between two turns, they let the collector (**gc**) in, and
-//! callers that want to **look** inside, or to **prove** something of all orders of turns. The **machine** puts all of
-//! this together for its embedder.
+//! callers that want to **look** inside, or to **prove** something of all orders of turns. An **image** is all that a
+//! machine holds, in a file. The **machine** puts all of this together for its embedder.
 //!
 //! # The way of one message
 //!

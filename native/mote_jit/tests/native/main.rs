@@ -65,6 +65,8 @@ mod gc;
 mod gc_crossed;
 #[path = "../../../mote_vm/tests/vm/gc_standing_still.rs"]
 mod gc_standing_still;
+#[path = "../../../mote_vm/tests/vm/image.rs"]
+mod image;
 #[path = "../../../mote_vm/tests/vm/look.rs"]
 mod look;
 #[path = "../../../mote_vm/tests/vm/machine.rs"]

@@ -6,7 +6,7 @@ use mote_vm::heap::pace::Stress;
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Class, ForeignRef};
-use rustler::{Atom, NifResult, Term, TermType};
+use rustler::{Atom, Env, NifResult, Term, TermType};
 use std::sync::Arc;
 
 /// A sponsor: its name, how many threads, the cores that these are bound to, how much may wait in it, and whether
@@ -51,11 +51,30 @@ pub fn schedule_of(term: Term<'_>) -> NifResult<Schedule> {
 
 /// A constant of another kind than the machine's own, as it would be in a message.
 pub fn foreign(_: Class, bytes: &[u8]) -> Option<ForeignRef> {
+    constant(|env| {
+        // SAFETY: units are code, and trusted with making atoms as any other code is.
+        let read = unsafe { env.binary_to_term_trusted(bytes) };
+        read.map(|(term, _)| term)
+    })
+}
+
+/// Such a constant of a unit that anybody may have made.
+pub fn untrusted(_: Class, bytes: &[u8]) -> Option<ForeignRef> {
+    constant(|env| read_untrusted(env, bytes))
+}
+
+/// A term in the external format, if it makes no atoms and is not compressed: what is may be of any size.
+pub fn read_untrusted<'a>(env: Env<'a>, bytes: &[u8]) -> Option<Term<'a>> {
+    let is_plain = bytes.first() == Some(&131) && bytes.get(1) != Some(&80);
+    let (term, used) = is_plain.then(|| env.binary_to_term(bytes))??;
+    (used == bytes.len()).then_some(term)
+}
+
+fn constant(read: impl for<'a> FnOnce(Env<'a>) -> Option<Term<'a>>) -> Option<ForeignRef> {
     let mut class = None;
     let mut process = None;
     let term = OwnTerm::make(|env| {
-        // SAFETY: units are code, and trusted with making atoms as any other code is.
-        let (term, _) = unsafe { env.binary_to_term_trusted(bytes) }?;
+        let term = read(env)?;
         class = class_of(term);
         process = term.decode().ok();
         Some(term)

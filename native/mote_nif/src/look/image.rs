@@ -6,6 +6,7 @@
 //!    so an image takes no more memory than that.
 use crate::codec::decode::Decoder;
 use crate::deliver::message::post;
+use crate::enter::config::{read_untrusted, untrusted};
 use crate::enter::question::inquiry;
 use crate::held::foreign::Opaque;
 use crate::held::question::Customer;
@@ -22,7 +23,7 @@ use mote_vm::machine::Machine;
 use mote_vm::values::big::MOST_LIMBS;
 use mote_vm::values::foreign::{Class, ForeignRef};
 use rustler::sys::enif_make_ref;
-use rustler::{Atom, Binary, Encoder, Env, Term};
+use rustler::{Atom, Encoder, Env, Term, TermType};
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver};
 use std::sync::Arc;
@@ -101,19 +102,29 @@ fn answer(
     });
 }
 
-/// Opens an image: `{:ok, image, about, units}` or `{:error, text}`.
+/// Opens an image: `{:ok, image, about, [{module, hash}]}` or `{:error, text}`.
 pub fn open<'a>(env: Env<'a>, path: PathBuf) -> Term<'a> {
     match ImageFile::open(&path) {
         Ok(image) => {
-            let units = image.tables.units.iter().map(|unit| {
-                let module = atoms::to_term(env, unit.module);
-                (module, unit.hash, bytes(env, &unit.bytes))
-            });
-            let units: Vec<_> = units.collect();
+            let units = image.tables.units.iter();
+            let units: Vec<_> = units
+                .map(|unit| (atoms::to_term(env, unit.module), unit.hash))
+                .collect();
             let about = about(env, &image.tables);
             let image = ResourceArc::new(ImageResource(image));
             (names::ok(), image, about, units).encode(env)
         }
+        Err(error) => (names::error(), error.to_string()).encode(env),
+    }
+}
+
+/// Loads the unit of that number into a machine: `:ok` or `{:error, text}`.
+pub fn load<'a>(env: Env<'a>, machine: &Machine, image: &ImageResource, number: usize) -> Term<'a> {
+    let Some(unit) = image.0.tables.units.get(number) else {
+        return names::unknown().encode(env);
+    };
+    match machine.load(&unit.bytes, &untrusted) {
+        Ok(_) => names::ok().encode(env),
         Err(error) => (names::error(), error.to_string()).encode(env),
     }
 }
@@ -173,12 +184,6 @@ fn kind(class: Class) -> Atom {
     }
 }
 
-fn bytes<'a>(env: Env<'a>, bytes: &[u8]) -> Term<'a> {
-    let mut binary = rustler::NewBinary::new(env, bytes.len());
-    binary.as_mut_slice().copy_from_slice(bytes);
-    Binary::from(binary).encode(env)
-}
-
 /// A value of the outside as it is written: integers that are too large to calculate with, and bitstrings.
 fn written_form(value: &ForeignRef) -> Option<Vec<u8>> {
     let opaque: &Opaque = value.as_any().downcast_ref()?;
@@ -198,16 +203,14 @@ fn read_form(class: Class, written: Option<&[u8]>) -> Option<ForeignRef> {
             OwnTerm::make_always(|env| unsafe { Term::new(env, enif_make_ref(env.as_c_arg())) });
         return Some(Arc::new(Opaque::small(term, Class::Reference)));
     };
-    // What is compressed may be of any size.
-    let is_plain = bytes.first() == Some(&131) && bytes.get(1) != Some(&80);
     let term = OwnTerm::make(|env| {
-        let (term, used) = env.binary_to_term(bytes).filter(|_| is_plain)?;
+        let term = read_untrusted(env, bytes)?;
         let is_good = match class {
             Class::BigInteger => term.is_integer() && bytes.len() > MOST_LIMBS * size_of::<u64>(),
-            Class::Bitstring => term.get_type() == rustler::TermType::Binary && !term.is_binary(),
+            Class::Bitstring => term.get_type() == TermType::Binary && !term.is_binary(),
             _ => false,
         };
-        (is_good && used == bytes.len()).then_some(term)
+        is_good.then_some(term)
     })?;
     Some(Arc::new(Opaque::alone(term, class)))
 }

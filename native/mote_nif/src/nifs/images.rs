@@ -37,10 +37,25 @@ fn image_save<'a>(
     }
 }
 
-/// Opens an image: `{:ok, image, about, [{module, hash, unit}]}` or `{:error, text}`.
+/// Opens an image: `{:ok, image, about, [{module, hash}]}` or `{:error, text}`.
 #[rustler::nif(schedule = "DirtyIo")]
 fn image_open<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
     image::open(env, OsStr::from_bytes(path.as_slice()).into())
+}
+
+/// Loads the code of that number: `:ok`, `:stopped` or `{:error, text}`.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn image_load<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    image: &ImageResource,
+    number: usize,
+) -> Term<'a> {
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let _one_at_a_time = machine.loading.lock();
+    image::load(env, running, image, number)
 }
 
 /// Lets a machine go on from an image, which has done nothing yet: `{:ok, names}`, `:stopped`, `:no_memory` or `{:error, text}`.

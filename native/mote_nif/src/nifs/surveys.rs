@@ -34,7 +34,12 @@ fn machine_census<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>) 
             .iter()
             .map(|found| {
                 let older = found.actors * u64::from(found.is_older);
-                (behaviour(env, found.behaviour), found.actors, found.bytes, older)
+                (
+                    behaviour(env, found.behaviour),
+                    found.actors,
+                    found.bytes,
+                    older,
+                )
             })
             .collect();
         let greatest = figures(env, decoder, survey.machine(), &census.greatest);

@@ -89,7 +89,12 @@ pub struct ImageFile {
 impl ImageFile {
     /// Reads a file.
     pub fn open(path: &Path) -> Result<ImageFile, ImageError> {
-        match fs::read(path) {
+        // Others, such as devices, may have no end.
+        let read = match fs::metadata(path) {
+            Ok(about) if !about.is_file() => Err(io::Error::other("this is no file")),
+            _ => fs::read(path),
+        };
+        match read {
             Ok(bytes) => ImageFile::read(bytes),
             Err(error) => Err(ImageError::Unreadable(said(&error))),
         }

@@ -15,9 +15,12 @@ use super::record::{
 };
 use super::{held_by_a_move, wrong, ImageError};
 use crate::base::ids::TimerId;
+use crate::base::lent::Lender;
 use crate::code::reader::Reader;
 use crate::heap::Heap;
 use crate::terms::map;
+use crate::terms::prim::weight::place;
+use crate::terms::written::exceeds;
 use crate::threads::shared::Machine;
 use crate::threads::sponsor::Sponsor;
 use crate::turns::queue::Event;
@@ -31,7 +34,9 @@ use std::sync::Arc;
 /// Makes a value of the outside from what was written of it, or one that takes the place of a value that was not written.
 pub type ForeignMaker<'f> = &'f dyn Fn(Class, Option<&[u8]>) -> Option<ForeignRef>;
 
-/// Fuel that all maps of an image may spend on comparing their keys, for each byte of it.
+/// Fuel that all maps of an image may spend on comparing their keys, and more of it for each byte: some tenths of a second, and some
+/// ten times of what reading takes.
+const FUEL: u64 = 1 << 26;
 const FUEL_PER_BYTE: u64 = 64;
 
 /// What cells and roots refer to by number.
@@ -79,7 +84,8 @@ impl Machine {
         let sponsors = self.sponsors_of(image)?;
         let restore = |heap: &mut Heap| {
             let position = heap.position();
-            heap.work.allow(FUEL_PER_BYTE * image.contents.len() as u64);
+            heap.work
+                .allow(FUEL + FUEL_PER_BYTE * image.contents.len() as u64);
             let mut restorer = Restorer {
                 image,
                 reader: Reader::new(&image.contents),
@@ -97,6 +103,15 @@ impl Machine {
                 let waiting = roots.events.iter().map(Vec::len).sum::<usize>();
                 if !self.pool().fits(waiting * size_of::<Event>()) {
                     return Err(ImageError::NoMemory);
+                }
+                if exceeds(
+                    roots.names,
+                    || self.pool().quota.held() / size_of::<Value>(),
+                    || Some(self.shared_pool() as Arc<dyn Lender>),
+                ) {
+                    let problem =
+                        "what is named is larger, written out, than all that the machine holds";
+                    return Err(ImageError::Lacks(problem.to_string()));
                 }
                 self.clock().go_on_from(image.tables.moment);
                 restorer.arm(&roots.timers)?;
@@ -322,11 +337,15 @@ impl Restorer<'_> {
         let n = self.values(2)?;
         let pairs = self.scratch[..2 * n].chunks_exact(2);
         let pairs: Vec<_> = pairs.map(|pair| (pair[0], pair[1])).collect();
-        let map = map::from_pairs(self.heap, pairs);
-        match map.is_none() && self.heap.work.is_over() {
-            true => wrong(at, "the keys of a map take too long to be compared"),
-            false => Ok(map),
+        let work = &mut self.heap.work;
+        // As in a turn: the price of a key is counted before it is compared with others.
+        if pairs.iter().any(|(key, _)| place(*key, work).is_err()) {
+            return match work.take_lack() {
+                true => Err(ImageError::NoMemory),
+                false => wrong(at, "the keys of a map take too long to be compared"),
+            };
         }
+        Ok(map::from_pairs(self.heap, pairs))
     }
 
     fn float(&mut self) -> Result<Value, ImageError> {

@@ -163,7 +163,7 @@ impl Survey<'_> {
         let tables = ImageTables {
             moment: self.machine.clock().now(),
             counts: [cells, captures, actors, events, timers],
-            atoms: walk.atoms.all.clone(),
+            atoms: Vec::new(),
             sponsors: sponsors
                 .map(|id| self.machine.sponsors().by_id(*id).name)
                 .collect(),
@@ -181,11 +181,12 @@ impl Survey<'_> {
                 .map(|(lost, count)| (*lost, *count))
                 .collect(),
         };
-        if walk.is_too_large || tables.atoms.len() > MOST_ATOMS {
+        tables.name_all(&mut walk.atoms);
+        if walk.is_too_large || walk.atoms.all.len() > MOST_ATOMS {
             return Err(NotSaved::TooLarge);
         }
         let begin = walk.out.len();
-        tables.write(&mut walk.out);
+        tables.write(&mut walk.atoms, &mut walk.out);
         walk.out.word(roots);
         walk.out.word(begin);
         match walk.out.finish() {

@@ -5,19 +5,18 @@ use crate::base::atom::Atom;
 use crate::base::ids::BehaviourName;
 use crate::code::decode::decode;
 use crate::code::error::LoadError;
-use crate::code::ir::MAX_ARITY;
+use crate::code::ir::{MAX_ARITY, MAX_ATOM_CHARACTERS};
 pub use crate::code::program::LoadedUnit;
 use crate::code::reader::Reader;
 use crate::look::holders::HeldIn;
+use crate::values::actor::{BehaviourId, SponsorId};
 use crate::values::foreign::Class;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
 /// Atoms of one image. All of them are made, and none is ever forgotten: a thousand times as many as programs have would fill
 /// the tables of the node.
 pub(crate) const MOST_ATOMS: usize = 1 << 16;
-/// Bytes of an atom's name: 255 characters.
-const ATOM_BYTES: usize = 4 * 255;
 
 /// Things in the order in which they were met, each with its number.
 pub(crate) struct Names<T> {
@@ -74,7 +73,7 @@ pub struct ImageTables {
     pub moment: u64,
     /// The number of cells, of captures, of actors, of events and of timers.
     pub counts: [u64; 5],
-    /// The atoms.
+    /// The atoms, of an image that was read.
     pub(crate) atoms: Vec<Atom>,
     /// Sponsors that actors are pinned to, or that something waits in.
     pub sponsors: Vec<Atom>,
@@ -90,17 +89,25 @@ pub struct ImageTables {
 const HELD_IN: [HeldIn; 4] = [HeldIn::State, HeldIn::Message, HeldIn::Turn, HeldIn::Timer];
 
 impl ImageTables {
-    pub(crate) fn write(&self, out: &mut BlockWriter<'_>) {
+    /// All names that the tables refer to are among `atoms`.
+    pub(crate) fn write(&self, atoms: &mut Names<Atom>, out: &mut BlockWriter<'_>) {
         out.varint(self.moment);
         self.counts.iter().for_each(|count| out.varint(*count));
-        for atoms in [&self.atoms, &self.sponsors] {
-            out.varint(atoms.len() as u64);
-            atoms
-                .iter()
-                .for_each(|atom| out.text(atom.name().as_bytes()));
-        }
+        out.varint(atoms.all.len() as u64);
+        let names = atoms.all.iter();
+        names.for_each(|atom| out.text(atom.name().as_bytes()));
+        let mut number = |atom| u64::from(atoms.number(atom));
+        out.varint(self.sponsors.len() as u64);
+        self.sponsors
+            .iter()
+            .for_each(|name| out.varint(number(*name)));
         out.varint(self.units.len() as u64);
         self.units.iter().for_each(|unit| out.text(&unit.bytes));
+        let mut write_name = |out: &mut BlockWriter<'_>, name: BehaviourName| {
+            out.varint(number(name.module));
+            out.varint(number(name.name));
+            out.varint(name.captures as u64);
+        };
         out.varint(self.behaviours.len() as u64);
         for behaviour in &self.behaviours {
             write_name(out, behaviour.name);
@@ -110,17 +117,23 @@ impl ImageTables {
         out.varint(self.lost.len() as u64);
         for (lost, count) in &self.lost {
             out.byte(lost.class as u8);
-            out.byte(
-                HELD_IN
-                    .iter()
-                    .position(|held| *held == lost.held)
-                    .unwrap_or(0) as u8,
-            );
+            let held = HELD_IN.iter().position(|held| *held == lost.held);
+            out.byte(held.unwrap_or(0) as u8);
             out.byte(lost.behaviour.is_some().into());
-            lost.behaviour
-                .into_iter()
-                .for_each(|name| write_name(out, name));
+            let behaviour = lost.behaviour.into_iter();
+            behaviour.for_each(|name| write_name(out, name));
             out.varint(*count);
+        }
+    }
+
+    /// Notes the names that tables refer to.
+    pub(crate) fn name_all(&self, atoms: &mut Names<Atom>) {
+        let lost = self.lost.iter().filter_map(|(lost, _)| lost.behaviour);
+        let behaviours = self.behaviours.iter().map(|behaviour| behaviour.name);
+        let named = behaviours.chain(lost);
+        let named = named.flat_map(|name| [name.module, name.name]);
+        for name in named.chain(self.sponsors.iter().copied()) {
+            atoms.number(name);
         }
     }
 
@@ -131,91 +144,98 @@ impl ImageTables {
         let mut counts = [0; 5];
         for count in &mut counts {
             // Each of them has a byte at least.
-            *count = reader.at_most(
-                "number of things",
-                (bytes.len() as u64).min(u32::MAX.into()),
-            )?;
+            let most = (bytes.len() as u64).min(u32::MAX.into());
+            *count = reader.at_most("number of things", most)?;
         }
-        let mut tables = ImageTables {
-            moment,
-            counts,
-            atoms: atoms(reader)?,
-            sponsors: atoms(reader)?,
-            ..ImageTables::default()
-        };
-        let count = reader.at_most("number of units", reader.remaining() as u64)?;
-        for _ in 0..count {
-            tables.units.push(unit(reader)?);
+        let at = reader.offset();
+        let names = reader.sequence("number of atoms", MOST_ATOMS, 1, |reader| reader.string())?;
+        if names
+            .iter()
+            .any(|name| name.chars().count() > MAX_ATOM_CHARACTERS)
+        {
+            return wrong(at, "an atom has more than 255 characters");
         }
-        tables.behaviours = reader.sequence("number of behaviours", 1 << 20, 12, |reader| {
+        let atoms: Vec<Atom> = names.iter().map(|name| Atom::new(name)).collect();
+        let sponsors = reader.sequence("number of sponsors", SponsorId::LIMIT, 1, |reader| {
+            atom(reader, &atoms)
+        })?;
+        let units = units(reader, names)?;
+        let behaviours = reader.sequence("number of behaviours", BehaviourId::LIMIT, 12, |r| {
             Ok(ImageBehaviour {
-                name: name(reader)?,
-                hash: reader.u64()?,
-                actors: reader.varint()?,
+                name: name(r, &atoms)?,
+                hash: r.u64()?,
+                actors: r.varint()?,
             })
         })?;
         let count = reader.at_most("number of lost values", reader.remaining() as u64)?;
-        for _ in 0..count {
-            let at = reader.offset();
-            let (class, held) = (reader.u8()?, reader.u8()?);
-            let (Some(class), Some(held)) = (Class::from_number(class), HELD_IN.get(held as usize))
-            else {
-                return wrong(at, "there is no such kind of value, or of holder");
-            };
-            let behaviour = match reader.u8()? {
-                0 => None,
-                _ => Some(name(reader)?),
-            };
-            let lost = ImageLost {
-                class,
-                behaviour,
-                held: *held,
-            };
-            tables.lost.push((lost, reader.varint()?));
-        }
-        Ok(tables)
+        let lost = (0..count).map(|_| lost(reader, &atoms));
+        let lost = lost.collect::<Result<Vec<_>, _>>()?;
+        Ok(ImageTables {
+            moment,
+            counts,
+            atoms,
+            sponsors,
+            units,
+            behaviours,
+            lost,
+        })
     }
 }
 
-fn write_name(out: &mut BlockWriter<'_>, name: BehaviourName) {
-    out.text(name.module.name().as_bytes());
-    out.text(name.name.name().as_bytes());
-    out.varint(name.captures as u64);
+fn lost(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<(ImageLost, u64), ImageError> {
+    let at = reader.offset();
+    let (class, held) = (reader.u8()?, reader.u8()?);
+    let (Some(class), Some(held)) = (Class::from_number(class), HELD_IN.get(held as usize)) else {
+        return wrong(at, "there is no such kind of value, or of holder");
+    };
+    let behaviour = match reader.u8()? {
+        0 => None,
+        _ => Some(name(reader, atoms)?),
+    };
+    let lost = ImageLost {
+        class,
+        behaviour,
+        held: *held,
+    };
+    Ok((lost, reader.varint()?))
 }
 
-fn name(reader: &mut Reader<'_>) -> Result<BehaviourName, LoadError> {
+fn name(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<BehaviourName, LoadError> {
     Ok(BehaviourName {
-        module: atom(reader)?,
-        name: atom(reader)?,
+        module: atom(reader, atoms)?,
+        name: atom(reader, atoms)?,
         captures: reader.at_most("number of captures", u64::from(MAX_ARITY))? as usize,
     })
 }
 
-fn atom(reader: &mut Reader<'_>) -> Result<Atom, LoadError> {
-    Ok(Atom::new(reader.string()?))
+fn atom(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<Atom, LoadError> {
+    let last = (atoms.len() as u64).saturating_sub(1);
+    let number = reader.at_most("number of an atom", last)?;
+    Ok(atoms.get(number as usize).copied().unwrap_or(Atom::NIL))
 }
 
-fn atoms(reader: &mut Reader<'_>) -> Result<Vec<Atom>, ImageError> {
-    let at = reader.offset();
-    let names = reader.sequence("number of atoms", MOST_ATOMS, 1, |reader| reader.string())?;
-    if names
-        .iter()
-        .any(|name| name.len() > ATOM_BYTES || name.chars().count() > 255)
-    {
-        return wrong(at, "an atom has more than 255 characters");
-    }
-    Ok(names.into_iter().map(Atom::new).collect())
-}
-
-fn unit(reader: &mut Reader<'_>) -> Result<LoadedUnit, ImageError> {
-    let bytes = reader.bytes()?;
-    let from = reader.offset() - bytes.len();
-    match decode(bytes) {
-        Ok(unit) => Ok(LoadedUnit {
+/// The units, which have names of their own: `names` has all others.
+fn units(reader: &mut Reader<'_>, names: Vec<&str>) -> Result<Vec<LoadedUnit>, ImageError> {
+    let mut met: FxHashSet<String> = names.into_iter().map(str::to_string).collect();
+    let count = reader.at_most("number of units", reader.remaining() as u64)?;
+    let mut units = Vec::new();
+    for _ in 0..count {
+        let bytes = reader.bytes()?;
+        let from = reader.offset() - bytes.len();
+        let unit = match decode(bytes) {
+            Ok(unit) => unit,
+            Err(error) => return wrong(from, format!("code is damaged: {error}")),
+        };
+        met.extend(unit.atoms);
+        met.insert(unit.module.clone());
+        if met.len() > MOST_ATOMS {
+            return wrong(from, format!("there are more than {MOST_ATOMS} atoms"));
+        }
+        units.push(LoadedUnit {
             module: Atom::new(&unit.module),
             hash: unit.hash,
             bytes: bytes.into(),
-        }),
-        Err(error) => wrong(from, format!("code is damaged: {error}")),
+        });
     }
+    Ok(units)
 }

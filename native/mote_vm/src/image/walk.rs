@@ -29,7 +29,7 @@ use std::sync::Arc;
 pub type WriteForeign<'w> = &'w dyn Fn(&ForeignRef) -> Option<Vec<u8>>;
 
 /// A cell that is to be written, and what it refers to that was not looked at yet.
-enum WalkFrame<'h> {
+enum OpenCell<'h> {
     /// A list from its first cell on, and the cell that comes next.
     List(Value, Value),
     Boxed(Value, &'h [Value]),
@@ -64,7 +64,7 @@ pub(crate) struct ImageWalk<'w> {
     held: BehaviourName,
     /// True if there are more cells than can have numbers.
     pub(crate) is_too_large: bool,
-    frames: Vec<WalkFrame<'w>>,
+    frames: Vec<OpenCell<'w>>,
 }
 
 impl<'w> ImageWalk<'w> {
@@ -204,37 +204,35 @@ impl<'w> ImageWalk<'w> {
         self.open(value);
         while let Some(frame) = self.frames.pop() {
             match frame {
-                WalkFrame::List(first, next) => self.walk_list(first, next),
-                WalkFrame::Boxed(cell, parts) => {
+                OpenCell::List(first, next) => self.walk_list(first, next),
+                OpenCell::Boxed(cell, parts) => {
                     match parts.iter().position(|part| self.is_missing(*part)) {
                         Some(at) => {
-                            self.frames.push(WalkFrame::Boxed(cell, &parts[at + 1..]));
+                            self.frames.push(OpenCell::Boxed(cell, &parts[at + 1..]));
                             self.open(parts[at]);
                         }
                         None => self.write_boxed(cell),
                     }
                 }
-                WalkFrame::Map(cell, mut parts) => {
-                    match parts.find(|part| self.is_missing(*part)) {
-                        Some(part) => {
-                            self.frames.push(WalkFrame::Map(cell, parts));
-                            self.open(part);
-                        }
-                        None => self.write_boxed(cell),
+                OpenCell::Map(cell, mut parts) => match parts.find(|part| self.is_missing(*part)) {
+                    Some(part) => {
+                        self.frames.push(OpenCell::Map(cell, parts));
+                        self.open(part);
                     }
-                }
+                    None => self.write_boxed(cell),
+                },
             }
         }
     }
 
     fn open(&mut self, value: Value) {
         self.frames.push(if value.is_cons() {
-            WalkFrame::List(value, value)
+            OpenCell::List(value, value)
         } else if let Some(map) = Node::of(value) {
             let parts: Vec<Value> = entries(map).flat_map(|(key, item)| [key, item]).collect();
-            WalkFrame::Map(value, parts.into_iter())
+            OpenCell::Map(value, parts.into_iter())
         } else {
-            WalkFrame::Boxed(value, value.boxed_parts())
+            OpenCell::Boxed(value, value.boxed_parts())
         });
     }
 
@@ -242,13 +240,13 @@ impl<'w> ImageWalk<'w> {
     fn walk_list(&mut self, first: Value, mut next: Value) {
         while let Some((head, tail)) = next.as_cons().filter(|_| self.is_missing(next)) {
             if self.is_missing(head) {
-                self.frames.push(WalkFrame::List(first, next));
+                self.frames.push(OpenCell::List(first, next));
                 return self.open(head);
             }
             next = tail;
         }
         if !next.is_cons() && self.is_missing(next) {
-            self.frames.push(WalkFrame::List(first, next));
+            self.frames.push(OpenCell::List(first, next));
             return self.open(next);
         }
         self.write_list(first, next);
