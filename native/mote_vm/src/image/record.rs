@@ -15,6 +15,7 @@
 //! map       count n, n times key and item
 //! slice     the binary, from, length
 //! captures  count n, n values                  numbered apart from other cells
+//! function  count n, module, name, arguments, hash of the unit, n values that it has captured
 //! actor     behaviour, sponsor + 1 or 0, then the value, or how many captures before the last, if it has any
 //! end
 //! ```
@@ -37,6 +38,7 @@ pub(crate) enum Record {
     Slice = 11,
     Captures = 12,
     Actor = 13,
+    Function = 14,
 }
 
 impl Record {
@@ -45,7 +47,7 @@ impl Record {
         use Record::*;
         [
             End, List, Tuple, Float, Bytes, Integer, Foreign, Lost, On, Timer, Map, Slice,
-            Captures, Actor,
+            Captures, Actor, Function,
         ]
         .get(n as usize)
         .copied()

@@ -16,6 +16,8 @@ use super::record::{
 use super::{held_by_a_move, wrong, ImageError};
 use crate::base::ids::TimerId;
 use crate::base::lent::Lender;
+use crate::code::functions::KnownFunction;
+use crate::code::ir::MAX_ARITY;
 use crate::code::reader::Reader;
 use crate::heap::Heap;
 use crate::terms::map;
@@ -80,7 +82,7 @@ impl Machine {
         foreign: ForeignMaker<'_>,
         names: impl FnOnce(Term<'_>) -> R,
     ) -> Result<R, ImageError> {
-        let behaviours = self.behaviours_of(image)?;
+        let behaviours = self.behaviours_in(image)?;
         let sponsors = self.sponsors_of(image)?;
         let restore = |heap: &mut Heap| {
             let position = heap.position();
@@ -129,7 +131,7 @@ impl Machine {
         restored.unwrap_or(Err(ImageError::NoMemory))
     }
 
-    fn behaviours_of(&self, image: &ImageFile) -> Result<Vec<BehaviourId>, ImageError> {
+    fn behaviours_in(&self, image: &ImageFile) -> Result<Vec<BehaviourId>, ImageError> {
         let own = (0..OWN_BEHAVIOURS as u32).map(|id| Ok(BehaviourId(id)));
         let others = image.tables.behaviours.iter().map(|behaviour| {
             let name = behaviour.name;
@@ -190,7 +192,7 @@ impl Restorer<'_> {
                 Some(Record::Captures) => self.captures()?,
                 Some(Record::List) => self.list()?,
                 Some(record) => {
-                    let cell = self.cell(record)?;
+                    let cell = self.cell(machine, record)?;
                     self.add(cell)?;
                 }
                 None => return wrong(at, "there is no such kind of record"),
@@ -305,7 +307,7 @@ impl Restorer<'_> {
         Ok(())
     }
 
-    fn cell(&mut self, record: Record) -> Result<Value, ImageError> {
+    fn cell(&mut self, machine: &Machine, record: Record) -> Result<Value, ImageError> {
         let at = self.reader.offset();
         match record {
             Record::Tuple => {
@@ -329,7 +331,34 @@ impl Restorer<'_> {
                 Ok(self.heap.on(sponsor, address))
             }
             Record::Timer => self.timer(at),
+            Record::Function => self.function(machine, at),
             _ => self.slice(at),
+        }
+    }
+
+    /// A function of the machine's code.
+    fn function(&mut self, machine: &Machine, at: usize) -> Result<Value, ImageError> {
+        let n = self.count(1)?;
+        let (module, name) = (self.value()?.as_atom(), self.value()?.as_atom());
+        let arity = self
+            .reader
+            .at_most("number of arguments", u64::from(MAX_ARITY))? as u32;
+        let hash = self.reader.u64()?;
+        self.read_values(n)?;
+        let Some((module, name)) = module.zip(name) else {
+            return wrong(at, "a function has the names of its module and its own");
+        };
+        match machine.program().function((module, name, arity), hash, n) {
+            Some(KnownFunction(what)) => {
+                let captures = &self.scratch;
+                let part = |i| if i == 0 { what } else { captures[i - 1] };
+                Ok(self.heap.function(1 + n, part))
+            }
+            None => Err(ImageError::Lacks(format!(
+                "its function {}.{}/{arity} of the version {hash:016x} is not loaded",
+                module.name(),
+                name.name()
+            ))),
         }
     }
 

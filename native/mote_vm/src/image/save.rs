@@ -11,6 +11,7 @@ use super::blocks::{BlockWriter, TakeBlock};
 use super::record::Record;
 use super::tables::{ImageBehaviour, ImageTables, MOST_ATOMS};
 use super::walk::{ImageWalk, WriteForeign};
+use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::{Message, NEVER};
@@ -167,7 +168,7 @@ impl Survey<'_> {
             sponsors: sponsors
                 .map(|id| self.machine.sponsors().by_id(*id).name)
                 .collect(),
-            units: self.units(&walk.behaviours.all),
+            units: self.units(&walk.behaviours.all, walk.functions),
             behaviours: populations
                 .map(|(id, actors)| ImageBehaviour {
                     name: program.name(*id),
@@ -195,11 +196,16 @@ impl Survey<'_> {
         }
     }
 
-    /// The code of these behaviours, and what the machine would load today of everything else: they may call it.
-    fn units(&self, behaviours: &[BehaviourId]) -> Vec<LoadedUnit> {
+    /// The code of these behaviours and functions, and what the machine would load today of everything else: they may call it.
+    fn units(
+        &self,
+        behaviours: &[BehaviourId],
+        functions: FxHashSet<(Atom, u64)>,
+    ) -> Vec<LoadedUnit> {
         let program = self.machine.program();
         let code = behaviours.iter().map(|id| program.behaviour(*id));
-        let used: FxHashSet<_> = code.map(|code| (code.module, code.hash)).collect();
+        let mut used = functions;
+        used.extend(code.map(|code| (code.module, code.hash)));
         let mut met = FxHashSet::default();
         let mut units = program.units();
         // Of one that was loaded several times, the last.

@@ -18,11 +18,13 @@ use crate::code::program::Program;
 use crate::heap::cell::cell_of;
 use crate::look::holders::HeldIn;
 use crate::terms::map::{entries, Node};
+use crate::terms::view::{FunctionTerm, View};
 use crate::turns::queue::Event;
 use crate::values::actor::{Actor, BehaviourId, SponsorId};
 use crate::values::foreign::{Class, ForeignRef};
+use crate::values::term::Term;
 use crate::values::value::Value;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Writes a value of the outside, if it can be read again.
@@ -51,6 +53,8 @@ pub(crate) struct ImageWalk<'w> {
     pub(crate) behaviours: Names<BehaviourId>,
     /// Number of actors of each behaviour.
     pub(crate) populations: Vec<u64>,
+    /// The units whose functions are values.
+    pub(crate) functions: FxHashSet<(Atom, u64)>,
     /// Numbers of the timers that wait.
     pub(crate) timers: FxHashMap<(u16, u64), u32>,
     foreigns: FxHashMap<*const (), u32>,
@@ -85,6 +89,7 @@ impl<'w> ImageWalk<'w> {
             sponsors: Names::default(),
             behaviours: Names::default(),
             populations: Vec::new(),
+            functions: FxHashSet::default(),
             timers: FxHashMap::default(),
             foreigns: FxHashMap::default(),
             write_foreign,
@@ -232,7 +237,8 @@ impl<'w> ImageWalk<'w> {
             let parts: Vec<Value> = entries(map).flat_map(|(key, item)| [key, item]).collect();
             OpenCell::Map(value, parts.into_iter())
         } else {
-            OpenCell::Boxed(value, value.boxed_parts())
+            let captures = value.as_function().map(|parts| &parts[1..]);
+            OpenCell::Boxed(value, captures.unwrap_or_else(|| value.boxed_parts()))
         });
     }
 
@@ -337,6 +343,8 @@ impl<'w> ImageWalk<'w> {
         } else if let Some(TimerId { thread, serial, .. }) = cell.as_timer() {
             let number = self.timers.get(&(thread, serial));
             self.begin(Record::Timer, number.copied().unwrap_or(0) as usize);
+        } else if let View::Function(function) = Term::new(cell).view() {
+            self.write_function(cell, &function);
         } else if let Some(foreign) = cell.as_foreign() {
             self.write_foreign(foreign);
         }
@@ -347,6 +355,18 @@ impl<'w> ImageWalk<'w> {
             self.foreigns.insert(shared, self.cells);
         }
         self.out.settle();
+    }
+
+    /// Writes which function it is, for which the other machine finds the code.
+    fn write_function(&mut self, cell: Value, function: &FunctionTerm<'_>) {
+        let captures = cell.as_function().map_or(&[][..], |parts| &parts[1..]);
+        self.functions.insert((function.module, function.version));
+        self.begin(Record::Function, captures.len());
+        self.value(Value::atom(function.module));
+        self.value(Value::atom(function.name));
+        self.out.varint(function.arity.into());
+        self.out.word(function.version);
+        captures.iter().for_each(|value| self.value(*value));
     }
 
     fn write_slice(&mut self, cell: Value, whole: Value) {

@@ -134,6 +134,7 @@ impl Colours {
             Component::Word(value) => value.word(),
             Component::Address(actor) => self.of(actor, numbering),
             Component::Tuple(n) => count(7, n),
+            Component::Function(what, n) => mixed(count(17, n), what.word()),
             Component::List(n) => count(8, n),
             Component::Map(n) => count(9, n),
             Component::On => 10,

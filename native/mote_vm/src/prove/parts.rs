@@ -23,6 +23,8 @@ pub(super) enum Component<'h> {
     Word(Value),
     Address(*const Actor),
     Tuple(usize),
+    /// What a function is, which is the same word for the same function; as many captures follow.
+    Function(Value, usize),
     /// As many elements follow, and the tail.
     List(usize),
     /// As many keys follow, each with its item.
@@ -107,6 +109,9 @@ impl Components {
         } else if let Some(elements) = value.as_tuple() {
             self.stack.extend(elements);
             Component::Tuple(elements.len())
+        } else if let Some([what, captures @ ..]) = value.as_function() {
+            self.stack.extend(captures);
+            Component::Function(*what, captures.len())
         } else if let Some(node) = map::Node::of(value) {
             for (key, item) in map::entries(node) {
                 self.stack.extend([key, item]);

@@ -213,6 +213,10 @@ impl SituationWriter<'_> {
                     (parcel::MADE, number as usize)
                 }
                 Component::Tuple(n) => (parcel::TUPLE, n),
+                Component::Function(what, n) => {
+                    words.push(what);
+                    (parcel::FUNCTION, n)
+                }
                 Component::List(n) => (parcel::LIST, n),
                 Component::Map(n) => (parcel::MAP, n),
                 Component::On => (parcel::ON, 0),
