@@ -35,6 +35,17 @@ defmodule Mote.ImageTest do
         become late({customer, request})
     end
 
+    # Applies a function that it holds, or is given.
+    defactor applies(f) do
+      {customer, {:apply, x}} -> send customer, f.(x)
+      {customer, :held} -> send customer, f
+      {customer, {f, x}} -> send customer, f.(x)
+      {:hold, n} -> become applies(plus(n))
+      {:add, n} -> become applies(fn x -> {f.(x), n} end)
+    end
+
+    defpure plus(n), do: fn x -> x + n end
+
     defactor time() do
       {customer, :now} -> send customer, System.monotonic_time(:millisecond)
     end
@@ -120,6 +131,20 @@ defmodule Mote.ImageTest do
     assert {found, ^new_one} = Mote.ask!(new_two, :got)
     assert found == %{value | one: new_one, on: Mote.on(:main, new_one)}
     refute new_one == one
+  end
+
+  test "functions come back, with what they have captured", %{machine: machine, path: path} do
+    [one, two] = for _ <- 1..2, do: Mote.create(machine, B.applies(nil))
+    Mote.send_many([{one, {:hold, 10}}, {two, {:hold, 20}}])
+    for n <- [:a, one], do: Mote.send(one, {:add, n})
+    assert Mote.ask!(one, {:apply, 1}) == {{11, :a}, one}
+    held = Mote.ask!(two, :held)
+    assert {:ok, %Image{lost: []}} = Mote.save(machine, path, names: %{one: one, two: two})
+    {_other, names} = go_on(path)
+    assert Mote.ask!(names.one, {:apply, 1}) == {{11, :a}, names.one}
+    assert Mote.ask!(names.two, {:apply, 1}) == 21
+    # What was taken out of the machine that was saved is the same function here.
+    assert Mote.ask!(names.one, {held, 1}) == 21
   end
 
   test "messages that wait, timers and stashes go on where they were", %{machine: machine, path: path} do

@@ -82,6 +82,17 @@ defmodule Mote.ProveTest do
       :now -> :ok
     end
 
+    # Tells the log what its function makes of what comes, and takes another function.
+    defactor applies(log, f) do
+      {:apply, x} -> send log, {:say, if(f == nil, do: x, else: f.(x))}
+      {:add, n} when f == nil -> become applies(log, fn x -> x + n end)
+      {:add, n} -> become applies(log, fn x -> f.(x) + n end)
+    end
+
+    defactor forwards(to) do
+      message -> send to, message
+    end
+
     defactor dice(log) do
       :throw -> send log, {:say, :rand.uniform(6)}
     end
@@ -129,6 +140,22 @@ defmodule Mote.ProveTest do
       assert Enum.sort(hd(found)) == [1, 2, 3, 4]
       assert %{ends: 24, orders: orders} = counts
       assert orders >= 24
+    end
+
+    test "of actors that hold functions, which differ by what they have captured" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        applies = Mote.create(machine, Actors.applies(log, nil))
+
+        for message <- [{:add, 1}, {:add, 10}, {:apply, 0}],
+            do: Mote.send(Mote.create(machine, Actors.forwards(applies)), message)
+
+        log
+      end
+
+      {{:proved, %{states: states}}, found} = all_said(graph)
+      assert found |> Enum.uniq() |> Enum.sort() == [[0], [1], [10], [11]]
+      assert states > 8
     end
 
     test "messages of one to one keep theirs, unless they need not" do
