@@ -1,4 +1,4 @@
-//! SpareBuffers of long binaries that have died, kept for the next ones: a page that the system must find and clear again takes longer
+//! Buffers of long binaries that have died, kept for the next ones: a page that the system must find and clear again takes longer
 //! than what a vector's operation computes in it.
 //!
 //! As with free blocks, what is kept is not charged, and is no more than is likely to be used soon; nothing is kept while
