@@ -262,7 +262,7 @@ impl BlockPool {
                 self.buffers.clear();
                 0
             }
-            _ => self.likely() / BLOCK + 2,
+            _ => self.likely().saturating_sub(self.buffers.bytes()) / BLOCK + 2,
         };
         let mut inner = self.inner.lock();
         if let Some(region) = inner.dead.pop() {
@@ -286,9 +286,11 @@ impl BlockPool {
         true
     }
 
-    /// Keeps the buffer of a binary that has died, beside as many bytes in free blocks.
+    /// Keeps the buffer of a binary that has died, if free blocks leave something of what is likely to be used.
     pub(super) fn keep_buffer(&self, buffer: Vec<u8>) {
-        self.buffers.keep(buffer, self.likely() / 2);
+        let blocks = self.inner.lock().free.len() * BLOCK;
+        self.buffers
+            .keep(buffer, self.likely().saturating_sub(blocks));
     }
 
     /// Free bytes that are likely to be used soon. Recent use is no reason to keep more than the limit.

@@ -1,4 +1,4 @@
-//! SpareBuffers of long binaries that have died, kept for the next ones: a page that the system must find and clear again takes longer
+//! Buffers of long binaries that have died, kept for the next ones: a page that the system must find and clear again takes longer
 //! than what a vector's operation computes in it.
 //!
 //! As with free blocks, what is kept is not charged, and is no more than is likely to be used soon; nothing is kept while
@@ -20,31 +20,54 @@ struct BuffersByLength {
     bytes: usize,
 }
 
+impl BuffersByLength {
+    /// Gives back a buffer of another length. Returns whether there was one.
+    fn drop_other(&mut self, than: usize) -> bool {
+        let Some((&length, buffers)) = self.by_length.iter_mut().find(|(&l, _)| l != than) else {
+            return false;
+        };
+        buffers.pop();
+        if buffers.is_empty() {
+            self.by_length.remove(&length);
+        }
+        self.bytes -= length;
+        true
+    }
+}
+
 impl SpareBuffers {
     /// Keeps a buffer, unless that makes more than `most` bytes.
-    pub(super) fn keep(&self, buffer: Vec<u8>, most: usize) {
-        let length = buffer.len();
-        if length < LEAST {
+    pub(super) fn keep(&self, mut buffer: Vec<u8>, most: usize) {
+        let length = buffer.capacity();
+        buffer.clear();
+        if length < LEAST || length > most {
             return;
         }
         let mut kept = self.0.lock();
-        if kept.bytes + length <= most {
-            kept.bytes += length;
-            kept.by_length.entry(length).or_default().push(buffer);
+        // Others are of an earlier time, when this length is what dies now.
+        while kept.bytes + length > most {
+            if !kept.drop_other(length) {
+                return;
+            }
         }
+        kept.bytes += length;
+        kept.by_length.entry(length).or_default().push(buffer);
     }
 
-    /// Returns a buffer of that length. What is in it means nothing.
+    /// Returns an empty buffer with room for exactly that many bytes.
     pub(super) fn take(&self, length: usize) -> Vec<u8> {
         let mut found = None;
         if length >= LEAST {
             let mut kept = self.0.lock();
-            found = kept.by_length.get_mut(&length).and_then(Vec::pop);
-            if found.is_some() {
+            if let Some(buffers) = kept.by_length.get_mut(&length) {
+                found = buffers.pop();
+                if buffers.is_empty() {
+                    kept.by_length.remove(&length);
+                }
                 kept.bytes -= length;
             }
         }
-        found.unwrap_or_else(|| vec![0; length])
+        found.unwrap_or_else(|| Vec::with_capacity(length))
     }
 
     /// Gives back all of them.
@@ -70,11 +93,13 @@ mod tests {
         buffers.keep(vec![2; LEAST + 1], usize::MAX);
         buffers.keep(vec![3; LEAST - 1], usize::MAX);
         assert_eq!(buffers.bytes(), 2 * LEAST + 1);
-        assert_eq!(buffers.take(LEAST), vec![1; LEAST]);
-        assert_eq!(buffers.take(LEAST), vec![0; LEAST]);
-        assert_eq!(buffers.take(LEAST - 1), vec![0; LEAST - 1]);
+        let found = buffers.take(LEAST);
+        assert_eq!((found.len(), found.capacity()), (0, LEAST));
+        assert_eq!(buffers.bytes(), LEAST + 1);
+        assert_eq!(buffers.take(LEAST).capacity(), LEAST);
+        assert_eq!(buffers.bytes(), LEAST + 1);
         buffers.clear();
-        assert_eq!((buffers.bytes(), buffers.take(LEAST + 1)[0]), (0, 0));
+        assert_eq!(buffers.bytes(), 0);
     }
 
     #[test]
@@ -84,5 +109,11 @@ mod tests {
             buffers.keep(vec![1; LEAST], 2 * LEAST);
         }
         assert_eq!(buffers.bytes(), 2 * LEAST);
+        buffers.keep(vec![1; LEAST + 1], 2 * LEAST);
+        assert_eq!(
+            buffers.bytes(),
+            LEAST + 1,
+            "what dies now comes before the others"
+        );
     }
 }

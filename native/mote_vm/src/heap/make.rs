@@ -7,6 +7,7 @@ use crate::values::actor::{Actor, Header};
 use crate::values::big;
 use crate::values::foreign::LongBytes;
 use crate::values::value::Value;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// Binaries up to this many bytes live in the heap, longer ones are foreign.
@@ -158,19 +159,18 @@ impl Heap {
         })
     }
 
-    /// A binary of `n` bytes in the heap, however many, that `fill` computes; they are zeros before. It is `NONE` if `fill` says
-    /// so by `false`.
+    /// A binary of `n` bytes in the heap, however many, that `fill` computes. It is `NONE` if `fill` says so by `false`.
     pub(crate) fn computed_bytes(
         &mut self,
         n: usize,
-        fill: impl FnOnce(&mut [u8]) -> bool,
+        fill: impl FnOnce(&mut [MaybeUninit<u8>]) -> bool,
     ) -> Value {
         let words = n.div_ceil(8);
         let mut good = false;
         let value = self.boxed(cell::header(Kind::Bytes, 0, n), words, |to| {
             // SAFETY: `boxed` made room for that many words.
             unsafe { std::ptr::write_bytes(to, 0, words) };
-            // SAFETY: `words` words hold n bytes, which were just written, and nobody else knows them.
+            // SAFETY: `words` words hold n bytes, and nobody else knows them.
             good = fill(unsafe { std::slice::from_raw_parts_mut(to.cast(), n) });
         });
         match good {

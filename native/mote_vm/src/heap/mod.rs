@@ -269,7 +269,7 @@ impl Heap {
         answer
     }
 
-    /// Returns a buffer for a binary of `length` bytes (buffers.rs); what is in it means nothing.
+    /// Returns an empty buffer with room for a binary of `length` bytes (buffers.rs).
     pub(crate) fn buffer(&self, length: usize) -> Vec<u8> {
         self.pool.buffers.take(length)
     }

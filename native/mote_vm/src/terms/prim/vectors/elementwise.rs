@@ -126,7 +126,7 @@ fn answers<T: Packed>(
     }
     let bytes = heap.beside(size_of_val(x), |heap| {
         let mut all = heap.buffer(size_of_val(x));
-        let (to, _) = all.as_chunks_mut();
+        let (to, _) = all.spare_capacity_mut()[..size_of_val(x)].as_chunks_mut();
         let parts = x
             .chunks(ELEMENTS_AT_ONCE)
             .zip(to.chunks_mut(ELEMENTS_AT_ONCE));
@@ -137,6 +137,8 @@ fn answers<T: Packed>(
                 return None;
             }
         }
+        // SAFETY: it has room for as many, and all parts were written.
+        unsafe { all.set_len(size_of_val(x)) };
         Some(all)
     });
     let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));

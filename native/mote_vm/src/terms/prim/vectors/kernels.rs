@@ -5,6 +5,7 @@
 //! 1. The only branches are between blocks of elements. What is not good is noted in a mask.
 //! 2. What floats add up to does not depend on the processor: the order is fixed, and nothing is fused.
 use super::ELEMENT;
+use std::mem::MaybeUninit;
 use std::ops::Range;
 
 /// Number of sums of floats that are made beside each other.
@@ -14,6 +15,8 @@ const BLOCK: usize = 16;
 
 /// An element as it is stored.
 pub(super) type Stored = [u8; ELEMENT];
+/// The place of an element that is still to be computed.
+pub(super) type Unstored = [MaybeUninit<u8>; ELEMENT];
 
 /// The type of an element.
 pub(super) trait Packed: Copy {
@@ -94,20 +97,20 @@ impl<'v, T: Copy> Other<'v, T> {
 
 /// Computes some elements. Returns the masks of all answers together.
 #[inline(always)]
-fn some<T: Packed>(x: &[Stored], y: &[Stored], to: &mut [Stored], f: &impl Pairwise<T>) -> u64 {
+fn some<T: Packed>(x: &[Stored], y: &[Stored], to: &mut [Unstored], f: &impl Pairwise<T>) -> u64 {
     let mut bad = 0;
     for ((x, y), to) in x.iter().zip(y).zip(to) {
         let (answer, mask) = f(T::load(*x), T::load(*y));
-        *to = answer.store();
+        *to = answer.store().map(MaybeUninit::new);
         bad |= mask;
     }
     bad
 }
 
 widened! {
-    /// Computes `f` of pairs of elements into `to`, all of one length. Returns whether all answers are good; after a bad one,
-    /// it stops.
-    fn each[T: Packed, F: Pairwise<T>](x: &[Stored], y: Other<'_, T>, to: &mut [Stored], f: &F) -> bool {
+    /// Computes `f` of pairs of elements into `to`, all of one length. Returns whether all answers are good; only then all of
+    /// them are written.
+    fn each[T: Packed, F: Pairwise<T>](x: &[Stored], y: Other<'_, T>, to: &mut [Unstored], f: &F) -> bool {
         let ((x, x_rest), (to, to_rest)) = (x.as_chunks::<BLOCK>(), to.as_chunks_mut::<BLOCK>());
         match y {
             Other::Many(y) => {
