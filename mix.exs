@@ -166,7 +166,16 @@ defmodule Mote.MixProject do
         Mote.Raised,
         Mote.CompileError
       ],
-      Machines: [Mote.Machine, Mote.Image, Mote.Sponsor, Mote.Address, Mote.Customer, Mote.Timer, Mote.Error],
+      Machines: [
+        Mote.Machine,
+        Mote.Image,
+        Mote.Sponsor,
+        Mote.Address,
+        Mote.Customer,
+        Mote.Timer,
+        Mote.Function,
+        Mote.Error
+      ],
       "Crossing the boundary": [Mote.Ask, Mote.Outbox, ~r/^Mote.Future/],
       "Looking inside": [
         ~r/^Mote.Trace/,

@@ -109,6 +109,7 @@ defmodule Mote.Behaviour.FunctionsTest do
       {customer, {:call, x}} -> send customer, f.(x)
       {customer, :get} -> send customer, f
       {customer, {:handed, to, x}} -> send to, {customer, f, x}
+      {customer, {:written, to}} -> send to, {customer, {:write, f}}
     end
 
     defactor caller() do
@@ -306,6 +307,9 @@ defmodule Mote.Behaviour.FunctionsTest do
     {:ok, without} = Mote.start_link()
     kept = Mote.create(without, Mote.Library.cell(function))
     assert Mote.ask!(kept, :read) == function
+    other = Mote.create(without, Mote.Library.cell(nil))
+    Mote.ask!(keeper, {:written, other})
+    assert Mote.ask!(other, :read) == function
   end
 
   test "a version that was loaded before goes on" do

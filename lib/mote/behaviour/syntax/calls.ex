@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
-  alias Mote.Behaviour.Syntax.{Effects, Functions, Hints, Loops, Maps, Paths, Ranges, Templates}
+  alias Mote.Behaviour.Syntax.{Applied, Effects, Functions, Hints, Loops, Maps, Paths, Ranges, Templates}
   alias Mote.Prelude
 
   # What `vec_map2` does with each pair of elements.
@@ -98,11 +98,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
     end
   end
 
-  # As many elements as a list has at most that is given to `apply/2` and is not written in place.
-  @most_applied 8
-
   @doc "A function or a macro of Kernel that is not a primitive."
-  def kernel(:apply, args, env), do: apply_to(args, List.last(args), env)
+  def kernel(:apply, args, env), do: Applied.expr(args, env)
 
   def kernel(name, args, env) do
     entry = Prelude.entry(Kernel, name, length(args))
@@ -113,43 +110,6 @@ defmodule Mote.Behaviour.Syntax.Calls do
       true -> Hints.kernel(name, length(args), env)
     end
   end
-
-  # A list that is written in place.
-  defp apply_to([fun, args], args, env) when is_list(args),
-    do:
-      if(proper?(args),
-        do: Syntax.expr({{:., [], [fun]}, [], args}, env),
-        else: apply_to([fun, args], nil, env)
-      )
-
-  defp apply_to([module, name, args], _, env) when is_atom(name) and is_list(args),
-    do: Syntax.expr({{:., [], [module, name]}, [], args}, env)
-
-  defp apply_to([fun, args], _, %{line: l} = env) do
-    variable = Syntax.fresh(:given)
-
-    clauses =
-      for n <- 0..@most_applied do
-        variables = for _ <- 1..n//1, do: Syntax.fresh(:arg)
-        pattern = List.foldr(variables, {:lit, l, []}, &{:cons, l, {:bind, l, &1}, &2})
-        {:clause, l, pattern, [], {:apply, l, nil, Enum.map([variable | variables], &{:var, l, &1})}}
-      end
-
-    AST.block(l, [
-      {:match, l, {:bind, l, variable}, Syntax.expr(fun, env)},
-      {:case, l, Syntax.expr(args, env), clauses, :case_clause}
-    ])
-  end
-
-  defp apply_to(_, _, env) do
-    Error.raise_at(
-      env,
-      env.line,
-      "apply/3 wants a name and a list that are written in place: which function is called must be known when compiling"
-    )
-  end
-
-  defp proper?(list), do: not match?({:|, _, _}, List.last(list))
 
   @doc "`to_string(value)`: a primitive, but for lists."
   def text(value, %{context: :guard} = env), do: AST.op(env.line, :to_string, [Syntax.expr(value, env)])

@@ -7,14 +7,13 @@
 //! Not here: what primitives compute (prim/), what commits mean (turn.rs).
 use crate::base::atom::Atom;
 use crate::base::work::Work;
-use crate::code::functions;
-use crate::code::op::{Arguments, Code, Op, Reg};
+use crate::code::op::{Code, Op, Reg};
 use crate::code::slots::{BehaviourSlot, FunctionSlot};
 use crate::heap::Heap;
 use crate::platform::pages;
 use crate::terms::prim::primitive::Primitive;
 use crate::terms::prim::random::Draws;
-use crate::terms::prim::{self, arith, compare, types};
+use crate::terms::prim::{self, arith, compare};
 use crate::turns::turn::Turn;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
@@ -23,6 +22,7 @@ use std::ptr::NonNull;
 
 pub(crate) mod call_site;
 mod frame;
+mod values;
 
 /// Greatest depth to which calls may nest; tail calls do not.
 pub const MAX_DEPTH: usize = 100_000;
@@ -297,59 +297,6 @@ impl Interpreter {
                 Op::Done => return Ok(End::Done),
                 Op::Ignore => return Ok(End::Ignored),
             }
-        }
-    }
-}
-
-impl Interpreter {
-    /// The code of a function that is a value, for which this call spends fuel. Where it is none that takes as many arguments, the
-    /// argument behind them says what is told.
-    #[inline(always)]
-    fn callee_of(
-        &self,
-        turn: &mut Turn,
-        frame: &Frame,
-        function: Value,
-        arguments: Arguments,
-    ) -> Result<*const Code, Aborted> {
-        match functions::slot_of(function, arguments.count as usize) {
-            Some(slot) => Ok(callee(turn, slot.as_ptr())?.0),
-            None => Err(self.no_function(turn, frame, function, arguments)),
-        }
-    }
-
-    #[cold]
-    fn no_function(
-        &self,
-        turn: &mut Turn,
-        frame: &Frame,
-        function: Value,
-        arguments: Arguments,
-    ) -> Aborted {
-        let count = arguments.count as usize;
-        let place = frame.argument(arguments.from, count);
-        let mut given = Value::EMPTY_LIST;
-        for i in (0..count).rev() {
-            given = turn.heap.cons(frame.argument(arguments.from, i), given);
-        }
-        // As Elixir tells of them: of what is no function without the arguments.
-        let parts = match types::is_function(function) {
-            true => &[function, given][..],
-            false => &[function],
-        };
-        let told = match (place.as_tuple(), parts) {
-            (None, [alone]) => *alone,
-            _ => turn.heap.tuple(parts.len(), |i| parts[i]),
-        };
-        let raised = [Value::atom(Atom::RAISED), place, told];
-        let reason = match place.as_tuple() {
-            Some(_) => &raised[..],
-            None => &raised[1..],
-        };
-        let reason = turn.heap.tuple(reason.len(), |i| reason[i]);
-        match turn.heap.exhausted() {
-            true => Aborted::by(Atom::NO_MEMORY),
-            false => Aborted(self.told(turn, reason)),
         }
     }
 }
