@@ -164,7 +164,10 @@ defmodule Mote.Native do
   def check_pattern(_pattern), do: :erlang.nif_error(:nif_not_loaded)
   def machine_awaited(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_waiting(_machine, _asker, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_prove(_machine, _search, _limits, _watched, _milliseconds, _tag), do: :erlang.nif_error(:nif_not_loaded)
+
+  def machine_prove(_machine, _search, _limits, _watched, _milliseconds, _tag),
+    do: :erlang.nif_error(:nif_not_loaded)
+
   def machine_census(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_watch(_machine, _id, _milliseconds, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_watched(_machine, _id, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
