@@ -26,7 +26,7 @@ use smallvec::SmallVec;
 /// Some of the events that may be next, and what the others can come to tell.
 pub(super) struct Choice {
     pub(super) events: Vec<usize>,
-    told_by_others: Set,
+    told_by_others: NumberSet,
 }
 
 impl Choice {
@@ -38,9 +38,9 @@ impl Choice {
 
 /// A set of small numbers. Most searches have fewer actors than a word has bits.
 #[derive(Clone, Default)]
-struct Set(SmallVec<[u64; 1]>);
+struct NumberSet(SmallVec<[u64; 1]>);
 
-impl Set {
+impl NumberSet {
     fn add(&mut self, number: u32) {
         let at = number as usize / 64;
         if self.0.len() <= at {
@@ -54,7 +54,7 @@ impl Set {
         word.is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    fn add_all(&mut self, others: &Set) {
+    fn add_all(&mut self, others: &NumberSet) {
         if self.0.len() < others.0.len() {
             self.0.resize(others.0.len(), 0);
         }
@@ -64,7 +64,7 @@ impl Set {
     }
 
     /// The first one that is not in `others`.
-    fn next_but(&self, others: &Set) -> Option<u32> {
+    fn next_but(&self, others: &NumberSet) -> Option<u32> {
         let mut words = self.0.iter().enumerate();
         words.find_map(|(at, word)| {
             let left = word & !others.0.get(at).copied().unwrap_or(0);
@@ -76,8 +76,8 @@ impl Set {
 /// What one actor, or one message, names: actors by number, and foreign values.
 #[derive(Default)]
 struct Names {
-    actors: Set,
-    foreigns: Set,
+    actors: NumberSet,
+    foreigns: NumberSet,
 }
 
 /// Who knows whom in a situation.
@@ -152,7 +152,7 @@ impl Acquaintance {
     /// These events, if invariant 1 allows it.
     fn choice(&self, events: Vec<usize>) -> Option<Choice> {
         let (target, _, safe) = self.events[events[0]];
-        let (mut reached, mut told_by_others) = (Set::default(), Set::default());
+        let (mut reached, mut told_by_others) = (NumberSet::default(), NumberSet::default());
         for (at, (other, names, _)) in self.events.iter().enumerate() {
             let is_own = if safe {
                 at == events[0]
@@ -165,7 +165,7 @@ impl Acquaintance {
                 told_by_others.add_all(&names.foreigns);
             }
         }
-        let mut seen = Set::default();
+        let mut seen = NumberSet::default();
         while let Some(actor) = reached.next_but(&seen) {
             if !safe && actor == target {
                 return None;
@@ -188,7 +188,11 @@ mod tests {
 
     #[test]
     fn a_set_has_what_was_added_whatever_its_size() {
-        let (mut some, mut all, mut seen) = (Set::default(), Set::default(), Set::default());
+        let (mut some, mut all, mut seen) = (
+            NumberSet::default(),
+            NumberSet::default(),
+            NumberSet::default(),
+        );
         for number in [0, 5, 63, 64, 200] {
             assert!(!some.has(number));
             some.add(number);
