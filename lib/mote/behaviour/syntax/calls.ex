@@ -147,7 +147,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
        when form in [:fn, :&],
        do: Templates.call(Mote.Prelude.Inline.String, :replace, args, env)
 
-  # Letters of ASCII need no tables, and those of Greek words more than there are.
+  # Letters of ASCII need no tables, and the ends of Greek words more than there are.
   defp prelude({:pure, Prelude.Casing, name}, [text, :ascii], env),
     do: {:call, env.line, {Prelude.String, name, 2}, Syntax.exprs([text, :ascii], env)}
 
