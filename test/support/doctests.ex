@@ -9,10 +9,10 @@ defmodule Mote.Doctests do
 
   defmodule Example do
     @moduledoc """
-    An expression of the documentation of `module`, with the matches before it. `lifted` says which of its literals are
-    `values` of `variables` instead, so that nothing can be calculated when it is compiled.
+    An expression of a documentation, with the matches before it. Its `variables` stand for literals, which are the `values`: so
+    nothing can be calculated when it is compiled.
     """
-    defstruct [:module, :quoted, lifted: :none, variables: [], values: []]
+    defstruct [:quoted, variables: [], values: []]
   end
 
   @doc "All of a module; none where it has no documentation."
@@ -23,7 +23,7 @@ defmodule Mote.Doctests do
           test <- tests(doc["en"]),
           quoted <- steps(test, []),
           uniq: true,
-          do: %Example{module: module, quoted: quoted}
+          do: %Example{quoted: quoted}
     else
       _ -> []
     end
@@ -37,7 +37,7 @@ defmodule Mote.Doctests do
       if parameters == 0, do: {variables, variables}, else: {[function(parameters) | others], others}
 
     quoted = {{:., [], [module, name]}, [], arguments}
-    %Example{module: module, quoted: quoted, variables: variables, values: variables}
+    %Example{quoted: quoted, variables: variables, values: variables}
   end
 
   defp function(1), do: quote(do: fn x -> x end)
@@ -83,7 +83,7 @@ defmodule Mote.Doctests do
     {quoted, literals} = lift(example.quoted, [], which)
     values = for literal <- Enum.reverse(literals), do: literal |> Code.eval_quoted() |> elem(0)
     variables = for {_, i} <- Enum.with_index(values), do: {:"literal#{i}", [], nil}
-    %{example | quoted: quoted, lifted: which, variables: variables, values: values}
+    %{example | quoted: quoted, variables: variables, values: values}
   end
 
   # Calls of functions; macros, patterns and functions are left as they are.

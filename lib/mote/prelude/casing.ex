@@ -39,7 +39,7 @@ defmodule Mote.Prelude.Casing do
 
   # -- by a mode that is calculated, or with other letters -------------------------------------------------------
 
-  # Of `:greek` a sigma at the end of a word is another one. Which one that is differs between releases of Elixir.
+  # With `:greek` a sigma at the end of a word is another one: which one that is takes tables of letters and marks.
   defpure upcase("", _), do: ""
   defpure upcase(text, :ascii), do: String.upcase(text, :ascii)
   defpure upcase(text, :turkic), do: upcase(String.replace(text, "i", "İ"))

@@ -68,6 +68,25 @@ defmodule Mote.Behaviour.CompileErrorTest do
       end
     end
 
+    test "of Greek words are refused where the mode is written, and abort the turn where it is calculated" do
+      assert pure("String.downcase(x, :greek)") =~
+               "4: String.downcase/2 with :greek is not available in a behaviour"
+
+      assert pure("String.capitalize(x, :greek)") =~ "4: String.capitalize/2 with :greek is not available"
+
+      module =
+        Mote.Compile.module(
+          "defpure f(x, mode), do: {String.upcase(x, :greek), String.downcase(x, mode)}",
+          "",
+          :abort
+        )
+
+      assert {:raised, {^module, 2, {String, :downcase}}, {"Σ", :greek}} =
+               Mote.Compile.reason(module, :f, ["Σ", :greek])
+
+      assert Mote.Interpret.call(module, :f, ["Σ", :default]) == {"Σ", "σ"}
+    end
+
     test "that are imported from Kernel are no names of functions either" do
       for call <- [
             "struct(x, y)",

@@ -16,37 +16,25 @@ defmodule Mote.Behaviour.DoctestsTest do
 
   @long System.get_env("MOTE_LONG", "0") != "0"
 
-  @modules [
-             Access,
-             Atom,
-             Base,
-             Bitwise,
-             Enum,
-             Float,
-             Function,
-             Integer,
-             IO,
-             Kernel,
-             Kernel.SpecialForms,
-             Keyword
-           ] ++
-             [List, Map, MapSet, Range, String, Tuple]
+  @modules Enum.map(
+             ~w[Access Atom Base Bitwise Enum Float Function Integer IO Kernel Kernel.SpecialForms Keyword List Map MapSet] ++
+               ~w[Range String Tuple],
+             &Module.concat([&1])
+           )
 
-  # What guides/language.md says of these, under "What differs" and "What is left out".
+  @chance ~r/Enum\.(random|shuffle|take_random)/
+
+  # What guides/language.md says of these, under "What differs": they are those of the newest release, whichever runs; and under
+  # "What is left out", which sigma ends a word.
   @otherwise [
-    # Chance.
-    ~r/Enum\.(random|shuffle|take_random)/,
-    # Of the newest release, whichever runs.
     ~r/Range\.(disjoint\?|split)/,
-    ~r/Float\.(round|ceil|floor)/,
     ~r/Integer\.extended_gcd/,
     ~r/Keyword\.(get_and_update!?|from_keys)/,
     ~r/String\.(bag_distance|valid\?)/,
-    ~r/abs\(-/,
-    ~r/^\+/,
-    # Which sigma ends a word.
     ~r/String\.(downcase|capitalize)\(.*(greek|literal1)/
   ]
+  # Of these only the sign of a zero is.
+  @zeros ~r/Float\.(round|ceil|floor)|abs\(-|^\+/
 
   # Arguments that are no argument of anything, and those of functions that take others.
   @odd [[], [1, 1.0, 2], [a: 1, a: 2], [{1, 2}, {3, 4}], nil, 0, -1, 3, -1.5, "", <<255>>, {1, 2}, %{1 => 2}] ++
@@ -155,14 +143,15 @@ defmodule Mote.Behaviour.DoctestsTest do
         actors = served(machines, module),
         {i, example} <- accepted,
         text = Macro.to_string(example.quoted),
-        not Enum.any?(@otherwise, &(text =~ &1)),
+        not (text =~ @chance),
         elixir = Doctests.elixir(example),
         values <- arguments.(example) do
       expected = attempt(fn -> apply(elixir, values) end)
       plain = attempt(fn -> apply(module, :"e#{i}", values) end)
       asked = for actor <- actors, do: Mote.ask(actor, {i, List.to_tuple(values)})
       answers = [plain | Enum.map(asked, &answer/1)]
-      {outcome(expected, answers), {text, values, [expected | answers]}}
+      outcome = outcome(expected, answers)
+      {if(told?(text, expected, tl(answers)), do: :told, else: outcome), {text, values, [expected | answers]}}
     end
   end
 
@@ -183,6 +172,13 @@ defmodule Mote.Behaviour.DoctestsTest do
 
   defp answer({:ok, value}), do: {:value, value}
   defp answer({:error, %{reason: :aborted}}), do: :raises
+
+  # Whether the guide tells of it; machines are of one mind.
+  defp told?(text, expected, [one, other]) do
+    same?(one, other) and
+      (Enum.any?(@otherwise, &(text =~ &1)) or
+         (text =~ @zeros and expected == {:value, 0.0} and one == {:value, 0.0}))
+  end
 
   defp outcome(expected, answers) do
     cond do

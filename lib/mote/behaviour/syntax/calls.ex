@@ -157,7 +157,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
        when form not in [:<<>>, :<>],
        do: by_type(entry, {Mote.Prelude.Inline.String, :replace}, args, 2, env)
 
-  # Letters of ASCII need no tables, and those of Greek words more than there are.
+  # Letters of ASCII need no tables, and the ends of Greek words more than there are.
   defp prelude({:pure, Prelude.Casing, name}, [text, :ascii], env),
     do: {:call, env.line, {Prelude.String, name, 2}, Syntax.exprs([text, :ascii], env)}
 

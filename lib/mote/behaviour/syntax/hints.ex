@@ -164,7 +164,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
   @spec greek(atom) :: String.t()
   def greek(name) do
     reason =
-      "releases of Elixir do not agree which sigma ends a word: write String.#{name}/1, or call it before you send"
+      "which sigma ends a word takes tables of Unicode that are not in a machine: write String.#{name}/1, or call it before you send"
 
     "String.#{name}/2 with :greek is not available in a behaviour: #{reason}"
   end
