@@ -7,13 +7,16 @@ use rustc_hash::FxHashMap;
 
 type BlockNumbers = Box<[u32]>;
 
+/// Blocks that are found without a search: a walk goes to and fro between a few of actors and of cells.
+const NEAR: usize = 16;
+
 /// A number for each granule of the blocks that were met.
 #[derive(Default)]
 pub(crate) struct Numbers {
     places: FxHashMap<usize, usize>,
     blocks: Vec<BlockNumbers>,
-    /// The block that was looked into last, and its place: most cells lie beside those that refer to them.
-    last: (usize, usize),
+    /// Blocks that were looked into lately, and their places.
+    near: [(usize, usize); NEAR],
 }
 
 impl Numbers {
@@ -21,10 +24,11 @@ impl Numbers {
     #[inline]
     pub(crate) fn of(&mut self, cell: *const u8) -> &mut u32 {
         let block = cell.addr() & !(BLOCK - 1);
-        if self.last.0 != block {
-            self.last = (block, self.place(block));
+        let near = block / BLOCK % NEAR;
+        if self.near[near].0 != block {
+            self.near[near] = (block, self.place(block));
         }
-        &mut self.blocks[self.last.1][Block::granule_of(cell)]
+        &mut self.blocks[self.near[near].1][Block::granule_of(cell)]
     }
 
     #[inline(never)]

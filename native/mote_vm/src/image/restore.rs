@@ -228,9 +228,8 @@ impl Restorer<'_> {
         };
         let pinned = self.pinned(machine, at, pinned)?;
         let code = machine.program().behaviour(id);
-        if code.away_only
-            && !pinned.is_some_and(|id| machine.sponsors().by_id(id).most_away.is_some())
-        {
+        let runs_away = |id| machine.sponsors().by_id(id).most_away.is_some();
+        if code.away_only && !pinned.is_some_and(runs_away) {
             return wrong(
                 at,
                 "an actor of a beam behaviour is pinned to no beam sponsor",

@@ -51,6 +51,8 @@ pub(crate) struct ImageWalk<'w> {
     pub(crate) atoms: Names<Atom>,
     pub(crate) sponsors: Names<SponsorId>,
     pub(crate) behaviours: Names<BehaviourId>,
+    /// The behaviour of the last actor, with its number: most have the same as their neighbours.
+    last: (BehaviourId, u32),
     /// Number of actors of each behaviour.
     pub(crate) populations: Vec<u64>,
     /// The units whose functions are values.
@@ -88,6 +90,7 @@ impl<'w> ImageWalk<'w> {
             atoms: Names::default(),
             sponsors: Names::default(),
             behaviours: Names::default(),
+            last: (BehaviourId::SINK, 0),
             populations: Vec::new(),
             functions: FxHashSet::default(),
             timers: FxHashMap::default(),
@@ -190,9 +193,14 @@ impl<'w> ImageWalk<'w> {
         if u64::from(id.0) < OWN_BEHAVIOURS {
             return id.0.into();
         }
-        let number = self.behaviours.number(id);
-        self.populations
-            .resize(self.populations.len().max(number as usize + 1), 0);
+        let number = match self.last {
+            (last, number) if last == id => number,
+            _ => self.behaviours.number(id),
+        };
+        self.last = (id, number);
+        if self.populations.len() == number as usize {
+            self.populations.push(0);
+        }
         self.populations[number as usize] += 1;
         u64::from(number) + OWN_BEHAVIOURS
     }
