@@ -5,6 +5,8 @@ defmodule Mote.Behaviour.FunctionsTest do
 
   alias Mote.Raised
 
+  doctest Mote.Function
+
   defmodule Values do
     use Mote.Behaviour
 
@@ -78,7 +80,9 @@ defmodule Mote.Behaviour.FunctionsTest do
     end
 
     defpure sorted(list, by),
-      do: {Enum.sort(list, by), Enum.sort_by(list, & &1, by), List.keysort([{2}, {1}], 0, by)}
+      do:
+        {Enum.sort(list, by), Enum.sort_by(list, & &1, by),
+         List.keysort([{2, :a}, {1, :b}, {2, :c}, {1, :d}], 0, by)}
 
     defpure indexed(list, by), do: Enum.with_index(list, by)
     defpure replaced(text, by), do: String.replace(text, "a", by)

@@ -58,6 +58,10 @@ defmodule Mote.Behaviour.MessagesTest do
            ~r/^3: send_after takes milliseconds, target, message: self\(\) is not a delay/},
           {actor("Process.send_after(self(), x, 100)"),
            ~r/write send_after\(milliseconds, target, message\)/},
+          {actor("f = fn y -> send y, 1 end\nf.(x)"),
+           ~r/^3: send cannot be used in a function that is a value: such a function has no effects/},
+          {"defeffect e(y), do: send(y, 1)\n" <> actor("f = &e/1\nf.(x)"),
+           ~r/^4: e\/1 is a defeffect, and a function that is a value has no effects/},
           {actor("Enum.map([x], 7)"), ~r/^3: this loop wants a function of 1 argument, such as fn … end/}
         ] do
       message = error(body)
