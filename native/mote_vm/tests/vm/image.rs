@@ -538,12 +538,10 @@ fn each_thing_that_is_wrong_is_named() {
     let varint = |n: usize| [n as u8 | 0x80, (n >> 7) as u8 | 0x80, (n >> 14) as u8];
     let list = [&[1][..], &varint(n), &[4], &vec![0; n]].concat();
     let mut records = [&list[..], &list].concat();
-    let mut written = 2 * n;
-    for key in 0..keys {
+    for (key, written) in (0..keys).zip(2 * n..) {
         // From the end of the one list, or of the other.
         let list = varint((written - n * (1 + key % 2)) << 3 | 2);
         records.extend([&[2, 2][..], &list, &varint((keys - key) << 4)].concat());
-        written += 1;
     }
     records.push(10);
     records.extend(varint(keys));
