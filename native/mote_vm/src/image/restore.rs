@@ -272,10 +272,11 @@ impl Restorer<'_> {
         let at = self.reader.offset();
         match before(&self.captures, self.reader.varint()?) {
             Some((state, captures)) if *captures == n => Ok(*state),
-            _ => wrong(
-                at,
-                format!("an actor has other captures than the {n} of its behaviour"),
-            ),
+            Some(_) => {
+                let problem = format!("an actor has other captures than the {n} of its behaviour");
+                wrong(at, problem)
+            }
+            None => wrong(at, "an actor has captures that are not there"),
         }
     }
 

@@ -15,9 +15,11 @@ use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Term, View};
+use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 
-/// `keeps(list, other)` puts what comes into its list, `tells(other)` sends on what comes, and `mute()` ignores it.
+/// `keeps(list, other)` puts what comes into its list, `tells(other)` sends on what comes, and `mute()` and `has(a, b, c)`
+/// ignore it.
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let keeps = a.behaviour_used("keeps", 2);
@@ -39,6 +41,7 @@ fn unit() -> Unit {
         message: r(1),
     };
     a.behaviour("tells", 1, 2, vec![send, Instr::Done]);
+    a.behaviour("has", 3, 4, vec![Instr::Ignore]);
     a.safe("mute", 0, 1, vec![Instr::Ignore]);
     a.unit()
 }
@@ -139,6 +142,11 @@ fn busy() -> (Rig, Vec<Key>) {
     });
     let teller = rig.create_on("other", "tells", 1, |b| b.address(hold(told)));
     let mute = rig.create("mute", 0, |_| ());
+    let has = rig.create("has", 3, |b| {
+        b.bytes(b"a");
+        b.address(hold(mute));
+        b.empty_list();
+    });
     let circle = rig.create("keeps", 2, |b| {
         b.list(1);
         b.address(hold(teller));
@@ -155,11 +163,18 @@ fn busy() -> (Rig, Vec<Key>) {
     let mut message = Builder::new();
     message.address(hold(circle));
     rig.send(keeper, message.finish());
-    let timer = rig.machine.send_after(500, keeper, None, integers(&[500]));
+    let timer = |n| {
+        let armed = rig.machine.send_after(500, keeper, None, integers(&[n]));
+        armed.expect("room")
+    };
+    let cancelled = timer(499);
     let mut message = Builder::new();
-    message.timer(timer.expect("room"));
+    message.timer(timer(500));
+    // In the place of the one that was before the other.
+    rig.machine.cancel_timer(cancelled);
+    timer(501);
     rig.send(circle, message.finish());
-    (rig, vec![keeper, teller, circle, told])
+    (rig, vec![keeper, teller, circle, told, has])
 }
 
 fn described(rig: &Rig, keys: &[Key]) -> Vec<Vec<String>> {
@@ -170,7 +185,7 @@ fn described(rig: &Rig, keys: &[Key]) -> Vec<Vec<String>> {
 fn a_machine_goes_on_as_the_other_one_would_have() {
     let (one, named) = busy();
     let (image, tables) = taken(&one, &named);
-    assert_eq!(tables.counts[2..], [5, 8, 1]);
+    assert_eq!(tables.counts[2..], [6, 8, 2]);
     let (other, found) = restored(image);
     let both = [(&one, &named), (&other, &found)];
     one.machine.resume();
@@ -188,7 +203,11 @@ fn a_machine_goes_on_as_the_other_one_would_have() {
         rig.quiet();
         described(rig, keys)
     });
-    assert!(seen[0][0][0].starts_with("[500 |"), "{}", seen[0][0][0]);
+    assert!(
+        seen[0][0][0].starts_with("[501 | [500 |"),
+        "{}",
+        seen[0][0][0]
+    );
     assert_eq!(seen[0], seen[1]);
 }
 
@@ -519,12 +538,10 @@ fn each_thing_that_is_wrong_is_named() {
     let varint = |n: usize| [n as u8 | 0x80, (n >> 7) as u8 | 0x80, (n >> 14) as u8];
     let list = [&[1][..], &varint(n), &[4], &vec![0; n]].concat();
     let mut records = [&list[..], &list].concat();
-    let mut written = 2 * n;
-    for key in 0..keys {
+    for (key, written) in (0..keys).zip(2 * n..) {
         // From the end of the one list, or of the other.
         let list = varint((written - n * (1 + key % 2)) << 3 | 2);
         records.extend([&[2, 2][..], &list, &varint((keys - key) << 4)].concat());
-        written += 1;
     }
     records.push(10);
     records.extend(varint(keys));
@@ -551,7 +568,7 @@ fn no_image_harms_a_machine() {
     };
     let mut dice = Dice(0x5EED);
     let mut machine = start();
-    let (mut went_on, mut refused) = (0, 0);
+    let (mut went_on, mut refused, mut said) = (0, 0, BTreeSet::new());
     for round in 0..if long() { 10_000_000 } else { 6_000 } {
         let mut changed = image.clone();
         change(&mut changed, &mut dice);
@@ -559,7 +576,16 @@ fn no_image_harms_a_machine() {
             seal(&mut changed);
         }
         match go_on(&machine.0, changed) {
-            Err(_) => refused += 1,
+            Err(why) => {
+                refused += 1;
+                said.insert(
+                    why.to_string()
+                        .split(": ")
+                        .last()
+                        .unwrap_or_default()
+                        .to_string(),
+                );
+            }
             Ok(keys) => {
                 went_on += 1;
                 is_sound(&machine.0, &keys);
@@ -575,6 +601,9 @@ fn no_image_harms_a_machine() {
     }
     machine.0.stop();
     machine.0.join();
+    // It got as far as the actors.
+    let captures = "an actor has other captures than the 3 of its behaviour";
+    assert!(said.contains(captures), "{said:#?}");
     assert!(
         went_on > 50 && refused > 1_000,
         "{went_on} went on, {refused} were refused"
