@@ -1112,13 +1112,14 @@ defmodule Mote do
   def save(machine, path, opts \\ []) do
     Inspection.keyword!(opts, "the options of save/3", [:names, :timeout])
     path = Options.path!(path, "the second argument of save/3")
-    names = Keyword.get_lazy(opts, :names, fn -> names(machine) end)
+    with {:ok, names} <- Keyword.fetch(opts, :names),
+         true <- not is_map(names) or is_struct(names),
+         do: raise(ArgumentError, "expected :names of save/3 to be a map, got: #{inspect(names)}")
 
-    unless is_map(names) and not is_struct(names),
-      do: raise(ArgumentError, "expected :names of save/3 to be a map, got: #{inspect(names)}")
-
-    with {:ok, native} <- Machine.fetch(machine),
-         do: Mote.Image.save(native, path, names, opts[:timeout] || :infinity)
+    with {:ok, native} <- Machine.fetch(machine) do
+      names = Keyword.get_lazy(opts, :names, fn -> names(machine) end)
+      Mote.Image.save(native, path, names, opts[:timeout] || :infinity)
+    end
   end
 
   @doc """

@@ -375,6 +375,9 @@ defmodule Mote.Machine do
         Logger.notice("machine #{title} goes on from #{path} with older versions of #{list}")
       end
 
+      # The file was read as a whole, and nobody needs it any more.
+      :erlang.garbage_collect()
+
       {:ok, names}
     end
   end

@@ -397,6 +397,19 @@ defmodule Mote.ImageTest do
       assert Path.wildcard(path <> "*") == [path]
     end
 
+    test "nobody waits for a file that cannot be written, however large it would be", %{machine: machine, path: path} do
+      actor = Mote.create(machine, Library.counter(1))
+      # More blocks than may wait.
+      many = for n <- 1..80, do: :binary.copy(<<n>>, 1_000_000)
+      assert {:error, %Error{reason: :image}} = Mote.save(machine, path <> "/no", names: %{many: many})
+      assert Mote.ask!(actor, :read) == 1
+    end
+
+    test "what another life of this process has left is no obstacle", %{machine: machine, path: path} do
+      for n <- 0..2_000, do: File.write!("#{path}.#{System.pid()}-#{n}.part", "")
+      assert {:ok, _} = Mote.save(machine, path)
+    end
+
     test "options", %{machine: machine, path: path} do
       assert_raise ArgumentError, ~r/expected :names of save\/3 to be a map/, fn ->
         Mote.save(machine, path, names: [1])
@@ -411,7 +424,8 @@ defmodule Mote.ImageTest do
       end
 
       Mote.stop(machine)
-      assert {:error, %Error{reason: :machine_down}} = Mote.save(machine, path, names: %{})
+      for opts <- [[], [names: %{}]],
+          do: assert({:error, %Error{reason: :machine_down}} = Mote.save(machine, path, opts))
     end
   end
 

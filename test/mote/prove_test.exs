@@ -354,6 +354,9 @@ defmodule Mote.ProveTest do
       assert {failure.kind, length(failure.turns)} == {:always, 1}
       never_two = {& &1, fn states -> Enum.sum(for {:holds, n} <- states, do: n) <= 1 end}
       assert {:proved, _} = Mote.Test.prove(&tokens/1, &yes/1, always: never_two)
+      # Also by none.
+      assert {:failed, failure} = Mote.Test.prove(&tokens/1, &yes/1, always: {& &1, fn _ -> false end})
+      assert {failure.kind, failure.turns} == {:always, []}
     end
 
     test "sees what two become in every order, though nobody else does" do

@@ -149,9 +149,12 @@ defmodule Mote.QuotaBoundaryTest do
     @shared Mote.Compile.module("""
             defpure nested(0, x), do: x
             defpure nested(n, x), do: nested(n - 1, {x, x})
+            defpure captured(0, f), do: f
+            defpure captured(n, f), do: captured(n - 1, fn -> {f, f} end)
 
             defactor teller(to) do
               {:tell, depth} -> send to, nested(depth, 1)
+              {:functions, depth} -> send to, captured(depth, fn -> 1 end)
               {customer, {:ask, depth}} -> send customer, nested(depth, 1)
               word -> send to, word
             end
@@ -175,6 +178,11 @@ defmodule Mote.QuotaBoundaryTest do
       Mote.send(teller, {:tell, 60})
       assert Mote.drain(machine, 60_000) == :ok
       assert %{overflowed: 1, aborts_fuel: 1} = Mote.info(machine).counters
+      # Functions are written out with what they have captured.
+      for depth <- [2, 60], do: Mote.send(teller, {:functions, depth})
+      assert Mote.drain(machine, 60_000) == :ok
+      assert_receive %Mote.Function{captures: {%Mote.Function{captures: {%Mote.Function{}}}}}
+      assert %{overflowed: 1, aborts_fuel: 2} = Mote.info(machine).counters
     end
 
     test "is refused from outside before it is written out" do

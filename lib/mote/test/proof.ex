@@ -222,6 +222,9 @@ defmodule Mote.Test.Proof do
        when kind in [:property, :unanswered, :stashed],
        do: failure
 
+  # There is none.
+  defp shorter(_proof, _mine, failure, []), do: failure
+
   defp shorter(proof, mine, failure, order) do
     bounds = [depth: length(order) - 1, states: min(mine[:states], @shorter)]
     look = fn {what, _order} = found -> if what == failure.kind, do: failure(proof, found) end

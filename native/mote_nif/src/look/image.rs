@@ -55,7 +55,7 @@ pub fn save<'a>(
         let (told, saved) = channel();
         let customer = customer.clone();
         let writer = std::thread::Builder::new().name("mote-image".into());
-        let written = writer.spawn(move || answer(&customer, &path, &parts, &saved));
+        let written = writer.spawn(move || answer(&customer, &path, parts, &saved));
         written.map_err(|_| names::no_memory())?;
         running.survey(move |survey| {
             let begun = Instant::now();
@@ -75,10 +75,12 @@ pub fn save<'a>(
 fn answer(
     customer: &Customer,
     path: &std::path::Path,
-    parts: &Receiver<ImagePart>,
+    parts: Receiver<ImagePart>,
     saved: &Receiver<Saved>,
 ) {
-    let bytes = write(path, parts);
+    let bytes = write(path, &parts);
+    // Where the system does not take it, the machine need not hand over the rest.
+    drop(parts);
     // A machine that has ended says so itself.
     let Ok((tables, stood)) = saved.recv() else {
         return;
@@ -206,7 +208,11 @@ fn read_form(class: Class, written: Option<&[u8]>) -> Option<ForeignRef> {
     let term = OwnTerm::make(|env| {
         let term = read_untrusted(env, bytes)?;
         let is_good = match class {
-            Class::BigInteger => term.is_integer() && bytes.len() > MOST_LIMBS * size_of::<u64>(),
+            // Padded with zeros, it could be a small one.
+            Class::BigInteger => {
+                let is_large = bytes.len() > MOST_LIMBS * size_of::<u64>();
+                term.is_integer() && is_large && term.to_binary().as_slice() == bytes
+            }
             Class::Bitstring => term.get_type() == TermType::Binary && !term.is_binary(),
             _ => false,
         };

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 
 /// Shorter ones are for the allocator, which keeps them at hand itself.
-const LEAST: usize = 1024;
+pub(super) const SHORTEST: usize = 1024;
 
 /// The buffers that one machine keeps.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl SpareBuffers {
     pub(super) fn keep(&self, mut buffer: Vec<u8>, most: usize) {
         let length = buffer.capacity();
         buffer.clear();
-        if length < LEAST || length > most {
+        if length > most {
             return;
         }
         let mut kept = self.0.lock();
@@ -57,7 +57,7 @@ impl SpareBuffers {
     /// Returns an empty buffer with room for exactly that many bytes.
     pub(super) fn take(&self, length: usize) -> Vec<u8> {
         let mut found = None;
-        if length >= LEAST {
+        if length >= SHORTEST {
             let mut kept = self.0.lock();
             if let Some(buffers) = kept.by_length.get_mut(&length) {
                 found = buffers.pop();
@@ -89,15 +89,15 @@ mod tests {
     #[test]
     fn a_buffer_of_the_same_length_is_found_again() {
         let buffers = SpareBuffers::default();
-        buffers.keep(vec![1; LEAST], usize::MAX);
-        buffers.keep(vec![2; LEAST + 1], usize::MAX);
-        buffers.keep(vec![3; LEAST - 1], usize::MAX);
-        assert_eq!(buffers.bytes(), 2 * LEAST + 1);
-        let found = buffers.take(LEAST);
-        assert_eq!((found.len(), found.capacity()), (0, LEAST));
-        assert_eq!(buffers.bytes(), LEAST + 1);
-        assert_eq!(buffers.take(LEAST).capacity(), LEAST);
-        assert_eq!(buffers.bytes(), LEAST + 1);
+        buffers.keep(vec![1; SHORTEST], usize::MAX);
+        buffers.keep(vec![2; SHORTEST + 1], usize::MAX);
+        buffers.keep(vec![3; SHORTEST - 1], usize::MAX);
+        assert_eq!(buffers.bytes(), 2 * SHORTEST + 1);
+        let found = buffers.take(SHORTEST);
+        assert_eq!((found.len(), found.capacity()), (0, SHORTEST));
+        assert_eq!(buffers.bytes(), SHORTEST + 1);
+        assert_eq!(buffers.take(SHORTEST).capacity(), SHORTEST);
+        assert_eq!(buffers.bytes(), SHORTEST + 1);
         buffers.clear();
         assert_eq!(buffers.bytes(), 0);
     }
@@ -106,13 +106,13 @@ mod tests {
     fn no_more_is_kept_than_allowed() {
         let buffers = SpareBuffers::default();
         for _ in 0..3 {
-            buffers.keep(vec![1; LEAST], 2 * LEAST);
+            buffers.keep(vec![1; SHORTEST], 2 * SHORTEST);
         }
-        assert_eq!(buffers.bytes(), 2 * LEAST);
-        buffers.keep(vec![1; LEAST + 1], 2 * LEAST);
+        assert_eq!(buffers.bytes(), 2 * SHORTEST);
+        buffers.keep(vec![1; SHORTEST + 1], 2 * SHORTEST);
         assert_eq!(
             buffers.bytes(),
-            LEAST + 1,
+            SHORTEST + 1,
             "what dies now comes before the others"
         );
     }

@@ -259,6 +259,12 @@ impl Value {
         (words + 2) / 2
     }
 
+    /// What a function has captured.
+    #[inline(always)]
+    pub(crate) fn as_captured<'h>(self) -> Option<&'h [Value]> {
+        self.as_function().map(|parts| &parts[1..])
+    }
+
     /// The values in a boxed cell.
     pub(crate) fn boxed_parts<'h>(self) -> &'h [Value] {
         let kind = self.header() as u8;

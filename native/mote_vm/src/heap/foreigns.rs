@@ -246,6 +246,7 @@ mod tests {
     fn the_buffer_of_a_binary_that_dies_is_used_again_unless_somebody_has_it() {
         let pool = pool(usize::MAX);
         let mut heap = Heap::new(pool.clone());
+        pool.reserve.collected(BLOCK, false);
         let position = heap.position();
         let shared = long(5_000);
         heap.foreign(shared.clone());

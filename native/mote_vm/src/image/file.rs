@@ -25,12 +25,13 @@ pub enum ImagePart {
 /// Writes what comes into a file of that name. Returns the number of its bytes. If not all comes, or the system does not take it, the
 /// file is as it was.
 pub fn write(path: &Path, parts: &Receiver<ImagePart>) -> io::Result<u64> {
-    let beside = beside(path);
-    let written = write_to(&beside, parts).and_then(|bytes| {
-        fs::rename(&beside, path)?;
+    let (mut file, beside) = create_beside(path)?;
+    let written = write_to(&mut file, parts).and_then(|bytes| {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let folder = File::open(folder.unwrap_or(Path::new(".")))?;
+        fs::rename(&beside, path)?;
         // The name is on the disk as well.
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+        folder.sync_all()?;
         Ok(bytes)
     });
     if written.is_err() {
@@ -47,18 +48,27 @@ pub fn said(error: &io::Error) -> String {
     first.to_lowercase() + rest
 }
 
-/// A name that no other writer has.
-fn beside(path: &Path) -> PathBuf {
+/// Makes a file whose name no other writer has, nor has left there: a process of an earlier life may have had the same number.
+fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     static WRITERS: AtomicU64 = AtomicU64::new(0);
-    // Relaxed: only to be different.
-    let number = WRITERS.fetch_add(1, Relaxed);
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(format!(".{}-{number}.part", std::process::id()));
-    path.with_file_name(name)
+    loop {
+        // Relaxed: only to be different.
+        let number = WRITERS.fetch_add(1, Relaxed);
+        let mut name = path.file_name().unwrap_or_default().to_os_string();
+        name.push(format!(".{}-{number}.part", std::process::id()));
+        let beside = path.with_file_name(name);
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&beside)
+        {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => return made.map(|file| (file, beside)),
+        }
+    }
 }
 
-fn write_to(path: &Path, parts: &Receiver<ImagePart>) -> io::Result<u64> {
-    let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+fn write_to(file: &mut File, parts: &Receiver<ImagePart>) -> io::Result<u64> {
     let mut bytes = 0;
     for part in parts {
         match part {

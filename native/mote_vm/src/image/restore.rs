@@ -101,7 +101,7 @@ impl Machine {
                 references: Vec::new(),
                 scratch: Vec::new(),
             };
-            let restored = restorer.restore(self).and_then(|roots| {
+            let made = restorer.restore(self).and_then(|roots| {
                 let waiting = roots.events.iter().map(Vec::len).sum::<usize>();
                 if !self.pool().fits(waiting * size_of::<Event>()) {
                     return Err(ImageError::NoMemory);
@@ -115,17 +115,17 @@ impl Machine {
                         "what is named is larger, written out, than all that the machine holds";
                     return Err(ImageError::Lacks(problem.to_string()));
                 }
-                self.clock().go_on_from(image.tables.moment);
-                restorer.arm(&roots.timers)?;
-                let shown = names(Term::new(roots.names));
-                restorer.let_go(self, roots.events);
-                Ok(shown)
+                Ok(roots)
             });
+            let shown = match made {
+                Ok(roots) => restorer.go_on(self, roots, names),
+                Err(error) => {
+                    restorer.heap.rewind(position);
+                    Err(error)
+                }
+            };
             heap.work.allow(u64::MAX);
-            if restored.is_err() {
-                heap.rewind(position);
-            }
-            restored.map_err(in_file)
+            shown.map_err(in_file)
         };
         let restored = self.leases().with_guest(restore);
         restored.unwrap_or(Err(ImageError::NoMemory))
@@ -542,6 +542,29 @@ impl Restorer<'_> {
         }
     }
 
+    /// Arms the timers, shows what was named, and lets the events go, while no turn runs. Of what is armed the heap forgets nothing,
+    /// also where there is no memory for more.
+    fn go_on<R>(
+        &self,
+        machine: &Machine,
+        roots: Roots,
+        names: impl FnOnce(Term<'_>) -> R,
+    ) -> Result<R, ImageError> {
+        machine.pause();
+        machine.clock().go_on_from(self.image.tables.moment);
+        let shown = self.arm(&roots.timers).map(|()| {
+            let shown = names(Term::new(roots.names));
+            self.let_go(roots.events);
+            shown
+        });
+        machine.resume();
+        // There may be timers that are due earlier than anything that a thread knew of.
+        self.sponsors
+            .iter()
+            .for_each(|sponsor| sponsor.lead().wake());
+        shown
+    }
+
     /// Arms the timers, and lets their references know where they are.
     fn arm(&self, timers: &[RestoredTimer]) -> Result<(), ImageError> {
         let mut armed = Vec::with_capacity(timers.len());
@@ -564,8 +587,7 @@ impl Restorer<'_> {
     }
 
     /// Lets the events enter, all of them before the first turn.
-    fn let_go(&self, machine: &Machine, events: Vec<Vec<Event>>) {
-        machine.pause();
+    fn let_go(&self, events: Vec<Vec<Event>>) {
         for (sponsor, mut events) in self.sponsors.iter().zip(events) {
             if !events.is_empty() {
                 // A machine that is being stopped takes no more, and needs none.
@@ -573,11 +595,6 @@ impl Restorer<'_> {
                 sponsor.entered(wakes.unwrap_or(false));
             }
         }
-        machine.resume();
-        // There may be timers that are due earlier than anything that a thread knew of.
-        self.sponsors
-            .iter()
-            .for_each(|sponsor| sponsor.lead().wake());
     }
 }
 

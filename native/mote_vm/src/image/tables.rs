@@ -18,6 +18,9 @@ use std::hash::Hash;
 /// the tables of the node.
 pub(crate) const MOST_ATOMS: usize = 1 << 16;
 
+/// The same with those of its code, which whoever saves it does not count.
+const MOST_WITH_CODE: usize = 2 * MOST_ATOMS;
+
 /// Things in the order in which they were met, each with its number.
 pub(crate) struct Names<T> {
     numbers: FxHashMap<T, u32>,
@@ -228,8 +231,8 @@ fn units(reader: &mut Reader<'_>, names: Vec<&str>) -> Result<Vec<LoadedUnit>, I
         };
         met.extend(unit.atoms);
         met.insert(unit.module.clone());
-        if met.len() > MOST_ATOMS {
-            return wrong(from, format!("there are more than {MOST_ATOMS} atoms"));
+        if met.len() > MOST_WITH_CODE {
+            return wrong(from, format!("there are more than {MOST_WITH_CODE} atoms"));
         }
         units.push(LoadedUnit {
             module: Atom::new(&unit.module),

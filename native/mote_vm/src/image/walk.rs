@@ -245,8 +245,8 @@ impl<'w> ImageWalk<'w> {
             let parts: Vec<Value> = entries(map).flat_map(|(key, item)| [key, item]).collect();
             OpenCell::Map(value, parts.into_iter())
         } else {
-            let captures = value.as_function().map(|parts| &parts[1..]);
-            OpenCell::Boxed(value, captures.unwrap_or_else(|| value.boxed_parts()))
+            let captured = value.as_captured();
+            OpenCell::Boxed(value, captured.unwrap_or_else(|| value.boxed_parts()))
         });
     }
 
@@ -367,7 +367,7 @@ impl<'w> ImageWalk<'w> {
 
     /// Writes which function it is, for which the other machine finds the code.
     fn write_function(&mut self, cell: Value, function: &FunctionTerm<'_>) {
-        let captures = cell.as_function().map_or(&[][..], |parts| &parts[1..]);
+        let captures = cell.as_captured().unwrap_or(&[]);
         self.functions.insert((function.module, function.version));
         self.begin(Record::Function, captures.len());
         self.value(Value::atom(function.module));

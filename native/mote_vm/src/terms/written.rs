@@ -57,6 +57,9 @@ fn is_small(value: Value, left: &mut usize, depth: usize) -> bool {
         let leaf = map.is_leaf() && are_small(map.keys, left, depth);
         return leaf && are_small(map.items, left, depth);
     }
+    if let Some(captured) = value.as_captured() {
+        return captured.len() <= SMALL && are_small(captured, left, depth);
+    }
     let mut rest = value;
     while let Some((head, tail)) = rest.as_cons() {
         if !is_small(head, left, depth) || *left == 0 {
@@ -157,8 +160,8 @@ impl<'h> WrittenWalk<'h> {
         if value.is_cons() {
             return self.later(PartsLeft::List(value));
         }
-        match value.as_tuple() {
-            Some(elements) => self.later(PartsLeft::Row(elements)),
+        match value.as_tuple().or_else(|| value.as_captured()) {
+            Some(row) => self.later(PartsLeft::Row(row)),
             None => self.open(value),
         }
     }
@@ -193,6 +196,20 @@ mod tests {
             }
         }
         assert!(exceeds(value, || 1 << 20));
+    }
+
+    #[test]
+    fn what_functions_have_captured_counts() {
+        let mut heap = heap();
+        let deepened = |heap: &mut Heap, value, n| {
+            (0..n).fold(value, |value, _| {
+                heap.function(3, |i| [Value::NIL, value, value][i])
+            })
+        };
+        let few = deepened(&mut heap, Value::NIL, 3);
+        assert!(is_small(few, &mut { SMALL }, NESTED) && !exceeds(few, || 0));
+        let many = deepened(&mut heap, few, 40);
+        assert!(exceeds(many, || 1 << 20));
     }
 
     #[test]

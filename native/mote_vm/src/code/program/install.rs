@@ -206,7 +206,7 @@ fn with_values(
     if used.iter().all(Option::is_none) {
         return Some(constants);
     }
-    let mut all = constants.into_vec();
+    let (mut all, mut known) = (constants.into_vec(), Vec::new());
     for (i, used) in (0..).zip(used) {
         let Some((at, captures)) = unit.own_function(i).zip(used) else {
             all.push(Value::NIL);
@@ -216,15 +216,17 @@ fn with_values(
         let name = (module, atoms[function.name as usize], function.arity);
         let key = (name, unit.hash);
         let value = match inner.values.get(&key) {
-            Some((known, _)) => *known,
+            Some((value, _)) => *value,
             None => functions::described(&mut inner.heap, name, unit.hash, own[at]),
         };
         if value.is_none() {
             return None;
         }
-        inner.values.insert(key, (value, captures));
+        known.push((key, (value, captures)));
         all.push(value);
     }
+    // All of them or none: what is known has code.
+    inner.values.extend(known);
     Some(all.into())
 }
 

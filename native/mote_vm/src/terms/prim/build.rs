@@ -148,7 +148,7 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
 
 /// Returns whether a segment is a binary as a whole.
 fn is_whole(spec: Value) -> bool {
-    Segment::of(spec).is_some_and(|segment| segment.kind == SegmentKind::Binary)
+    Segment::of(spec).is_some_and(|segment| segment.kind == SegmentKind::Binary && !segment.dynamic)
 }
 
 /// `binary_join(list, joiner)`: a binary of all those in a proper list, with another one between each two of them. What is put

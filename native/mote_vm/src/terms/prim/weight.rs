@@ -90,6 +90,9 @@ fn opened<'h, const BYTES: bool>(
     if let Some(elements) = value.as_tuple() {
         return opened(elements.len(), elements, &[]);
     }
+    if let Some(captured) = value.as_captured() {
+        return opened(captured.len() + 1, captured, &[]);
+    }
     if let Some(node) = Node::of(value) {
         return match node.is_leaf() {
             true => opened(2 * node.keys.len(), node.keys, node.items),
@@ -125,6 +128,23 @@ mod tests {
             prop_assert!(weigh(a, 1, &mut weight).is_ok() && equal(a, b, &mut compared));
             prop_assert_eq!(weight.counted(), compared.counted());
         }
+    }
+
+    #[test]
+    fn a_function_weighs_what_it_has_captured() {
+        let mut built = Built::new();
+        let heap = &mut built.heap;
+        let list = (0..1000).fold(Value::EMPTY_LIST, |list, n| {
+            heap.cons(Value::fixnum(n), list)
+        });
+        let tuple = heap.tuple(3, |i| [Value::NIL, list, list][i]);
+        let function = heap.function(3, |i| [Value::NIL, list, list][i]);
+        let weights = [tuple, function].map(|value| {
+            let mut work = Work::free();
+            assert!(place(value, &mut work).is_ok());
+            work.counted()
+        });
+        assert!(weights[0] > 4_000 && weights[0] == weights[1]);
     }
 
     #[test]

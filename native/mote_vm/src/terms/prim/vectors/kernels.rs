@@ -225,8 +225,8 @@ fn best_float(x: &[Stored], worst: f64, better: impl Fn(f64, f64) -> bool) -> Op
         best[i] = if better(x, best[i]) { x } else { best[i] };
     };
     for some in lanes {
-        for i in 0..LANES {
-            meet(i, some[i]);
+        for (i, x) in some.iter().enumerate() {
+            meet(i, *x);
         }
     }
     for (i, x) in rest.iter().enumerate() {
