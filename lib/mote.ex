@@ -1112,6 +1112,7 @@ defmodule Mote do
   def save(machine, path, opts \\ []) do
     Inspection.keyword!(opts, "the options of save/3", [:names, :timeout])
     path = Options.path!(path, "the second argument of save/3")
+
     with {:ok, names} <- Keyword.fetch(opts, :names),
          true <- not is_map(names) or is_struct(names),
          do: raise(ArgumentError, "expected :names of save/3 to be a map, got: #{inspect(names)}")

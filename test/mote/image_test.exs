@@ -397,7 +397,10 @@ defmodule Mote.ImageTest do
       assert Path.wildcard(path <> "*") == [path]
     end
 
-    test "nobody waits for a file that cannot be written, however large it would be", %{machine: machine, path: path} do
+    test "nobody waits for a file that cannot be written, however large it would be", %{
+      machine: machine,
+      path: path
+    } do
       actor = Mote.create(machine, Library.counter(1))
       # More blocks than may wait.
       many = for n <- 1..80, do: :binary.copy(<<n>>, 1_000_000)
@@ -424,6 +427,7 @@ defmodule Mote.ImageTest do
       end
 
       Mote.stop(machine)
+
       for opts <- [[], [names: %{}]],
           do: assert({:error, %Error{reason: :machine_down}} = Mote.save(machine, path, opts))
     end
