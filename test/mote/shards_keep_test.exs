@@ -76,7 +76,7 @@ defmodule Mote.ShardsKeepTest do
   test "a node whose time is over before the others have heard of it tells what it had", %{name: name} do
     [one, two] = nodes = for _ <- 1..2, do: node!([])
     Mesh.connect(nodes)
-    for node <- nodes, do: :ok = at(node, :start, [name, [shutdown: 2_000]])
+    for node <- nodes, do: :ok = at(node, :start, [name, [shutdown: 5_000]])
     settled(nodes, name)
     keys = Enum.to_list(1..100)
     for key <- keys, do: {:ok, _} = at(one, :seen, [name, key])
