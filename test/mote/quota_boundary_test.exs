@@ -150,7 +150,8 @@ defmodule Mote.QuotaBoundaryTest do
             defpure nested(0, x), do: x
             defpure nested(n, x), do: nested(n - 1, {x, x})
             defpure captured(0, f), do: f
-            defpure captured(n, f), do: captured(n - 1, fn -> {f, f} end)
+            defpure captured(n, f), do: captured(n - 1, holding({f, f}))
+            defpure holding(pair), do: fn -> pair end
 
             defactor teller(to) do
               {:tell, depth} -> send to, nested(depth, 1)
@@ -181,7 +182,7 @@ defmodule Mote.QuotaBoundaryTest do
       # Functions are written out with what they have captured.
       for depth <- [2, 60], do: Mote.send(teller, {:functions, depth})
       assert Mote.drain(machine, 60_000) == :ok
-      assert_receive %Mote.Function{captures: {%Mote.Function{captures: {%Mote.Function{}}}}}
+      assert_receive %Mote.Function{captures: {{%Mote.Function{captures: {{%Mote.Function{}, _}}}, _}}}
       assert %{overflowed: 1, aborts_fuel: 2} = Mote.info(machine).counters
     end
 

@@ -510,7 +510,12 @@ fn each_thing_that_is_wrong_is_named() {
             "an actor is pinned to a sponsor that the tables do not have",
         ),
         (
-            &[14],
+            &[14, 0, 4, 4, 1, 0, 0, 0, 0, 0, 0, 0, 0],
+            [1, 0, 0],
+            "a function has the names of its module and its own",
+        ),
+        (
+            &[15],
             [0, 0, 0],
             "at byte 32: there is no such kind of record",
         ),
