@@ -63,14 +63,13 @@ defmodule Mote.Total do
         def answer(unquote(name), unquote(arguments)), do: {:ok, unquote(call)}
 
       :partial ->
-        def answer(unquote(name), unquote(arguments)) do
-          case unquote(call) do
-            @none -> :none
-            value -> {:ok, value}
-          end
-        end
+        def answer(unquote(name), unquote(arguments)), do: answered(unquote(call))
     end
   end
+
+  # Clauses of functions: of one primitive Elixir may know that it has no answer.
+  defp answered(@none), do: :none
+  defp answered(value), do: {:ok, value}
 
   for {name, arguments, answers, call} <- table do
     @doc "The primitive `#{name}`; see `guides/ir.md`."
@@ -80,12 +79,10 @@ defmodule Mote.Total do
         def unquote(name)(unquote_splicing(arguments)), do: unquote(call)
 
       :partial ->
-        def unquote(name)(unquote_splicing(arguments)) do
-          case unquote(call) do
-            @none -> :undefined
-            value -> value
-          end
-        end
+        def unquote(name)(unquote_splicing(arguments)), do: or_undefined(unquote(call))
     end
   end
+
+  defp or_undefined(@none), do: :undefined
+  defp or_undefined(value), do: value
 end

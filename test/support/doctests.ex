@@ -131,7 +131,10 @@ defmodule Mote.Doctests do
       else: lift(argument, found, which)
   end
 
-  defp literal?({dots, _, parts}) when dots in [:.., :"..//"],
+  # Written as texts: releases format the atoms in different ways.
+  @ranges Enum.map(["..", "..//"], &String.to_atom/1)
+
+  defp literal?({dots, _, parts}) when dots in @ranges,
     do: parts != [] and Enum.all?(parts, &Macro.quoted_literal?/1)
 
   defp literal?({:<<>>, _, parts}), do: Enum.all?(parts, &Macro.quoted_literal?/1)
@@ -203,14 +206,11 @@ defmodule Mote.Doctests do
           do: at(quote(do: defpure(unquote({:"e#{i}", [], variables}), do: unquote(quoted))), i + 1)
 
     clauses =
-      for {i, %{variables: variables}} <- examples,
-          {:->, _, _} = arrow <-
-            quote(
-              do:
-                ({customer, {unquote(i), {unquote_splicing(variables)}}} ->
-                   send(customer, unquote({:"e#{i}", [], variables})))
-            ),
-          do: arrow
+      for {i, %{variables: variables}} <- examples do
+        pattern = quote(do: {customer, {unquote(i), {unquote_splicing(variables)}}})
+        answer = quote(do: send(customer, unquote({:"e#{i}", [], variables})))
+        {:->, [], [[pattern], answer]}
+      end
 
     quote do
       defmodule unquote(module) do

@@ -258,8 +258,15 @@ mod tests {
         assert_eq!(shared.bytes().map(<[u8]>::len), Some(5_000));
         heap.foreign(long(6_000));
         heap.rewind(position);
-        // Nothing is kept where nothing was used lately.
-        assert!(!pool.trim());
+        // Nothing is kept where nothing was used lately, nor what is short.
+        assert!(pool.reserve.forget());
+        pool.trim();
+        assert_eq!(pool.buffers.bytes(), 0);
+        heap.foreign(long(6_000));
+        heap.rewind(position);
+        pool.reserve.collected(BLOCK, false);
+        heap.foreign(long(1_000));
+        heap.rewind(position);
         assert_eq!(pool.buffers.bytes(), 0);
     }
 
