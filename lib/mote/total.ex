@@ -26,7 +26,7 @@ defmodule Mote.Total do
   What the functions compute is in `lib/mote/total/`, their numbers and spellings in
   `native/mote_vm/src/terms/prim/table.rs`.
   """
-  import Kernel, only: [def: 1, def: 2, @: 1]
+  import Kernel, only: [def: 1, def: 2, defp: 2, @: 1]
 
   alias Mote.Behaviour.Primitives
 
