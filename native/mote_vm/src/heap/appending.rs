@@ -147,7 +147,9 @@ impl Heap {
         if full.is_some() || again.is_some() {
             if let Some(made) = self.with_room(&bytes, full) {
                 // What else is appended to the first one is a text of its own.
-                again.inspect(|at| self.appending.made[*at] = None);
+                if let Some(at) = again {
+                    self.appending.made[at] = None;
+                }
                 return made;
             }
         }

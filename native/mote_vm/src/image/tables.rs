@@ -22,21 +22,21 @@ pub(crate) const MOST_ATOMS: usize = 1 << 16;
 const MOST_WITH_CODE: usize = 2 * MOST_ATOMS;
 
 /// Things in the order in which they were met, each with its number.
-pub(crate) struct Names<T> {
+pub(crate) struct NumberedNames<T> {
     numbers: FxHashMap<T, u32>,
     pub(crate) all: Vec<T>,
 }
 
-impl<T> Default for Names<T> {
-    fn default() -> Names<T> {
-        Names {
+impl<T> Default for NumberedNames<T> {
+    fn default() -> NumberedNames<T> {
+        NumberedNames {
             numbers: FxHashMap::default(),
             all: Vec::new(),
         }
     }
 }
 
-impl<T: Copy + Eq + Hash> Names<T> {
+impl<T: Copy + Eq + Hash> NumberedNames<T> {
     pub(crate) fn number(&mut self, name: T) -> u32 {
         let next = self.all.len() as u32;
         let number = *self.numbers.entry(name).or_insert(next);
@@ -93,7 +93,7 @@ const HELD_IN: [HeldIn; 4] = [HeldIn::State, HeldIn::Message, HeldIn::Turn, Held
 
 impl ImageTables {
     /// All names that the tables refer to are among `atoms`.
-    pub(crate) fn write(&self, atoms: &mut Names<Atom>, out: &mut BlockWriter<'_>) {
+    pub(crate) fn write(&self, atoms: &mut NumberedNames<Atom>, out: &mut BlockWriter<'_>) {
         out.varint(self.moment);
         self.counts.iter().for_each(|count| out.varint(*count));
         out.varint(atoms.all.len() as u64);
@@ -130,7 +130,7 @@ impl ImageTables {
     }
 
     /// Notes the names that tables refer to.
-    pub(crate) fn name_all(&self, atoms: &mut Names<Atom>) {
+    pub(crate) fn name_all(&self, atoms: &mut NumberedNames<Atom>) {
         let lost = self.lost.iter().filter_map(|(lost, _)| lost.behaviour);
         let behaviours = self.behaviours.iter().map(|behaviour| behaviour.name);
         let named = behaviours.chain(lost);

@@ -11,7 +11,7 @@ use super::record::{
     zigzag, Record, ACTOR, ATOM, CELL, OTHER, OTHERS, OWN_BEHAVIOURS, SMALL, SMALLEST_LARGE,
     VALUE_BITS,
 };
-use super::tables::{ImageLost, Names};
+use super::tables::{ImageLost, NumberedNames};
 use crate::base::atom::Atom;
 use crate::base::ids::{BehaviourName, TimerId};
 use crate::code::program::Program;
@@ -48,9 +48,9 @@ pub(crate) struct ImageWalk<'w> {
     /// The actors by number, and how many of them are written.
     pub(crate) actors: Vec<*const Actor>,
     written: usize,
-    pub(crate) atoms: Names<Atom>,
-    pub(crate) sponsors: Names<SponsorId>,
-    pub(crate) behaviours: Names<BehaviourId>,
+    pub(crate) atoms: NumberedNames<Atom>,
+    pub(crate) sponsors: NumberedNames<SponsorId>,
+    pub(crate) behaviours: NumberedNames<BehaviourId>,
     /// The behaviour of the last actor, with its number: most have the same as their neighbours.
     last: (BehaviourId, u32),
     /// Number of actors of each behaviour.
@@ -87,9 +87,9 @@ impl<'w> ImageWalk<'w> {
             captures: 0,
             actors: Vec::new(),
             written: 0,
-            atoms: Names::default(),
-            sponsors: Names::default(),
-            behaviours: Names::default(),
+            atoms: NumberedNames::default(),
+            sponsors: NumberedNames::default(),
+            behaviours: NumberedNames::default(),
             last: (BehaviourId::SINK, 0),
             populations: Vec::new(),
             functions: FxHashSet::default(),
