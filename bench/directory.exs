@@ -1,5 +1,5 @@
 # Messages by address and by key in one node and one machine, round after round, which shows how far the rounds differ: what
-# `mix mote.bench directory` measures once in each run. From an actor, eight of them, or from a process.
+# `mix mote.bench directory` measures once in each run. From an actor, eight of them, or from a process. And a fold over the states.
 # mix run bench/directory.exs [KEYS] [SHARDS] [ROUNDS]
 Code.require_file("load.exs", __DIR__)
 
@@ -35,7 +35,14 @@ defmodule DirectoryRounds do
       [by_address, by_key, more] = for figures <- [by_address, by_key, more], do: Rounds.spread(figures, 1)
       IO.puts("from #{from}: by address #{by_address}, by key #{by_key}, more #{more}")
     end
+
+    folds =
+      for _ <- 1..rounds, do: nanoseconds(machine, fn -> ^n = Directory.fold(directory, 0, &count/3) end) / n
+
+    IO.puts("a fold, ns an actor: #{Rounds.spread(folds, 1)}")
   end
+
+  defp count(_key, _state, n), do: n + 1
 
   # What actors do with what a process has sent is not part of it.
   defp nanoseconds(machine, fun) do

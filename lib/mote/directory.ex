@@ -377,7 +377,7 @@ defmodule Mote.Directory do
   The shards are asked one by one, as the stream comes to them. Each returns its entries of that moment.
 
   The address of each actor leaves the machine. Of 100,000 keys that takes some 2,000 ns a key, and 3,500 and more if all are kept
-  in a list. So ask each actor as the stream comes to it, and keep the answer:
+  in a list. So ask each actor as the stream comes to it, and keep the answer; `fold/4` shows their states in a tenth of the time:
 
       for {key, actor} <- Mote.Directory.stream(rooms), {:ok, n} <- [Mote.ask(actor, :members)], do: {key, n}
   """

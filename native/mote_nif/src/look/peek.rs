@@ -16,8 +16,7 @@ use rustler::{Atom, Encoder, Env, Term};
 
 /// The name of the behaviour and what it has captured, in one tuple, or why that cannot be seen at once.
 pub fn peek_within<'a>(env: Env<'a>, (machine, key): (Term<'a>, Term<'a>)) -> Term<'a> {
-    let seen = Addressee::look_at(machine, key).and_then(|target| look(env, &target, None));
-    seen.unwrap_or_else(|word| word.encode(env))
+    at(env, (machine, key), |target| look(env, target, None))
 }
 
 /// Peeks at the actor that a shard has for a key, as [`peek_within`] does.
@@ -26,10 +25,19 @@ pub fn peek_entry_within<'a>(
     shard: (Term<'a>, Term<'a>),
     entry: Term<'a>,
 ) -> Term<'a> {
-    let seen = Addressee::look_at(shard.0, shard.1).and_then(|target| {
-        let entry = write(env, &target, entry, WriteMode::first())?;
-        look(env, &target, Some(entry))
-    });
+    at(env, shard, |target| {
+        let entry = write(env, target, entry, WriteMode::first())?;
+        look(env, target, Some(entry))
+    })
+}
+
+/// Looks at an actor by `look`. Returns what is seen, or why nothing is.
+fn at<'a>(
+    env: Env<'a>,
+    (machine, key): (Term<'a>, Term<'a>),
+    look: impl FnOnce(&Addressee<'a>) -> Result<Term<'a>, Atom>,
+) -> Term<'a> {
+    let seen = Addressee::look_at(machine, key).and_then(|target| look(&target));
     seen.unwrap_or_else(|word| word.encode(env))
 }
 
@@ -48,8 +56,8 @@ pub fn peek_entries_within<'a>(
     shard: (Term<'a>, Term<'a>),
     after: Term<'a>,
 ) -> Term<'a> {
-    let seen = Addressee::look_at(shard.0, shard.1).and_then(|target| {
-        let after = begin(env, &target, after, WriteMode::first())?;
+    at(env, shard, |target| {
+        let after = begin(env, target, after, WriteMode::first())?;
         let mut decoder = Decoder::default();
         let seen = target
             .machine
@@ -58,8 +66,7 @@ pub fn peek_entries_within<'a>(
             });
         budget::spent(env, decoder.nodes());
         outcome(seen)
-    });
-    seen.unwrap_or_else(|word| word.encode(env))
+    })
 }
 
 /// Asks the thread of a shard to show them.
