@@ -70,8 +70,12 @@ defmodule Mote.Image do
   """
   @spec read(String.t()) :: {:ok, t} | {:error, Error.t()}
   def read(path) do
-    with {:ok, _image, about, _units} <- open(path) do
-      {:ok, about(path, File.stat!(path).size, about, nil)}
+    with {:ok, _image, about, _units} <- open(path),
+         {:ok, %{size: bytes}} <- File.stat(path) do
+      {:ok, about(path, bytes, about, nil)}
+    else
+      {:error, %Error{}} = error -> error
+      {:error, posix} -> {:error, error(path, :file.format_error(posix))}
     end
   end
 

@@ -29,16 +29,22 @@ pub(super) struct Appending {
     /// See [`Heap::appended`].
     made: [Option<Value>; AT_ONCE],
     next: usize,
+    /// True if anything is noted: most turns append to nothing.
+    is_used: bool,
 }
 
 impl Appending {
     /// Forgets everything: invariant 3.
+    #[inline(always)]
     pub(super) fn clear(&mut self) {
-        *self = Appending::default();
+        if self.is_used {
+            *self = Appending::default();
+        }
     }
 
     /// Returns where to note something more.
     fn place(&mut self) -> usize {
+        self.is_used = true;
         self.next = (self.next + 1) % AT_ONCE;
         self.next
     }

@@ -10,7 +10,7 @@
 //! Invariants:
 //! 1. A block belongs to the pool's free list or to exactly one heap.
 //! 2. The pool gives memory back to the system only when it is dropped, after every heap on it.
-use super::buffers::{SpareBuffers, SHORTEST};
+use super::buffers::SpareBuffers;
 use super::pace::Pace;
 use super::reserve::Reserve;
 use crate::base::lent::Lender;
@@ -288,7 +288,7 @@ impl BlockPool {
 
     /// Keeps the buffer of a binary that has died, if free blocks leave something of what is likely to be used.
     pub(super) fn keep_buffer(&self, buffer: Vec<u8>) {
-        if buffer.capacity() < SHORTEST || self.reserve.lately() == 0 {
+        if self.reserve.lately() == 0 {
             return;
         }
         let blocks = self.inner.lock().free.len() * BLOCK;

@@ -10,9 +10,10 @@
 //!    that has met it, or that marked when it was made.
 //! 3. `ahead` is charged and not used. The end of a collection gives it back, and so does the heap when it goes.
 use super::block::BlockPool;
+use super::buffers::SHORTEST;
 use super::cell::{self, Kind, LONG_BINARY};
 use super::Heap;
-use crate::values::foreign::ForeignRef;
+use crate::values::foreign::{ForeignRef, CARRIED};
 use crate::values::value::Value;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -73,8 +74,12 @@ impl ForeignCell {
     pub(crate) unsafe fn drop(self, pool: &BlockPool) -> usize {
         // SAFETY: the caller's promise; the box was leaked by `Heap::foreign`.
         let mut kept = unsafe { Box::from_raw(self.kept.as_ptr()) };
-        if let Some(buffer) = Arc::get_mut(&mut kept.value).and_then(|value| value.take_bytes()) {
-            pool.keep_buffer(buffer);
+        // Whether nobody else has it takes some atomic steps to see, which most values are not worth.
+        if self.bytes >= CARRIED + SHORTEST {
+            let alone = Arc::get_mut(&mut kept.value);
+            if let Some(buffer) = alone.and_then(|value| value.take_bytes()) {
+                pool.keep_buffer(buffer);
+            }
         }
         self.bytes
     }

@@ -26,9 +26,6 @@ use std::time::Instant;
 /// Events that may wait in one situation.
 const MOST_WAITING: usize = 1_000;
 
-/// Situations that are looked at between two looks at the clock.
-const LOOK: usize = 16;
-
 /// A situation that is to be looked at.
 struct ToLookAt {
     number: u32,
@@ -119,18 +116,16 @@ impl Search {
     /// Goes on until then, or until something is found.
     pub(super) fn go_on(&mut self, dispatch: &mut Dispatch, until: Instant) {
         while !self.is_over() && self.found.is_empty() {
-            for _ in 0..LOOK {
-                let Some(next) = self.next.pop_front().filter(|_| !self.failed && !self.full)
-                else {
-                    break;
-                };
-                self.waiting_bytes -= size_of_val(&*next.words);
-                let from = dispatch.turn.heap.position();
-                if self.look_at(dispatch, &next).is_err() {
-                    self.leave_out(LeftOut::Size);
-                }
-                dispatch.turn.heap.rewind(from);
+            let Some(next) = self.next.pop_front() else {
+                break;
+            };
+            self.waiting_bytes -= size_of_val(&*next.words);
+            let from = dispatch.turn.heap.position();
+            if self.look_at(dispatch, &next).is_err() {
+                self.leave_out(LeftOut::Size);
             }
+            dispatch.turn.heap.rewind(from);
+            // A situation has up to a thousand turns.
             if Instant::now() >= until {
                 break;
             }

@@ -152,8 +152,6 @@ impl<'m, O: Origin<'m>> Term<'m, O> {
             View::Tuple(Tuple(elements, origin))
         } else if let Some(node) = Node::of(value) {
             View::Map(Map(node, origin))
-        } else if let Some(parts) = value.as_function() {
-            View::Function(FunctionTerm::of(parts, origin))
         } else if let Some(f) = value.as_float() {
             View::Float(f)
         } else if let Some(big) = value.as_big() {
@@ -174,6 +172,8 @@ impl<'m, O: Origin<'m>> Term<'m, O> {
             View::Foreign(foreign)
         } else if let Some(bytes) = value.as_bytes() {
             View::Bytes(bytes)
+        } else if let Some(parts) = value.as_function() {
+            View::Function(FunctionTerm::of(parts, origin))
         } else {
             // NONE is not a value and never leaves a turn; being total costs nothing here.
             View::Atom(Atom::UNDEFINED)
