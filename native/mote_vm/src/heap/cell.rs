@@ -341,14 +341,19 @@ impl Value {
                 std::slice::from_raw_parts(bytes as *const u8, count as usize)
             });
         }
-        if header as u8 == Kind::Bytes as u8 {
-            // SAFETY: see the head of this file; the header counts the bytes.
-            return Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) });
-        }
-        None
+        self.short_bytes()
+    }
+
+    /// The bytes of a binary that has them in its own cell.
+    #[inline(always)]
+    pub(crate) fn short_bytes<'h>(self) -> Option<&'h [u8]> {
+        // SAFETY: see the head of this file; the header counts the bytes.
+        let bytes = || unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) };
+        self.is_bytes().then(bytes)
     }
 
     /// Returns whether this is a binary whose bytes lie in the cell itself.
+    #[inline(always)]
     pub(crate) fn is_bytes(self) -> bool {
         self.is_kind(Kind::Bytes)
     }

@@ -26,6 +26,7 @@ pub(crate) mod chunks;
 pub(crate) mod evacuation;
 mod foreigns;
 pub(crate) mod holes;
+pub(crate) mod key_positions;
 pub(crate) mod make;
 pub(crate) mod marks;
 pub mod pace;
@@ -43,6 +44,7 @@ use appending::Appending;
 use block::{BlockPool, GRANULE};
 pub(crate) use foreigns::ForeignCell;
 use foreigns::Foreigns;
+use key_positions::KeyPositions;
 use space::{Space, SpacePosition};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -80,6 +82,7 @@ pub(crate) struct Heap {
     overdraft: usize,
     /// Elements that primitives have walked over since the last time that a turn paid for it.
     pub(crate) work: Work,
+    pub(crate) positions: KeyPositions,
     /// Number of allocations that succeed before one is refused.
     #[cfg(test)]
     pub(crate) refused_after: Option<usize>,
@@ -126,6 +129,7 @@ impl Heap {
             insists: false,
             overdraft: 0,
             work,
+            positions: KeyPositions::new(),
             #[cfg(test)]
             refused_after: None,
         }

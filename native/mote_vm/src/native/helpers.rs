@@ -135,13 +135,21 @@ extern "C" fn map_get<const OTHERWISE: u64>(
     key: Value,
     default: Value,
 ) -> u64 {
-    if let Some(found) = Node::of(map).and_then(|map| at_word(map, key)) {
+    if let Some(found) = found_at_once(turn, map, key) {
         return match found {
             Some(value) => value.word(),
             None => default.word(),
         };
     }
     map_get_of_any(turn, map, key, default, OTHERWISE)
+}
+
+/// The value at a key, if words are enough to find it, or that it is not there.
+#[inline(always)]
+fn found_at_once(turn: *mut Turn, map: Value, key: Value) -> Option<Option<Value>> {
+    // SAFETY: see the head of this file.
+    let positions = unsafe { &mut (*turn).heap.positions };
+    at_word(Node::of(map)?, key, |keys| positions.of(key, keys))
 }
 
 #[inline(never)]
@@ -153,7 +161,7 @@ fn map_get_of_any(turn: *mut Turn, map: Value, key: Value, default: Value, other
 }
 
 extern "C" fn map_fetch(turn: *mut Turn, _p: u64, map: Value, key: Value, _none: Value) -> u64 {
-    if let Some(found) = Node::of(map).and_then(|map| at_word(map, key)) {
+    if let Some(found) = found_at_once(turn, map, key) {
         return found.map_or(NO_ANSWER, Value::word);
     }
     map_get_of_any(turn, map, key, Value::NONE, NO_ANSWER)

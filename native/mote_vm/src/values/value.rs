@@ -31,7 +31,6 @@ pub const TAG_ADDRESS: u64 = 0b0100;
 pub const TAG_CONS: u64 = 0b1000;
 /// See [`TAG_MASK`].
 pub const TAG_IMMEDIATE: u64 = 0b1100;
-const ATOM_SHIFT: u32 = 32;
 /// The two lowest bits of an immediate float.
 pub const FLONUM_TAG: u64 = 0b10;
 /// The word of 0.0.
@@ -47,6 +46,8 @@ impl Value {
     pub const NONE: Value = Value(0);
     /// `[]`
     pub const EMPTY_LIST: Value = Value(TAG_IMMEDIATE | 0x10);
+    /// Position of an atom's number in its word.
+    pub const ATOM_SHIFT: u32 = 32;
     /// `nil`
     pub const NIL: Value = Value::atom(Atom::NIL);
     /// `true`
@@ -77,7 +78,7 @@ impl Value {
     /// An atom.
     #[inline(always)]
     pub const fn atom(atom: Atom) -> Value {
-        Value(((atom.id() as u64) << ATOM_SHIFT) | TAG_IMMEDIATE)
+        Value(((atom.id() as u64) << Value::ATOM_SHIFT) | TAG_IMMEDIATE)
     }
 
     /// `true` or `false`.
@@ -94,7 +95,7 @@ impl Value {
     #[inline(always)]
     pub const fn as_atom(self) -> Option<Atom> {
         if self.0 as u32 == TAG_IMMEDIATE as u32 {
-            Some(Atom::from_id((self.0 >> ATOM_SHIFT) as u32))
+            Some(Atom::from_id((self.0 >> Value::ATOM_SHIFT) as u32))
         } else {
             None
         }

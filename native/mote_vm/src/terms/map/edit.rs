@@ -20,33 +20,61 @@ enum Grown {
 
 /// The map with that value at that key, which stays the one that is there; `NONE` when the memory is exhausted.
 pub(crate) fn put(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> Value {
+    set(heap, map, key, value, |there| Some(there.unwrap_or(key)))
+}
+
+/// Does what `put` does, if the key is there; `NONE` otherwise.
+pub(crate) fn update(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> Value {
     set(heap, map, key, value, |there| there)
 }
 
 /// Puts `value` under this very key: the one that is there may be another zero.
 pub(crate) fn replace(heap: &mut Heap, map: Node<'_>, key: Value, value: Value) -> Value {
-    set(heap, map, key, value, |_| key)
+    set(heap, map, key, value, |_| Some(key))
 }
 
+/// Puts `value` under the key that `choose` makes of the one that is there, if any is: none, and there is no map.
+#[inline(always)]
 fn set(
     heap: &mut Heap,
     map: Node<'_>,
     key: Value,
     value: Value,
-    choose: impl FnOnce(Value) -> Value,
+    choose: impl FnOnce(Option<Value>) -> Option<Value>,
 ) -> Value {
     let mut path = Descent::new();
     let leaf = path.descend(map, key, &mut heap.work);
-    let (at, key, replaced) = match leaf.find(key, &mut heap.work) {
-        Ok(at) => (at, choose(leaf.keys[at]), 1),
-        Err(at) => (at, key, 0),
+    let named = key.as_atom();
+    let found = match named.and_then(|_| heap.positions.of(key, leaf.keys)) {
+        Some(at) => Ok(at),
+        None => leaf.find(key, &mut heap.work),
     };
-    if replaced == 1 && leaf.items[at] == value && leaf.keys[at] == key {
+    let Some(key) = choose(found.ok().map(|at| leaf.keys[at])) else {
+        return Value::NONE;
+    };
+    match found {
         // Nothing changes.
-        return map.value;
+        Ok(at) if leaf.items[at] == value && leaf.keys[at] == key => map.value,
+        // Most maps that are the state of an actor: one node, and nothing moves.
+        Ok(at) if map.is_leaf() => with(heap, map, at, (&[key], &[value]), map.size),
+        _ => set_below(heap, leaf, &mut path, found, (&[key], &[value])),
     }
+}
+
+/// Puts an entry into a leaf, where it was found or where it would be, and makes the nodes above anew.
+#[inline(never)]
+fn set_below(
+    heap: &mut Heap,
+    leaf: Node<'_>,
+    path: &mut Descent<'_>,
+    found: Result<usize, usize>,
+    entry: KeyRun<'_>,
+) -> Value {
+    let (at, replaced) = match found {
+        Ok(at) => (at, 1),
+        Err(at) => (at, 0),
+    };
     let added = 1 - replaced;
-    let entry = (&[key][..], &[value][..]);
     up(|| {
         let mut made = splice(heap, leaf, at, replaced, entry, leaf.size + added)?;
         while let Some((parent, at)) = path.pop() {
@@ -147,19 +175,24 @@ fn splice(
     with: KeyRun<'_>,
     size: usize,
 ) -> Option<Grown> {
-    let atoms = node.atoms || have_atoms(node.level, with);
-    let sort = (node.level, atoms);
     if replaced == with.0.len() {
-        // As many as there were: nothing moves.
-        let made = heap.map_node(sort, size, node.keys.len(), |entries| {
-            entries.extend(node.keys, node.items);
-            entries.replace(at, with);
-        });
+        let made = self::with(heap, node, at, with, size);
         return (!made.is_none()).then_some(Grown::One(made));
     }
+    let sort = (node.level, node.atoms || have_atoms(node.level, with));
     let before = (&node.keys[..at], &node.items[..at]);
     let behind = (&node.keys[at + replaced..], &node.items[at + replaced..]);
     pack(heap, sort, size, [before, with, behind])
+}
+
+/// A node with `run` in place of as many entries from `at` on: nothing moves. `NONE` when the memory is exhausted.
+#[inline(always)]
+fn with(heap: &mut Heap, node: Node<'_>, at: usize, run: KeyRun<'_>, size: usize) -> Value {
+    let sort = (node.level, node.atoms || have_atoms(node.level, run));
+    heap.map_node(sort, size, node.keys.len(), |entries| {
+        entries.extend(node.keys, node.items);
+        entries.replace(at, run);
+    })
 }
 
 /// Two neighbours as one node if they fit, or as two of the same number of entries.

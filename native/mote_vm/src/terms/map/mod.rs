@@ -19,17 +19,19 @@
 //!    counts.
 mod build;
 mod edit;
+mod texts;
 mod tuples;
 mod walk;
 
 pub(crate) use build::{from_entries, from_pairs, from_puts, merge, FEW};
-pub(crate) use edit::{delete, put, replace};
+pub(crate) use edit::{delete, put, replace, update};
 pub(crate) use walk::{entries, entries_after};
 
 use crate::base::work::Work;
 use crate::heap::cell::MAY_HAVE_ATOMS;
 use crate::terms::prim::compare::key_order;
 use crate::values::value::Value;
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use std::marker::PhantomData;
@@ -153,10 +155,11 @@ impl<'h> Node<'h> {
             [.., _] if self.is_below_atoms() && key.as_atom().is_some() => {
                 (self.keys.len() - 1, None)
             }
-            _ => match self.last_tuple_up_to(key, work) {
-                Some(found) => found,
-                None => self.last_in_order(key, work),
-            },
+            _ => {
+                let quickly = self.last_text_up_to(key, work);
+                let quickly = quickly.or_else(|| self.last_tuple_up_to(key, work));
+                quickly.unwrap_or_else(|| self.last_in_order(key, work))
+            }
         }
     }
 
@@ -214,16 +217,20 @@ fn in_order(fixnum: Value) -> i64 {
 /// The value at a key.
 #[inline(always)]
 pub(crate) fn get(map: Node<'_>, key: Value, work: &mut Work) -> Option<Value> {
-    match at_word(map, key) {
+    match at_word(map, key, |keys| keys.iter().position(|k| *k == key)) {
         Some(found) => found,
         None => at_any(map, key, work),
     }
 }
 
 /// Does the same as `get`, for an atom in few entries, and for an integer that is compared with integers only: words are
-/// enough. Returns `None` if they are not.
+/// enough. Returns `None` if they are not. `position` finds an atom among the keys of one node.
 #[inline(always)]
-pub(crate) fn at_word(map: Node<'_>, key: Value) -> Option<Option<Value>> {
+pub(crate) fn at_word(
+    map: Node<'_>,
+    key: Value,
+    position: impl FnOnce(&[Value]) -> Option<usize>,
+) -> Option<Option<Value>> {
     if key.is_fixnum() {
         return at_integer(map, key);
     }
@@ -233,7 +240,8 @@ pub(crate) fn at_word(map: Node<'_>, key: Value) -> Option<Option<Value>> {
         return Some(None);
     }
     // Their order is by name, which takes longer.
-    map.is_leaf().then(|| named(map, key))
+    map.is_leaf()
+        .then(|| position(map.keys).map(|at| map.items[at]))
 }
 
 #[inline(always)]
@@ -273,23 +281,20 @@ pub(crate) fn named(map: Node<'_>, key: Value) -> Option<Value> {
 
 /// The nodes on the way down to a key, and which child was taken in each.
 struct Descent<'h> {
-    steps: [(Value, usize); LEVELS],
-    depth: usize,
+    steps: SmallVec<[(Value, usize); LEVELS]>,
     map: PhantomData<Node<'h>>,
 }
 
 impl<'h> Descent<'h> {
     fn new() -> Descent<'h> {
         Descent {
-            steps: [(Value::NONE, 0); LEVELS],
-            depth: 0,
+            steps: SmallVec::new(),
             map: PhantomData,
         }
     }
 
     fn push(&mut self, node: Node<'h>, at: usize) {
-        self.steps[self.depth] = (node.value, at);
-        self.depth += 1;
+        self.steps.push((node.value, at));
     }
 
     /// Goes down to the leaf of a key.
@@ -305,8 +310,7 @@ impl<'h> Descent<'h> {
     }
 
     fn pop(&mut self) -> Option<(Node<'h>, usize)> {
-        self.depth = self.depth.checked_sub(1)?;
-        let (node, at) = self.steps[self.depth];
+        let (node, at) = self.steps.pop()?;
         Some((Node::of(node)?, at))
     }
 }

@@ -113,7 +113,7 @@ fn each_integer_is_found_where_it_belongs() {
                 for key in (-100..=100).chain(ends) {
                     let place = node(map).find(number(key), &mut Work::free());
                     assert_eq!(place, keys.binary_search(&key), "{key} of {n}");
-                    let found = at_word(node(map), number(key));
+                    let found = at_word(node(map), number(key), |_| None);
                     let expected = place.is_ok().then(|| number(key / 2));
                     assert!(found == Some(expected), "{key} of {n}");
                 }
@@ -456,4 +456,30 @@ fn tuples_are_found_where_they_belong() {
             }
         }
     });
+}
+
+/// Binaries of all lengths, of which each begins as others do, with bytes beyond ASCII and such as end a string elsewhere.
+#[test]
+fn each_binary_is_found_where_it_belongs() {
+    let mut heap = heap();
+    let beginnings: Vec<Vec<u8>> = (0..40usize)
+        .map(|n| (0..n).map(|i| (i / 8) as u8).collect())
+        .collect();
+    let ends: [&[u8]; 5] = [b"", b"\0", b"\x7f", b"\x80", b"\xff\0"];
+    let all = beginnings.iter().flat_map(|start| ends.map(|end| [start, end].concat()));
+    let mut all: Vec<Vec<u8>> = all.chain([vec![7; 200], vec![0; 200]]).collect();
+    all.sort();
+    all.dedup();
+    let binaries: Vec<Value> = all.iter().map(|bytes| heap.bytes(bytes)).collect();
+    for step in [1, 2, 3, 7] {
+        let some = binaries.iter().step_by(step);
+        let map = from_entries(&mut heap, some.clone().map(|key| (*key, *key)).collect());
+        for (i, bytes) in all.iter().enumerate() {
+            let key = heap.bytes(bytes);
+            let found = get(node(map), key, &mut Work::free());
+            let expected = (i % step == 0).then(|| binaries[i]);
+            assert!(found == expected, "{bytes:?}, {step}");
+        }
+        assert!(entries(node(map)).map(|entry| entry.0).eq(some.copied()));
+    }
 }

@@ -62,10 +62,8 @@ pub(crate) fn map_put(heap: &mut Heap, a: Value, key: Value, value: Value) -> Va
 /// `%{map | key => value}`: no answer without the key.
 pub(crate) fn map_update(heap: &mut Heap, a: Value, key: Value, value: Value) -> Value {
     match searched(a, key, &mut heap.work) {
-        Some(map) if map::get(map, key, &mut heap.work).is_some() => {
-            map::put(heap, map, key, value)
-        }
-        _ => Value::NONE,
+        Some(map) => map::update(heap, map, key, value),
+        None => Value::NONE,
     }
 }
 
