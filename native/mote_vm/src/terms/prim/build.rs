@@ -7,6 +7,7 @@ use super::types::as_binary;
 use crate::base::work::{Over, Work};
 use crate::heap::Heap;
 use crate::values::value::Value;
+use smallvec::SmallVec;
 
 /// Bytes that are copied while a primitive walks over one element of a list.
 pub(super) const COPIED: usize = 32;
@@ -50,7 +51,8 @@ impl Segment {
 /// Consecutive bits, of which the last byte may not be full.
 #[derive(Default)]
 struct BitString {
-    bytes: Vec<u8>,
+    /// Most are few: they are allocated once, in the heap.
+    bytes: SmallVec<[u8; 64]>,
     /// Bits in use of the last byte; 0 when it is full.
     over: usize,
     /// Elements that are paid for.
@@ -97,6 +99,22 @@ impl BitString {
         Ok(())
     }
 
+    /// Makes a binary of whole bytes.
+    fn made(self, heap: &mut Heap) -> Value {
+        match self.bytes.spilled() {
+            true => heap.owned_bytes(self.bytes.into_vec()),
+            false => heap.bytes(&self.bytes),
+        }
+    }
+
+    /// Makes a binary of bytes that begin with those of `first`.
+    fn appended(self, heap: &mut Heap, first: Value) -> Value {
+        match self.bytes.spilled() {
+            true => heap.appended(first, self.bytes.into_vec()),
+            false => heap.bytes(&self.bytes),
+        }
+    }
+
     fn extend(&mut self, bytes: &[u8]) {
         let Some((last, first)) = self.bytes.last_mut().zip(bytes.first()) else {
             return self.bytes.extend_from_slice(bytes);
@@ -126,21 +144,20 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
         _ => None,
     };
     let Some(first) = first else {
-        return put_together(heap, values, specs).map_or(Value::NONE, |all| heap.owned_bytes(all));
+        return put_together(heap, values, specs).map_or(Value::NONE, |all| all.made(heap));
     };
     if !heap.has_room_behind(first) {
-        return put_together(heap, values, specs)
-            .map_or(Value::NONE, |all| heap.appended(first, all));
+        return put_together(heap, values, specs).map_or(Value::NONE, |all| all.appended(heap, first));
     }
     put_together(heap, &values[1..], &specs[1..])
-        .and_then(|more| match heap.append(first, &more) {
+        .and_then(|more| match heap.append(first, &more.bytes) {
             Some(made) => Some(made),
             None => {
                 let mut all = BitString::default();
-                for part in [as_binary(first)?, &more] {
+                for part in [as_binary(first)?, &more.bytes] {
                     copy(heap, &mut all, part)?;
                 }
-                Some(heap.appended(first, all.bytes))
+                Some(all.appended(heap, first))
             }
         })
         .unwrap_or(Value::NONE)
@@ -156,7 +173,7 @@ fn is_whole(spec: Value) -> bool {
 pub(crate) fn binary_join(heap: &mut Heap, list: Value, joiner: Value) -> Value {
     let mut bits = BitString::default();
     match join(heap, &mut bits, list, joiner) {
-        Some(()) => heap.owned_bytes(bits.bytes),
+        Some(()) => bits.made(heap),
         None => Value::NONE,
     }
 }
@@ -175,13 +192,13 @@ fn join(heap: &mut Heap, bits: &mut BitString, list: Value, joiner: Value) -> Op
     elements.ended_properly().then_some(())
 }
 
-/// The bytes of the values; none if one of them does not fit, or the last byte is not full.
-fn put_together(heap: &mut Heap, values: &[Value], specs: &[Value]) -> Option<Vec<u8>> {
+/// The values as bits; none if one of them does not fit, or the last byte is not full.
+fn put_together(heap: &mut Heap, values: &[Value], specs: &[Value]) -> Option<BitString> {
     let mut bits = BitString::default();
     let built = add_all(heap, &mut bits, values, specs);
     let paid = bits.pay_for(0, &mut heap.work);
     built.and(paid.ok()).filter(|()| bits.over == 0)?;
-    Some(bits.bytes)
+    Some(bits)
 }
 
 fn add_all(heap: &mut Heap, bits: &mut BitString, values: &[Value], specs: &[Value]) -> Option<()> {

@@ -4,9 +4,13 @@ use super::integers;
 use super::types::{as_binary, is_atom};
 use crate::heap::Heap;
 use crate::values::value::Value;
+use std::io::Write;
 
 /// The first float from which on not every integer is a float, and floats are written with an exponent.
 const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Characters of the longest integer of 64 bits.
+const MOST_DIGITS: usize = 20;
 
 /// Digits behind the fewest: when the first of these is a 5 and the others are zeros, so are all that follow.
 const NEARLY_ALL: usize = 20;
@@ -22,6 +26,9 @@ pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
     if is_atom(a) {
         return heap.bytes(a.as_atom().map_or("", |atom| atom.name()).as_bytes());
     }
+    if let Some(n) = a.as_fixnum() {
+        return digits(n, |digits| heap.bytes(digits));
+    }
     if integers::is_number(a) {
         return match integers::text(heap, a) {
             Some(digits) => heap.owned_bytes(digits.into_bytes()),
@@ -32,6 +39,16 @@ pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
         Some(f) => heap.bytes(written(f).as_bytes()),
         None => Value::NONE,
     }
+}
+
+/// Gives the decimal digits of an integer to `take`.
+fn digits<T>(n: i64, take: impl FnOnce(&[u8]) -> T) -> T {
+    let mut all = [0; MOST_DIGITS];
+    let mut rest = &mut all[..];
+    // There is room for those of any.
+    let _ = write!(rest, "{n}");
+    let written = MOST_DIGITS - rest.len();
+    take(&all[..written])
 }
 
 /// `to_float(a)`: the float nearest to a decimal number that is written as Erlang writes floats, `-12.5e-3`.
