@@ -17,16 +17,18 @@
 //!
 //! Timers never fire, random numbers and times are not varied. Where a turn arms, draws or asks, the search says so
 //! ([`LeftOut`]): it is not complete.
-mod colours;
+mod compact;
+mod deeds;
 mod digest;
+mod number_set;
 mod numbering;
-mod orders;
 mod parts;
-mod read;
 mod reduction;
 mod search;
 mod seen;
+mod shapes;
 mod situation;
+mod steps;
 mod turn;
 mod way;
 mod written;
@@ -34,11 +36,14 @@ mod written;
 use crate::threads::inbox::Entry;
 use crate::threads::shared::Machine;
 use crate::threads::thread::{self, Dispatch};
+use crate::values::actor::Actor;
 use crate::values::handles::Key;
 use crate::values::value::Value;
 use parts::{Components, TooLarge};
+use rustc_hash::FxHashMap;
 pub use search::Search;
-use search::Sought;
+use search::{Beginning, Sought};
+use shapes::{Shapes, Sketching};
 use situation::{SentBy, Situation, WaitingEvent};
 use std::time::{Duration, Instant};
 
@@ -191,55 +196,86 @@ impl Dispatch {
     /// The search that begins with the machine as it is.
     fn begin_search(&mut self, plan: SearchPlan) -> Result<Search, NoSearch> {
         while self.admit() {}
-        let handles = self.context.machine.handles();
-        let mut situation = Situation {
-            roots: handles.in_order().into(),
-            ..Situation::default()
-        };
+        let held = self.context.machine.handles().in_order();
         let watched = plan.watched.iter().map(|key| {
-            let actor = handles.visit(*key, |actor, _| actor)?;
-            situation.roots.iter().position(|root| *root == actor)
+            let actor = self
+                .context
+                .machine
+                .handles()
+                .visit(*key, |actor, _| actor)?;
+            let at = held.iter().position(|root| *root == actor)?;
+            Some(at as u32)
         });
-        let watched: Option<Vec<usize>> = watched.collect();
+        let watched: Option<Vec<u32>> = watched.collect();
         let watched = watched.ok_or(NoSearch::Unknown)?;
         // One process has sent all of it.
-        let sender = if plan.limits.ordered {
-            SentBy::Gone(0)
-        } else {
-            SentBy::Any
+        let sender = match plan.limits.ordered {
+            true => SentBy::gone(0),
+            false => SentBy::ANY,
         };
-        self.turn.queue.each(|event| {
-            situation.pending.push(WaitingEvent {
-                target: event.target,
-                sender,
-                message: event.message,
-            });
-        });
-        let mut parts = Components::default();
+        let beginning = self.beginning(&held, sender);
+        let beginning = beginning.map_err(|TooLarge| NoSearch::TooLarge)?;
+        let (mut beginning, customers) = beginning;
         let mut wanted: Vec<(u32, usize)> = Vec::new();
-        for WaitingEvent { message, .. } in &situation.pending {
-            if let Some(customer) = customer(*message) {
-                let by = parts.foreign(customer);
-                match wanted.iter_mut().find(|(other, _)| *other == by) {
-                    Some((_, count)) => *count += 1,
-                    None => wanted.push((by, 1)),
-                }
+        for customer in customers {
+            let by = beginning.parts.foreign(customer);
+            match wanted.iter_mut().find(|(other, _)| *other == by) {
+                Some((_, count)) => *count += 1,
+                None => wanted.push((by, 1)),
             }
         }
-        let program = self.turn.around.program.clone();
-        let first = written::write(&situation, &program, &mut parts);
-        let first = first.map_err(|TooLarge| NoSearch::TooLarge)?;
         self.context.machine.clock().was_asked();
         let asked = Sought {
             wanted,
             watched,
             allowed: plan.allowed,
         };
-        let mut search = Search::new(plan.limits, asked, &situation, (first, parts));
+        let mut search = Search::new(plan.limits, asked, beginning);
         if self.context.station.timers.next() < u64::MAX {
             search.leave_out(LeftOut::Timers);
         }
         Ok(search)
+    }
+
+    /// The machine as it is, and the customers of the requests that wait. The outside holds these actors.
+    fn beginning(
+        &self,
+        held: &[*const Actor],
+        sender: SentBy,
+    ) -> Result<(Beginning, Vec<Value>), TooLarge> {
+        let (mut shapes, mut parts) = (Shapes::default(), Components::default());
+        let (mut situation, mut customers) = (Situation::default(), Vec::new());
+        let program = self.turn.around.program.clone();
+        let known = FxHashMap::default();
+        let mut sketching = Sketching::new(&program, &mut shapes, &mut parts, known, 0);
+        held.iter().for_each(|actor| {
+            sketching.name(*actor);
+        });
+        let mut events = Vec::new();
+        self.turn.queue.each(|event| events.push(event));
+        for event in events {
+            customers.extend(customer(event.message));
+            let target = sketching.name(event.target);
+            let message = sketching.message(event.message)?;
+            let message = situation.named(message.shape, message.names.into_iter());
+            situation.pending.push(WaitingEvent {
+                target,
+                sender,
+                message,
+            });
+        }
+        for actor in sketching.all_found()? {
+            let actor = situation.named(actor.shape, actor.names.into_iter());
+            situation.actors.push(actor);
+        }
+        let roots = held.len();
+        let beginning = Beginning {
+            situation,
+            roots,
+            shapes,
+            parts,
+        };
+        Ok((beginning, customers))
     }
 }
 

@@ -1,176 +1,197 @@
-//! Numbers for the actors of a situation, by what they are and not by where they lie.
+//! Numbers for the actors of a situation, by what they are and not by which numbers they had before.
 //!
 //! The actors that the outside holds come first, in their order. Then come those that these hold, in the order in which their
-//! captures name them; those that waiting messages name; and at last those that nobody holds, but for which something waits, or
-//! that have stashed something.
-//! Where that leaves a choice, colours decide (colours.rs).
+//! captures name them; those that messages name that were heard; those that waiting messages are for, and that these name; and at
+//! last those that nobody holds and that have stashed something.
+//!
+//! Where that leaves a choice, colours decide: numbers by which actors are told apart that have no number yet. Actors of one
+//! colour look alike: their behaviours, what they hold and what waits for them, and the colours of those that they hold. Which of
+//! them is numbered first then makes no difference, in all but odd cases; in these, one situation counts as several, which costs
+//! time and leaves nothing out.
 //!
 //! Invariants:
 //! 1. Every actor that may still have a turn has a number, and so has every actor that is named by one of those.
-use super::colours::{addresses, Colours};
-use super::parts::{Components, TooLarge};
-use super::situation::{SentBy, Situation};
-use crate::code::program::Program;
-use crate::values::actor::Actor;
-use crate::values::value::Value;
-use crate::watching::reach::captures;
-use rustc_hash::FxHashMap;
+use super::digest::mixed;
+use super::shapes::Shapes;
+use super::situation::{Named, Situation};
 
-/// See the head of this file.
+/// Times that each actor looks at those that it holds.
+const ROUNDS: usize = 3;
+
+/// An actor without a number.
+pub(super) const NOBODY: u32 = u32::MAX;
+
+/// See the head of this file. It keeps its room from one situation to the next.
 #[derive(Default)]
 pub(super) struct Numbering {
-    of: FxHashMap<*const Actor, u32>,
-    pub(super) actors: Vec<*const Actor>,
+    /// The number of each actor.
+    of: Vec<u32>,
+    /// The actors by their numbers.
+    pub(super) actors: Vec<u32>,
     /// Number of actors whose captures were met.
     followed: usize,
+    colours: Vec<u64>,
+    next_colours: Vec<u64>,
+    /// What each event looks like that names somebody without a number, and which one it is.
+    left: Vec<(u64, u32)>,
+    /// The place of each of those among the events of its sender.
+    places: Vec<u32>,
 }
 
 impl Numbering {
-    /// The numbers of a situation.
-    pub(super) fn new(
-        situation: &Situation,
-        program: &Program,
-        parts: &mut Components,
-    ) -> Result<Numbering, TooLarge> {
-        let mut numbering = Numbering::of_roots(situation);
-        numbering.of.reserve(parts.actors);
-        numbering.actors.reserve(parts.actors);
-        numbering.follow(program, parts)?;
+    /// Numbers a situation, of whose actors the outside holds the first `roots`.
+    pub(super) fn number(&mut self, situation: &Situation, roots: usize, shapes: &Shapes) {
+        self.of.clear();
+        self.of.resize(situation.actors.len(), NOBODY);
+        self.actors.clear();
+        self.followed = 0;
+        (0..roots as u32).for_each(|root| self.add(root));
+        self.follow(situation);
         for heard in &situation.heard {
-            numbering.meet(heard.message, parts)?;
+            self.add_all(situation.names(heard.message));
         }
-        let mut left: Vec<usize> = (0..situation.pending.len()).collect();
-        let mut colours = None;
-        loop {
-            numbering.follow(program, parts)?;
-            numbering.pass(situation, &mut left, parts)?;
-            let is_new = |actor: &*const Actor| numbering.of(*actor).is_none();
-            let keepers: Vec<_> = situation.keepers.iter().copied().filter(is_new).collect();
-            if left.len() + keepers.len() > 1 && colours.is_none() {
-                colours = Some(Colours::new(situation, &numbering, program, parts)?);
-            }
-            let next = match &colours {
-                Some(colours) => numbering.first(situation, &left, colours, parts)?,
-                None => left.first().copied(),
-            };
-            let Some(next) = next else {
-                let colour = |actor: &*const Actor| {
-                    let colours = colours.as_ref();
-                    colours.map_or(0, |colours| colours.of(*actor, &numbering))
-                };
-                match keepers.into_iter().min_by_key(colour) {
-                    Some(keeper) => numbering.add(keeper),
-                    None => {
-                        parts.actors = numbering.actors.len() + 2;
-                        return Ok(numbering);
-                    }
-                }
-                continue;
-            };
-            let pending = &situation.pending[next];
-            match numbering.of(pending.target) {
-                None => numbering.add(pending.target),
-                Some(_) => numbering.meet(pending.message, parts)?,
+        self.follow(situation);
+        self.left.clear();
+        for (at, event) in situation.pending.iter().enumerate() {
+            let mut names = situation.names(event.message).iter();
+            if self.of(event.target) == NOBODY || names.any(|name| self.of(*name) == NOBODY) {
+                self.left.push((0, at as u32));
             }
         }
-    }
-
-    /// The numbers of those that the outside holds.
-    pub(super) fn of_roots(situation: &Situation) -> Numbering {
-        let mut numbering = Numbering::default();
-        for root in situation.roots.iter() {
-            numbering.add(*root);
+        let is_kept = |at: &usize| shapes.of(situation.actors[*at].shape).keeps;
+        let kept = (0..situation.actors.len()).filter(is_kept);
+        let keepers = kept.clone().filter(|at| self.of[*at] == NOBODY).count();
+        if self.left.len() + keepers == 0 {
+            return;
         }
-        numbering
+        if self.left.len() + keepers > 1 {
+            self.colour(situation);
+            self.look(situation);
+        }
+        for at in 0..self.left.len() {
+            self.choose(situation, at);
+            let event = situation.pending[self.left[at].1 as usize];
+            self.add(event.target);
+            self.add_all(situation.names(event.message));
+            self.follow(situation);
+        }
+        if keepers > 0 {
+            let mut kept: Vec<usize> = kept.filter(|at| self.of[*at] == NOBODY).collect();
+            kept.sort_by_key(|at| self.colours.get(*at).copied());
+            for keeper in kept {
+                self.add(keeper as u32);
+                self.follow(situation);
+            }
+        }
     }
 
-    /// The number of an actor, if it has one.
-    pub(super) fn of(&self, actor: *const Actor) -> Option<u32> {
-        self.of.get(&actor).copied()
+    /// The number of an actor.
+    #[inline]
+    pub(super) fn of(&self, actor: u32) -> u32 {
+        self.of[actor as usize]
     }
 
-    fn add(&mut self, actor: *const Actor) {
-        let next = self.actors.len() as u32;
-        if let std::collections::hash_map::Entry::Vacant(free) = self.of.entry(actor) {
-            free.insert(next);
+    #[inline]
+    fn add(&mut self, actor: u32) {
+        let number = &mut self.of[actor as usize];
+        if *number == NOBODY {
+            *number = self.actors.len() as u32;
             self.actors.push(actor);
         }
     }
 
-    /// Numbers what a value names.
-    fn meet(&mut self, value: Value, parts: &mut Components) -> Result<(), TooLarge> {
-        if value.is_immediate() {
-            return Ok(());
-        }
-        addresses(value, parts, |actor| self.add(actor))
+    fn add_all(&mut self, names: &[u32]) {
+        names.iter().for_each(|name| self.add(*name));
     }
 
     /// Numbers what numbered actors hold.
-    fn follow(&mut self, program: &Program, parts: &mut Components) -> Result<(), TooLarge> {
+    fn follow(&mut self, situation: &Situation) {
         while let Some(&actor) = self.actors.get(self.followed) {
             self.followed += 1;
-            // SAFETY: actors of a situation are live.
-            for value in captures(program, unsafe { &*actor }) {
-                self.meet(value, parts)?;
-            }
+            self.add_all(situation.names(situation.actors[actor as usize]));
         }
-        Ok(())
     }
 
-    /// Leaves out the events that name nobody new.
-    fn pass(
-        &self,
-        situation: &Situation,
-        left: &mut Vec<usize>,
-        parts: &mut Components,
-    ) -> Result<(), TooLarge> {
-        let mut kept = 0;
-        for i in 0..left.len() {
-            let pending = &situation.pending[left[i]];
-            let mut is_new = self.of(pending.target).is_none();
-            if !is_new && !pending.message.is_immediate() {
-                let see = |actor| is_new |= self.of(actor).is_none();
-                addresses(pending.message, parts, see)?;
+    /// Gives the actors their colours.
+    fn colour(&mut self, situation: &Situation) {
+        let numbers = self.of.iter();
+        self.colours.clear();
+        self.colours.extend(numbers.map(|number| match *number {
+            NOBODY => 0,
+            number => mixed(4, number.into()),
+        }));
+        self.places.clear();
+        let places = (0..situation.pending.len()).map(|at| situation.place(at) as u32);
+        self.places.extend(places);
+        for _ in 0..ROUNDS {
+            self.next_colours.clone_from(&self.colours);
+            for (at, actor) in situation.actors.iter().enumerate() {
+                if self.of[at] == NOBODY {
+                    self.next_colours[at] = self.of_value(situation, *actor);
+                }
             }
-            if is_new {
-                left[kept] = left[i];
-                kept += 1;
+            for (at, event) in situation.pending.iter().enumerate() {
+                if self.of(event.target) == NOBODY {
+                    let colour = self.of_event(situation, at);
+                    let sum = &mut self.next_colours[event.target as usize];
+                    // A sum: their order is not known.
+                    *sum = sum.wrapping_add(colour);
+                }
             }
+            std::mem::swap(&mut self.colours, &mut self.next_colours);
         }
-        left.truncate(kept);
-        Ok(())
     }
 
-    /// The first of these events: those of numbered actors come before all others.
-    fn first(
-        &self,
-        situation: &Situation,
-        left: &[usize],
-        colours: &Colours,
-        parts: &mut Components,
-    ) -> Result<Option<usize>, TooLarge> {
-        let mut best = None;
-        for &at in left {
-            let pending = &situation.pending[at];
-            let message = colours.of_value(pending.message, self, parts)?;
-            let target = match self.of(pending.target) {
-                Some(number) => (0, u64::from(number)),
-                None => (1, colours.of(pending.target, self)),
-            };
-            let sender = match pending.sender {
-                SentBy::Itself => (0, 0),
-                SentBy::Any => (1, 0),
-                SentBy::Gone(_) => (2, 0),
-                SentBy::Actor(actor) => match self.of(actor) {
-                    Some(number) => (3, u64::from(number)),
-                    None => (2, colours.of(actor, self)),
-                },
-            };
-            let key = (target, sender, situation.place(at), message);
-            if best.is_none_or(|(least, _)| key < least) {
-                best = Some((key, at));
-            }
+    #[inline]
+    fn of_value(&self, situation: &Situation, value: Named) -> u64 {
+        let names = situation.names(value).iter();
+        names.fold(mixed(6, value.shape.into()), |sum, name| {
+            mixed(sum, self.colours[*name as usize])
+        })
+    }
+
+    #[inline]
+    fn of_event(&self, situation: &Situation, at: usize) -> u64 {
+        let event = &situation.pending[at];
+        let sender = match event.sender.as_actor() {
+            Some(actor) => self.colours[actor as usize],
+            None if event.sender.is_gone() => 3,
+            None => event.sender.code().into(),
+        };
+        let message = self.of_value(situation, event.message);
+        mixed(mixed(message, self.places[at].into()), sender)
+    }
+
+    /// Puts the events that are left in the order of what they look like.
+    fn look(&mut self, situation: &Situation) {
+        let mut left = std::mem::take(&mut self.left);
+        for (looks, at) in &mut left {
+            let target = situation.pending[*at as usize].target;
+            let colour = self.colours[target as usize];
+            *looks = mixed(self.of_event(situation, *at as usize), colour);
         }
-        Ok(best.map(|(_, at)| at))
+        left.sort_unstable();
+        self.left = left;
+    }
+
+    /// Of the events that look alike, puts that one first whose actors have the lowest numbers by now.
+    fn choose(&mut self, situation: &Situation, at: usize) {
+        let looks = self.left[at].0;
+        if self.left.get(at + 1).is_none_or(|next| next.0 != looks) {
+            return;
+        }
+        let alike = self.left[at..].iter().take_while(|next| next.0 == looks);
+        let least = alike.enumerate().min_by(|(_, a), (_, b)| {
+            let names = |at: u32| {
+                let event = &situation.pending[at as usize];
+                let sender = event.sender.as_actor().map(|actor| self.of(actor));
+                let names = situation.names(event.message).iter();
+                let ends = [self.of(event.target), sender.unwrap_or(NOBODY)];
+                ends.into_iter().chain(names.map(|name| self.of(*name)))
+            };
+            names(a.1).cmp(names(b.1))
+        });
+        let chosen = at + least.map_or(0, |(n, _)| n);
+        self.left.swap(at, chosen);
     }
 }

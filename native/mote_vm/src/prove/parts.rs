@@ -45,8 +45,6 @@ pub(super) struct Components {
     stack: Vec<Value>,
     shown: usize,
     pub(super) foreigns: Vec<ForeignRef>,
-    /// About as many actors as a situation has.
-    pub(super) actors: usize,
 }
 
 impl Components {

@@ -1,45 +1,48 @@
 //! The search: situation by situation, those first that fewest turns lead to.
 //!
 //! Invariants:
-//! 1. A situation is looked at once, after all that fewer turns lead to. So the first failure that is found is one of the
-//!    shortest that the search has.
+//! 1. A situation is looked at once, after all that fewer turns lead to, in the order of the numbers. So the first failure that is
+//!    found is one of the shortest that the search has.
 //! 2. What the search leaves out it says: a limit that was reached, or something that it does not vary ([`LeftOut`]).
-//! 3. Nothing of it is in a heap between two calls: a collection may come, and the machine is as it was.
-use super::colours::view;
-use super::orders::SearchSteps;
+//! 3. Nothing of it is in a heap between two turns: a collection may come, and the machine is as it was.
+use super::compact::SituationLine;
+use super::deeds::{Deed, DeedEnd, Deeds};
+use super::digest::{digest_of_bytes, mixed};
 use super::parts::{Components, TooLarge};
-use super::read::{read, Live};
 use super::reduction::{Acquaintance, Choice};
-use super::seen::{KnownSituations, SearchStep};
+use super::seen::{KnownSituations, MOST_SITUATIONS};
+use super::shapes::Shapes;
 use super::situation::Situation;
-use super::turn::{after, Deed, DeedEnd};
-use super::written::{write, WrittenDown};
+use super::steps::SearchSteps;
+use super::written::{read, SituationWriter};
 use super::{Allowed, Finding, FindingKind, LeftOut, Limits, SearchCounts};
-use crate::code::program::Program;
 use crate::threads::thread::Dispatch;
-use crate::values::foreign::ForeignRef;
-use crate::values::value::Value;
 use rustc_hash::FxHashSet;
-use std::collections::VecDeque;
 use std::time::Instant;
 
-/// Events that may wait in one situation.
+/// Events that may wait in one situation, and words that it may have.
 const MOST_WAITING: usize = 1_000;
+const LARGEST: usize = 1 << 16;
 
-/// A situation that is to be looked at.
-struct ToLookAt {
-    number: u32,
-    depth: u32,
-    words: Box<[Value]>,
-}
+/// Situations that are looked at between two looks at the clock.
+const AT_A_TIME: usize = 64;
 
 /// What is looked for.
 pub(super) struct Sought {
     /// The foreign values that are asked to be answered, and how often.
     pub(super) wanted: Vec<(u32, usize)>,
     /// The actors that somebody looks at, by their numbers.
-    pub(super) watched: Vec<usize>,
+    pub(super) watched: Vec<u32>,
     pub(super) allowed: Allowed,
+}
+
+/// Where a search begins.
+pub(super) struct Beginning {
+    pub(super) situation: Situation,
+    /// How many actors the outside holds.
+    pub(super) roots: usize,
+    pub(super) shapes: Shapes,
+    pub(super) parts: Components,
 }
 
 /// The search of one machine. It holds no values of the machine's heaps.
@@ -48,94 +51,119 @@ pub struct Search {
     asked: Sought,
     /// What the watched actors have been, by digests.
     views: FxHashSet<u64>,
-    /// The first situation, and how many actors the outside holds there.
-    pub(super) first: WrittenDown,
+    /// The first situation, and the places that its events had in the queue.
+    pub(super) first: (Vec<u8>, Vec<usize>),
     pub(super) roots: usize,
     pub(super) parts: Components,
-    pub(super) seen: KnownSituations,
+    pub(super) shapes: Shapes,
+    pub(super) deeds: Deeds,
+    pub(super) writer: SituationWriter,
+    seen: KnownSituations,
     steps: SearchSteps,
-    next: VecDeque<ToLookAt>,
-    waiting_bytes: usize,
+    line: SituationLine,
+    /// The number of the situation that is looked at, how many turns have led there, and the first one that more lead to.
+    at: u32,
+    depth: u32,
+    deeper_from: u32,
+    room: Room,
     pub(super) counts: SearchCounts,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) found: Vec<Finding>,
-    pub(super) failed: bool,
+    failed: bool,
     /// It has come to a limit beyond which it does not go on.
     full: bool,
 }
 
-/// The situation that is looked at, in the heap.
-struct Scene<'s> {
-    next: &'s ToLookAt,
-    situation: &'s Situation,
-    program: &'s Program,
-}
-
-/// What a turn has led to.
-enum Led {
-    ToNew,
-    ToKnown,
-    Nowhere,
+/// Room for what is looked at, kept from one situation to the next.
+#[derive(Default)]
+struct Room {
+    written: Vec<u8>,
+    here: Situation,
+    next: Situation,
+    enabled: Vec<u16>,
+    choices: Vec<Choice>,
+    acquaintance: Acquaintance,
 }
 
 impl Search {
-    /// The search that begins in that situation.
-    pub(super) fn new(
-        limits: Limits,
-        asked: Sought,
-        situation: &Situation,
-        (first, parts): (WrittenDown, Components),
-    ) -> Search {
+    /// The search that begins there.
+    pub(super) fn new(limits: Limits, asked: Sought, beginning: Beginning) -> Search {
+        let Beginning {
+            situation,
+            roots,
+            shapes,
+            parts,
+        } = beginning;
+        let (mut writer, mut written) = (SituationWriter::default(), Vec::new());
+        writer.write(&situation, roots, &shapes, &mut written);
+        let places = writer.places().collect();
         let mut search = Search {
             limits,
             asked,
             views: FxHashSet::default(),
-            roots: situation.roots.len(),
-            first,
+            first: (written, places),
+            roots,
             parts,
+            shapes,
+            deeds: Deeds::default(),
+            writer,
             seen: KnownSituations::new(),
-            steps: SearchSteps::default(),
-            next: VecDeque::new(),
-            waiting_bytes: 0,
+            steps: SearchSteps::new(),
+            line: SituationLine::default(),
+            at: 0,
+            depth: 0,
+            deeper_from: 1,
+            room: Room::default(),
             counts: SearchCounts::default(),
             left_out: Vec::new(),
             found: Vec::new(),
             failed: false,
             full: false,
         };
-        let words = search.first.words.clone();
-        search.meet(words, SearchStep { from: 0, event: 0 }, 0);
+        search.seen.meet(digest_of_bytes(&search.first.0));
+        search.line.push(&search.first.0);
         search
     }
 
     /// Returns whether nothing is left to look at, or nothing may be.
     pub fn is_over(&self) -> bool {
-        self.failed || self.full || self.next.is_empty()
+        self.failed || self.full || self.line.is_empty()
     }
 
     /// Goes on until then, or until something is found.
     pub(super) fn go_on(&mut self, dispatch: &mut Dispatch, until: Instant) {
+        let mut room = std::mem::take(&mut self.room);
+        let mut looked_at = 0;
         while !self.is_over() && self.found.is_empty() {
-            let Some(next) = self.next.pop_front() else {
-                break;
-            };
-            self.waiting_bytes -= size_of_val(&*next.words);
-            let from = dispatch.turn.heap.position();
-            if self.look_at(dispatch, &next).is_err() {
+            self.line.pop(&mut room.written);
+            if self.at == self.deeper_from {
+                self.depth += 1;
+                self.deeper_from = self.seen.len() as u32;
+            }
+            if self.look_at(dispatch, &mut room).is_err() {
                 self.leave_out(LeftOut::Size);
             }
-            dispatch.turn.heap.rewind(from);
-            // A situation has up to a thousand turns.
-            if Instant::now() >= until {
+            self.steps.end();
+            self.at += 1;
+            looked_at += 1;
+            // Turns that are not known yet may take long.
+            let is_time = looked_at % AT_A_TIME == 0 || std::mem::take(&mut self.deeds.is_new);
+            if is_time && Instant::now() >= until {
                 break;
             }
         }
+        self.room = room;
         self.counts.states = self.seen.len() as u64;
-        let bytes = self.seen.bytes() + self.steps.bytes() + self.waiting_bytes;
-        self.counts.bytes = self.counts.bytes.max(bytes as u64);
+        self.counts.bytes = self.counts.bytes.max(self.bytes() as u64);
         if self.is_over() && !self.failed && self.left_out.is_empty() {
-            self.counts.orders = self.steps.orders(&self.seen);
+            self.counts.orders = self.steps.graph().orders();
         }
+    }
+
+    /// Bytes that it takes.
+    fn bytes(&self) -> usize {
+        let known = self.shapes.bytes() + self.deeds.bytes();
+        self.seen.bytes() + self.steps.bytes() + self.line.bytes() + known
     }
 
     pub(super) fn leave_out(&mut self, what: LeftOut) {
@@ -144,241 +172,221 @@ impl Search {
         }
     }
 
-    /// The foreign values that situations name.
-    pub(super) fn foreigns(&self) -> &[ForeignRef] {
-        &self.parts.foreigns
-    }
-
-    /// Puts a situation where a search can run turns in it.
-    pub(super) fn enter(&mut self, dispatch: &mut Dispatch, words: &[Value]) -> Option<Live> {
-        let turn = &mut dispatch.turn;
-        let program = turn.around.program.clone();
-        let (roots, foreigns) = (self.roots, self.foreigns());
-        read(words, roots, &program, foreigns, turn.birth, &mut turn.heap)
-    }
-
-    fn look_at(&mut self, dispatch: &mut Dispatch, next: &ToLookAt) -> Result<(), TooLarge> {
-        self.steps.begin();
-        let Some(live) = self.enter(dispatch, &next.words) else {
-            self.leave_out(LeftOut::Memory);
-            return Ok(());
-        };
-        if next.number == 0 {
-            let program = dispatch.turn.around.program.clone();
-            if self.is_new_view(&live.situation, &program)? {
-                self.find(dispatch, FindingKind::View, None, 0);
-            }
+    fn look_at(&mut self, dispatch: &mut Dispatch, room: &mut Room) -> Result<(), TooLarge> {
+        read(&room.written, &self.shapes, &mut room.here);
+        if self.at == 0 && self.is_new_view(&room.here) {
+            self.find(dispatch, FindingKind::View, None);
         }
-        if live.situation.pending.is_empty() {
-            self.rest(dispatch, next, &live);
+        if room.here.pending.is_empty() {
+            self.rest(dispatch, &room.here);
             return Ok(());
         }
-        if live.situation.pending.len() > MOST_WAITING {
+        if room.here.pending.len() > MOST_WAITING || room.here.size() > LARGEST {
             return Err(TooLarge);
         }
-        if next.depth >= self.limits.depth {
+        if self.depth >= self.limits.depth {
             self.leave_out(LeftOut::Depth);
             return Ok(());
         }
-        let program = dispatch.turn.around.program.clone();
-        let scene = Scene {
-            next,
-            situation: &live.situation,
-            program: &program,
-        };
-        let mut enabled = live.situation.enabled(&program);
+        let mut enabled = std::mem::take(&mut room.enabled);
+        room.here.enabled(&self.shapes, &mut enabled);
+        let mut choices = std::mem::take(&mut room.choices);
+        choices.clear();
         if self.limits.reduces && enabled.len() > 1 {
-            let known = Acquaintance::new(&live, &program, &mut self.parts)?;
-            for choice in known.choices(&enabled) {
-                if self.is_seen(&live, &choice) {
-                    continue;
-                }
-                let suffices = self.choose(dispatch, &scene, &choice)?;
-                enabled.retain(|at| !choice.events.contains(at));
-                if suffices {
-                    return Ok(());
-                }
+            let Room {
+                acquaintance, here, ..
+            } = room;
+            acquaintance.choices(here, &self.shapes, &enabled, &mut choices);
+        }
+        for choice in &choices {
+            if self.is_seen(choice) {
+                continue;
+            }
+            let suffices = self.choose(dispatch, room, choice)?;
+            enabled.retain(|at| !choice.events.contains(at));
+            if suffices {
+                enabled.clear();
+                break;
             }
         }
-        for at in enabled {
-            self.take(dispatch, &scene, at, |_| ())?;
+        for at in &enabled {
+            self.take(dispatch, room, (*at).into())?;
         }
+        room.enabled = enabled;
+        room.choices = choices;
         Ok(())
     }
 
     /// Returns whether the order of these turns among those of other actors is seen: what one of several watched actors becomes.
-    fn is_seen(&self, live: &Live, choice: &Choice) -> bool {
+    fn is_seen(&self, choice: &Choice) -> bool {
         let watched = &self.asked.watched;
-        let is_watched = |at: &usize| {
-            let target = live.situation.pending[*at].target;
-            watched.iter().any(|actor| live.actors[*actor] == target)
-        };
-        watched.len() > 1 && choice.events.iter().any(is_watched)
+        watched.len() > 1 && watched.contains(&choice.target)
     }
 
-    /// Notes what the watched actors are. Returns whether they were not that before.
-    fn is_new_view(&mut self, situation: &Situation, program: &Program) -> Result<bool, TooLarge> {
+    /// Notes what the watched actors are. Returns whether they were not that before. Others that they know of count as one, but for
+    /// those that the outside holds.
+    fn is_new_view(&mut self, situation: &Situation) -> bool {
         if self.asked.watched.is_empty() {
-            return Ok(false);
+            return false;
         }
-        let watched = self.asked.watched.iter().map(|at| situation.roots[*at]);
-        let view = view(situation, watched, program, &mut self.parts)?;
-        Ok(self.views.insert(view))
+        let mut view = 17;
+        for at in &self.asked.watched {
+            let actor = situation.actors[*at as usize];
+            view = mixed(view, actor.shape.into());
+            for name in situation.names(actor) {
+                view = mixed(view, self.roots.min(*name as usize) as u64);
+            }
+        }
+        self.views.insert(view)
     }
 
     /// Runs the turns of a choice. Returns whether they suffice (reduction.rs).
     fn choose(
         &mut self,
         dispatch: &mut Dispatch,
-        scene: &Scene<'_>,
+        room: &mut Room,
         choice: &Choice,
     ) -> Result<bool, TooLarge> {
         let (mut suffices, mut is_new) = (true, false);
-        for &at in &choice.events {
-            let led = self.take(dispatch, scene, at, |deed| {
-                let mut heard = deed.heard.iter();
-                suffices &= !heard.any(|heard| choice.others_may_tell(heard.by));
-            })?;
-            is_new |= matches!(led, Led::ToNew);
+        for at in &choice.events {
+            let (deed, led_to_new) = self.take(dispatch, room, (*at).into())?;
+            is_new |= led_to_new;
+            let Some(deed) = deed else {
+                continue;
+            };
+            let mut heard = self.deeds.of(deed).heard.iter();
+            let Room {
+                acquaintance, here, ..
+            } = room;
+            suffices &=
+                !heard.any(|(by, _)| acquaintance.others_may_tell(here, &self.shapes, choice, *by));
         }
         Ok(suffices && is_new)
     }
 
-    /// Runs one turn, and meets the situation that it leads to.
+    /// The number of what a turn does; none if it cannot be run.
+    pub(super) fn deed(
+        &mut self,
+        dispatch: &mut Dispatch,
+        situation: &Situation,
+        event: usize,
+    ) -> Result<Option<u32>, TooLarge> {
+        if let Some(known) = self.deeds.find(situation, event) {
+            return Ok(Some(known));
+        }
+        let kept = (&mut self.shapes, &mut self.parts);
+        let deed = dispatch.act_out(situation, event, self.limits.ordered, kept)?;
+        let left_out = [
+            (deed.draws, LeftOut::Random),
+            (deed.asks, LeftOut::Clock),
+            (deed.arms, LeftOut::Timers),
+            (deed.end == DeedEnd::Broken, LeftOut::Memory),
+        ];
+        for (is, what) in left_out {
+            if is {
+                self.leave_out(what);
+            }
+        }
+        Ok((deed.end != DeedEnd::Broken).then(|| self.deeds.note(deed)))
+    }
+
+    /// Runs one turn, and meets the situation that it leads to. What the turn does, and whether that situation is new.
     fn take(
         &mut self,
         dispatch: &mut Dispatch,
-        scene: &Scene<'_>,
+        room: &mut Room,
         at: usize,
-        mut see: impl FnMut(&Deed),
-    ) -> Result<Led, TooLarge> {
+    ) -> Result<(Option<u32>, bool), TooLarge> {
         self.counts.turns += 1;
-        let Scene {
-            next,
-            situation,
-            program,
-        } = *scene;
-        let step = SearchStep {
-            from: next.number,
-            event: at as u16,
+        let Some(number) = self.deed(dispatch, &room.here, at)? else {
+            return Ok((None, false));
         };
-        let pending = &situation.pending[at];
-        let deed = dispatch.act_out(pending, self.limits.ordered, &mut self.parts);
-        see(&deed);
-        let (written, is_answered_again, is_new_view) =
-            after(situation, at, &deed, program, |after| {
-                let is_new_view = self.is_new_view(after, program);
-                let is_answered_again = excess(&self.asked.wanted, after);
-                let written = write(after, program, &mut self.parts);
-                (written, is_answered_again, is_new_view)
-            });
-        let drew = dispatch.forget_rehearsal();
-        if drew {
-            self.leave_out(LeftOut::Random);
-        }
-        if dispatch.turn.around.clock.was_asked() {
-            self.leave_out(LeftOut::Clock);
-        }
-        if deed.arms {
-            self.leave_out(LeftOut::Timers);
-        }
-        let led = match deed.end {
-            DeedEnd::Broken => {
-                self.leave_out(LeftOut::Memory);
-                return Ok(Led::Nowhere);
-            }
-            _ => self.meet(written?.words, step, next.depth + 1),
-        };
-        if is_new_view? {
-            self.find(dispatch, FindingKind::View, Some(step), next.number);
+        let deed = self.deeds.of(number);
+        room.next.after(&room.here, at, deed);
+        let Deed { end, drops, .. } = *deed;
+        let hears = !deed.heard.is_empty();
+        let is_new = self.meet(room, at);
+        if self.is_new_view(&room.next) {
+            self.find(dispatch, FindingKind::View, Some(at));
         }
         let wrong = [
-            (deed.end == DeedEnd::Aborted, FindingKind::Aborted),
-            (deed.end == DeedEnd::Ignored, FindingKind::Ignored),
-            (deed.drops, FindingKind::Dropped),
-            (is_answered_again, FindingKind::AnsweredAgain),
+            (end == DeedEnd::Aborted, FindingKind::Aborted),
+            (end == DeedEnd::Ignored, FindingKind::Ignored),
+            (drops, FindingKind::Dropped),
+            (hears && self.excess(&room.next), FindingKind::AnsweredAgain),
         ];
         for (is, what) in wrong {
             if is {
-                self.fail(dispatch, what, Some(step), next.number);
+                self.fail(dispatch, what, Some(at));
             }
         }
-        Ok(led)
+        Ok((Some(number), is_new))
     }
 
-    fn meet(&mut self, words: Box<[Value]>, by: SearchStep, depth: u32) -> Led {
-        let (number, is_new) = self.seen.meet(super::digest::digest(&words), by);
-        // But the first, which no step leads to.
-        if self.seen.len() > 1 || !is_new {
-            self.steps.add(number);
-        }
+    /// Meets the next situation. Returns whether it is new.
+    fn meet(&mut self, room: &mut Room, event: usize) -> bool {
+        let Room { next, written, .. } = room;
+        self.writer.write(next, self.roots, &self.shapes, written);
+        let (number, is_new) = self.seen.meet(digest_of_bytes(written));
+        self.steps.add(event as u32, number);
         if !is_new {
-            return Led::ToKnown;
+            return false;
         }
-        let bytes = self.seen.bytes() + self.steps.bytes() + self.waiting_bytes;
+        let states = self.seen.len() as u64;
         let limits = [
-            (self.seen.len() as u64 > self.limits.states, LeftOut::States),
-            (bytes as u64 > self.limits.bytes, LeftOut::Memory),
+            (
+                states > self.limits.states.min(MOST_SITUATIONS - 1),
+                LeftOut::States,
+            ),
+            (self.bytes() as u64 > self.limits.bytes, LeftOut::Memory),
         ];
         if let Some((_, limit)) = limits.into_iter().find(|(is_reached, _)| *is_reached) {
             self.leave_out(limit);
             self.full = true;
-            return Led::ToNew;
+        } else {
+            self.line.push(written);
         }
-        self.waiting_bytes += size_of_val(&*words);
-        self.next.push_back(ToLookAt {
-            number,
-            depth,
-            words,
-        });
-        Led::ToNew
+        true
     }
 
     /// Nothing waits: an end that the caller looks at.
-    fn rest(&mut self, dispatch: &mut Dispatch, next: &ToLookAt, live: &Live) {
+    fn rest(&mut self, dispatch: &mut Dispatch, here: &Situation) {
         self.counts.ends += 1;
-        let is_owed = |(by, count): &(u32, usize)| live.situation.heard_by(*by) < *count;
+        let is_owed = |(by, count): &(u32, usize)| here.heard_by(*by) < *count;
         if self.asked.wanted.iter().any(is_owed) {
-            self.fail(dispatch, FindingKind::Unanswered, None, next.number);
+            self.fail(dispatch, FindingKind::Unanswered, None);
         }
-        if !live.situation.keepers.is_empty() {
-            self.fail(dispatch, FindingKind::Stashed, None, next.number);
+        if here
+            .actors
+            .iter()
+            .any(|actor| self.shapes.of(actor.shape).keeps)
+        {
+            self.fail(dispatch, FindingKind::Stashed, None);
         }
-        self.find(dispatch, FindingKind::Rest, None, next.number);
+        self.find(dispatch, FindingKind::Rest, None);
     }
 
     /// Something is wrong, unless that is allowed.
-    fn fail(
-        &mut self,
-        dispatch: &mut Dispatch,
-        what: FindingKind,
-        step: Option<SearchStep>,
-        at: u32,
-    ) {
+    fn fail(&mut self, dispatch: &mut Dispatch, what: FindingKind, event: Option<usize>) {
         if !self.asked.allowed.allows(what) && !self.failed {
             self.failed = true;
-            self.find(dispatch, what, step, at);
+            self.find(dispatch, what, event);
         }
     }
 
-    fn find(
-        &mut self,
-        dispatch: &mut Dispatch,
-        what: FindingKind,
-        step: Option<SearchStep>,
-        at: u32,
-    ) {
-        let mut way = self.seen.way(at);
-        way.extend(step.map(|step| step.event));
+    /// Notes what is found where the search is, or after that event.
+    fn find(&mut self, dispatch: &mut Dispatch, what: FindingKind, event: Option<usize>) {
+        let mut way = self.steps.way(self.at);
+        way.extend(event.map(|event| event as u32));
         match self.places(dispatch, &way) {
             Some(order) => self.found.push(Finding { what, order }),
             None => self.leave_out(LeftOut::Memory),
         }
     }
-}
 
-/// Returns whether somebody was answered more often than asked to be.
-fn excess(wanted: &[(u32, usize)], situation: &Situation) -> bool {
-    let is_exceeded = |(by, count): &(u32, usize)| situation.heard_by(*by) > *count;
-    wanted.iter().any(is_exceeded)
+    /// Returns whether somebody was answered more often than asked to be.
+    fn excess(&self, situation: &Situation) -> bool {
+        let is_exceeded = |(by, count): &(u32, usize)| situation.heard_by(*by) > *count;
+        self.asked.wanted.iter().any(is_exceeded)
+    }
 }

@@ -1,25 +1,24 @@
-//! The situations that a search has met: of each its digest, and how it was come to first.
+//! The situations that a search has met, by their digests.
 //!
 //! Invariants:
-//! 1. A situation's number is that of its digest in `digests`; it is in `places` once.
+//! 1. A situation's number is that of its digest in `digests`; it is in `places` once, with a few bits of its digest, so that most
+//!    others are told from it without a look at `digests`.
 //! 2. At most three of four places are taken.
-use super::digest::mixed;
+use super::compact::make_room;
+use super::digest::Digest;
 
 const FREE: u32 = u32::MAX;
-const FEWEST: usize = 1 << 10;
+const FEWEST: usize = 1 << 8;
 
-/// The step that a situation was come to by: from which one, and by which of the events that waited there.
-#[derive(Clone, Copy)]
-pub(super) struct SearchStep {
-    pub(super) from: u32,
-    pub(super) event: u16,
-}
+/// The bits of a place that are the number's. The largest number would be `FREE`.
+const NUMBER: u32 = MOST_SITUATIONS as u32;
+
+/// Situations that can be told apart.
+pub(super) const MOST_SITUATIONS: u64 = (1 << 28) - 1;
 
 /// See the head of this file.
 pub(super) struct KnownSituations {
-    digests: Vec<u128>,
-    from: Vec<u32>,
-    event: Vec<u16>,
+    digests: Vec<Digest>,
     places: Vec<u32>,
 }
 
@@ -27,8 +26,6 @@ impl KnownSituations {
     pub(super) fn new() -> KnownSituations {
         KnownSituations {
             digests: Vec::new(),
-            from: Vec::new(),
-            event: Vec::new(),
             places: vec![FREE; FEWEST],
         }
     }
@@ -39,57 +36,64 @@ impl KnownSituations {
 
     /// Bytes of the tables.
     pub(super) fn bytes(&self) -> usize {
-        let each = size_of::<u128>() + size_of::<u32>() + size_of::<u16>();
-        self.digests.capacity() * each + self.places.len() * size_of::<u32>()
+        self.digests.capacity() * size_of::<Digest>() + self.places.len() * size_of::<u32>()
     }
 
     /// The number of a situation, and whether it is new.
-    pub(super) fn meet(&mut self, digest: u128, by: SearchStep) -> (u32, bool) {
+    pub(super) fn meet(&mut self, digest: Digest) -> (u32, bool) {
+        let mark = mark(digest);
         let mut at = self.start(digest);
-        while self.places[at] != FREE {
-            let number = self.places[at];
-            if self.digests[number as usize] == digest {
+        loop {
+            let place = self.places[at];
+            if place == FREE {
+                break;
+            }
+            let number = place & NUMBER;
+            if place & !NUMBER == mark && self.digests[number as usize] == digest {
                 return (number, false);
             }
-            at = (at + 1) % self.places.len();
+            at = self.behind(at);
         }
         let number = self.digests.len() as u32;
-        self.places[at] = number;
+        self.places[at] = number | mark;
+        make_room(&mut self.digests, 1);
         self.digests.push(digest);
-        self.from.push(by.from);
-        self.event.push(by.event);
         if 4 * self.digests.len() > 3 * self.places.len() {
             self.widen();
         }
         (number, true)
     }
 
-    fn start(&self, digest: u128) -> usize {
-        mixed(digest as u64, (digest >> 64) as u64) as usize % self.places.len()
+    fn start(&self, digest: Digest) -> usize {
+        (u64::from(digest[0]) * self.places.len() as u64 >> 32) as usize
+    }
+
+    fn behind(&self, at: usize) -> usize {
+        if at + 1 == self.places.len() {
+            0
+        } else {
+            at + 1
+        }
     }
 
     fn widen(&mut self) {
-        self.places = vec![FREE; 2 * self.places.len()];
+        let places = self.places.len() + self.places.len() / 2;
+        self.places = Vec::new();
+        self.places = vec![FREE; places];
         for number in 0..self.digests.len() {
-            let mut at = self.start(self.digests[number]);
+            let digest = self.digests[number];
+            let mut at = self.start(digest);
             while self.places[at] != FREE {
-                at = (at + 1) % self.places.len();
+                at = self.behind(at);
             }
-            self.places[at] = number as u32;
+            self.places[at] = number as u32 | mark(digest);
         }
     }
+}
 
-    /// The events that lead from the first situation to that one, each by its place among those that wait.
-    pub(super) fn way(&self, to: u32) -> Vec<u16> {
-        let mut way = Vec::new();
-        let mut at = to;
-        while at > 0 {
-            way.push(self.event[at as usize]);
-            at = self.from[at as usize];
-        }
-        way.reverse();
-        way
-    }
+/// Some bits of a digest, where a place has room for them.
+fn mark(digest: Digest) -> u32 {
+    digest[2] & !NUMBER
 }
 
 #[cfg(all(test, not(loom)))]
@@ -97,19 +101,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_new_once_and_has_its_way() {
+    fn each_is_new_once() {
         let mut seen = KnownSituations::new();
-        let by = |from: u32| SearchStep {
-            from,
-            event: from as u16 + 1,
-        };
-        // Many begin their search for a place at the same one.
-        let digest = |n: u32| u128::from(n % 7) << 64 | u128::from(n);
+        // Many begin their search for a place at the same one, and look alike there.
+        let digest = |n: u32| [(n % 7) << 29, n, (n % 3) << 30];
         for n in 0..5_000u32 {
-            assert_eq!(seen.meet(digest(n), by(n / 2)), (n, true));
-            assert_eq!(seen.meet(digest(n / 3), by(0)), (n / 3, false));
+            assert_eq!(seen.meet(digest(n)), (n, true));
+            assert_eq!(seen.meet(digest(n / 3)), (n / 3, false));
         }
         assert_eq!(seen.len(), 5_000);
-        assert_eq!((seen.way(0), seen.way(11)), (vec![], vec![1, 2, 3, 6]));
+        let each = seen.bytes() / seen.len();
+        assert!(each < 26, "{each} bytes");
     }
 }

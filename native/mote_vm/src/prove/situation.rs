@@ -1,94 +1,142 @@
 //! A situation: what the actors of a machine are between two turns, what waits for them, and what the outside has heard.
-use crate::code::op::Op;
-use crate::code::program::Program;
-use crate::values::actor::{Actor, BehaviourId};
-use crate::values::value::Value;
-use crate::watching::reach::captures;
-use std::rc::Rc;
+//!
+//! Actors are numbers here, and values are shapes (shapes.rs) with the numbers of the actors that they name. So nothing of it is
+//! in a heap.
+//!
+//! Invariants:
+//! 1. The actors that the outside holds come first, in an order that does not change.
+//! 2. The events of one sender to one actor are in the order in which they were sent, and those that an actor has given back to
+//!    itself in the order in which they come. Messages heard are in the order of who has heard them, and then of when.
+use super::deeds::{Deed, Sending, Sketch};
+use super::shapes::Shapes;
 
 /// The one who has sent an event, as far as the order of events depends on it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum SentBy {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct SentBy(u32);
+
+impl SentBy {
     /// Nobody's other events are ordered with it.
-    Any,
-    /// Somebody who sends nothing more, told from others by a number.
-    Gone(u32),
-    Actor(*const Actor),
+    pub(super) const ANY: SentBy = SentBy(0);
     /// The actor gives it back to itself, before all that waits.
-    Itself,
+    pub(super) const ITSELF: SentBy = SentBy(1);
+
+    /// Somebody who sends nothing more, told from others by a number.
+    pub(super) fn gone(number: u32) -> SentBy {
+        SentBy(2 + 2 * number)
+    }
+
+    pub(super) fn actor(number: u32) -> SentBy {
+        SentBy(3 + 2 * number)
+    }
+
+    /// The actor's number, if it is one.
+    pub(super) fn as_actor(self) -> Option<u32> {
+        (self.0 > 1 && self.0 % 2 == 1).then(|| (self.0 - 3) / 2)
+    }
+
+    pub(super) fn is_gone(self) -> bool {
+        self.0 > 1 && self.0.is_multiple_of(2)
+    }
+
+    pub(super) fn code(self) -> u32 {
+        self.0
+    }
+
+    pub(super) fn of_code(code: u32) -> SentBy {
+        SentBy(code)
+    }
+}
+
+/// A value, or what an actor is: its shape, and where the names of its actors are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named {
+    pub(super) shape: u32,
+    pub(super) from: u32,
+    pub(super) count: u32,
 }
 
 /// An event that waits.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct WaitingEvent {
-    pub(super) target: *const Actor,
+    pub(super) target: u32,
     pub(super) sender: SentBy,
-    pub(super) message: Value,
+    pub(super) message: Named,
 }
 
 /// A message that has left the machine, and who was to get it: a number of the search.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
     pub(super) by: u32,
-    pub(super) message: Value,
+    pub(super) message: Named,
 }
 
-/// See the head of this file. Values and actors are in the heap that the search writes to.
-#[derive(Clone, Default)]
+/// See the head of this file.
+#[derive(Default)]
 pub(super) struct Situation {
-    /// The actors that the outside holds, in an order that does not change.
-    pub(super) roots: Rc<[*const Actor]>,
-    /// Of one sender to one actor, the oldest first.
+    pub(super) actors: Vec<Named>,
     pub(super) pending: Vec<WaitingEvent>,
-    /// Of those that one of them has heard, the oldest first.
     pub(super) heard: Vec<Heard>,
-    /// The actors that have stashed something: they wait, whoever knows of them.
-    pub(super) keepers: Vec<*const Actor>,
-}
-
-/// Returns whether an actor's behaviour never becomes: its turns have no order.
-pub(super) fn is_safe(program: &Program, actor: *const Actor) -> bool {
-    // SAFETY: actors of a situation are live.
-    let id = unsafe { (*actor).header() }.behaviour();
-    program.behaviour(id).safe
-}
-
-/// Returns whether an actor has stashed something: its behaviour gives back what it captures last, and that is not empty.
-pub(super) fn keeps_something(program: &Program, actor: *const Actor) -> bool {
-    // SAFETY: actors of a situation are live.
-    let actor = unsafe { &*actor };
-    let kept = captures(program, actor).last();
-    kept.is_some_and(Value::is_cons) && {
-        let code = &program.behaviour(actor.header().behaviour()).code;
-        let gives_back = |op: &Op| matches!(op, Op::Unstash { .. });
-        code.ops.iter().any(gives_back)
-    }
-}
-
-/// Returns whether a behaviour takes no messages at all.
-pub(super) fn is_sink(program: &Program, id: BehaviourId) -> bool {
-    matches!(program.behaviour(id).code.ops.first(), Some(Op::Ignore))
+    /// Names of all values, by places. Some may be of none any more.
+    names: Vec<u32>,
 }
 
 impl Situation {
-    /// The events that may be next, by their places.
-    pub(super) fn enabled(&self, program: &Program) -> Vec<usize> {
-        let all = 0..self.pending.len();
-        all.filter(|at| self.may_be_next(program, *at)).collect()
+    /// The actors that something names.
+    #[inline]
+    pub(super) fn names(&self, of: Named) -> &[u32] {
+        &self.names[of.from as usize..(of.from + of.count) as usize]
     }
 
-    fn may_be_next(&self, program: &Program, at: usize) -> bool {
-        let WaitingEvent { target, sender, .. } = self.pending[at];
-        let of = |pending: &&WaitingEvent| pending.target == target;
-        let is_given_back = |pending: &WaitingEvent| pending.sender == SentBy::Itself;
-        let same = |pending: &WaitingEvent| pending.sender == sender;
-        let (before, behind) = self.pending.split_at(at);
-        if sender == SentBy::Itself {
-            return !before.iter().filter(of).any(is_given_back);
+    /// The number of words that it takes.
+    pub(super) fn size(&self) -> usize {
+        self.actors.len() + self.pending.len() + self.heard.len() + self.names.len()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.actors.clear();
+        self.pending.clear();
+        self.heard.clear();
+        self.names.clear();
+    }
+
+    /// Makes a value's names part of this situation.
+    #[inline]
+    pub(super) fn named(&mut self, shape: u32, names: impl Iterator<Item = u32>) -> Named {
+        let from = self.names.len() as u32;
+        self.names.extend(names);
+        Named {
+            shape,
+            from,
+            count: self.names.len() as u32 - from,
         }
-        let waits = before.iter().chain(behind).filter(of).any(is_given_back);
-        let is_open = sender == SentBy::Any || is_safe(program, target);
-        !waits && (is_open || !before.iter().filter(of).any(same))
+    }
+
+    /// Notes that somebody has heard a message, after what that one has heard before.
+    pub(super) fn hear(&mut self, heard: Heard) {
+        let at = self.heard.partition_point(|other| other.by <= heard.by);
+        self.heard.insert(at, heard);
+    }
+
+    /// The events that may be next, by their places.
+    pub(super) fn enabled(&self, shapes: &Shapes, enabled: &mut Vec<u16>) {
+        enabled.clear();
+        let all = 0..self.pending.len();
+        let may_be = all.filter(|at| self.may_be_next(shapes, *at));
+        enabled.extend(may_be.map(|at| at as u16));
+    }
+
+    fn may_be_next(&self, shapes: &Shapes, at: usize) -> bool {
+        let WaitingEvent { target, sender, .. } = self.pending[at];
+        let given_back = |events: &[WaitingEvent]| {
+            let mut events = events.iter();
+            events.any(|event| event.target == target && event.sender == SentBy::ITSELF)
+        };
+        if sender == SentBy::ITSELF {
+            return !given_back(&self.pending[..at]);
+        }
+        let is_open =
+            sender == SentBy::ANY || shapes.of(self.actors[target as usize].shape).is_safe;
+        !given_back(&self.pending) && (is_open || self.place(at) == 0)
     }
 
     /// The number of messages that a foreign value has heard.
@@ -99,10 +147,74 @@ impl Situation {
     /// The number of events of the same sender that wait for the same actor before that one.
     pub(super) fn place(&self, at: usize) -> usize {
         let WaitingEvent { target, sender, .. } = self.pending[at];
-        if sender == SentBy::Any {
+        if sender == SentBy::ANY {
             return 0;
         }
         let same = |other: &&WaitingEvent| (other.target, other.sender) == (target, sender);
         self.pending[..at].iter().filter(same).count()
+    }
+
+    /// Becomes the situation after a turn of `before`, whose event it uses up.
+    pub(super) fn after(&mut self, before: &Situation, event: usize, deed: &Deed) {
+        self.actors.clone_from(&before.actors);
+        self.heard.clone_from(&before.heard);
+        self.names.clone_from(&before.names);
+        let used = before.pending[event];
+        self.pending.clear();
+        let me = used.target;
+        let held = before.actors[me as usize];
+        let known = [before.names(held), before.names(used.message)];
+        let made = before.actors.len() as u32;
+        let name = |of: u32| match of.checked_sub(1) {
+            None => me,
+            Some(at) if at < held.count => known[0][at as usize],
+            Some(at) if at - held.count < used.message.count => {
+                known[1][(at - held.count) as usize]
+            }
+            Some(at) => made + at - held.count - used.message.count,
+        };
+        let (first, last) = deed.queued.split_at(deed.given_back);
+        for sending in first {
+            let event = self.arrival(sending, name, SentBy::ITSELF);
+            self.pending.push(event);
+        }
+        self.pending.extend_from_slice(&before.pending[..event]);
+        self.pending.extend_from_slice(&before.pending[event + 1..]);
+        for sending in last {
+            let sender = match sending.is_ordered {
+                true => SentBy::actor(me),
+                false => SentBy::ANY,
+            };
+            let event = self.arrival(sending, name, sender);
+            self.pending.push(event);
+        }
+        if let Some(next) = &deed.becomes {
+            self.actors[me as usize] = self.sketched(next, name);
+        }
+        for next in &deed.creates {
+            let next = self.sketched(next, name);
+            self.actors.push(next);
+        }
+        for (by, message) in &deed.heard {
+            let message = self.sketched(message, name);
+            self.hear(Heard { by: *by, message });
+        }
+    }
+
+    fn arrival(
+        &mut self,
+        sending: &Sending,
+        name: impl Fn(u32) -> u32,
+        sender: SentBy,
+    ) -> WaitingEvent {
+        WaitingEvent {
+            target: name(sending.target),
+            sender,
+            message: self.sketched(&sending.message, name),
+        }
+    }
+
+    fn sketched(&mut self, sketch: &Sketch, name: impl Fn(u32) -> u32) -> Named {
+        self.named(sketch.shape, sketch.names.iter().map(|of| name(*of)))
     }
 }

@@ -1,164 +1,179 @@
 //! One turn of a search: run by the code that runs any other turn, looked at, and undone.
-use super::parts::Components;
-use super::situation::{is_sink, keeps_something, Heard, SentBy, Situation, WaitingEvent};
+use super::deeds::{Deed, DeedEnd, Sending};
+use super::parts::{Components, TooLarge};
+use super::shapes::{Shapes, Sketching};
+use super::situation::Situation;
 use crate::base::atom::Atom;
-use crate::code::program::Program;
 use crate::threads::run_turn::Verdict;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
 use crate::turns::turn::at_commit::TimerStep;
-use crate::values::actor::BehaviourId;
+use crate::values::actor::{Actor, BehaviourId};
 use crate::values::value::Value;
-use smallvec::SmallVec;
+use rustc_hash::FxHashMap;
 
-/// How a turn ends.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum DeedEnd {
-    Commits,
-    Ignored,
-    Aborted,
-    /// There was no memory for it, or the machine stops: nothing is known.
-    Broken,
-}
-
-/// The events that a turn queues, in the order in which a machine does.
-#[derive(Default)]
-pub(super) struct NewEvents {
-    /// Those that the actor gives back to itself, which come before all others.
-    pub(super) first: Vec<WaitingEvent>,
-    pub(super) last: SmallVec<[WaitingEvent; 4]>,
-}
-
-/// Everything that a turn does, staged.
-pub(super) struct Deed {
-    pub(super) end: DeedEnd,
-    pub(super) becomes: Option<(BehaviourId, Value)>,
-    pub(super) queued: NewEvents,
-    pub(super) heard: Vec<Heard>,
-    /// It has sent something to what is no address.
-    pub(super) drops: bool,
-    /// It has armed a timer.
-    pub(super) arms: bool,
-}
-
-impl Deed {
-    fn nothing(end: DeedEnd) -> Deed {
-        Deed {
-            end,
-            becomes: None,
-            queued: NewEvents::default(),
-            heard: Vec::new(),
-            drops: false,
-            arms: false,
-        }
-    }
+/// An event in the heap, whose turn can be run.
+struct Staging {
+    event: Event,
+    /// What its actor is.
+    shape: u32,
+    /// The places at which actors are named first, and their number (deeds.rs, invariant 1).
+    known: FxHashMap<*const Actor, u32>,
+    next: u32,
 }
 
 impl Dispatch {
-    /// Runs an event's turn and leaves it staged, to be undone by `forget_rehearsal`. `ordered`: messages of one actor to
-    /// another keep their order.
+    /// Runs an event's turn and undoes it. `ordered`: messages of one actor to another keep their order.
     pub(super) fn act_out(
         &mut self,
-        pending: &WaitingEvent,
+        situation: &Situation,
+        event: usize,
         ordered: bool,
-        parts: &mut Components,
-    ) -> Deed {
-        let event = Event {
-            target: pending.target,
-            message: pending.message,
+        (shapes, parts): (&mut Shapes, &mut Components),
+    ) -> Result<Deed, TooLarge> {
+        let from = self.turn.heap.position();
+        let deed = match self.put_on(situation, event, shapes, parts) {
+            None => Ok(Deed::nothing(DeedEnd::Broken)),
+            Some(staging) => {
+                let verdict = self.rehearse(staging.event);
+                let deed = self.staged(staging, verdict, ordered, (shapes, parts));
+                let draws = self.forget_rehearsal();
+                let asks = self.turn.around.clock.was_asked();
+                deed.map(|deed| Deed {
+                    draws,
+                    asks,
+                    ..deed
+                })
+            }
         };
-        // SAFETY: actors of a situation are live.
-        let id = unsafe { (*event.target).header() }.behaviour();
-        match self.rehearse(event) {
+        self.turn.heap.rewind(from);
+        deed
+    }
+
+    /// Puts an event and its actor into the heap, and for each other actor that they name one that does nothing: a turn cannot look
+    /// into others. `None` when the memory is exhausted.
+    fn put_on(
+        &mut self,
+        situation: &Situation,
+        event: usize,
+        shapes: &Shapes,
+        parts: &Components,
+    ) -> Option<Staging> {
+        let event = situation.pending[event];
+        let held = situation.actors[event.target as usize];
+        let (heap, birth) = (&mut self.turn.heap, self.turn.birth);
+        let (mut made, mut known) = (FxHashMap::default(), FxHashMap::default());
+        let mut addresses = Vec::new();
+        let lists = [
+            &[event.target],
+            situation.names(held),
+            situation.names(event.message),
+        ];
+        for name in lists.into_iter().flatten() {
+            let address = *made
+                .entry(*name)
+                .or_insert_with(|| heap.actor(birth.of(BehaviourId::SINK), Value::NONE));
+            if address.is_none() {
+                return None;
+            }
+            let place = addresses.len() as u32;
+            known.entry(address.address_pointer()).or_insert(place);
+            addresses.push(address);
+        }
+        let (mine, theirs) = addresses[1..].split_at(held.count as usize);
+        let (foreigns, mut stack) = (&parts.foreigns, Vec::new());
+        if !shapes.make(held.shape, mine, foreigns, heap, &mut stack) {
+            return None;
+        }
+        let mut captures = stack.iter().rev();
+        let capture = |_| captures.next().copied().unwrap_or(Value::UNDEFINED);
+        let state = heap.captures(stack.len(), capture)?;
+        let target = addresses[0].address_pointer();
+        // SAFETY: made above, and nobody else's.
+        unsafe { &*target }.set(shapes.of(held.shape).behaviour, state);
+        if !shapes.make(event.message.shape, theirs, foreigns, heap, &mut stack) {
+            return None;
+        }
+        let message = stack.pop()?;
+        Some(Staging {
+            event: Event { target, message },
+            shape: held.shape,
+            known,
+            next: addresses.len() as u32,
+        })
+    }
+
+    /// What a turn has done that is staged.
+    fn staged(
+        &mut self,
+        staged: Staging,
+        verdict: Verdict,
+        ordered: bool,
+        (shapes, parts): (&mut Shapes, &mut Components),
+    ) -> Result<Deed, TooLarge> {
+        let Staging {
+            event,
+            shape,
+            known,
+            next,
+        } = staged;
+        let is_ordered = ordered && !shapes.of(shape).is_safe;
+        match verdict {
             Verdict::Commits => {}
             // It is there for that.
-            Verdict::Ignored if is_sink(&self.turn.around.program, id) => {
-                return Deed::nothing(DeedEnd::Commits)
+            Verdict::Ignored if shapes.of(shape).is_sink => {
+                return Ok(Deed::nothing(DeedEnd::Commits))
             }
-            Verdict::Ignored => return Deed::nothing(DeedEnd::Ignored),
+            Verdict::Ignored => return Ok(Deed::nothing(DeedEnd::Ignored)),
             Verdict::Aborted(reason) => {
                 let lacks = [Atom::NO_MEMORY, Atom::STOPPED, Atom::KILLED];
                 let is_broken = lacks.iter().any(|atom| reason == Value::atom(*atom));
-                let end = if is_broken {
-                    DeedEnd::Broken
-                } else {
-                    DeedEnd::Aborted
-                };
-                return Deed::nothing(end);
+                return Ok(Deed::nothing(match is_broken {
+                    true => DeedEnd::Broken,
+                    false => DeedEnd::Aborted,
+                }));
             }
-            Verdict::Postponed => return Deed::nothing(DeedEnd::Broken),
+            Verdict::Postponed => return Ok(Deed::nothing(DeedEnd::Broken)),
         }
-        let is_safe = self.turn.around.program.behaviour(id).safe;
-        let sender = match ordered && !is_safe {
-            true => SentBy::Actor(event.target),
-            false => SentBy::Any,
-        };
         let mut deed = Deed::nothing(DeedEnd::Commits);
-        deed.becomes = self.turn.becoming();
+        let becomes = self.turn.becoming();
         let given_back = self.turn.unstashed(&mut Vec::new());
-        let waits = |sender: SentBy| {
-            move |Event { target, message }: Event| WaitingEvent {
-                target,
-                sender,
-                message,
-            }
-        };
-        deed.queued.first = given_back.into_iter().map(waits(SentBy::Itself)).collect();
-        let (turn, last) = (&self.turn, &mut deed.queued.last);
+        let turn = &self.turn;
+        let program = turn.around.program.clone();
+        let mut sketching = Sketching::new(&program, shapes, parts, known, next);
+        if let Some((behaviour, state)) = becomes {
+            // SAFETY: staged by this file, and nobody else's.
+            unsafe { &*event.target }.set(behaviour, state);
+            deed.becomes = Some(sketching.actor(event.target)?);
+        }
+        deed.given_back = given_back.len();
+        let mut queued: Vec<(Event, bool)> =
+            given_back.into_iter().map(|event| (event, false)).collect();
         turn.queue.each_since(&turn.savepoint.queue, |event| {
-            last.push(waits(sender)(event))
+            queued.push((event, is_ordered))
         });
         deed.drops = turn.at_commit.tally.dropped > 0;
         let is_armed = |step: &TimerStep| matches!(step, TimerStep::Arm { .. });
         deed.arms = turn.at_commit.timers.iter().any(is_armed);
         for out in &turn.at_commit.outgoing {
             if !out.target.is_address() {
-                deed.heard.push(Heard {
-                    by: parts.foreign(out.target),
-                    message: out.message,
-                });
+                let by = sketching.parts.foreign(out.target);
+                deed.heard.push((by, sketching.message(out.message)?));
             } else if out.sponsor == Value::atom(self.context.sponsor.name) {
-                let target = out.target.address_pointer();
-                let (sender, message) = (SentBy::Any, out.message);
-                deed.queued.last.push(WaitingEvent {
-                    target,
-                    sender,
-                    message,
-                });
+                let (target, message) = (out.target.address_pointer(), out.message);
+                queued.push((Event { target, message }, false));
             } else {
                 deed.drops = true;
             }
         }
-        deed
-    }
-}
-
-/// Shows the situation after a turn, which is still staged, to `see`.
-pub(super) fn after<R>(
-    situation: &Situation,
-    event: usize,
-    deed: &Deed,
-    program: &Program,
-    see: impl FnOnce(&Situation) -> R,
-) -> R {
-    let WaitingEvent { target, .. } = situation.pending[event];
-    let mut next = situation.clone();
-    next.pending.remove(event);
-    next.pending.splice(..0, deed.queued.first.iter().copied());
-    next.pending.extend(&deed.queued.last);
-    next.heard.extend(&deed.heard);
-    // SAFETY: actors of a situation are live.
-    let actor = unsafe { &*target };
-    let before = (actor.header().behaviour(), actor.state());
-    if let Some((behaviour, state)) = deed.becomes {
-        actor.set(behaviour, state);
-        next.keepers.retain(|keeper| *keeper != target);
-        if keeps_something(program, target) {
-            next.keepers.push(target);
+        for (Event { target, message }, is_ordered) in queued {
+            deed.queued.push(Sending {
+                target: sketching.name(target),
+                message: sketching.message(message)?,
+                is_ordered,
+            });
         }
+        deed.creates = sketching.all_found()?;
+        Ok(deed)
     }
-    let seen = see(&next);
-    // The other events of the situation find the actor as it was.
-    actor.set(before.0, before.1);
-    seen
 }

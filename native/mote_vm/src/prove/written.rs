@@ -1,254 +1,208 @@
-//! A situation, written down: the same words for all that differ in nothing but where their actors lie.
+//! A situation, written down: the same bytes for all that differ in nothing but the numbers of their actors.
 //!
 //! ```text
 //! number of actors; of events that wait; of messages heard
-//! for each actor   its behaviour
-//! for each event   its target, and its sender above
-//! for each message the foreign value that heard it
-//! values           captures, messages that wait, messages heard, as in a parcel (boundary/parcel.rs)
+//! for each actor   its shape, and whom that names
+//! for each event   its target, its sender, its shape, and whom that names
+//! for each message the foreign value that heard it, its shape, and whom that names
 //! ```
 //!
 //! Invariants:
-//! 1. The words say everything that the turns to come depend on, and what the outside has heard: situations with the same
-//!    words have the same future.
-//! 2. The order of events is written only where it counts: events without an order are written by their words.
-use super::numbering::Numbering;
-use super::parts::{Component, Components, TooLarge};
-use super::situation::{is_safe, SentBy, Situation, WaitingEvent};
-use crate::boundary::parcel;
-use crate::code::program::Program;
-use crate::values::value::Value;
-use crate::watching::reach::captures;
-use smallvec::{smallvec, SmallVec};
-use std::ops::Range;
+//! 1. The bytes say everything that the turns to come depend on, and what the outside has heard: situations with the same
+//!    bytes have the same future.
+//! 2. The order of events is written only where it counts: events without an order are written by what they are.
+use super::compact::{put, take};
+use super::numbering::{Numbering, NOBODY};
+use super::shapes::Shapes;
+use super::situation::{Heard, Named, SentBy, Situation, WaitingEvent};
+use std::cmp::Ordering;
 
-/// Senders as they are written: anybody, the actor itself, then those that send nothing more; with this bit, the number of an actor.
-pub(super) const ACTOR: u32 = 1 << 31;
-pub(super) const ANY: u32 = 0;
-pub(super) const ITSELF: u32 = 1;
-pub(super) const GONE: u32 = 2;
-
-/// The words before those of the actors.
-pub(super) const HEAD: usize = 3;
-
-/// A situation, and where in it the events have gone that waited, from the first one written.
-pub(super) struct WrittenDown {
-    pub(super) words: Box<[Value]>,
-    pub(super) places: Vec<u32>,
-}
-
-/// The kind of a row of events, in the order in which they are written.
+/// The kind of a row of events, in the order in which they are written; with the number of the actor that sends them, or with
+/// the rank of the row among others of senders that send nothing more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum RowKind {
     GivenBack,
     Single,
-    /// Of one sender that sends nothing more.
-    OfGone,
-    /// Of the actor with that number.
+    OfGone(u32),
     OfActor(u32),
 }
 
-/// Events for one actor that keep their order.
-struct EventRow {
+/// An event on its way to its place.
+#[derive(Clone, Copy)]
+struct Placed {
     target: u32,
     kind: RowKind,
-    sender: SentBy,
-    events: SmallVec<[usize; 2]>,
+    at: u32,
 }
 
-/// Writes a situation down.
-pub(super) fn write(
-    situation: &Situation,
-    program: &Program,
-    parts: &mut Components,
-) -> Result<WrittenDown, TooLarge> {
-    parts.begin();
-    let numbering = Numbering::new(situation, program, parts)?;
-    let mut writer = SituationWriter {
-        numbering: &numbering,
-        parts,
-        words: Vec::new(),
-    };
-    let mut messages = Vec::with_capacity(situation.pending.len());
-    for pending in &situation.pending {
-        messages.push(writer.range(pending.message)?);
-    }
-    let written = std::mem::take(&mut writer.words);
-    let rows = rows(situation, program, &numbering, |at| {
-        &written[messages[at].clone()]
-    });
-    let mut heard: Vec<usize> = (0..situation.heard.len()).collect();
-    heard.sort_by_key(|at| situation.heard[*at].by);
-
-    let counts = [numbering.actors.len(), situation.pending.len(), heard.len()];
-    let words = &mut writer.words;
-    words.reserve(HEAD + 3 * (counts[0] + counts[1]) + written.len());
-    words.extend(counts.map(|n| Value::from_word(n as u64)));
-    // SAFETY: actors of a situation are live.
-    let actors = || numbering.actors.iter().map(|actor| unsafe { &**actor });
-    words.extend(actors().map(|actor| Value::from_word(actor.header().behaviour().0.into())));
-    words.extend(heads(&rows));
-    words.extend(
-        heard
-            .iter()
-            .map(|at| Value::from_word(situation.heard[*at].by.into())),
-    );
-    for actor in actors() {
-        for capture in captures(program, actor) {
-            writer.value(capture)?;
-        }
-    }
-    let places: Vec<u32> = rows
-        .iter()
-        .flat_map(|row| &row.events)
-        .map(|at| *at as u32)
-        .collect();
-    for at in &places {
-        let range = messages[*at as usize].clone();
-        writer.words.extend_from_slice(&written[range]);
-    }
-    for at in heard {
-        writer.value(situation.heard[at].message)?;
-    }
-    let words = writer.words.into_boxed_slice();
-    Ok(WrittenDown { words, places })
+/// Writes situations, and keeps its room from one to the next.
+#[derive(Default)]
+pub(super) struct SituationWriter {
+    numbering: Numbering,
+    placed: Vec<Placed>,
+    /// Rows of senders that send nothing more: target and sender, and the events.
+    rows: Vec<(u32, SentBy, Vec<u32>)>,
 }
 
-/// The words that say target and sender of each event.
-fn heads(rows: &[EventRow]) -> Vec<Value> {
-    let mut gone = GONE;
-    let mut heads = Vec::new();
-    for row in rows {
-        let sender = match row.kind {
-            RowKind::GivenBack => ITSELF,
-            RowKind::Single => ANY,
-            RowKind::OfActor(number) => ACTOR | number,
-            RowKind::OfGone => {
-                gone += 1;
-                gone - 1
-            }
+impl SituationWriter {
+    /// Writes a situation down, of whose actors the outside holds the first `roots`.
+    pub(super) fn write(
+        &mut self,
+        situation: &Situation,
+        roots: usize,
+        shapes: &Shapes,
+        bytes: &mut Vec<u8>,
+    ) {
+        self.numbering.number(situation, roots, shapes);
+        self.place(situation, shapes);
+        bytes.clear();
+        let numbering = &self.numbering;
+        let counts = [
+            numbering.actors.len(),
+            situation.pending.len(),
+            situation.heard.len(),
+        ];
+        counts.iter().for_each(|count| put(bytes, *count as u32));
+        let value = |bytes: &mut Vec<u8>, value: Named| {
+            put(bytes, value.shape);
+            let names = situation.names(value).iter();
+            names.for_each(|name| put(bytes, numbering.of(*name)));
         };
-        let head = u64::from(row.target) | u64::from(sender) << 32;
-        heads.extend(row.events.iter().map(|_| Value::from_word(head)));
-    }
-    heads
-}
-
-/// The rows of all events, in the order in which they are written.
-fn rows<'w>(
-    situation: &Situation,
-    program: &Program,
-    numbering: &Numbering,
-    message: impl Fn(usize) -> &'w [Value],
-) -> Vec<EventRow> {
-    let mut rows: Vec<EventRow> = Vec::new();
-    for (at, WaitingEvent { target, sender, .. }) in situation.pending.iter().enumerate() {
-        // Invariant 1 of the numbering.
-        let number = numbering.of(*target).unwrap_or(u32::MAX);
-        let kind = match sender {
-            SentBy::Itself => RowKind::GivenBack,
-            SentBy::Any => RowKind::Single,
-            _ if is_safe(program, *target) => RowKind::Single,
-            SentBy::Gone(_) => RowKind::OfGone,
-            SentBy::Actor(actor) => numbering
-                .of(*actor)
-                .map_or(RowKind::OfGone, RowKind::OfActor),
-        };
-        let is_same =
-            |row: &&mut EventRow| (row.target, row.kind, row.sender) == (number, kind, *sender);
-        match rows
-            .iter_mut()
-            .find(is_same)
-            .filter(|_| kind != RowKind::Single)
-        {
-            Some(row) => row.events.push(at),
-            None => rows.push(EventRow {
-                target: number,
-                kind,
-                sender: *sender,
-                events: smallvec![at],
-            }),
+        for actor in &numbering.actors {
+            value(bytes, situation.actors[*actor as usize]);
         }
-    }
-    for row in &mut rows {
-        // Nothing comes before it or after it.
-        if row.kind == RowKind::OfGone && row.events.len() == 1 {
-            row.kind = RowKind::Single;
-        }
-    }
-    let words = |row: &EventRow| -> Vec<u64> {
-        let words = row.events.iter().flat_map(|at| message(*at));
-        words.map(|value| value.word()).collect()
-    };
-    rows.sort_by(|a, b| {
-        let size = |row: &EventRow| (row.target, row.kind, row.events.len());
-        size(a).cmp(&size(b)).then_with(|| words(a).cmp(&words(b)))
-    });
-    rows
-}
-
-struct SituationWriter<'p> {
-    numbering: &'p Numbering,
-    parts: &'p mut Components,
-    words: Vec<Value>,
-}
-
-impl SituationWriter<'_> {
-    fn range(&mut self, value: Value) -> Result<Range<usize>, TooLarge> {
-        let from = self.words.len();
-        self.value(value)?;
-        Ok(from..self.words.len())
-    }
-
-    fn value(&mut self, value: Value) -> Result<(), TooLarge> {
-        let SituationWriter {
-            numbering, words, ..
-        } = self;
-        self.parts.each(value, |part| {
-            let command = match part {
-                Component::Word(value) => return words.push(value),
-                // All are numbered that anything names.
-                Component::Address(actor) => {
-                    let number = numbering.of(actor).unwrap_or(u32::MAX);
-                    (parcel::MADE, number as usize)
-                }
-                Component::Tuple(n) => (parcel::TUPLE, n),
-                Component::Function(what, n) => {
-                    words.push(what);
-                    (parcel::FUNCTION, n)
-                }
-                Component::List(n) => (parcel::LIST, n),
-                Component::Map(n) => (parcel::MAP, n),
-                Component::On => (parcel::ON, 0),
-                Component::Foreign(number) => (parcel::FOREIGN, number as usize),
-                Component::Float(bits) => {
-                    words.push(Value::from_word(bits));
-                    (parcel::FLOAT, 0)
-                }
-                Component::Bytes(bytes) => {
-                    words.extend(bytes.chunks(8).map(|chunk| {
-                        let mut word = [0; 8];
-                        word[..chunk.len()].copy_from_slice(chunk);
-                        Value::from_word(u64::from_ne_bytes(word))
-                    }));
-                    (parcel::BYTES, bytes.len())
-                }
-                Component::Integer(big) => {
-                    words.extend(big.limbs().iter().map(|limb| Value::from_word(*limb)));
-                    (
-                        parcel::INTEGER,
-                        2 * big.limbs().len() + usize::from(big.is_negative()),
-                    )
-                }
-                Component::Timer(id) => {
-                    words.push(Value::from_word(id.serial));
-                    (
-                        parcel::TIMER,
-                        (id.thread as usize) << 32 | id.place as usize,
-                    )
-                }
+        for Placed { target, kind, at } in &self.placed {
+            let sender = match *kind {
+                RowKind::GivenBack => SentBy::ITSELF,
+                RowKind::Single => SentBy::ANY,
+                RowKind::OfGone(rank) => SentBy::gone(rank),
+                RowKind::OfActor(number) => SentBy::actor(number),
             };
-            words.push(parcel::command(command.0, command.1));
-        })
+            put(bytes, *target);
+            put(bytes, sender.code());
+            value(bytes, situation.pending[*at as usize].message);
+        }
+        for Heard { by, message } in &situation.heard {
+            put(bytes, *by);
+            value(bytes, *message);
+        }
     }
+
+    /// Of the events as they were written last, their places before.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> + '_ {
+        self.placed.iter().map(|placed| placed.at as usize)
+    }
+
+    /// Finds the order in which events are written.
+    fn place(&mut self, situation: &Situation, shapes: &Shapes) {
+        self.placed.clear();
+        self.rows.clear();
+        for (at, event) in situation.pending.iter().enumerate() {
+            let WaitingEvent { target, sender, .. } = *event;
+            let number = |actor| Some(self.numbering.of(actor)).filter(|number| *number != NOBODY);
+            let is_safe = || shapes.of(situation.actors[target as usize].shape).is_safe;
+            let kind = match sender {
+                SentBy::ITSELF => RowKind::GivenBack,
+                SentBy::ANY => RowKind::Single,
+                _ if is_safe() => RowKind::Single,
+                // One without a number sends nothing more.
+                _ => match sender.as_actor().and_then(number) {
+                    Some(number) => RowKind::OfActor(number),
+                    None => {
+                        let mut rows = self.rows.iter_mut();
+                        match rows.find(|row| (row.0, row.1) == (target, sender)) {
+                            Some(row) => row.2.push(at as u32),
+                            None => self.rows.push((target, sender, vec![at as u32])),
+                        }
+                        continue;
+                    }
+                },
+            };
+            let (target, at) = (self.numbering.of(target), at as u32);
+            self.placed.push(Placed { target, kind, at });
+        }
+        self.place_rows(situation);
+        let numbering = &self.numbering;
+        self.placed.sort_unstable_by(|a, b| {
+            let rows = (a.target, a.kind).cmp(&(b.target, b.kind));
+            let looks = || match a.kind {
+                RowKind::Single => compared(situation, numbering, a.at, b.at),
+                _ => Ordering::Equal,
+            };
+            rows.then_with(looks).then(a.at.cmp(&b.at))
+        });
+    }
+
+    /// Places the rows of senders that send nothing more.
+    fn place_rows(&mut self, situation: &Situation) {
+        let SituationWriter {
+            numbering,
+            placed,
+            rows,
+        } = self;
+        rows.sort_by(|a, b| {
+            let size = |row: &(u32, SentBy, Vec<u32>)| (numbering.of(row.0), row.2.len());
+            let mut pairs = a.2.iter().zip(&b.2);
+            let looks = || {
+                let unlike = |(a, b): (&u32, &u32)| {
+                    Some(compared(situation, numbering, *a, *b)).filter(|how| how.is_ne())
+                };
+                pairs.find_map(unlike).unwrap_or(Ordering::Equal)
+            };
+            size(a).cmp(&size(b)).then_with(looks)
+        });
+        let mut rank = 0;
+        for (target, _, events) in rows.iter() {
+            // Nothing comes before it or after it.
+            let kind = match events.len() {
+                1 => RowKind::Single,
+                _ => RowKind::OfGone(rank),
+            };
+            rank += u32::from(kind != RowKind::Single);
+            let target = numbering.of(*target);
+            placed.extend(events.iter().map(|at| Placed {
+                target,
+                kind,
+                at: *at,
+            }));
+        }
+    }
+}
+
+/// Compares the messages of two events by what they are.
+fn compared(situation: &Situation, numbering: &Numbering, a: u32, b: u32) -> Ordering {
+    let [a, b] = [a, b].map(|at| situation.pending[at as usize].message);
+    let names = |of: Named| situation.names(of).iter().map(|name| numbering.of(*name));
+    a.shape.cmp(&b.shape).then_with(|| names(a).cmp(names(b)))
+}
+
+/// Reads a situation that was written down.
+pub(super) fn read(mut bytes: &[u8], shapes: &Shapes, situation: &mut Situation) {
+    let bytes = &mut bytes;
+    situation.clear();
+    let [actors, pending, heard] = [0; 3].map(|_| take(bytes));
+    for _ in 0..actors {
+        let actor = value(bytes, shapes, situation);
+        situation.actors.push(actor);
+    }
+    for _ in 0..pending {
+        let (target, sender) = (take(bytes), SentBy::of_code(take(bytes)));
+        let message = value(bytes, shapes, situation);
+        situation.pending.push(WaitingEvent {
+            target,
+            sender,
+            message,
+        });
+    }
+    for _ in 0..heard {
+        let by = take(bytes);
+        let message = value(bytes, shapes, situation);
+        situation.heard.push(Heard { by, message });
+    }
+}
+
+fn value(bytes: &mut &[u8], shapes: &Shapes, situation: &mut Situation) -> Named {
+    let shape = take(bytes);
+    let count = shapes.of(shape).count;
+    situation.named(shape, (0..count).map(|_| take(bytes)))
 }

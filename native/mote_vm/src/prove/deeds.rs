@@ -1,0 +1,140 @@
+//! What turns do. A turn depends on nothing but its actor and its message, and on which of the actors that these name are the
+//! same. So it is run once, and what it does is known wherever the same comes together again.
+//!
+//! Invariants:
+//! 1. A deed names actors by where they were named before: 0 is the actor itself, then come those that it holds, those that the
+//!    message names, and those that the turn has made, in the order of `creates`.
+use super::situation::Situation;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+/// A value, and whom it names.
+#[derive(Clone, Default)]
+pub(super) struct Sketch {
+    pub(super) shape: u32,
+    pub(super) names: SmallVec<[u32; 4]>,
+}
+
+/// How a turn ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeedEnd {
+    Commits,
+    Ignored,
+    Aborted,
+    /// There was no memory for it, or the machine stops: nothing is known.
+    Broken,
+}
+
+/// A message that a turn sends to an actor.
+pub(super) struct Sending {
+    pub(super) target: u32,
+    pub(super) message: Sketch,
+    /// It comes after what the same actor has sent there before.
+    pub(super) is_ordered: bool,
+}
+
+/// Everything that a turn does.
+pub(super) struct Deed {
+    pub(super) end: DeedEnd,
+    pub(super) becomes: Option<Sketch>,
+    pub(super) creates: Vec<Sketch>,
+    /// The events that it queues. The first ones, as many as that, the actor gives back to itself: they come before all others.
+    pub(super) queued: Vec<Sending>,
+    pub(super) given_back: usize,
+    /// What foreign values hear.
+    pub(super) heard: Vec<(u32, Sketch)>,
+    /// It sends something to what is no address.
+    pub(super) drops: bool,
+    /// It arms a timer.
+    pub(super) arms: bool,
+    /// It draws random numbers.
+    pub(super) draws: bool,
+    /// It asks what time it is.
+    pub(super) asks: bool,
+}
+
+impl Deed {
+    pub(super) fn nothing(end: DeedEnd) -> Deed {
+        Deed {
+            end,
+            becomes: None,
+            creates: Vec::new(),
+            queued: Vec::new(),
+            given_back: 0,
+            heard: Vec::new(),
+            drops: false,
+            arms: false,
+            draws: false,
+            asks: false,
+        }
+    }
+}
+
+/// The shapes of an actor and of a message; then, for each actor that they name, the first place at which it is named.
+type Meeting = SmallVec<[u32; 14]>;
+
+/// The deeds that are known.
+#[derive(Default)]
+pub(super) struct Deeds {
+    known: FxHashMap<Meeting, u32>,
+    all: Vec<Deed>,
+    meeting: Meeting,
+    /// One was noted since somebody asked.
+    pub(super) is_new: bool,
+    /// Where each actor was named first, while a meeting is made out.
+    first: Vec<u32>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Deeds {
+    #[inline]
+    pub(super) fn of(&self, number: u32) -> &Deed {
+        &self.all[number as usize]
+    }
+
+    /// Bytes of the tables, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.all.len() * (size_of::<Deed>() + 2 * size_of::<Sending>() + size_of::<Meeting>())
+    }
+
+    /// The number of what a turn of that event does, if it is known.
+    #[inline]
+    pub(super) fn find(&mut self, situation: &Situation, event: usize) -> Option<u32> {
+        let event = situation.pending[event];
+        let held = situation.actors[event.target as usize];
+        if self.first.len() < situation.actors.len() {
+            self.first.resize(situation.actors.len(), NOWHERE);
+        }
+        let Deeds { meeting, first, .. } = self;
+        meeting.clear();
+        meeting.extend([held.shape, event.message.shape]);
+        let lists = [
+            &[event.target],
+            situation.names(held),
+            situation.names(event.message),
+        ];
+        let mut at = 0;
+        for name in lists.iter().flat_map(|names| names.iter()) {
+            let place = &mut first[*name as usize];
+            if *place == NOWHERE {
+                *place = at;
+            }
+            meeting.push(*place);
+            at += 1;
+        }
+        for name in lists.iter().flat_map(|names| names.iter()) {
+            first[*name as usize] = NOWHERE;
+        }
+        self.known.get(&self.meeting[..]).copied()
+    }
+
+    /// Notes what the turn does that was looked for last.
+    pub(super) fn note(&mut self, deed: Deed) -> u32 {
+        let number = self.all.len() as u32;
+        self.all.push(deed);
+        self.known.insert(self.meeting.clone(), number);
+        self.is_new = true;
+        number
+    }
+}

@@ -1,0 +1,251 @@
+//! Shapes: values without the actors that they name. Actors of one behaviour that hold the same but for whom they know have one
+//! shape, and so have messages. Each shape is there once, so a situation is a few small numbers.
+//!
+//! Invariants:
+//! 1. Two values have the same shape exactly if they differ in nothing but the actors that they name.
+//! 2. The words of a shape are as in a parcel (boundary/parcel.rs): the n-th actor that it names is the n-th of its making. No
+//!    word refers to a heap.
+use super::deeds::Sketch;
+use super::digest::digest;
+use super::number_set::NumberSet;
+use super::parts::{Component, Components, TooLarge};
+use crate::boundary::parcel;
+use crate::boundary::parcel::{unpack_all, MadeOnce};
+use crate::code::op::Op;
+use crate::code::program::Program;
+use crate::heap::Heap;
+use crate::values::actor::{Actor, BehaviourId};
+use crate::values::foreign::ForeignRef;
+use crate::values::value::Value;
+use crate::watching::reach::captures;
+use rustc_hash::FxHashMap;
+
+/// One shape, and what it says of its actor if it is one of an actor.
+pub(super) struct Shape {
+    words: Box<[Value]>,
+    /// Number of actors that it names.
+    pub(super) count: u32,
+    /// The foreign values in it.
+    pub(super) tells: NumberSet,
+    pub(super) behaviour: BehaviourId,
+    /// It never becomes: its turns have no order.
+    pub(super) is_safe: bool,
+    /// It has stashed something: it gives back what it captures last, and that is not empty.
+    pub(super) keeps: bool,
+    /// It takes no messages at all.
+    pub(super) is_sink: bool,
+}
+
+/// All shapes of a search.
+#[derive(Default)]
+pub(super) struct Shapes {
+    all: Vec<Shape>,
+    by_digest: FxHashMap<u128, u32>,
+    words: usize,
+}
+
+impl Shapes {
+    #[inline]
+    pub(super) fn of(&self, shape: u32) -> &Shape {
+        &self.all[shape as usize]
+    }
+
+    /// Bytes of the table.
+    pub(super) fn bytes(&self) -> usize {
+        let each = size_of::<Shape>() + size_of::<(u128, u32)>();
+        self.all.len() * each + self.words * size_of::<Value>()
+    }
+
+    fn number(&mut self, words: Vec<Value>, shape: impl FnOnce(Box<[Value]>) -> Shape) -> u32 {
+        let next = self.all.len() as u32;
+        let number = *self.by_digest.entry(digest(&words)).or_insert(next);
+        if number == next {
+            self.words += words.len();
+            self.all.push(shape(words.into()));
+        }
+        number
+    }
+
+    /// Makes a value of that shape, or what an actor of that shape holds: on the stack, what comes first on top. Returns whether
+    /// there was memory for it.
+    pub(super) fn make(
+        &self,
+        shape: u32,
+        names: &[Value],
+        foreigns: &[ForeignRef],
+        heap: &mut Heap,
+        stack: &mut Vec<Value>,
+    ) -> bool {
+        let words = &self.of(shape).words;
+        let foreign = |at: usize| foreigns.get(at).cloned();
+        let mut once = MadeOnce::default();
+        // The first word says what it is.
+        unpack_all(
+            words,
+            1..words.len(),
+            foreign,
+            names,
+            &mut once,
+            heap,
+            stack,
+        )
+    }
+}
+
+/// The first word of a message.
+const MESSAGE: u64 = u64::MAX;
+
+/// Takes values apart: into shapes, and the numbers of the actors that they name.
+pub(super) struct Sketching<'s> {
+    pub(super) program: &'s Program,
+    pub(super) shapes: &'s mut Shapes,
+    pub(super) parts: &'s mut Components,
+    /// The numbers of actors that were known before.
+    known: FxHashMap<*const Actor, u32>,
+    /// Those that were not, and have got the next numbers.
+    found: Vec<*const Actor>,
+    next: u32,
+}
+
+impl<'s> Sketching<'s> {
+    /// `next`: the number of the first actor that is not known.
+    pub(super) fn new(
+        program: &'s Program,
+        shapes: &'s mut Shapes,
+        parts: &'s mut Components,
+        known: FxHashMap<*const Actor, u32>,
+        next: u32,
+    ) -> Sketching<'s> {
+        parts.begin();
+        Sketching {
+            program,
+            shapes,
+            parts,
+            known,
+            found: Vec::new(),
+            next,
+        }
+    }
+
+    /// The number of an actor.
+    pub(super) fn name(&mut self, actor: *const Actor) -> u32 {
+        *self.known.entry(actor).or_insert_with(|| {
+            self.found.push(actor);
+            self.next += 1;
+            self.next - 1
+        })
+    }
+
+    pub(super) fn message(&mut self, value: Value) -> Result<Sketch, TooLarge> {
+        let first = Value::from_word(MESSAGE);
+        self.sketch(first, [value].into_iter(), |shape| shape)
+    }
+
+    /// What an actor is.
+    pub(super) fn actor(&mut self, actor: *const Actor) -> Result<Sketch, TooLarge> {
+        // SAFETY: actors of a situation are live.
+        let actor = unsafe { &*actor };
+        let id = actor.header().behaviour();
+        let program = self.program;
+        let behaviour = program.behaviour(id);
+        let ops = &behaviour.code.ops;
+        let gives_back = |op: &Op| matches!(op, Op::Unstash { .. });
+        let kept = captures(program, actor).last();
+        let keeps = kept.is_some_and(|kept| kept.is_cons()) && ops.iter().any(gives_back);
+        let first = Value::from_word(id.0.into());
+        self.sketch(first, captures(program, actor), |shape| Shape {
+            behaviour: id,
+            is_safe: behaviour.safe,
+            is_sink: matches!(ops.first(), Some(Op::Ignore)),
+            keeps,
+            ..shape
+        })
+    }
+
+    /// What those are that were not known before, and those that these hold.
+    pub(super) fn all_found(&mut self) -> Result<Vec<Sketch>, TooLarge> {
+        let mut sketches = Vec::new();
+        while let Some(actor) = self.found.get(sketches.len()) {
+            sketches.push(self.actor(*actor)?);
+        }
+        Ok(sketches)
+    }
+
+    fn sketch(
+        &mut self,
+        first: Value,
+        values: impl Iterator<Item = Value>,
+        what: impl FnOnce(Shape) -> Shape,
+    ) -> Result<Sketch, TooLarge> {
+        let mut sketch = Sketch::default();
+        let (mut words, mut tells) = (vec![first], NumberSet::default());
+        for value in values {
+            let mut addresses = Vec::new();
+            self.parts.each(value, |part| {
+                match part {
+                    Component::Address(actor) => addresses.push(actor),
+                    Component::Foreign(number) => tells.add(number),
+                    _ => {}
+                }
+                write(part, &mut words, sketch.names.len() + addresses.len());
+            })?;
+            let names = addresses.into_iter().map(|actor| self.name(actor));
+            sketch.names.extend(names);
+        }
+        let count = sketch.names.len() as u32;
+        sketch.shape = self.shapes.number(words, |words| {
+            what(Shape {
+                words,
+                count,
+                tells,
+                behaviour: BehaviourId::SINK,
+                is_safe: false,
+                keeps: false,
+                is_sink: false,
+            })
+        });
+        Ok(sketch)
+    }
+}
+
+/// Writes a part of a value; `named`: how many actors were named up to it.
+fn write(part: Component<'_>, words: &mut Vec<Value>, named: usize) {
+    let (kind, count) = match part {
+        Component::Word(value) => return words.push(value),
+        Component::Address(_) => (parcel::MADE, named - 1),
+        Component::Tuple(n) => (parcel::TUPLE, n),
+        Component::Function(what, n) => {
+            words.push(what);
+            (parcel::FUNCTION, n)
+        }
+        Component::List(n) => (parcel::LIST, n),
+        Component::Map(n) => (parcel::MAP, n),
+        Component::On => (parcel::ON, 0),
+        Component::Foreign(number) => (parcel::FOREIGN, number as usize),
+        Component::Float(bits) => {
+            words.push(Value::from_word(bits));
+            (parcel::FLOAT, 0)
+        }
+        Component::Bytes(bytes) => {
+            words.extend(bytes.chunks(8).map(|chunk| {
+                let mut word = [0; 8];
+                word[..chunk.len()].copy_from_slice(chunk);
+                Value::from_word(u64::from_ne_bytes(word))
+            }));
+            (parcel::BYTES, bytes.len())
+        }
+        Component::Integer(big) => {
+            words.extend(big.limbs().iter().map(|limb| Value::from_word(*limb)));
+            let sign = usize::from(big.is_negative());
+            (parcel::INTEGER, 2 * big.limbs().len() + sign)
+        }
+        Component::Timer(id) => {
+            words.push(Value::from_word(id.serial));
+            (
+                parcel::TIMER,
+                (id.thread as usize) << 32 | id.place as usize,
+            )
+        }
+    };
+    words.push(parcel::command(kind, count));
+}
