@@ -42,7 +42,7 @@ use crate::values::value::Value;
 use parts::{Components, TooLarge};
 use rustc_hash::FxHashMap;
 pub use search::Search;
-use search::{Beginning, Sought};
+use search::{FirstScene, Sought};
 use shapes::{Shapes, Sketching};
 use situation::{SentBy, Situation, WaitingEvent};
 use std::time::{Duration, Instant};
@@ -242,7 +242,7 @@ impl Dispatch {
         &self,
         held: &[*const Actor],
         sender: SentBy,
-    ) -> Result<(Beginning, Vec<Value>), TooLarge> {
+    ) -> Result<(FirstScene, Vec<Value>), TooLarge> {
         let (mut shapes, mut parts) = (Shapes::default(), Components::default());
         let (mut situation, mut customers) = (Situation::default(), Vec::new());
         let program = self.turn.around.program.clone();
@@ -269,7 +269,7 @@ impl Dispatch {
             situation.actors.push(actor);
         }
         let roots = held.len();
-        let beginning = Beginning {
+        let beginning = FirstScene {
             situation,
             roots,
             shapes,

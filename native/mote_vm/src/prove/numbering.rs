@@ -65,8 +65,7 @@ impl Numbering {
             return;
         }
         if self.left.len() + keepers > 1 {
-            self.colour(situation);
-            self.look(situation);
+            self.colour(situation, keepers > 1);
         }
         for at in 0..self.left.len() {
             self.choose(situation, at);
@@ -112,34 +111,47 @@ impl Numbering {
         }
     }
 
-    /// Gives the actors their colours.
-    fn colour(&mut self, situation: &Situation) {
-        let numbers = self.of.iter();
+    /// Gives the actors their colours, and puts the events that are left in the order of what they look like. Where no two events
+    /// look alike, actors need not look at those that they hold, unless they are `to_be_told` apart without them.
+    fn colour(&mut self, situation: &Situation, to_be_told: bool) {
         self.colours.clear();
-        self.colours.extend(numbers.map(|number| match *number {
-            NOBODY => 0,
-            number => mixed(4, number.into()),
-        }));
+        let numbered = self.of.iter().zip(&situation.actors);
+        self.colours
+            .extend(numbered.map(|(number, actor)| match *number {
+                NOBODY => mixed(6, actor.shape.into()),
+                number => mixed(4, number.into()),
+            }));
         self.places.clear();
         let places = (0..situation.pending.len()).map(|at| situation.place(at) as u32);
         self.places.extend(places);
+        self.look(situation);
         for _ in 0..ROUNDS {
-            self.next_colours.clone_from(&self.colours);
-            for (at, actor) in situation.actors.iter().enumerate() {
-                if self.of[at] == NOBODY {
-                    self.next_colours[at] = self.of_value(situation, *actor);
-                }
+            let is_alike = |pair: &[(u64, u32)]| pair[0].0 == pair[1].0;
+            if !to_be_told && !self.left.windows(2).any(is_alike) {
+                return;
             }
-            for (at, event) in situation.pending.iter().enumerate() {
-                if self.of(event.target) == NOBODY {
-                    let colour = self.of_event(situation, at);
-                    let sum = &mut self.next_colours[event.target as usize];
-                    // A sum: their order is not known.
-                    *sum = sum.wrapping_add(colour);
-                }
-            }
-            std::mem::swap(&mut self.colours, &mut self.next_colours);
+            self.colour_again(situation);
+            self.look(situation);
         }
+    }
+
+    /// Each actor looks at those that it holds.
+    fn colour_again(&mut self, situation: &Situation) {
+        self.next_colours.clone_from(&self.colours);
+        for (at, actor) in situation.actors.iter().enumerate() {
+            if self.of[at] == NOBODY {
+                self.next_colours[at] = self.of_value(situation, *actor);
+            }
+        }
+        for (at, event) in situation.pending.iter().enumerate() {
+            if self.of(event.target) == NOBODY {
+                let colour = self.of_event(situation, at);
+                let sum = &mut self.next_colours[event.target as usize];
+                // A sum: their order is not known.
+                *sum = sum.wrapping_add(colour);
+            }
+        }
+        std::mem::swap(&mut self.colours, &mut self.next_colours);
     }
 
     #[inline]

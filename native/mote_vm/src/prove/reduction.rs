@@ -130,7 +130,7 @@ impl Acquaintance {
         let Some(reached) = self.reached_by_others(situation, choice) else {
             return true;
         };
-        let tells = |shape: u32| shapes.of(shape).tells.has(foreign);
+        let tells = |shape: u32| shapes.tells(shape, foreign);
         let mut actors = (0..).zip(&situation.actors);
         let mut events = situation.pending.iter().enumerate();
         actors.any(|(number, actor)| reached.has(number) && tells(actor.shape))

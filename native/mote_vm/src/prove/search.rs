@@ -37,7 +37,7 @@ pub(super) struct Sought {
 }
 
 /// Where a search begins.
-pub(super) struct Beginning {
+pub(super) struct FirstScene {
     pub(super) situation: Situation,
     /// How many actors the outside holds.
     pub(super) roots: usize,
@@ -87,8 +87,8 @@ struct Room {
 
 impl Search {
     /// The search that begins there.
-    pub(super) fn new(limits: Limits, asked: Sought, beginning: Beginning) -> Search {
-        let Beginning {
+    pub(super) fn new(limits: Limits, asked: Sought, beginning: FirstScene) -> Search {
+        let FirstScene {
             situation,
             roots,
             shapes,

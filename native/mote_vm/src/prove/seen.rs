@@ -77,7 +77,7 @@ impl KnownSituations {
     }
 
     fn widen(&mut self) {
-        let places = self.places.len() + self.places.len() / 2;
+        let places = self.places.len() + self.places.len() / 4;
         self.places = Vec::new();
         self.places = vec![FREE; places];
         for number in 0..self.digests.len() {

@@ -20,48 +20,66 @@ use crate::values::value::Value;
 use crate::watching::reach::captures;
 use rustc_hash::FxHashMap;
 
-/// One shape, and what it says of its actor if it is one of an actor.
-pub(super) struct Shape {
-    words: Box<[Value]>,
+/// What is asked of a shape again and again.
+#[derive(Clone, Copy, Default)]
+pub(super) struct ShapeKind {
     /// Number of actors that it names.
     pub(super) count: u32,
-    /// The foreign values in it.
-    pub(super) tells: NumberSet,
-    pub(super) behaviour: BehaviourId,
-    /// It never becomes: its turns have no order.
+    /// It is one of an actor that never becomes: its turns have no order.
     pub(super) is_safe: bool,
-    /// It has stashed something: it gives back what it captures last, and that is not empty.
+    /// It is one of an actor that has stashed something: it gives back what it captures last, and that is not empty.
     pub(super) keeps: bool,
-    /// It takes no messages at all.
+    /// It is one of an actor that takes no messages at all.
     pub(super) is_sink: bool,
+}
+
+/// The rest of a shape.
+struct Shape {
+    words: Box<[Value]>,
+    /// The foreign values in it.
+    tells: NumberSet,
 }
 
 /// All shapes of a search.
 #[derive(Default)]
 pub(super) struct Shapes {
     all: Vec<Shape>,
+    kinds: Vec<ShapeKind>,
     by_digest: FxHashMap<u128, u32>,
     words: usize,
 }
 
 impl Shapes {
     #[inline]
-    pub(super) fn of(&self, shape: u32) -> &Shape {
-        &self.all[shape as usize]
+    pub(super) fn of(&self, shape: u32) -> ShapeKind {
+        self.kinds[shape as usize]
+    }
+
+    /// Returns whether that foreign value is in it.
+    pub(super) fn tells(&self, shape: u32, foreign: u32) -> bool {
+        self.all[shape as usize].tells.has(foreign)
+    }
+
+    /// The behaviour of the actors of that shape.
+    pub(super) fn behaviour(&self, shape: u32) -> BehaviourId {
+        let words = &self.all[shape as usize].words;
+        BehaviourId(words[0].word() as u32)
     }
 
     /// Bytes of the table.
     pub(super) fn bytes(&self) -> usize {
-        let each = size_of::<Shape>() + size_of::<(u128, u32)>();
+        let each = size_of::<Shape>() + size_of::<ShapeKind>() + size_of::<(u128, u32)>();
         self.all.len() * each + self.words * size_of::<Value>()
     }
 
-    fn number(&mut self, words: Vec<Value>, shape: impl FnOnce(Box<[Value]>) -> Shape) -> u32 {
+    fn number(&mut self, words: Vec<Value>, tells: NumberSet, kind: ShapeKind) -> u32 {
         let next = self.all.len() as u32;
         let number = *self.by_digest.entry(digest(&words)).or_insert(next);
         if number == next {
             self.words += words.len();
-            self.all.push(shape(words.into()));
+            let words = words.into();
+            self.all.push(Shape { words, tells });
+            self.kinds.push(kind);
         }
         number
     }
@@ -76,7 +94,7 @@ impl Shapes {
         heap: &mut Heap,
         stack: &mut Vec<Value>,
     ) -> bool {
-        let words = &self.of(shape).words;
+        let words = &self.all[shape as usize].words;
         let foreign = |at: usize| foreigns.get(at).cloned();
         let mut once = MadeOnce::default();
         // The first word says what it is.
@@ -138,7 +156,7 @@ impl<'s> Sketching<'s> {
 
     pub(super) fn message(&mut self, value: Value) -> Result<Sketch, TooLarge> {
         let first = Value::from_word(MESSAGE);
-        self.sketch(first, [value].into_iter(), |shape| shape)
+        self.sketch(first, [value].into_iter(), ShapeKind::default())
     }
 
     /// What an actor is.
@@ -153,13 +171,13 @@ impl<'s> Sketching<'s> {
         let kept = captures(program, actor).last();
         let keeps = kept.is_some_and(|kept| kept.is_cons()) && ops.iter().any(gives_back);
         let first = Value::from_word(id.0.into());
-        self.sketch(first, captures(program, actor), |shape| Shape {
-            behaviour: id,
+        let kind = ShapeKind {
+            count: 0,
             is_safe: behaviour.safe,
             is_sink: matches!(ops.first(), Some(Op::Ignore)),
             keeps,
-            ..shape
-        })
+        };
+        self.sketch(first, captures(program, actor), kind)
     }
 
     /// What those are that were not known before, and those that these hold.
@@ -175,7 +193,7 @@ impl<'s> Sketching<'s> {
         &mut self,
         first: Value,
         values: impl Iterator<Item = Value>,
-        what: impl FnOnce(Shape) -> Shape,
+        kind: ShapeKind,
     ) -> Result<Sketch, TooLarge> {
         let mut sketch = Sketch::default();
         let (mut words, mut tells) = (vec![first], NumberSet::default());
@@ -193,17 +211,9 @@ impl<'s> Sketching<'s> {
             sketch.names.extend(names);
         }
         let count = sketch.names.len() as u32;
-        sketch.shape = self.shapes.number(words, |words| {
-            what(Shape {
-                words,
-                count,
-                tells,
-                behaviour: BehaviourId::SINK,
-                is_safe: false,
-                keeps: false,
-                is_sink: false,
-            })
-        });
+        sketch.shape = self
+            .shapes
+            .number(words, tells, ShapeKind { count, ..kind });
         Ok(sketch)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! for each situation, as they were looked at   number of its steps
-//!   for each step                              its event, and how far back what it leads to was met: 0 for a new one
+//!   for each step                              how far back what it leads to was met, 0 for a new one; and its event, where
+//!                                              that is not the one behind the last step's
 //! ```
 //!
 //! Invariants:
@@ -58,9 +59,17 @@ impl SearchSteps {
         self.looked_at += 1;
         make_room(&mut self.bytes, 5 + 10 * self.steps.len());
         put(&mut self.bytes, self.steps.len() as u32);
+        let mut next = 0;
         for (event, to) in self.steps.drain(..) {
-            put(&mut self.bytes, event);
-            put(&mut self.bytes, self.known - to);
+            let is_other = event != next;
+            put(
+                &mut self.bytes,
+                (self.known - to) << 1 | u32::from(is_other),
+            );
+            if is_other {
+                put(&mut self.bytes, event);
+            }
+            next = event + 1;
             self.known += u32::from(to == self.known);
         }
     }
@@ -106,18 +115,25 @@ fn each(
     first: u32,
     mut known: u32,
 ) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
-    let (mut situation, mut left) = (first, take(&mut bytes));
+    let (mut situation, mut left, mut next) = (first, take(&mut bytes), 0);
     std::iter::from_fn(move || {
         while left == 0 {
             if bytes.is_empty() {
                 return None;
             }
             situation += 1;
+            next = 0;
             left = take(&mut bytes);
         }
         left -= 1;
-        let event = take(&mut bytes);
-        let to = known - take(&mut bytes);
+        let step = take(&mut bytes);
+        let event = if step & 1 == 1 {
+            take(&mut bytes)
+        } else {
+            next
+        };
+        next = event + 1;
+        let to = known - (step >> 1);
         known += u32::from(to == known);
         Some((situation, event, to))
     })

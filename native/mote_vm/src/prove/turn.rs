@@ -90,7 +90,7 @@ impl Dispatch {
         let state = heap.captures(stack.len(), capture)?;
         let target = addresses[0].address_pointer();
         // SAFETY: made above, and nobody else's.
-        unsafe { &*target }.set(shapes.of(held.shape).behaviour, state);
+        unsafe { &*target }.set(shapes.behaviour(held.shape), state);
         if !shapes.make(event.message.shape, theirs, foreigns, heap, &mut stack) {
             return None;
         }

@@ -17,22 +17,44 @@ use super::shapes::Shapes;
 use super::situation::{Heard, Named, SentBy, Situation, WaitingEvent};
 use std::cmp::Ordering;
 
-/// The kind of a row of events, in the order in which they are written; with the number of the actor that sends them, or with
-/// the rank of the row among others of senders that send nothing more.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum RowKind {
-    GivenBack,
-    Single,
-    OfGone(u32),
-    OfActor(u32),
-}
+/// Rows of events, in the order in which they are written, with what tells those of one kind apart: the number of the actor that
+/// sends them, the rank of the row among others of senders that send nothing more, or the shape of a single event.
+const GIVEN_BACK: u64 = 0;
+const SINGLE: u64 = 1;
+const OF_GONE: u64 = 2;
+const OF_ACTOR: u64 = 3;
 
 /// An event on its way to its place.
 #[derive(Clone, Copy)]
 struct Placed {
-    target: u32,
-    kind: RowKind,
+    /// Its target, its kind, and what tells it from others of that, from the highest bits on.
+    key: u64,
     at: u32,
+}
+
+const TARGET: u32 = 34;
+const KIND: u32 = 32;
+
+impl Placed {
+    #[inline]
+    fn new(target: u32, kind: u64, of: u32, at: u32) -> Placed {
+        let key = u64::from(target) << TARGET | kind << KIND | u64::from(of);
+        Placed { key, at }
+    }
+
+    #[inline]
+    fn kind(&self) -> u64 {
+        self.key >> KIND & 3
+    }
+
+    fn sender(&self) -> SentBy {
+        match self.kind() {
+            GIVEN_BACK => SentBy::ITSELF,
+            SINGLE => SentBy::ANY,
+            OF_GONE => SentBy::gone(self.key as u32),
+            _ => SentBy::actor(self.key as u32),
+        }
+    }
 }
 
 /// Writes situations, and keeps its room from one to the next.
@@ -71,16 +93,10 @@ impl SituationWriter {
         for actor in &numbering.actors {
             value(bytes, situation.actors[*actor as usize]);
         }
-        for Placed { target, kind, at } in &self.placed {
-            let sender = match *kind {
-                RowKind::GivenBack => SentBy::ITSELF,
-                RowKind::Single => SentBy::ANY,
-                RowKind::OfGone(rank) => SentBy::gone(rank),
-                RowKind::OfActor(number) => SentBy::actor(number),
-            };
-            put(bytes, *target);
-            put(bytes, sender.code());
-            value(bytes, situation.pending[*at as usize].message);
+        for placed in &self.placed {
+            put(bytes, (placed.key >> TARGET) as u32);
+            put(bytes, placed.sender().code());
+            value(bytes, situation.pending[placed.at as usize].message);
         }
         for Heard { by, message } in &situation.heard {
             put(bytes, *by);
@@ -101,34 +117,37 @@ impl SituationWriter {
             let WaitingEvent { target, sender, .. } = *event;
             let number = |actor| Some(self.numbering.of(actor)).filter(|number| *number != NOBODY);
             let is_safe = || shapes.of(situation.actors[target as usize].shape).is_safe;
-            let kind = match sender {
-                SentBy::ITSELF => RowKind::GivenBack,
-                SentBy::ANY => RowKind::Single,
-                _ if is_safe() => RowKind::Single,
+            let (shape, at) = (event.message.shape, at as u32);
+            let (kind, of) = match sender {
+                SentBy::ITSELF => (GIVEN_BACK, 0),
+                SentBy::ANY => (SINGLE, shape),
+                _ if is_safe() => (SINGLE, shape),
                 // One without a number sends nothing more.
                 _ => match sender.as_actor().and_then(number) {
-                    Some(number) => RowKind::OfActor(number),
+                    Some(number) => (OF_ACTOR, number),
                     None => {
                         let mut rows = self.rows.iter_mut();
                         match rows.find(|row| (row.0, row.1) == (target, sender)) {
-                            Some(row) => row.2.push(at as u32),
-                            None => self.rows.push((target, sender, vec![at as u32])),
+                            Some(row) => row.2.push(at),
+                            None => self.rows.push((target, sender, vec![at])),
                         }
                         continue;
                     }
                 },
             };
-            let (target, at) = (self.numbering.of(target), at as u32);
-            self.placed.push(Placed { target, kind, at });
+            self.placed
+                .push(Placed::new(self.numbering.of(target), kind, of, at));
         }
-        self.place_rows(situation);
+        if !self.rows.is_empty() {
+            self.place_rows(situation);
+        }
         let numbering = &self.numbering;
         self.placed.sort_unstable_by(|a, b| {
-            let rows = (a.target, a.kind).cmp(&(b.target, b.kind));
-            let looks = || match a.kind {
-                RowKind::Single => compared(situation, numbering, a.at, b.at),
+            let looks = || match a.kind() {
+                SINGLE => compared(situation, numbering, a.at, b.at),
                 _ => Ordering::Equal,
             };
+            let rows = a.key.cmp(&b.key);
             rows.then_with(looks).then(a.at.cmp(&b.at))
         });
     }
@@ -153,18 +172,22 @@ impl SituationWriter {
         });
         let mut rank = 0;
         for (target, _, events) in rows.iter() {
-            // Nothing comes before it or after it.
-            let kind = match events.len() {
-                1 => RowKind::Single,
-                _ => RowKind::OfGone(rank),
-            };
-            rank += u32::from(kind != RowKind::Single);
             let target = numbering.of(*target);
-            placed.extend(events.iter().map(|at| Placed {
-                target,
-                kind,
-                at: *at,
-            }));
+            match events[..] {
+                // Nothing comes before it or after it.
+                [at] => {
+                    let shape = situation.pending[at as usize].message.shape;
+                    placed.push(Placed::new(target, SINGLE, shape, at));
+                }
+                _ => {
+                    placed.extend(
+                        events
+                            .iter()
+                            .map(|at| Placed::new(target, OF_GONE, rank, *at)),
+                    );
+                    rank += 1;
+                }
+            }
         }
     }
 }
