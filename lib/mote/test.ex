@@ -43,8 +43,8 @@ defmodule Mote.Test do
   With 0 it is the order of a single-threaded machine. `explore/3` uses this to search for the smallest
   failure.
 
-  `{:order, places}` is an order that `prove/3` has found: of each event its place among those that wait, and after these it is
-  first in, first out.
+  `{:order, steps}` is an order that `prove/3` has found: of each event its place among those that wait, or `{:lost, place}`,
+  `{:twice, place}` or `{:aborted, place}` where that becomes of it. After these it is first in, first out.
 
   Such a machine is several times slower than others, and has the same features: turns, sponsors, pins,
   `sendx`, timers, collections. Everything of `Mote` works with it, `Mote.step/2` also on sponsors of several
@@ -138,6 +138,9 @@ defmodule Mote.Test do
             "got: #{inspect(graph)} and #{inspect(property)}"
   end
 
+  @typedoc "A step of an order: the place of an event among those that wait, and what becomes of it if not a turn like any other."
+  @type step :: non_neg_integer | {:lost | :twice | :aborted, non_neg_integer}
+
   @typedoc "What `prove/3` finds wrong without being asked."
   @type flaw :: :aborted | :ignored | :dropped | :answered_again | :unanswered | :stashed
 
@@ -196,6 +199,14 @@ defmodule Mote.Test do
     * `:always` - `{actors, property}`, what is to be true after each turn: `actors` gets what `graph` returned, and returns a list of
       addresses; `property` gets what these actors are, each as `Mote.peek/1` shows it. It is called once for each of the states that they
       have together;
+    * `:eventually` - `{actors, property}`, what is to come: the same, but the property is to hold once in every run. It fails where a
+      situation is come to without it from which nothing leads there, neither to a rest nor round in circles. A choice that is open
+      again and again is taken to be made some time: a run that only bad luck keeps from it is no failure. All orders
+      are looked at then, also those that make no difference;
+    * `:loses`, `:doubles`, `:aborts` - what goes wrong: functions of what `graph` returned to a list of addresses. A message to one
+      of these actors may get lost; may come twice, the second time after anything else; or its turn may be aborted,
+      whatever it does. To have that between two actors only, put a `Mote.Library.fwd/1` between them. What comes of it is to be
+      allowed: a lost request has no answer;
     * `:order` - `:pairs`, or `:none` if messages shall have no order at all (default `:pairs`);
     * `:states` - how many situations are told apart (default #{@states});
     * `:depth` - how many turns an order may have (default #{@depth});
@@ -340,6 +351,10 @@ defmodule Mote.Test do
     defaults = [
       allow: [],
       always: nil,
+      eventually: nil,
+      loses: nil,
+      doubles: nil,
+      aborts: nil,
       order: :pairs,
       states: @states,
       depth: @depth,
@@ -364,14 +379,23 @@ defmodule Mote.Test do
     {mine, [sponsors: @sponsors, clock: :manual] ++ opts}
   end
 
-  defp proof_option!({:always, nil}), do: :ok
+  defp proof_option!({key, nil}) when key in [:always, :eventually, :loses, :doubles, :aborts], do: :ok
 
-  defp proof_option!({:always, {actors, property}}) when is_function(actors, 1) and is_function(property, 1),
+  defp proof_option!({key, {actors, property}})
+       when key in [:always, :eventually] and is_function(actors, 1) and is_function(property, 1),
+       do: :ok
+
+  defp proof_option!({key, other}) when key in [:always, :eventually] do
+    raise ArgumentError,
+          "expected #{inspect(key)} to be {actors, property}, two functions of one argument, got: #{inspect(other)}"
+  end
+
+  defp proof_option!({key, actors}) when key in [:loses, :doubles, :aborts] and is_function(actors, 1),
     do: :ok
 
-  defp proof_option!({:always, other}) do
+  defp proof_option!({key, other}) when key in [:loses, :doubles, :aborts] do
     raise ArgumentError,
-          "expected :always to be {actors, property}, two functions of one argument, got: #{inspect(other)}"
+          "expected #{inspect(key)} to be a function of what the graph returned, to addresses, got: #{inspect(other)}"
   end
 
   defp proof_option!({:order, order}) when order in [:pairs, :none], do: :ok

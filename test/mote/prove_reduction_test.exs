@@ -115,7 +115,12 @@ defmodule Mote.ProveReductionTest do
     end)
   end
 
-  defp proved({nodes, relays, sent}) do
+  # Which of the peers are at fault, by number.
+  @faultless %{loses: [], doubles: [], aborts: []}
+
+  defp faults(peers, at), do: for(n <- at, peer = Enum.at(peers, n), do: peer)
+
+  defp proved({nodes, relays, sent}, faults \\ @faultless) do
     test = self()
     ref = make_ref()
 
@@ -130,7 +135,8 @@ defmodule Mote.ProveReductionTest do
       send(test, {ref, {logs(Enum.take(peers, nodes)), heard(Mote.Outbox.take(out))}})
     end
 
-    result = Mote.Test.prove(graph, look, allow: @allow)
+    faults = for {fault, at} <- faults, at != [], do: {fault, fn {peers, _out} -> faults(peers, at) end}
+    result = Mote.Test.prove(graph, look, [allow: @allow] ++ faults)
     {result, received(ref, [])}
   end
 
@@ -155,12 +161,17 @@ defmodule Mote.ProveReductionTest do
     end
   end
 
-  defp forced({nodes, relays, sent}) do
+  defp forced({nodes, relays, sent}, faults \\ @faultless) do
     {:ok, agent} = Agent.start_link(fn -> %EveryOrder{} end)
     create = fn behaviour -> Agent.get_and_update(agent, &EveryOrder.create(&1, behaviour)) end
     peers = web([], nodes, relays, Mote.Reference.customer(:out), create)
     state = Agent.get(agent, & &1)
     Agent.stop(agent)
+
+    faults =
+      Map.new(faults, fn {fault, at} -> {fault, for(%Address{id: id} <- faults(peers, at), do: id)} end)
+
+    state = %{state | faults: faults}
 
     state =
       Enum.reduce(sent, state, fn {to, message}, state ->
@@ -185,6 +196,20 @@ defmodule Mote.ProveReductionTest do
         assert {:proved, counts} = result
         assert found == ends
         assert counts.turns <= turns
+      end
+    end
+  end
+
+  property "also where messages get lost or come twice, and turns are aborted" do
+    some = list_of(integer(0..3), max_length: 1)
+
+    check all program <- program(),
+              faults <- fixed_map(%{loses: some, doubles: some, aborts: some}),
+              max_runs: @runs do
+      with {ends, _turns} <- forced(program, faults) do
+        {result, found} = proved(program, faults)
+        assert {:proved, _counts} = result
+        assert found == ends
       end
     end
   end

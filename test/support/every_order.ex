@@ -7,7 +7,8 @@ defmodule Mote.EveryOrder do
   alias Mote.{Behaviour, Turn}
   alias Mote.Reference.Address
 
-  defstruct actors: %{}, next: 1, waiting: [], back: %{}, outside: []
+  # `faults`: the actors whose messages may get lost (`:loses`), or come twice (`:doubles`), and whose turns may be aborted (`:aborts`).
+  defstruct actors: %{}, next: 1, waiting: [], back: %{}, outside: [], faults: %{}
 
   @type t :: %__MODULE__{}
 
@@ -42,20 +43,30 @@ defmodule Mote.EveryOrder do
     given_back =
       for {id, [message | rest]} <- state.back do
         back = if rest == [], do: Map.delete(state.back, id), else: Map.put(state.back, id, rest)
-        turn(%{state | back: back}, id, message, safe)
+        state = %{state | back: back}
+        [turn(state, id, message, safe) | for(true <- [fault?(state, :aborts, id)], do: state)]
       end
 
     waiting =
       for {{from, id, message} = event, at} <- Enum.with_index(state.waiting),
           not is_map_key(state.back, id),
-          from == :any or safe?(state, id, safe) or
+          from in [:any, :again] or safe?(state, id, safe) or
             Enum.all?(Enum.take(state.waiting, at), fn {f, i, _} -> {f, i} != {from, id} end) do
         ^event = Enum.at(state.waiting, at)
-        turn(%{state | waiting: List.delete_at(state.waiting, at)}, id, message, safe)
+        after_it = %{state | waiting: List.delete_at(state.waiting, at)}
+        again = %{state | waiting: List.replace_at(state.waiting, at, {:again, id, message})}
+        lost = for true <- [fault?(state, :loses, id) or fault?(state, :aborts, id)], do: after_it
+
+        twice =
+          for true <- [fault?(state, :doubles, id) and from != :again], do: turn(again, id, message, safe)
+
+        [turn(after_it, id, message, safe) | lost ++ twice]
       end
 
-    given_back ++ waiting
+    Enum.concat(given_back ++ waiting)
   end
+
+  defp fault?(state, fault, id), do: id in Map.get(state.faults, fault, [])
 
   defp safe?(state, id, safe), do: state.actors[id] == :sink or state.actors[id].name in safe
 

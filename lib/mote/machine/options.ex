@@ -114,13 +114,39 @@ defmodule Mote.Machine.Options do
   defp schedule!({:seeded, seed}) when is_word(seed), do: {seed, @choices}
   defp schedule!({:seeded, seed, choices}) when is_word(seed) and is_word(choices), do: {seed, choices}
 
-  defp schedule!({:order, places} = schedule) do
-    if is_list(places) and not List.improper?(places) and Enum.all?(places, &(&1 in 0..0xFFFFFFFF)),
-      do: places,
-      else: bad_schedule(schedule)
+  # What becomes of an event that an order names, in the bits above its place; those without a name have their turns.
+  @place 0x10000000
+  @fates [lost: 1, twice: 2, aborted: 3]
+
+  defguardp is_place(n) when is_integer(n) and n in 0..(@place - 1)
+
+  defp schedule!({:order, steps} = schedule) do
+    numbers = if is_list(steps) and not List.improper?(steps), do: Enum.map(steps, &step/1), else: [nil]
+    if Enum.all?(numbers), do: numbers, else: bad_schedule(schedule)
   end
 
   defp schedule!(other), do: bad_schedule(other)
+
+  defp step(place) when is_place(place), do: place
+
+  defp step({fate, place}) when is_place(place) do
+    with n when is_integer(n) <- @fates[fate], do: n * @place + place
+  end
+
+  defp step(_other), do: nil
+
+  @doc "The steps of an order, as a search has found it."
+  @spec order([non_neg_integer]) :: [Mote.Test.step()]
+  def order(numbers) do
+    names = Map.new(@fates, fn {fate, n} -> {n, fate} end)
+
+    for number <- numbers do
+      case div(number, @place) do
+        0 -> number
+        n -> {names[n], rem(number, @place)}
+      end
+    end
+  end
 
   @spec bad_schedule(term) :: no_return
   defp bad_schedule(other) do

@@ -6,16 +6,19 @@ defmodule Mote.Test.Failure do
       machine is paused;
     * `turns` - the turns up to the rest, or to the one that is wrong, as `Mote.Trace.Turn`s, the first thousand; `more`, how
       many there were besides;
-    * `kind` - `:property` or `:always` when it does not hold, `:timeout` when the actors do not come to rest, or what `Mote.Test.prove/3`
+    * `instead` - the turn that, coming in place of the one with its `number`, leads to an end without a failure if everything else
+      comes in turn: the last place in the order where that is so; `nil` if there is none, or it is not known;
+    * `kind` - `:property`, `:always` or `:eventually` when it does not hold, `:timeout` when the actors do not come to rest, or what `Mote.Test.prove/3`
       finds without being asked; `why`, as text.
   """
 
-  defexception [:kind, :why, :schedule, :turns, more: 0]
+  defexception [:kind, :why, :schedule, :turns, :instead, more: 0]
 
   @type t :: %__MODULE__{
-          kind: :property | :always | :timeout | Mote.Test.flaw(),
+          kind: :property | :always | :eventually | :timeout | Mote.Test.flaw(),
           why: String.t(),
-          schedule: {:seeded, non_neg_integer, non_neg_integer} | {:order, [non_neg_integer]},
+          schedule: {:seeded, non_neg_integer, non_neg_integer} | {:order, [Mote.Test.step()]},
+          instead: Mote.Trace.Turn.t() | nil,
           turns: [Mote.Trace.Turn.t()],
           more: non_neg_integer
         }
@@ -42,10 +45,15 @@ defmodule Mote.Test.Failure do
           "to reproduce it: schedule: #{inspect(failure.schedule, limit: :infinity, charlists: :as_lists)}",
         "",
         "the #{count + failure.more} turns up to here:"
-      ] ++ Enum.map(shown, &line/1) ++ rest,
+      ] ++ Enum.map(shown, &line/1) ++ rest ++ instead(failure.instead),
       "\n"
     )
   end
+
+  defp instead(nil), do: []
+
+  defp instead(turn),
+    do: ["", "it goes well if, in place of turn #{turn.number}, this one comes:", line(turn)]
 
   defp choices({:seeded, seed, choices}), do: "seed #{seed}, after #{choices} choices; "
   defp choices(_order), do: ""

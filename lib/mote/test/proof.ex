@@ -25,6 +25,7 @@ defmodule Mote.Test.Proof do
 
   @why [
     always: "what is to be true after each turn is not",
+    eventually: "what is to come has not come, and nothing leads there any more",
     aborted: "a turn is aborted",
     ignored: "a message is not heard: it matches no clause",
     dropped: "a message is lost: what it is sent to is no address",
@@ -33,7 +34,10 @@ defmodule Mote.Test.Proof do
     stashed: "an actor keeps messages for later, and nothing waits any more"
   ]
 
-  @flaws Keyword.keys(@why) -- [:always]
+  @flaws Keyword.keys(@why) -- [:always, :eventually]
+
+  # Options that name actors, in the order in which the search takes them.
+  @actors [:always, :eventually, :loses, :doubles, :aborts]
 
   @doc "The names of what is wrong without a property."
   @spec flaws() :: [Mote.Test.flaw()]
@@ -48,13 +52,17 @@ defmodule Mote.Test.Proof do
       graph: graph,
       property: property,
       always: mine[:always],
+      eventually: mine[:eventually],
+      actors: Keyword.take(mine, @actors),
+      allow: mine[:allow],
       opts: opts,
       timeout: mine[:timeout],
       deadline: deadline
     }
 
-    case search(proof, mine, true, &failure(proof, &1)) do
-      {:failed, failure, order} -> {:failed, shorter(proof, mine, failure, order)}
+    # What a situation may still lead to is not the same in fewer orders.
+    case search(proof, mine, mine[:eventually] == nil, &failure(proof, &1)) do
+      {:failed, failure, order} -> {:failed, proof |> shorter(mine, failure, order) |> nearest(proof)}
       other -> other
     end
   end
@@ -68,27 +76,31 @@ defmodule Mote.Test.Proof do
       # What nobody refers to any more, nobody outside tells from others. The machine's process has created some of it.
       for process <- [self(), machine], do: :erlang.garbage_collect(process)
       {:ok, native} = Machine.fetch(machine)
-      keys = for %Address{key: key} <- watched(proof, context), do: key
-      result = go_on({machine, native, limits, keys}, nil, proof.deadline, look)
+      keys = for name <- @actors, do: for(%Address{key: key} <- actors(proof, name, context), do: key)
+      result = go_on({machine, native, limits, List.to_tuple(keys)}, {nil, []}, proof, look)
       # Up to here, somebody refers to what `graph` has returned.
       _ = :erlang.phash2(context, 1)
       result
     end)
   end
 
-  defp go_on({machine, native, limits, keys} = of, search, deadline, look) do
-    asked = &Native.machine_prove(native, search, limits, keys, @slice, &1)
+  # `goals`: of what it was asked last, what is a goal.
+  defp go_on({machine, native, limits, keys} = of, {search, goals}, proof, look) do
+    asked = &Native.machine_prove(native, search, limits, keys, goals, @slice, &1)
 
     case Question.put(native, @patience, [machine: machine], asked) do
       {:ok, {search, over, counts, found, left_out}} ->
+        found = for {what, order} <- found, do: {what, Machine.Options.order(order)}
+        {maybe, found} = Enum.split_with(found, &match?({:goal, _order}, &1))
+
         case Enum.find_value(found, look) do
           nil when over ->
             told(counts, left_out)
 
           nil ->
-            if late?(deadline),
+            if late?(proof.deadline),
               do: told(counts, left_out ++ [:timeout]),
-              else: go_on(of, search, deadline, look)
+              else: go_on(of, {search, for({:goal, order} <- maybe, do: goal?(proof, order))}, proof, look)
 
           failed ->
             failed
@@ -98,12 +110,15 @@ defmodule Mote.Test.Proof do
         raise ArgumentError, "the actors and messages of the graph are more than a proof can hold"
 
       {:ok, :unknown} ->
-        raise ArgumentError, "expected :always to look at actors of the machine that the graph was given"
+        raise ArgumentError,
+              "expected #{named(proof)} to name actors of the machine that the graph was given"
 
       {:error, error} ->
         raise error
     end
   end
+
+  defp named(proof), do: for({name, actors} <- proof.actors, actors, do: inspect(name)) |> Enum.join(" and ")
 
   defp late?(deadline), do: System.monotonic_time(:millisecond) >= deadline
 
@@ -137,7 +152,7 @@ defmodule Mote.Test.Proof do
   defp failure(%{always: {_actors, property}} = proof, {:always, order}) do
     {turns, states} =
       with_order(proof, order, fn machine, context ->
-        {walk(machine, order, proof), for(actor <- watched(proof, context), do: peek!(actor))}
+        {walk(machine, order, proof), states(proof, :always, context)}
       end)
 
     case Run.check(property, states) do
@@ -156,18 +171,40 @@ defmodule Mote.Test.Proof do
     %Failure{kind: kind, why: why, schedule: {:order, order}, turns: shown, more: length(more)}
   end
 
-  # The actors that `:always` looks at.
-  defp watched(%{always: nil}, _context), do: []
+  # Whether that is what is to come.
+  defp goal?(%{eventually: {_actors, property}} = proof, order) do
+    states =
+      with_order(proof, order, fn machine, context ->
+        _ = walk(machine, order, proof)
+        states(proof, :eventually, context)
+      end)
 
-  defp watched(%{always: {actors, _property}}, context) do
-    watched = actors.(context)
+    case Run.check(property, states) do
+      :ok -> true
+      :untrue -> false
+      {kind, reason, stack} -> :erlang.raise(kind, reason, stack)
+    end
+  end
 
-    unless is_list(watched) and Enum.all?(watched, &is_struct(&1, Address)) do
+  defp states(proof, name, context), do: for(actor <- actors(proof, name, context), do: peek!(actor))
+
+  # The actors that an option names.
+  defp actors(proof, name, context) do
+    case proof.actors[name] do
+      nil -> []
+      {actors, _property} -> actors!(actors.(context), name)
+      actors -> actors!(actors.(context), name)
+    end
+  end
+
+  defp actors!(actors, name) do
+    unless is_list(actors) and Enum.all?(actors, &is_struct(&1, Address)) do
       raise ArgumentError,
-            "expected the first function of :always to return a list of addresses, got: #{inspect(watched)}"
+            "expected the function of #{inspect(name)} that names actors to return a list of addresses, " <>
+              "got: #{inspect(actors)}"
     end
 
-    watched
+    actors
   end
 
   defp peek!(actor) do
@@ -194,13 +231,13 @@ defmodule Mote.Test.Proof do
     :ok = Mote.resume(machine)
     _ = Mote.drain(machine, proof.timeout)
 
-    unless Mote.info(machine).counters.turns == length(order), do: other!(order)
+    unless Mote.info(machine).counters.turns == turns(order), do: other!(order)
     []
   end
 
   # Turn by turn.
   defp walk(machine, order, _proof) do
-    for number <- 1..length(order)//1 do
+    for number <- 1..turns(order)//1 do
       case Mote.step(machine) do
         {:ok, turn} -> %{turn | number: number}
         _ -> other!(order)
@@ -208,7 +245,10 @@ defmodule Mote.Test.Proof do
     end
   end
 
-  @spec other!([non_neg_integer]) :: no_return
+  # What is lost has none.
+  defp turns(order), do: Enum.count(order, &(not match?({:lost, _place}, &1)))
+
+  @spec other!([Mote.Test.step()]) :: no_return
   defp other!(order) do
     raise ArgumentError,
           "expected the graph to begin with the same actors and messages each time it is called, but a machine that " <>
@@ -219,7 +259,7 @@ defmodule Mote.Test.Proof do
 
   # What is wrong at the end is found by the fewest turns. What is wrong in a turn may come after turns that do not matter.
   defp shorter(_proof, _mine, %Failure{kind: kind} = failure, _order)
-       when kind in [:property, :unanswered, :stashed],
+       when kind in [:property, :unanswered, :stashed, :eventually],
        do: failure
 
   # There is none.
@@ -233,5 +273,54 @@ defmodule Mote.Test.Proof do
       {:failed, shorter, _order} -> shorter
       _ -> failure
     end
+  end
+
+  # -- the nearest that does not fail --------------------------------------------------------------------------
+
+  # As many turns of the order as lead to no failure when everything else comes in turn, and the turn that comes then in place of
+  # the next one. Of what a machine shows at its end.
+  defp nearest(%Failure{kind: kind, schedule: {:order, order}} = failure, proof)
+       when kind in [:property, :aborted, :dropped] do
+    Enum.find_value(turns(order)..1//-1, failure, fn number ->
+      with turn when turn != nil <- instead(proof, prefix(order, number - 1)),
+           do: %{failure | instead: %{turn | number: number}}
+    end)
+  end
+
+  defp nearest(failure, _proof), do: failure
+
+  # The first so many turns, and what is lost before them.
+  defp prefix(order, turns) do
+    {steps, _} =
+      Enum.flat_map_reduce(order, 0, fn
+        _step, ^turns -> {:halt, turns}
+        {:lost, _} = step, count -> {[step], count}
+        step, count -> {[step], count + 1}
+      end)
+
+    steps
+  end
+
+  defp instead(proof, order) do
+    with_order(proof, order, fn machine, context ->
+      _ = walk(machine, order, proof)
+
+      with {:ok, turn} <- Mote.step(machine),
+           :ok <- Mote.resume(machine),
+           :ok <- Mote.drain(machine, proof.timeout),
+           false <- flawed?(Mote.info(machine).counters, proof.allow),
+           :ok <- Run.check(proof.property, context) do
+        turn
+      else
+        _ -> nil
+      end
+    end)
+  end
+
+  defp flawed?(counters, allowed) do
+    Enum.any?(counters, fn {name, n} ->
+      flaw = if name == :dropped, do: :dropped, else: "#{name}" =~ ~r/^aborts_/ and :aborted
+      flaw && n > 0 and flaw not in allowed
+    end)
   end
 end

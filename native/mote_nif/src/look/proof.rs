@@ -9,10 +9,20 @@ use rustler::{Atom, Encoder, Env, Term};
 /// States, depth, bytes; whether messages have an order, whether the search is reduced; and the findings that are no failures.
 pub type LimitsTerm = (u64, u32, u64, bool, bool, Vec<Atom>);
 
-/// The plan of a search that watches the actors of these keys; none if one of them is no key.
+/// The keys of actors that are looked at after each turn; by which the caller tells goals; whose messages get lost; whose messages
+/// come twice; and whose turns are aborted.
+pub type ActorsTerm<'a> = (
+    Vec<Term<'a>>,
+    Vec<Term<'a>>,
+    Vec<Term<'a>>,
+    Vec<Term<'a>>,
+    Vec<Term<'a>>,
+);
+
+/// The plan of a search with these actors; none if one of them is no key.
 pub fn plan(
     (states, depth, bytes, ordered, reduces, allowed): LimitsTerm,
-    watched: &[Term<'_>],
+    (watched, goals, lost, twice, aborted): &ActorsTerm<'_>,
 ) -> Option<SearchPlan> {
     let is_allowed = |what: &FindingKind| allowed.contains(&what_name(*what));
     let limits = Limits {
@@ -31,11 +41,15 @@ pub fn plan(
         FindingKind::Stashed,
     ];
     let allowed = all.into_iter().filter(is_allowed).collect();
-    let watched: Option<Vec<_>> = watched.iter().map(|key| parse_key(*key)).collect();
+    let keys = |actors: &[Term<'_>]| -> Option<Vec<_>> {
+        actors.iter().map(|key| parse_key(*key)).collect()
+    };
     Some(SearchPlan {
         limits,
         allowed: Allowed(allowed),
-        watched: watched?,
+        watched: keys(watched)?,
+        goals: keys(goals)?,
+        faults: [keys(lost)?, keys(twice)?, keys(aborted)?],
     })
 }
 
@@ -67,6 +81,8 @@ fn finding(Finding { what, order }: &Finding) -> (Atom, Vec<u32>) {
 fn what_name(what: FindingKind) -> Atom {
     match what {
         FindingKind::View => names::always(),
+        FindingKind::Goal => names::goal(),
+        FindingKind::Never => names::eventually(),
         FindingKind::Rest => names::rest(),
         FindingKind::Aborted => names::was_aborted(),
         FindingKind::Ignored => names::ignored(),

@@ -3,7 +3,7 @@ use crate::deliver::message::post;
 use crate::enter::question::inquiry;
 use crate::held::machine::MachineResource;
 use crate::held::search::SearchResource;
-use crate::look::proof::{plan, progress, LimitsTerm};
+use crate::look::proof::{plan, progress, ActorsTerm, LimitsTerm};
 use crate::term::atoms::names;
 use crate::term::resource::{self, ResourceArc};
 use mote_vm::prove::NoSearch;
@@ -12,14 +12,16 @@ use rustler::{Encoder, Env, Term};
 use std::time::Duration;
 
 /// Begins a search in a paused seeded machine, or goes on with one, for so many milliseconds: `{search, over, counts, found,
-/// left_out}`; or `:too_large` if the machine holds more than a search can, `:unknown` if a watched actor is none of the machine's.
+/// left_out}`; or `:too_large` if the machine holds more than a search can, `:unknown` if an actor is none of the machine's. `goals`:
+/// of each `:goal` that was found last whether it is one.
 #[rustler::nif]
 fn machine_prove<'a>(
     env: Env<'a>,
     machine: Term<'a>,
     search: Term<'a>,
     bounds: LimitsTerm,
-    watched: Vec<Term<'a>>,
+    actors: ActorsTerm<'a>,
+    goals: Vec<bool>,
     milliseconds: u64,
     tag: Term<'a>,
 ) -> Term<'a> {
@@ -31,8 +33,11 @@ fn machine_prove<'a>(
     inquiry(env, machine, tag, |customer| {
         let customer = customer.clone();
         let search = match known.map(|known| known.0.lock().take()) {
-            None => Err(plan(bounds, &watched).ok_or(names::unknown())?),
-            Some(Some(search)) => Ok(search),
+            None => Err(plan(bounds, &actors).ok_or(names::unknown())?),
+            Some(Some(mut search)) => {
+                search.learn(&goals);
+                Ok(search)
+            }
             Some(None) => return Err(names::busy()),
         };
         let slice = Duration::from_millis(milliseconds);

@@ -136,6 +136,8 @@ pub mod names {
         later = "timer",
         rest,
         always,
+        goal,
+        eventually,
         was_dropped = "dropped",
         answered_again,
         unanswered,

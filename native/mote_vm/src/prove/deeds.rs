@@ -74,7 +74,6 @@ impl Deed {
 type Meeting = SmallVec<[u32; 14]>;
 
 /// The deeds that are known.
-#[derive(Default)]
 pub(super) struct Deeds {
     known: FxHashMap<Meeting, u32>,
     all: Vec<Deed>,
@@ -88,6 +87,19 @@ pub(super) struct Deeds {
 const NOWHERE: u32 = u32::MAX;
 
 impl Deeds {
+    /// The number of what a turn does that is aborted, or that never is.
+    pub(super) const NOTHING: u32 = 0;
+
+    pub(super) fn new() -> Deeds {
+        Deeds {
+            known: FxHashMap::default(),
+            all: vec![Deed::nothing(DeedEnd::Commits)],
+            meeting: Meeting::new(),
+            is_new: false,
+            first: Vec::new(),
+        }
+    }
+
     #[inline]
     pub(super) fn of(&self, number: u32) -> &Deed {
         &self.all[number as usize]

@@ -34,6 +34,7 @@ mod way;
 mod written;
 
 use crate::threads::inbox::Entry;
+use crate::threads::seeded::Fate;
 use crate::threads::shared::Machine;
 use crate::threads::thread::{self, Dispatch};
 use crate::values::actor::Actor;
@@ -70,6 +71,10 @@ pub struct SearchPlan {
     pub allowed: Allowed,
     /// Actors that somebody looks at after each turn.
     pub watched: Vec<Key>,
+    /// Actors by which the caller tells whether something has happened that is to happen.
+    pub goals: Vec<Key>,
+    /// Actors whose messages may get lost; whose messages may come twice; and whose turns may be aborted.
+    pub faults: [Vec<Key>; 3],
 }
 
 /// The reason why there is no search.
@@ -86,6 +91,10 @@ pub enum NoSearch {
 pub enum FindingKind {
     /// The watched actors are what they have not been before.
     View,
+    /// The actors that tell of goals are what they have not been before: the caller says whether that is one.
+    Goal,
+    /// From here nothing leads to a goal.
+    Never,
     /// Nothing waits any more.
     Rest,
     /// A turn was aborted.
@@ -112,7 +121,7 @@ impl Allowed {
     }
 }
 
-/// Something that was found, and the order of turns that leads there: of each event its place in the queue.
+/// Something that was found, and the order of turns that leads there: of each event its place in the queue, and its fate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
     /// What it is.
@@ -172,7 +181,8 @@ type Told = Box<dyn FnOnce(Result<(Search, Progress), NoSearch>) + Send>;
 
 impl Machine {
     /// Begins a search in a paused seeded machine of one sponsor, or goes on with one, for that time. Told on the machine's
-    /// thread; dropped if it stops before.
+    /// thread; dropped if it stops before. One that has found situations to be asked of learns before it goes on which of them
+    /// are goals ([`Search::learn`]).
     pub fn prove(&self, search: Result<Search, SearchPlan>, slice: Duration, told: Told) {
         let call = thread::task(move |thread| {
             let search = search.or_else(|plan| thread.begin_search(plan));
@@ -197,17 +207,23 @@ impl Dispatch {
     fn begin_search(&mut self, plan: SearchPlan) -> Result<Search, NoSearch> {
         while self.admit() {}
         let held = self.context.machine.handles().in_order();
-        let watched = plan.watched.iter().map(|key| {
-            let actor = self
-                .context
-                .machine
-                .handles()
-                .visit(*key, |actor, _| actor)?;
+        let number = |key: &Key| {
+            let handles = self.context.machine.handles();
+            let actor = handles.visit(*key, |actor, _| actor)?;
             let at = held.iter().position(|root| *root == actor)?;
             Some(at as u32)
-        });
-        let watched: Option<Vec<u32>> = watched.collect();
-        let watched = watched.ok_or(NoSearch::Unknown)?;
+        };
+        let numbers = |keys: &[Key]| {
+            let numbers: Option<Vec<u32>> = keys.iter().map(number).collect();
+            numbers.ok_or(NoSearch::Unknown)
+        };
+        let [lost, twice, aborted] = plan.faults.each_ref().map(|keys| numbers(keys));
+        let faults = [
+            (Fate::Lost, lost?),
+            (Fate::Twice, twice?),
+            (Fate::Aborted, aborted?),
+        ];
+        let (watched, goals) = (numbers(&plan.watched)?, numbers(&plan.goals)?);
         // One process has sent all of it.
         let sender = match plan.limits.ordered {
             true => SentBy::gone(0),
@@ -228,6 +244,8 @@ impl Dispatch {
         let asked = Sought {
             wanted,
             watched,
+            goals,
+            faults,
             allowed: plan.allowed,
         };
         let mut search = Search::new(plan.limits, asked, beginning);

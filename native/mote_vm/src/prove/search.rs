@@ -12,12 +12,14 @@ use super::parts::{Components, TooLarge};
 use super::reduction::{Acquaintance, Choice};
 use super::seen::{KnownSituations, MOST_SITUATIONS};
 use super::shapes::Shapes;
-use super::situation::Situation;
+use super::situation::{SentBy, Situation, WaitingEvent};
 use super::steps::SearchSteps;
 use super::written::{read, SituationWriter};
 use super::{Allowed, Finding, FindingKind, LeftOut, Limits, SearchCounts};
+use crate::threads::seeded::Fate;
 use crate::threads::thread::Dispatch;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use std::time::Instant;
 
 /// Events that may wait in one situation, and words that it may have.
@@ -33,6 +35,10 @@ pub(super) struct Sought {
     pub(super) wanted: Vec<(u32, usize)>,
     /// The actors that somebody looks at, by their numbers.
     pub(super) watched: Vec<u32>,
+    /// Those by whom it is told whether a goal is reached; none if nothing is a goal.
+    pub(super) goals: Vec<u32>,
+    /// Those whose messages get lost, or come twice, and whose turns are aborted.
+    pub(super) faults: [(Fate, Vec<u32>); 3],
     pub(super) allowed: Allowed,
 }
 
@@ -51,6 +57,13 @@ pub struct Search {
     asked: Sought,
     /// What the watched actors have been, by digests.
     views: FxHashSet<u64>,
+    /// What those have been that tell of goals, by digests, and which of that is a goal, as far as the caller has said.
+    goal_views: FxHashMap<u64, u32>,
+    is_goal: Vec<bool>,
+    /// Of each situation what they are there.
+    goal_view_of: Vec<u32>,
+    /// Nothing more is to be found out of goals.
+    is_judged: bool,
     /// The first situation, and the places that its events had in the queue.
     pub(super) first: (Vec<u8>, Vec<usize>),
     pub(super) roots: usize,
@@ -85,6 +98,17 @@ struct Room {
     acquaintance: Acquaintance,
 }
 
+/// A step, as a number: an event, and its fate.
+fn step(event: usize, fate: Fate) -> u32 {
+    (fate as u32) * MOST_WAITING as u32 + event as u32
+}
+
+/// The event of a step, and its fate.
+pub(super) fn opened(step: u32) -> (usize, Fate) {
+    let step = step as usize;
+    (step % MOST_WAITING, Fate::ALL[step / MOST_WAITING])
+}
+
 impl Search {
     /// The search that begins there.
     pub(super) fn new(limits: Limits, asked: Sought, beginning: FirstScene) -> Search {
@@ -97,15 +121,20 @@ impl Search {
         let (mut writer, mut written) = (SituationWriter::default(), Vec::new());
         writer.write(&situation, roots, &shapes, &mut written);
         let places = writer.places().collect();
+        let is_judged = asked.goals.is_empty();
         let mut search = Search {
             limits,
             asked,
             views: FxHashSet::default(),
+            goal_views: FxHashMap::default(),
+            is_goal: Vec::new(),
+            goal_view_of: Vec::new(),
+            is_judged,
             first: (written, places),
             roots,
             parts,
             shapes,
-            deeds: Deeds::default(),
+            deeds: Deeds::new(),
             writer,
             seen: KnownSituations::new(),
             steps: SearchSteps::new(),
@@ -127,7 +156,12 @@ impl Search {
 
     /// Returns whether nothing is left to look at, or nothing may be.
     pub fn is_over(&self) -> bool {
-        self.failed || self.full || self.line.is_empty()
+        self.failed || self.full || self.line.is_empty() && self.is_judged
+    }
+
+    /// Learns which of the situations that it has found last, to be asked of, are goals.
+    pub fn learn(&mut self, goals: &[bool]) {
+        self.is_goal.extend(goals);
     }
 
     /// Goes on until then, or until something is found.
@@ -135,7 +169,10 @@ impl Search {
         let mut room = std::mem::take(&mut self.room);
         let mut looked_at = 0;
         while !self.is_over() && self.found.is_empty() {
-            self.line.pop(&mut room.written);
+            if !self.line.pop(&mut room.written) {
+                self.judge(dispatch);
+                break;
+            }
             if self.at == self.deeper_from {
                 self.depth += 1;
                 self.deeper_from = self.seen.len() as u32;
@@ -160,10 +197,28 @@ impl Search {
         }
     }
 
+    /// Everything was looked at: finds what leads to no goal, unless something was left out that might.
+    fn judge(&mut self, dispatch: &mut Dispatch) {
+        self.is_judged = true;
+        if !self.left_out.is_empty() {
+            return;
+        }
+        let is_goal = |at: u32| {
+            let view = self.goal_view_of[at as usize];
+            self.is_goal[view as usize]
+        };
+        if let Some(lost) = self.steps.graph().lost(is_goal) {
+            self.failed = true;
+            self.at = lost;
+            self.find(dispatch, FindingKind::Never, None);
+        }
+    }
+
     /// Bytes that it takes.
     fn bytes(&self) -> usize {
         let known = self.shapes.bytes() + self.deeds.bytes();
-        self.seen.bytes() + self.steps.bytes() + self.line.bytes() + known
+        let goals = self.goal_view_of.capacity() * size_of::<u32>();
+        self.seen.bytes() + self.steps.bytes() + self.line.bytes() + known + goals
     }
 
     pub(super) fn leave_out(&mut self, what: LeftOut) {
@@ -174,8 +229,8 @@ impl Search {
 
     fn look_at(&mut self, dispatch: &mut Dispatch, room: &mut Room) -> Result<(), TooLarge> {
         read(&room.written, &self.shapes, &mut room.here);
-        if self.at == 0 && self.is_new_view(&room.here) {
-            self.find(dispatch, FindingKind::View, None);
+        if self.at == 0 {
+            self.see(dispatch, &room.here, None, true);
         }
         if room.here.pending.is_empty() {
             self.rest(dispatch, &room.here);
@@ -210,7 +265,9 @@ impl Search {
             }
         }
         for at in &enabled {
-            self.take(dispatch, room, (*at).into())?;
+            for fate in self.fates(&room.here, *at) {
+                self.take(dispatch, room, (*at).into(), fate)?;
+            }
         }
         room.enabled = enabled;
         room.choices = choices;
@@ -223,21 +280,58 @@ impl Search {
         watched.len() > 1 && watched.contains(&choice.target)
     }
 
-    /// Notes what the watched actors are. Returns whether they were not that before. Others that they know of count as one, but for
-    /// those that the outside holds.
-    fn is_new_view(&mut self, situation: &Situation) -> bool {
-        if self.asked.watched.is_empty() {
-            return false;
-        }
+    /// What may become of an event.
+    fn fates(&self, here: &Situation, at: u16) -> SmallVec<[Fate; 4]> {
+        let WaitingEvent { target, sender, .. } = here.pending[usize::from(at)];
+        let happens = |fate: Fate| match fate {
+            Fate::Twice => sender != SentBy::COPY && sender != SentBy::ITSELF,
+            // What an actor has kept is there.
+            Fate::Lost => sender != SentBy::ITSELF,
+            _ => true,
+        };
+        let faults = self.asked.faults.iter();
+        let meant = faults.filter(|(fate, actors)| happens(*fate) && actors.contains(&target));
+        std::iter::once(Fate::Runs)
+            .chain(meant.map(|(fate, _)| *fate))
+            .collect()
+    }
+
+    /// What some actors are. Others that they know of count as one, but for those that the outside holds.
+    fn view(&self, situation: &Situation, actors: &[u32]) -> u64 {
         let mut view = 17;
-        for at in &self.asked.watched {
+        for at in actors {
             let actor = situation.actors[*at as usize];
             view = mixed(view, actor.shape.into());
             for name in situation.names(actor) {
                 view = mixed(view, self.roots.min(*name as usize) as u64);
             }
         }
-        self.views.insert(view)
+        view
+    }
+
+    /// Notes what those actors are that somebody looks at, in a situation that that step leads to, and whether it `is_new`.
+    fn see(
+        &mut self,
+        dispatch: &mut Dispatch,
+        situation: &Situation,
+        step: Option<u32>,
+        is_new: bool,
+    ) {
+        if !self.asked.watched.is_empty() {
+            let view = self.view(situation, &self.asked.watched);
+            if self.views.insert(view) {
+                self.find(dispatch, FindingKind::View, step);
+            }
+        }
+        if is_new && !self.asked.goals.is_empty() {
+            let view = self.view(situation, &self.asked.goals);
+            let next = self.goal_views.len() as u32;
+            let number = *self.goal_views.entry(view).or_insert(next);
+            self.goal_view_of.push(number);
+            if number == next {
+                self.find(dispatch, FindingKind::Goal, step);
+            }
+        }
     }
 
     /// Runs the turns of a choice. Returns whether they suffice (reduction.rs).
@@ -248,8 +342,13 @@ impl Search {
         choice: &Choice,
     ) -> Result<bool, TooLarge> {
         let (mut suffices, mut is_new) = (true, false);
-        for at in &choice.events {
-            let (deed, led_to_new) = self.take(dispatch, room, (*at).into())?;
+        let steps = choice.events.iter().flat_map(|at| {
+            let fates = self.fates(&room.here, *at);
+            fates.into_iter().map(|fate| (usize::from(*at), fate))
+        });
+        let steps: SmallVec<[(usize, Fate); 8]> = steps.collect();
+        for (at, fate) in steps {
+            let (deed, led_to_new) = self.take(dispatch, room, at, fate)?;
             is_new |= led_to_new;
             let Some(deed) = deed else {
                 continue;
@@ -270,7 +369,11 @@ impl Search {
         dispatch: &mut Dispatch,
         situation: &Situation,
         event: usize,
+        fate: Fate,
     ) -> Result<Option<u32>, TooLarge> {
+        if matches!(fate, Fate::Lost | Fate::Aborted) {
+            return Ok(Some(Deeds::NOTHING));
+        }
         if let Some(known) = self.deeds.find(situation, event) {
             return Ok(Some(known));
         }
@@ -296,19 +399,19 @@ impl Search {
         dispatch: &mut Dispatch,
         room: &mut Room,
         at: usize,
+        fate: Fate,
     ) -> Result<(Option<u32>, bool), TooLarge> {
         self.counts.turns += 1;
-        let Some(number) = self.deed(dispatch, &room.here, at)? else {
+        let Some(number) = self.deed(dispatch, &room.here, at, fate)? else {
             return Ok((None, false));
         };
         let deed = self.deeds.of(number);
-        room.next.after(&room.here, at, deed);
+        room.next.after(&room.here, at, deed, fate == Fate::Twice);
         let Deed { end, drops, .. } = *deed;
         let hears = !deed.heard.is_empty();
-        let is_new = self.meet(room, at);
-        if self.is_new_view(&room.next) {
-            self.find(dispatch, FindingKind::View, Some(at));
-        }
+        let step = step(at, fate);
+        let is_new = self.meet(room, step);
+        self.see(dispatch, &room.next, Some(step), is_new);
         let wrong = [
             (end == DeedEnd::Aborted, FindingKind::Aborted),
             (end == DeedEnd::Ignored, FindingKind::Ignored),
@@ -317,18 +420,18 @@ impl Search {
         ];
         for (is, what) in wrong {
             if is {
-                self.fail(dispatch, what, Some(at));
+                self.fail(dispatch, what, Some(step));
             }
         }
         Ok((Some(number), is_new))
     }
 
     /// Meets the next situation. Returns whether it is new.
-    fn meet(&mut self, room: &mut Room, event: usize) -> bool {
+    fn meet(&mut self, room: &mut Room, step: u32) -> bool {
         let Room { next, written, .. } = room;
         self.writer.write(next, self.roots, &self.shapes, written);
         let (number, is_new) = self.seen.meet(digest_of_bytes(written));
-        self.steps.add(event as u32, number);
+        self.steps.add(step, number);
         if !is_new {
             return false;
         }
@@ -367,17 +470,17 @@ impl Search {
     }
 
     /// Something is wrong, unless that is allowed.
-    fn fail(&mut self, dispatch: &mut Dispatch, what: FindingKind, event: Option<usize>) {
+    fn fail(&mut self, dispatch: &mut Dispatch, what: FindingKind, step: Option<u32>) {
         if !self.asked.allowed.allows(what) && !self.failed {
             self.failed = true;
-            self.find(dispatch, what, event);
+            self.find(dispatch, what, step);
         }
     }
 
-    /// Notes what is found where the search is, or after that event.
-    fn find(&mut self, dispatch: &mut Dispatch, what: FindingKind, event: Option<usize>) {
+    /// Notes what is found where the search is, or after that step.
+    fn find(&mut self, dispatch: &mut Dispatch, what: FindingKind, step: Option<u32>) {
         let mut way = self.steps.way(self.at);
-        way.extend(event.map(|event| event as u32));
+        way.extend(step);
         match self.places(dispatch, &way) {
             Some(order) => self.found.push(Finding { what, order }),
             None => self.leave_out(LeftOut::Memory),

@@ -20,22 +20,30 @@ impl SentBy {
     /// The actor gives it back to itself, before all that waits.
     pub(super) const ITSELF: SentBy = SentBy(1);
 
+    /// It has come before, and comes once more: nobody's other events are ordered with it.
+    pub(super) const COPY: SentBy = SentBy(2);
+
     /// Somebody who sends nothing more, told from others by a number.
     pub(super) fn gone(number: u32) -> SentBy {
-        SentBy(2 + 2 * number)
+        SentBy(3 + 2 * number)
     }
 
     pub(super) fn actor(number: u32) -> SentBy {
-        SentBy(3 + 2 * number)
+        SentBy(4 + 2 * number)
     }
 
     /// The actor's number, if it is one.
     pub(super) fn as_actor(self) -> Option<u32> {
-        (self.0 > 1 && self.0 % 2 == 1).then(|| (self.0 - 3) / 2)
+        (self.0 > 3 && self.0.is_multiple_of(2)).then(|| (self.0 - 4) / 2)
     }
 
     pub(super) fn is_gone(self) -> bool {
-        self.0 > 1 && self.0.is_multiple_of(2)
+        !self.0.is_multiple_of(2) && self != SentBy::ITSELF
+    }
+
+    /// Returns whether no other event has to come before it.
+    pub(super) fn is_open(self) -> bool {
+        self == SentBy::ANY || self == SentBy::COPY
     }
 
     pub(super) fn code(self) -> u32 {
@@ -134,8 +142,7 @@ impl Situation {
         if sender == SentBy::ITSELF {
             return !given_back(&self.pending[..at]);
         }
-        let is_open =
-            sender == SentBy::ANY || shapes.of(self.actors[target as usize].shape).is_safe;
+        let is_open = sender.is_open() || shapes.of(self.actors[target as usize].shape).is_safe;
         !given_back(&self.pending) && (is_open || self.place(at) == 0)
     }
 
@@ -147,15 +154,21 @@ impl Situation {
     /// The number of events of the same sender that wait for the same actor before that one.
     pub(super) fn place(&self, at: usize) -> usize {
         let WaitingEvent { target, sender, .. } = self.pending[at];
-        if sender == SentBy::ANY {
+        if sender.is_open() {
             return 0;
         }
         let same = |other: &&WaitingEvent| (other.target, other.sender) == (target, sender);
         self.pending[..at].iter().filter(same).count()
     }
 
-    /// Becomes the situation after a turn of `before`, whose event it uses up.
-    pub(super) fn after(&mut self, before: &Situation, event: usize, deed: &Deed) {
+    /// Becomes the situation after a turn of `before`, whose event it uses up, or one that `comes_again`.
+    pub(super) fn after(
+        &mut self,
+        before: &Situation,
+        event: usize,
+        deed: &Deed,
+        comes_again: bool,
+    ) {
         self.actors.clone_from(&before.actors);
         self.heard.clone_from(&before.heard);
         self.names.clone_from(&before.names);
@@ -179,6 +192,10 @@ impl Situation {
             self.pending.push(event);
         }
         self.pending.extend_from_slice(&before.pending[..event]);
+        if comes_again {
+            let sender = SentBy::COPY;
+            self.pending.push(WaitingEvent { sender, ..used });
+        }
         self.pending.extend_from_slice(&before.pending[event + 1..]);
         for sending in last {
             let sender = match sending.is_ordered {

@@ -149,6 +149,29 @@ impl StepGraph {
         &self.to[self.from[at] as usize..self.from[at + 1] as usize]
     }
 
+    /// The first situation that a way leads to from the first one without a goal on it, and from which no way leads to a goal.
+    pub(super) fn lost(&self, is_goal: impl Fn(u32) -> bool) -> Option<u32> {
+        let count = self.len() as u32;
+        // Whether a way leads from there to a goal. A few times over all of them, until nothing changes: most steps lead on.
+        let mut leads: Vec<bool> = (0..count).map(&is_goal).collect();
+        let mut changes = true;
+        while std::mem::take(&mut changes) {
+            for at in (0..count).rev() {
+                let found = !leads[at as usize] && self.of(at).iter().any(|to| leads[*to as usize]);
+                leads[at as usize] |= found;
+                changes |= found;
+            }
+        }
+        let mut reached = vec![false; count as usize];
+        let mut way = vec![0];
+        while let Some(at) = way.pop() {
+            if !std::mem::replace(&mut reached[at as usize], true) && !is_goal(at) {
+                way.extend(self.of(at));
+            }
+        }
+        (0..count).find(|at| reached[*at as usize] && !leads[*at as usize])
+    }
+
     /// The number of ways; none if some never end. One that is too large for its type is the largest.
     pub(super) fn orders(&self) -> Option<u128> {
         const ON_THE_WAY: u128 = u128::MAX;
@@ -212,6 +235,21 @@ mod tests {
         let wide: Vec<Vec<u32>> = (1..200u32).map(|n| vec![n, n]).chain([vec![]]).collect();
         let wide: Vec<&[u32]> = wide.iter().map(Vec::as_slice).collect();
         assert_eq!(orders(&wide), Some(u128::MAX - 1));
+    }
+
+    #[test]
+    fn what_is_lost_leads_to_no_goal_and_none_led_to_it() {
+        let lost =
+            |all: &[&[u32]], goals: &[u32]| steps(all).graph().lost(|at| goals.contains(&at));
+        // An end, and a circle.
+        assert_eq!(lost(&[&[1, 2], &[], &[]], &[1]), Some(2));
+        assert_eq!(lost(&[&[1, 2], &[], &[2]], &[1]), Some(2));
+        // A circle that can be left.
+        assert_eq!(lost(&[&[1, 2], &[], &[0, 1]], &[1]), None);
+        // Behind a goal nothing is lost, and the first may be one.
+        assert_eq!(lost(&[&[1], &[2], &[]], &[1]), None);
+        assert_eq!(lost(&[&[1], &[]], &[0]), None);
+        assert_eq!(lost(&[&[1], &[]], &[]), Some(0));
     }
 
     #[test]

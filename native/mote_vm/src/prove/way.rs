@@ -2,9 +2,10 @@
 //!
 //! A search knows events by their places among those that are written. A machine has them in a queue: what is sent comes to its
 //! end, in the order of the program, and what an actor gives back to itself before all others.
-use super::search::Search;
+use super::search::{opened, Search};
 use super::situation::Situation;
 use super::written::read;
+use crate::threads::seeded::Fate;
 use crate::threads::thread::Dispatch;
 
 impl Search {
@@ -18,13 +19,15 @@ impl Search {
         let mut given = names.len() as u32;
         let mut places = Vec::with_capacity(way.len());
         for &event in way {
-            let at = event as usize;
+            let (at, fate) = opened(event);
             read(&words, &self.shapes, &mut here);
             let place = queue.iter().position(|name| *name == names[at])?;
-            queue.remove(place);
-            names.remove(at);
-            places.push(place as u32);
-            let deed = self.deed(dispatch, &here, at).ok()??;
+            if fate != Fate::Twice {
+                queue.remove(place);
+                names.remove(at);
+            }
+            places.push(fate.step(place as u32));
+            let deed = self.deed(dispatch, &here, at, fate).ok()??;
             let deed = self.deeds.of(deed);
             let mut name = |count: usize| -> Vec<u32> {
                 let from = given;
@@ -37,7 +40,7 @@ impl Search {
             names.splice(..0, first);
             queue.extend(&last);
             names.extend(last);
-            next.after(&here, at, deed);
+            next.after(&here, at, deed, fate == Fate::Twice);
             self.writer
                 .write(&next, self.roots, &self.shapes, &mut words);
             names = self.writer.places().map(|place| names[place]).collect();

@@ -23,6 +23,7 @@ const GIVEN_BACK: u64 = 0;
 const SINGLE: u64 = 1;
 const OF_GONE: u64 = 2;
 const OF_ACTOR: u64 = 3;
+const COPY: u64 = 4;
 
 /// An event on its way to its place.
 #[derive(Clone, Copy)]
@@ -32,7 +33,7 @@ struct Placed {
     at: u32,
 }
 
-const TARGET: u32 = 34;
+const TARGET: u32 = 35;
 const KIND: u32 = 32;
 
 impl Placed {
@@ -44,13 +45,14 @@ impl Placed {
 
     #[inline]
     fn kind(&self) -> u64 {
-        self.key >> KIND & 3
+        self.key >> KIND & 7
     }
 
     fn sender(&self) -> SentBy {
         match self.kind() {
             GIVEN_BACK => SentBy::ITSELF,
             SINGLE => SentBy::ANY,
+            COPY => SentBy::COPY,
             OF_GONE => SentBy::gone(self.key as u32),
             _ => SentBy::actor(self.key as u32),
         }
@@ -121,6 +123,7 @@ impl SituationWriter {
             let (kind, of) = match sender {
                 SentBy::ITSELF => (GIVEN_BACK, 0),
                 SentBy::ANY => (SINGLE, shape),
+                SentBy::COPY => (COPY, shape),
                 _ if is_safe() => (SINGLE, shape),
                 // One without a number sends nothing more.
                 _ => match sender.as_actor().and_then(number) {
@@ -144,7 +147,7 @@ impl SituationWriter {
         let numbering = &self.numbering;
         self.placed.sort_unstable_by(|a, b| {
             let looks = || match a.kind() {
-                SINGLE => compared(situation, numbering, a.at, b.at),
+                SINGLE | COPY => compared(situation, numbering, a.at, b.at),
                 _ => Ordering::Equal,
             };
             let rows = a.key.cmp(&b.key);

@@ -91,7 +91,10 @@ impl Dispatch {
         see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
     ) -> u64 {
         let interpreted = self.turn.counts.interpreted;
-        let (behaviour, end) = self.end_of(event, id, how);
+        let (behaviour, mut end) = self.end_of(event, id, how);
+        if std::mem::take(&mut self.seeded.aborts) {
+            end = Err(Aborted(Value::atom(Atom::KILLED)));
+        }
         let units = self.conclude(behaviour, event, end, interpreted, see);
         self.running = None;
         units + self.turn.tidy_up() / 2

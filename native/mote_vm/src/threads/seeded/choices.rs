@@ -3,11 +3,37 @@
 use crate::terms::prim::random::Random;
 use parking_lot::Mutex;
 
+/// What becomes of an event that an order names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    /// It has its turn.
+    Runs,
+    /// It gets lost.
+    Lost,
+    /// It has its turn, and comes once more.
+    Twice,
+    /// Its turn is aborted, whatever it does.
+    Aborted,
+}
+
+/// The bits of a step of an order that are the event's place. Those above are its fate.
+const PLACE: u32 = (1 << 28) - 1;
+
+impl Fate {
+    /// All of them, by their numbers.
+    pub(crate) const ALL: [Fate; 4] = [Fate::Runs, Fate::Lost, Fate::Twice, Fate::Aborted];
+
+    /// A step of an order.
+    pub(crate) fn step(self, place: u32) -> u32 {
+        (self as u32) << 28 | place & PLACE
+    }
+}
+
 struct Sequence {
     random: Random,
     left: u64,
     made: u64,
-    /// The places of the next events in the queue, the next one last.
+    /// The next events by their places in the queue, and their fates; the next one last.
     order: Vec<u32>,
 }
 
@@ -31,12 +57,13 @@ impl Choices {
         choices
     }
 
-    /// The place of the next event in the queue, if an order says so.
-    pub(crate) fn place(&self) -> Option<usize> {
+    /// The place of the next event in the queue, and its fate, if an order says so.
+    pub(crate) fn place(&self) -> Option<(usize, Fate)> {
         let mut state = self.0.lock();
-        let place = state.order.pop()?;
+        let step = state.order.pop()?;
         state.made += 1;
-        Some(place as usize)
+        let fate = Fate::ALL[(step >> 28) as usize % Fate::ALL.len()];
+        Some(((step & PLACE) as usize, fate))
     }
 
     /// Chooses one of `n` alternatives. With only one, no choice is made.
@@ -62,9 +89,11 @@ mod tests {
 
     #[test]
     fn an_order_is_followed_to_its_end() {
-        let choices = Choices::in_order(&[2, 0]);
-        assert_eq!((choices.choose(9), choices.place()), (0, Some(2)));
-        assert_eq!((choices.place(), choices.place()), (Some(0), None));
+        let choices = Choices::in_order(&[Fate::Runs.step(2), Fate::Aborted.step(0)]);
+        let first = Some((2, Fate::Runs));
+        assert_eq!((choices.choose(9), choices.place()), (0, first));
+        let second = Some((0, Fate::Aborted));
+        assert_eq!((choices.place(), choices.place()), (second, None));
         assert_eq!((choices.choose(9), choices.made()), (0, 2));
     }
 

@@ -1,5 +1,5 @@
 //! One dispatcher of a seeded machine.
-use super::Seeded;
+use super::{Fate, Seeded};
 use crate::code::program::BehaviourCode;
 use crate::threads::fault::Fault;
 use crate::threads::presence::Presence;
@@ -188,14 +188,23 @@ impl Dispatch {
         {
             let queue = &mut self.turn.queue;
             self.seeded.senders.keep_up(queue.len(), std::ptr::null());
-            if let Some(place) = choices.place().filter(|place| *place < queue.len()) {
-                let before: Vec<Event> = (0..place).filter_map(|_| queue.pop()).collect();
+            while let Some((place, fate)) = choices.place() {
+                if place >= queue.len() {
+                    break;
+                }
+                let mut before: Vec<Event> = (0..place).filter_map(|_| queue.pop()).collect();
                 let event = queue.pop();
+                match fate {
+                    Fate::Twice => before.extend(event),
+                    _ => self.seeded.senders.take(place),
+                }
                 queue.prepend(&before);
                 // They had been accepted before.
                 queue.forgive();
-                self.seeded.senders.take(place);
-                return event;
+                if fate != Fate::Lost {
+                    self.seeded.aborts = fate == Fate::Aborted;
+                    return event;
+                }
             }
             let next = self.seeded.senders.may_be_next(queue);
             if let Some(&ahead) = next.get(choices.choose(next.len())) {

@@ -21,7 +21,7 @@ mod line;
 mod scheduler;
 mod senders;
 
-pub(crate) use choices::Choices;
+pub(crate) use choices::{Choices, Fate};
 pub(crate) use fibre::Fibre;
 pub(crate) use line::Line;
 pub(crate) use scheduler::Scheduler;
@@ -45,7 +45,7 @@ pub enum Schedule {
         /// Number of choices after which the order is first in, first out.
         choices: u64,
     },
-    /// An order: of each event its place in the queue. What comes after these is first in, first out.
+    /// An order: of each event its place in the queue, and its fate. What comes after these is first in, first out.
     Order(Vec<u32>),
 }
 
@@ -64,6 +64,8 @@ pub(crate) struct SeededThread {
     /// Any event that waits may be the next.
     pub(crate) shuffled: bool,
     pub(crate) senders: Senders,
+    /// The next turn is aborted, whatever it does: an order says so.
+    pub(crate) aborts: bool,
     pub(crate) arrivals: VecDeque<(Target, Parcel)>,
 }
 
