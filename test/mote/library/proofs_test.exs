@@ -146,4 +146,143 @@ defmodule Mote.Library.ProofsTest do
       proved(graph, &expected.(answers(&1)), allow: [:ignored])
     end
   end
+
+  test "plumbing brings everything where it belongs, and once only what is to come once" do
+    for {behaviour, expected} <- [
+          {&Library.fwd/1, [1, 2]},
+          {&Library.label(&1, :a), [{:a, 1}, {:a, 2}]},
+          {&Library.broadcast([&1, &1]), [1, 1, 2, 2]},
+          {&Library.tee(&1, &1), [1, 1, 2, 2]}
+        ] do
+      graph = fn machine ->
+        out = Outbox.open(machine)
+        each_by_another(machine, Mote.create(machine, behaviour.(out)), [1, 2])
+        out
+      end
+
+      counts = proved(graph, &(&1 |> Outbox.take() |> Enum.sort() == expected))
+      assert counts.ends > 1
+    end
+
+    once = fn machine ->
+      out = Outbox.open(machine)
+      each_by_another(machine, Mote.create(machine, Library.once(out)), [1, 2, 3])
+      out
+    end
+
+    proved(once, &match?([n] when n in 1..3, Outbox.take(&1)))
+
+    tags = fn machine ->
+      out = Outbox.open(machine)
+      tags = for _ <- 1..2, do: Mote.create(machine, Library.tag(out))
+      for tag <- tags, do: each_by_another(machine, tag, [:any])
+      {tags, out}
+    end
+
+    # Each by the tag that it came through.
+    proved(tags, fn {tags, out} -> Enum.sort(Outbox.take(out)) == Enum.sort(for tag <- tags, do: {tag, :any}) end)
+  end
+
+  test "a service made of services answers each customer once, with what they make of it one after the other" do
+    for {service, request, expected} <- [
+          {fn [doubles, tens, _] -> Library.pipe([doubles, tens]) end, 1, 31},
+          {fn [doubles, _, _] -> Library.par_map(doubles) end, [1, 2], [3, 5]},
+          {fn [doubles, _, sum] -> Library.map_reduce(doubles, sum) end, [1, 2], 8}
+        ] do
+      graph = fn machine ->
+        behaviours = [Services.roundabout(2, 1, 1), Services.linear(10, 1), Services.sum()]
+        services = for behaviour <- behaviours, do: Mote.create(machine, behaviour)
+        requests = requests(machine, [request, request])
+        each_by_another(machine, Mote.create(machine, service.(services)), requests)
+        requests
+      end
+
+      proved(graph, &(answers(&1) == [expected, expected]))
+    end
+  end
+
+  test "reports are gathered as they come, each once" do
+    graph = fn machine ->
+      out = Outbox.open(machine)
+      each_by_another(machine, Mote.create(machine, Library.gather(out, 3)), [1, 2, 3, 4])
+      out
+    end
+
+    counts = proved(graph, &match?([[a, b, c]] when a != b and b != c and a != c, Outbox.take(&1)))
+    assert counts.ends == 24
+  end
+
+  test "what is suspended lets everything through that it has held, and nothing while it is" do
+    graph = fn machine ->
+      out = Outbox.open(machine)
+      gate = Mote.create(machine, Library.suspendable(out))
+      user = Mote.create(machine, Services.user())
+      each_by_another(machine, gate, [1, 2, {user, :suspend}])
+      out
+    end
+
+    proved(graph, &(Enum.sort(Outbox.take(&1)) == [1, 2]))
+  end
+
+  test "a value that is written once is the same for all who read it, and one of those who write it wins" do
+    graph = fn machine ->
+      future = Mote.create(machine, Library.future())
+      {reads, writes} = {requests(machine, [:read, :read]), requests(machine, [{:write, 1}, {:write, 2}])}
+      each_by_another(machine, future, reads ++ writes)
+      {reads, writes}
+    end
+
+    proved(graph, fn {reads, writes} ->
+      [n, n] = answers(reads)
+      n in [1, 2] and Enum.sort(answers(writes)) == [:ok, {:error, :written}]
+    end)
+  end
+
+  test "a service is asked once for what is known since, whoever asks first" do
+    for {behaviour, request} <- [{&Library.lazy(&1, {1, 1, 7}), :read}, {&Library.memo/1, {1, 1, 7}}] do
+      graph = fn machine ->
+        log = Outbox.open(machine)
+        requests = requests(machine, [request, request, request])
+        service = Mote.create(machine, Services.busy(log))
+        each_by_another(machine, Mote.create(machine, behaviour.(service)), requests)
+        {log, requests}
+      end
+
+      proved(graph, fn {log, requests} ->
+        Enum.uniq(answers(requests)) == [{:done, 7}] and Outbox.take(log) == [begin: 7, end: 7]
+      end)
+    end
+  end
+
+  test "a name belongs to one of those who register it" do
+    graph = fn machine ->
+      registry = Mote.create(machine, Library.registry())
+      [a, b] = for _ <- 1..2, do: Mote.create(machine, Library.sink())
+      requests = requests(machine, [{:register, :name, a}, {:register, :name, b}, {:lookup, :name}])
+      each_by_another(machine, registry, requests)
+      {a, b, requests}
+    end
+
+    proved(graph, fn {a, b, requests} ->
+      case answers(requests) do
+        [:ok, {:error, {:taken, ^a}}, found] -> found in [{:ok, a}, {:error, :unknown}]
+        [{:error, {:taken, ^b}}, :ok, found] -> found in [{:ok, b}, {:error, :unknown}]
+      end
+    end)
+  end
+
+  test "who subscribes hears what is published since, once" do
+    graph = fn machine ->
+      hub = Mote.create(machine, Library.pubsub())
+      out = Outbox.open(machine)
+      published = requests(machine, [{:publish, :a}, {:publish, :b}])
+      each_by_another(machine, hub, requests(machine, [{:subscribe, out}]) ++ published)
+      {out, published}
+    end
+
+    proved(graph, fn {out, published} ->
+      heard = for {request, 1} <- Enum.zip([:a, :b], answers(published)), do: request
+      Enum.sort(Outbox.take(out)) == heard
+    end)
+  end
 end

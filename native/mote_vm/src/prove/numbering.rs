@@ -67,8 +67,12 @@ impl Numbering {
         if self.left.len() + keepers > 1 {
             self.colour(situation, keepers > 1);
         }
+        let is_alike = |pair: &[(u64, u32)]| pair[0].0 == pair[1].0;
+        let chooses = self.left.windows(2).any(is_alike);
         for at in 0..self.left.len() {
-            self.choose(situation, at);
+            if chooses {
+                self.choose(situation, at);
+            }
             let event = situation.pending[self.left[at].1 as usize];
             self.add(event.target);
             self.add_all(situation.names(event.message));
@@ -186,22 +190,21 @@ impl Numbering {
         self.left = left;
     }
 
-    /// Of the events that look alike, puts that one first whose actors have the lowest numbers by now.
+    /// Puts that event first whose actors have the lowest numbers by now, and of those that one that comes first by what it looks
+    /// like: where events look alike, those come next that the ones before lead to.
     fn choose(&mut self, situation: &Situation, at: usize) {
-        let looks = self.left[at].0;
-        if self.left.get(at + 1).is_none_or(|next| next.0 != looks) {
-            return;
-        }
-        let alike = self.left[at..].iter().take_while(|next| next.0 == looks);
-        let least = alike.enumerate().min_by(|(_, a), (_, b)| {
+        let left = self.left[at..].iter().enumerate();
+        let least = left.min_by(|(_, a), (_, b)| {
+            let target = |at: u32| self.of(situation.pending[at as usize].target);
             let names = |at: u32| {
                 let event = &situation.pending[at as usize];
                 let sender = event.sender.as_actor().map(|actor| self.of(actor));
                 let names = situation.names(event.message).iter();
-                let ends = [self.of(event.target), sender.unwrap_or(NOBODY)];
-                ends.into_iter().chain(names.map(|name| self.of(*name)))
+                let names = names.map(|name| self.of(*name));
+                std::iter::once(sender.unwrap_or(NOBODY)).chain(names)
             };
-            names(a.1).cmp(names(b.1))
+            let first = (target(a.1), a.0).cmp(&(target(b.1), b.0));
+            first.then_with(|| names(a.1).cmp(names(b.1)))
         });
         let chosen = at + least.map_or(0, |(n, _)| n);
         self.left.swap(at, chosen);

@@ -64,7 +64,11 @@ impl Acquaintance {
         }
         self.meet(situation);
         choices.retain(|choice| self.reached_by_others(situation, choice).is_some());
-        choices.sort_by_key(|choice| choice.events.len());
+        // Always the same actor first, where there is a choice of choices: the others then meet fewer situations.
+        choices.sort_by_key(|choice| {
+            let shape = situation.actors[choice.target as usize].shape;
+            (choice.events.len(), shape)
+        });
     }
 
     fn meet(&mut self, situation: &Situation) {
