@@ -107,7 +107,7 @@ defmodule Mote do
       collections (default 32 MiB), and `:factor`, bytes that are allocated for each byte that was live after
       the last one (default 2.0). The greater of the two counts. With a factor below 1 the machine also marks faster
       beside long turns, so that little is allocated meanwhile: it takes less memory and more time;
-    * `:schedule` - `{:seeded, seed}` for turns in a reproducible order that the seed decides, or `{:order, places}` for an
+    * `:schedule` - `{:seeded, seed}` for turns in a reproducible order that the seed decides, or `{:order, steps}` for an
       order that `Mote.Test.prove/3` has found, for tests: see `Mote.Test` (default `:threads`);
     * `:clock` - `:manual` for time that passes only by `advance/3`, for tests (default `:system`);
     * `:tier` - `:native`, the default, compiles behaviours to machine code, in the background: a new one is interpreted

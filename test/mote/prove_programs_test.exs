@@ -106,7 +106,10 @@ defmodule Mote.ProveProgramsTest do
 
   test "philosophers with a waiter, and without" do
     n = if @long, do: 5, else: 3
-    assert {:proved, %{ends: 1}} = Mote.Test.prove(&Philosophers.table(&1, n, n - 1), &yes/1, states: 20_000_000)
+
+    assert {:proved, %{ends: 1}} =
+             Mote.Test.prove(&Philosophers.table(&1, n, n - 1), &yes/1, states: 20_000_000)
+
     assert failed(&Philosophers.table(&1, n, nil), []).kind == :stashed
   end
 end

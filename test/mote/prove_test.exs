@@ -253,6 +253,25 @@ defmodule Mote.ProveTest do
       assert said(log) == [3, 1, 2]
     end
 
+    test "says up to where everything could still go well" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        for n <- 1..2, do: Mote.send(Mote.create(machine, Actors.says(log, n)), :go)
+        log
+      end
+
+      # When both are told to go, the last turn that decides is the first of the log's.
+      {:failed, failure} = Mote.Test.prove(graph, &(said(&1) == [1, 2]))
+      assert failure.instead.number in 1..3
+
+      assert Exception.message(failure) =~
+               "it goes well if, in place of turn #{failure.instead.number}, this one comes:"
+
+      # Nothing can.
+      {:failed, failure} = Mote.Test.prove(graph, fn _ -> false end)
+      assert failure.instead == nil
+    end
+
     test "is none for questions that are answered" do
       graph = fn machine -> for n <- 1..2, do: Mote.async(Mote.create(machine, Actors.echo()), n) end
       assert {:proved, _} = Mote.Test.prove(graph, &(Mote.await_many(&1) == [1, 2]))
@@ -388,6 +407,87 @@ defmodule Mote.ProveTest do
     end
   end
 
+  describe "what goes wrong:" do
+    # Who has said what, where the one in between is at fault.
+    defp said_with(fault) do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        between = Mote.create(machine, Library.fwd(log))
+        for n <- [:a, :b], do: Mote.send(Mote.create(machine, Actors.says(between, n)), :go)
+        {log, between}
+      end
+
+      test = self()
+      ref = make_ref()
+      look = fn {log, _} -> send(test, {ref, said(log)}) end
+      {:proved, _} = Mote.Test.prove(graph, look, [{fault, fn {_, between} -> [between] end}])
+      ref |> received() |> Enum.map(&Enum.sort/1) |> Enum.uniq() |> Enum.sort()
+    end
+
+    test "messages get lost, or come twice, and turns are aborted" do
+      assert said_with(:loses) == [[], [:a], [:a, :b], [:b]]
+      assert said_with(:aborts) == said_with(:loses)
+      assert said_with(:doubles) == [[:a, :a, :b], [:a, :a, :b, :b], [:a, :b], [:a, :b, :b]]
+    end
+
+    test "a machine does so again" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        for n <- [:a, :b], do: Mote.send(log, {:say, n})
+        log
+      end
+
+      for {steps, said} <- [
+            {[{:lost, 0}], [:b]},
+            {[{:aborted, 0}, {:twice, 0}, 0], [:b, :b]},
+            {[{:lost, 0}, {:lost, 0}], []}
+          ] do
+        {:ok, machine} = Mote.start_link(schedule: {:order, steps}, sponsors: [main: [threads: 4]])
+        :ok = Mote.pause(machine)
+        log = graph.(machine)
+        :ok = Mote.resume(machine)
+        :ok = Mote.drain(machine, 5_000)
+        assert said(log) == said
+      end
+    end
+  end
+
+  describe "what is to come" do
+    test "is looked for at ends and in circles" do
+      graph = fn machine ->
+        [a, b] = for _ <- 1..2, do: Mote.create(machine, Actors.ping(0))
+        counter = Mote.create(machine, Actors.counts(0))
+        Mote.send(a, {:ping, b})
+        Mote.send(counter, :once)
+        {a, counter}
+      end
+
+      counted = fn n -> {fn {_, counter} -> [counter] end, &match?([{:counts, ^n}], &1)} end
+      # Round in circles, but the counter's turn comes.
+      assert {:proved, %{orders: :infinite}} = Mote.Test.prove(graph, &yes/1, eventually: counted.(1))
+      assert {:failed, failure} = Mote.Test.prove(graph, &yes/1, eventually: counted.(2))
+      assert {failure.kind, failure.turns} == {:eventually, []}
+      # Unless its message gets lost.
+      loses = fn {_, counter} -> [counter] end
+      assert {:failed, failure} = Mote.Test.prove(graph, &yes/1, eventually: counted.(1), loses: loses)
+      assert {:eventually, {:order, [{:lost, 1}]}} = {failure.kind, failure.schedule}
+      assert failure.turns == []
+    end
+
+    test "may be over" do
+      graph = fn machine ->
+        counter = Mote.create(machine, Actors.counts(0))
+        for _ <- 1..2, do: Mote.send(counter, :once)
+        counter
+      end
+
+      for {n, result} <- [{0, :proved}, {1, :proved}, {2, :proved}, {3, :failed}] do
+        found = Mote.Test.prove(graph, &yes/1, eventually: {&[&1], &match?([{:counts, ^n}], &1)})
+        assert elem(found, 0) == result
+      end
+    end
+  end
+
   describe "what is left out is said:" do
     defp bounded(behaviour, messages, opts \\ []) do
       graph = fn machine ->
@@ -458,6 +558,10 @@ defmodule Mote.ProveTest do
           {[order: :some], "expected :order"},
           {[states: 0], "expected :states"},
           {[timeout: :infinity], "expected :timeout"},
+          {[eventually: &yes/1], "expected :eventually"},
+          {[loses: []], "expected :loses"},
+          {[aborts: fn _, _ -> [] end], "expected :aborts"},
+          {[doubles: fn _ -> :all end], "function of :doubles"},
           {[orders: 5], ":orders"}
         ] do
       error = assert_raise ArgumentError, fn -> Mote.Test.prove(graph, &yes/1, opts) end
@@ -467,6 +571,7 @@ defmodule Mote.ProveTest do
     assert_raise ArgumentError, ~r/two functions/, fn -> Mote.Test.prove(graph, :property) end
     assert_raise ArgumentError, ~r/:schedule/, fn -> Mote.start_link(schedule: {:order, [-1]}) end
     assert_raise ArgumentError, ~r/:schedule/, fn -> Mote.start_link(schedule: {:order, [1 | 2]}) end
+    assert_raise ArgumentError, ~r/:schedule/, fn -> Mote.start_link(schedule: {:order, [{:gone, 1}]}) end
   end
 
   describe "programs:" do

@@ -105,6 +105,12 @@ defmodule Mote.Machine.Options do
             "spend), got: #{inspect(other)}"
   end
 
+  # What becomes of an event that an order names, in the bits above its place; those without a name have their turns.
+  @place 0x10000000
+  @fates [lost: 1, twice: 2, aborted: 3]
+
+  defguardp is_place(n) when is_integer(n) and n in 0..(@place - 1)
+
   # As many choices as anybody could make.
   @choices 0xFFFFFFFFFFFFFFFF
 
@@ -113,12 +119,6 @@ defmodule Mote.Machine.Options do
   defp schedule!(:threads), do: nil
   defp schedule!({:seeded, seed}) when is_word(seed), do: {seed, @choices}
   defp schedule!({:seeded, seed, choices}) when is_word(seed) and is_word(choices), do: {seed, choices}
-
-  # What becomes of an event that an order names, in the bits above its place; those without a name have their turns.
-  @place 0x10000000
-  @fates [lost: 1, twice: 2, aborted: 3]
-
-  defguardp is_place(n) when is_integer(n) and n in 0..(@place - 1)
 
   defp schedule!({:order, steps} = schedule) do
     numbers = if is_list(steps) and not List.improper?(steps), do: Enum.map(steps, &step/1), else: [nil]
@@ -152,7 +152,7 @@ defmodule Mote.Machine.Options do
   defp bad_schedule(other) do
     raise ArgumentError,
           "expected :schedule to be :threads, {:seeded, seed} or {:seeded, seed, choices}, both integers from 0 of at " <>
-            "most 64 bits, or {:order, places} as Mote.Test.prove/3 finds it, got: #{inspect(other)}"
+            "most 64 bits, or {:order, steps} as Mote.Test.prove/3 finds it, got: #{inspect(other)}"
   end
 
   defp clock!(clock) when clock in [:system, :manual], do: clock

@@ -20,6 +20,9 @@ defmodule Mote.Test.Proof do
   # shorter one tells apart.
   @shorter 100_000
 
+  # Milliseconds for which the nearest order is looked for that does not fail.
+  @nearer 2_000
+
   # Turns of a failing order that are shown at most.
   @shown 1_000
 
@@ -62,17 +65,20 @@ defmodule Mote.Test.Proof do
 
     # What a situation may still lead to is not the same in fewer orders.
     case search(proof, mine, mine[:eventually] == nil, &failure(proof, &1)) do
-      {:failed, failure, order} -> {:failed, proof |> shorter(mine, failure, order) |> nearest(proof)}
+      {:failed, failure, order} -> {:failed, proof |> shorter(mine, failure, order) |> nearest(proof, mine)}
       other -> other
     end
   end
 
   # -- the search ----------------------------------------------------------------------------------------------
 
-  defp search(proof, mine, reduces, look) do
+  # `before`: the turns that come first.
+  defp search(proof, mine, reduces, look, before \\ []) do
     limits = {mine[:states], mine[:depth], mine[:bytes], mine[:order] == :pairs, reduces, mine[:allow]}
 
-    Run.paused(proof.graph, [schedule: {:seeded, 0, 0}] ++ proof.opts, fn machine, context ->
+    with_order(proof, before, fn machine, context ->
+      _ = walk(machine, before, proof)
+
       # What nobody refers to any more, nobody outside tells from others. The machine's process has created some of it.
       for process <- [self(), machine], do: :erlang.garbage_collect(process)
       {:ok, native} = Machine.fetch(machine)
@@ -277,17 +283,21 @@ defmodule Mote.Test.Proof do
 
   # -- the nearest that does not fail --------------------------------------------------------------------------
 
-  # As many turns of the order as lead to no failure when everything else comes in turn, and the turn that comes then in place of
-  # the next one. Of what a machine shows at its end.
-  defp nearest(%Failure{kind: kind, schedule: {:order, order}} = failure, proof)
+  # The last place in the order from which a search still comes to an end without a failure, and the turn that comes there then.
+  # Failures of which a machine shows at its end that there is none.
+  defp nearest(%Failure{kind: kind, schedule: {:order, order}} = failure, proof, mine)
        when kind in [:property, :aborted, :dropped] do
-    Enum.find_value(turns(order)..1//-1, failure, fn number ->
-      with turn when turn != nil <- instead(proof, prefix(order, number - 1)),
-           do: %{failure | instead: %{turn | number: number}}
+    until = min(proof.deadline, System.monotonic_time(:millisecond) + @nearer)
+    proof = %{proof | deadline: until, always: nil, eventually: nil, actors: []}
+    mine = Keyword.merge(mine, allow: @flaws, states: min(mine[:states], @shorter))
+
+    Enum.find_value((turns(order) - 1)..0//-1, failure, fn count ->
+      with [_ | _] = turns <- instead(proof, mine, prefix(order, count)),
+           do: %{failure | instead: turns |> Enum.at(count) |> renamed(names(turns, failure.turns))}
     end)
   end
 
-  defp nearest(failure, _proof), do: failure
+  defp nearest(failure, _proof, _mine), do: failure
 
   # The first so many turns, and what is lost before them.
   defp prefix(order, turns) do
@@ -301,21 +311,73 @@ defmodule Mote.Test.Proof do
     steps
   end
 
-  defp instead(proof, order) do
-    with_order(proof, order, fn machine, context ->
-      _ = walk(machine, order, proof)
+  defp instead(proof, mine, before) do
+    look = fn
+      {:rest, order} -> good(proof, before ++ order)
+      _flaw -> nil
+    end
 
-      with {:ok, turn} <- Mote.step(machine),
-           :ok <- Mote.resume(machine),
-           :ok <- Mote.drain(machine, proof.timeout),
+    case search(proof, mine, true, look, before) do
+      turns when is_list(turns) -> turns
+      _ -> nil
+    end
+  end
+
+  # The turns of that order, if it ends well.
+  defp good(proof, order) do
+    with_order(proof, order, fn machine, context ->
+      turns = walk(machine, order, proof)
+      :ok = Mote.resume(machine)
+
+      with :ok <- Mote.drain(machine, proof.timeout),
            false <- flawed?(Mote.info(machine).counters, proof.allow),
            :ok <- Run.check(proof.property, context) do
-        turn
+        turns
       else
         _ -> nil
       end
     end)
   end
+
+  # Two machines give the same actors different addresses: those of the first run by those of the second one, as far as they go together.
+  defp names(turns, others),
+    do:
+      turns
+      |> Enum.zip(others)
+      |> Enum.flat_map(fn {turn, other} -> pairs(turn, other) end)
+      |> Enum.reverse()
+      |> Map.new()
+
+  defp pairs(%kind{} = one, %kind{} = other) when kind in [Address, Mote.Outbox], do: [{one, other}]
+
+  defp pairs(one, other) when is_map(one) and is_map(other),
+    do:
+      for(
+        {key, value} <- Map.to_list(one),
+        {:ok, to} <- [Map.fetch(other, key)],
+        pair <- pairs(value, to),
+        do: pair
+      )
+
+  defp pairs([one | rest], [other | others]), do: pairs(one, other) ++ pairs(rest, others)
+
+  defp pairs(one, other) when is_tuple(one) and is_tuple(other),
+    do: pairs(Tuple.to_list(one), Tuple.to_list(other))
+
+  defp pairs(_one, _other), do: []
+
+  defp renamed(term, names) when is_map_key(names, term), do: names[term]
+  defp renamed(%Address{} = address, _names), do: address
+
+  defp renamed(%{} = map, names),
+    do: Map.new(Map.to_list(map), fn {key, value} -> {key, renamed(value, names)} end)
+
+  defp renamed([one | rest], names), do: [renamed(one, names) | renamed(rest, names)]
+
+  defp renamed(tuple, names) when is_tuple(tuple),
+    do: tuple |> Tuple.to_list() |> renamed(names) |> List.to_tuple()
+
+  defp renamed(term, _names), do: term
 
   defp flawed?(counters, allowed) do
     Enum.any?(counters, fn {name, n} ->

@@ -180,7 +180,9 @@ defmodule Mote.Library.ProofsTest do
     end
 
     # Each by the tag that it came through.
-    proved(tags, fn {tags, out} -> Enum.sort(Outbox.take(out)) == Enum.sort(for tag <- tags, do: {tag, :any}) end)
+    proved(tags, fn {tags, out} ->
+      Enum.sort(Outbox.take(out)) == Enum.sort(for tag <- tags, do: {tag, :any})
+    end)
   end
 
   test "a service made of services answers each customer once, with what they make of it one after the other" do

@@ -11,6 +11,30 @@ pub(super) fn put(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number as u8);
 }
 
+/// Bytes with room for all that is written to them.
+pub(super) struct RoomyBytes<'b> {
+    pub(super) bytes: &'b mut [u8],
+    /// How many were written.
+    pub(super) written: usize,
+}
+
+impl RoomyBytes<'_> {
+    /// As [`put`].
+    #[inline]
+    pub(super) fn put(&mut self, mut number: u32) {
+        while number >= 0x80 {
+            self.bytes[self.written] = number as u8 | 0x80;
+            self.written += 1;
+            number >>= 7;
+        }
+        self.bytes[self.written] = number as u8;
+        self.written += 1;
+    }
+}
+
+/// The most bytes of a number.
+pub(super) const LONGEST: usize = 5;
+
 /// Takes the number off that bytes begin with; 0 where there is none.
 #[inline]
 pub(super) fn take(bytes: &mut &[u8]) -> u32 {
@@ -58,7 +82,7 @@ impl SituationLine {
     }
 
     pub(super) fn push(&mut self, written: &[u8]) {
-        let needed = written.len() + 5;
+        let needed = written.len() + LONGEST;
         let has_room = |piece: &Vec<u8>| piece.len() + needed <= PIECE;
         if !self.pieces.back().is_some_and(has_room) {
             let mut piece = std::mem::take(&mut self.spare);

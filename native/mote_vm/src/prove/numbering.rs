@@ -21,6 +21,14 @@ const ROUNDS: usize = 3;
 /// An actor without a number.
 pub(super) const NOBODY: u32 = u32::MAX;
 
+/// Where an event looks like the shape of its actor, and not like a number.
+const UNNUMBERED: u32 = 1 << 31;
+
+/// Returns whether some events look alike that are in the order of what they look like.
+fn are_some_alike(left: &[(u64, u32)]) -> bool {
+    left.windows(2).any(|pair| pair[0].0 == pair[1].0)
+}
+
 /// See the head of this file. It keeps its room from one situation to the next.
 #[derive(Default)]
 pub(super) struct Numbering {
@@ -54,8 +62,14 @@ impl Numbering {
         self.left.clear();
         for (at, event) in situation.pending.iter().enumerate() {
             let mut names = situation.names(event.message).iter();
-            if self.of(event.target) == NOBODY || names.any(|name| self.of(*name) == NOBODY) {
-                self.left.push((0, at as u32));
+            let target = self.of(event.target);
+            if target == NOBODY || names.any(|name| self.of(*name) == NOBODY) {
+                let looks = match target {
+                    NOBODY => UNNUMBERED | situation.actors[event.target as usize].shape,
+                    number => number,
+                };
+                let looks = u64::from(looks) << 32 | u64::from(event.message.shape);
+                self.left.push((looks, at as u32));
             }
         }
         let is_kept = |at: &usize| shapes.of(situation.actors[*at].shape).keeps;
@@ -64,11 +78,11 @@ impl Numbering {
         if self.left.len() + keepers == 0 {
             return;
         }
-        if self.left.len() + keepers > 1 {
+        self.left.sort_unstable_by_key(|(looks, _)| *looks);
+        if keepers > 1 || are_some_alike(&self.left) {
             self.colour(situation, keepers > 1);
         }
-        let is_alike = |pair: &[(u64, u32)]| pair[0].0 == pair[1].0;
-        let chooses = self.left.windows(2).any(is_alike);
+        let chooses = are_some_alike(&self.left);
         for at in 0..self.left.len() {
             if chooses {
                 self.choose(situation, at);
@@ -115,7 +129,7 @@ impl Numbering {
         }
     }
 
-    /// Gives the actors their colours, and puts the events that are left in the order of what they look like. Where no two events
+    /// Gives the actors their colours, and puts the events that are left in the order of what they look like then. Where no two
     /// look alike, actors need not look at those that they hold, unless they are `to_be_told` apart without them.
     fn colour(&mut self, situation: &Situation, to_be_told: bool) {
         self.colours.clear();
@@ -130,8 +144,7 @@ impl Numbering {
         self.places.extend(places);
         self.look(situation);
         for _ in 0..ROUNDS {
-            let is_alike = |pair: &[(u64, u32)]| pair[0].0 == pair[1].0;
-            if !to_be_told && !self.left.windows(2).any(is_alike) {
+            if !to_be_told && !are_some_alike(&self.left) {
                 return;
             }
             self.colour_again(situation);
@@ -186,7 +199,7 @@ impl Numbering {
             let colour = self.colours[target as usize];
             *looks = mixed(self.of_event(situation, *at as usize), colour);
         }
-        left.sort_unstable();
+        left.sort_unstable_by_key(|(looks, _)| *looks);
         self.left = left;
     }
 

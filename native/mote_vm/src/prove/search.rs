@@ -118,8 +118,8 @@ impl Search {
             shapes,
             parts,
         } = beginning;
-        let (mut writer, mut written) = (SituationWriter::default(), Vec::new());
-        writer.write(&situation, roots, &shapes, &mut written);
+        let mut writer = SituationWriter::default();
+        let written = writer.write(&situation, roots, &shapes).to_vec();
         let places = writer.places().collect();
         let is_judged = asked.goals.is_empty();
         let mut search = Search {
@@ -427,14 +427,14 @@ impl Search {
     }
 
     /// Meets the next situation. Returns whether it is new.
-    fn meet(&mut self, room: &mut Room, step: u32) -> bool {
-        let Room { next, written, .. } = room;
-        self.writer.write(next, self.roots, &self.shapes, written);
+    fn meet(&mut self, room: &Room, step: u32) -> bool {
+        let written = self.writer.write(&room.next, self.roots, &self.shapes);
         let (number, is_new) = self.seen.meet(digest_of_bytes(written));
         self.steps.add(step, number);
         if !is_new {
             return false;
         }
+        self.line.push(written);
         let states = self.seen.len() as u64;
         let limits = [
             (
@@ -446,8 +446,6 @@ impl Search {
         if let Some((_, limit)) = limits.into_iter().find(|(is_reached, _)| *is_reached) {
             self.leave_out(limit);
             self.full = true;
-        } else {
-            self.line.push(written);
         }
         true
     }

@@ -41,8 +41,8 @@ impl Search {
             queue.extend(&last);
             names.extend(last);
             next.after(&here, at, deed, fate == Fate::Twice);
-            self.writer
-                .write(&next, self.roots, &self.shapes, &mut words);
+            let written = self.writer.write(&next, self.roots, &self.shapes);
+            words = written.to_vec();
             names = self.writer.places().map(|place| names[place]).collect();
         }
         Some(places)

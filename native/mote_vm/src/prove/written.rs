@@ -11,7 +11,7 @@
 //! 1. The bytes say everything that the turns to come depend on, and what the outside has heard: situations with the same
 //!    bytes have the same future.
 //! 2. The order of events is written only where it counts: events without an order are written by what they are.
-use super::compact::{put, take};
+use super::compact::{take, RoomyBytes, LONGEST};
 use super::numbering::{Numbering, NOBODY};
 use super::shapes::Shapes;
 use super::situation::{Heard, Named, SentBy, Situation, WaitingEvent};
@@ -63,6 +63,7 @@ impl Placed {
 #[derive(Default)]
 pub(super) struct SituationWriter {
     numbering: Numbering,
+    bytes: Vec<u8>,
     placed: Vec<Placed>,
     /// Rows of senders that send nothing more: target and sender, and the events.
     rows: Vec<(u32, SentBy, Vec<u32>)>,
@@ -70,40 +71,45 @@ pub(super) struct SituationWriter {
 
 impl SituationWriter {
     /// Writes a situation down, of whose actors the outside holds the first `roots`.
-    pub(super) fn write(
-        &mut self,
-        situation: &Situation,
-        roots: usize,
-        shapes: &Shapes,
-        bytes: &mut Vec<u8>,
-    ) {
+    pub(super) fn write(&mut self, situation: &Situation, roots: usize, shapes: &Shapes) -> &[u8] {
         self.numbering.number(situation, roots, shapes);
         self.place(situation, shapes);
-        bytes.clear();
+        // Names may be written twice, where an event comes again.
+        let most = LONGEST * (3 + 4 * situation.size());
+        if self.bytes.len() < most {
+            self.bytes.resize(most, 0);
+        }
+        let mut room = RoomyBytes {
+            bytes: &mut self.bytes,
+            written: 0,
+        };
+        let bytes = &mut room;
         let numbering = &self.numbering;
         let counts = [
             numbering.actors.len(),
             situation.pending.len(),
             situation.heard.len(),
         ];
-        counts.iter().for_each(|count| put(bytes, *count as u32));
-        let value = |bytes: &mut Vec<u8>, value: Named| {
-            put(bytes, value.shape);
+        counts.iter().for_each(|count| bytes.put(*count as u32));
+        let value = |bytes: &mut RoomyBytes<'_>, value: Named| {
+            bytes.put(value.shape);
             let names = situation.names(value).iter();
-            names.for_each(|name| put(bytes, numbering.of(*name)));
+            names.for_each(|name| bytes.put(numbering.of(*name)));
         };
         for actor in &numbering.actors {
             value(bytes, situation.actors[*actor as usize]);
         }
         for placed in &self.placed {
-            put(bytes, (placed.key >> TARGET) as u32);
-            put(bytes, placed.sender().code());
+            bytes.put((placed.key >> TARGET) as u32);
+            bytes.put(placed.sender().code());
             value(bytes, situation.pending[placed.at as usize].message);
         }
         for Heard { by, message } in &situation.heard {
-            put(bytes, *by);
+            bytes.put(*by);
             value(bytes, *message);
         }
+        let written = room.written;
+        &self.bytes[..written]
     }
 
     /// Of the events as they were written last, their places before.
@@ -161,6 +167,7 @@ impl SituationWriter {
             numbering,
             placed,
             rows,
+            ..
         } = self;
         rows.sort_by(|a, b| {
             let size = |row: &(u32, SentBy, Vec<u32>)| (numbering.of(row.0), row.2.len());
