@@ -126,14 +126,13 @@ impl Deeds {
             situation.names(held),
             situation.names(event.message),
         ];
-        let mut at = 0;
-        for name in lists.iter().flat_map(|names| names.iter()) {
+        let names = lists.iter().flat_map(|names| names.iter());
+        for (at, name) in (0..).zip(names) {
             let place = &mut first[*name as usize];
             if *place == NOWHERE {
                 *place = at;
             }
             meeting.push(*place);
-            at += 1;
         }
         for name in lists.iter().flat_map(|names| names.iter()) {
             first[*name as usize] = NOWHERE;

@@ -34,7 +34,7 @@ mod way;
 mod written;
 
 use crate::threads::inbox::Entry;
-use crate::threads::seeded::Fate;
+use crate::threads::seeded::EventFate;
 use crate::threads::shared::Machine;
 use crate::threads::thread::{self, Dispatch};
 use crate::values::actor::Actor;
@@ -219,9 +219,9 @@ impl Dispatch {
         };
         let [lost, twice, aborted] = plan.faults.each_ref().map(|keys| numbers(keys));
         let faults = [
-            (Fate::Lost, lost?),
-            (Fate::Twice, twice?),
-            (Fate::Aborted, aborted?),
+            (EventFate::Lost, lost?),
+            (EventFate::Twice, twice?),
+            (EventFate::Aborted, aborted?),
         ];
         let (watched, goals) = (numbers(&plan.watched)?, numbers(&plan.goals)?);
         // One process has sent all of it.

@@ -13,7 +13,7 @@
 //! 1. Every actor that may still have a turn has a number, and so has every actor that is named by one of those.
 use super::digest::mixed;
 use super::shapes::Shapes;
-use super::situation::{Named, Situation};
+use super::situation::{Named, Situation, WaitingEvent};
 
 /// Times that each actor looks at those that it holds.
 const ROUNDS: usize = 3;
@@ -24,9 +24,13 @@ pub(super) const NOBODY: u32 = u32::MAX;
 /// Where an event looks like the shape of its actor, and not like a number.
 const UNNUMBERED: u32 = 1 << 31;
 
-/// Returns whether some events look alike that are in the order of what they look like.
-fn are_some_alike(left: &[(u64, u32)]) -> bool {
-    left.windows(2).any(|pair| pair[0].0 == pair[1].0)
+/// Returns whether some events look alike that are in the order of what they look like, and do not name the same actors.
+fn are_some_alike(situation: &Situation, left: &[(u64, u32)]) -> bool {
+    left.windows(2).any(|pair| {
+        let [a, b] = [pair[0].1, pair[1].1].map(|at| &situation.pending[at as usize]);
+        let names = |event: &WaitingEvent| (event.target, situation.names(event.message));
+        pair[0].0 == pair[1].0 && names(a) != names(b)
+    })
 }
 
 /// See the head of this file. It keeps its room from one situation to the next.
@@ -79,10 +83,10 @@ impl Numbering {
             return;
         }
         self.left.sort_unstable_by_key(|(looks, _)| *looks);
-        if keepers > 1 || are_some_alike(&self.left) {
+        if keepers > 1 || are_some_alike(situation, &self.left) {
             self.colour(situation, keepers > 1);
         }
-        let chooses = are_some_alike(&self.left);
+        let chooses = are_some_alike(situation, &self.left);
         for at in 0..self.left.len() {
             if chooses {
                 self.choose(situation, at);
@@ -144,7 +148,7 @@ impl Numbering {
         self.places.extend(places);
         self.look(situation);
         for _ in 0..ROUNDS {
-            if !to_be_told && !are_some_alike(&self.left) {
+            if !to_be_told && !are_some_alike(situation, &self.left) {
                 return;
             }
             self.colour_again(situation);

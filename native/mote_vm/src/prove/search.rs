@@ -16,7 +16,7 @@ use super::situation::{SentBy, Situation, WaitingEvent};
 use super::steps::SearchSteps;
 use super::written::{read, SituationWriter};
 use super::{Allowed, Finding, FindingKind, LeftOut, Limits, SearchCounts};
-use crate::threads::seeded::Fate;
+use crate::threads::seeded::EventFate;
 use crate::threads::thread::Dispatch;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -38,7 +38,7 @@ pub(super) struct Sought {
     /// Those by whom it is told whether a goal is reached; none if nothing is a goal.
     pub(super) goals: Vec<u32>,
     /// Those whose messages get lost, or come twice, and whose turns are aborted.
-    pub(super) faults: [(Fate, Vec<u32>); 3],
+    pub(super) faults: [(EventFate, Vec<u32>); 3],
     pub(super) allowed: Allowed,
 }
 
@@ -78,7 +78,7 @@ pub struct Search {
     at: u32,
     depth: u32,
     deeper_from: u32,
-    room: Room,
+    room: SearchRoom,
     pub(super) counts: SearchCounts,
     pub(super) left_out: Vec<LeftOut>,
     pub(super) found: Vec<Finding>,
@@ -89,7 +89,7 @@ pub struct Search {
 
 /// Room for what is looked at, kept from one situation to the next.
 #[derive(Default)]
-struct Room {
+struct SearchRoom {
     written: Vec<u8>,
     here: Situation,
     next: Situation,
@@ -99,14 +99,14 @@ struct Room {
 }
 
 /// A step, as a number: an event, and its fate.
-fn step(event: usize, fate: Fate) -> u32 {
+fn step(event: usize, fate: EventFate) -> u32 {
     (fate as u32) * MOST_WAITING as u32 + event as u32
 }
 
 /// The event of a step, and its fate.
-pub(super) fn opened(step: u32) -> (usize, Fate) {
+pub(super) fn opened(step: u32) -> (usize, EventFate) {
     let step = step as usize;
-    (step % MOST_WAITING, Fate::ALL[step / MOST_WAITING])
+    (step % MOST_WAITING, EventFate::ALL[step / MOST_WAITING])
 }
 
 impl Search {
@@ -142,7 +142,7 @@ impl Search {
             at: 0,
             depth: 0,
             deeper_from: 1,
-            room: Room::default(),
+            room: SearchRoom::default(),
             counts: SearchCounts::default(),
             left_out: Vec::new(),
             found: Vec::new(),
@@ -227,7 +227,7 @@ impl Search {
         }
     }
 
-    fn look_at(&mut self, dispatch: &mut Dispatch, room: &mut Room) -> Result<(), TooLarge> {
+    fn look_at(&mut self, dispatch: &mut Dispatch, room: &mut SearchRoom) -> Result<(), TooLarge> {
         read(&room.written, &self.shapes, &mut room.here);
         if self.at == 0 {
             self.see(dispatch, &room.here, None, true);
@@ -248,7 +248,7 @@ impl Search {
         let mut choices = std::mem::take(&mut room.choices);
         choices.clear();
         if self.limits.reduces && enabled.len() > 1 {
-            let Room {
+            let SearchRoom {
                 acquaintance, here, ..
             } = room;
             acquaintance.choices(here, &self.shapes, &enabled, &mut choices);
@@ -281,17 +281,17 @@ impl Search {
     }
 
     /// What may become of an event.
-    fn fates(&self, here: &Situation, at: u16) -> SmallVec<[Fate; 4]> {
+    fn fates(&self, here: &Situation, at: u16) -> SmallVec<[EventFate; 4]> {
         let WaitingEvent { target, sender, .. } = here.pending[usize::from(at)];
-        let happens = |fate: Fate| match fate {
-            Fate::Twice => sender != SentBy::COPY && sender != SentBy::ITSELF,
+        let happens = |fate: EventFate| match fate {
+            EventFate::Twice => sender != SentBy::COPY && sender != SentBy::ITSELF,
             // What an actor has kept is there.
-            Fate::Lost => sender != SentBy::ITSELF,
+            EventFate::Lost => sender != SentBy::ITSELF,
             _ => true,
         };
         let faults = self.asked.faults.iter();
         let meant = faults.filter(|(fate, actors)| happens(*fate) && actors.contains(&target));
-        std::iter::once(Fate::Runs)
+        std::iter::once(EventFate::Runs)
             .chain(meant.map(|(fate, _)| *fate))
             .collect()
     }
@@ -338,7 +338,7 @@ impl Search {
     fn choose(
         &mut self,
         dispatch: &mut Dispatch,
-        room: &mut Room,
+        room: &mut SearchRoom,
         choice: &Choice,
     ) -> Result<bool, TooLarge> {
         let (mut suffices, mut is_new) = (true, false);
@@ -346,7 +346,7 @@ impl Search {
             let fates = self.fates(&room.here, *at);
             fates.into_iter().map(|fate| (usize::from(*at), fate))
         });
-        let steps: SmallVec<[(usize, Fate); 8]> = steps.collect();
+        let steps: SmallVec<[(usize, EventFate); 8]> = steps.collect();
         for (at, fate) in steps {
             let (deed, led_to_new) = self.take(dispatch, room, at, fate)?;
             is_new |= led_to_new;
@@ -354,7 +354,7 @@ impl Search {
                 continue;
             };
             let mut heard = self.deeds.of(deed).heard.iter();
-            let Room {
+            let SearchRoom {
                 acquaintance, here, ..
             } = room;
             suffices &=
@@ -369,9 +369,9 @@ impl Search {
         dispatch: &mut Dispatch,
         situation: &Situation,
         event: usize,
-        fate: Fate,
+        fate: EventFate,
     ) -> Result<Option<u32>, TooLarge> {
-        if matches!(fate, Fate::Lost | Fate::Aborted) {
+        if matches!(fate, EventFate::Lost | EventFate::Aborted) {
             return Ok(Some(Deeds::NOTHING));
         }
         if let Some(known) = self.deeds.find(situation, event) {
@@ -397,16 +397,17 @@ impl Search {
     fn take(
         &mut self,
         dispatch: &mut Dispatch,
-        room: &mut Room,
+        room: &mut SearchRoom,
         at: usize,
-        fate: Fate,
+        fate: EventFate,
     ) -> Result<(Option<u32>, bool), TooLarge> {
         self.counts.turns += 1;
         let Some(number) = self.deed(dispatch, &room.here, at, fate)? else {
             return Ok((None, false));
         };
         let deed = self.deeds.of(number);
-        room.next.after(&room.here, at, deed, fate == Fate::Twice);
+        room.next
+            .after(&room.here, at, deed, fate == EventFate::Twice);
         let Deed { end, drops, .. } = *deed;
         let hears = !deed.heard.is_empty();
         let step = step(at, fate);
@@ -427,7 +428,7 @@ impl Search {
     }
 
     /// Meets the next situation. Returns whether it is new.
-    fn meet(&mut self, room: &Room, step: u32) -> bool {
+    fn meet(&mut self, room: &SearchRoom, step: u32) -> bool {
         let written = self.writer.write(&room.next, self.roots, &self.shapes);
         let (number, is_new) = self.seen.meet(digest_of_bytes(written));
         self.steps.add(step, number);

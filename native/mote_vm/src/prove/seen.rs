@@ -65,7 +65,7 @@ impl KnownSituations {
     }
 
     fn start(&self, digest: Digest) -> usize {
-        (u64::from(digest[0]) * self.places.len() as u64 >> 32) as usize
+        ((u64::from(digest[0]) * self.places.len() as u64) >> 32) as usize
     }
 
     fn behind(&self, at: usize) -> usize {

@@ -34,7 +34,7 @@ pub(super) struct ShapeKind {
 }
 
 /// The rest of a shape.
-struct Shape {
+struct KnownShape {
     words: Box<[Value]>,
     /// The foreign values in it.
     tells: NumberSet,
@@ -43,7 +43,7 @@ struct Shape {
 /// All shapes of a search.
 #[derive(Default)]
 pub(super) struct Shapes {
-    all: Vec<Shape>,
+    all: Vec<KnownShape>,
     kinds: Vec<ShapeKind>,
     by_digest: FxHashMap<u128, u32>,
     words: usize,
@@ -68,7 +68,7 @@ impl Shapes {
 
     /// Bytes of the table.
     pub(super) fn bytes(&self) -> usize {
-        let each = size_of::<Shape>() + size_of::<ShapeKind>() + size_of::<(u128, u32)>();
+        let each = size_of::<KnownShape>() + size_of::<ShapeKind>() + size_of::<(u128, u32)>();
         self.all.len() * each + self.words * size_of::<Value>()
     }
 
@@ -78,7 +78,7 @@ impl Shapes {
         if number == next {
             self.words += words.len();
             let words = words.into();
-            self.all.push(Shape { words, tells });
+            self.all.push(KnownShape { words, tells });
             self.kinds.push(kind);
         }
         number

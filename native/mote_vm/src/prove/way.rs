@@ -5,7 +5,7 @@
 use super::search::{opened, Search};
 use super::situation::Situation;
 use super::written::read;
-use crate::threads::seeded::Fate;
+use crate::threads::seeded::EventFate;
 use crate::threads::thread::Dispatch;
 
 impl Search {
@@ -22,7 +22,7 @@ impl Search {
             let (at, fate) = opened(event);
             read(&words, &self.shapes, &mut here);
             let place = queue.iter().position(|name| *name == names[at])?;
-            if fate != Fate::Twice {
+            if fate != EventFate::Twice {
                 queue.remove(place);
                 names.remove(at);
             }
@@ -40,7 +40,7 @@ impl Search {
             names.splice(..0, first);
             queue.extend(&last);
             names.extend(last);
-            next.after(&here, at, deed, fate == Fate::Twice);
+            next.after(&here, at, deed, fate == EventFate::Twice);
             let written = self.writer.write(&next, self.roots, &self.shapes);
             words = written.to_vec();
             names = self.writer.places().map(|place| names[place]).collect();

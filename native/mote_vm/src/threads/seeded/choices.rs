@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 
 /// What becomes of an event that an order names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum EventFate {
     /// It has its turn.
     Runs,
     /// It gets lost.
@@ -19,9 +19,14 @@ pub(crate) enum Fate {
 /// The bits of a step of an order that are the event's place. Those above are its fate.
 const PLACE: u32 = (1 << 28) - 1;
 
-impl Fate {
+impl EventFate {
     /// All of them, by their numbers.
-    pub(crate) const ALL: [Fate; 4] = [Fate::Runs, Fate::Lost, Fate::Twice, Fate::Aborted];
+    pub(crate) const ALL: [EventFate; 4] = [
+        EventFate::Runs,
+        EventFate::Lost,
+        EventFate::Twice,
+        EventFate::Aborted,
+    ];
 
     /// A step of an order.
     pub(crate) fn step(self, place: u32) -> u32 {
@@ -58,11 +63,11 @@ impl Choices {
     }
 
     /// The place of the next event in the queue, and its fate, if an order says so.
-    pub(crate) fn place(&self) -> Option<(usize, Fate)> {
+    pub(crate) fn place(&self) -> Option<(usize, EventFate)> {
         let mut state = self.0.lock();
         let step = state.order.pop()?;
         state.made += 1;
-        let fate = Fate::ALL[(step >> 28) as usize % Fate::ALL.len()];
+        let fate = EventFate::ALL[(step >> 28) as usize % EventFate::ALL.len()];
         Some(((step & PLACE) as usize, fate))
     }
 
@@ -89,10 +94,10 @@ mod tests {
 
     #[test]
     fn an_order_is_followed_to_its_end() {
-        let choices = Choices::in_order(&[Fate::Runs.step(2), Fate::Aborted.step(0)]);
-        let first = Some((2, Fate::Runs));
+        let choices = Choices::in_order(&[EventFate::Runs.step(2), EventFate::Aborted.step(0)]);
+        let first = Some((2, EventFate::Runs));
         assert_eq!((choices.choose(9), choices.place()), (0, first));
-        let second = Some((0, Fate::Aborted));
+        let second = Some((0, EventFate::Aborted));
         assert_eq!((choices.place(), choices.place()), (second, None));
         assert_eq!((choices.choose(9), choices.made()), (0, 2));
     }

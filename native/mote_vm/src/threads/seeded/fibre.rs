@@ -1,5 +1,5 @@
 //! One dispatcher of a seeded machine.
-use super::{Fate, Seeded};
+use super::{EventFate, Seeded};
 use crate::code::program::BehaviourCode;
 use crate::threads::fault::Fault;
 use crate::threads::presence::Presence;
@@ -195,14 +195,14 @@ impl Dispatch {
                 let mut before: Vec<Event> = (0..place).filter_map(|_| queue.pop()).collect();
                 let event = queue.pop();
                 match fate {
-                    Fate::Twice => before.extend(event),
+                    EventFate::Twice => before.extend(event),
                     _ => self.seeded.senders.take(place),
                 }
                 queue.prepend(&before);
                 // They had been accepted before.
                 queue.forgive();
-                if fate != Fate::Lost {
-                    self.seeded.aborts = fate == Fate::Aborted;
+                if fate != EventFate::Lost {
+                    self.seeded.aborts = fate == EventFate::Aborted;
                     return event;
                 }
             }

@@ -21,7 +21,7 @@ mod line;
 mod scheduler;
 mod senders;
 
-pub(crate) use choices::{Choices, Fate};
+pub(crate) use choices::{Choices, EventFate};
 pub(crate) use fibre::Fibre;
 pub(crate) use line::Line;
 pub(crate) use scheduler::Scheduler;
