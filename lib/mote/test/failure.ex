@@ -7,7 +7,7 @@ defmodule Mote.Test.Failure do
     * `turns` - the turns up to the rest, or to the one that is wrong, as `Mote.Trace.Turn`s, the first thousand; `more`, how
       many there were besides;
     * `instead` - the last turn of the order that decides: the one that comes in place of that with its `number` in an order that does not
-      fail; `nil` if there is none, or none was found in time;
+      fail; `nil` if there is none, or none among the first ends that were looked at;
     * `kind` - `:property`, `:always` or `:eventually` when it does not hold, `:timeout` when the actors do not come to rest, or what `Mote.Test.prove/3`
       finds without being asked; `why`, as text.
   """

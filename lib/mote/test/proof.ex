@@ -20,8 +20,8 @@ defmodule Mote.Test.Proof do
   # shorter one tells apart.
   @shorter 100_000
 
-  # Milliseconds for which the nearest order is looked for that does not fail.
-  @nearer 2_000
+  # Ends that are looked at for the nearest order that does not fail.
+  @nearer 300
 
   # Turns of a failing order that are shown at most.
   @shown 1_000
@@ -287,12 +287,12 @@ defmodule Mote.Test.Proof do
   # Failures of which a machine shows at its end that there is none.
   defp nearest(%Failure{kind: kind, schedule: {:order, order}} = failure, proof, mine)
        when kind in [:property, :aborted, :dropped] do
-    until = min(proof.deadline, System.monotonic_time(:millisecond) + @nearer)
-    proof = %{proof | deadline: until, always: nil, eventually: nil, actors: []}
+    proof = %{proof | always: nil, eventually: nil, actors: []}
+    ends = :counters.new(1, [])
     mine = Keyword.merge(mine, allow: @flaws, states: min(mine[:states], @shorter))
 
     Enum.find_value((turns(order) - 1)..0//-1, failure, fn count ->
-      with [_ | _] = turns <- instead(proof, mine, prefix(order, count)),
+      with [_ | _] = turns <- instead(proof, mine, prefix(order, count), ends),
            do: %{failure | instead: turns |> Enum.at(count) |> renamed(names(turns, failure.turns))}
     end)
   end
@@ -311,10 +311,14 @@ defmodule Mote.Test.Proof do
     steps
   end
 
-  defp instead(proof, mine, before) do
+  defp instead(proof, mine, before, ends) do
     look = fn
-      {:rest, order} -> good(proof, before ++ order)
-      _flaw -> nil
+      {:rest, order} ->
+        :counters.add(ends, 1, 1)
+        if :counters.get(ends, 1) > @nearer, do: :enough, else: good(proof, before ++ order)
+
+      _flaw ->
+        nil
     end
 
     case search(proof, mine, true, look, before) do
