@@ -124,10 +124,26 @@ defmodule Mote.Behaviour do
       iex> {Doc.Total.affordable?(10, :apples), Doc.Total.verdict(10, :apples), Doc.Total.verdict(10, 3)}
       {:undefined, :refused, :granted}
 
+  ## Plain Elixir
+
+  `use Mote.Behaviour, import: [MyApp.Pricing]` makes functions of modules in plain Elixir available, which are compiled to the
+  machine from their debug information, if they have no effects:
+
+      defmodule Badge do
+        use Mote.Behaviour, import: [MyApp.Names]
+
+        defactor badge() do
+          {customer, name} -> send customer, MyApp.Names.initials(name)
+        end
+      end
+
+  The guide *The language* says more about it.
+
   ## What bodies may call
 
   Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this
-  one; macros that expand to what is listed here; and the following. The part of Elixir's library that Mote
+  one; functions of imported modules, and of `Date`, `Time`, `NaiveDateTime`, `DateTime`, `Calendar`, `URI` and `Version`; macros that
+  expand to what is listed here; and the following. The part of Elixir's library that Mote
   has written in the language itself is loaded with the first module that calls it. Left out are functions
   that have effects or depend on a process or a node, `Stream`, whose values are functions, and functions that
   normalize Unicode. Functions that count characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) count
@@ -153,10 +169,10 @@ defmodule Mote.Behaviour do
         }
 
   defmacro __using__(opts) do
-    errors = errors!(opts)
+    opts = options!(opts)
 
     quote do
-      Compiler.begin(__MODULE__, unquote(errors))
+      Compiler.begin(__MODULE__, unquote(opts[:errors] || :abort), unquote(opts[:import] || []), __ENV__)
 
       import Mote.Behaviour,
         only: [
@@ -173,14 +189,19 @@ defmodule Mote.Behaviour do
     end
   end
 
-  defp errors!([]), do: :abort
-  defp errors!(errors: errors) when errors in [:abort, :undefined], do: errors
-
-  defp errors!(opts) do
-    raise ArgumentError,
-          "use Mote.Behaviour takes the option errors: :abort (the default) or errors: :undefined, got: " <>
-            Macro.to_string(opts)
+  defp options!(opts) do
+    if Keyword.keyword?(opts) and Enum.all?(opts, &option?/1) and Enum.uniq_by(opts, &elem(&1, 0)) == opts do
+      opts
+    else
+      raise ArgumentError,
+            "use Mote.Behaviour takes the options errors: :abort (the default) or errors: :undefined, and " <>
+              "import: [Module], got: " <> Macro.to_string(opts)
+    end
   end
+
+  defp option?({:errors, errors}), do: errors in [:abort, :undefined]
+  defp option?({:import, modules}), do: is_list(modules)
+  defp option?(_), do: false
 
   @doc """
   Defines a behaviour: `defactor name(capture, …) do pattern when guard -> body … end`.

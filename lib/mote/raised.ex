@@ -45,6 +45,12 @@ defmodule Mote.Raised do
   def exception({:raised, {_module, _line, {:function_clause, {Enum, _name}, _arity}}, {[]}}),
     do: %Enum.EmptyError{}
 
+  # It was about to be raised, and is not made before somebody wants to know.
+  def exception({:raised, {_module, _line, {module, name} = made}, arguments})
+      when name == :exception or made == {Kernel.Utils, :raise} or
+             (module == :erlang and name in [:error, :throw, :exit, :nif_error]),
+      do: told(made, Tuple.to_list(arguments))
+
   # What a function has returned; arguments that no clause takes are two here.
   def exception({:raised, {_module, _line, {:function_clause, {_library, name}, _arity}}, {answer}})
       when name in [:get_and_update, :get_and_update!, :get_and_update_in] and

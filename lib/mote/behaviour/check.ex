@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Check do
   # program is found here at the latest.
   @moduledoc false
 
-  alias Mote.Behaviour.{Beam, Code, Error, Warnings}
+  alias Mote.Behaviour.{Beam, Code, Error, Imports, Warnings}
   alias Mote.Behaviour.Check.{Arguments, Calls, Change, Guards, Misread, Names, Nowhere, Stash}
 
   @doc """
@@ -33,6 +33,9 @@ defmodule Mote.Behaviour.Check do
     scopes = %{scope: %{}, next: 0, behaviour: nil, message: nil, kept: nil}
     Map.merge(scopes, %{kind: kind, names: names, file: names.file, columns: columns})
   end
+
+  defp code([%{import: import} = first | others], names),
+    do: Imports.checked(import, names.env, fn -> code([Map.delete(first, :import) | others], names) end)
 
   defp code([%{kind: :actor} = definition], names) do
     s = state(:actor, definition.columns, names)
@@ -90,7 +93,7 @@ defmodule Mote.Behaviour.Check do
   end
 
   defp finish(definition, params, body, s) do
-    fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :marks, :args, :public, :beam])
+    fields = Map.take(definition, [:kind, :name, :arity, :line, :doc, :marks, :args, :public, :beam, :origin])
     struct!(Code, Map.merge(fields, %{params: params, body: body, next: s.next}))
   end
 

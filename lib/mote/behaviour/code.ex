@@ -5,11 +5,12 @@ defmodule Mote.Behaviour.Code do
   # its captures and, last, the message; `arity` counts the captures only. `next` is the next free number for a
   # variable. `effects` and `becomes` are found out by the flow pass, `public` is false for lifted loops and for functions
   # of the module's own. `beam` says of a behaviour that its turns may call any Elixir; its code here only says that they cannot
-  # run where they are. `marks` are attributes such as `@deprecated`, which the Elixir function gets.
+  # run where they are. `marks` are attributes such as `@deprecated`, which the Elixir function gets. `origin` is `{module, name}` of
+  # what was written in plain Elixir (imports.ex).
   @moduledoc false
 
   @enforce_keys [:kind, :name, :arity, :params, :body, :line]
-  defstruct [:kind, :name, :arity, :params, :body, :line, :doc, :args] ++
+  defstruct [:kind, :name, :arity, :params, :body, :line, :doc, :args, :origin] ++
               [marks: [], next: 0, effects: false, becomes: false, public: true, beam: false]
 
   @type t :: %__MODULE__{}

@@ -11,6 +11,7 @@ defmodule Mote.Behaviour.Compiler do
     Error,
     Failures,
     Flow,
+    Imports,
     IR,
     Loops,
     Marks,
@@ -75,9 +76,10 @@ defmodule Mote.Behaviour.Compiler do
               [:__mote_turn__, :module_info, :behaviour_info]
 
   @doc "Prepares a module, when its body gets to `use Mote.Behaviour`."
-  @spec begin(module, Failures.mode()) :: :ok
-  def begin(module, errors) do
+  @spec begin(module, Failures.mode(), [module], Macro.Env.t()) :: :ok
+  def begin(module, errors, imported, env) do
     for name <- @noted, do: Module.register_attribute(module, name, accumulate: true)
+    Imports.begin(module, imported, env)
     Module.put_attribute(module, :mote_errors, errors)
     Module.put_attribute(module, :before_compile, Mote.Behaviour)
   end
@@ -209,7 +211,8 @@ defmodule Mote.Behaviour.Compiler do
 
   defp code(env) do
     definitions = taken(env, :mote_definitions)
-    checked = checked(definitions, taken(env, :mote_mistakes), env)
+    {imported, mistakes} = Imports.definitions(env)
+    checked = checked(definitions ++ imported, taken(env, :mote_mistakes) ++ mistakes, env)
     mode = Module.get_attribute(env.module, :mote_errors)
     Written.forget(env.module)
     unit = Loops.unit(checked)

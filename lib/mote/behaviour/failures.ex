@@ -19,7 +19,7 @@ defmodule Mote.Behaviour.Failures do
   # to be there.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Primitives}
+  alias Mote.Behaviour.{AST, Imports, Primitives}
   alias Mote.Behaviour.IR.Conditions
   alias Mote.{Prelude, Timer}
 
@@ -30,13 +30,31 @@ defmodule Mote.Behaviour.Failures do
   @doc "The unit without `:sure` and `:none` nodes."
   @spec unit(map, mode) :: map
   def unit(unit, mode) do
+    library =
+      for %{origin: {module, name}} = code <- unit.codes,
+          Imports.library?(module),
+          into: %{},
+          do: {{code.name, code.arity}, {module, name}}
+
     codes =
       for code <- unit.codes do
-        s = %{mode: mode, module: unit.module, function: {:function_clause, code.name, code.arity}}
+        s = Map.put(state(code, mode, unit.module), :library, library)
         %{code | body: expr(code.body, s)}
       end
 
     %{unit | codes: codes}
+  end
+
+  # `quiet` is code of the library, of which the caller tells.
+  defp state(%{origin: nil} = code, mode, module) do
+    quiet = Prelude.called(module, code.name) != nil
+    %{mode: mode, module: module, function: {:function_clause, code.name, code.arity}, quiet: quiet}
+  end
+
+  # It has been written for Elixir, in which an operation raises.
+  defp state(%{origin: {module, name}, arity: arity}, _, _) do
+    function = {:function_clause, {module, name}, arity}
+    %{mode: :abort, module: module, function: function, quiet: Imports.library?(module)}
   end
 
   @doc "The primitive of an operation: one of its own, or another one that fails in another way."
@@ -103,11 +121,13 @@ defmodule Mote.Behaviour.Failures do
   defp expr({tag, l, nil, es}, s) when tag in [:apply, :tail_apply],
     do: {tag, l, if(s.mode == :abort, do: where(l, :apply, s), else: :apply), exprs(es, s)}
 
-  defp expr({tag, l, {module, name, _} = function, es}, s) when tag in [:call, :tail_call] do
+  defp expr({tag, l, {module, name, arity} = function, es}, s) when tag in [:call, :tail_call] do
     es = exprs(es, s)
 
     # The library itself tells of what has failed.
-    called = if Prelude.called(s.module, name) == nil, do: Prelude.called(module, name)
+    called =
+      unless s.quiet,
+        do: if(module == nil, do: s.library[{name, arity}], else: Prelude.called(module, name))
 
     if called,
       do: {:placed, l, where(l, called, s), [{:call, l, function, es}]},

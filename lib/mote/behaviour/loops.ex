@@ -22,7 +22,8 @@ defmodule Mote.Behaviour.Loops do
   defp code(code, file) do
     s = %{code: code, file: file, next: code.next, lifted: [], count: 0}
     {body, s} = expr(code.body, code.kind != :actor, s)
-    Enum.reverse(s.lifted) ++ [%{code | body: body, next: s.next}]
+    lifted = for made <- Enum.reverse(s.lifted), do: %{made | origin: code.origin}
+    lifted ++ [%{code | body: body, next: s.next}]
   end
 
   # -- walking -------------------------------------------------------------------------------------------------

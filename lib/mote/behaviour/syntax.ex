@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.Syntax do
   # functions called exist, is for `check.ex` to find out.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Primitives, Warnings}
+  alias Mote.Behaviour.{AST, Error, Imports, Primitives, Warnings}
 
   alias Mote.Behaviour.Syntax.{
     Binaries,
@@ -234,7 +234,10 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:become, _, [behaviour], env), do: Calls.become(behaviour, env)
   defp node(:abort, _, [reason], env), do: {:abort, env.line, abort_reason(expr(reason, env))}
 
-  # In the code of templates only: no name that can be written.
+  # What Elixir has made of `raise` and its relatives: no name that can be written, as the next one.
+  defp node(:"mote raised", _, [function, argument], env), do: Imports.raised(function, argument, env)
+
+  # In the code of templates only.
   defp node(:"mote local", _, [key | args], env), do: {:local, env.line, key, exprs(args, env)}
 
   defp node({:., _, [module, name]}, meta, args, env) when is_atom(name) and is_list(args),

@@ -6,7 +6,7 @@ defmodule Mote.Raised.Attempt do
   # 2. no struct is traversed by its own code, which may run forever, exit, or read a file.
   @moduledoc false
 
-  alias Mote.Behaviour.Primitives
+  alias Mote.Behaviour.{Imports, Primitives}
   alias Mote.Timer
   alias Mote.Raised.{Call, Segments}
 
@@ -107,7 +107,7 @@ defmodule Mote.Raised.Attempt do
   def small?({module, name} = function, arguments) do
     {parts, integer} =
       cond do
-        module == Integer -> @large
+        module == Integer or Imports.library?(module) -> @large
         costly?(function, arguments) or module not in @collections -> @few
         true -> @many
       end
@@ -139,7 +139,12 @@ defmodule Mote.Raised.Attempt do
   defp left(%Range{first: first, last: last}, n, most) when is_integer(first) and is_integer(last),
     do: left(last, left(first, n - abs(last - first), most), most)
 
-  defp left(value, _n, _most) when is_struct(value) or is_function(value), do: -1
+  # What has no code that goes through it.
+  defp left(%module{} = value, n, most) do
+    if Imports.library?(module), do: value |> Map.from_struct() |> left(n, most), else: -1
+  end
+
+  defp left(value, _n, _most) when is_function(value), do: -1
   defp left([head | tail], n, most), do: left(tail, left(head, n - 1, most), most)
 
   defp left(value, n, most) when is_tuple(value) and tuple_size(value) <= n,
@@ -226,6 +231,17 @@ defmodule Mote.Raised.Attempt do
             "Mote.Directory.fetch!/1 returns"
   end
 
+  # What it says shows terms: its code has come, and the values of its variables.
+  defp elixir({_, :exception} = made, [written, values]) when is_tuple(values) do
+    variables = for {value, n} <- values |> Tuple.to_list() |> Enum.with_index(), do: {:"v#{n}", value}
+    {argument, _} = Code.eval_quoted(written, variables)
+    elixir(made, [argument])
+  end
+
+  defp elixir({module, :exception}, [argument]), do: raise(module.exception(argument))
+  defp elixir({Kernel.Utils, :raise}, [argument]), do: raise(argument)
+  defp elixir({:erlang, :throw}, [value]), do: :erlang.error({:nocatch, value})
+  defp elixir({:erlang, name}, [reason]) when name in [:error, :exit, :nif_error], do: :erlang.error(reason)
   defp elixir({module, name}, arguments), do: call(module, name, arguments)
 
   defp elixir(operation, arguments) do

@@ -26,6 +26,12 @@ defmodule Mote.Raised.Call do
     end
   end
 
+  # The exception says it all.
+  def written({module, name}, _)
+      when name == :exception or {module, name} == {Kernel.Utils, :raise} or
+             (module == :erlang and name in [:error, :throw, :exit, :nif_error]),
+      do: ""
+
   def written({Kernel, :**}, {a, b}), do: "#{show(a)} ** #{show(b)}"
 
   def written({module, name}, arguments) do

@@ -213,7 +213,7 @@ defmodule Mote.Behaviour.DefinitionErrorTest do
     end
 
     test "options of use" do
-      assert_raise ArgumentError, ~r/takes the option errors/, fn ->
+      assert_raise ArgumentError, ~r/takes the options errors/, fn ->
         Code.compile_string("defmodule #{inspect(__MODULE__)}.Bad do use Mote.Behaviour, a: 1 end")
       end
     end

@@ -22,15 +22,44 @@ defmodule Mote.Behaviour.FreshAppTest do
     do: File.write!(file, file |> File.read!() |> String.replace(~r/size\((size|bits)\)/, "size(^\\1)"))
 
   # Mote and what it needs is where it is compiled already.
-  defp compile(dir) do
+  defp compile(dir), do: mix(dir, ["compile", "--warnings-as-errors"])
+
+  defp mix(dir, arguments) do
     libraries = :code.lib_dir(:mote) |> to_string() |> Path.dirname()
     env = [{"MIX_ENV", "dev"}, {"ERL_LIBS", libraries}, {"MIX_BUILD_PATH", nil}]
-    System.cmd("mix", ["compile", "--warnings-as-errors"], cd: dir, env: env, stderr_to_stdout: true)
+    System.cmd("mix", arguments, cd: dir, env: env, stderr_to_stdout: true)
   end
 
   test "one of everything is not warned of", %{tmp_dir: dir} do
     assert {output, 0} = compile(dir)
     refute output =~ "warning"
+  end
+
+  # What is imported has no file yet when it is compiled for the first time, and has an old one when it has changed.
+  test "what a module imports is that of the same run of mix", %{tmp_dir: dir} do
+    file = Path.join(dir, "lib/prices.ex")
+    assert {_, 0} = compile(dir)
+    assert asked(dir) =~ "{119, ~D[2020-03-01]}"
+
+    # In files of their own, of which the second does not change any more.
+    [prices, till] = file |> File.read!() |> String.split(~r/(?=defmodule FreshApp.Till)/)
+    File.write!(Path.join(dir, "lib/a_till.ex"), till)
+
+    for {percent, seconds} <- [{7, 10}, {8, 20}] do
+      File.write!(file, String.replace(prices, "@percent 19", "@percent #{percent}"))
+      File.touch!(file, System.os_time(:second) + seconds)
+      assert {_, 0} = compile(dir)
+      assert asked(dir) =~ "{#{100 + percent}, ~D[2020-03-01]}"
+    end
+  end
+
+  defp asked(dir) do
+    ask =
+      "{:ok, m} = Mote.start_link(); a = Mote.create(m, FreshApp.Till.till(0)); " <>
+        "IO.inspect(Mote.ask!(a, {:sale, 100, ~D[2020-02-16]}))"
+
+    {output, 0} = mix(dir, ["run", "-e", ask])
+    output
   end
 
   test "what is odd is told of with its place, and fails", %{tmp_dir: dir} do

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   # to `Loops`. Whether a function or behaviour exists is not checked here.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Primitives, Syntax}
+  alias Mote.Behaviour.{AST, Error, Imports, Primitives, Syntax}
   alias Mote.Behaviour.Syntax.{Applied, Effects, Functions, Hints, Loops, Maps, Paths, Ranges, Templates}
   alias Mote.Prelude
 
@@ -78,7 +78,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
     cond do
       primitive == :elements -> AST.elements(env.line, Loops.listed(hd(args), env))
-      primitive == :to_string -> text(hd(args), env)
+      primitive == :to_string or {module, name, arity} == {String.Chars, :to_string, 1} -> text(hd(args), env)
       primitive -> AST.op(env.line, primitive, Syntax.exprs(args, env))
       module == Kernel -> Syntax.expr({name, [{:mote_kernel, true} | meta], args}, env)
       module == :erlang -> erlang(name, args, meta, env)
@@ -93,6 +93,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
       {module, name, arity} == {Mote.Directory, :shard, 2} -> function(Mote.Directory.Place, name, args, env)
       module == Enum and Loops.loop?(name, arity) -> Loops.enum(name, args, env)
       entry = Prelude.entry(module, name, arity) -> prelude(entry, args, env)
+      call = Imports.call(module, name, args, env) -> call
       hint = Hints.remote(module, name, arity) -> Error.raise_at(env, env.line, hint)
       true -> Syntax.expand({{:., meta, [module, name]}, meta, args}, env)
     end

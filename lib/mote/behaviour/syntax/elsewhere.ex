@@ -117,11 +117,6 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
         "{self(), {:whereis, key}} are sent: Mote.Directory lists them",
     Node => "an address says itself where its actor is",
     Code => "code is compiled before it is loaded",
-    DateTime => @clock,
-    NaiveDateTime => @clock,
-    Date => "calculate with integers, or before you send",
-    Time => "calculate with integers, or before you send",
-    Calendar => "calculate with integers, or before you send",
     :timer => @timer,
     :ets => "an actor keeps its state in its captures: a map takes the place of a table",
     :dets => @process,
@@ -142,8 +137,6 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     :calendar => "calculate with integers, or before you send",
     :io_lib => "use to_string/1 and interpolation, or call it before you send",
     :zlib => @before,
-    URI => @before,
-    Version => @before,
     OptionParser => @before,
     Exception => @before,
     :gen_tcp => @process,
@@ -158,33 +151,11 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   # What is known of a date when there is a clock.
   @today [utc_today: 0, utc_today: 1, utc_now: 0, utc_now: 1, utc_now: 2, now: 1, now!: 1, local_now: 0]
 
-  # What dates and times are compared by, the most significant first.
-  @date ~w[year month day]
-  @time ~w[hour minute second microsecond]
-  @fields %{Date => @date, Time => @time, NaiveDateTime => @date ++ @time, DateTime => @date ++ @time}
-  @compared [compare: 2, before?: 2, after?: 2]
-
-  @doc "The fields of a date or time called `value` as a tuple that sorts as they do, or nil for other modules."
-  @spec fields(module, String.t()) :: String.t() | nil
-  def fields(module, value) do
-    if fields = @fields[module], do: "{#{Enum.map_join(fields, ", ", &"#{value}.#{&1}")}}"
-  end
-
-  @doc "When the fields sort as the values do."
-  @spec condition(module) :: String.t()
-  def condition(DateTime), do: ", if all have the same offset from UTC"
-  def condition(_module), do: ""
-
-  defp compared(module),
-    do: "compare their fields, #{fields(module, "a")} < #{fields(module, "b")}#{condition(module)}"
-
   @doc "What to write instead of `module.name/arity`, or nil where nothing is known of it."
   @spec reason(module, atom, arity) :: String.t() | nil
   def reason(module, name, arity) do
     cond do
-      module in [Date, Time] and {name, arity} in @today -> @clock
-      is_map_key(@fields, module) and {name, arity} in @compared -> compared(module)
-      module in [DateTime, NaiveDateTime] and {name, arity} not in @today -> @modules[Date]
+      module in [Date, Time, DateTime, NaiveDateTime] and {name, arity} in @today -> @clock
       true -> Map.get(@functions, {module, name}) || Map.get(@modules, module)
     end
   end

@@ -190,7 +190,8 @@ defmodule Mote.Behaviour.Syntax.Hints do
       library(module, name, arity)
     else
       "#{inspect(module)}.#{name}/#{arity} cannot be called: #{@functions}; #{inspect(module)} is not a Mote.Behaviour " <>
-        "module: write the function there with defpure, or call it before you send"
+        "module: write the function there with defpure, name the module in use Mote.Behaviour, import: [#{inspect(module)}], or " <>
+        "call it before you send"
     end
   end
 

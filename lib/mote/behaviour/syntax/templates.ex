@@ -3,22 +3,15 @@ defmodule Mote.Behaviour.Syntax.Templates do
   # where the template calls them. The variables of the template are renamed, those of the caller stay.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Syntax.{Elsewhere, Functions, Loops}
+  alias Mote.Behaviour.{AST, Syntax}
+  alias Mote.Behaviour.Syntax.{Functions, Loops}
   alias Mote.Prelude
 
   # Those whose last argument may be the literal :asc or :desc, and never gets here then (calls.ex).
   @sorting [sort: 2, sort_by: 3, keysort: 3]
 
-  # What takes a key, in place of what takes a module that compares.
-  @keyed %{
-    sort: :sort_by,
-    sort_by: :sort_by,
-    max: :max_by,
-    max_by: :max_by,
-    min: :min_by,
-    min_by: :min_by
-  }
+  # Those that take a module that compares.
+  @by_module [:sort, :sort_by, :keysort, :max, :max_by, :min, :min_by]
 
   @doc "A call of `name` of the templates in `module`."
   @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
@@ -56,10 +49,12 @@ defmodule Mote.Behaviour.Syntax.Templates do
   defp in_place(value, arity, name, more \\ "", env)
   defp in_place({form, _, _} = literal, _, _, _, _) when form in [:fn, :&], do: literal
 
-  defp in_place({order, {:__aliases__, _, _} = module}, _, name, _, env) when order in [:asc, :desc],
-    do: no_module!(module, order, name, env)
+  defp in_place({order, {:__aliases__, _, _} = module}, _, name, _, _)
+       when order in [:asc, :desc] and name in [:sort, :sort_by, :keysort],
+       do: by_module(module, order, name)
 
-  defp in_place({:__aliases__, _, _} = module, _, name, _, env), do: no_module!(module, :asc, name, env)
+  defp in_place({:__aliases__, _, _} = module, _, name, _, _) when name in @by_module,
+    do: by_module(module, :asc, name)
 
   defp in_place(value, arity, name, more, env) do
     Functions.refused!(value, to_string(name), "", more, env)
@@ -118,22 +113,11 @@ defmodule Mote.Behaviour.Syntax.Templates do
 
   defp uses(_, _, _), do: []
 
-  defp no_module!(module, order, name, env) do
-    Error.raise_at(
-      env,
-      env.line,
-      "#{name} takes no module as a sorter here, as a machine cannot call #{Macro.to_string(module)}.compare/2: write " <>
-        (keyed(Macro.expand(module, env), order, @keyed[name]) || "the order as a function, fn a, b -> … end")
-    )
+  # By the function that the module has for it.
+  defp by_module(module, order, name) do
+    other = if order == :desc or name in [:max, :max_by], do: :lt, else: :gt
+    quote(do: fn a, b -> unquote(module).compare(a, b) != unquote(other) end)
   end
-
-  # The least of all in the order of a module, as the greatest in the reverse of it, is left to a function.
-  defp keyed(module, order, by) when by == :sort_by or (by != nil and order == :asc) do
-    with fields when fields != nil <- Elsewhere.fields(module, "&1"),
-         do: "Enum.#{by}(…, &#{fields}#{if order == :desc, do: ", :desc"})#{Elsewhere.condition(module)}"
-  end
-
-  defp keyed(_module, _order, _by), do: nil
 
   defp value({true, ast}, env), do: Syntax.expr(ast, env)
   defp value({false, ast}, env), do: Loops.listed(ast, env)

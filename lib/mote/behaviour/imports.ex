@@ -1,0 +1,259 @@
+defmodule Mote.Behaviour.Imports do
+  # Functions that are written in plain Elixir, compiled to the machine from the debug information of their modules: those that a
+  # module with behaviours names, `use Mote.Behaviour, import: [MyApp.Pricing]`, and a part of Elixir's library.
+  #
+  # 1. Only what is called is compiled, and what that calls. It becomes private functions of the unit that calls it, under names that
+  #    nobody can write; so a unit needs no other.
+  # 2. What cannot be compiled is told of where the module with behaviours calls it, with the function, its line and the reason.
+  # 3. A failure in a function that is named belongs to its own module and line. One of the library is one operation, like those of
+  #    `Mote.Prelude`, which come first.
+  @moduledoc false
+
+  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.Imports.{Definitions, Expanded}
+  alias Mote.Behaviour.Syntax.Elsewhere
+
+  # Elixir's modules of which functions are had that `Mote.Prelude` does not have.
+  @library [Calendar, Calendar.ISO, Date, Date.Range, DateTime, NaiveDateTime, Time, URI, Version]
+
+  # What the clauses of a module see: no import but Kernel's.
+  @kernel Map.take(__ENV__, [:functions, :macros])
+
+  @doc "Checks the modules that are named, and notes them."
+  @spec begin(module, [module], Macro.Env.t()) :: :ok
+  def begin(module, imported, env) do
+    for name <- [:mote_imported, :mote_read], do: Module.register_attribute(module, name, accumulate: true)
+    for name <- imported, reason = unfit(name), do: Error.raise_at(env, env.line, "import: #{reason}")
+    Module.put_attribute(module, :mote_imports, imported)
+  end
+
+  defp unfit(name) do
+    cond do
+      not is_atom(name) ->
+        "wants modules, [MyApp.Pricing], got: #{inspect(name)}"
+
+      not match?({:module, _}, Code.ensure_compiled(name)) ->
+        "there is no module #{inspect(name)}, or it waits for this one"
+
+      function_exported?(name, :__mote__, 1) ->
+        "#{inspect(name)} says use Mote.Behaviour: its functions made with defpure can be called without an import"
+
+      true ->
+        nil
+    end
+  end
+
+  @doc "A call of such a function; nil where the module is none of those."
+  @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr() | nil
+  def call(module, name, args, env) do
+    if Module.open?(env.module) and (module in @library or module in named(env)) do
+      function = {module, name, length(args)}
+      from = Map.get(env, :mote_import, %{line: env.line, column: Map.get(env, :column), within: []})
+      Module.put_attribute(env.module, :mote_imported, {function, from})
+      {:call, env.line, {nil, inside(module, name), length(args)}, Syntax.exprs(args, env)}
+    end
+  end
+
+  defp named(%{module: module}), do: Module.get_attribute(module, :mote_imports) || []
+
+  @doc "Whether a module is part of Elixir's library, of which a failure is told as one of the function that was called."
+  @spec library?(module) :: boolean
+  def library?(module), do: module in @library
+
+  defp inside(module, name), do: :"#{inspect(module)}.#{name}"
+
+  @doc "The definitions of all that is called, and the mistakes in them, each with what it would have defined."
+  @spec definitions(Macro.Env.t()) :: {[map], [{Exception.t(), [map]}]}
+  def definitions(env), do: env |> called() |> reached(MapSet.new(), {[], []}, env) |> told()
+
+  # What has been called since the last time.
+  defp called(env) do
+    called = Module.get_attribute(env.module, :mote_imported) || []
+    Module.delete_attribute(env.module, :mote_imported)
+    Module.register_attribute(env.module, :mote_imported, accumulate: true)
+    Enum.reverse(called)
+  end
+
+  defp reached([], _, found, _), do: found
+
+  defp reached([{function, from} | rest], seen, {definitions, mistakes} = found, env) do
+    if function in seen do
+      reached(rest, seen, found, env)
+    else
+      found =
+        case compiled(function, from, env) do
+          {:ok, clauses} -> {clauses ++ definitions, mistakes}
+          {:error, mistake} -> {definitions, [mistake | mistakes]}
+        end
+
+      reached(rest ++ called(env), MapSet.put(seen, function), found, env)
+    end
+  end
+
+  defp compiled({module, name, arity} = function, from, env) do
+    with {:ok, %{file: file, functions: functions}} <- read(module, env),
+         {:ok, meta, clauses} <- defined(functions, function, from) do
+      here = %{env | file: file, line: meta[:line] || 0, function: {name, arity}, aliases: []}
+
+      here =
+        here
+        |> Map.merge(@kernel)
+        |> Map.put(:mote_import, %{from | within: [{function, file, meta[:line]} | from.within]})
+
+      {:ok, Enum.map(clauses, &definition(&1, function, from, here))}
+    else
+      {:error, reason} -> {:error, mistake(function, from, reason, env)}
+    end
+  rescue
+    error in [Mote.CompileError, Error.Several] ->
+      {:error, mistake(function, from, refused(error, function, env), env)}
+  end
+
+  defp read(module, env) do
+    case env.module |> Module.get_attribute(:mote_read) |> List.keyfind(module, 0) do
+      {_, read} ->
+        read
+
+      nil ->
+        read = Definitions.fetch(module)
+        Module.put_attribute(env.module, :mote_read, {module, read})
+        read
+    end
+  end
+
+  # A private one only from its own module.
+  defp defined(functions, {module, name, arity}, from) do
+    inside? = match?([{{^module, _, _}, _, _} | _], from.within)
+
+    case functions do
+      %{{^name, ^arity} => {kind, meta, clauses}} when kind == :def or (inside? and kind == :defp) ->
+        {:ok, meta, clauses}
+
+      %{{^name, ^arity} => {:defp, _, _}} ->
+        {:error, "it is private there"}
+
+      _ ->
+        {:error, "there is no such function"}
+    end
+  end
+
+  defp definition({meta, args, guards, body}, {module, name, arity} = function, from, env) do
+    s = %{module: module, candidates: &candidates(&1, &2, env)}
+    env = Error.at(env, meta)
+    [args, guards, body] = Expanded.code([args, guards, body], s)
+
+    %{
+      kind: :pure,
+      beam: false,
+      public: false,
+      name: inside(module, name),
+      arity: arity,
+      args: "",
+      line: env.line,
+      column: nil,
+      generated: true,
+      by_hand: false,
+      columns: %{},
+      doc: nil,
+      marks: [],
+      full: nil,
+      origin: {module, name},
+      import: {function, from},
+      clause: Syntax.clause({:{}, meta, args}, guards, body, env)
+    }
+  end
+
+  @doc "The end of a turn where Elixir raises what `function` makes of an argument."
+  @spec raised({module, atom}, Macro.t(), Macro.Env.t()) :: AST.expr()
+  def raised(function, argument, %{line: l, mote_import: %{within: [{{module, _, _}, _, _} | _]}} = env) do
+    operands =
+      cond do
+        # Nobody will see more than that the call in the library has failed.
+        library?(module) -> [{:lit, l, nil}]
+        shown?(argument) -> shown(argument, env)
+        true -> [Syntax.expr(argument, env)]
+      end
+
+    {:abort, l, AST.tuple(l, [{:lit, l, :raised}, {:lit, l, {module, l, function}}, AST.tuple(l, operands)])}
+  end
+
+  # A text that shows a term is made in Elixir, when somebody wants to see it.
+  defp shown?(argument) do
+    {_, shown?} = Macro.prewalk(argument, false, &{&1, &2 or match?({{:., _, [Kernel, :inspect]}, _, _}, &1)})
+    shown?
+  end
+
+  defp shown(argument, %{line: l} = env) do
+    {written, variables} =
+      Macro.prewalk(argument, [], fn
+        {name, _, context} = variable, seen when is_atom(name) and is_atom(context) ->
+          seen = if variable in seen, do: seen, else: seen ++ [variable]
+          {Macro.var(:"v#{Enum.find_index(seen, &(&1 == variable))}", nil), seen}
+
+        {form, _, args}, seen ->
+          {{form, [], args}, seen}
+
+        other, seen ->
+          {other, seen}
+      end)
+
+    [{:lit, l, written}, AST.tuple(l, Syntax.exprs(variables, env))]
+  end
+
+  # The modules that may be meant by one that is calculated.
+  defp candidates(name, arity, env) do
+    for module <- Enum.uniq([Calendar.ISO | named(env)]),
+        Code.ensure_loaded?(module) and function_exported?(module, name, arity),
+        do: module
+  end
+
+  # -- mistakes ------------------------------------------------------------------------------------------------
+
+  @doc "What `fun` makes of the definitions of a function, with its mistakes told of where the function is called."
+  @spec checked(import :: tuple, Macro.Env.t(), (() -> value)) :: value when value: term
+  def checked({function, from}, env, fun) do
+    fun.()
+  rescue
+    error in [Mote.CompileError, Error.Several] ->
+      {_, mistake, _} = mistake(function, from, refused(error, function, env), env)
+      reraise mistake, __STACKTRACE__
+  end
+
+  # The check pass knows one file only.
+  defp refused(%Error.Several{mistakes: [first | _]}, function, env), do: refused(first, function, env)
+
+  defp refused(error, {module, _, _}, env) do
+    {:ok, %{file: file}} = read(module, env)
+    "#{file}:#{error.line}: #{error.description}"
+  end
+
+  # One for each call that the module has: what else is wrong with the same one is told when that has been changed.
+  defp mistake({module, name, arity} = function, from, reason, env) do
+    {called, _, _} = List.last(from.within, {function, nil, nil})
+    inside = if called == function, do: "", else: "in #{spelled(function)}, "
+    text = "#{spelled(called)} #{missing(called, "#{inside}#{reason}")}"
+    error = %Mote.CompileError{file: env.file, line: from.line, column: from.column, description: text}
+    {{called, from.line}, error, %{kind: :pure, name: inside(module, name), arity: arity}}
+  end
+
+  defp missing({module, name, arity}, reason) do
+    cond do
+      not library?(module) -> "cannot be compiled for a machine: #{reason}"
+      hint = Elsewhere.reason(module, name, arity) -> "is not available in a behaviour: #{hint}"
+      true -> "is not available in a behaviour, as its definition cannot be compiled for a machine: #{reason}"
+    end
+  end
+
+  defp spelled({module, name, arity}), do: "#{inspect(module)}.#{name}/#{arity}"
+
+  # Those that `Mote.Behaviour.Compiler` knows.
+  defp told({definitions, mistakes}) do
+    first =
+      mistakes
+      |> Enum.reverse()
+      |> Enum.uniq_by(&elem(&1, 0))
+      |> Map.new(fn {call, error, _} -> {call, error} end)
+
+    {definitions, for({call, _, name} <- mistakes, do: {first[call], [name]})}
+  end
+end

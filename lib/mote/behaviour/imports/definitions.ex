@@ -1,0 +1,157 @@
+defmodule Mote.Behaviour.Imports.Definitions do
+  # The functions of a module that is compiled, as Elixir's compiler has left them in its debug information.
+  #
+  # 1. What is read is the version of the module that is loaded.
+  # 2. A module that is compiled in the same run of Mix has no file yet. Its source is read again, up to the end of its body, where
+  #    the same definitions are: it is not compiled a second time, and nothing is loaded.
+  @moduledoc false
+
+  @typedoc "Kind and clauses of each function; a clause is `{meta, patterns, guards, body}`."
+  @type t :: %{
+          file: String.t(),
+          functions: %{{atom, arity} => {kind :: atom, meta :: keyword, clauses :: [tuple]}}
+        }
+
+  @doc "Returns them, or what there is to do to have them."
+  @spec fetch(module) :: {:ok, t} | {:error, String.t()}
+  def fetch(module) do
+    case object_code(module) do
+      {:ok, binary} -> of_binary(module, binary)
+      :error -> of_source(module)
+    end
+  end
+
+  # Not of a version that has been replaced in memory.
+  defp object_code(module) do
+    with {_, binary, _} <- :code.get_object_code(module),
+         {:ok, {^module, md5}} <- :beam_lib.md5(binary),
+         true <- md5 == module.module_info(:md5) do
+      {:ok, binary}
+    else
+      _ -> :error
+    end
+  end
+
+  defp of_binary(module, binary) do
+    case :beam_lib.chunks(binary, [:debug_info]) do
+      {:ok, {_, [debug_info: {:debug_info_v1, _, {:elixir_v1, map, _}}]}} ->
+        functions =
+          for {function, kind, meta, clauses} <- map.definitions, do: {function, {kind, meta, clauses}}
+
+        {:ok, %{file: Path.relative_to_cwd(map.file), functions: Map.new(functions)}}
+
+      _ ->
+        {:error, stripped(module)}
+    end
+  end
+
+  defp stripped(module) do
+    "#{inspect(module)} has been compiled without debug information, of which its functions are compiled for machines: compile it " <>
+      "with debug_info: true (elixirc_options in mix.exs; strip_beams of a release comes later and does not matter)"
+  end
+
+  # -- of the source -------------------------------------------------------------------------------------------
+
+  defp of_source(module) do
+    with source when is_list(source) <- module.module_info(:compile)[:source],
+         {:ok, text} <- File.read(source),
+         file = Path.relative_to_cwd(List.to_string(source)),
+         {:ok, code} <- Code.string_to_quoted(text, file: file),
+         {around, [do: body]} <- find(code, nil, module, []) do
+      :global.trans({__MODULE__, self()}, fn -> again(module, around, body, file) end, [node()])
+    else
+      _ ->
+        {:error,
+         "#{inspect(module)} has no file with debug information yet, and is not defined at the top of its source, or in the body " <>
+           "of another module there: put it into a file of its own"}
+    end
+  end
+
+  # The body of the module, and what stands around it.
+  defp find({:__block__, _, expressions}, outer, module, around),
+    do: find_in(expressions, outer, module, around)
+
+  defp find(expression, outer, module, around), do: find_in([expression], outer, module, around)
+
+  defp find_in([], _, _, _), do: nil
+
+  defp find_in([{:defmodule, _, [{:__aliases__, _, parts}, [do: body]]} | rest], outer, module, around) do
+    name = Module.concat(List.wrap(outer) ++ parts)
+    named = if outer, do: [alias_of(name) | around], else: around
+
+    if name == module,
+      do: {Enum.reverse(around), [do: body]},
+      else: find(body, name, module, around) || find_in(rest, outer, module, named)
+  end
+
+  defp find_in([{word, _, _} = expression | rest], outer, module, around)
+       when word in [:alias, :import, :require],
+       do: find_in(rest, outer, module, [expression | around])
+
+  defp find_in([_ | rest], outer, module, around), do: find_in(rest, outer, module, around)
+
+  defp alias_of(module), do: quote(do: alias(unquote(module), warn: false))
+
+  # In a process of its own: the one that compiles would tell Mix of the module.
+  defp again(module, around, body, file) do
+    code =
+      quote do
+        (unquote_splicing(around))
+
+        defmodule unquote(module) do
+          unquote(once(body, module))
+          # The last of them: what the others define is among the functions.
+          Module.put_attribute(__MODULE__, :before_compile, {unquote(__MODULE__), :taken})
+        end
+      end
+
+    conflicts = Code.get_compiler_option(:ignore_module_conflict)
+    Code.put_compiler_option(:ignore_module_conflict, true)
+    {pid, monitor} = spawn_monitor(fn -> exit({:read, quietly(fn -> read(code, file) end)}) end)
+    read = receive(do: ({:DOWN, ^monitor, _, ^pid, reason} -> reason))
+    Code.put_compiler_option(:ignore_module_conflict, conflicts)
+
+    case read do
+      {:read, {:ok, functions}} ->
+        {:ok, %{file: file, functions: functions}}
+
+      reason ->
+        {:error, "the source of #{inspect(module)}, #{file}, cannot be read again: #{inspect(reason)}"}
+    end
+  end
+
+  defp read(code, file) do
+    Code.eval_quoted(code, [], file: file)
+    :nothing
+  catch
+    :throw, {__MODULE__, functions} -> {:ok, functions}
+    _, reason -> {:error, reason}
+  end
+
+  defp quietly(fun) do
+    if function_exported?(Code, :with_diagnostics, 1),
+      do: Code |> apply(:with_diagnostics, [fun]) |> elem(0),
+      else: fun.()
+  end
+
+  # What is defined inside of it is there already.
+  defp once({:__block__, meta, expressions}, module),
+    do: {:__block__, meta, Enum.map(expressions, &once(&1, module))}
+
+  defp once({:defmodule, _, [{:__aliases__, _, parts}, _]}, module),
+    do: alias_of(Module.concat([module | parts]))
+
+  defp once({word, _, _}, _) when word in [:defimpl, :defprotocol], do: nil
+  defp once(expression, _), do: expression
+
+  @doc "Ends the reading of a module at the end of its body."
+  @spec taken(Macro.Env.t()) :: no_return
+  def taken(%{module: module}) do
+    functions =
+      for function <- Module.definitions_in(module),
+          {:v1, kind, meta, clauses} <- [Module.get_definition(module, function)],
+          do: {function, {kind, meta, clauses}}
+
+    throw({__MODULE__, Map.new(functions)})
+  end
+end

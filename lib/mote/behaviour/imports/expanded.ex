@@ -1,0 +1,146 @@
+defmodule Mote.Behaviour.Imports.Expanded do
+  # Clauses as Elixir's own compiler has left them in a module's debug information -> clauses that the syntax pass takes. Macros are
+  # gone there, and so are names without a module, but for the module's own.
+  #
+  # 1. A call of the module's own is one of that module, by its name: no word of the language is meant by it.
+  # 2. What `if`, `and`, `or`, `&&` and `||` have become is one of them again, as far as it can be told.
+  # 3. What ends a process is `"mote raised"`, with the function that makes the exception, and its arguments.
+  # 4. A module that is calculated is one of those that may be meant: `candidates`.
+  @moduledoc false
+
+  @forms [:case, :cond, :fn, :for, :with, :receive, :try, :{}, :%{}, :%, :<<>>, :=, :^, :__block__] ++
+           [:->, :<-, :|, :when, :in, :__aliases__]
+  @ends [error: 1, error: 2, error: 3, throw: 1, exit: 1, nif_error: 1, nif_error: 2]
+  @made [{Kernel.Utils, :raise}]
+
+  @typep state :: %{module: module, candidates: (atom, arity -> [module])}
+
+  @doc "Patterns, guards or a body."
+  @spec code(Macro.t(), state) :: Macro.t()
+  def code(ast, s), do: walk(ast, s)
+
+  defp walk({{:., _, [:erlang, :apply]}, meta, args}, s) when length(args) in [2, 3],
+    do: {{:., meta, [Kernel, :apply]}, meta, walk(args, s)}
+
+  defp walk({{:., _, [:erlang, name]}, meta, args} = call, s) do
+    cond do
+      {name, length(args)} in @ends -> ended(name, args, meta, s)
+      true -> remote(call, s)
+    end
+  end
+
+  defp walk({{:., _, [_, name]}, _, _} = call, s) when is_atom(name), do: remote(call, s)
+  defp walk({{:., dot, [fun]}, meta, args}, s), do: {{:., dot, [walk(fun, s)]}, meta, walk(args, s)}
+
+  # Of an overridable function, and of one with its defaults.
+  defp walk({:super, meta, args}, s) when is_list(args) do
+    {_, name} = Keyword.fetch!(meta, :super)
+    own(name, meta, args, s)
+  end
+
+  defp walk({:"::", meta, [value, type]}, s), do: {:"::", meta, [walk(value, s), type]}
+
+  defp walk({:<<>>, meta, [{:<-, arrow, [{:<<>>, _, segments}, source]}]}, s) do
+    {before, [last]} = segments |> walk(s) |> Enum.split(-1)
+    {:<<>>, meta, before ++ [{:<-, arrow, [last, walk(source, s)]}]}
+  end
+
+  defp walk({:&, meta, [{:/, slash, [{name, _, context}, arity]}]}, s)
+       when is_atom(name) and is_atom(context),
+       do: {:&, meta, [{:/, slash, [{{:., [], [s.module, name]}, [no_parens: true], []}, arity]}]}
+
+  defp walk({:&, _, _} = capture, _), do: capture
+
+  defp walk({:case, meta, [value, [do: clauses]]}, s),
+    do: decided(meta, walk(value, s), clauses, s) || {:case, meta, [walk(value, s), [do: walk(clauses, s)]]}
+
+  # Which clauses can be reached is known to who has written them.
+  defp walk({:->, meta, [left, right]}, s),
+    do: {:->, [generated: true] ++ meta, [walk(left, s), walk(right, s)]}
+
+  defp walk({form, meta, args}, s) when form in @forms, do: {form, meta, walk(args, s)}
+  defp walk({name, meta, args}, s) when is_atom(name) and is_list(args), do: own(name, meta, args, s)
+  defp walk({_, _, _} = variable, _), do: variable
+  defp walk({a, b}, s), do: {walk(a, s), walk(b, s)}
+  defp walk([head | tail], s), do: [walk(head, s) | walk(tail, s)]
+  defp walk(map, s) when is_map(map), do: map |> Macro.escape() |> walk(s)
+  defp walk(other, _), do: other
+
+  defp own(name, meta, args, s), do: {{:., meta, [s.module, name]}, meta, walk(args, s)}
+
+  defp remote({{:., dot, [module, name]}, meta, args}, s) when is_atom(module),
+    do: {{:., dot, [module, name]}, Keyword.delete(meta, :no_parens), walk(args, s)}
+
+  defp remote({{:., dot, [map, name]}, meta, args}, s) do
+    args = walk(args, s)
+    candidates = if meta[:no_parens] && args == [], do: [], else: s.candidates.(name, length(args))
+
+    if candidates == [],
+      do: {{:., dot, [walk(map, s), name]}, meta, args},
+      else:
+        {:case, meta,
+         [walk(map, s), [do: Enum.map(candidates, &candidate(&1, name, meta, args)) ++ [no(name, args)]]]}
+  end
+
+  defp candidate(module, name, meta, args),
+    do: {:->, [generated: true], [[module], {{:., meta, [module, name]}, meta, args}]}
+
+  defp no(name, args) do
+    other = {:other, [], __MODULE__}
+    about = [module: other, function: name, arity: length(args)]
+    {:->, [generated: true], [[other], {:"mote raised", [], [{UndefinedFunctionError, :exception}, about]}]}
+  end
+
+  # -- what ends a process -------------------------------------------------------------------------------------
+
+  defp ended(:error, [{{:., _, [module, name]}, _, [argument]} | _], meta, s)
+       when is_atom(module) and (name == :exception or {module, name} in @made),
+       do: {:"mote raised", meta, [{module, name}, walk(argument, s)]}
+
+  defp ended(name, [reason | _], meta, s), do: {:"mote raised", meta, [{:erlang, name}, walk(reason, s)]}
+
+  # -- decisions -----------------------------------------------------------------------------------------------
+
+  defp decided(meta, value, [{:->, _, [[false], no]}, {:->, _, [[true], yes]} | rest], s) do
+    cond do
+      rest != [] and not strict?(rest) -> nil
+      no == false -> {:and, meta, [value, walk(yes, s)]}
+      yes == true -> {:or, meta, [value, walk(no, s)]}
+      rest == [] and meta[:optimize_boolean] -> either(meta, value, yes, no, s)
+      true -> nil
+    end
+  end
+
+  defp decided(meta, value, [{:->, _, [[{:when, _, [{name, _, Kernel} = x, guard]}], no]}, other], s) do
+    case {falsy?(x, guard), other} do
+      {true, {:->, _, [[{:_, _, _}], yes]}} ->
+        if same?(no, x), do: {:&&, meta, [value, walk(yes, s)]}, else: either(meta, value, yes, no, s)
+
+      {true, {:->, _, [[{^name, _, Kernel} = y], z]}} ->
+        if same?(y, z), do: {:||, meta, [value, walk(no, s)]}
+
+      _ ->
+        nil
+    end
+  end
+
+  defp decided(_, _, _, _), do: nil
+
+  defp either(meta, value, yes, no, s), do: {:if, meta, [value, [do: walk(yes, s), else: walk(no, s)]]}
+
+  defp strict?([{:->, _, [[{_, _, _}], {{:., _, [:erlang, :error]}, _, [{:{}, _, [:badbool | _]} | _]}]}]),
+    do: true
+
+  defp strict?(_), do: false
+
+  defp falsy?(x, {{:., _, [:erlang, :orelse]}, _, [{{:., _, [:erlang, :"=:="]}, _, [a, false]}, second]}) do
+    with {{:., _, [:erlang, :"=:="]}, _, [b, nil]} <- second,
+         do: same?(a, x) and same?(b, x),
+         else: (_ -> false)
+  end
+
+  defp falsy?(_, _), do: false
+
+  defp same?({name, a, context}, {name, b, context}) when is_atom(context), do: a[:version] == b[:version]
+  defp same?(_, _), do: false
+end

@@ -1,0 +1,108 @@
+defmodule Mote.Imported.Item do
+  @moduledoc "What is bought, for tests of functions that are written in plain Elixir."
+  @enforce_keys [:name]
+  defstruct [:name, price: 0, count: 1]
+end
+
+defmodule Mote.Imported.Tax do
+  @moduledoc "Rates. One of the modules that `Mote.Imported.Pricing` calls."
+  @rates %{de: 19, fr: 20}
+
+  def rate(country), do: @rates[country] || raise(ArgumentError, "no rate of #{inspect(country)}")
+  def with_tax(sum, country), do: sum + div(sum * rate(country), 100)
+end
+
+defmodule Mote.Imported.Pricing do
+  @moduledoc "Plain Elixir of all kinds, as people write it."
+  require Integer
+  alias Mote.Imported.{Item, Tax}
+
+  @steps [{100, 10}, {10, 5}, {0, 0}]
+
+  def total(cart, opts \\ []) do
+    country = Keyword.get(opts, :country)
+
+    sum =
+      for %Item{price: price, count: count} when count > 0 <- cart,
+          reduce: 0,
+          do: (sum -> sum + price * count)
+
+    sum = sum - discount(sum)
+    if country && sum != 0, do: Tax.with_tax(sum, country), else: sum
+  end
+
+  defp discount(sum) do
+    {_, percent} = Enum.find(@steps, fn {least, _} -> sum >= least end)
+    div(sum * percent, 100)
+  end
+
+  def label(%Item{count: count} = item) when count in 1..3 or count == nil,
+    do: "#{item.name}: " <> price(item)
+
+  def label(%Item{} = item), do: unless(item.count == 0, do: "many of " <> item.name)
+
+  defp price(%{price: price}) when is_float(price), do: :erlang.float_to_binary(price, [:short])
+  defp price(%{price: price}), do: "#{price}.-"
+
+  def parity(n) do
+    cond do
+      Integer.is_even(n) and n > 0 -> :even
+      n > 0 or n == -1 -> :odd
+      !n -> :nothing
+      true -> :other
+    end
+  end
+
+  def sorted(items), do: items |> Enum.sort_by(&{&1.price, &1.name}) |> Enum.map(&named/1) |> Enum.join(", ")
+  defp named(%{name: name}), do: String.upcase(name)
+
+  def parsed(line) do
+    with [name, price | rest] <- String.split(line, ";"),
+         {price, ""} <- Integer.parse(price),
+         count = length(rest) do
+      {:ok, %Item{name: name, price: price, count: count}}
+    else
+      [_] -> {:error, :short}
+      {_, rest} -> {:error, rest}
+      :error -> {:error, line}
+    end
+  end
+
+  def cheaper(item, by), do: %Item{item | price: item.price - by}
+  def field(map), do: map.name
+  def flag(map), do: map[:a] && (map[:b] || :no)
+  def header(<<kind::4, size::4, rest::binary-size(size), _::binary>>), do: {kind, rest}
+  def bytes(text), do: for(<<byte <- text>>, byte > ?a, into: "", do: <<byte + 1, 0::16-little>>)
+  def pairs(map), do: for({key, values} <- map, value <- values, uniq: true, do: {key, value})
+  def adder(n), do: fn x -> x + n end
+  def twice(fun, x), do: x |> fun.() |> fun.()
+  def named(items, name), do: Enum.filter(items, &match?(%{name: ^name}, &1))
+  def negated(x), do: not x
+  def both(a, b), do: a and b
+  def depth([head | tail]), do: max(depth(head) + 1, depth(tail))
+  def depth(_), do: 0
+  def of_module(module, country), do: module.rate(country)
+  def refused(x), do: raise("#{x} is refused")
+  def thrown(x), do: throw({:thrown, x})
+  def defaults(a, b \\ 2, c \\ 3), do: a * 100 + b * 10 + c
+  defp hidden(x), do: x
+  def shown(x), do: hidden(x)
+
+  # Not for machines.
+  def waits(x), do: x |> shown() |> waiting()
+
+  defp waiting(x) do
+    receive do
+      ^x -> x
+    end
+  end
+
+  def rescued(x) do
+    String.to_integer(x)
+  rescue
+    ArgumentError -> 0
+  end
+
+  def own_process, do: self()
+  def elsewhere(x), do: Mote.Imported.Item.__struct__(x)
+end
