@@ -14,7 +14,10 @@ defmodule Mote.Behaviour.Imports do
   alias Mote.Behaviour.Syntax.Elsewhere
 
   # Elixir's modules of which functions are had that `Mote.Prelude` does not have.
-  @library [Calendar, Calendar.ISO, Date, Date.Range, DateTime, NaiveDateTime, Time, URI, Version]
+  @library [Calendar, Calendar.ISO, Date, Date.Range, DateTime, NaiveDateTime, Time, URI, Version] ++
+             [Version.Parser, Version.Requirement, String.Chars.URI, String.Chars.Version] ++
+             [:array, :calendar, :dict, :gb_sets, :gb_trees, :lists, :maps, :orddict, :ordsets] ++
+             [:proplists, :queue, :sets, :string]
 
   # What the clauses of a module see: no import but Kernel's.
   @kernel Map.take(__ENV__, [:functions, :macros])
@@ -125,7 +128,10 @@ defmodule Mote.Behaviour.Imports do
   defp defined(functions, {module, name, arity}, from) do
     inside? = match?([{{^module, _, _}, _, _} | _], from.within)
 
-    case functions do
+    case if(:erlang.is_builtin(module, name, arity), do: :builtin, else: functions) do
+      :builtin ->
+        {:error, "it is written in C"}
+
       %{{^name, ^arity} => {kind, meta, clauses}} when kind == :def or (inside? and kind == :defp) ->
         {:ok, meta, clauses}
 
@@ -138,7 +144,7 @@ defmodule Mote.Behaviour.Imports do
   end
 
   defp definition({meta, args, guards, body}, {module, name, arity} = function, from, env) do
-    s = %{module: module, candidates: &candidates(&1, &2, env)}
+    s = %{module: module, library?: library?(module), candidates: &candidates(&1, &2, env)}
     env = Error.at(env, meta)
     [args, guards, body] = Expanded.code([args, guards, body], s)
 
@@ -202,7 +208,7 @@ defmodule Mote.Behaviour.Imports do
 
   # The modules that may be meant by one that is calculated.
   defp candidates(name, arity, env) do
-    for module <- Enum.uniq([Calendar.ISO | named(env)]),
+    for module <- Enum.uniq([Calendar.ISO, Mote.Prelude.Zone | named(env)]),
         Code.ensure_loaded?(module) and function_exported?(module, name, arity),
         do: module
   end

@@ -20,6 +20,18 @@ defmodule Mote.Prelude.Erlang do
   defpure iolist_to_binary(iodata), do: Text.of_iodata(iodata)
   defpure list_to_binary(list) when is_list(list), do: Text.of_iodata(list)
 
+  # -- time ----------------------------------------------------------------------------------------------------
+
+  # Rounded down, as by both of Erlang and Elixir.
+  defpure convert_time_unit(time, from, to) when is_integer(time),
+    do: Integer.floor_div(time * per_second(to), per_second(from))
+
+  defpurep per_second(:second), do: 1
+  defpurep per_second(:millisecond), do: 1_000
+  defpurep per_second(:microsecond), do: 1_000_000
+  defpurep per_second(unit) when unit in [:nanosecond, :native, :perf_counter], do: 1_000_000_000
+  defpurep per_second(parts) when is_integer(parts) and parts > 0, do: parts
+
   # -- floats --------------------------------------------------------------------------------------------------
 
   defpure float(n) when is_number(n), do: n * 1.0

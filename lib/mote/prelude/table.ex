@@ -64,7 +64,7 @@ defmodule Mote.Prelude.Table do
       matches/2 part/2 replace/3,4 split/2,3
     ]},
     {:erlang, Erlang, ~w[
-      adler32/1 atom_to_binary/1 binary_to_float/1 binary_to_integer/1,2 binary_to_list/1 crc32/1
+      adler32/1 atom_to_binary/1 binary_to_float/1 binary_to_integer/1,2 binary_to_list/1 convert_time_unit/3 crc32/1
       float/1 float_to_binary/2 integer_to_binary/1,2 iolist_size/1 iolist_to_binary/1 list_to_binary/1
     ]},
     {Base, Base32, ~w[
@@ -89,6 +89,7 @@ defmodule Mote.Prelude.Table do
     {IO, Text, ~w[chardata_to_string/1=of_chardata iodata_length/1=bytes iodata_to_binary/1=of_iodata]},
     {Atom, Text, ~w[to_charlist/1=of_atom_characters to_string/1=of_atom]},
     {Function, Kernel, ~w[identity/1]},
+    {System, Erlang, ~w[convert_time_unit/3]},
     {Kernel, Text, ~w[to_charlist/1=charlist]},
     {List, Differences, ~w[myers_difference/2]},
     {List, Float, ~w[to_float/1=of_list]},

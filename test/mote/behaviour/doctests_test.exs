@@ -18,7 +18,8 @@ defmodule Mote.Behaviour.DoctestsTest do
 
   @modules Enum.map(
              ~w[Access Atom Base Bitwise Enum Float Function Integer IO Kernel Kernel.SpecialForms Keyword List Map MapSet] ++
-               ~w[Range String Tuple],
+               ~w[Range String Tuple] ++
+               ~w[Calendar Calendar.ISO Date DateTime NaiveDateTime Time URI Version],
              &Module.concat([&1])
            )
 
@@ -34,10 +35,10 @@ defmodule Mote.Behaviour.DoctestsTest do
     ~r/String\.(bag_distance|valid\?)/,
     ~r/String\.(downcase|capitalize)\(.*(greek|literal1)/,
     # What should be a function is looked at where it is called.
-    ~r/:(lists|maps)\.(all|any|foreach|\w*(while|filter|map|fold|foldl|foldr)|partition|search|splitwith|sort)\(literal1/
+    ~r/:(lists|maps|ordsets)\.(all|any|foreach|\w*(while|filter|map|fold|foldl|foldr)|partition|search|splitwith|sort)\((literal1|fn)/
   ]
-  # Under "What is left out": functions in the place of keys, and modules as sorters.
-  @left_out ~r/fn :get|~D/
+  # Under "What is left out": functions in the place of keys, structs as sources, and modules as sorters that are values.
+  @left_out ~r/fn :get|Date\.range|(Enum\.sort(_by)?|keysort)\((dates|users).*literal/
   # Of these only the sign of a zero is.
   @zeros ~r/Float\.(round|ceil|floor)|abs\(-|^\+/
 
@@ -74,7 +75,8 @@ defmodule Mote.Behaviour.DoctestsTest do
 
   # Where Elixir looks at no more than it needs, whatever the rest is; and `String.replace/3` makes of bytes that are no text
   # what no text can be.
-  @lax ~r/Base\.\w*decode|(take_every|slice)\(|List\.zip|String\.(contains\?|starts_with\?|split|replace)\(|Enum.slide/
+  # The time zones of a node are not those of a machine.
+  @lax ~r/Date\.range|DateTime\.(from_naive|new|shift_zone)|Base\.\w*decode|(take_every|slice)\(|List\.zip|String\.(contains\?|starts_with\?|split|replace)\(|Enum.slide/
 
   @tag timeout: 180_000
   test "of Elixir's documentation are what they are in Elixir" do
@@ -133,6 +135,71 @@ defmodule Mote.Behaviour.DoctestsTest do
     assert results.wrong == []
     assert Enum.reject(results.aborted, fn {text, _, _} -> text =~ @lax_erlang end) == []
     assert length(results.same) > 10_000
+  end
+
+  # Of these the definitions of the release itself are compiled.
+  @compiled [
+    :array,
+    :calendar,
+    :gb_sets,
+    :gb_trees,
+    :lists,
+    :maps,
+    :orddict,
+    :ordsets,
+    :proplists,
+    :queue,
+    :string
+  ]
+  @arguments [
+               [],
+               [1, 2, 3],
+               [a: 1, b: 2],
+               [{3, 4}, {1, 2}],
+               nil,
+               0,
+               1,
+               -1,
+               "a",
+               {1, 2},
+               {2020, 2, 29},
+               %{1 => 2},
+               [?a, ?b],
+               ?a
+             ] ++
+               [
+                 {{2020, 2, 29}, {1, 2, 3}},
+                 :gb_sets.from_list([1, 2, 3]),
+                 :gb_trees.from_orddict([{1, 2}, {3, 4}])
+               ] ++
+               [
+                 :array.from_list([1, 2, 3]),
+                 :queue.from_list([1, 2, 3]),
+                 [1 | 2],
+                 [1, 1.0, 2],
+                 [[a: 1], [b: 2]]
+               ]
+
+  @tag timeout: 600_000
+  test "of Erlang that are compiled from its own definitions are what they are there" do
+    functions =
+      for module <- @compiled,
+          {name, arity} <- module.module_info(:exports),
+          arity in 1..3 and name not in [:module_info, :seq, :duplicate],
+          do: {module, name, arity}
+
+    examples = for function <- functions, parameters <- 0..3, do: Doctests.calling(function, parameters)
+
+    results =
+      run(examples, fn %Example{values: values} ->
+        some = if length(values) < 3, do: @arguments, else: Enum.take_every(@arguments, 3)
+        for _ <- values, reduce: [[]], do: (lists -> for(list <- lists, value <- some, do: [value | list]))
+      end)
+
+    assert results.wrong == []
+    assert Enum.reject(results.aborted, fn {text, _, _} -> text =~ @lax_erlang end) == []
+    called = for {text, _, _} <- results.same, uniq: true, do: text |> String.split("(") |> hd()
+    assert length(called) > 250
   end
 
   # All examples that the language has, with all their arguments: `{text, arguments, answers}`, by what came of them.

@@ -55,6 +55,14 @@ defmodule Mote.PreludeCases.Scalars do
       :erlang.binary_to_integer(to_string(number))
       :erlang.binary_to_integer(Integer.to_string(number, n + 2), n + 2)
       :erlang.binary_to_list(bin)
+      {:erlang.append_element({n, s}, i), :erlang.delete_element(2, {n, s, i}), :erlang.insert_element(2, {n, s}, i)}
+      {:erlang.make_tuple(n, s), :erlang.list_to_tuple([n, s, i]), :erlang.tuple_to_list({n, s, i})}
+      {:erlang.atom_to_list(key), :erlang.integer_to_list(number), :erlang.integer_to_list(number, n + 2)}
+      {:erlang.list_to_integer(Integer.to_charlist(number)), :erlang.list_to_integer(Integer.to_charlist(number, n + 2), n + 2)}
+      :erlang.list_to_float(Float.to_charlist(float))
+      :erlang.convert_time_unit(i, :millisecond, 7)
+      System.convert_time_unit(number, :nanosecond, :second)
+      {System.convert_time_unit(i, :second, :native), System.convert_time_unit(i, :microsecond, :millisecond)}
       :erlang.crc32(bin)
       :erlang.crc32([s, [u, ?a] | pad])
       {:erlang.float(i), :erlang.float(f)}

@@ -1,10 +1,12 @@
 defmodule Mote.Behaviour.Imports.Definitions do
-  # The functions of a module that is compiled, as Elixir's compiler has left them in its debug information.
+  # The functions of a module that is compiled, as the compiler of Elixir or Erlang has left them in its debug information.
   #
   # 1. What is read is the version of the module that is loaded.
   # 2. A module that is compiled in the same run of Mix has no file yet. Its source is read again, up to the end of its body, where
   #    the same definitions are: it is not compiled a second time, and nothing is loaded.
   @moduledoc false
+
+  alias Mote.Behaviour.Imports.Erlang
 
   @typedoc "Kind and clauses of each function; a clause is `{meta, patterns, guards, body}`."
   @type t :: %{
@@ -39,6 +41,9 @@ defmodule Mote.Behaviour.Imports.Definitions do
           for {function, kind, meta, clauses} <- map.definitions, do: {function, {kind, meta, clauses}}
 
         {:ok, %{file: Path.relative_to_cwd(map.file), functions: Map.new(functions)}}
+
+      {:ok, {_, [debug_info: {:debug_info_v1, :erl_abstract_code, {[_ | _] = forms, _}}]}} ->
+        {:ok, %{file: Erlang.file(forms), functions: Erlang.functions(module, forms)}}
 
       _ ->
         {:error, stripped(module)}

@@ -5,15 +5,21 @@ defmodule Mote.Behaviour.Imports.Expanded do
   # 1. A call of the module's own is one of that module, by its name: no word of the language is meant by it.
   # 2. What `if`, `and`, `or`, `&&` and `||` have become is one of them again, as far as it can be told.
   # 3. What ends a process is `"mote raised"`, with the function that makes the exception, and its arguments.
-  # 4. A module that is calculated is one of those that may be meant: `candidates`.
+  # 4. A module that is calculated is one of those that may be meant: `candidates`. Where none may be in the library, the call fails.
   @moduledoc false
 
   @forms [:case, :cond, :fn, :for, :with, :receive, :try, :{}, :%{}, :%, :<<>>, :=, :^, :__block__] ++
            [:->, :<-, :|, :when, :in, :__aliases__]
   @ends [error: 1, error: 2, error: 3, throw: 1, exit: 1, nif_error: 1, nif_error: 2]
   @made [{Kernel.Utils, :raise}]
+  @instead %{{Kernel.Utils, :destructure} => {Mote.Prelude.Kernel, :elements}}
 
-  @typep state :: %{module: module, candidates: (atom, arity -> [module])}
+  # What the library asks a node for, and a machine knows: ports, and no time zone but UTC. It warns nobody.
+  @ports for scheme <- ~w[ftp sftp tftp http https ldap ldaps ws wss],
+             into: %{},
+             do: {{:uri, scheme}, URI.default_port(scheme)}
+
+  @typep state :: %{module: module, library?: boolean, candidates: (atom, arity -> [module])}
 
   @doc "Patterns, guards or a body."
   @spec code(Macro.t(), state) :: Macro.t()
@@ -21,6 +27,11 @@ defmodule Mote.Behaviour.Imports.Expanded do
 
   defp walk({{:., _, [:erlang, :apply]}, meta, args}, s) when length(args) in [2, 3],
     do: {{:., meta, [Kernel, :apply]}, meta, walk(args, s)}
+
+  # Of those that may be meant.
+  defp walk({{:., _, [:erlang, :function_exported]}, meta, [module, name, arity]}, s)
+       when is_atom(name) and is_integer(arity),
+       do: {{:., meta, [Enum, :member?]}, meta, [s.candidates.(name, arity), walk(module, s)]}
 
   defp walk({{:., _, [:erlang, name]}, meta, args} = call, s) do
     cond do
@@ -68,18 +79,37 @@ defmodule Mote.Behaviour.Imports.Expanded do
 
   defp own(name, meta, args, s), do: {{:., meta, [s.module, name]}, meta, walk(args, s)}
 
-  defp remote({{:., dot, [module, name]}, meta, args}, s) when is_atom(module),
-    do: {{:., dot, [module, name]}, Keyword.delete(meta, :no_parens), walk(args, s)}
+  defp remote({{:., _, [IO, :warn]}, _, _}, %{library?: true}), do: :ok
+  defp remote({{:., _, [Calendar, :get_time_zone_database]}, _, []}, %{library?: true}), do: Mote.Prelude.Zone
+
+  defp remote({{:., dot, [:elixir_config, :get]}, meta, args}, %{library?: true} = s),
+    do: {{:., dot, [Map, :get]}, meta, [Macro.escape(@ports) | walk(args, s)]}
+
+  defp remote({{:., dot, [module, name]}, meta, args}, s) when is_atom(module) do
+    {module, name} = Map.get(@instead, {module, name}, {module, name})
+    {{:., dot, [module, name]}, Keyword.delete(meta, :no_parens), walk(args, s)}
+  end
 
   defp remote({{:., dot, [map, name]}, meta, args}, s) do
+    called = walk(map, s)
     args = walk(args, s)
     candidates = if meta[:no_parens] && args == [], do: [], else: s.candidates.(name, length(args))
 
-    if candidates == [],
-      do: {{:., dot, [walk(map, s), name]}, meta, args},
-      else:
-        {:case, meta,
-         [walk(map, s), [do: Enum.map(candidates, &candidate(&1, name, meta, args)) ++ [no(name, args)]]]}
+    cond do
+      candidates != [] ->
+        clauses = Enum.map(candidates, &candidate(&1, name, meta, args)) ++ [no(name, args)]
+        {:case, meta, [called, [do: clauses]]}
+
+      # With parentheses or without, of a map it is a field.
+      args == [] ->
+        {{:., dot, [called, name]}, [no_parens: true] ++ meta, []}
+
+      s.library? ->
+        {:"mote raised", meta, [{:erlang, :error}, name]}
+
+      true ->
+        {{:., dot, [called, name]}, meta, args}
+    end
   end
 
   defp candidate(module, name, meta, args),

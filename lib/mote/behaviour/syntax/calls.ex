@@ -39,6 +39,21 @@ defmodule Mote.Behaviour.Syntax.Calls do
     {{:template, Prelude.Inline.Enum, :keysort}, :desc} => {:pure, Prelude.List, :keysort_descending}
   }
 
+  # What Elixir's compiler puts in place of functions of Elixir.
+  @inlined %{
+    {:append_element, 2} => {Tuple, :append},
+    {:atom_to_list, 1} => {Atom, :to_charlist},
+    {:integer_to_list, 1} => {Integer, :to_charlist},
+    {:integer_to_list, 2} => {Integer, :to_charlist},
+    {:list_to_float, 1} => {List, :to_float},
+    {:list_to_integer, 1} => {List, :to_integer},
+    {:list_to_integer, 2} => {List, :to_integer},
+    {:list_to_tuple, 1} => {List, :to_tuple},
+    {:tuple_to_list, 1} => {Tuple, :to_list}
+  }
+  # The same for those whose arguments are in another order, or count from one.
+  @turned [delete_element: 2, insert_element: 3, make_tuple: 2]
+
   @functions [
     {:math, :pi, 0},
     {Enum, :member?, 2},
@@ -50,7 +65,10 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   @doc "The functions of modules that are made here of primitives of another spelling."
   @spec functions() :: [{module, atom, arity}]
-  def functions, do: @functions ++ for(name <- @vector_pairs, do: {Mote.Vector, name, 2})
+  def functions do
+    erlang = for {name, arity} <- @turned ++ Map.keys(@inlined), do: {:erlang, name, arity}
+    @functions ++ for(name <- @vector_pairs, do: {Mote.Vector, name, 2}) ++ erlang
+  end
 
   @doc "A call of a function, own (`nil`) or of a module."
   def function(module, name, args, env) do
@@ -290,12 +308,24 @@ defmodule Mote.Behaviour.Syntax.Calls do
   defp erlang(:map_get, [key, map], _, env),
     do: AST.op(env.line, :map_fetch, Syntax.exprs([map, key], env))
 
-  defp erlang(name, args, _, env) do
-    case Prelude.entry(:erlang, name, length(args)) do
-      nil -> no_erlang(name, args, env)
-      entry -> prelude(entry, args, env)
+  defp erlang(:delete_element, [index, tuple], meta, env),
+    do: of_module(Tuple, :delete_at, [tuple, before(index)], meta, env)
+
+  defp erlang(:insert_element, [index, tuple, value], meta, env),
+    do: of_module(Tuple, :insert_at, [tuple, before(index), value], meta, env)
+
+  defp erlang(:make_tuple, [size, value], meta, env),
+    do: of_module(Tuple, :duplicate, [value, size], meta, env)
+
+  defp erlang(name, args, meta, env) do
+    case {@inlined[{name, length(args)}], Prelude.entry(:erlang, name, length(args))} do
+      {{module, elixirs}, _} -> of_module(module, elixirs, args, meta, env)
+      {_, nil} -> no_erlang(name, args, env)
+      {_, entry} -> prelude(entry, args, env)
     end
   end
+
+  defp before(index), do: {{:., [], [:erlang, :-]}, [], [index, 1]}
 
   defp no_erlang(name, args, env) do
     Error.raise_at(env, env.line, Hints.remote(:erlang, name, length(args)))

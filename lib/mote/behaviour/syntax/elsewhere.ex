@@ -15,9 +15,6 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
 
   @before "call it before you send: a machine takes terms as they are"
   @distance "releases of Elixir do not agree about it: write a defpure of your own, or use String.bag_distance/2"
-  @set "use a MapSet"
-  @map "use a map"
-
   @path "what it returns is a function that finds its way in containers: write a path, as in put_in(a.b[c], value)"
 
   @functions %{
@@ -71,10 +68,6 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {:maps, :foreach} => "write Enum.each/2",
     {:maps, :iterator} => "write for {key, value} <- map",
     {:maps, :next} => "write for {key, value} <- map",
-    {:lists, :concat} => "write Enum.join/1, or Enum.concat/1 for lists of lists",
-    {:lists, :sort} => "write Enum.sort(list, fun)",
-    {:lists, :merge} => "write Enum.sort/1 of both",
-    {:lists, :enumerate} => "write Enum.with_index/2",
     {String, :splitter} =>
       "what it returns is a stream, which is made while it is read: write String.split/3",
     {String, :match?} => @regex,
@@ -124,17 +117,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     :gen_server => "an actor is a server by itself: the clauses of its defactor take the requests",
     :counters => "an actor keeps its state in its captures",
     :atomics => "an actor keeps its state in its captures",
-    :sets => @set,
-    :ordsets => @set,
-    :gb_sets => @set,
-    :dict => @map,
-    :orddict => @map,
-    :gb_trees => @map,
-    :array => "use a map with integers as keys, or a tuple",
-    :proplists => "use the functions of Keyword",
-    :string => "use the functions of String",
     :unicode => "use the functions of String, or call it before you send",
-    :calendar => "calculate with integers, or before you send",
     :io_lib => "use to_string/1 and interpolation, or call it before you send",
     :zlib => @before,
     OptionParser => @before,

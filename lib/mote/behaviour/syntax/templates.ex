@@ -11,7 +11,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
   @sorting [sort: 2, sort_by: 3, keysort: 3]
 
   # Those that take a module that compares.
-  @by_module [:sort, :sort_by, :keysort, :max, :max_by, :min, :min_by]
+  @by_module [:max, :max_by, :min, :min_by]
 
   @doc "A call of `name` of the templates in `module`."
   @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr()
@@ -49,10 +49,6 @@ defmodule Mote.Behaviour.Syntax.Templates do
   defp in_place(value, arity, name, more \\ "", env)
   defp in_place({form, _, _} = literal, _, _, _, _) when form in [:fn, :&], do: literal
 
-  defp in_place({order, {:__aliases__, _, _} = module}, _, name, _, _)
-       when order in [:asc, :desc] and name in [:sort, :sort_by, :keysort],
-       do: by_module(module, order, name)
-
   defp in_place({:__aliases__, _, _} = module, _, name, _, _) when name in @by_module,
     do: by_module(module, :asc, name)
 
@@ -61,7 +57,12 @@ defmodule Mote.Behaviour.Syntax.Templates do
     Functions.in_place(value, arity, env)
   end
 
-  # What sorts may turn out to be the name of an order.
+  # What sorts may be a module that compares, or turn out to be the name of an order.
+  defp sorter({order, {:__aliases__, _, _} = module}, name, _) when order in [:asc, :desc],
+    do: by_module(module, order, name)
+
+  defp sorter({:__aliases__, _, _} = module, name, _), do: by_module(module, :asc, name)
+
   defp sorter(value, name, env) do
     case in_place(value, 2, name, ", or :asc or :desc", env) do
       ^value ->
