@@ -139,7 +139,7 @@ defmodule Mote.Behaviour.Imports do
         {:error, "it is private there"}
 
       _ ->
-        {:error, "there is no such function"}
+        {:error, {:undefined, for({{other, n}, {:def, _, _}} <- functions, do: "#{other}/#{n}")}}
     end
   end
 
@@ -237,7 +237,16 @@ defmodule Mote.Behaviour.Imports do
   defp mistake({module, name, arity} = function, from, reason, env) do
     {called, _, _} = List.last(from.within, {function, nil, nil})
     inside = if called == function, do: "", else: "in #{spelled(function)}, "
-    text = "#{spelled(called)} #{missing(called, "#{inside}#{reason}")}"
+
+    text =
+      case reason do
+        {:undefined, known} ->
+          "undefined function #{spelled(function)}#{Error.suggestion("#{name}/#{arity}", known)}"
+
+        _ ->
+          "#{spelled(called)} #{missing(called, "#{inside}#{reason}")}"
+      end
+
     error = %Mote.CompileError{file: env.file, line: from.line, column: from.column, description: text}
     {{called, from.line}, error, %{kind: :pure, name: inside(module, name), arity: arity}}
   end

@@ -122,8 +122,7 @@ defmodule Mote.Behaviour.CompileErrorTest do
             {"struct!(Range, x)",
              "the following keys must also be given when building struct Range: [:first, :last, :step]; which keys fields " <>
                "have that are calculated is not known here, so write struct!(%Name{key: value}, fields)"},
-            {":queue.flod(x, 0, x)",
-             ":queue.flod/3 is not available in a behaviour, as its definition cannot be compiled for a machine: there is no"},
+            {":queue.flod(x, 0, x)", "undefined function :queue.flod/3. Did you mean fold/3"},
             {"%Range{start: 1}", "%Range{} has no key :start"},
             {"get_in(x, [Access.key(:a)])",
              "Access.key/1 is not available in a behaviour: what it returns is a function"},

@@ -192,7 +192,7 @@ defmodule Mote.Behaviour.ImportsTest do
           {"total(x, country: :de)", "name the module in use Mote.Behaviour, import: [Mote.Imported.Tax]"},
           {"of_module(x, :de)", "the module of a call must be known when compiling, got: module"},
           {"hidden(x)", "Pricing.hidden/1 cannot be compiled for a machine: it is private there"},
-          {"missing(x)", "Pricing.missing/1 cannot be compiled for a machine: there is no such function"}
+          {"totl(x)", "undefined function Mote.Imported.Pricing.totl/1. Did you mean total/1"}
         ] do
       {_, message} = defined(use, "defpure f(x), do: {x, Mote.Imported.Pricing.#{call}}")
       assert message =~ "imports.ex:3: ", "#{call}: #{message}"
