@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Delegate do
   # once each and in their order, so that the arguments of a reference are computed as they are written.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Marks, Primitives}
+  alias Mote.Behaviour.{AST, Error, Imports, Marks, Primitives}
   alias Mote.Behaviour.Syntax.Calls
   alias Mote.Prelude
 
@@ -55,8 +55,8 @@ defmodule Mote.Behaviour.Delegate do
       else: :error
   end
 
-  def constant({:call, _, {module, name, _}, es}) when module != nil do
-    case Prelude.called(module, name) do
+  def constant({:call, _, {module, name, _}, es}) do
+    case if(module, do: Prelude.called(module, name), else: Imports.library(name)) do
       nil -> :error
       {own, function} -> constants(es, &{:ok, apply(own, function, &1)})
     end

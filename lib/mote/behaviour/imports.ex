@@ -63,6 +63,16 @@ defmodule Mote.Behaviour.Imports do
   @spec library?(module) :: boolean
   def library?(module), do: module in @library
 
+  @doc "The function of the library that a unit has under that name, or nil."
+  @spec library(atom) :: {module, atom} | nil
+  def library(name) do
+    Enum.find_value(@library, fn module ->
+      with [_, function] <- name |> Atom.to_string() |> String.split("#{inspect(module)}.", parts: 2),
+           do: {module, String.to_existing_atom(function)},
+           else: (_ -> nil)
+    end)
+  end
+
   defp inside(module, name), do: :"#{inspect(module)}.#{name}"
 
   @doc "The definitions of all that is called, and the mistakes in them, each with what it would have defined."

@@ -72,20 +72,13 @@ defmodule Mote.Prelude.Table do
       valid32?/1,2
     ]},
     {:erlang, Hash, ~w[phash2/1,2]},
-    {:lists, Lists, ~w[
-      append/1,2 delete/2 droplast/1 duplicate/2 flatten/1,2 keydelete/3 keyfind/3 keymember/3 keyreplace/4
-      keystore/4 keytake/3 last/1 max/1=greatest member/2 min/1=least nth/2 nthtail/2 prefix/2 reverse/1,2
-      seq/2,3 split/2 sublist/2,3 subtract/2 suffix/2 sum/1 unzip/1 usort/1 zip/2
-    ]},
+    {:lists, Lists, ~w[keyfind/3 keymember/3 member/2 reverse/1,2 unzip/1]},
     {:maps, Maps, ~w[
       find/2 from_keys/2 from_list/1 get/2,3 is_key/2=has_key keys/1 merge/2 new/0 put/3 remove/2
       size/1=size_of take/2 to_list/1 update/3 values/1 with/2=with_keys without/2
     ]},
     {:math, Math, ~w[ceil/1=ceiled floor/1=floored]},
-    {:queue, Queue, ~w[
-      drop/1 drop_r/1 from_list/1 get/1 get_r/1 in/2=push in_r/2 is_empty/1 is_queue/1 join/2 len/1 member/2
-      new/0 out/1 out_r/1 peek/1 peek_r/1 reverse/1 to_list/1
-    ]},
+    {:queue, Queue, ~w[out/1]},
     {IO, Text, ~w[chardata_to_string/1=of_chardata iodata_length/1=bytes iodata_to_binary/1=of_iodata]},
     {Atom, Text, ~w[to_charlist/1=of_atom_characters to_string/1=of_atom]},
     {Function, Kernel, ~w[identity/1]},
