@@ -2,6 +2,10 @@ defmodule Mote.Imported.Item do
   @moduledoc "What is bought, for tests of functions that are written in plain Elixir."
   @enforce_keys [:name]
   defstruct [:name, price: 0, count: 1]
+
+  defimpl String.Chars do
+    def to_string(%{name: name, count: count}), do: "#{count} x #{name}"
+  end
 end
 
 defmodule Mote.Imported.Tax do
@@ -87,6 +91,8 @@ defmodule Mote.Imported.Pricing do
   def defaults(a, b \\ 2, c \\ 3), do: a * 100 + b * 10 + c
   defp hidden(x), do: x
   def shown(x), do: hidden(x)
+
+  def told(value), do: "it is #{value}"
 
   # Not for machines.
   def waits(x), do: x |> shown() |> waiting()

@@ -27,7 +27,30 @@ defmodule Mote.Behaviour.Imports do
   def begin(module, imported, env) do
     for name <- [:mote_imported, :mote_read], do: Module.register_attribute(module, name, accumulate: true)
     for name <- imported, reason = unfit(name), do: Error.raise_at(env, env.line, "import: #{reason}")
-    Module.put_attribute(module, :mote_imports, imported)
+
+    shown =
+      for name <- imported, function_exported?(name, :__struct__, 0), impl = shown_by(name), do: {name, impl}
+
+    Module.put_attribute(module, :mote_shown, shown)
+    Module.put_attribute(module, :mote_imports, imported ++ for({_, impl} <- shown, do: impl))
+  end
+
+  defp shown_by(name) do
+    impl = Module.concat(String.Chars, name)
+    if match?({:module, _}, Code.ensure_compiled(impl)), do: impl
+  end
+
+  @doc "Clauses for the structs of named modules, which make texts of them as their modules say."
+  @spec shown(Macro.Env.t()) :: [AST.clause()]
+  def shown(%{line: l} = env) do
+    shown = if Module.open?(env.module), do: Module.get_attribute(env.module, :mote_shown)
+
+    for {module, impl} <- shown || [] do
+      {name, counter} = variable = Syntax.fresh(:struct)
+      pattern = {:map, l, [{{:lit, l, :__struct__}, {:lit, l, module}}]}
+      text = call(impl, :to_string, [{name, [counter: counter], nil}], env)
+      {:clause, l, {:all, l, [{:bind, l, variable}, pattern]}, [], text}
+    end
   end
 
   defp unfit(name) do

@@ -70,7 +70,13 @@ defmodule Mote.Behaviour.ImportsTest do
     defaults: [1],
     defaults: [1, 1],
     defaults: [1, 1, 1],
-    shown: [{:a, 1}]
+    shown: [{:a, 1}],
+    told: [1],
+    told: [[?a]],
+    told: [%Item{name: "a", count: 2}],
+    told: [%Item{name: {}, count: 2}],
+    told: [~D[2020-02-29]],
+    told: [%{}]
   ]
 
   setup_all do
@@ -90,13 +96,14 @@ defmodule Mote.Behaviour.ImportsTest do
 
     source = """
     defmodule Mote.ImportsTest.Shop do
-      use Mote.Behaviour, import: [Mote.Imported.Pricing, Mote.Imported.Tax]
+      use Mote.Behaviour, import: [Mote.Imported.Pricing, Mote.Imported.Tax, Mote.Imported.Item, Date]
       alias Mote.Imported.Pricing
       #{functions}
       defactor shop() do
         #{clauses}
         {customer, {:adder, n, x}} -> send customer, {Pricing.adder(n).(x), Enum.map([1, 2], Pricing.adder(n))}
         {customer, {:twice, x}} -> send customer, Pricing.twice(fn x -> x * 10 end, x)
+        {customer, :literal} -> send customer, "\#{~D[2020-02-29]} \#{%{a: ~D[2020-02-29]}.a}"
         {customer, {:kept, n}} -> send customer, Pricing.adder(n)
       end
     end
@@ -122,6 +129,7 @@ defmodule Mote.Behaviour.ImportsTest do
 
       assert Mote.ask!(actor, {:adder, 2, 3}) == {5, [3, 4]}
       assert Mote.ask!(actor, {:twice, 2}) == 200
+      assert Mote.ask!(actor, :literal) == "2020-02-29 2020-02-29"
       assert %Mote.Function{arity: 1} = Mote.ask!(actor, {:kept, 3})
     end
   end

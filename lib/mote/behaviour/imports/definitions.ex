@@ -89,6 +89,21 @@ defmodule Mote.Behaviour.Imports.Definitions do
       else: find(body, name, module, around) || find_in(rest, outer, module, named)
   end
 
+  defp find_in([{:defimpl, _, [{:__aliases__, _, _} = protocol | options]} | rest], outer, module, around) do
+    options = Enum.concat(options)
+    target = Keyword.get(options, :for, outer)
+    # By how it is called, as it may have an alias.
+    written = target |> Macro.to_string() |> String.split(".") |> List.last()
+
+    if String.starts_with?(inspect(module), Macro.to_string(protocol) <> ".") and
+         String.ends_with?(inspect(module), "." <> written) do
+      names = [quote(do: @protocol(unquote(protocol))), quote(do: @for(unquote(target)))]
+      {Enum.reverse(around), [do: {:__block__, [], names ++ [options[:do]]}]}
+    else
+      find_in(rest, outer, module, around)
+    end
+  end
+
   defp find_in([{word, _, _} = expression | rest], outer, module, around)
        when word in [:alias, :import, :require],
        do: find_in(rest, outer, module, [expression | around])

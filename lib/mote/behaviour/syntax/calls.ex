@@ -136,7 +136,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   def text(value, env) do
     case Syntax.expr(value, env) do
       {:lit, _, list} = value when is_list(list) -> text_of_list(value, env)
-      {:lit, _, _} = value -> AST.op(env.line, :to_string, [value])
+      {:lit, _, other} = value when not is_map(other) -> AST.op(env.line, :to_string, [value])
       {:op, _, known, _} = value when known in @no_lists -> AST.op(env.line, :to_string, [value])
       value -> by_type(value, env)
     end
@@ -151,7 +151,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
       {:clause, l, {:bind, l, other}, [], AST.op(l, :to_string, [other_read])}
     ]
 
-    {:case, l, value, clauses, :case_clause}
+    {:case, l, value, Imports.shown(env) ++ clauses, :case_clause}
   end
 
   defp text_of_list(list, env) do
