@@ -13,6 +13,7 @@ defmodule Mote.Imported.Tax do
   @rates %{de: 19, fr: 20}
 
   def rate(country), do: @rates[country] || raise(ArgumentError, "no rate of #{inspect(country)}")
+  def kind, do: :tax
   def with_tax(sum, country), do: sum + div(sum * rate(country), 100)
 end
 
@@ -85,6 +86,7 @@ defmodule Mote.Imported.Pricing do
   def both(a, b), do: a and b
   def depth([head | tail]), do: max(depth(head) + 1, depth(tail))
   def depth(_), do: 0
+  def kind(thing), do: thing.kind()
   def of_module(module, country), do: module.rate(country)
   def refused(x), do: raise("#{x} is refused")
   def thrown(x), do: throw({:thrown, x})

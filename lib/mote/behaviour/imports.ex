@@ -89,11 +89,10 @@ defmodule Mote.Behaviour.Imports do
   @doc "The function of the library that a unit has under that name, or nil."
   @spec library(atom) :: {module, atom} | nil
   def library(name) do
-    Enum.find_value(@library, fn module ->
-      with [_, function] <- name |> Atom.to_string() |> String.split("#{inspect(module)}.", parts: 2),
-           do: {module, String.to_existing_atom(function)},
-           else: (_ -> nil)
-    end)
+    for module <- @library, {function, _} <- module.module_info(:exports), inside(module, function) == name do
+      {module, function}
+    end
+    |> List.first()
   end
 
   defp inside(module, name), do: :"#{inspect(module)}.#{name}"
@@ -134,7 +133,7 @@ defmodule Mote.Behaviour.Imports do
       here =
         here
         |> Map.merge(@kernel)
-        |> Map.put(:mote_import, %{from | within: [{function, file, meta[:line]} | from.within]})
+        |> Map.put(:mote_import, %{from | within: [function | from.within]})
 
       {:ok, Enum.map(clauses, &definition(&1, function, from, here))}
     else
@@ -159,7 +158,7 @@ defmodule Mote.Behaviour.Imports do
 
   # A private one only from its own module.
   defp defined(functions, {module, name, arity}, from) do
-    inside? = match?([{{^module, _, _}, _, _} | _], from.within)
+    inside? = match?([{^module, _, _} | _], from.within)
 
     case if(:erlang.is_builtin(module, name, arity), do: :builtin, else: functions) do
       :builtin ->
@@ -204,7 +203,7 @@ defmodule Mote.Behaviour.Imports do
 
   @doc "The end of a turn where Elixir raises what `function` makes of an argument."
   @spec raised({module, atom}, Macro.t(), Macro.Env.t()) :: AST.expr()
-  def raised(function, argument, %{line: l, mote_import: %{within: [{{module, _, _}, _, _} | _]}} = env) do
+  def raised(function, argument, %{line: l, mote_import: %{within: [{module, _, _} | _]}} = env) do
     operands =
       cond do
         # Nobody will see more than that the call in the library has failed.
@@ -268,7 +267,7 @@ defmodule Mote.Behaviour.Imports do
 
   # One for each call that the module has: what else is wrong with the same one is told when that has been changed.
   defp mistake({module, name, arity} = function, from, reason, env) do
-    {called, _, _} = List.last(from.within, {function, nil, nil})
+    called = List.last(from.within, function)
     inside = if called == function, do: "", else: "in #{spelled(function)}, "
 
     text =

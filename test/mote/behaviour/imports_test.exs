@@ -64,6 +64,9 @@ defmodule Mote.Behaviour.ImportsTest do
     of_module: [Tax, :fr],
     of_module: [Tax, "fr"],
     of_module: [Item, :fr],
+    kind: [Tax],
+    kind: [%{kind: 1}],
+    kind: [Item],
     refused: ["it"],
     refused: [%{}],
     thrown: [1],
@@ -257,6 +260,7 @@ defmodule Mote.Behaviour.ImportsTest do
       defmodule Fresh do
         import Enum, only: [sum: 1]
         defmodule Inside, do: defstruct([:b])
+        defmodule __MODULE__.Other, do: nil
         @factor 10
         def value(xs), do: {sum(xs) * @factor, T.rate(:de), %Beside{a: 1}, %Inside{b: private(xs)}}
         defp private(xs), do: length(xs)

@@ -80,7 +80,13 @@ defmodule Mote.Behaviour.Imports.Definitions do
 
   defp find_in([], _, _, _), do: nil
 
-  defp find_in([{:defmodule, _, [{:__aliases__, _, parts}, [do: body]]} | rest], outer, module, around) do
+  defp find_in(
+         [{:defmodule, _, [{:__aliases__, _, [part | _] = parts}, [do: body]]} | rest],
+         outer,
+         module,
+         around
+       )
+       when is_atom(part) do
     name = Module.concat(List.wrap(outer) ++ parts)
     named = if outer, do: [alias_of(name) | around], else: around
 
@@ -158,10 +164,10 @@ defmodule Mote.Behaviour.Imports.Definitions do
   defp once({:__block__, meta, expressions}, module),
     do: {:__block__, meta, Enum.map(expressions, &once(&1, module))}
 
-  defp once({:defmodule, _, [{:__aliases__, _, parts}, _]}, module),
+  defp once({:defmodule, _, [{:__aliases__, _, [part | _] = parts}, _]}, module) when is_atom(part),
     do: alias_of(Module.concat([module | parts]))
 
-  defp once({word, _, _}, _) when word in [:defimpl, :defprotocol], do: nil
+  defp once({word, _, _}, _) when word in [:defmodule, :defimpl, :defprotocol], do: nil
   defp once(expression, _), do: expression
 
   @doc "Ends the reading of a module at the end of its body."

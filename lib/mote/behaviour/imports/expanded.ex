@@ -97,7 +97,7 @@ defmodule Mote.Behaviour.Imports.Expanded do
 
     cond do
       candidates != [] ->
-        clauses = Enum.map(candidates, &candidate(&1, name, meta, args)) ++ [no(name, args)]
+        clauses = Enum.map(candidates, &candidate(&1, name, meta, args)) ++ [none(name, args)]
         {:case, meta, [called, [do: clauses]]}
 
       # With parentheses or without, of a map it is a field.
@@ -115,7 +115,13 @@ defmodule Mote.Behaviour.Imports.Expanded do
   defp candidate(module, name, meta, args),
     do: {:->, [generated: true], [[module], {{:., meta, [module, name]}, meta, args}]}
 
-  defp no(name, args) do
+  # Without arguments it may be the field of a map.
+  defp none(name, []) do
+    other = {:other, [], __MODULE__}
+    {:->, [generated: true], [[other], {{:., [], [other, name]}, [no_parens: true], []}]}
+  end
+
+  defp none(name, args) do
     other = {:other, [], __MODULE__}
     about = [module: other, function: name, arity: length(args)]
     {:->, [generated: true], [[other], {:"mote raised", [], [{UndefinedFunctionError, :exception}, about]}]}
