@@ -142,9 +142,9 @@ defmodule Mote.Behaviour do
   ## What bodies may call
 
   Functions made with `defpure`, of this and of other modules, and with `defpurep` and `defeffect`, of this
-  one; functions of imported modules; functions of `Date`, `Time`, `NaiveDateTime`, `DateTime`, `Calendar`, `URI` and `Version`, and of Erlang's
-  `:array`, `:calendar`, `:gb_sets`, `:gb_trees`, `:orddict`, `:ordsets` and `:proplists`; macros that expand to what is listed here;
-  and the following. The part of Elixir's library that Mote
+  one; functions of imported modules; functions of `Date`, `Time`, `NaiveDateTime`, `DateTime`, `Calendar`, `URI` and `Version`, and of
+  Erlang's `:array`, `:calendar`, `:gb_sets`, `:gb_trees`, `:lists`, `:orddict`, `:ordsets`, `:proplists` and `:queue`, which are compiled
+  from their own definitions; macros that expand to what is listed here; and the following. The part of Elixir's library that Mote
   has written in the language itself is loaded with the first module that calls it. Left out are functions
   that have effects or depend on a process or a node, `Stream`, whose values are functions, and functions that
   normalize Unicode. Functions that count characters (`String.length/1`, `slice/3`, `pad_leading/3`, …) count

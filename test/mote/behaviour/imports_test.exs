@@ -276,7 +276,8 @@ defmodule Mote.Behaviour.ImportsTest do
     body = "defactor a() do\n{customer, xs} -> send customer, Mote.ImportsTest.Around.Fresh.value(xs)\nend"
 
     output = capture_io(:stderr, fn -> send(self(), defined(use, body)) end)
-    assert output == ""
+    # Others may write at the same time.
+    refute output =~ ~r/fresh\.ex|Around/
     assert_received {module, _}
     machine = start_supervised!(Mote)
 
@@ -305,12 +306,10 @@ defmodule Mote.Behaviour.ImportsTest do
 
   @tag :tmp_dir
   test "a module without debug information says what to do", %{tmp_dir: dir} do
-    Code.put_compiler_option(:debug_info, false)
-
     [{module, binary}] =
       Code.compile_string("defmodule Mote.ImportsTest.Stripped, do: def(f(x), do: x)", "stripped.ex")
 
-    Code.put_compiler_option(:debug_info, true)
+    {:ok, {_, binary}} = :beam_lib.strip(binary)
     File.write!(Path.join(dir, "#{module}.beam"), binary)
     Code.prepend_path(dir)
     :code.purge(module)
