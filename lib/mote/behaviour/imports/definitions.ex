@@ -52,7 +52,8 @@ defmodule Mote.Behaviour.Imports.Definitions do
 
   defp stripped(module) do
     "#{inspect(module)} has been compiled without debug information, of which its functions are compiled for machines: compile it " <>
-      "with debug_info: true (elixirc_options in mix.exs; strip_beams of a release comes later and does not matter)"
+      "with debug_info: true (elixirc_options in mix.exs; strip_beams of a release comes later and does not matter), or take a " <>
+      "package of Elixir or Erlang that has it if the module is one of theirs"
   end
 
   # -- of the source -------------------------------------------------------------------------------------------
