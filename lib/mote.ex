@@ -115,6 +115,9 @@ defmodule Mote do
       native code: see `native` in `info/1`, and the guide *Native code*;
     * `:telemetry` - what it reports, and how often: see `Mote.Telemetry`;
     * `:image` - a file that `save/3` has written: the machine goes on from it;
+    * `:identity` - a text by which the machine is known beyond this life: addresses of an earlier life lead to the same actors again
+      when it goes on from an image of that life (`:image`). Only one machine of an identity runs on a node: the error
+      `:identity_taken` names it. See the guide [State that lasts](images.md#addresses-that-outlive-a-machine);
     * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes what it has when it is stopped in good order, see
       `stop/3` (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
 
@@ -1134,6 +1137,41 @@ defmodule Mote do
   """
   @spec names(Machine.t()) :: map
   defdelegate names(machine), to: Machine
+
+  @doc """
+  Keeps an actor for as long as its machine runs, or until `release/1`, although nothing may refer to it; returns its address.
+
+  Use it for an address that is written down outside of the node, such as in a row of a database: `:erlang.term_to_binary/1` of an address
+  holds nothing. In a machine with an `:identity` the actor is kept from life to life.
+
+  Raises `Mote.Error` with the reason `:unknown_address` if the actor is gone, or is one of another node, and `:machine_down`.
+
+      iex> {:ok, machine} = Mote.start_link()
+      iex> row = machine |> Mote.create(Mote.Library.counter(7)) |> Mote.retain() |> :erlang.term_to_binary()
+      iex> Mote.ask(:erlang.binary_to_term(row), :read)
+      {:ok, 7}
+      iex> Mote.release(:erlang.binary_to_term(row))
+      :ok
+  """
+  @spec retain(Address.t()) :: Address.t()
+  def retain(address) do
+    retain!(address, true)
+    address
+  end
+
+  @doc """
+  Lets go of an actor that is kept by `retain/1`, or from an earlier life of its machine, which keeps all actors that processes
+  held then. From then on it is kept as any other. Returns `:ok` also if it was not kept, and raises as `retain/1` does.
+  """
+  @spec release(Address.t()) :: :ok
+  def release(address), do: retain!(address, false)
+
+  defp retain!(%Address{machine: machine, key: key} = address, kept?) do
+    with word when word != :ok <- Native.machine_retain(machine, key, kept?),
+         do: raise(Error.from(word, address: address))
+  end
+
+  defp retain!(other, _kept?), do: raise(ArgumentError, "expected an address, got: #{inspect(other)}")
 
   @doc """
   A machine as a value to look at, by its process, its name or the address of one of its actors.

@@ -38,6 +38,7 @@ defmodule Mote.Error do
     * `:not_movable` - the actor cannot move, or not now; `context.why` says why: see `Mote.move/3`;
     * `:image` - an image was not saved, or a machine does not go on from it; the message says which file, where and why: see
       `Mote.save/3`;
+    * `:identity_taken` - a machine with that `:identity` is running on this node already, `context.machine`;
     * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
       not running.
   """
@@ -69,6 +70,7 @@ defmodule Mote.Error do
           | :unknown_shards
           | :not_movable
           | :image
+          | :identity_taken
           | :start
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}

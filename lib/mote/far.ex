@@ -6,16 +6,18 @@ defmodule Mote.Far do
 
   import Mote.Far.Home, only: [is_function_name: 1]
 
-  alias Mote.{Address, Customer, Error}
+  alias Mote.{Address, Customer, Error, Native}
   alias Mote.Far.{Entry, Gate, Home, Luggage, Table}
   alias Mote.Machine.Question
 
   @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
   @type asker :: {pid, :atomics.atomics_ref()}
 
-  @doc "Whether an address is one of another node."
+  @doc "Whether an address is one of another node. A machine with an identity may have come here from there."
   @spec far?(Address.t()) :: boolean
-  def far?(%Address{machine: machine}), do: is_reference(machine) and node(machine) != node()
+  def far?(%Address{machine: machine}) do
+    is_reference(machine) and node(machine) != node() and Native.machine_owner(machine) == :unknown
+  end
 
   @doc "Whether the machine of an address is one of before this node was restarted: with its name, and another creation."
   @spec earlier?(reference) :: boolean

@@ -10,6 +10,8 @@ defmodule Mote.Image do
     * `sponsors` - the sponsors that actors are pinned to, or that something waited in: the machine that goes on needs them;
     * `behaviours` - a map for each behaviour that actors have: `behaviour` (module, name, number of captures), `version`, the
       hash of its module's code, and `actors`, how many have it;
+    * `identity` - the identity of the machine that was saved (`:identity` of `Mote.start_link/1`), or `nil`;
+    * `kept` - how many actors work under their old addresses again, in a machine of that identity;
     * `lost` - what was not saved, since only the BEAM has it: a map for each kind of value and holder, with `kind` (such as `:pid`,
       `:reference` or `:function`; `:address` stands for actors of other machines and for customers), `behaviour` (of the
       actors that held it, or that the message was for; `nil` for what was named), `held` (`:state`, `:message`, `:running` or
@@ -30,6 +32,8 @@ defmodule Mote.Image do
     :timers,
     :sponsors,
     :behaviours,
+    :identity,
+    :kept,
     :lost,
     :stood_still
   ]
@@ -47,6 +51,8 @@ defmodule Mote.Image do
           behaviours: [
             %{behaviour: Inspection.behaviour(), version: non_neg_integer, actors: non_neg_integer}
           ],
+          identity: String.t() | nil,
+          kept: non_neg_integer,
           lost: [
             %{kind: atom, behaviour: Inspection.behaviour() | nil, held: atom, count: pos_integer}
           ],
@@ -143,13 +149,15 @@ defmodule Mote.Image do
   end
 
   # The behaviours that go on with code that is not the present one.
-  defp older({_moment, _counts, _sponsors, behaviours, _lost}, native) do
+  defp older({_moment, _counts, _identity, _sponsors, behaviours, _lost}, native) do
     for {{module, name, captures}, hash, actors} <- behaviours,
         Native.machine_module(native, module) != hash,
         do: %{behaviour: {module, name, captures}, actors: actors}
   end
 
-  defp about(path, bytes, {moment, {actors, cells, events, timers}, sponsors, behaviours, lost}, stood_still) do
+  defp about(path, bytes, {moment, counts, identity, sponsors, behaviours, lost}, stood_still) do
+    {{actors, cells, events, timers}, {identity, kept}} = {counts, identity}
+
     %__MODULE__{
       path: path,
       bytes: bytes,
@@ -164,6 +172,8 @@ defmodule Mote.Image do
           {of, version, actors} <- Enum.sort(behaviours),
           do: %{behaviour: of, version: version, actors: actors}
         ),
+      identity: identity,
+      kept: kept,
       lost:
         for(
           {kind, of, held, count} <- Enum.sort(lost),

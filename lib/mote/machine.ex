@@ -37,8 +37,8 @@ defmodule Mote.Machine do
   ## After a restart
 
   The machine that a supervisor starts in the place of one that has ended is another one, with actors of its
-  own. Everything that came from the old one is dead: addresses, customers, timers, outboxes, unfinished
-  futures, and the values of `Mote.machine/1`. Sending to a dead address raises `Mote.Error` with the reason
+  own. Everything that came from the old one is dead: addresses (unless it goes on from an image and has an `:identity`), customers,
+  timers, outboxes, unfinished futures, and the values of `Mote.machine/1`. Sending to a dead address raises `Mote.Error` with the reason
   `:machine_down`. A name leads to the new machine. The actors needed there have to be created again, by a
   process that `Mote.monitor/1` notifies of the end, or that the supervisor restarts after the machine
   (`strategy: :rest_for_one`).
@@ -344,12 +344,12 @@ defmodule Mote.Machine do
         {:ok, postman} = Postman.start_link(native)
         {:ok, _pid} = Watcher.start_link(native)
 
-        case go_on(native, config) do
-          {:ok, names} ->
-            about = Reporter.about(config.name, config.telemetry)
-            Table.put(self(), native, config.name, about, memory, clock, fuel, names)
-            {:ok, started(native, postman, about, config)}
-
+        with :ok <- claim(native, config),
+             {:ok, names} <- go_on(native, config) do
+          about = Reporter.about(config.name, config.telemetry)
+          Table.put(self(), native, config.name, about, memory, clock, fuel, names)
+          {:ok, started(native, postman, about, config)}
+        else
           {:error, error} ->
             Native.machine_stop(native)
             Native.machine_join(native)
@@ -359,6 +359,18 @@ defmodule Mote.Machine do
 
       {:error, text} ->
         {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
+    end
+  end
+
+  defp claim(_native, %{identity: nil}), do: :ok
+
+  defp claim(native, %{identity: identity}) do
+    with pid when is_pid(pid) <- Native.machine_claim(native, identity) do
+      who = if name = Table.name(pid), do: "#{inspect(name)}, #{inspect(pid)}", else: inspect(pid)
+
+      message = "a machine with the identity #{inspect(identity)} is running on this node already: #{who}"
+
+      {:error, Error.new(:identity_taken, message, identity: identity, machine: pid)}
     end
   end
 

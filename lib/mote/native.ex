@@ -29,6 +29,8 @@ defmodule Mote.Native do
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
   def machine_load(_machine, _module, _hash, _unit), do: :erlang.nif_error(:nif_not_loaded)
 
+  def machine_claim(_machine, _identity), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_retain(_machine, _key, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def image_save(_machine, _path, _names, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def image_open(_path), do: :erlang.nif_error(:nif_not_loaded)
   def image_load(_machine, _image, _number), do: :erlang.nif_error(:nif_not_loaded)

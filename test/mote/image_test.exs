@@ -378,7 +378,7 @@ defmodule Mote.ImageTest do
       assert refused(path) =~ ": at byte 16: the checksum of the block is wrong: its bytes were changed"
       <<start::binary-size(8), _version, rest::binary>> = bytes
       File.write!(path, [start, 9, rest])
-      assert refused(path) =~ "the image is of version 9 of the format, and this Mote reads version 1"
+      assert refused(path) =~ "the image is of version 9 of the format, and this Mote reads version 2"
     end
 
     test "a machine that is too small", %{machine: machine, path: path} do

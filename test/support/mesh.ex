@@ -67,8 +67,11 @@ defmodule Mote.Mesh do
   end
 
   @doc "Starts one more, which is connected to nobody."
-  def start_one(name) do
-    args = ["-epmd_module", "#{Ports}", "-name", "#{name}_#{TwoNodes.free_port()}@127.0.0.1"]
+  def start_one(name), do: start_named("#{name}_#{TwoNodes.free_port()}@127.0.0.1")
+
+  @doc "The same by its whole name: one that has ended comes again."
+  def start_named(name) do
+    args = ["-epmd_module", "#{Ports}", "-name", "#{name}"]
 
     # Whoever has lost one node would otherwise let go of others, too.
     case TwoNodes.start_peer(args ++ ["-kernel", "prevent_overlapping_partitions", "false"]) do

@@ -34,6 +34,8 @@ defmodule Mix.Tasks.Mote.Image do
 
     #{lines([{image.actors, "actors"}, {image.cells, "cells of what they hold"}, {image.events, "events that wait"}, {image.timers, "timers"}])}
 
+    #{identity(image)}
+
     Sponsors that it needs: #{if image.sponsors == [], do: "none", else: Enum.map_join(image.sponsors, ", ", &inspect/1)}
 
     Behaviours:
@@ -43,6 +45,11 @@ defmodule Mix.Tasks.Mote.Image do
     #{lines(Enum.map(image.lost, &lost/1))}\
     """
   end
+
+  defp identity(%{identity: nil}), do: "No identity: old addresses are dead"
+
+  defp identity(%{identity: identity, kept: kept}),
+    do: "Identity: #{inspect(identity)}, with #{number(kept)} actors that have addresses outside"
 
   defp behaviour(%{behaviour: {module, name, captures}, version: version, actors: actors}) do
     present = Loader.about(module, [:hash])

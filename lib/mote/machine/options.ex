@@ -17,7 +17,8 @@ defmodule Mote.Machine.Options do
     tier: :native,
     telemetry: [],
     shutdown: [],
-    image: nil
+    image: nil,
+    identity: nil
   ]
 
   @type t :: %{
@@ -33,7 +34,8 @@ defmodule Mote.Machine.Options do
           tier: :native | :interp,
           telemetry: %{interval: pos_integer, level: atom},
           drain: non_neg_integer,
-          image: nil | String.t()
+          image: nil | String.t(),
+          identity: nil | String.t()
         }
 
   @doc "What a machine is started with; raises `ArgumentError`."
@@ -62,7 +64,8 @@ defmodule Mote.Machine.Options do
       tier: tier!(opts[:tier]),
       telemetry: Reporter.options!(opts[:telemetry]),
       drain: Ending.drain!(opts[:shutdown]),
-      image: image!(opts[:image])
+      image: image!(opts[:image]),
+      identity: identity!(opts[:identity])
     }
   end
 
@@ -173,6 +176,15 @@ defmodule Mote.Machine.Options do
 
   defp image!(nil), do: nil
   defp image!(path), do: path!(path, "image:")
+
+  defp identity!(nil), do: nil
+
+  defp identity!(identity) do
+    if is_binary(identity) and byte_size(identity) in 1..255 and String.valid?(identity),
+      do: identity,
+      else:
+        raise(ArgumentError, "expected :identity to be a text of 1 to 255 bytes, got: #{inspect(identity)}")
+  end
 
   @doc "The name of a file as a text; raises `ArgumentError`."
   @spec path!(term, String.t()) :: String.t()

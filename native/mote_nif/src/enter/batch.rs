@@ -2,6 +2,7 @@
 use crate::codec::budget::{spent, WriteMode};
 use crate::codec::encode::Writer;
 use crate::enter::target::{refusal, Addressee};
+use crate::held::lives::present;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::held::structs::{address_fields, Fields};
 use crate::term::atoms::names;
@@ -82,7 +83,7 @@ impl<'m, 'a> Run<'m, 'a> {
         named: Option<SponsorId>,
     ) -> Result<(), Atom> {
         let address = address_of(pair)?;
-        let machine: Option<&MachineResource> = resource::get(address.machine);
+        let machine: Option<&MachineResource> = resource::get(present(address.machine));
         if !std::ptr::eq(machine.ok_or_else(names::other)?, resource) {
             return Err(names::more_left());
         }
@@ -177,7 +178,7 @@ pub fn send_to_each<'a>(
         return (0, pairs, names::ok()).encode(env);
     };
     let found = address_of(first).and_then(|address| {
-        let found = resource::get(address.machine);
+        let found = resource::get(present(address.machine));
         let resource: &MachineResource = found.ok_or_else(names::other)?;
         let machine = resource.open(env)?;
         let named = sponsor(machine, name)?;

@@ -4,6 +4,7 @@ use crate::deliver::mail::{tell, tell_last};
 use crate::enter::create::{behaviour, prepare, BehaviourParts};
 use crate::enter::question::{inquiry, inquiry_about};
 use crate::held::handle::parse_key;
+use crate::held::lives::present;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::held::structs;
@@ -77,7 +78,8 @@ pub fn go_on<'a>(
     tag: Term<'a>,
 ) -> Term<'a> {
     inquiry(env, machine, tag, |customer| {
-        let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
+        let resource: &MachineResource =
+            resource::get(present(machine)).ok_or_else(names::unknown)?;
         let machine = resource.running().ok_or_else(names::stopped)?;
         let hold = held(machine, hold)?;
         let gone = Arc::new(Gone::new(customer.clone(), actors.len()));

@@ -4,6 +4,7 @@ use crate::codec::encode::Writer;
 use crate::deliver::at_once;
 use crate::enter::target::Addressee;
 use crate::held::foreign::Awaiting;
+use crate::held::lives::present;
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Customer};
 use crate::term::atoms::names;
@@ -34,6 +35,7 @@ fn call<'a>(
     request: Term<'a>,
     mode: WriteMode<'a>,
 ) -> Result<Term<'a>, Atom> {
+    let machine = present(machine);
     let target = Addressee::find((machine, key, sponsor))?;
     let machine = machine.decode().map_err(|_| names::unknown())?;
     let customer = Customer::calling(env.pid(), machine, target.key);
@@ -64,12 +66,15 @@ fn call<'a>(
 /// meanwhile.
 pub fn wait_within<'a>(
     env: Env<'a>,
-    machine: &MachineResource,
+    machine: Term<'a>,
     asker: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    match resource::get::<Asker>(asker) {
-        Some(side) => Customer::wait(side.question(), env, machine, tag).unwrap_or(asker),
+    let machine: Option<&MachineResource> = resource::get(present(machine));
+    match resource::get::<Asker>(asker).zip(machine) {
+        Some((side, machine)) => {
+            Customer::wait(side.question(), env, machine, tag).unwrap_or(asker)
+        }
         None => names::unknown().encode(env),
     }
 }
@@ -160,7 +165,7 @@ fn put<'a>(
     sides: impl FnOnce(LocalPid, Term<'a>, ResourceArc<MachineResource>) -> Sides,
     ask: impl FnOnce(&ResourceArc<Customer>) -> Result<(), Atom>,
 ) -> Term<'a> {
-    let Ok(machine) = machine.decode() else {
+    let Ok(machine) = present(machine).decode() else {
         return names::unknown().encode(env);
     };
     let (customer, asker) = sides(env.pid(), tag, machine);

@@ -2,6 +2,7 @@
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::held::handle::parse_key;
+use crate::held::lives::present;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::names;
 use crate::term::resource;
@@ -41,14 +42,16 @@ impl<'a> Addressee<'a> {
     /// Returns the fields of an address that the calling process sends to, or what is wrong with them.
     #[inline]
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
-        let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
+        let resource: &MachineResource =
+            resource::get(present(machine)).ok_or_else(names::unknown)?;
         let running = resource.open(machine.get_env())?;
         Addressee::of((resource, running), key, name)
     }
 
     /// Returns the fields of an address that is only looked at. That is possible even where nothing new is accepted.
     pub fn look_at(machine: Term<'a>, key: Term<'a>) -> Result<Self, Atom> {
-        let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
+        let resource: &MachineResource =
+            resource::get(present(machine)).ok_or_else(names::unknown)?;
         let running = resource.running().ok_or_else(names::stopped)?;
         Addressee::of(
             (resource, running),

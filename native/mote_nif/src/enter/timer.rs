@@ -2,6 +2,7 @@
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::enter::target::Addressee;
+use crate::held::lives::present;
 use crate::held::structs;
 use mote_vm::base::ids::TimerId;
 use rustler::{Atom, Encoder, Env, Term};
@@ -13,6 +14,8 @@ pub fn send_after_within<'a>(
     milliseconds: u64,
     mode: WriteMode<'a>,
 ) -> Term<'a> {
+    // The timer is one of the present machine, whatever the address says.
+    let target = (present(target.0), target.1, target.2);
     match arm(target, message, milliseconds, mode) {
         // The existing term: each new one would be a reference of its own to the resource.
         Ok(timer) => structs::timer(env, target.0, timer),

@@ -17,6 +17,7 @@ use crate::term::own_term::Nursery;
 use crate::term::resource::Resource;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::outbox::Outbox;
+use mote_vm::image::tables::ImageIdentity;
 use mote_vm::machine::Machine;
 use mote_vm::values::actor::SponsorId;
 use parking_lot::Mutex;
@@ -121,6 +122,8 @@ pub struct MachineResource {
     pub lost: Arc<LostMessages>,
     /// The work it left unfinished, known as soon as it was joined.
     left: OnceLock<Unfinished>,
+    /// The identity that it has beyond this life, and its lives so far (lives.rs).
+    pub identity: Mutex<Option<ImageIdentity>>,
     /// The outboxes that were opened, and are still there.
     outboxes: Mutex<Vec<Weak<Outbox<Copied>>>>,
 }
@@ -146,6 +149,7 @@ impl MachineResource {
             watches: Arc::default(),
             lost: Arc::default(),
             left: OnceLock::new(),
+            identity: Mutex::default(),
             outboxes: Mutex::default(),
         }
     }

@@ -9,6 +9,7 @@ pub mod future_value;
 pub mod handle;
 pub mod large_letter;
 pub mod listed;
+pub mod lives;
 pub mod machine;
 pub mod mailbox;
 pub mod order;

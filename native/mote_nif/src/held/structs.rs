@@ -1,6 +1,7 @@
 //! The structs of Elixir that stand for what is held, both ways: made, and recognised.
 use crate::held::far::FarKind;
 use crate::held::handle::{parse_key, parse_timer, timer_key};
+use crate::held::lives::present_machine;
 use crate::held::machine::MachineResource;
 use crate::held::outbox::OutboxResource;
 use crate::held::question::Customer;
@@ -54,9 +55,9 @@ pub fn known_struct(map: Term<'_>) -> Option<Struct<'_>> {
                 key,
                 sponsor,
             } = address_fields(map)?;
-            match machine.decode() {
-                Ok(machine) => Some(Struct::Address(machine, key, sponsor)),
-                Err(_) => is_of_another_node(machine).then_some(Struct::Far(FarKind::Actor)),
+            match present_machine(machine) {
+                Some(machine) => Some(Struct::Address(machine, key, sponsor)),
+                None => is_of_another_node(machine).then_some(Struct::Far(FarKind::Actor)),
             }
         }
         3 if read::is_struct(map, names::timer()) => {

@@ -9,6 +9,8 @@ use crate::deliver::message::post;
 use crate::enter::config::{read_untrusted, untrusted};
 use crate::enter::question::inquiry;
 use crate::held::foreign::Opaque;
+use crate::held::lives::went_on;
+use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::look::survey::behaviour;
 use crate::term::atoms::{self, names};
@@ -17,7 +19,7 @@ use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::image::file::{said, write, ImageFile, ImagePart};
 use mote_vm::image::save::NotSaved;
-use mote_vm::image::tables::{ImageLost, ImageTables};
+use mote_vm::image::tables::{ImageIdentity, ImageLost, ImageTables};
 use mote_vm::look::holders::HeldIn;
 use mote_vm::machine::Machine;
 use mote_vm::values::big::MOST_LIMBS;
@@ -47,7 +49,7 @@ pub fn save<'a>(
     env: Env<'a>,
     (machine, running): (Term<'a>, &Machine),
     path: PathBuf,
-    named: Parcel,
+    (named, identity): (Parcel, Option<ImageIdentity>),
     tag: Term<'a>,
 ) -> Term<'a> {
     inquiry(env, machine, tag, |customer| {
@@ -60,7 +62,7 @@ pub fn save<'a>(
         running.survey(move |survey| {
             let begun = Instant::now();
             let mut take = |block| blocks.send(ImagePart::Block(block)).is_ok();
-            let tables = survey.save(&named, &written_form, &mut take);
+            let tables = survey.save(&named, identity, &written_form, &mut take);
             let stood = begun.elapsed();
             if tables.is_ok() {
                 // Whoever has stopped reading says why.
@@ -131,21 +133,45 @@ pub fn load<'a>(env: Env<'a>, machine: &Machine, image: &ImageResource, number: 
     }
 }
 
-/// Lets a machine go on from an image: `{:ok, names}`, `:no_memory` or `{:error, text}`.
-pub fn restore<'a>(env: Env<'a>, machine: &Machine, image: &ImageResource) -> Term<'a> {
-    let restored = machine.restore(&image.0, &read_form, |named| {
+/// Lets a machine go on from an image: `{:ok, names}`, `:no_memory` or `{:error, text}`. Its keys are the machine's own if both have
+/// one identity.
+pub fn restore<'a>(
+    env: Env<'a>,
+    (resource, machine): (&ResourceArc<MachineResource>, &Machine),
+    image: &ImageResource,
+) -> Term<'a> {
+    let own = resource
+        .identity
+        .lock()
+        .as_ref()
+        .map(|own| own.name.clone());
+    let theirs = image.0.tables.identity.as_ref();
+    let earlier = theirs.filter(|_| own.is_some());
+    if let Some((theirs, own)) = earlier.zip(own).filter(|(theirs, own)| theirs.name != *own) {
+        let theirs = &theirs.name;
+        let text =
+            format!("it is an image of the identity {theirs:?}, and the machine has {own:?}");
+        return (names::error(), text).encode(env);
+    }
+    let restored = machine.restore(&image.0, earlier.is_some(), &read_form, |named| {
         Decoder::default().term(env, machine, named)
     });
     match restored {
-        Ok(named) => (names::ok(), named).encode(env),
+        Ok(named) => {
+            if let Some(earlier) = earlier {
+                went_on(resource, &earlier.lives);
+            }
+            (names::ok(), named).encode(env)
+        }
         Err(mote_vm::image::ImageError::NoMemory) => names::no_memory().encode(env),
         Err(error) => (names::error(), error.to_string()).encode(env),
     }
 }
 
-/// `{milliseconds, {actors, cells, events, timers}, sponsors, [{behaviour, hash, actors}], [{kind, behaviour, held, count}]}`
+/// `{milliseconds, {actors, cells, events, timers}, {identity, keys}, sponsors, [{behaviour, hash, actors}], [{kind, behaviour, held, count}]}`
 fn about<'a>(env: Env<'a>, tables: &ImageTables) -> Term<'a> {
-    let [cells, _, actors, events, timers] = tables.counts;
+    let [cells, _, actors, events, timers, keys] = tables.counts;
+    let identity = tables.identity.as_ref().map(|of| of.name.as_str());
     let sponsors = tables.sponsors.iter();
     let sponsors: Vec<_> = sponsors.map(|name| atoms::to_term(env, *name)).collect();
     let behaviours = tables.behaviours.iter();
@@ -157,7 +183,8 @@ fn about<'a>(env: Env<'a>, tables: &ImageTables) -> Term<'a> {
         .map(|(lost, count)| of_lost(env, lost, *count))
         .collect();
     let counts = (actors, cells, events, timers);
-    (tables.moment, counts, sponsors, behaviours, lost).encode(env)
+    let identity = (identity, keys);
+    (tables.moment, counts, identity, sponsors, behaviours, lost).encode(env)
 }
 
 fn of_lost<'a>(env: Env<'a>, lost: &ImageLost, count: u64) -> Term<'a> {

@@ -31,7 +31,8 @@ fn image_save<'a>(
         Ok(()) => {
             let named = writer.builder.finish();
             let path = OsStr::from_bytes(path.as_slice()).into();
-            image::save(env, (machine, running), path, named, tag)
+            let identity = resource.identity.lock().clone();
+            image::save(env, (machine, running), path, (named, identity), tag)
         }
         Err(why) => rustler::Atom::from(why).encode(env),
     }
@@ -60,9 +61,13 @@ fn image_load<'a>(
 
 /// Lets a machine go on from an image, which has done nothing yet: `{:ok, names}`, `:stopped`, `:no_memory` or `{:error, text}`.
 #[rustler::nif(schedule = "DirtyCpu")]
-fn image_restore<'a>(env: Env<'a>, machine: &MachineResource, image: &ImageResource) -> Term<'a> {
+fn image_restore<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    image: &ImageResource,
+) -> Term<'a> {
     match machine.running() {
-        Some(running) => image::restore(env, running, image),
+        Some(running) => image::restore(env, (&machine, running), image),
         None => names::stopped().encode(env),
     }
 }

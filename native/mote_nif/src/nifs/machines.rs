@@ -1,7 +1,9 @@
 //! Machines: start, stop, code, what they hold.
 use crate::deliver::mail::{MailLeft, ROUND};
 use crate::enter::config::{foreign, schedule_of, sponsor_config, stress_of, SponsorTerm};
+use crate::enter::target::Addressee;
 use crate::held::bridge::{unpin, Bridge};
+use crate::held::lives::{self, present};
 use crate::held::machine::{MachineResource, Unfinished};
 use crate::look::info;
 use crate::term::atoms::{self, names, Name};
@@ -115,6 +117,7 @@ fn machine_join<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>) -> Term
         if let Some(postman) = machine.mail.postman.get() {
             machine.mail.outbound.hand_over(env, running, postman);
         }
+        lives::ended(&machine);
         unpin(running);
         machine.joined(left);
     }
@@ -156,10 +159,30 @@ fn machine_remove_sponsor<'a>(env: Env<'a>, machine: &MachineResource, name: Nam
     }
 }
 
+/// Gives a machine an identity: `:ok`, or the process that answers for another one which has it.
+#[rustler::nif]
+fn machine_claim<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, name: &str) -> Term<'a> {
+    match lives::claim(env, &machine, name) {
+        Ok(()) => names::ok().encode(env),
+        Err(owner) => owner.encode(env),
+    }
+}
+
+/// Holds an actor for whoever has its key, or lets go of it: `:ok`, `:unknown`, `:stopped`.
+#[rustler::nif]
+fn machine_retain<'a>(machine: Term<'a>, key: Term<'a>, kept: bool) -> Atom {
+    let retained =
+        Addressee::look_at(machine, key).map(|of| match of.machine.retain(of.key, kept) {
+            true => names::ok(),
+            false => names::unknown(),
+        });
+    retained.unwrap_or_else(|word| word)
+}
+
 /// The process that answers for it, or `:unknown`.
 #[rustler::nif]
 fn machine_owner<'a>(env: Env<'a>, machine: Term<'a>) -> Term<'a> {
-    match resource::get::<MachineResource>(machine) {
+    match resource::get::<MachineResource>(present(machine)) {
         Some(machine) => machine.owner.encode(env),
         None => names::unknown().encode(env),
     }
@@ -167,13 +190,14 @@ fn machine_owner<'a>(env: Env<'a>, machine: Term<'a>) -> Term<'a> {
 
 /// The names of its sponsors, the first one first, or `:stopped`.
 #[rustler::nif]
-fn machine_sponsors<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
+fn machine_sponsors<'a>(env: Env<'a>, machine: Term<'a>) -> NifResult<Term<'a>> {
+    let machine: &MachineResource = present(machine).decode()?;
     let Some(running) = machine.running() else {
-        return names::stopped().encode(env);
+        return Ok(names::stopped().encode(env));
     };
     let names = running.sponsor_names().into_iter();
     let names: Vec<_> = names.map(|name| atoms::to_term(env, name)).collect();
-    names.encode(env)
+    Ok(names.encode(env))
 }
 
 /// Asks for that many reports of aborted turns, each a message `{:mote_aborted, {sponsor, module, behaviour, reason,
@@ -197,11 +221,12 @@ fn machine_lost<'a>(env: Env<'a>, machine: &MachineResource) -> Vec<Term<'a>> {
 
 /// Describes what a machine holds and has done, or returns `:stopped`. There may be thousands of threads.
 #[rustler::nif(schedule = "DirtyCpu")]
-fn machine_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
-    match machine.running() {
+fn machine_info<'a>(env: Env<'a>, machine: Term<'a>) -> NifResult<Term<'a>> {
+    let machine: &MachineResource = present(machine).decode()?;
+    Ok(match machine.running() {
         Some(running) => info::machine(env, machine, &running.info(), running.is_paused()),
         None => names::stopped().encode(env),
-    }
+    })
 }
 
 /// The hash of the module's code in the machine, or `nil`.

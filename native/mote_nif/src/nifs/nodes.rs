@@ -5,7 +5,7 @@ use crate::codec::words::words;
 use crate::held::far::{Dropped, FarKey};
 use crate::held::handle::{parse_key, Handle, KEY_BYTES};
 use crate::held::listed::Listed;
-use crate::held::machine::MachineResource;
+use crate::held::lives::present_machine;
 use crate::term::atoms::names;
 use crate::term::resource::ResourceArc;
 use rustler::{Atom, Binary, Encoder, Env, Term};
@@ -87,7 +87,7 @@ in_normal_and_dirty_form! {
             return names::big().encode(env);
         }
         let held = announced.into_iter().filter_map(|(number, machine, key)| {
-            let machine = machine.decode::<ResourceArc<MachineResource>>().ok()?;
+            let machine = present_machine(machine)?;
             Some((number, machine.running()?.hold(parse_key(key)?)?))
         });
         listed.add(held).encode(env)
@@ -117,8 +117,7 @@ fn listed_clear(listed: ResourceArc<Listed>) -> Atom {
 /// The key of an address that has come home, which holds the actor again; `:unknown` if that is gone.
 #[rustler::nif]
 fn own_key<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>) -> Term<'a> {
-    let found = machine.decode::<ResourceArc<MachineResource>>();
-    let held = found.ok().and_then(|resource| {
+    let held = present_machine(machine).and_then(|resource| {
         let held = resource.running()?.hold(parse_key(key)?)?;
         Some(Handle::new(resource.clone(), held.into_key()))
     });

@@ -1,7 +1,6 @@
 //! Questions: the asking process waits for one message, and gets no other, however late an answer comes.
 use crate::codec::budget::WriteMode;
 use crate::enter::question::{answer_within, ask_within, call_within, request_within, wait_within};
-use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Closed};
 use crate::term::atoms::names;
 use rustler::{Encoder, Env, Term};
@@ -22,12 +21,7 @@ in_two_forms! {
 /// Begins to wait for what `ask` has left open: answers as that does if the question has ended since, and otherwise with
 /// what can cancel it. Then the calling process gets one message, as of `ask_async`.
 #[rustler::nif]
-fn ask_wait<'a>(
-    env: Env<'a>,
-    machine: &MachineResource,
-    asker: Term<'a>,
-    tag: Term<'a>,
-) -> Term<'a> {
+fn ask_wait<'a>(env: Env<'a>, machine: Term<'a>, asker: Term<'a>, tag: Term<'a>) -> Term<'a> {
     wait_within(env, machine, asker, tag)
 }
 

@@ -3,6 +3,7 @@ use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::enter::room::{Admission, PlaceInLine, RoomWaiter};
 use crate::enter::target::Addressee;
+use crate::held::lives::present;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::term::atoms::names;
@@ -25,7 +26,7 @@ fn wait_for_room<'a>(
         Ok(target) => target,
         Err(word) => return word.encode(env),
     };
-    let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
+    let Ok(resource) = present(machine).decode::<ResourceArc<MachineResource>>() else {
         return names::unknown().encode(env);
     };
     if target.is_entered_by_turns_of(&env.pid()) {

@@ -5,6 +5,7 @@ use crate::enter::question::{inquiry, inquiry_about};
 use crate::enter::target::Addressee;
 use crate::held::aside::aside;
 use crate::held::handle::parse_key;
+use crate::held::lives::present;
 use crate::held::machine::MachineResource;
 use crate::held::question::Asker;
 use crate::look::peek::{entries_within, peek_entries_within, peek_entry_within, peek_within};
@@ -120,7 +121,7 @@ fn actor_graph<'a>(
     };
     survey(
         env,
-        machine,
+        present(machine),
         tag,
         move |env, decoder, survey| match survey.graph(key, depth, limit) {
             Some(found) => graph(env, decoder, survey.machine(), &found),

@@ -8,7 +8,7 @@ use super::{wrong, ImageError};
 
 /// What a file begins with, and the version of the format.
 const MAGIC: [u8; 8] = *b"MOTE\0img";
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// Bytes of the contents in a block.
 const BLOCK: usize = 1 << 20;
 /// Bytes before those of a block: its length and its checksum.

@@ -5,8 +5,8 @@
 //!           cells and actors (record.rs), roots, tables (tables.rs), and where each of these begins
 //! cells     each after those that it refers to: so one pass makes them, and no two refer to each other
 //! actors    in the order of their numbers; whatever refers to an actor names its number
-//! roots     what the caller has named, the events that wait, the timers
-//! tables    atoms, sponsors, code, behaviours by module, name and hash, the values that could not be written
+//! roots     what the caller has named, the events that wait, the timers, the keys of a machine with an identity
+//! tables    the identity, atoms, sponsors, code, behaviours by module, name and hash, the values that could not be written
 //! ```
 //!
 //! Writing: [`walk`] goes through everything that the roots reach (`save.rs`) while the machine stands still, and hands the

@@ -22,6 +22,7 @@ use crate::threads::sponsor::Sponsor;
 use crate::turns::queue::Event;
 use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::foreign::{Class, ForeignRef};
+use crate::values::handles::{bytes_of, KeptKeys, Key, MOST_GIVEN};
 use crate::values::term::Term;
 use crate::values::value::Value;
 use std::sync::Arc;
@@ -64,14 +65,17 @@ struct Roots {
     /// By sponsor.
     events: Vec<Vec<Event>>,
     timers: Vec<RestoredTimer>,
+    keys: KeptKeys,
 }
 
 impl Machine {
     /// Goes on from an image, in a machine that has all of its code and has done nothing yet. `names` is shown what was named, and
-    /// has to hold the actors in it. If the machine does not go on, it is good for nothing more.
+    /// has to hold the actors in it. `keep` says whether the keys in it are keys of this machine. If the machine does not go on, it
+    /// is good for nothing more.
     pub fn restore<R>(
         &self,
         image: &ImageFile,
+        keep: bool,
         foreign: ForeignMaker<'_>,
         names: impl FnOnce(Term<'_>) -> R,
     ) -> Result<R, ImageError> {
@@ -94,9 +98,13 @@ impl Machine {
                 references: Vec::new(),
                 scratch: Vec::new(),
             };
-            let made = restorer.restore(self).and_then(|roots| {
+            let made = restorer.restore(self).and_then(|mut roots| {
+                if !keep {
+                    roots.keys = KeptKeys::default();
+                }
                 let waiting = roots.events.iter().map(Vec::len).sum::<usize>();
-                if !self.pool().fits(waiting * size_of::<Event>()) {
+                let bytes = waiting * size_of::<Event>() + bytes_of(roots.keys.keys.len());
+                if !self.pool().fits(bytes) {
                     return Err(ImageError::NoMemory);
                 }
                 if exceeds(
@@ -201,11 +209,12 @@ impl Restorer<'_> {
     }
 
     fn roots(&mut self) -> Result<Roots, ImageError> {
-        let [.., events, timers] = self.image.tables.counts;
+        let [.., events, timers, keys] = self.image.tables.counts;
         let mut roots = Roots {
             names: self.value()?,
             events: self.sponsors.iter().map(|_| Vec::new()).collect(),
             timers: Vec::new(),
+            keys: KeptKeys::default(),
         };
         for _ in 0..events {
             let sponsor = self.sponsor()?;
@@ -226,12 +235,30 @@ impl Restorer<'_> {
                 message: self.value()?,
             });
         }
+        if self.image.tables.identity.is_some() {
+            roots.keys.given = self.reader.at_most("number of keys given", MOST_GIVEN)?;
+            for _ in 0..keys {
+                let key = self.key()?;
+                roots.keys.keys.push(key);
+            }
+        }
         match self.reader.offset() == self.image.tables_at {
             true => Ok(roots),
             false => wrong(
                 self.reader.offset(),
                 "the roots are not as many as the tables say",
             ),
+        }
+    }
+
+    fn key(&mut self) -> Result<(Key, *const Actor), ImageError> {
+        let slot = self.reader.at_most("position of a key", u32::MAX)?;
+        let (low, high) = (self.reader.u64()?, self.reader.u64()?);
+        let serial = u128::from(high) << 64 | u128::from(low);
+        let (at, actor) = (self.reader.offset(), self.value()?);
+        match actor.is_address() {
+            true => Ok((Key { slot, serial }, actor.address_pointer())),
+            false => wrong(at, "a key is of something else than an actor"),
         }
     }
 
@@ -257,7 +284,8 @@ impl Restorer<'_> {
     ) -> Result<R, ImageError> {
         machine.pause();
         machine.clock().go_on_from(self.image.tables.moment);
-        let shown = self.arm(&roots.timers).map(|()| {
+        let armed = self.arm(&roots.timers);
+        let shown = armed.and_then(|()| keep(machine, &roots.keys)).map(|()| {
             let shown = names(Term::new(roots.names));
             self.let_go(roots.events);
             shown
@@ -300,6 +328,18 @@ impl Restorer<'_> {
                 sponsor.entered(wakes.unwrap_or(false));
             }
         }
+    }
+}
+
+/// Holds the actors that somebody has keys of from an earlier life.
+fn keep(machine: &Machine, keys: &KeptKeys) -> Result<(), ImageError> {
+    // SAFETY: made by the restorer, in a heap that forgets nothing any more.
+    let pinned = |actor: *const Actor| unsafe { (*actor).header().pinned() };
+    match machine.handles().keep(keys, pinned) {
+        true => Ok(()),
+        false => Err(ImageError::Lacks(
+            "two of the keys in it are the same, or of the same actor".to_string(),
+        )),
     }
 }
 

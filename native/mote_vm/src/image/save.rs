@@ -5,11 +5,11 @@
 //! An event whose turn is away comes before all that wait for its actor: its turn has changed nothing, and begins again.
 //!
 //! Invariants:
-//! 1. What is shown here is what roots.rs marks, but for what only the outside could use: actors that it holds addresses of,
-//!    looks and tasks that wait, and what is counted.
+//! 1. What is shown here is what roots.rs marks, but for what only the outside could use: looks and tasks that wait, what is counted,
+//!    and actors that it holds addresses of, unless the machine has an identity.
 use super::blocks::{BlockWriter, TakeBlock};
 use super::record::Record;
-use super::tables::{ImageBehaviour, ImageTables, MOST_ATOMS};
+use super::tables::{ImageBehaviour, ImageIdentity, ImageTables, MOST_ATOMS};
 use super::walk::{ImageWalk, WriteForeign};
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
@@ -23,6 +23,7 @@ use crate::threads::inbox::{Entry, InboxItem};
 use crate::threads::station::Station;
 use crate::turns::queue::Event;
 use crate::values::actor::{Actor, BehaviourId, SponsorId};
+use crate::values::handles::KeptKeys;
 use crate::values::value::Value;
 use rustc_hash::FxHashSet;
 use std::fmt;
@@ -66,18 +67,21 @@ struct SavedTimer {
     message: Value,
 }
 
-/// What waits, as values.
+/// What waits, as values, and what the outside has keys of.
 #[derive(Default)]
 struct Waits {
     events: Vec<SavedEvent>,
     timers: Vec<SavedTimer>,
+    keys: KeptKeys,
 }
 
 impl Survey<'_> {
-    /// Writes an image of the machine, block by block, with `names`, a tuple of one value.
+    /// Writes an image of the machine, block by block, with `names`, a tuple of one value. With an identity, the keys that the
+    /// outside has are written as well.
     pub fn save(
         &self,
         names: &Parcel,
+        identity: Option<ImageIdentity>,
         write_foreign: WriteForeign<'_>,
         take: TakeBlock<'_>,
     ) -> Result<ImageTables, NotSaved> {
@@ -87,9 +91,12 @@ impl Survey<'_> {
         let save = |heap: &mut Heap| {
             let position = heap.position();
             // What was accepted cannot be refused now. It is garbage as soon as it is written.
-            let (names, waits) = heap.insist(|heap| (names.copy(heap), self.waits(heap)));
+            let (names, mut waits) = heap.insist(|heap| (names.copy(heap), self.waits(heap)));
+            if identity.is_some() {
+                waits.keys = self.machine.handles().keys();
+            }
             let saved = match names.as_tuple() {
-                Some([names]) => self.write(*names, &waits, write_foreign, take),
+                Some([names]) => self.write(*names, &waits, identity, write_foreign, take),
                 _ => Err(NotSaved::NoMemory),
             };
             heap.rewind(position);
@@ -103,6 +110,7 @@ impl Survey<'_> {
         &self,
         names: Value,
         waits: &Waits,
+        identity: Option<ImageIdentity>,
         write_foreign: WriteForeign<'_>,
         take: TakeBlock<'_>,
     ) -> Result<ImageTables, NotSaved> {
@@ -121,6 +129,8 @@ impl Survey<'_> {
             walk.behind(timer.target);
             walk.behind(timer.message);
         }
+        let held = waits.keys.keys.iter();
+        held.for_each(|(_, actor)| walk.behind(Value::address(*actor)));
         walk.write_actors();
         let mut kept = 0;
         while let Some(&event) = walk.kept.get(kept) {
@@ -145,7 +155,17 @@ impl Survey<'_> {
             walk.value(timer.message);
             walk.out.settle();
         }
-        self.finish(walk, roots, waits)
+        if identity.is_some() {
+            walk.out.varint(waits.keys.given);
+        }
+        for (key, actor) in &waits.keys.keys {
+            walk.out.varint(key.slot.into());
+            walk.out.word(key.serial as u64);
+            walk.out.word((key.serial >> 64) as u64);
+            walk.value(Value::address(*actor));
+            walk.out.settle();
+        }
+        self.finish(walk, roots, waits, identity)
     }
 
     fn finish(
@@ -153,17 +173,20 @@ impl Survey<'_> {
         mut walk: ImageWalk<'_>,
         roots: u64,
         waits: &Waits,
+        identity: Option<ImageIdentity>,
     ) -> Result<ImageTables, NotSaved> {
         let events = walk.kept.len() + waits.events.len();
         let (cells, captures) = (walk.cells.into(), walk.captures.into());
-        let waiting = [walk.actors.len(), events, waits.timers.len()].map(|n| n as u64);
-        let [actors, events, timers] = waiting;
+        let keys = waits.keys.keys.len();
+        let others = [walk.actors.len(), events, waits.timers.len(), keys].map(|n| n as u64);
+        let [actors, events, timers, keys] = others;
         let sponsors = walk.sponsors.all.iter();
         let program = self.machine.program();
         let populations = walk.behaviours.all.iter().zip(&walk.populations);
         let tables = ImageTables {
             moment: self.machine.clock().now(),
-            counts: [cells, captures, actors, events, timers],
+            counts: [cells, captures, actors, events, timers, keys],
+            identity,
             atoms: Vec::new(),
             sponsors: sponsors
                 .map(|id| self.machine.sponsors().by_id(*id).name)

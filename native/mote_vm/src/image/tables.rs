@@ -69,13 +69,31 @@ pub struct ImageLost {
     pub held: HeldIn,
 }
 
+/// What a machine is known by beyond one life.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ImageIdentity {
+    /// What the user calls it.
+    pub name: String,
+    /// What the embedder has called the machine in each life, the latest last.
+    pub lives: Vec<Vec<u8>>,
+}
+
+/// Lives that an identity remembers, and the bytes of each: addresses of a life before these lead nowhere.
+pub const MOST_LIVES: usize = 4_096;
+const MOST_LIFE_BYTES: u64 = 64;
+
+/// Bytes that the name of an identity has at most.
+pub const MOST_IDENTITY_BYTES: usize = 255;
+
 /// See the head of this file.
 #[derive(Clone, Default)]
 pub struct ImageTables {
     /// The machine's time, in milliseconds.
     pub moment: u64,
-    /// The number of cells, of captures, of actors, of events and of timers.
-    pub counts: [u64; 5],
+    /// The number of cells, of captures, of actors, of events, of timers and of keys.
+    pub counts: [u64; 6],
+    /// The machine's identity, if it had one.
+    pub identity: Option<ImageIdentity>,
     /// The atoms, of an image that was read.
     pub(crate) atoms: Vec<Atom>,
     /// Sponsors that actors are pinned to, or that something waits in.
@@ -96,6 +114,11 @@ impl ImageTables {
     pub(crate) fn write(&self, atoms: &mut NumberedNames<Atom>, out: &mut BlockWriter<'_>) {
         out.varint(self.moment);
         self.counts.iter().for_each(|count| out.varint(*count));
+        let identity = self.identity.as_ref();
+        out.text(identity.map_or("", |of| &of.name).as_bytes());
+        let lives = identity.map_or(&[][..], |of| &of.lives);
+        out.varint(lives.len() as u64);
+        lives.iter().for_each(|life| out.text(life));
         out.varint(atoms.all.len() as u64);
         let names = atoms.all.iter();
         names.for_each(|atom| out.text(atom.name().as_bytes()));
@@ -144,12 +167,13 @@ impl ImageTables {
         let reader = &mut Reader::new(bytes);
         reader.take(from)?;
         let moment = reader.at_most("time", 1u64 << 47)?;
-        let mut counts = [0; 5];
+        let mut counts = [0; 6];
         for count in &mut counts {
             // Each of them has a byte at least.
             let most = (bytes.len() as u64).min(u32::MAX.into());
             *count = reader.at_most("number of things", most)?;
         }
+        let identity = identity(reader)?;
         let at = reader.offset();
         let names = reader.sequence("number of atoms", MOST_ATOMS, 1, |reader| reader.string())?;
         if names
@@ -176,6 +200,7 @@ impl ImageTables {
         Ok(ImageTables {
             moment,
             counts,
+            identity,
             atoms,
             sponsors,
             units,
@@ -183,6 +208,19 @@ impl ImageTables {
             lost,
         })
     }
+}
+
+fn identity(reader: &mut Reader<'_>) -> Result<Option<ImageIdentity>, ImageError> {
+    let at = reader.offset();
+    let name = reader.string()?.to_string();
+    if name.len() > MOST_IDENTITY_BYTES {
+        return wrong(at, "the name of an identity is too long");
+    }
+    let lives = reader.sequence("number of lives", MOST_LIVES, 1, |reader| {
+        let length = reader.at_most("bytes of a life", MOST_LIFE_BYTES)?;
+        Ok(reader.take(length as usize)?.to_vec())
+    })?;
+    Ok((!name.is_empty()).then_some(ImageIdentity { name, lives }))
 }
 
 fn lost(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<(ImageLost, u64), ImageError> {

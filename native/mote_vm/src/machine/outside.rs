@@ -340,6 +340,11 @@ impl Machine {
         }
     }
 
+    /// Holds an actor for whoever has its key, or lets go of it (handles/kept.rs). Returns whether there is such an actor.
+    pub fn retain(&self, key: Key, kept: bool) -> bool {
+        self.0.handles.retain(key, kept)
+    }
+
     /// Counts messages that had been handed over and then found nobody.
     pub fn count_undelivered(&self, messages: u64) {
         self.0.ended.lock().counts.undelivered += messages;

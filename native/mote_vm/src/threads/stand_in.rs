@@ -150,7 +150,9 @@ impl Machine {
             {
                 return None;
             }
-            let target = self.handles().visit(target, |actor, _| Target(actor))?;
+            // A key that is kept from an earlier life (handles/kept.rs) may say another sponsor than the actor's.
+            let enters = |actor, pinned| (pinned == target.pinned()).then_some(Target(actor));
+            let target = self.handles().visit(target, enters)??;
             let has_room = dispatch.context.sponsor.room.enter_at_once();
             has_room.then_some(target)
         };

@@ -16,6 +16,10 @@
 //! 6. A million references may end at once, on a thread that must not be held up: so each only leaves its key in `ended`. Whoever
 //!    has the lock of the book takes some of these, and releases them before it lets go: so a key is in `ended`, or released.
 //!    Whoever leaves the [`MANY`]th has another thread release all. A collection and a count begin with the keys that are left.
+//! 7. An entry that is kept from an earlier life has the key that it had there, which says another position: `renamed` knows where
+//!    it is (kept.rs).
+mod kept;
+
 use crate::base::quota::Quota;
 use crate::base::sync::CachePadded;
 use crate::values::actor::{Actor, SponsorId};
@@ -26,6 +30,8 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
+
+pub(crate) use kept::{bytes_of, KeptKeys, MOST_GIVEN};
 
 /// An actor that the sender holds a handle of.
 #[derive(Clone, Copy)]
@@ -59,8 +65,21 @@ struct HandleSlot {
     pinned: Option<SponsorId>,
     /// It is a shared constant.
     shared: bool,
+    /// The machine itself holds one reference (kept.rs).
+    kept: bool,
+    /// The position that its key says (invariant 7).
+    named: u32,
     count: usize,
     serial: u128,
+}
+
+impl HandleSlot {
+    fn key(&self) -> Key {
+        Key {
+            slot: self.named,
+            serial: self.serial,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -69,6 +88,8 @@ struct Book {
     free: Vec<u32>,
     by_actor: FxHashMap<*const Actor, u32>,
     given: u64,
+    /// Positions of entries by their serial numbers, where their keys say another one (invariant 7).
+    renamed: FxHashMap<u128, u32>,
     /// Position of a collection's walk, and what was released before it (invariant 4).
     walk: Option<usize>,
     missed: Missed,
@@ -79,28 +100,70 @@ impl Book {
     /// Bytes of the tables.
     fn bytes(&self) -> usize {
         let by_actor = self.by_actor.capacity() * size_of::<(*const Actor, u32)>();
-        self.slots.capacity() * (size_of::<HandleSlot>() + size_of::<u32>()) + by_actor
+        let renamed = self.renamed.capacity() * size_of::<(u128, u32)>();
+        self.slots.capacity() * (size_of::<HandleSlot>() + size_of::<u32>()) + by_actor + renamed
+    }
+
+    /// The position of a key's entry, if there is one.
+    fn position(&self, key: Key) -> Option<usize> {
+        let is_at = |at: &usize| {
+            let entry = self.slots.get(*at);
+            entry.is_some_and(|entry| entry.key() == key && entry.count > 0)
+        };
+        let renamed = || self.renamed.get(&key.serial).map(|at| *at as usize);
+        Some(key.slot as usize)
+            .filter(is_at)
+            .or_else(|| renamed().filter(is_at))
     }
 
     /// The entry of a key, if there is one.
     fn find(&mut self, key: Key) -> Option<&mut HandleSlot> {
-        let entry = self.slots.get_mut(key.slot as usize)?;
-        (entry.serial == key.serial && entry.count > 0).then_some(entry)
+        let at = self.position(key)?;
+        self.slots.get_mut(at)
     }
 
     /// One reference less.
     fn release(&mut self, key: Key) {
-        let Some(entry) = self.find(key) else {
+        let Some(at) = self.position(key) else {
             return;
         };
+        let entry = &mut self.slots[at];
         entry.count -= 1;
         if entry.count == 0 {
-            let entry = &self.slots[key.slot as usize];
             self.by_actor.remove(&entry.actor);
-            self.free.push(key.slot);
-            if self.walk.is_some_and(|at| key.slot as usize >= at) {
+            self.free.push(at as u32);
+            if at as u32 != key.slot {
+                self.renamed.remove(&key.serial);
+            }
+            if self.walk.is_some_and(|walked| at >= walked) {
                 self.missed.note(Value::address(entry.actor));
             }
+        }
+    }
+
+    /// Puts an entry where one is free; its key says that position, or the one that is given. Returns the key.
+    fn put(&mut self, entry: HandleSlot, named: Option<u32>, quota: &Quota) -> Key {
+        let (actor, serial) = (entry.actor, entry.serial);
+        let at = self.free.pop().unwrap_or(self.slots.len() as u32);
+        let named = named.unwrap_or(at);
+        let entry = HandleSlot { named, ..entry };
+        match self.slots.get_mut(at as usize) {
+            Some(free) => *free = entry,
+            None => self.slots.push(entry),
+        }
+        if named != at {
+            self.renamed.insert(serial, at);
+        }
+        self.by_actor.insert(actor, at);
+        // Where entries went, a table counts a smaller capacity than it had, and takes as much as before.
+        let more = self.bytes().saturating_sub(self.charged);
+        if more > 0 {
+            quota.take_anyway(more);
+            self.charged += more;
+        }
+        Key {
+            slot: named,
+            serial,
         }
     }
 }
@@ -143,7 +206,9 @@ impl Handles {
     pub(crate) fn acquire_shared(&self, actor: *const Actor) -> Key {
         let mut inner = self.inner.lock();
         let key = self.acquire_in(&mut inner, actor, None);
-        inner.slots[key.slot as usize].shared = true;
+        if let Some(entry) = inner.find(key) {
+            entry.shared = true;
+        }
         key
     }
 
@@ -162,10 +227,7 @@ impl Handles {
         if let Some(&slot) = inner.by_actor.get(&actor) {
             let entry = &mut inner.slots[slot as usize];
             entry.count += 1;
-            return Key {
-                slot,
-                serial: entry.serial,
-            };
+            return entry.key();
         }
         inner.given += 1;
         // A counter never repeats, and what belongs to it nobody can guess without the key.
@@ -176,27 +238,12 @@ impl Handles {
             actor,
             pinned,
             shared: false,
+            kept: false,
+            named: 0,
             count: 1,
             serial,
         };
-        let slot = match inner.free.pop() {
-            Some(slot) => {
-                inner.slots[slot as usize] = entry;
-                slot
-            }
-            None => {
-                inner.slots.push(entry);
-                inner.slots.len() as u32 - 1
-            }
-        };
-        inner.by_actor.insert(actor, slot);
-        // Where entries went, a table counts a smaller capacity than it had, and takes as much as before.
-        let more = inner.bytes().saturating_sub(inner.charged);
-        if more > 0 {
-            self.quota.take_anyway(more);
-            inner.charged += more;
-        }
-        Key { slot, serial }
+        inner.put(entry, None, &self.quota)
     }
 
     /// One reference less.

@@ -9,7 +9,7 @@ use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::image::file::ImageFile;
 use mote_vm::image::save::NotSaved;
-use mote_vm::image::tables::ImageTables;
+use mote_vm::image::tables::{ImageIdentity, ImageTables};
 use mote_vm::image::ImageError;
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, ForeignRef};
@@ -52,7 +52,18 @@ fn rig() -> Rig {
     Rig::by(ClockKind::Manual, &SPONSORS, unit())
 }
 
-fn save(rig: &Rig, names: Parcel) -> Result<(Vec<u8>, ImageTables), NotSaved> {
+fn identity() -> Option<ImageIdentity> {
+    Some(ImageIdentity {
+        name: "market".to_string(),
+        lives: vec![vec![1; 20], vec![2; 12]],
+    })
+}
+
+fn save(
+    rig: &Rig,
+    names: Parcel,
+    identity: Option<ImageIdentity>,
+) -> Result<(Vec<u8>, ImageTables), NotSaved> {
     let (tell, told) = channel();
     rig.machine.survey(move |survey| {
         let mut bytes = Vec::new();
@@ -60,7 +71,7 @@ fn save(rig: &Rig, names: Parcel) -> Result<(Vec<u8>, ImageTables), NotSaved> {
             bytes.extend(block);
             true
         };
-        let saved = survey.save(&names, &|_| None, &mut take);
+        let saved = survey.save(&names, identity, &|_| None, &mut take);
         let _ = tell.send(saved.map(|tables| (bytes, tables)));
     });
     told.recv_timeout(PATIENCE).expect("saved")
@@ -78,7 +89,11 @@ fn named(rig: &Rig, actors: &[Key]) -> Parcel {
 }
 
 fn taken(rig: &Rig, actors: &[Key]) -> (Vec<u8>, ImageTables) {
-    save(rig, named(rig, actors)).expect("an image")
+    save(rig, named(rig, actors), None).expect("an image")
+}
+
+fn taken_with_keys(rig: &Rig, actors: &[Key]) -> (Vec<u8>, ImageTables) {
+    save(rig, named(rig, actors), identity()).expect("an image")
 }
 
 fn lost(_: Class, written: Option<&[u8]>) -> Option<ForeignRef> {
@@ -98,8 +113,12 @@ fn keys(machine: &Machine, names: Term<'_>) -> Vec<Key> {
 }
 
 fn go_on(machine: &Machine, image: Vec<u8>) -> Result<Vec<Key>, ImageError> {
+    go_on_with(machine, image, false)
+}
+
+fn go_on_with(machine: &Machine, image: Vec<u8>, keep: bool) -> Result<Vec<Key>, ImageError> {
     let image = ImageFile::read(image)?;
-    machine.restore(&image, &lost, |names| keys(machine, names))
+    machine.restore(&image, keep, &lost, |names| keys(machine, names))
 }
 
 fn restored(image: Vec<u8>) -> (Rig, Vec<Key>) {
@@ -185,7 +204,7 @@ fn described(rig: &Rig, keys: &[Key]) -> Vec<Vec<String>> {
 fn a_machine_goes_on_as_the_other_one_would_have() {
     let (one, named) = busy();
     let (image, tables) = taken(&one, &named);
-    assert_eq!(tables.counts[2..], [6, 8, 2]);
+    assert_eq!(tables.counts[2..], [6, 8, 2, 0]);
     let (other, found) = restored(image);
     let both = [(&one, &named), (&other, &found)];
     one.machine.resume();
@@ -232,6 +251,67 @@ fn actors_that_nothing_leads_to_are_left_out_and_lost_values_are_listed() {
         tables.lost
     );
     rig.machine.release(forgotten);
+}
+
+#[test]
+fn with_an_identity_keys_of_an_earlier_life_lead_to_their_actors_and_others_do_not() {
+    let (one, named) = busy();
+    let unnamed = one.create("mute", 0, |_| ());
+    let (image, tables) = taken_with_keys(&one, &named[..1]);
+    assert_eq!(tables.identity, identity());
+    // The actor that is not named as well, and one that only another actor has is there, but has no key.
+    assert_eq!(tables.counts[5], 7);
+    let later = one.create("mute", 0, |_| ());
+    one.machine.resume();
+    one.quiet();
+    let mut before = described(&one, &named);
+    let mut image = image;
+    let mut lives = Vec::new();
+    for _ in 0..3 {
+        // Sponsors have other numbers here.
+        let sponsors = [("new", 1), ("other", 1), ("main", 1)];
+        let rig = Rig::by(ClockKind::Manual, &sponsors, unit());
+        let found = go_on_with(&rig.machine, image, true).expect("a good image");
+        rig.quiet();
+        assert_eq!(found, named[..1]);
+        assert_eq!(described(&rig, &named), before);
+        assert!(rig.machine.hold(unnamed).is_some());
+        assert!(rig.machine.hold(later).is_none());
+        let guessed = |serial| Key { serial, ..unnamed };
+        assert!(rig.machine.hold(guessed(unnamed.serial ^ 1)).is_none());
+        let another = rig.create("mute", 0, |_| ());
+        assert!(![unnamed, later].contains(&another) && !named.contains(&another));
+        rig.send(named[3], integers(&[5]));
+        rig.quiet();
+        before[3] = described(&rig, &named[3..4]).remove(0);
+        rig.machine.release(another);
+        image = taken_with_keys(&rig, &found).0;
+        found.iter().for_each(|key| rig.machine.release(*key));
+        lives.push(rig);
+    }
+    let rig = &lives[2];
+    assert!(rig.machine.retain(unnamed, true) && rig.machine.retain(unnamed, false));
+    assert!(!rig.machine.retain(unnamed, false));
+    assert!(rig.machine.hold(unnamed).is_none());
+    assert!(!rig.machine.retain(later, true));
+    let new = rig.create("mute", 0, |_| ());
+    assert!(rig.machine.retain(new, true) && rig.machine.retain(new, true));
+    rig.machine.release(new);
+    assert!(rig.machine.hold(new).is_some());
+    assert!(rig.machine.retain(new, false) && !rig.machine.retain(new, true));
+    // Twice the same.
+    let why = go_on_with(&rig.machine, image, true).expect_err("refused");
+    let why = why.to_string();
+    assert!(why.contains("two of the keys"), "{why}");
+}
+
+#[test]
+fn without_its_identity_a_machine_goes_on_and_knows_no_keys() {
+    let (one, named) = busy();
+    let (image, _) = taken_with_keys(&one, &named);
+    let (other, found) = restored(image);
+    assert!(named.iter().all(|key| other.machine.hold(*key).is_none()));
+    assert_eq!(found.len(), named.len());
 }
 
 #[test]
@@ -393,12 +473,12 @@ fn handmade(records: &[u8], [cells, captures, actors]: [u8; 3]) -> Vec<u8> {
     // The last cell; `nil` where there is none.
     bytes.push(if cells > 0 { 2 } else { 1 });
     let tables = bytes.len() as u64;
-    // The time, the counts, one atom, no sponsors, no code, no behaviours, nothing lost.
-    bytes.extend([0, cells, captures, actors, 0, 0, 1, 3]);
+    // The time, the counts, no identity and no lives, one atom, no sponsors, no code, no behaviours, nothing lost.
+    bytes.extend([0, cells, captures, actors, 0, 0, 0, 0, 0, 1, 3]);
     bytes.extend(b"nil\0\0\0\0");
     bytes.extend(roots.to_le_bytes());
     bytes.extend(tables.to_le_bytes());
-    let mut image = b"MOTE\0img\x01\0\0\0\0\0\0\0".to_vec();
+    let mut image = b"MOTE\0img\x02\0\0\0\0\0\0\0".to_vec();
     image.extend([0; BYTES - 16]);
     image.extend(bytes);
     seal(&mut image);
@@ -561,7 +641,7 @@ fn each_thing_that_is_wrong_is_named() {
 #[test]
 fn no_image_harms_a_machine() {
     let (one, named) = busy();
-    let (image, _) = taken(&one, &named);
+    let (image, _) = taken_with_keys(&one, &named);
     drop(one);
     let start = || -> (Machine, World) {
         let started = machine_under(stress(), 64 << 20, ClockKind::Manual, &SPONSORS);
@@ -580,7 +660,8 @@ fn no_image_harms_a_machine() {
         if round % 2 == 0 {
             seal(&mut changed);
         }
-        match go_on(&machine.0, changed) {
+        let keep = round % 4 < 2;
+        match go_on_with(&machine.0, changed, keep) {
             Err(why) => {
                 refused += 1;
                 said.insert(
@@ -596,7 +677,8 @@ fn no_image_harms_a_machine() {
                 is_sound(&machine.0, &keys);
                 assert!(machine.1.faults.try_recv().is_err());
                 keys.into_iter().for_each(|key| machine.0.release(key));
-                if went_on % 100 == 0 {
+                // The next one has the same keys.
+                if keep || went_on % 100 == 0 {
                     machine.0.stop();
                     machine.0.join();
                     machine = start();

@@ -224,7 +224,7 @@ impl Restorer<'_> {
 
     fn timer(&mut self, at: usize) -> Result<Value, ImageError> {
         let number = self.reader.varint()?;
-        let [.., timers] = self.image.tables.counts;
+        let [.., timers, _] = self.image.tables.counts;
         if number > timers {
             return wrong(at, "a reference is to a timer that the tables do not have");
         }

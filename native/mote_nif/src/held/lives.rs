@@ -1,0 +1,129 @@
+//! Machines with an identity, and the references that earlier lives of them were known by.
+//!
+//! An address refers to its machine by a reference, which only the life knows that has made it. A machine that goes on from an image
+//! of its own is noted here with the references of its earlier lives, so that [`present`] finds it by any of these. The key in
+//! the address proves the rest, as always: so a reference says where to look, and may be known to everybody.
+//!
+//! Invariants:
+//! 1. Of machines that run, one has an identity on this node.
+//! 2. A machine is here from its claim until it was joined, and stays pinned as long (bridge.rs): so nothing here outlives it.
+//! 3. Nothing is dropped under the lock, since it may be the last reference to a machine.
+use crate::held::machine::MachineResource;
+use crate::term::resource::{self, ResourceArc};
+use mote_vm::image::tables::{ImageIdentity, MOST_LIVES};
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use rustler::{Encoder, Env, LocalPid, Term};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::LazyLock;
+
+#[derive(Default)]
+struct Lives {
+    /// By identity.
+    claimed: FxHashMap<String, ResourceArc<MachineResource>>,
+    /// By what earlier lives were called.
+    earlier: FxHashMap<Vec<u8>, ResourceArc<MachineResource>>,
+}
+
+static LIVES: LazyLock<Mutex<Lives>> = LazyLock::new(Mutex::default);
+
+/// Number of references that are known: who meets none of them pays for one look at this.
+static KNOWN: AtomicUsize = AtomicUsize::new(0);
+
+/// Gives a machine an identity, from its first life on. If one that runs has it already, returns the process that answers for that one.
+pub fn claim(
+    env: Env<'_>,
+    machine: &ResourceArc<MachineResource>,
+    name: &str,
+) -> Result<(), LocalPid> {
+    let life = life(machine.encode(env)).unwrap_or_default();
+    let mut lives = LIVES.lock();
+    if let Some(other) = lives.claimed.get(name) {
+        // That of a process which was killed in this moment may not know it yet.
+        if other.running().is_some() && other.owner.is_alive(env) {
+            return Err(other.owner);
+        }
+    }
+    let before = lives.claimed.insert(name.to_string(), machine.clone());
+    drop(lives);
+    drop(before);
+    *machine.identity.lock() = Some(ImageIdentity {
+        name: name.to_string(),
+        lives: vec![life],
+    });
+    Ok(())
+}
+
+/// Notes that a machine has gone on from an image of itself. Of too many lives, the oldest are forgotten.
+pub fn went_on(machine: &ResourceArc<MachineResource>, earlier: &[Vec<u8>]) {
+    let from = earlier.len().saturating_sub(MOST_LIVES - 1);
+    let earlier = &earlier[from..];
+    if let Some(identity) = machine.identity.lock().as_mut() {
+        identity.lives.splice(..0, earlier.iter().cloned());
+    }
+    let mut before = Vec::with_capacity(earlier.len());
+    let mut lives = LIVES.lock();
+    for life in earlier {
+        before.extend(lives.earlier.insert(life.clone(), machine.clone()));
+    }
+    KNOWN.store(lives.earlier.len(), Relaxed);
+    drop(lives);
+    drop(before);
+}
+
+/// Forgets a machine that was joined.
+pub fn ended(machine: &ResourceArc<MachineResource>) {
+    let is_own = |other: &mut ResourceArc<MachineResource>| other.identity() == machine.identity();
+    let mut lives = LIVES.lock();
+    let Lives { claimed, earlier } = &mut *lives;
+    let claimed: Vec<_> = claimed.extract_if(|_, other| is_own(other)).collect();
+    let lived: Vec<_> = earlier.extract_if(|_, other| is_own(other)).collect();
+    KNOWN.store(earlier.len(), Relaxed);
+    drop(lives);
+    drop((claimed, lived));
+}
+
+/// The machine that an address leads to: the one that it refers to, or the present life of that one.
+#[inline]
+pub fn present(machine: Term<'_>) -> Term<'_> {
+    // Relaxed: whoever has to find a machine here has heard that it was started.
+    match KNOWN.load(Relaxed) {
+        0 => machine,
+        _ => today(machine).map_or(machine, |today| today.encode(machine.get_env())),
+    }
+}
+
+/// The same as a reference of its own, where nothing may be written beside the term.
+#[inline]
+pub fn present_machine(machine: Term<'_>) -> Option<ResourceArc<MachineResource>> {
+    let later = match KNOWN.load(Relaxed) {
+        0 => None,
+        _ => today(machine),
+    };
+    later.or_else(|| machine.decode().ok())
+}
+
+#[cold]
+fn today(machine: Term<'_>) -> Option<ResourceArc<MachineResource>> {
+    let known: Option<&MachineResource> = resource::get(machine);
+    if known.is_some_and(|known| known.running().is_some()) {
+        return None;
+    }
+    let life = life(machine)?;
+    LIVES.lock().earlier.get(&life).cloned()
+}
+
+/// What tells a reference from all others, whatever its node is called at the moment: its words, the last of its external format.
+fn life(reference: Term<'_>) -> Option<Vec<u8>> {
+    const WORD: usize = 4;
+    if !reference.is_ref() {
+        return None;
+    }
+    let written = reference.to_binary();
+    let [_version, _tag, high, low, ..] = written[..] else {
+        return None;
+    };
+    let bytes = WORD * usize::from(u16::from_be_bytes([high, low]));
+    let words = written.len().checked_sub(bytes)?;
+    Some(written[words..].to_vec())
+}

@@ -1,0 +1,94 @@
+//! Keys that outlive their machine: an image has them, and a machine that goes on from it gives the actors the same ones again.
+//!
+//! Invariants:
+//! 1. A key that is kept has the position and the serial number that it had: so whoever has it from the earlier life has it still. What
+//!    its serial number says of a sponsor is of that life, and only a hint (machine/asking.rs).
+//! 2. The machine itself holds a reference to each such actor, since nobody knows who has the key: until it is told to let go, or ends.
+//!    It can be told to hold others in the same way.
+//! 3. Numbers go on behind those of the earlier life, and what proves a key is made of a new secret: so a key that is not kept is as
+//!    hard to guess as any, also for whoever has read the image.
+use super::{HandleSlot, Handles, Key};
+use crate::values::actor::{Actor, SponsorId};
+use rustc_hash::FxHashSet;
+
+/// The most serial numbers that an earlier life can have given: a machine that gives a million a second takes years for as many.
+pub(crate) const MOST_GIVEN: u64 = 1 << 48;
+
+/// The keys of a machine's actors, as of one moment.
+#[derive(Default)]
+pub(crate) struct KeptKeys {
+    /// How many serial numbers it has given.
+    pub(crate) given: u64,
+    pub(crate) keys: Vec<(Key, *const Actor)>,
+}
+
+impl Handles {
+    /// The keys that the outside has of actors. Those of shared constants are not among them: what has these knows the value.
+    pub(crate) fn keys(&self) -> KeptKeys {
+        let mut inner = self.inner.lock();
+        while self.settle_in(&mut inner, super::MANY) {}
+        let held = |slot: &&HandleSlot| slot.count > 0 && !slot.shared;
+        let held = inner.slots.iter().filter(held);
+        KeptKeys {
+            given: inner.given,
+            keys: held.map(|slot| (slot.key(), slot.actor)).collect(),
+        }
+    }
+
+    /// Gives actors the keys that they had, and holds them. Returns false, and does nothing, if two of these have one key, an actor
+    /// two, or there are such keys here already.
+    pub(crate) fn keep(
+        &self,
+        kept: &KeptKeys,
+        pinned: impl Fn(*const Actor) -> Option<SponsorId>,
+    ) -> bool {
+        let mut inner = self.inner.lock();
+        let mut serials = FxHashSet::default();
+        let mut actors = FxHashSet::default();
+        let is_new = |(key, actor): &(Key, *const Actor)| {
+            serials.insert(key.serial)
+                && actors.insert(*actor)
+                && inner.position(*key).is_none()
+                && !inner.renamed.contains_key(&key.serial)
+                && !inner.by_actor.contains_key(actor)
+        };
+        if !kept.keys.iter().all(is_new) {
+            return false;
+        }
+        inner.given = inner.given.max(kept.given);
+        for (key, actor) in &kept.keys {
+            let entry = HandleSlot {
+                actor: *actor,
+                pinned: pinned(*actor),
+                shared: false,
+                kept: true,
+                named: 0,
+                count: 1,
+                serial: key.serial,
+            };
+            inner.put(entry, Some(key.slot), &self.quota);
+        }
+        true
+    }
+
+    /// Holds an actor for whoever has its key, or lets go of it. Returns whether there is such an actor.
+    pub(crate) fn retain(&self, key: Key, kept: bool) -> bool {
+        let mut inner = self.inner.lock();
+        let Some(entry) = inner.find(key) else {
+            return false;
+        };
+        match (std::mem::replace(&mut entry.kept, kept), kept) {
+            (false, true) => entry.count += 1,
+            (true, false) => inner.release(key),
+            _ => {}
+        }
+        true
+    }
+}
+
+/// The bytes that so many keys take at most.
+pub(crate) fn bytes_of(keys: usize) -> usize {
+    // Tables are at most twice as large as what is in them.
+    2 * keys
+        * (size_of::<HandleSlot>() + size_of::<(u128, u32)>() + size_of::<(*const Actor, u32)>())
+}
