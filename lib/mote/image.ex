@@ -115,8 +115,11 @@ defmodule Mote.Image do
 
   defp open(path) do
     path = Options.path!(path, "an image")
-    with {:error, text} <- Native.image_open(path), do: {:error, error(path, text)}
+    with {:error, text} <- Native.image_open(path, atoms()), do: {:error, error(path, text)}
   end
+
+  # Atoms are never forgotten. What images make may fill half of the table: so no image takes the room of other code.
+  defp atoms, do: {div(:erlang.system_info(:atom_limit), 2), :erlang.system_info(:atom_count)}
 
   # The versions that are in the image first: what the node has today is the present version, and new actors get that.
   defp load(native, path, image, units) do

@@ -32,7 +32,7 @@ defmodule Mote.Native do
   def machine_claim(_machine, _identity), do: :erlang.nif_error(:nif_not_loaded)
   def machine_retain(_machine, _key, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def image_save(_machine, _path, _names, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
-  def image_open(_path), do: :erlang.nif_error(:nif_not_loaded)
+  def image_open(_path, _atoms), do: :erlang.nif_error(:nif_not_loaded)
   def image_load(_machine, _image, _number), do: :erlang.nif_error(:nif_not_loaded)
   def image_restore(_machine, _image), do: :erlang.nif_error(:nif_not_loaded)
   def machine_collect(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)

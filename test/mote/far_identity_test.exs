@@ -6,7 +6,7 @@ defmodule Mote.FarIdentityTest do
   import Mote.FarRig, only: [at: 3]
   import Mote.Eventually
 
-  alias Mote.{Actors, Error, Mesh}
+  alias Mote.{Actors, Error, Image, Mesh, Native}
 
   @moduletag skip: Mesh.missing()
 
@@ -53,6 +53,19 @@ defmodule Mote.FarIdentityTest do
     assert at(context.away, :ask, [today, 6]) == {:ok, 6}
     assert at(context.away, :ask_all, [[address, today], 7]) == [{:ok, 7}, {:ok, 7}]
     assert at(context.away, :keep, [address]) == :ok
+  end
+
+  test "an image makes no more atoms than it may", context do
+    name = "unknown_here_#{System.unique_integer([:positive])}"
+    code = "Mote.save(Home, path, names: %{it: String.to_atom(name)})"
+    bindings = [path: context.path, name: name]
+    {{:ok, _}, _} = :peer.call(context.home, Code, :eval_string, [code, bindings])
+    assert {:error, text} = Native.image_open(context.path, {1, :erlang.system_info(:atom_count)})
+    assert text =~ ~r/ it has [1-9]\d? atoms that are new to this node, and images may make 0 more: /
+    assert_raise ArgumentError, fn -> String.to_existing_atom(name) end
+    assert {:ok, %Image{}} = Image.read(context.path)
+    {:ok, machine} = Mote.start_link(image: context.path)
+    assert to_string(Mote.names(machine).it) == name
   end
 
   test "on a third node, for whoever is there", context do

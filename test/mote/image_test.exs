@@ -46,6 +46,12 @@ defmodule Mote.ImageTest do
 
     defpure plus(n), do: fn x -> x + n end
 
+    # Keys that share a long list.
+    defactor heavy(map, list) do
+      {:put, n} -> become heavy(Map.put(map, {list, n}, n), list)
+      {customer, :size} -> send customer, map_size(map)
+    end
+
     defactor time() do
       {customer, :now} -> send customer, System.monotonic_time(:millisecond)
     end
@@ -406,6 +412,22 @@ defmodule Mote.ImageTest do
       many = for n <- 1..80, do: :binary.copy(<<n>>, 1_000_000)
       assert {:error, %Error{reason: :image}} = Mote.save(machine, path <> "/no", names: %{many: many})
       assert Mote.ask!(actor, :read) == 1
+    end
+
+    test "what could not be read again is not saved", %{machine: machine, path: path} do
+      list = Enum.to_list(1..30_000)
+      many = for n <- 1..2, do: Mote.create(machine, B.heavy(%{}, [n | list]))
+      for n <- 1..700, do: Mote.send(hd(many), {:put, n})
+      Mote.drain(machine, 60_000)
+      assert {:ok, _} = Mote.save(machine, path, names: %{many: many})
+      {other, %{many: [first, _]}} = go_on(path)
+      assert Mote.ask!(first, :size) == 700
+      Mote.stop(other)
+      for n <- 1..700, do: Mote.send(List.last(many), {:put, n})
+      Mote.drain(machine, 60_000)
+      assert {:error, %Error{reason: :image} = error} = Mote.save(machine, path, names: %{many: many})
+      assert Exception.message(error) =~ "keys of maps are so large"
+      assert {:ok, %Image{actors: 2}} = Image.read(path)
     end
 
     test "what another life of this process has left is no obstacle", %{machine: machine, path: path} do

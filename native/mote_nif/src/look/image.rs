@@ -16,6 +16,7 @@ use crate::look::survey::behaviour;
 use crate::term::atoms::{self, names};
 use crate::term::own_term::OwnTerm;
 use crate::term::resource::{Resource, ResourceArc};
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::image::file::{said, write, ImageFile, ImagePart};
 use mote_vm::image::save::NotSaved;
@@ -24,6 +25,7 @@ use mote_vm::look::holders::HeldIn;
 use mote_vm::machine::Machine;
 use mote_vm::values::big::MOST_LIMBS;
 use mote_vm::values::foreign::{Class, ForeignRef};
+use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
 use rustler::{Atom, Encoder, Env, Term, TermType};
 use std::path::PathBuf;
@@ -106,9 +108,22 @@ fn answer(
     });
 }
 
-/// Opens an image: `{:ok, image, about, [{module, hash}]}` or `{:error, text}`.
-pub fn open<'a>(env: Env<'a>, path: PathBuf) -> Term<'a> {
-    match ImageFile::open(&path) {
+/// Opens an image, if there are no more than `most` atoms afterwards, where the node has `there` of them: `{:ok, image, about, [{module,
+/// hash}]}` or `{:error, text}`.
+pub fn open<'a>(env: Env<'a>, path: PathBuf, (most, there): (usize, usize)) -> Term<'a> {
+    // Those of images that were only read are in the machines' table alone.
+    let most = most.saturating_sub(there.max(VmAtom::count()));
+    let admit = |names: &FxHashSet<String>| {
+        let is_new = |name: &&String| Atom::existing_from_utf8_bytes(env, name.as_bytes()).is_err();
+        match names.iter().filter(is_new).count() {
+            new if new <= most => Ok(()),
+            new => Err(format!(
+                "it has {new} atoms that are new to this node, and images may make {most} more: half of the table of atoms is for \
+                 other things (`erl +t` makes it larger)"
+            )),
+        }
+    };
+    match ImageFile::open(&path, &admit) {
         Ok(image) => {
             let units = image.tables.units.iter();
             let units: Vec<_> = units

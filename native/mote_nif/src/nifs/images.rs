@@ -38,10 +38,11 @@ fn image_save<'a>(
     }
 }
 
-/// Opens an image: `{:ok, image, about, [{module, hash}]}` or `{:error, text}`.
+/// Opens an image, if there are no more than so many atoms afterwards; and how many the node has now. `{:ok, image, about, [{module,
+/// hash}]}` or `{:error, text}`.
 #[rustler::nif(schedule = "DirtyIo")]
-fn image_open<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
-    image::open(env, OsStr::from_bytes(path.as_slice()).into())
+fn image_open<'a>(env: Env<'a>, path: Binary<'a>, atoms: (usize, usize)) -> Term<'a> {
+    image::open(env, OsStr::from_bytes(path.as_slice()).into(), atoms)
 }
 
 /// Loads the code of that number: `:ok`, `:stopped` or `{:error, text}`.

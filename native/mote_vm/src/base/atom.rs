@@ -106,6 +106,11 @@ impl Atom {
         table.write().intern(name)
     }
 
+    /// Returns how many there are in this system process.
+    pub fn count() -> usize {
+        table().read().ids.len()
+    }
+
     /// The name.
     pub fn name(self) -> &'static str {
         names::get(self.0).unwrap_or_else(|| {

@@ -3,7 +3,7 @@
 //! Invariants:
 //! 1. A file has its name only when all of it is on the disk: until then, the one before is there.
 use super::blocks::{contents, place};
-use super::tables::ImageTables;
+use super::tables::{AdmitAtoms, ImageTables};
 use super::{wrong, ImageError};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -97,21 +97,21 @@ pub struct ImageFile {
 }
 
 impl ImageFile {
-    /// Reads a file.
-    pub fn open(path: &Path) -> Result<ImageFile, ImageError> {
+    /// Reads a file, if its atoms may be made.
+    pub fn open(path: &Path, admit: AdmitAtoms<'_>) -> Result<ImageFile, ImageError> {
         // Others, such as devices, may have no end.
         let read = match fs::metadata(path) {
             Ok(about) if !about.is_file() => Err(io::Error::other("this is no file")),
             _ => fs::read(path),
         };
         match read {
-            Ok(bytes) => ImageFile::read(bytes),
+            Ok(bytes) => ImageFile::read(bytes, admit),
             Err(error) => Err(ImageError::Unreadable(said(&error))),
         }
     }
 
     /// Reads the bytes of a file.
-    pub fn read(file: Vec<u8>) -> Result<ImageFile, ImageError> {
+    pub fn read(file: Vec<u8>, admit: AdmitAtoms<'_>) -> Result<ImageFile, ImageError> {
         let contents = contents(file)?;
         let read = || {
             let Some((rest, end)) = contents.split_last_chunk::<END>() else {
@@ -128,7 +128,7 @@ impl ImageFile {
                     "the parts of the image are not where they can be",
                 );
             }
-            Ok((roots, tables_at, ImageTables::read(rest, tables_at)?))
+            Ok((roots, tables_at, ImageTables::read(rest, tables_at, admit)?))
         };
         let (roots, tables_at, tables) = read().map_err(in_file)?;
         Ok(ImageFile {

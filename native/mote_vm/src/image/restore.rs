@@ -35,6 +35,11 @@ pub type ForeignMaker<'f> = &'f dyn Fn(Class, Option<&[u8]>) -> Option<ForeignRe
 const FUEL: u64 = 1 << 26;
 const FUEL_PER_BYTE: u64 = 64;
 
+/// What an image of that many bytes may spend. Whoever saves it counts the same (walk.rs).
+pub(crate) fn fuel_of(bytes: u64) -> u64 {
+    FUEL + FUEL_PER_BYTE * bytes
+}
+
 /// What cells and roots refer to by number.
 struct Restorer<'r> {
     image: &'r ImageFile,
@@ -83,8 +88,7 @@ impl Machine {
         let sponsors = self.sponsors_of(image)?;
         let restore = |heap: &mut Heap| {
             let position = heap.position();
-            heap.work
-                .allow(FUEL + FUEL_PER_BYTE * image.contents.len() as u64);
+            heap.work.allow(fuel_of(image.contents.len() as u64));
             let mut restorer = Restorer {
                 image,
                 reader: Reader::new(&image.contents),

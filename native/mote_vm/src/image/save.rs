@@ -9,7 +9,8 @@
 //!    and actors that it holds addresses of, unless the machine has an identity.
 use super::blocks::{BlockWriter, TakeBlock};
 use super::record::Record;
-use super::tables::{ImageBehaviour, ImageIdentity, ImageTables, MOST_ATOMS};
+use super::restore::fuel_of;
+use super::tables::{too_many_atoms, ImageBehaviour, ImageIdentity, ImageTables, MOST_ATOMS};
 use super::walk::{ImageWalk, WriteForeign};
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
@@ -37,8 +38,12 @@ pub enum NotSaved {
     NoMemory,
     /// Nobody wanted any more of it.
     Refused,
-    /// There are more cells, or more atoms, than an image can have.
+    /// There are more cells than an image can have.
     TooLarge,
+    /// There are so many atoms, which are more than an image can have.
+    TooManyAtoms(usize),
+    /// Keys of maps are so large, or so many of them are, that reading would not compare them all.
+    HeavyKeys,
 }
 
 impl fmt::Display for NotSaved {
@@ -47,7 +52,17 @@ impl fmt::Display for NotSaved {
             NotSaved::OtherMachine => "an address among the names is one of another machine",
             NotSaved::NoMemory => "the machine has no memory for the names",
             NotSaved::Refused => "the file takes no more",
-            NotSaved::TooLarge => "an image can have 4,294,967,295 cells and 65,536 atoms",
+            NotSaved::TooLarge => "the machine has more than 4,294,967,295 cells, which is what an image can have",
+            NotSaved::TooManyAtoms(atoms) => {
+                return write!(
+                    f,
+                    "the machine and its code have {atoms} different atoms, and an image can have {MOST_ATOMS}"
+                );
+            }
+            NotSaved::HeavyKeys => {
+                "keys of maps are so large that whoever reads the image would take too long to compare them: keep \
+                 such values under a number or a hash"
+            }
         })
     }
 }
@@ -206,8 +221,14 @@ impl Survey<'_> {
                 .collect(),
         };
         tables.name_all(&mut walk.atoms);
-        if walk.is_too_large || walk.atoms.all.len() > MOST_ATOMS {
+        if walk.is_too_large {
             return Err(NotSaved::TooLarge);
+        }
+        if let Some(atoms) = too_many_atoms(&walk.atoms.all, &tables.units) {
+            return Err(NotSaved::TooManyAtoms(atoms));
+        }
+        if walk.work.price() > fuel_of(walk.out.len()) {
+            return Err(NotSaved::HeavyKeys);
         }
         let begin = walk.out.len();
         tables.write(&mut walk.atoms, &mut walk.out);

@@ -14,12 +14,11 @@ use crate::values::foreign::Class;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::Hash;
 
-/// Atoms of one image. All of them are made, and none is ever forgotten: a thousand times as many as programs have would fill
-/// the tables of the node.
-pub(crate) const MOST_ATOMS: usize = 1 << 16;
+/// Atoms of one image, with those of its code. All of them are made, and none is ever forgotten.
+pub(crate) const MOST_ATOMS: usize = 1 << 17;
 
-/// The same with those of its code, which whoever saves it does not count.
-const MOST_WITH_CODE: usize = 2 * MOST_ATOMS;
+/// Says whether atoms of these names may be made, or else why not: they stay for as long as the system process does.
+pub type AdmitAtoms<'a> = &'a dyn Fn(&FxHashSet<String>) -> Result<(), String>;
 
 /// Things in the order in which they were met, each with its number.
 pub(crate) struct NumberedNames<T> {
@@ -123,12 +122,12 @@ impl ImageTables {
         let names = atoms.all.iter();
         names.for_each(|atom| out.text(atom.name().as_bytes()));
         let mut number = |atom| u64::from(atoms.number(atom));
+        out.varint(self.units.len() as u64);
+        self.units.iter().for_each(|unit| out.text(&unit.bytes));
         out.varint(self.sponsors.len() as u64);
         self.sponsors
             .iter()
             .for_each(|name| out.varint(number(*name)));
-        out.varint(self.units.len() as u64);
-        self.units.iter().for_each(|unit| out.text(&unit.bytes));
         let mut write_name = |out: &mut BlockWriter<'_>, name: BehaviourName| {
             out.varint(number(name.module));
             out.varint(number(name.name));
@@ -163,7 +162,11 @@ impl ImageTables {
         }
     }
 
-    pub(crate) fn read(bytes: &[u8], from: usize) -> Result<ImageTables, ImageError> {
+    pub(crate) fn read(
+        bytes: &[u8],
+        from: usize,
+        admit: AdmitAtoms<'_>,
+    ) -> Result<ImageTables, ImageError> {
         let reader = &mut Reader::new(bytes);
         reader.take(from)?;
         let moment = reader.at_most("time", 1u64 << 47)?;
@@ -182,11 +185,21 @@ impl ImageTables {
         {
             return wrong(at, "an atom has more than 255 characters");
         }
+        let mut met: FxHashSet<String> = names.iter().map(|name| name.to_string()).collect();
+        let units = units(reader, &mut met)?;
+        if let Err(why) = admit(&met) {
+            return wrong(at, why);
+        }
+        let units = units.into_iter().map(|(module, hash, bytes)| LoadedUnit {
+            module: Atom::new(&module),
+            hash,
+            bytes: bytes.into(),
+        });
+        let units = units.collect();
         let atoms: Vec<Atom> = names.iter().map(|name| Atom::new(name)).collect();
         let sponsors = reader.sequence("number of sponsors", SponsorId::LIMIT, 1, |reader| {
             atom(reader, &atoms)
         })?;
-        let units = units(reader, names)?;
         let behaviours = reader.sequence("number of behaviours", BehaviourId::LIMIT, 12, |r| {
             Ok(ImageBehaviour {
                 name: name(r, &atoms)?,
@@ -255,9 +268,14 @@ fn atom(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<Atom, LoadError> {
     Ok(atoms.get(number as usize).copied().unwrap_or(Atom::NIL))
 }
 
-/// The units, which have names of their own: `names` has all others.
-fn units(reader: &mut Reader<'_>, names: Vec<&str>) -> Result<Vec<LoadedUnit>, ImageError> {
-    let mut met: FxHashSet<String> = names.into_iter().map(str::to_string).collect();
+/// The module, the hash and the bytes of a unit that is known to be good.
+type ReadUnit<'i> = (String, u64, &'i [u8]);
+
+/// The units, whose names are added to those that were met.
+fn units<'i>(
+    reader: &mut Reader<'i>,
+    met: &mut FxHashSet<String>,
+) -> Result<Vec<ReadUnit<'i>>, ImageError> {
     let count = reader.at_most("number of units", reader.remaining() as u64)?;
     let mut units = Vec::new();
     for _ in 0..count {
@@ -269,14 +287,25 @@ fn units(reader: &mut Reader<'_>, names: Vec<&str>) -> Result<Vec<LoadedUnit>, I
         };
         met.extend(unit.atoms);
         met.insert(unit.module.clone());
-        if met.len() > MOST_WITH_CODE {
-            return wrong(from, format!("there are more than {MOST_WITH_CODE} atoms"));
+        if met.len() > MOST_ATOMS {
+            return wrong(from, format!("there are more than {MOST_ATOMS} atoms"));
         }
-        units.push(LoadedUnit {
-            module: Atom::new(&unit.module),
-            hash: unit.hash,
-            bytes: bytes.into(),
-        });
+        units.push((unit.module, unit.hash, bytes));
     }
     Ok(units)
+}
+
+/// The number of atoms that an image has, with those of its code, if that may be more than there can be.
+pub(crate) fn too_many_atoms(atoms: &[Atom], units: &[LoadedUnit]) -> Option<usize> {
+    // The name of an atom takes two bytes at least.
+    let code = units.iter().map(|unit| unit.bytes.len()).sum::<usize>();
+    if atoms.len() + code / 2 <= MOST_ATOMS {
+        return None;
+    }
+    let mut met: FxHashSet<String> = atoms.iter().map(|atom| atom.name().to_string()).collect();
+    for unit in units.iter().filter_map(|unit| decode(&unit.bytes).ok()) {
+        met.extend(unit.atoms);
+        met.insert(unit.module);
+    }
+    (met.len() > MOST_ATOMS).then_some(met.len())
 }

@@ -14,10 +14,12 @@ use super::record::{
 use super::tables::{ImageLost, NumberedNames};
 use crate::base::atom::Atom;
 use crate::base::ids::{BehaviourName, TimerId};
+use crate::base::work::Work;
 use crate::code::program::Program;
 use crate::heap::cell::cell_of;
 use crate::look::holders::HeldIn;
 use crate::terms::map::{entries, Node};
+use crate::terms::prim::weight::place;
 use crate::terms::view::{FunctionTerm, View};
 use crate::turns::queue::Event;
 use crate::values::actor::{Actor, BehaviourId, SponsorId};
@@ -68,6 +70,8 @@ pub(crate) struct ImageWalk<'w> {
     pub(crate) kept: Vec<Event>,
     /// The behaviour of actors that are about to move.
     held: BehaviourName,
+    /// What comparing the keys of all maps costs whoever reads the image (restore.rs, invariant 4).
+    pub(crate) work: Work,
     /// True if there are more cells than can have numbers.
     pub(crate) is_too_large: bool,
     frames: Vec<OpenCell<'w>>,
@@ -100,6 +104,7 @@ impl<'w> ImageWalk<'w> {
             holder: (None, HeldIn::State),
             kept: Vec::new(),
             held: held_by_a_move(),
+            work: Work::free(),
             is_too_large: false,
             frames: Vec::new(),
         }
@@ -242,7 +247,12 @@ impl<'w> ImageWalk<'w> {
         self.frames.push(if value.is_cons() {
             OpenCell::List(value, value)
         } else if let Some(map) = Node::of(value) {
-            let parts: Vec<Value> = entries(map).flat_map(|(key, item)| [key, item]).collect();
+            let mut parts: Vec<Value> = Vec::new();
+            for (key, item) in entries(map) {
+                // When it is more than can be counted, no image is made.
+                let _ = place(key, &mut self.work);
+                parts.extend([key, item]);
+            }
             OpenCell::Map(value, parts.into_iter())
         } else {
             let captured = value.as_captured();

@@ -15,6 +15,7 @@ use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Term, View};
+use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 
@@ -117,7 +118,7 @@ fn go_on(machine: &Machine, image: Vec<u8>) -> Result<Vec<Key>, ImageError> {
 }
 
 fn go_on_with(machine: &Machine, image: Vec<u8>, keep: bool) -> Result<Vec<Key>, ImageError> {
-    let image = ImageFile::read(image)?;
+    let image = ImageFile::read(image, &|_| Ok(()))?;
     machine.restore(&image, keep, &lost, |names| keys(machine, names))
 }
 
@@ -247,7 +248,10 @@ fn actors_that_nothing_leads_to_are_left_out_and_lost_values_are_listed() {
     assert_eq!(lost.class, Class::Pid);
     assert_eq!(lost.behaviour.map(|name| name.name.name()), Some("keeps"));
     assert_eq!(
-        ImageFile::read(image).expect("good").tables.lost,
+        ImageFile::read(image, &|_| Ok(()))
+            .expect("good")
+            .tables
+            .lost,
         tables.lost
     );
     rig.machine.release(forgotten);
@@ -639,6 +643,38 @@ fn each_thing_that_is_wrong_is_named() {
 }
 
 #[test]
+fn an_image_makes_no_atoms_that_are_not_admitted_and_none_has_too_many() {
+    let (one, keys) = busy();
+    let (image, _) = taken(&one, &keys);
+    let named = |names: &FxHashSet<String>| {
+        // Those of its code as well.
+        let all = ["key", "main", "other", "Test", "mute"].map(str::to_string);
+        assert!(all.iter().all(|name| names.contains(name)), "{names:?}");
+        Err("too many".to_string())
+    };
+    let refused = ImageFile::read(image, &named).err();
+    let text = refused.expect("refused").to_string();
+    assert!(text.ends_with(": too many"), "{text}");
+    let most = 1 << 17;
+    let with_atoms = |n: usize| {
+        let mut builder = Builder::new();
+        builder.tuple(1);
+        builder.tuple(n);
+        let atom = |i| mote_vm::base::atom::Atom::new(&format!("one_of_many_{i}"));
+        (0..n).for_each(|i| builder.atom(atom(i)));
+        save(&one, builder.finish(), None)
+    };
+    let (image, tables) = with_atoms(most - 100).expect("an image");
+    let again = ImageFile::read(image, &|_| Ok(())).expect("a good image");
+    assert_eq!(again.tables.counts, tables.counts);
+    let why = with_atoms(most).err();
+    assert!(
+        matches!(why, Some(NotSaved::TooManyAtoms(n)) if n > most),
+        "{why:?}"
+    );
+}
+
+#[test]
 fn no_image_harms_a_machine() {
     let (one, named) = busy();
     let (image, _) = taken_with_keys(&one, &named);
@@ -654,7 +690,7 @@ fn no_image_harms_a_machine() {
     let mut dice = Dice(0x5EED);
     let mut machine = start();
     let (mut went_on, mut refused, mut said) = (0, 0, BTreeSet::new());
-    for round in 0..if long() { 10_000_000 } else { 6_000 } {
+    for round in 0..if long() { 10_000_000 } else { 12_000 } {
         let mut changed = image.clone();
         change(&mut changed, &mut dice);
         if round % 2 == 0 {
