@@ -118,6 +118,8 @@ defmodule Mote do
     * `:identity` - a text by which the machine is known beyond this life: addresses of an earlier life lead to the same actors again
       when it goes on from an image of that life (`:image`). Only one machine of an identity runs on a node: the error
       `:identity_taken` names it. See the guide [State that lasts](images.md#addresses-that-outlive-a-machine);
+    * `:resolve` - a function of one argument, by which values that are not in the image become others: it is called with each
+      (`t:Mote.Image.lost_value/0`) before the machine goes on, in the process of the machine, and returns `{:ok, value}`, or `:lost`;
     * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes what it has when it is stopped in good order, see
       `stop/3` (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
 

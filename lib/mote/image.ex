@@ -59,6 +59,17 @@ defmodule Mote.Image do
           stood_still: non_neg_integer | nil
         }
 
+  @typedoc """
+  A value that is not in an image, as the function `:resolve` of `Mote.start_link/1` is given it: `kind`, `behaviour` and `held` as in `lost`
+  of an image, and `value`, what it was, if that says anything on this node. Customers and timers have none.
+  """
+  @type lost_value :: %{
+          required(:kind) => atom,
+          required(:behaviour) => Inspection.behaviour() | nil,
+          required(:held) => atom,
+          optional(:value) => term
+        }
+
   @doc """
   Says what is in a file. All of it is checked that can be checked without a machine.
 
@@ -101,15 +112,39 @@ defmodule Mote.Image do
 
   @doc false
   # Lets a machine go on that has done nothing yet; returns what was named.
-  @spec restore(reference, String.t()) :: {:ok, map, [map]} | {:error, Error.t()}
-  def restore(native, path) do
+  @spec restore(reference, String.t(), nil | (lost_value -> {:ok, term} | :lost)) ::
+          {:ok, map, [map]} | {:error, Error.t()}
+  def restore(native, path, resolve) do
     with {:ok, image, about, units} <- open(path),
          :ok <- load(native, path, image, units) do
-      case Native.image_restore(native, image) do
+      {numbers, values} = Enum.unzip(resolved(image, resolve))
+      values = List.to_tuple(values)
+
+      case Native.image_restore(native, image, numbers, values, Long.kept(values)) do
         {:ok, names} -> {:ok, names, older(about, native)}
         {:error, text} -> {:error, error(path, text)}
         word -> {:error, Error.from(word, path: path)}
       end
+    end
+  end
+
+  defp resolved(_image, nil), do: []
+
+  defp resolved(image, resolve) do
+    for {number, {kind, of, held, 1}, value} <- Native.image_lost(image),
+        lost = %{kind: kind, behaviour: holder(of), held: held},
+        {:ok, found} <- [resolved!(resolve, if(value, do: Map.put(lost, :value, elem(value, 0)), else: lost))],
+        do: {number, found}
+  end
+
+  defp resolved!(resolve, lost) do
+    case resolve.(lost) do
+      answer
+      when answer == :lost or (is_tuple(answer) and tuple_size(answer) == 2 and elem(answer, 0) == :ok) ->
+        answer
+
+      other ->
+        raise ArgumentError, "expected :resolve to return {:ok, value} or :lost, got: #{inspect(other)}"
     end
   end
 

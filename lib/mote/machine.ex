@@ -376,8 +376,8 @@ defmodule Mote.Machine do
 
   defp go_on(_native, %{image: nil}), do: {:ok, %{}}
 
-  defp go_on(native, %{image: path, title: title}) do
-    with {:ok, names, older} <- Image.restore(native, path) do
+  defp go_on(native, %{image: path, title: title, resolve: resolve}) do
+    with {:ok, names, older} <- Image.restore(native, path, resolve) do
       if older != [] do
         list =
           Enum.map_join(older, ", ", fn %{behaviour: {module, name, n}} ->

@@ -34,7 +34,11 @@ defmodule Mote.Native do
   def image_save(_machine, _path, _names, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def image_open(_path, _atoms), do: :erlang.nif_error(:nif_not_loaded)
   def image_load(_machine, _image, _number), do: :erlang.nif_error(:nif_not_loaded)
-  def image_restore(_machine, _image), do: :erlang.nif_error(:nif_not_loaded)
+  def image_lost(_image), do: :erlang.nif_error(:nif_not_loaded)
+
+  def image_restore(_machine, _image, _numbers, _resolved, _kept),
+    do: :erlang.nif_error(:nif_not_loaded)
+
   def machine_collect(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_sponsors(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def drain(_machine, _ignores_beam, _tag), do: :erlang.nif_error(:nif_not_loaded)

@@ -232,6 +232,44 @@ defmodule Mote.ImageTest do
     if Mote.waiting(machine) == [], do: wait_for_customer(machine)
   end
 
+  test "what only the BEAM has is what :resolve makes of it", %{machine: machine, path: path} do
+    {:ok, elsewhere} = Mote.start_link()
+    there = Mote.create(elsewhere, Library.counter(5))
+    {:ok, port} = :gen_udp.open(0)
+    late = Mote.create(machine, B.late(nil))
+    waits = Mote.async(late, :x)
+    keeper = Mote.create(machine, B.keeps([self(), port, make_ref(), &String.upcase/1, there], nil))
+    Mote.drain(machine)
+    {:ok, %{lost: lost}} = Mote.save(machine, path, names: %{keeper: keeper, late: late})
+    # With the customer.
+    assert lost |> Enum.map(& &1.count) |> Enum.sum() == 6
+    test = self()
+
+    resolve = fn
+      %{value: value} = lost when not is_reference(value) ->
+        send(test, {:asked, lost})
+        {:ok, if(is_port(value), do: {:port, [keeper]}, else: value)}
+
+      _ ->
+        :lost
+    end
+
+    {_, names} = go_on(path, resolve: resolve)
+    assert {[^test, {:port, [_]}, dead, upcase, ^there], nil} = Mote.ask!(names.keeper, :got)
+    assert is_reference(dead)
+    assert upcase == (&String.upcase/1)
+    keeps = {B, :keeps, 2}
+    assert_receive {:asked, %{kind: :pid, behaviour: ^keeps, held: :state, value: ^test}}
+    assert_receive {:asked, %{kind: :address, value: ^there}}
+    assert_receive {:asked, %{kind: :port, value: ^port}}
+    Process.flag(:trap_exit, true)
+    Mote.stop(machine)
+    assert catch_exit(Mote.await(waits)) == {:machine_down, {Mote, :await, [waits, 5_000]}}
+    assert {:error, {%ArgumentError{message: message}, _}} = Mote.start_link(image: path, resolve: & &1)
+    assert message =~ "expected :resolve to return {:ok, value} or :lost, got: %{"
+    assert_raise ArgumentError, ~r/expected :resolve to be a function/, fn -> Mote.start_link(resolve: 1) end
+  end
+
   test "a directory comes back with its keys", %{machine: machine, path: path} do
     entities = Directory.start(machine, B.entities())
     for n <- 1..100, do: Directory.send(entities, n, {:put, {:value, n}})
@@ -498,5 +536,22 @@ defmodule Mote.ImageTest do
     assert text =~ ~r/^  1 Mote.ImageTest.Behaviours.keeps\/2, version [0-9a-f]+$/m
     assert text =~ ~r/^  1 pid: state of Mote.ImageTest.Behaviours.keeps\/2$/m
     assert_raise Mix.Error, ~r/no such file/, fn -> Mix.Tasks.Mote.Image.run([path <> "-none"]) end
+    assert_raise Mix.Error, ~r/the name of one file/, fn -> Mix.Tasks.Mote.Image.run([path, path]) end
+    old = path <> "-old"
+    File.cp!(path, old)
+    Mix.shell(Mix.Shell.Process)
+    Mix.Tasks.Mote.Image.run([path, "--diff", old])
+    assert_receive {:mix_shell, :info, [_]}
+    assert_receive {:mix_shell, :info, [text]}
+    assert text =~ ~r/Changed since .*-old:\n  none/
+    others = for _ <- 1..1_000, do: Mote.create(machine, Library.counter(1))
+    {:ok, _} = Mote.save(machine, path, names: %{keeper: keeper, others: others})
+    Mix.Tasks.Mote.Image.run(["--diff", old, path])
+    Mix.shell(Mix.Shell.IO)
+    assert_receive {:mix_shell, :info, [_]}
+    assert_receive {:mix_shell, :info, [text]}
+    assert text =~ ~r/^ +1,000 actors: 1, now 1,001$/m
+    assert text =~ ~r/^ +1,000 Mote.Library.Cells.counter\/1, version [0-9a-f]+: 0, now 1,000$/m
+    refute text =~ "timers"
   end
 end

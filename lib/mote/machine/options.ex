@@ -18,7 +18,8 @@ defmodule Mote.Machine.Options do
     telemetry: [],
     shutdown: [],
     image: nil,
-    identity: nil
+    identity: nil,
+    resolve: nil
   ]
 
   @type t :: %{
@@ -35,7 +36,8 @@ defmodule Mote.Machine.Options do
           telemetry: %{interval: pos_integer, level: atom},
           drain: non_neg_integer,
           image: nil | String.t(),
-          identity: nil | String.t()
+          identity: nil | String.t(),
+          resolve: nil | (Mote.Image.lost_value() -> {:ok, term} | :lost)
         }
 
   @doc "What a machine is started with; raises `ArgumentError`."
@@ -65,7 +67,8 @@ defmodule Mote.Machine.Options do
       telemetry: Reporter.options!(opts[:telemetry]),
       drain: Ending.drain!(opts[:shutdown]),
       image: image!(opts[:image]),
-      identity: identity!(opts[:identity])
+      identity: identity!(opts[:identity]),
+      resolve: resolve!(opts[:resolve])
     }
   end
 
@@ -176,6 +179,11 @@ defmodule Mote.Machine.Options do
 
   defp image!(nil), do: nil
   defp image!(path), do: path!(path, "image:")
+
+  defp resolve!(resolve) when resolve == nil or is_function(resolve, 1), do: resolve
+
+  defp resolve!(other),
+    do: raise(ArgumentError, "expected :resolve to be a function of one argument, got: #{inspect(other)}")
 
   defp identity!(nil), do: nil
 

@@ -8,7 +8,8 @@ use crate::codec::decode::Decoder;
 use crate::deliver::message::post;
 use crate::enter::config::{read_untrusted, untrusted};
 use crate::enter::question::inquiry;
-use crate::held::foreign::Opaque;
+use crate::held::far::Far;
+use crate::held::foreign::{Abroad, Elsewhere, Opaque, Process};
 use crate::held::lives::went_on;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
@@ -21,13 +22,14 @@ use mote_vm::boundary::parcel::Parcel;
 use mote_vm::image::file::{said, write, ImageFile, ImagePart};
 use mote_vm::image::save::NotSaved;
 use mote_vm::image::tables::{ImageIdentity, ImageLost, ImageTables};
+use mote_vm::image::walk::WrittenForeign;
 use mote_vm::look::holders::HeldIn;
 use mote_vm::machine::Machine;
 use mote_vm::values::big::MOST_LIMBS;
 use mote_vm::values::foreign::{Class, ForeignRef};
 use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
-use rustler::{Atom, Encoder, Env, Term, TermType};
+use rustler::{Atom, Encoder, Env, OwnedEnv, Term, TermType};
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver};
 use std::sync::Arc;
@@ -62,6 +64,8 @@ pub fn save<'a>(
         let written = writer.spawn(move || answer(&customer, &path, parts, &saved));
         written.map_err(|_| names::no_memory())?;
         running.survey(move |survey| {
+            let scratch = OwnedEnv::new();
+            let written_form = |value: &ForeignRef| written_form(value, &scratch);
             let begun = Instant::now();
             let mut take = |block| blocks.send(ImagePart::Block(block)).is_ok();
             let tables = survey.save(&named, identity, &written_form, &mut take);
@@ -154,6 +158,7 @@ pub fn restore<'a>(
     env: Env<'a>,
     (resource, machine): (&ResourceArc<MachineResource>, &Machine),
     image: &ImageResource,
+    resolved: (&[u32], Parcel),
 ) -> Term<'a> {
     let own = resource
         .identity
@@ -168,7 +173,7 @@ pub fn restore<'a>(
             format!("it is an image of the identity {theirs:?}, and the machine has {own:?}");
         return (names::error(), text).encode(env);
     }
-    let restored = machine.restore(&image.0, earlier.is_some(), &read_form, |named| {
+    let restored = machine.restore(&image.0, earlier.is_some(), resolved, &read_form, |named| {
         Decoder::default().term(env, machine, named)
     });
     match restored {
@@ -193,9 +198,9 @@ fn about<'a>(env: Env<'a>, tables: &ImageTables) -> Term<'a> {
     let behaviours: Vec<_> = behaviours
         .map(|of| (behaviour(env, of.name), of.hash, of.actors))
         .collect();
-    let lost = tables.lost.iter();
+    let lost = tables.losses().into_iter();
     let lost: Vec<_> = lost
-        .map(|(lost, count)| of_lost(env, lost, *count))
+        .map(|(lost, count)| of_lost(env, &lost, count))
         .collect();
     let counts = (actors, cells, events, timers);
     let identity = (identity, keys);
@@ -213,6 +218,19 @@ fn of_lost<'a>(env: Env<'a>, lost: &ImageLost, count: u64) -> Term<'a> {
     (kind(lost.class), holder, held, count).encode(env)
 }
 
+/// Each value that is lost: `[{number, {kind, behaviour, held, count}, {value} or nil}]`, where `value` is what it was, if that says
+/// anything here.
+pub fn lost_values<'a>(env: Env<'a>, image: &ImageResource) -> Term<'a> {
+    let tables = &image.0.tables;
+    let traces = tables.traces.iter().enumerate();
+    let term = |(number, (lost, trace)): (usize, &(u32, Vec<u8>))| {
+        let value = read_untrusted(env, trace).map(|value| (value,));
+        let lost = of_lost(env, &tables.lost[*lost as usize], 1);
+        (number, lost, value).encode(env)
+    };
+    traces.map(term).collect::<Vec<_>>().encode(env)
+}
+
 /// What people call it.
 fn kind(class: Class) -> Atom {
     match class {
@@ -228,15 +246,28 @@ fn kind(class: Class) -> Atom {
     }
 }
 
-/// A value of the outside as it is written: integers that are too large to calculate with, and bitstrings.
-fn written_form(value: &ForeignRef) -> Option<Vec<u8>> {
-    let opaque: &Opaque = value.as_any().downcast_ref()?;
-    let is_written = matches!(opaque.class, Class::BigInteger | Class::Bitstring);
-    is_written.then(|| {
-        opaque
-            .term
-            .with(|term| term.to_binary().as_slice().to_vec())
-    })
+/// A value of the outside as it is written: integers that are too large to calculate with, and bitstrings. Of others, what may tell
+/// somebody what they were; customers are nobody's in another machine.
+fn written_form(value: &ForeignRef, scratch: &OwnedEnv) -> WrittenForeign {
+    let written = |term: Term<'_>| term.to_binary().as_slice().to_vec();
+    let any = value.as_any();
+    if let Some(opaque) = any.downcast_ref::<Opaque>() {
+        let bytes = opaque.term.with(written);
+        return match opaque.class {
+            Class::BigInteger | Class::Bitstring => WrittenForeign::Whole(bytes),
+            _ => WrittenForeign::Trace(bytes),
+        };
+    }
+    let far = any.downcast_ref::<Far>();
+    let far = far.filter(|far| far.question.is_none());
+    let abroad = any.downcast_ref::<Abroad>().map(|pid| &pid.0);
+    let elsewhere = any.downcast_ref::<Elsewhere>().map(|actor| &actor.term);
+    let term = abroad.or(elsewhere).or(far.map(|far| &far.term));
+    let trace = match any.downcast_ref::<Process>() {
+        Some(process) => scratch.run(|env| written(process.0.encode(env))),
+        None => term.map(|term| term.with(written)).unwrap_or_default(),
+    };
+    WrittenForeign::Trace(trace)
 }
 
 /// A value of the outside from what was written, or a new reference in its place.

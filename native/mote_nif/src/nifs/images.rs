@@ -60,15 +60,32 @@ fn image_load<'a>(
     image::load(env, running, image, number)
 }
 
-/// Lets a machine go on from an image, which has done nothing yet: `{:ok, names}`, `:stopped`, `:no_memory` or `{:error, text}`.
+/// Each value that is not in an image: `[{number, {kind, behaviour, held, 1}, {value} or nil}]`.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn image_lost<'a>(env: Env<'a>, image: &ImageResource) -> Term<'a> {
+    image::lost_values(env, image)
+}
+
+/// Lets a machine go on from an image, which has done nothing yet: `{:ok, names}`, `:stopped`, `:no_memory` or `{:error, text}`. Values with
+/// these numbers, which are not in it, are what `resolved` says, a tuple of as many.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn image_restore<'a>(
     env: Env<'a>,
     machine: ResourceArc<MachineResource>,
     image: &ImageResource,
+    numbers: Vec<u32>,
+    resolved: Term<'a>,
+    kept: Term<'a>,
 ) -> Term<'a> {
-    match machine.running() {
-        Some(running) => image::restore(env, (&machine, running), image),
-        None => names::stopped().encode(env),
+    let Some(running) = machine.running() else {
+        return names::stopped().encode(env);
+    };
+    let mut writer = Writer::new(&machine, running, WriteMode::dirty(kept));
+    match writer.term(resolved) {
+        Ok(()) => {
+            let resolved = (&numbers[..], writer.builder.finish());
+            image::restore(env, (&machine, running), image, resolved)
+        }
+        Err(why) => rustler::Atom::from(why).encode(env),
     }
 }

@@ -27,7 +27,7 @@ pub(crate) mod record;
 mod restore;
 pub mod save;
 pub mod tables;
-pub(crate) mod walk;
+pub mod walk;
 
 pub use restore::ForeignMaker;
 

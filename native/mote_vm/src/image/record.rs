@@ -9,7 +9,7 @@
 //! bytes     length, bytes                      also a binary outside of all heaps
 //! integer   sign, count n, n limbs
 //! foreign   class, length, bytes               as the embedder writes it
-//! lost      class                              a value of the outside that is not written
+//! lost      number                             a value of the outside that is not written, in the tables
 //! on        sponsor, address
 //! timer     number of the timer, or 0          0: one that does not wait any more
 //! map       count n, n times key and item

@@ -14,6 +14,7 @@ use super::file::{in_file, ImageFile};
 use super::record::{Record, OWN_BEHAVIOURS};
 use super::{held_by_a_move, wrong, ImageError};
 use crate::base::lent::Lender;
+use crate::boundary::parcel::Parcel;
 use crate::code::reader::Reader;
 use crate::heap::Heap;
 use crate::terms::written::exceeds;
@@ -25,6 +26,7 @@ use crate::values::foreign::{Class, ForeignRef};
 use crate::values::handles::{bytes_of, KeptKeys, Key, MOST_GIVEN};
 use crate::values::term::Term;
 use crate::values::value::Value;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Makes a value of the outside from what was written of it, or one that takes the place of a value that was not written.
@@ -54,6 +56,8 @@ struct Restorer<'r> {
     actors: Vec<*const Actor>,
     /// The references of timers, by the numbers of these.
     references: Vec<(usize, Value)>,
+    /// What takes the place of values that were not written, by their numbers.
+    resolved: FxHashMap<u32, Value>,
     scratch: Vec<Value>,
 }
 
@@ -75,19 +79,31 @@ struct Roots {
 
 impl Machine {
     /// Goes on from an image, in a machine that has all of its code and has done nothing yet. `names` is shown what was named, and
-    /// has to hold the actors in it. `keep` says whether the keys in it are keys of this machine. If the machine does not go on, it
-    /// is good for nothing more.
+    /// has to hold the actors in it. `keep` says whether the keys in it are keys of this machine. `resolved` is what takes the place of
+    /// values that were not written: their numbers, and a tuple of as many values. If the machine does not go on, it is good for
+    /// nothing more.
     pub fn restore<R>(
         &self,
         image: &ImageFile,
         keep: bool,
+        resolved: (&[u32], Parcel),
         foreign: ForeignMaker<'_>,
         names: impl FnOnce(Term<'_>) -> R,
     ) -> Result<R, ImageError> {
         let behaviours = self.behaviours_in(image)?;
         let sponsors = self.sponsors_of(image)?;
+        if !resolved.1.is_for(self.handles()) {
+            let problem = "what takes the place of lost values has actors of another machine";
+            return Err(ImageError::Lacks(problem.to_string()));
+        }
         let restore = |heap: &mut Heap| {
             let position = heap.position();
+            let (numbers, values) = &resolved;
+            let values = heap.insist(|heap| values.copy(heap));
+            let Some(values) = values.as_tuple().filter(|all| all.len() == numbers.len()) else {
+                return Err(ImageError::NoMemory);
+            };
+            let resolved = numbers.iter().copied().zip(values.iter().copied());
             heap.work.allow(fuel_of(image.contents.len() as u64));
             let mut restorer = Restorer {
                 image,
@@ -100,6 +116,7 @@ impl Machine {
                 captures: Vec::new(),
                 actors: Vec::new(),
                 references: Vec::new(),
+                resolved: resolved.collect(),
                 scratch: Vec::new(),
             };
             let made = restorer.restore(self).and_then(|mut roots| {

@@ -214,11 +214,8 @@ impl Survey<'_> {
                     actors: *actors,
                 })
                 .collect(),
-            lost: walk
-                .lost
-                .iter()
-                .map(|(lost, count)| (*lost, *count))
-                .collect(),
+            lost: walk.lost.all,
+            traces: walk.traces,
         };
         tables.name_all(&mut walk.atoms);
         if walk.is_too_large {

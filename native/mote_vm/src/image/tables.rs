@@ -101,8 +101,10 @@ pub struct ImageTables {
     pub units: Vec<LoadedUnit>,
     /// The behaviours.
     pub behaviours: Vec<ImageBehaviour>,
-    /// What was not written, with how many of each.
-    pub lost: Vec<(ImageLost, u64)>,
+    /// What was not written, by kind and holder.
+    pub lost: Vec<ImageLost>,
+    /// Each value of these: the number of the above, and what says which it was.
+    pub traces: Vec<(u32, Vec<u8>)>,
 }
 
 /// The places that a value may be held in, by their numbers.
@@ -140,26 +142,40 @@ impl ImageTables {
             out.varint(behaviour.actors);
         }
         out.varint(self.lost.len() as u64);
-        for (lost, count) in &self.lost {
+        for lost in &self.lost {
             out.byte(lost.class as u8);
             let held = HELD_IN.iter().position(|held| *held == lost.held);
             out.byte(held.unwrap_or(0) as u8);
             out.byte(lost.behaviour.is_some().into());
             let behaviour = lost.behaviour.into_iter();
             behaviour.for_each(|name| write_name(out, name));
-            out.varint(*count);
+        }
+        out.varint(self.traces.len() as u64);
+        for (lost, trace) in &self.traces {
+            out.varint(u64::from(*lost));
+            out.text(trace);
+            out.settle();
         }
     }
 
     /// Notes the names that tables refer to.
     pub(crate) fn name_all(&self, atoms: &mut NumberedNames<Atom>) {
-        let lost = self.lost.iter().filter_map(|(lost, _)| lost.behaviour);
+        let lost = self.lost.iter().filter_map(|lost| lost.behaviour);
         let behaviours = self.behaviours.iter().map(|behaviour| behaviour.name);
         let named = behaviours.chain(lost);
         let named = named.flat_map(|name| [name.module, name.name]);
         for name in named.chain(self.sponsors.iter().copied()) {
             atoms.number(name);
         }
+    }
+
+    /// Counts what was not written.
+    pub fn losses(&self) -> Vec<(ImageLost, u64)> {
+        let mut counts = vec![0; self.lost.len()];
+        for (lost, _) in &self.traces {
+            counts[*lost as usize] += 1;
+        }
+        self.lost.iter().copied().zip(counts).collect()
     }
 
     pub(crate) fn read(
@@ -210,6 +226,19 @@ impl ImageTables {
         let count = reader.at_most("number of lost values", reader.remaining() as u64)?;
         let lost = (0..count).map(|_| lost(reader, &atoms));
         let lost = lost.collect::<Result<Vec<_>, _>>()?;
+        let last = (lost.len() as u32).saturating_sub(1);
+        // One of nothing would be of nobody.
+        let most = if lost.is_empty() {
+            0
+        } else {
+            u32::MAX as usize
+        };
+        let traces = reader.sequence("number of traces", most, 2, |reader| {
+            Ok((
+                reader.at_most("number of a loss", last)?,
+                reader.bytes()?.to_vec(),
+            ))
+        })?;
         Ok(ImageTables {
             moment,
             counts,
@@ -219,6 +248,7 @@ impl ImageTables {
             units,
             behaviours,
             lost,
+            traces,
         })
     }
 }
@@ -236,7 +266,7 @@ fn identity(reader: &mut Reader<'_>) -> Result<Option<ImageIdentity>, ImageError
     Ok((!name.is_empty()).then_some(ImageIdentity { name, lives }))
 }
 
-fn lost(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<(ImageLost, u64), ImageError> {
+fn lost(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<ImageLost, ImageError> {
     let at = reader.offset();
     let (class, held) = (reader.u8()?, reader.u8()?);
     let (Some(class), Some(held)) = (Class::from_number(class), HELD_IN.get(held as usize)) else {
@@ -246,12 +276,11 @@ fn lost(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<(ImageLost, u64), Ima
         0 => None,
         _ => Some(name(reader, atoms)?),
     };
-    let lost = ImageLost {
+    Ok(ImageLost {
         class,
         behaviour,
         held: *held,
-    };
-    Ok((lost, reader.varint()?))
+    })
 }
 
 fn name(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<BehaviourName, LoadError> {

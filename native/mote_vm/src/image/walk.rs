@@ -29,8 +29,16 @@ use crate::values::value::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
-/// Writes a value of the outside, if it can be read again.
-pub type WriteForeign<'w> = &'w dyn Fn(&ForeignRef) -> Option<Vec<u8>>;
+/// What an embedder writes of a value of the outside.
+pub enum WrittenForeign {
+    /// All of it: it can be read again.
+    Whole(Vec<u8>),
+    /// What says which value it was; or nothing.
+    Trace(Vec<u8>),
+}
+
+/// Writes a value of the outside.
+pub type WriteForeign<'w> = &'w dyn Fn(&ForeignRef) -> WrittenForeign;
 
 /// A cell that is to be written, and what it refers to that was not looked at yet.
 enum OpenCell<'h> {
@@ -63,7 +71,9 @@ pub(crate) struct ImageWalk<'w> {
     pub(crate) timers: FxHashMap<(u16, u64), u32>,
     foreigns: FxHashMap<*const (), u32>,
     write_foreign: WriteForeign<'w>,
-    pub(crate) lost: FxHashMap<ImageLost, u64>,
+    pub(crate) lost: NumberedNames<ImageLost>,
+    /// Each value that was not written: the number of the above, and its trace.
+    pub(crate) traces: Vec<(u32, Vec<u8>)>,
     /// Who holds what is being written.
     pub(crate) holder: (Option<BehaviourId>, HeldIn),
     /// Messages that actors have kept which are about to move: they come before all that wait.
@@ -100,7 +110,8 @@ impl<'w> ImageWalk<'w> {
             timers: FxHashMap::default(),
             foreigns: FxHashMap::default(),
             write_foreign,
-            lost: FxHashMap::default(),
+            lost: NumberedNames::default(),
+            traces: Vec::new(),
             holder: (None, HeldIn::State),
             kept: Vec::new(),
             held: held_by_a_move(),
@@ -400,25 +411,25 @@ impl<'w> ImageWalk<'w> {
     fn write_foreign(&mut self, foreign: &ForeignRef) {
         let class = foreign.class();
         match (self.write_foreign)(foreign) {
-            Some(bytes) => {
+            WrittenForeign::Whole(bytes) => {
                 self.begin(Record::Foreign, class as usize);
                 self.out.text(&bytes);
             }
-            None => {
-                self.begin(Record::Lost, class as usize);
-                self.lose(class);
+            WrittenForeign::Trace(trace) => {
+                self.begin(Record::Lost, self.traces.len());
+                self.lose(class, trace);
             }
         }
     }
 
-    fn lose(&mut self, class: Class) {
+    fn lose(&mut self, class: Class, trace: Vec<u8>) {
         let (behaviour, held) = self.holder;
         let lost = ImageLost {
             class,
             behaviour: behaviour.map(|id| self.program.name(id)),
             held,
         };
-        *self.lost.entry(lost).or_default() += 1;
+        self.traces.push((self.lost.number(lost), trace));
     }
 
     /// Writes a value whose cells are written.

@@ -10,6 +10,7 @@ use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::image::file::ImageFile;
 use mote_vm::image::save::NotSaved;
 use mote_vm::image::tables::{ImageIdentity, ImageTables};
+use mote_vm::image::walk::WrittenForeign;
 use mote_vm::image::ImageError;
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, ForeignRef};
@@ -72,7 +73,12 @@ fn save(
             bytes.extend(block);
             true
         };
-        let saved = survey.save(&names, identity, &|_| None, &mut take);
+        let saved = survey.save(
+            &names,
+            identity,
+            &|_| WrittenForeign::Trace(b"it".to_vec()),
+            &mut take,
+        );
         let _ = tell.send(saved.map(|tables| (bytes, tables)));
     });
     told.recv_timeout(PATIENCE).expect("saved")
@@ -101,6 +107,14 @@ fn lost(_: Class, written: Option<&[u8]>) -> Option<ForeignRef> {
     written.is_none().then(|| foreign(&Tap::new()))
 }
 
+fn tuple(atoms: &[&str]) -> Parcel {
+    let mut builder = Builder::new();
+    builder.tuple(atoms.len());
+    let names = atoms.iter();
+    names.for_each(|name| builder.atom(mote_vm::base::atom::Atom::new(name)));
+    builder.finish()
+}
+
 /// The actors that are named.
 fn keys(machine: &Machine, names: Term<'_>) -> Vec<Key> {
     let View::Tuple(elements) = names.view() else {
@@ -119,7 +133,8 @@ fn go_on(machine: &Machine, image: Vec<u8>) -> Result<Vec<Key>, ImageError> {
 
 fn go_on_with(machine: &Machine, image: Vec<u8>, keep: bool) -> Result<Vec<Key>, ImageError> {
     let image = ImageFile::read(image, &|_| Ok(()))?;
-    machine.restore(&image, keep, &lost, |names| keys(machine, names))
+    let nothing = (&[][..], tuple(&[]));
+    machine.restore(&image, keep, nothing, &lost, |names| keys(machine, names))
 }
 
 fn restored(image: Vec<u8>) -> (Rig, Vec<Key>) {
@@ -242,9 +257,10 @@ fn actors_that_nothing_leads_to_are_left_out_and_lost_values_are_listed() {
     });
     let (image, tables) = taken(&rig, &[keeper]);
     assert_eq!(tables.counts[2], 1);
-    let [(lost, 1)] = tables.lost[..] else {
+    let [(lost, 1)] = tables.losses()[..] else {
         panic!("{:?}", tables.lost);
     };
+    assert_eq!(tables.traces, [(0, b"it".to_vec())]);
     assert_eq!(lost.class, Class::Pid);
     assert_eq!(lost.behaviour.map(|name| name.name.name()), Some("keeps"));
     assert_eq!(
@@ -316,6 +332,32 @@ fn without_its_identity_a_machine_goes_on_and_knows_no_keys() {
     let (other, found) = restored(image);
     assert!(named.iter().all(|key| other.machine.hold(*key).is_none()));
     assert_eq!(found.len(), named.len());
+}
+
+#[test]
+fn what_was_lost_is_what_it_was_resolved_to() {
+    let one = rig();
+    let keeper = one.create("keeps", 2, |b| {
+        b.list(3);
+        (0..3).for_each(|_| b.foreign(foreign(&Tap::new())));
+        b.empty_list();
+        b.empty_list();
+    });
+    let (image, tables) = taken(&one, &[keeper]);
+    assert_eq!(tables.traces.len(), 3);
+    let rig = rig();
+    let file = ImageFile::read(image, &|_| Ok(())).expect("a good image");
+    let restore = |numbers: &[u32], values: Parcel| {
+        let names = |names: Term<'_>| keys(&rig.machine, names);
+        let resolved = (numbers, values);
+        rig.machine.restore(&file, false, resolved, &lost, names)
+    };
+    let found = restore(&[2, 0], tuple(&["last", "first"])).expect("goes on");
+    let text = &described(&rig, &found)[0][0];
+    // From the last one on, as they were written.
+    assert_eq!(text, "[:first | [foreign | [:last | []]]]");
+    // As many as there are numbers.
+    assert!(restore(&[2, 0], tuple(&["last"])).is_err());
 }
 
 #[test]
@@ -477,9 +519,9 @@ fn handmade(records: &[u8], [cells, captures, actors]: [u8; 3]) -> Vec<u8> {
     // The last cell; `nil` where there is none.
     bytes.push(if cells > 0 { 2 } else { 1 });
     let tables = bytes.len() as u64;
-    // The time, the counts, no identity and no lives, one atom, no sponsors, no code, no behaviours, nothing lost.
+    // The time, the counts, no identity and no lives, one atom, no code, no sponsors, no behaviours, nothing lost and no traces.
     bytes.extend([0, cells, captures, actors, 0, 0, 0, 0, 0, 1, 3]);
-    bytes.extend(b"nil\0\0\0\0");
+    bytes.extend(b"nil\0\0\0\0\0");
     bytes.extend(roots.to_le_bytes());
     bytes.extend(tables.to_le_bytes());
     let mut image = b"MOTE\0img\x02\0\0\0\0\0\0\0".to_vec();
@@ -551,7 +593,7 @@ fn each_thing_that_is_wrong_is_named() {
         (
             &[7, 77],
             [1, 0, 0],
-            "at byte 33: a value of the outside cannot be read",
+            "at byte 33: a value was lost that the tables do not have",
         ),
         (
             &[8, 1, 1],

@@ -133,7 +133,8 @@ impl Restorer<'_> {
             Record::Float => self.float(),
             Record::Bytes => Ok(self.heap.bytes(self.reader.bytes()?)),
             Record::Integer => self.integer(at),
-            Record::Foreign | Record::Lost => self.foreign(record),
+            Record::Foreign => self.foreign(),
+            Record::Lost => self.lost(at),
             Record::On => {
                 let (sponsor, address) = (self.value()?, self.value()?);
                 if sponsor.as_atom().is_none() || !address.is_address() {
@@ -206,19 +207,32 @@ impl Restorer<'_> {
         }
     }
 
-    fn foreign(&mut self, record: Record) -> Result<Value, ImageError> {
+    fn foreign(&mut self) -> Result<Value, ImageError> {
         let at = self.reader.offset();
         let class = u8::try_from(self.reader.varint()?)
             .ok()
             .and_then(Class::from_number);
-        let bytes = match record {
-            Record::Foreign => Some(self.reader.bytes()?),
-            _ => None,
-        };
-        let made = class.and_then(|class| (self.foreign)(class, bytes));
-        match made {
+        let bytes = Some(self.reader.bytes()?);
+        match class.and_then(|class| (self.foreign)(class, bytes)) {
             Some(value) => Ok(self.heap.foreign(value)),
             None => wrong(at, "a value of the outside cannot be read"),
+        }
+    }
+
+    /// What takes the place of a value that was not written.
+    fn lost(&mut self, at: usize) -> Result<Value, ImageError> {
+        let tables = &self.image.tables;
+        let number = self.reader.varint()?;
+        let trace = tables.traces.get(index(number));
+        let class = trace.map(|(lost, _)| tables.lost[*lost as usize].class);
+        let resolved = self.resolved.get(&(number as u32));
+        match (class, resolved) {
+            (Some(_), Some(value)) => Ok(*value),
+            (Some(class), None) => match (self.foreign)(class, None) {
+                Some(value) => Ok(self.heap.foreign(value)),
+                None => wrong(at, "a value of the outside cannot be made"),
+            },
+            (None, _) => wrong(at, "a value was lost that the tables do not have"),
         }
     }
 
