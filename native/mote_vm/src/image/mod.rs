@@ -18,8 +18,9 @@
 //!    those of another version of it as well.
 //! 2. Bytes are trusted with nothing, whatever checksums say. Each number is compared with what there is, each behaviour with the
 //!    code that is loaded, and memory is taken from the quota. No turn runs before all of an image is known to be good.
-//! 3. What only the outside knows, such as a process, is not written. A value without meaning takes its place, and a table says
-//!    which values these were, and who held them.
+//! 3. What only the outside knows, such as a process, is not written. A value without meaning takes its place, or what the embedder
+//!    has for it, and a table says which values these were, and who held them.
+//! 4. What is saved can be read: whoever saves counts atoms, cells and the price of keys as whoever reads does.
 pub(crate) mod blocks;
 pub mod file;
 pub(crate) mod numbers;

@@ -9,14 +9,13 @@ use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::image::file::ImageFile;
 use mote_vm::image::save::NotSaved;
-use mote_vm::image::tables::{ImageIdentity, ImageTables};
+use mote_vm::image::tables::{AdmitAtoms, ImageIdentity, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
 use mote_vm::image::ImageError;
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Term, View};
-use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
 
@@ -688,13 +687,13 @@ fn each_thing_that_is_wrong_is_named() {
 fn an_image_makes_no_atoms_that_are_not_admitted_and_none_has_too_many() {
     let (one, keys) = busy();
     let (image, _) = taken(&one, &keys);
-    let named = |names: &FxHashSet<String>| {
+    let named: AdmitAtoms<'_> = &|names| {
         // Those of its code as well.
         let all = ["key", "main", "other", "Test", "mute"].map(str::to_string);
         assert!(all.iter().all(|name| names.contains(name)), "{names:?}");
         Err("too many".to_string())
     };
-    let refused = ImageFile::read(image, &named).err();
+    let refused = ImageFile::read(image, named).err();
     let text = refused.expect("refused").to_string();
     assert!(text.ends_with(": too many"), "{text}");
     let most = 1 << 17;
