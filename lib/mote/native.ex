@@ -132,6 +132,9 @@ defmodule Mote.Native do
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
+  def socket_listen(_machine, _sponsor, _place, _session, _plan), do: :erlang.nif_error(:nif_not_loaded)
+  def socket_connect(_machine, _sponsor, _place, _nodelay), do: :erlang.nif_error(:nif_not_loaded)
+
   def desk_open(_machine, _sponsor, _timeout), do: :erlang.nif_error(:nif_not_loaded)
   def desk_asked(_desk), do: :erlang.nif_error(:nif_not_loaded)
   def desk_next(_desk, _comes), do: :erlang.nif_error(:nif_not_loaded)

@@ -21,6 +21,7 @@ defmodule Mote.Sponsor do
           pin: boolean | [non_neg_integer],
           inbox: pos_integer | :infinity,
           on_full: :error | :wait,
+          io: boolean,
           beam: boolean,
           max_concurrency: pos_integer,
           timeout: timeout

@@ -16,11 +16,11 @@ defmodule Mote.Machine.SponsorOptions do
 
   @typedoc """
   Name, threads, the cores that these are bound to, in turn (no cores: not bound), the events that may wait, and whether
-  senders wait for room. Of a beam sponsor, how many turns may run at once.
+  senders wait for room. Of a beam sponsor, how many turns may run at once. Whether its threads have sockets.
   """
-  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean, pos_integer | nil}
+  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean, pos_integer | nil, boolean}
 
-  @options [:threads, :pin, :inbox, :on_full]
+  @options [:threads, :pin, :inbox, :on_full, :io]
   @of_beam [:beam, :max_concurrency, :timeout, :inbox, :on_full]
 
   @doc "What a sponsor is started with; raises `ArgumentError`."
@@ -33,7 +33,7 @@ defmodule Mote.Machine.SponsorOptions do
             "expected the options of sponsor #{inspect(name)} to be a keyword list, got: #{inspect(opts)}"
     end
 
-    beam? = beam!(name, Keyword.get(opts, :beam, false))
+    beam? = boolean!(name, :beam, Keyword.get(opts, :beam, false))
     known!(name, Keyword.delete(opts, :beam), if(beam?, do: @of_beam -- [:beam], else: @options), beam?)
 
     {
@@ -42,7 +42,8 @@ defmodule Mote.Machine.SponsorOptions do
       pin!(name, Keyword.get(opts, :pin, false)),
       inbox!(name, Keyword.get(opts, :inbox, :infinity)),
       on_full!(name, Keyword.get(opts, :on_full, :error)),
-      if(beam?, do: max_concurrency!(name, Keyword.get(opts, :max_concurrency, @max_concurrency)))
+      if(beam?, do: max_concurrency!(name, Keyword.get(opts, :max_concurrency, @max_concurrency))),
+      boolean!(name, :io, Keyword.get(opts, :io, false))
     }
   end
 
@@ -76,10 +77,11 @@ defmodule Mote.Machine.SponsorOptions do
     end
   end
 
-  defp beam!(_name, beam?) when is_boolean(beam?), do: beam?
+  defp boolean!(_name, _option, on?) when is_boolean(on?), do: on?
 
-  defp beam!(name, other) do
-    raise ArgumentError, "expected :beam of sponsor #{inspect(name)} to be a boolean, got: #{inspect(other)}"
+  defp boolean!(name, option, other) do
+    raise ArgumentError,
+          "expected #{inspect(option)} of sponsor #{inspect(name)} to be a boolean, got: #{inspect(other)}"
   end
 
   defp max_concurrency!(_name, n) when is_integer(n) and n in 1..0xFFFFFFFF, do: n

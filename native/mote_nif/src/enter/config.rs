@@ -10,11 +10,12 @@ use rustler::{Atom, Env, NifResult, Term, TermType};
 use std::sync::Arc;
 
 /// A sponsor: its name, how many threads, the cores that these are bound to, how much may wait in it, and whether
-/// senders wait for room; and how many turns are away at once, if they run outside of the machine.
-pub type SponsorTerm = (Name, usize, Vec<usize>, usize, bool, Option<usize>);
+/// senders wait for room; how many turns are away at once, if they run outside of the machine; and whether its threads have
+/// sockets.
+pub type SponsorTerm = (Name, usize, Vec<usize>, usize, bool, Option<usize>, bool);
 
 pub fn sponsor_config(
-    (Name(name), threads, cores, inbox, patient, most_away): SponsorTerm,
+    (Name(name), threads, cores, inbox, patient, most_away, io): SponsorTerm,
 ) -> SponsorConfig {
     SponsorConfig {
         name,
@@ -23,6 +24,7 @@ pub fn sponsor_config(
         inbox,
         patient,
         most_away,
+        io,
     }
 }
 

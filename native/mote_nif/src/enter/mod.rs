@@ -8,5 +8,6 @@ pub mod future;
 pub mod moving;
 pub mod question;
 pub mod room;
+pub mod socket;
 pub mod target;
 pub mod timer;

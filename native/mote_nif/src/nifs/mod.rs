@@ -74,6 +74,7 @@ pub mod proofs;
 pub mod questions;
 pub mod remarks;
 pub mod room;
+pub mod sockets;
 pub mod surveys;
 pub mod timers;
 pub mod traces;

@@ -58,6 +58,8 @@ pub mod names {
         reference_address = "Elixir.Mote.Reference.Address",
         reference_on = "Elixir.Mote.Reference.On",
         misplaced = "beam_only",
+        no_io,
+        several_io,
         mail = "mote_mail",
         abroad = "mote_abroad",
         dropped = "mote_dropped",

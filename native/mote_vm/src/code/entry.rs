@@ -16,6 +16,9 @@ pub const STOPPED: u32 = 2;
 /// There is no native code: the interpreter is to run the turn, which has just begun.
 pub(crate) const ABSENT: u32 = 3;
 
+/// The actor is a socket: the thread does what it is asked for (threads/net/).
+pub(crate) const SOCKET: u32 = 4;
+
 /// Stands in for native code until there is some.
 pub(crate) extern "C" fn absent(_: *mut c_void, _: *const Actor, _: Value) -> u32 {
     ABSENT

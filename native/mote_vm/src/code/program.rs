@@ -7,7 +7,7 @@
 //!    (acquire), or from an actor that such a thread made, finds its code.
 mod install;
 
-use super::entry::{absent, EntryPoint, IGNORED};
+use super::entry::{absent, EntryPoint, IGNORED, SOCKET};
 use super::functions::KnownFunction;
 use super::memory::CodeMemory;
 use super::op::{Code, Op};
@@ -124,6 +124,10 @@ impl Program {
         // In this order: these are their numbers (values/actor.rs).
         program.publish_ignoring("sink", true, 0);
         program.publish_ignoring("shared", true, 1);
+        for name in ["socket", "listener"] {
+            let id = program.publish_ignoring(name, false, 1);
+            program.set_entry(id, socket);
+        }
         Some(program)
     }
 
@@ -305,6 +309,11 @@ impl Drop for Program {
             pages::unmap(self.table.as_ptr().cast(), TABLE_BYTES, TABLE_ALIGN);
         }
     }
+}
+
+/// Stands for the native code of a socket.
+extern "C" fn socket(_: *mut c_void, _: *const Actor, _: Value) -> u32 {
+    SOCKET
 }
 
 /// The native code of the sink, of a machine that interprets as well.

@@ -197,7 +197,7 @@ impl<'m> Stopped<'m> {
         let rested = rested || moves_for_rest;
         pool.reserve.collected(pool.take_peak(), asked || rested);
         let garbage = &self.gc.garbage;
-        garbage.begin();
+        garbage.begin(roots::swept(&self.threads));
         let sweep = |heap: &mut Heap| {
             garbage.foreigns(heap.sweep());
             if self.stress != Stress::Off {

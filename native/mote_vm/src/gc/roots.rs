@@ -5,6 +5,7 @@
 //! | addresses held by the outside | handles | begins a walk |
 //! | timers | the wheels of each station | begins a walk |
 //! | events of turns outside, and in their lines | each thread's lines | begins a walk |
+//! | sockets with something to do, and who waits for them | each thread's sockets | begins a walk |
 //! | events queued | each thread's queue | keeps its chunks, and copies the events of the last one |
 //! | messages, events and looks that wait | each inbox | looks whether there are some; at its end, at some 100 KB of them |
 //! | events leaving, held, wanted elsewhere | each thread's lists | copies them: what a batch of turns has put there |
@@ -23,7 +24,7 @@ use crate::threads::shared::Machine;
 use crate::threads::thread::Dispatch;
 use crate::turns::marking::visitor::Visitor;
 use crate::values::value::Value;
-use crate::values::walk::Walkable;
+use crate::values::walk::{Swept, Walkable};
 use std::sync::Arc;
 
 /// Handles each root.
@@ -76,7 +77,17 @@ pub(crate) fn tables(machine: &Machine, threads: &[&mut Dispatch]) -> Vec<Arc<dy
     for away in threads.iter().filter_map(|thread| thread.away.as_ref()) {
         tables.push(away.lines.clone());
     }
+    for net in threads.iter().filter_map(|thread| thread.net.as_ref()) {
+        tables.push(net.sockets.clone());
+    }
     tables
+}
+
+/// The tables of what goes with actors that a collection does not meet.
+pub(crate) fn swept(threads: &[&mut Dispatch]) -> Vec<Arc<dyn Swept>> {
+    let nets = threads.iter().filter_map(|thread| thread.net.as_ref());
+    nets.map(|net| net.sockets.clone() as Arc<dyn Swept>)
+        .collect()
 }
 
 /// Shows all roots of a machine whose threads stand still. Tables first, with the handles, and inboxes after them: what somebody

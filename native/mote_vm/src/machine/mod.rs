@@ -2,7 +2,7 @@
 //!
 //! What its threads know of it is in threads/shared.rs. Here, [`sponsors`] starts and ends threads, [`creating`] makes
 //! actors for callers, [`outside`] is what these callers do with actors, [`moving`] lets actors leave for other machines,
-//! [`time`] has clock and timers, and [`traces`] shows turns to others.
+//! [`net`] opens sockets, [`time`] has clock and timers, and [`traces`] shows turns to others.
 //!
 //! Invariants:
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the
@@ -12,6 +12,7 @@ mod asking;
 pub(crate) mod contract;
 mod creating;
 pub mod moving;
+pub mod net;
 mod outside;
 mod recruit;
 mod sponsors;

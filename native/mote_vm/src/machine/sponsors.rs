@@ -9,9 +9,12 @@ use super::{sponsor_info, Machine};
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
 use crate::boundary::room::Room;
+use crate::boundary::sockets::Sockets;
 use crate::machine::contract::{RemoveError, SponsorInfo, StartError};
 use crate::native::STACK_BYTES;
+use crate::platform::poller::Poller;
 use crate::threads::inbox::Entry;
+use crate::threads::net::Net;
 use crate::threads::seeded::{Fibre, Scheduler};
 use crate::threads::sponsor::{Sponsor, SponsorConfig};
 use crate::threads::thread::Dispatch;
@@ -27,6 +30,9 @@ impl Machine {
         if self.is_stopping() {
             return Err(StartError::Stopped);
         }
+        if config.io && self.0.seeded.is_some() {
+            return Err(StartError::SeededSockets);
+        }
         // A seeded machine decides itself what several threads would leave open.
         let count = match (self.0.seeded.is_some(), config.most_away) {
             (true, _) | (_, Some(_)) => 1,
@@ -40,6 +46,9 @@ impl Machine {
             None => self.recruits(config, count)?,
         };
         let mut recruits = recruits.into_iter();
+        let pollers = (0..if config.io { count } else { 0 }).map(|_| Poller::new());
+        let pollers = pollers.collect::<Result<Vec<_>, _>>();
+        let mut pollers = pollers.map_err(StartError::Thread)?.into_iter();
         let stations: Vec<_> = (0..count).map_while(|_| self.stations().open()).collect();
         let mut threads = self.0.threads.lock();
         let added = match stations.len() == count {
@@ -48,6 +57,7 @@ impl Machine {
                 stations.iter().for_each(|station| station.open(id, &room));
                 let mut sponsor = Sponsor::new(id, config.name, stations.clone(), room);
                 sponsor.most_away = config.most_away;
+                sponsor.net = config.io.then(Arc::default);
                 sponsor
             }),
             false => Err(StartError::TooManyThreads),
@@ -71,6 +81,11 @@ impl Machine {
             let heap = self.0.leases.lend_new().ok_or(StartError::Stopped)?;
             let turn = context.turn(heap, seed);
             let mut dispatch = Dispatch::new(context, turn, interpreter);
+            if let Some((poller, counts)) = pollers.next().zip(sponsor.net.clone()) {
+                let quota = self.pool().quota.clone();
+                let sockets = Sockets::new(number, Arc::new(poller), quota, counts);
+                dispatch.net = Some(Box::new(Net::new(Arc::new(sockets))));
+            }
             if let Some(seeded) = &self.0.seeded {
                 dispatch.seeded.choices = Some(seeded.choices.clone());
                 // Turns that are away together end in any order.

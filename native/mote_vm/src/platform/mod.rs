@@ -15,8 +15,10 @@ compile_error!(
 
 pub(crate) mod code_pages;
 pub(crate) mod cores;
+pub(crate) mod failure;
 pub(crate) mod malloc;
 pub(crate) mod pages;
+pub(crate) mod poller;
 pub(crate) mod prefetch;
 pub(crate) mod slab;
 pub(crate) mod stack;

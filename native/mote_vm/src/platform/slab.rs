@@ -294,6 +294,11 @@ impl<T> Slab<T> {
         self.show(0, self.pages.len(), usize::MAX, &mut show);
     }
 
+    /// Shows what is in the next `most` places from that number on. Returns the number to go on with, if there is more.
+    pub(crate) fn part(&self, from: u32, most: usize, mut show: impl FnMut(&T)) -> Option<u32> {
+        self.show(from, self.pages.len(), most, &mut show)
+    }
+
     /// A walk begins.
     pub(crate) fn begin_walk(&mut self) {
         self.walk = (self.len > 0).then_some(0);

@@ -134,6 +134,11 @@ impl Dispatch {
 
     /// An event is next, and one more turn may be away: its turn goes, or waits for the one of its actor that is away.
     pub(crate) fn send_away(&mut self, event: Event) {
+        if header(&event).behaviour().is_socket() && self.may_run(event) {
+            // Its sponsor was removed, and it is closed: that is all it says.
+            self.turn_of(event);
+            return;
+        }
         let is_away = self.away.as_mut().is_some_and(|away| away.line_up(event));
         if !is_away {
             self.go(event);

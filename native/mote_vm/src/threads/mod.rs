@@ -11,6 +11,7 @@ pub(crate) mod giving;
 pub(crate) mod inbox;
 pub(crate) mod long_rest;
 pub(crate) mod moments;
+pub(crate) mod net;
 pub(crate) mod parker;
 pub(crate) mod presence;
 pub(crate) mod quiescence;

@@ -19,8 +19,10 @@ mod models;
 use crate::base::sync::thread::{self, Thread};
 use crate::base::sync::{Mutex, RwLock};
 use crate::platform::cores;
+use crate::platform::poller::Poller;
 use crate::threads::core_balance::{Cores, CORES};
 use crate::threads::waking_time::WakingTime;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The place where one dispatch thread sleeps.
@@ -55,6 +57,8 @@ struct Sleeper {
     thread: Thread,
     id: cores::ThreadId,
     bound: bool,
+    /// Where it waits, if it has sockets.
+    poller: Option<Arc<Poller>>,
 }
 
 impl Parker {
@@ -71,12 +75,13 @@ impl Parker {
         }
     }
 
-    /// The calling thread will sleep here; `bound`: to a core.
-    pub(crate) fn open(&self, bound: bool) {
+    /// The calling thread will sleep here; `bound`: to a core. With sockets it waits for what happens there as well.
+    pub(crate) fn open(&self, bound: bool, poller: Option<Arc<Poller>>) {
         *self.sleeper.write() = Some(Sleeper {
             thread: thread::current(),
             id: cores::this_thread(),
             bound,
+            poller,
         });
     }
 
@@ -88,7 +93,11 @@ impl Parker {
     /// Sleeps until another thread wakes the calling one, or the time is over.
     pub(crate) fn park(&self, at_most: Option<Duration>) {
         *self.rest.lock() = Rest::Parked;
+        let sleeper = self.sleeper.read();
+        let poller = sleeper.as_ref().and_then(|sleeper| sleeper.poller.clone());
+        drop(sleeper);
         match at_most {
+            _ if poller.is_some() => poller.iter().for_each(|poller| poller.wait(at_most)),
             Some(duration) => thread::park_timeout(duration),
             None => thread::park(),
         }
@@ -120,7 +129,10 @@ impl Parker {
             if waker == Waker::GoesOn {
                 self.bar(sleeper);
             }
-            sleeper.thread.unpark();
+            match &sleeper.poller {
+                Some(poller) => poller.wake(),
+                None => sleeper.thread.unpark(),
+            }
         }
     }
 
@@ -169,7 +181,7 @@ mod tests {
         let (look, looked) = channel();
         let sleeper = parker.clone();
         let thread = std::thread::spawn(move || {
-            sleeper.open(bound);
+            sleeper.open(bound, None);
             // As in `park`, but that the test may look before it is awake.
             *sleeper.rest.lock() = Rest::Parked;
             told.send((cores::this_thread(), allowed(0))).unwrap();
@@ -206,7 +218,7 @@ mod tests {
     fn a_bound_thread_does_not_step_aside() {
         let parker = Parker::new();
         let moved = |bound| {
-            parker.open(bound);
+            parker.open(bound, None);
             parker.step_aside()
         };
         let others = allowed(0) > 1;
@@ -224,7 +236,7 @@ mod tests {
     #[test]
     fn who_is_awake_is_left_alone() {
         let parker = Parker::new();
-        parker.open(false);
+        parker.open(false, None);
         let before = allowed(0);
         parker.unpark(Waker::GoesOn);
         assert_eq!(allowed(0), before);

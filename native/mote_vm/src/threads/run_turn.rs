@@ -90,6 +90,9 @@ impl Dispatch {
         how: u32,
         see: impl FnOnce(&Dispatch, &BehaviourCode, &Verdict),
     ) -> u64 {
+        if how == entry::SOCKET {
+            return self.turn_of_socket(event, see);
+        }
         let interpreted = self.turn.counts.interpreted;
         let (behaviour, mut end) = self.end_of(event, id, how);
         if std::mem::take(&mut self.seeded.aborts) {
@@ -437,6 +440,7 @@ impl Dispatch {
         let embedder = self.context.machine.embedder();
         embedder.ignored(Term::new(event.message), about);
         self.turn.abort();
+        self.hello_was_lost(event);
     }
 
     #[cold]
@@ -479,6 +483,7 @@ impl Dispatch {
         if is_made_by_turn {
             self.turn.abort();
         }
+        self.hello_was_lost(event);
     }
 }
 

@@ -45,7 +45,7 @@ impl ThreadContext {
     /// Answers a request for work, and wakes a sleeper if the backlog is worth it. Called between turns and, by
     /// `refuel`, within one.
     pub(crate) fn share_some(&self, turn: &mut Turn, backlog: u64) {
-        if self.sponsor.stations.len() == 1 {
+        if !self.sponsor.shares() {
             return;
         }
         let station = &self.station;
@@ -79,7 +79,7 @@ impl ThreadContext {
     #[inline]
     pub(crate) fn learn_about_sharing(&self, turn: &mut Turn, end: Instant) {
         let sponsor = &self.sponsor;
-        if sponsor.stations.len() == 1 {
+        if !sponsor.shares() {
             return;
         }
         let now = (end - sponsor.started).as_nanos() as u64;

@@ -5,6 +5,7 @@ use crate::base::sync::{Acquire, AtomicBool, Relaxed, Release};
 use crate::boundary::batch::Batch;
 use crate::boundary::refusal::Refusal;
 use crate::boundary::room::Room;
+use crate::boundary::sockets::counts::SocketCounts;
 use crate::threads::inbox::Wakes;
 use crate::threads::parker::Waker;
 use crate::threads::start_error::StartError;
@@ -32,6 +33,8 @@ pub struct SponsorConfig {
     pub patient: bool,
     /// Its turns run outside of the machine (threads/away.rs), at most this many at once; it has one thread then.
     pub most_away: Option<usize>,
+    /// Its threads have sockets (threads/net/).
+    pub io: bool,
 }
 
 impl SponsorConfig {
@@ -44,6 +47,7 @@ impl SponsorConfig {
             inbox: usize::MAX,
             patient: false,
             most_away: None,
+            io: false,
         }
     }
 }
@@ -71,6 +75,8 @@ pub(crate) struct Sponsor {
     pub(crate) room: Arc<Room>,
     /// Number of its turns that may be away at once, if they run outside (away.rs).
     pub(crate) most_away: Option<usize>,
+    /// What its sockets have done, if its threads have sockets.
+    pub(crate) net: Option<Arc<SocketCounts>>,
     /// True while one of its threads gives actors away.
     gives: AtomicBool,
     /// The places of its stations in `stations`, by their numbers.
@@ -98,6 +104,7 @@ impl Sponsor {
             stations,
             room,
             most_away: None,
+            net: None,
             asleep: AtomicUsize::new(0),
             worth_waking: WakeThreshold::new(),
             worth_sharing: WorthSharing::new(threads),
@@ -106,6 +113,12 @@ impl Sponsor {
             places,
             ever_pinned: AtomicBool::new(false),
         }
+    }
+
+    /// Returns whether its threads share their work. Those of an I/O sponsor do not: each has its sockets, and the sessions of these.
+    #[inline]
+    pub(crate) fn shares(&self) -> bool {
+        self.stations.len() > 1 && self.net.is_none()
     }
 
     /// Its station of that number.

@@ -122,7 +122,8 @@ impl Machine {
     /// Stands in after a message for which the caller waits has entered there. If the thread sleeps, the caller runs the
     /// turns; otherwise the thread is awake or is woken.
     pub(crate) fn stand_in(&self, station: &Station, caller: &WaitingCaller<'_>) {
-        let begin = |dispatch: &Dispatch| dispatch.away.is_none().then_some(());
+        let begin =
+            |dispatch: &Dispatch| (dispatch.away.is_none() && dispatch.net.is_none()).then_some(());
         let stand_in = station.presence.stand_in();
         let stood_in = self.stood_in(station, stand_in, begin, |dispatch, ()| {
             dispatch.stand_in(caller, None)
@@ -144,6 +145,7 @@ impl Machine {
         let begin = |dispatch: &Dispatch| {
             let is_next = !station.inbox.is_pending() && dispatch.turn.queue.is_empty();
             if dispatch.away.is_some()
+                || dispatch.net.is_some()
                 || !is_next
                 || bytes > MOST_BROUGHT
                 || !self.pool().quota.fits(bytes)

@@ -18,6 +18,8 @@ pub enum StartError {
     TooManyThreads,
     /// The machine was told to stop.
     Stopped,
+    /// A seed decides the order of turns, and sockets have an order of their own.
+    SeededSockets,
 }
 
 impl std::fmt::Display for StartError {
@@ -41,6 +43,10 @@ impl std::fmt::Display for StartError {
                 f,
                 "the machine has as many threads as it can have; the numbers of threads are not reused if actors were \
                  pinned to their sponsor before it was removed"
+            ),
+            StartError::SeededSockets => write!(
+                f,
+                "a seeded machine has no I/O sponsor: nothing decides when bytes come"
             ),
             StartError::Stopped => write!(f, "the machine was told to stop"),
         }

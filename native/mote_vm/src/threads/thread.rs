@@ -27,6 +27,7 @@ use crate::threads::away::Away;
 use crate::threads::backlog::{Backlog, TurnBatch, LONG};
 use crate::threads::fault::Fault;
 use crate::threads::inbox::{Contents, Done, ThreadTask};
+use crate::threads::net::Net;
 use crate::threads::seeded::SeededThread;
 use crate::threads::stand_in::Lent;
 use crate::threads::starved::Starved;
@@ -75,6 +76,8 @@ pub(crate) struct Dispatch {
     pub(crate) away: Option<Box<Away>>,
     pub(crate) taken_up: TakenUp,
     pub(crate) starved: Starved,
+    /// Its sockets, if it is of an I/O sponsor (net/).
+    pub(crate) net: Option<Box<Net>>,
 }
 
 /// The amount of work that a thread has.
@@ -151,13 +154,15 @@ impl Dispatch {
             away,
             taken_up: TakenUp::default(),
             starved: Starved::default(),
+            net: None,
         }
     }
 
     /// Runs until the machine stops, the sponsor is removed or a turn panics; `bound`: to a core.
     pub(crate) fn run(mut self, bound: bool) {
         let context = self.context.clone();
-        context.station.parker.open(bound);
+        let poller = self.net.as_ref().map(|net| net.sockets.poller.clone());
+        context.station.parker.open(bound, poller);
         self.stand_still(idle::wake);
         self.turn.heap.join_collection();
         self.join_watches();
@@ -187,6 +192,7 @@ impl Dispatch {
                 return self.retire();
             }
             self.look_at_the_clock();
+            self.look_at_sockets();
             self.take_up_held();
             if self.context.gathers() {
                 // Before they run: their actors would send from here.
@@ -199,6 +205,7 @@ impl Dispatch {
                 false => self.load.awake_since,
             };
             let batch = self.run_moments();
+            self.flush_sockets();
             let end = Instant::now();
             self.idling.rests &= batch.turns == 0;
             let backlog = self.estimate(&batch, end - begin);
@@ -233,7 +240,7 @@ impl Dispatch {
     }
 
     fn has_siblings(&self) -> bool {
-        self.context.sponsor.stations.len() > 1
+        self.context.sponsor.shares()
     }
 
     fn collects(&self) -> bool {

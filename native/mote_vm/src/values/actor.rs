@@ -1,7 +1,7 @@
 //! The actor: an identity of exactly one granule.
 //!
 //! ```text
-//! header  bits  0..20  behaviour (0: sink, 1: a shared constant)
+//! header  bits  0..20  behaviour (0: sink, 1: a shared constant, 2 and 3: sockets)
 //!         bits 20..32  pinned sponsor + 1 (0: not pinned)
 //!         bits 32..48  owner: the number of the only thread that runs its turns (0: nobody yet)
 //!         bit  48      in transit: given to the owner, which has not taken it in yet
@@ -35,8 +35,17 @@ impl BehaviourId {
     pub const SINK: BehaviourId = BehaviourId(0);
     /// The behaviour of a shared constant: it holds one value that nobody changes, and ignores every message.
     pub(crate) const SHARED: BehaviourId = BehaviourId(1);
+    /// The behaviour of sockets, and of those that wait for connections: threads/net/ has their code.
+    pub(crate) const SOCKET: BehaviourId = BehaviourId(2);
+    /// See [`BehaviourId::SOCKET`].
+    pub(crate) const LISTENER: BehaviourId = BehaviourId(3);
     /// Number of behaviours (versions counted) that a machine can hold.
     pub const LIMIT: usize = 1 << 20;
+
+    /// Returns whether it is a behaviour of sockets.
+    pub(crate) fn is_socket(self) -> bool {
+        matches!(self, BehaviourId::SOCKET | BehaviourId::LISTENER)
+    }
 }
 
 /// The number of a sponsor of the machine.

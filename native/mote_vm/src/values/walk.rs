@@ -4,6 +4,7 @@
 //! 1. Between [`Walkable::begin`] and the end of the walk, every value is shown that was there at the beginning: by the walk itself,
 //!    or, taken out while it was ahead of the walk, as [`Missed`].
 //! 2. Neither the beginning nor one step takes longer where there is more.
+use super::actor::Actor;
 use super::value::Value;
 
 /// See the head of this file. Whoever walks and whoever puts in and takes out may be different threads.
@@ -16,6 +17,12 @@ pub(crate) trait Walkable: Send + Sync {
 
     /// Shows everything that is there, however much that is.
     fn each(&self, show: &mut dyn FnMut(Value));
+}
+
+/// A table that lets go of what belongs to actors that a collection has not met.
+pub(crate) trait Swept: Send + Sync {
+    /// Looks at the next `most` places after that collection, between turns. Returns whether there is more.
+    fn sweep(&self, collection: u64, most: usize, is_live: &dyn Fn(*const Actor) -> bool) -> bool;
 }
 
 /// Values that were taken out before a walk had come to them.

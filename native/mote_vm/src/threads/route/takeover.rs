@@ -20,9 +20,12 @@ pub(super) enum Taken {
 impl ThreadContext {
     /// Takes an actor over from a thread that sleeps, for which nothing is on its way (giving.rs).
     pub(super) fn take_over(&self, turn: &mut Turn, actor: &Actor, header: Header) -> Taken {
-        self.at(header.owner(), |owner| {
-            self.take_from(owner, turn, actor, header)
-        })
+        let owner = header.owner();
+        if !self.sponsor.shares() && self.sponsor.station(owner).is_some() {
+            // Of an I/O sponsor: a socket stays with its thread, and so does a session.
+            return Taken::No;
+        }
+        self.at(owner, |owner| self.take_from(owner, turn, actor, header))
     }
 
     fn take_from(&self, owner: &Station, turn: &mut Turn, actor: &Actor, seen: Header) -> Taken {

@@ -32,7 +32,7 @@ impl Fibre {
 
     /// Begins: whoever pushes something wakes the system thread.
     pub(super) fn begin(&mut self) {
-        self.dispatch.context.station.parker.open(true);
+        self.dispatch.context.station.parker.open(true, None);
         self.dispatch.turn.heap.join_collection();
         self.dispatch.join_watches();
         self.show();

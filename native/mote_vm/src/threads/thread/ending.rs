@@ -14,6 +14,7 @@ impl Dispatch {
     /// The sponsor is removed: everything queued, waiting and armed goes to the first sponsor, with the actors that it is
     /// for.
     pub(crate) fn retire(&mut self) {
+        self.close_sockets();
         self.migrate();
         let context = self.context.clone();
         let mut contents = Contents::default();
@@ -80,6 +81,7 @@ impl Dispatch {
 
     /// The end: nothing of it runs any more.
     pub(crate) fn leave(mut self) {
+        self.drop_sockets();
         self.publish();
         let context = self.context.clone();
         // Still awake: a collector waits for this thread, and finds the heap in one place or the other.

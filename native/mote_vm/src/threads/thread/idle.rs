@@ -70,6 +70,13 @@ impl Dispatch {
         if self.passes_time() {
             return;
         }
+        if self.net.is_some() {
+            // It waits in the event queue: looking around would miss what comes there.
+            if !self.has_more_at_sockets() {
+                self.rest_in(self.may_sleep());
+            }
+            return;
+        }
         self.idling.trickle.wait();
         if self.look_for_work(self.patience()) {
             return;
@@ -80,7 +87,11 @@ impl Dispatch {
         if shared && self.look_for_work(LONG_SPIN) {
             return;
         }
-        let at_most = self.may_sleep();
+        self.rest_in(self.may_sleep());
+    }
+
+    /// Sleeps for that time at most, unless there is something to do.
+    fn rest_in(&mut self, at_most: Option<Duration>) {
         if at_most != Some(Duration::ZERO) {
             let worked = self.load.backlog.take_worked();
             if self.idling.called {

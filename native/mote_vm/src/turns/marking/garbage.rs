@@ -6,9 +6,13 @@
 //!    as long as it is in one (heap/foreigns.rs).
 //! 2. Which of them live is read from the marks of the last collection: so the next one begins only when this is done.
 use crate::heap::block::BlockPool;
+use crate::heap::marks::is_marked;
 use crate::heap::ForeignCell;
 use crate::turns::queue::EventQueue;
+use crate::values::actor::Actor;
+use crate::values::walk::Swept;
 use parking_lot::Mutex;
+use std::sync::Arc;
 
 /// Foreign cells that are looked at in one step.
 const FOREIGNS: usize = 256;
@@ -19,6 +23,8 @@ struct Heaps {
     unseen: Vec<Vec<ForeignCell>>,
     live: Vec<ForeignCell>,
     queues: Vec<EventQueue>,
+    /// Tables in which there may be what belongs to actors that are dead.
+    tables: Vec<Arc<dyn Swept>>,
     trimmed: bool,
 }
 
@@ -40,8 +46,9 @@ impl Garbage {
     }
 
     /// A collection is over: what was there before is looked at again.
-    pub(crate) fn begin(&self) {
+    pub(crate) fn begin(&self, tables: Vec<Arc<dyn Swept>>) {
         let mut heaps = self.0.lock();
+        heaps.tables = tables;
         let live = std::mem::take(&mut heaps.live);
         heaps.unseen.push(live);
         heaps.trimmed = false;
@@ -74,6 +81,14 @@ impl Garbage {
             pool.let_go(dropped.sum());
             return Cleared::Some;
         }
+        if let Some(table) = heaps.tables.last().cloned() {
+            // Before pages go back: blocks in which nothing lives are looked at.
+            let is_live = |actor: *const Actor| is_marked(actor.cast(), last);
+            if !table.sweep(last, FOREIGNS, &is_live) {
+                heaps.tables.pop();
+            }
+            return Cleared::Some;
+        }
         if heaps.queues.pop().is_some() {
             return Cleared::Some;
         }
@@ -87,7 +102,7 @@ impl Garbage {
     /// The machine has ended, and nothing reads values any more.
     pub(crate) fn drop_all(&self, pool: &BlockPool) {
         let heaps = std::mem::take(&mut *self.0.lock());
-        drop(heaps.queues);
+        drop((heaps.queues, heaps.tables));
         let cells = heaps.unseen.into_iter().flatten().chain(heaps.live);
         let dropped = cells.map(|cell| {
             // SAFETY: as above; nothing reads values any more.

@@ -1,0 +1,280 @@
+defmodule Mote.Net do
+  @moduledoc """
+  Sockets as actors: TCP and Unix-domain sockets of a machine that has an I/O sponsor.
+
+      {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1], net: [threads: 2, io: true]])
+      {:ok, listener} = Mote.Net.listen(machine, port: 4000, accept: Echo.start())
+
+  The threads of an I/O sponsor wait in the operating system's event queue. There is no thread and no process for a
+  connection: it is an actor of 16 bytes, and a record of about a hundred.
+
+  The machine creates an actor of the behaviour `:accept` for each connection, in the thread that owns the connection, and its
+  first message is `{:connected, socket}`:
+
+      defactor start() do
+        {:connected, socket} ->
+          send socket, {self(), {:read, :some}}
+          become echo(socket)
+      end
+
+      defactor echo(socket) do
+        {:ok, data} ->
+          send socket, {nil, {:write, data}}
+          send socket, {self(), {:read, :some}}
+
+        {:error, _reason} ->
+          become sink()
+      end
+
+  The guide *Sockets* begins with this server and goes on from there.
+
+  ## Requests
+
+  A socket is an address: whoever has it can use it, and **a connection whose address nobody holds any more is closed** by a
+  collection. A message to it is a request, `{customer, request}`, from an actor or by `Mote.ask/3` from a process. A customer that is
+  an atom, such as `nil`, wants no answer.
+
+  | request | answer | |
+  |---|---|---|
+  | `{:read, n}` | `{:ok, binary}` | exactly `n` bytes |
+  | `{:read, :some}` | `{:ok, binary}` | what there is: at least one byte, and at most 64 KiB |
+  | `{:read, {:line, max}}` | `{:ok, binary}` | up to and with the next `"\\n"`, in all at most `max` bytes |
+  | `{:read, {:packet, 1 \| 2 \| 4, max}}` | `{:ok, binary}` | what follows a length of so many bytes, big-endian, without the length; at most `max` bytes |
+  | `{:read, {:until, pattern, max}}` | `{:ok, binary}` | up to and with the pattern, a binary, in all at most `max` bytes |
+  | `{:read, what, ms}` | as above | `{:error, :timeout}` after so many milliseconds; `:infinity` is no limit |
+  | `{:write, iodata}` | `:ok` | when the system has taken all of it |
+  | `{:shutdown, :read \| :write \| :both}` | `:ok` | what waits to be written goes first |
+  | `{:set, [nodelay: boolean, keepalive: boolean]}` | `:ok` | |
+  | `:peer`, `:local` | `{:ok, {ip, port}}` | of a Unix-domain socket `{:ok, {:local, path}}` |
+  | `:counters` | a map | `:bytes_in` and `:bytes_out`; of a listener `:connections`, those that are open |
+  | `:info` | `{:ok, map}` | `:local`, `:peer` and `:counters` |
+  | `:close` | `:ok` | whoever waits gets `{:error, :closed}` |
+
+  Otherwise the answer is `{:error, reason}`:
+
+    * `:closed` - the peer sends no more, or the socket is closed, or a write comes after the end of writing;
+    * `:reset` - the peer has broken the connection off; it is closed;
+    * `:timeout` - nothing came in time. Of what has come nothing is lost: the next read has it;
+    * `:too_long` - the line, the packet or what comes before the pattern is longer than `max`. It is not lost either;
+    * `:busy` - another read waits. One at a time does;
+    * `:no_memory` - the machine's `:memory` is used up;
+    * `:bad_request` - this is no request to such a socket;
+    * any other error of the system, as `:inet` names it, such as `:eaddrinuse`.
+
+  **Reads are pulls.** What nobody has asked for stays in the system's buffers, and when these are full the peer waits. Beyond the
+  end of a line, a packet or a pattern some bytes may be read ahead, never more than `max`. **Writes** of one batch of turns go to the
+  system together, in their order. What the system does not take waits in the machine, and counts for its `:memory`: whoever
+  writes much waits for `:ok` before the next write. Until then the machine is not quiet, so `Mote.drain/2` and `shutdown: [drain: ms]`
+  wait for it. `:close` writes what the system takes at once, and gives up the rest.
+
+  A listener takes `:close`, `:local`, `:counters` and `:info`. It accepts for as long as the machine and its sponsor live, whether
+  anybody holds its address or not.
+
+  If the turn for `{:connected, socket}` is aborted, or the behaviour has no clause for it, the connection is closed at once.
+  """
+
+  alias Mote.{Address, Behaviour, Error, Machine, Native}
+
+  @backlog 1_024
+  @most 0xFFFFFFFFFFFFFFFF
+  @timeout 5_000
+
+  @listen [
+    accept: nil,
+    port: 0,
+    ip: {127, 0, 0, 1},
+    path: nil,
+    sponsor: nil,
+    backlog: @backlog,
+    max_connections: :infinity,
+    nodelay: true
+  ]
+  @connect [sponsor: nil, nodelay: true, timeout: @timeout]
+
+  @typedoc "An address as `:inet` has it."
+  @type place :: {:inet.ip_address(), :inet.port_number()} | {:local, String.t()}
+
+  @doc """
+  Listens, and returns the address of the listener. Options:
+
+    * `:accept` - the behaviour of sessions, such as `Echo.start()`; there is one for each connection;
+    * `:port` - a TCP port; 0, the default, is any that is free: `info/1` says which;
+    * `:ip` - the address of an interface, as a tuple (default `{127, 0, 0, 1}`, this computer only; `{0, 0, 0, 0}` is any, and
+      `{0, 0, 0, 0, 0, 0, 0, 0}` any of IPv6 and IPv4);
+    * `:path` - a path in the file system instead, for a Unix-domain socket. The file must not be there, and stays behind;
+    * `:sponsor` - the I/O sponsor (default: the only one);
+    * `:backlog` - connections that may wait in the system to be accepted (default #{@backlog});
+    * `:max_connections` - the most that are open at once, others wait in the system (default `:infinity`);
+    * `:nodelay` - that small writes go at once (default `true`).
+
+  Returns `{:error, reason}` with an error of the system, such as `:eaddrinuse`, `:eacces` or `:eaddrnotavail`.
+
+  Raises `Mote.Error` if the machine is not running or has no such sponsor, and `ArgumentError` for other options and if the sponsor
+  is no I/O sponsor.
+  """
+  @spec listen(Machine.t(), keyword) :: {:ok, Address.t()} | {:error, atom}
+  def listen(machine, opts) do
+    opts = options!(opts, @listen, "Mote.Net.listen/2")
+    accept = opts[:accept]
+
+    unless is_struct(accept, Behaviour) do
+      raise ArgumentError,
+            "expected :accept of Mote.Net.listen/2 to be a behaviour, such as Echo.start(), got: #{inspect(accept)}"
+    end
+
+    place = if opts[:path], do: place!(opts[:path]), else: place!({opts[:ip], opts[:port]})
+    plan = {backlog!(opts[:backlog]), most!(opts[:max_connections]), boolean!(opts, :nodelay)}
+    sponsor = sponsor!(opts)
+    session = Mote.create(machine, accept)
+    opened(machine, sponsor, &Native.socket_listen(&1, sponsor, place, session.key, plan))
+  end
+
+  @doc """
+  Connects, and returns the address of the socket when there is a connection. The target is `{ip, port}`, with an address as a
+  tuple, or the path of a Unix-domain socket. Options:
+
+    * `:sponsor` - the I/O sponsor (default: the only one);
+    * `:nodelay` - that small writes go at once (default `true`);
+    * `:timeout` - how long to wait, in milliseconds, or `:infinity` (default #{@timeout}).
+
+  Returns `{:error, reason}` with `:timeout` or an error of the system, such as `:econnrefused`. Raises as `listen/2` does.
+  """
+  @spec connect(Machine.t(), {:inet.ip_address(), :inet.port_number()} | String.t(), keyword) ::
+          {:ok, Address.t()} | {:error, atom}
+  def connect(machine, target, opts \\ []) do
+    opts = options!(opts, @connect, "Mote.Net.connect/3")
+    {place, sponsor, nodelay} = {place!(target), sponsor!(opts), boolean!(opts, :nodelay)}
+    timeout = timeout!(opts[:timeout])
+
+    with {:ok, socket} <- opened(machine, sponsor, &Native.socket_connect(&1, sponsor, place, nodelay)) do
+      case Mote.ask(socket, :connection, timeout) do
+        {:ok, :ok} ->
+          {:ok, socket}
+
+        {:ok, {:error, _reason} = error} ->
+          error
+
+        {:error, %Error{reason: :timeout}} ->
+          Mote.send(socket, {nil, :close})
+          {:error, :timeout}
+
+        {:error, error} ->
+          raise error
+      end
+    end
+  end
+
+  @doc """
+  A socket's addresses and counters: a map of `:local`, `:peer` (`nil` of a listener) and `:counters`.
+
+  Returns `{:error, :closed}` when it is closed. Raises `Mote.Error` if the machine is not running.
+  """
+  @spec info(Address.t()) ::
+          {:ok, %{local: place, peer: place | nil, counters: %{atom => non_neg_integer}}} | {:error, atom}
+  def info(socket) do
+    case Mote.ask(socket, :info) do
+      {:ok, answer} -> answer
+      {:error, error} -> raise error
+    end
+  end
+
+  defp opened(machine, sponsor, open) do
+    case with({:ok, native} <- Machine.fetch(machine), do: {native, open.(native)}) do
+      {:error, error} ->
+        raise error
+
+      {native, key} when is_binary(key) ->
+        {:ok, %Address{machine: native, key: key}}
+
+      {_native, {:error, reason}} ->
+        {:error, reason}
+
+      {_native, :no_io} ->
+        which = if sponsor, do: "sponsor #{inspect(sponsor)} is none", else: "there is none"
+
+        raise ArgumentError,
+              "expected an I/O sponsor, such as net: [threads: 1, io: true] among the machine's sponsors, and #{which}"
+
+      {_native, :several_io} ->
+        raise ArgumentError, "expected :sponsor to say which I/O sponsor is meant: the machine has several"
+
+      {native, :no_sponsor} ->
+        known = Native.machine_sponsors(native)
+        raise Error.from(:no_sponsor, machine: machine, sponsor: sponsor, known: known)
+
+      {_native, word} ->
+        raise Error.from(word, machine: machine)
+    end
+  end
+
+  defp options!(opts, defaults, function) do
+    known = Keyword.keys(defaults)
+
+    unless Keyword.keyword?(opts) and Enum.all?(Keyword.keys(opts), &(&1 in known)) do
+      raise ArgumentError,
+            "expected the options of #{function} to be among #{Enum.map_join(known, ", ", &inspect/1)}, " <>
+              "got: #{inspect(opts)}"
+    end
+
+    Keyword.merge(defaults, opts)
+  end
+
+  defp place!({ip, port} = place) do
+    with true <- is_integer(port) and port in 0..65_535,
+         text when is_list(text) <- :inet.ntoa(ip) do
+      {to_string(text), port}
+    else
+      _ -> bad_place(place)
+    end
+  end
+
+  defp place!(path) when is_binary(path) and path != "" do
+    if String.contains?(path, "\0"), do: bad_place(path), else: path
+  end
+
+  defp place!(other), do: bad_place(other)
+
+  @spec bad_place(term) :: no_return
+  defp bad_place(other) do
+    raise ArgumentError,
+          "expected an IP address as a tuple and a port from 0 to 65535, or the path of a Unix-domain socket, " <>
+            "got: #{inspect(other)}"
+  end
+
+  defp backlog!(n) when is_integer(n) and n in 1..0x7FFFFFFF, do: n
+
+  defp backlog!(other) do
+    raise ArgumentError, "expected :backlog to be a positive number of connections, got: #{inspect(other)}"
+  end
+
+  defp most!(:infinity), do: @most
+  defp most!(n) when is_integer(n) and n > 0 and n < @most, do: n
+
+  defp most!(other) do
+    raise ArgumentError,
+          "expected :max_connections to be a positive number or :infinity, got: #{inspect(other)}"
+  end
+
+  defp boolean!(opts, option) do
+    on? = opts[option]
+
+    if is_boolean(on?),
+      do: on?,
+      else: raise(ArgumentError, "expected #{inspect(option)} to be a boolean, got: #{inspect(on?)}")
+  end
+
+  defp sponsor!(opts) do
+    sponsor = opts[:sponsor]
+
+    if is_atom(sponsor),
+      do: sponsor,
+      else: raise(ArgumentError, "expected :sponsor to be the name of a sponsor, got: #{inspect(sponsor)}")
+  end
+
+  defp timeout!(:infinity), do: :infinity
+  defp timeout!(ms) when is_integer(ms) and ms in 0..0xFFFFFFFF, do: ms
+
+  defp timeout!(other) do
+    raise ArgumentError, "expected :timeout to be milliseconds or :infinity, got: #{inspect(other)}"
+  end
+end

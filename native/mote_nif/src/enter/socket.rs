@@ -1,0 +1,80 @@
+//! Sockets that processes open.
+use crate::held::handle::{parse_key, Handle};
+use crate::held::machine::MachineResource;
+use crate::term::atoms::{self, names, Name};
+use crate::term::resource::ResourceArc;
+use mote_vm::base::atom::Atom as VmAtom;
+use mote_vm::machine::net::{Listening, OpenError, Place};
+use mote_vm::machine::Machine;
+use mote_vm::values::handles::Key;
+use rustler::{Decoder, Encoder, Env, Error, NifResult, Term};
+
+/// A place: a path, or the text of an IP address and a port.
+pub struct PlaceTerm(Place);
+
+impl<'a> Decoder<'a> for PlaceTerm {
+    fn decode(term: Term<'a>) -> NifResult<PlaceTerm> {
+        if let Ok(path) = term.decode() {
+            return Ok(PlaceTerm(Place::Path(path)));
+        }
+        let (ip, port): (String, u16) = term.decode()?;
+        let ip = ip.parse().map_err(|_| Error::BadArg)?;
+        Ok(PlaceTerm(Place::Port(ip, port)))
+    }
+}
+
+/// The sponsor of that name; `nil` is the only one that there is.
+fn named(Name(sponsor): Name) -> Option<VmAtom> {
+    (sponsor != VmAtom::NIL).then_some(sponsor)
+}
+
+pub fn listen_within<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    sponsor: Name,
+    PlaceTerm(place): PlaceTerm,
+    session: Term<'a>,
+    (backlog, most, nodelay): (i32, usize, bool),
+) -> Term<'a> {
+    let plan = Listening {
+        backlog,
+        most,
+        nodelay,
+    };
+    opened(env, machine, |machine| {
+        let session = parse_key(session).ok_or(OpenError::Unknown)?;
+        machine.listen(named(sponsor), &place, session, &plan)
+    })
+}
+
+pub fn connect_within<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    sponsor: Name,
+    PlaceTerm(place): PlaceTerm,
+    nodelay: bool,
+) -> Term<'a> {
+    opened(env, machine, |machine| {
+        machine.connect(named(sponsor), &place, nodelay)
+    })
+}
+
+fn opened<'a>(
+    env: Env<'a>,
+    resource: ResourceArc<MachineResource>,
+    open: impl FnOnce(&Machine) -> Result<Key, OpenError>,
+) -> Term<'a> {
+    let opened = match resource.open(env) {
+        Ok(machine) => open(machine),
+        Err(word) => return word.encode(env),
+    };
+    match opened {
+        Ok(key) => Handle::new(resource.clone(), key).key(env),
+        Err(OpenError::System(reason)) => (names::error(), atoms::to_term(env, reason)).encode(env),
+        Err(OpenError::NoSponsor) => names::no_sponsor().encode(env),
+        Err(OpenError::NoIo) => names::no_io().encode(env),
+        Err(OpenError::SeveralIo) => names::several_io().encode(env),
+        Err(OpenError::Stopped) => names::stopped().encode(env),
+        Err(OpenError::Unknown) => names::unknown().encode(env),
+    }
+}

@@ -1,0 +1,39 @@
+//! Sockets that processes open.
+use crate::enter::socket::{connect_within, listen_within, PlaceTerm};
+use crate::held::machine::MachineResource;
+use crate::term::atoms::Name;
+use crate::term::resource::ResourceArc;
+use rustler::{Env, Term};
+
+/// The key of a listener, `{:error, reason}` if the system refuses, or why there is none: `:stopped`, `:no_sponsor`, `:no_io`,
+/// `:several_io`, `:unknown`. Waits for a thread of the sponsor.
+#[rustler::nif(schedule = "DirtyIo")]
+fn socket_listen<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    sponsor: Name,
+    place: PlaceTerm,
+    session: Term<'a>,
+    (backlog, most, nodelay): (i32, usize, bool),
+) -> Term<'a> {
+    listen_within(
+        env,
+        machine,
+        sponsor,
+        place,
+        session,
+        (backlog, most, nodelay),
+    )
+}
+
+/// The key of a socket whose connection was begun, or why there is none, as `socket_listen` says it.
+#[rustler::nif(schedule = "DirtyIo")]
+fn socket_connect<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    sponsor: Name,
+    place: PlaceTerm,
+    nodelay: bool,
+) -> Term<'a> {
+    connect_within(env, machine, sponsor, place, nodelay)
+}

@@ -1,0 +1,242 @@
+//! The sockets of one thread of an I/O sponsor: a record for each, by number.
+//!
+//! A socket is an actor of 16 bytes whose one capture is a number. The record that this leads to has the socket itself, and
+//! buffers only while something waits. It belongs to the thread that owns the actor, from the beginning to the end: both are
+//! pinned, and threads of I/O sponsors share no work.
+//!
+//! Invariants:
+//! 1. Only the thread that owns the table puts records in and takes them out, and does anything with their sockets. A collector
+//!    walks through them meanwhile, under the lock.
+//! 2. A record with something to do is a root, with its actor and with all who wait for it: a read that waits, bytes to be
+//!    written, a connection that is being made, and a listener as long as it is open. Any other record keeps nothing alive.
+//! 3. The record of an actor that a collection has not met is found by `sweep`, which nobody else then uses, and closed by its
+//!    thread. Records that were made since that collection began are left to the next one.
+//! 4. A closed socket has no record. Its number goes to others with another stamp, so its actor leads nowhere.
+//! 5. What records and buffers take is charged to the machine's quota.
+pub(crate) mod buffer;
+pub(crate) mod counts;
+pub(crate) mod reading;
+pub(crate) mod record;
+pub(crate) mod transfer;
+
+use crate::base::ids::ThreadNumber;
+use crate::base::quota::Quota;
+use crate::platform::poller::Poller;
+use crate::platform::slab::Slab;
+use crate::values::actor::Actor;
+use crate::values::value::Value;
+use crate::values::walk::{Missed, Swept, Walkable};
+use counts::SocketCounts;
+use parking_lot::Mutex;
+use record::{SocketKind, SocketRecord};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::Arc;
+
+#[derive(Default)]
+struct SocketTable {
+    records: Slab<SocketRecord>,
+    missed: Missed,
+    /// The numbers of those whose actors nobody holds any more, and where the sweep goes on.
+    dead: Vec<u32>,
+    swept: u32,
+    charged: usize,
+}
+
+/// The table of one thread.
+pub(crate) struct Sockets {
+    thread: ThreadNumber,
+    state: Mutex<SocketTable>,
+    has_dead: AtomicBool,
+    pub(crate) poller: Arc<Poller>,
+    pub(crate) quota: Arc<Quota>,
+    pub(crate) counts: Arc<SocketCounts>,
+}
+
+const THREAD_SHIFT: u32 = 46;
+const STAMP_SHIFT: u32 = 22;
+const NUMBER_MASK: u64 = (1 << STAMP_SHIFT) - 1;
+const STAMP_MASK: u32 = (1 << (THREAD_SHIFT - STAMP_SHIFT)) - 1;
+
+impl Sockets {
+    /// The most sockets of a thread: more than a process may have files.
+    pub(crate) const LIMIT: usize = 1 << STAMP_SHIFT;
+
+    pub(crate) fn new(
+        thread: ThreadNumber,
+        poller: Arc<Poller>,
+        quota: Arc<Quota>,
+        counts: Arc<SocketCounts>,
+    ) -> Sockets {
+        Sockets {
+            thread,
+            state: Mutex::default(),
+            has_dead: AtomicBool::new(false),
+            poller,
+            quota,
+            counts,
+        }
+    }
+
+    /// Puts a record in. Returns its number, and the state of its actor.
+    pub(crate) fn add(&self, record: SocketRecord) -> (u32, Value) {
+        let mut state = self.state.lock();
+        let (number, stamp) = state.records.insert(record);
+        if let Some(record) = state.records.get_mut(number) {
+            record.number = number;
+        }
+        self.charge(&mut state);
+        // 62 bits: a fixnum.
+        let thread = u64::from(self.thread) << THREAD_SHIFT;
+        let stamp = u64::from(stamp & STAMP_MASK) << STAMP_SHIFT;
+        (
+            number,
+            Value::fixnum((thread | stamp | u64::from(number)) as i64),
+        )
+    }
+
+    /// The number of the record that the state of an actor leads to, if it is here.
+    pub(crate) fn find(&self, state: Value) -> Option<u32> {
+        let state = state.as_fixnum()? as u64;
+        let number = (state & NUMBER_MASK) as u32;
+        let stamp = self.state.lock().records.stamp(number)?;
+        let here = u64::from(self.thread) << THREAD_SHIFT
+            | u64::from(stamp & STAMP_MASK) << STAMP_SHIFT
+            | u64::from(number);
+        (here == state).then_some(number)
+    }
+
+    /// Applies `act` to a record. What it takes out of it is noted down for a collection that has still to come to it.
+    pub(crate) fn with<R>(
+        &self,
+        number: u32,
+        act: impl FnOnce(&mut SocketRecord) -> R,
+    ) -> Option<R> {
+        let state = &mut *self.state.lock();
+        let is_ahead = state.records.is_ahead(number);
+        let record = state.records.get_mut(number)?;
+        if is_ahead {
+            record.show(|value| state.missed.note(value));
+        }
+        Some(act(record))
+    }
+
+    /// Takes a record out.
+    pub(crate) fn remove(&self, number: u32) -> Option<SocketRecord> {
+        let mut state = self.state.lock();
+        let is_ahead = state.records.is_ahead(number);
+        let record = state.records.remove(number)?;
+        if is_ahead {
+            record.show(|value| state.missed.note(value));
+        }
+        self.charge(&mut state);
+        Some(record)
+    }
+
+    /// Returns the number of records.
+    pub(crate) fn len(&self) -> usize {
+        self.state.lock().records.len()
+    }
+
+    /// The numbers of all records.
+    pub(crate) fn numbers(&self) -> Vec<u32> {
+        self.numbers_of(|_| true)
+    }
+
+    /// The numbers of all listeners.
+    pub(crate) fn listeners(&self) -> Vec<u32> {
+        self.numbers_of(|record| record.kind == SocketKind::Listener)
+    }
+
+    fn numbers_of(&self, is: impl Fn(&SocketRecord) -> bool) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        let state = self.state.lock();
+        state.records.each(|record| {
+            if is(record) {
+                numbers.push(record.number);
+            }
+        });
+        numbers
+    }
+
+    /// Shows the actor of every socket, whom each waits for, and what it waits with.
+    pub(crate) fn each_waiting(&self, mut show: impl FnMut(*const Actor, Value)) {
+        self.state
+            .lock()
+            .records
+            .each(|record| record.show(|value| show(record.actor, value)));
+    }
+
+    /// The numbers of records whose actors nobody holds any more, each once.
+    pub(crate) fn take_dead(&self) -> Vec<u32> {
+        // Relaxed: whoever finds it set takes the lock.
+        match self.has_dead.load(Relaxed) {
+            false => Vec::new(),
+            true => {
+                let mut state = self.state.lock();
+                self.has_dead.store(false, Relaxed);
+                std::mem::take(&mut state.dead)
+            }
+        }
+    }
+
+    /// Charges what the records take. They were accepted before.
+    fn charge(&self, state: &mut SocketTable) {
+        let all = Slab::<SocketRecord>::PLACE * state.records.len();
+        let charge = all.max(state.records.bytes());
+        let before = std::mem::replace(&mut state.charged, charge);
+        match charge.checked_sub(before) {
+            Some(more) => self.quota.take_anyway(more),
+            None => self.quota.give(before - charge),
+        }
+    }
+}
+
+impl Walkable for Sockets {
+    fn begin(&self) {
+        let mut state = self.state.lock();
+        state.records.begin_walk();
+        state.missed.begin();
+    }
+
+    fn walk(&self, most: usize, show: &mut dyn FnMut(Value)) -> bool {
+        let mut state = self.state.lock();
+        state.missed.walk(most, &mut *show)
+            || state.records.walk(most, |record| record.show(&mut *show))
+    }
+
+    fn each(&self, show: &mut dyn FnMut(Value)) {
+        let state = self.state.lock();
+        state.records.each(|record| record.show(&mut *show));
+    }
+}
+
+impl Swept for Sockets {
+    fn sweep(&self, collection: u64, most: usize, is_live: &dyn Fn(*const Actor) -> bool) -> bool {
+        let mut state = self.state.lock();
+        let SocketTable {
+            records,
+            dead,
+            swept,
+            ..
+        } = &mut *state;
+        let next = records.part(*swept, most, |record| {
+            if u64::from(record.born) < collection && !record.is_root() && !is_live(record.actor) {
+                dead.push(record.number);
+            }
+        });
+        *swept = next.unwrap_or(0);
+        let is_over = next.is_none();
+        if is_over && !dead.is_empty() {
+            // Relaxed: see `take_dead`.
+            self.has_dead.store(true, Relaxed);
+            self.poller.wake();
+        }
+        !is_over
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        self.quota.give(self.state.get_mut().charged);
+    }
+}

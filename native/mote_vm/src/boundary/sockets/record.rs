@@ -1,0 +1,130 @@
+//! The record of one socket: some words, and boxes while something waits.
+use super::buffer::Buffer;
+use super::reading::ReadSpec;
+use crate::base::ids::{ThreadNumber, TimerId};
+use crate::values::actor::Actor;
+use crate::values::handles::Key;
+use crate::values::value::Value;
+use socket2::Socket;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::Arc;
+
+/// What a socket is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SocketKind {
+    Listener,
+    /// Its connection is being made.
+    Connecting,
+    Connection,
+}
+
+/// See the head of this file.
+pub(crate) struct SocketRecord {
+    pub(crate) socket: Socket,
+    pub(crate) number: u32,
+    pub(crate) actor: *const Actor,
+    /// The collection that had begun last when it was made.
+    pub(crate) born: u32,
+    pub(crate) kind: SocketKind,
+    /// There may be something to read, and room to write: both as far as is known.
+    pub(crate) readable: bool,
+    pub(crate) writable: bool,
+    /// The peer will send no more.
+    pub(crate) ended: bool,
+    /// No more is to be sent when all bytes have gone.
+    pub(crate) ends: bool,
+    /// It is in the list of those that have something to write.
+    pub(crate) is_dirty: bool,
+    /// The machine is not quiet before its bytes have gone.
+    pub(crate) is_counted: bool,
+    /// Nothing was asked of it yet.
+    pub(crate) is_fresh: bool,
+    /// Number of reads so far: the timer of one that is over does nothing.
+    pub(crate) reads: u32,
+    /// Whoever waits for a read, or `NONE`.
+    pub(crate) reader: Value,
+    pub(crate) spec: ReadSpec,
+    pub(crate) timer: Option<Box<TimerId>>,
+    /// Bytes that were read beyond what was asked for.
+    pub(crate) input: Option<Box<Buffer>>,
+    pub(crate) output: Option<Box<Output>>,
+    /// The listener that has accepted it, or that it is.
+    pub(crate) of: Option<Arc<Accepting>>,
+    pub(crate) bytes_in: u64,
+    pub(crate) bytes_out: u64,
+}
+
+// SAFETY: actor and values are plain words here; dispatch threads and the collector alone look behind them.
+unsafe impl Send for SocketRecord {}
+
+const _: () = assert!(cfg!(loom) || size_of::<SocketRecord>() <= 128);
+
+/// Bytes to be written, and who waits until they have gone.
+#[derive(Default)]
+pub(crate) struct Output {
+    pub(crate) bytes: Buffer,
+    /// Whoever waits, and how many bytes have been written in all by then.
+    pub(crate) writers: VecDeque<(u64, Value)>,
+    /// Bytes that were to be written in all.
+    pub(crate) end: u64,
+}
+
+/// What a listener does with connections.
+pub(crate) struct Accepting {
+    /// The actor that sessions are made like, which nobody sends to: the listener owns this reference.
+    pub(crate) session: Key,
+    pub(crate) thread: ThreadNumber,
+    pub(crate) nodelay: bool,
+    /// Connections that are open, and the most of them.
+    pub(crate) open: AtomicUsize,
+    pub(crate) most: usize,
+    /// No more are accepted until one of them is closed.
+    pub(crate) is_full: AtomicBool,
+}
+
+impl SocketRecord {
+    pub(crate) fn new(socket: Socket, kind: SocketKind, born: u64) -> SocketRecord {
+        SocketRecord {
+            socket,
+            number: 0,
+            actor: std::ptr::null(),
+            born: born as u32,
+            kind,
+            readable: true,
+            writable: true,
+            ended: false,
+            ends: false,
+            is_dirty: false,
+            is_counted: false,
+            is_fresh: true,
+            reads: 0,
+            reader: Value::NONE,
+            spec: ReadSpec::Some,
+            timer: None,
+            input: None,
+            output: None,
+            of: None,
+            bytes_in: 0,
+            bytes_out: 0,
+        }
+    }
+
+    /// Returns whether it keeps its actor alive (mod.rs, invariant 2).
+    pub(crate) fn is_root(&self) -> bool {
+        self.kind != SocketKind::Connection || !self.reader.is_none() || self.output.is_some()
+    }
+
+    /// Shows what it keeps alive.
+    pub(crate) fn show(&self, mut show: impl FnMut(Value)) {
+        if self.is_root() && !self.actor.is_null() {
+            show(Value::address(self.actor));
+        }
+        if !self.reader.is_none() {
+            show(self.reader);
+        }
+        if let Some(output) = &self.output {
+            output.writers.iter().for_each(|(_, writer)| show(*writer));
+        }
+    }
+}

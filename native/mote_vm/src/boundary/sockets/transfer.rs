@@ -1,0 +1,183 @@
+//! Bytes between a socket and its record. Nothing here waits.
+//!
+//! Invariants:
+//! 1. What the system has given is answered or kept: a read that ends otherwise loses no byte.
+//! 2. A socket counts as readable, or writable, until the system has said that it is not: its events come at edges
+//!    (platform/poller.rs).
+//! 3. Bytes are written in the order of the requests, as many at once as there are.
+use super::buffer::Buffer;
+use super::reading::{Found, CHUNK};
+use super::record::{Output, SocketRecord};
+use crate::base::quota::Quota;
+use crate::platform::failure::would_wait;
+use crate::values::value::Value;
+use std::io::{Error, ErrorKind};
+use std::mem::MaybeUninit;
+
+/// Room that one thread reads into.
+pub(crate) type Scratch = [MaybeUninit<u8>];
+
+/// How far a read has come.
+pub(crate) enum ReadStep {
+    Waits,
+    /// The answer is this many bytes of the scratch room.
+    Came(usize),
+    /// The answer is in the record's buffer: `taken` bytes, but for the first `skip`.
+    Kept {
+        taken: usize,
+        skip: usize,
+    },
+    Ended,
+    TooLong,
+    NoMemory,
+    Failed(Error),
+}
+
+/// Reads until what the record's read asks for is there, or nothing more has come.
+pub(crate) fn read(record: &mut SocketRecord, scratch: &mut Scratch, quota: &Quota) -> ReadStep {
+    loop {
+        let kept = record.input.as_ref().map_or(&[][..], |input| input.rest());
+        let most = match record.spec.find(kept) {
+            Found::Answer { taken, skip } => return ReadStep::Kept { taken, skip },
+            Found::TooLong => return ReadStep::TooLong,
+            Found::More(most) => most.min(CHUNK),
+        };
+        if record.ended {
+            return ReadStep::Ended;
+        }
+        if !record.readable {
+            return ReadStep::Waits;
+        }
+        if !quota.has(most) {
+            return ReadStep::NoMemory;
+        }
+        let n = match record.socket.recv(&mut scratch[..most]) {
+            Ok(0) => {
+                record.ended = true;
+                continue;
+            }
+            Ok(n) => n,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            Err(error) if would_wait(&error) => {
+                record.readable = false;
+                continue;
+            }
+            Err(error) => return ReadStep::Failed(error),
+        };
+        record.bytes_in += n as u64;
+        // SAFETY: the system has written the first `n` bytes.
+        let came = unsafe { &*(&raw const scratch[..n] as *const [u8]) };
+        if record.input.is_none() {
+            if let Found::Answer { taken, skip: 0 } = record.spec.find(came) {
+                if taken == n {
+                    return ReadStep::Came(n);
+                }
+            }
+        }
+        keep(record, came, quota);
+    }
+}
+
+/// Keeps bytes for later.
+fn keep(record: &mut SocketRecord, bytes: &[u8], quota: &Quota) {
+    record.input.get_or_insert_default().push(bytes, quota);
+}
+
+/// Takes bytes off the front of a record's buffer, which goes when it is empty.
+pub(crate) fn consume(record: &mut SocketRecord, n: usize, quota: &Quota) {
+    if record.input.as_mut().is_some_and(|input| input.take(n)) {
+        end(record.input.take(), quota);
+    }
+}
+
+fn end(buffer: Option<Box<Buffer>>, quota: &Quota) {
+    if let Some(buffer) = buffer {
+        buffer.end(quota);
+    }
+}
+
+/// Adds bytes to be written. `false` if there is no memory for them.
+pub(crate) fn write_later(
+    record: &mut SocketRecord,
+    (customer, length): (Value, usize),
+    fill: impl FnOnce(&mut Buffer),
+    quota: &Quota,
+) -> bool {
+    let output = record.output.get_or_insert_default();
+    if !output.bytes.reserve(length, quota) {
+        if output.writers.is_empty() && output.bytes.rest().is_empty() {
+            end_output(record, quota);
+        }
+        return false;
+    }
+    fill(&mut output.bytes);
+    output.end += length as u64;
+    output.writers.push_back((output.end, customer));
+    true
+}
+
+/// Writes what waits. Those whose bytes have gone are shown. Returns whether nothing is left.
+pub(crate) fn write(
+    record: &mut SocketRecord,
+    quota: &Quota,
+    mut show: impl FnMut(Value),
+) -> Result<bool, Error> {
+    let Some(output) = &mut record.output else {
+        return Ok(true);
+    };
+    let Output {
+        bytes,
+        writers,
+        end,
+    } = &mut **output;
+    while record.writable && !bytes.rest().is_empty() {
+        match send(&record.socket, bytes.rest()) {
+            Ok(n) => {
+                record.bytes_out += n as u64;
+                bytes.take(n);
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if would_wait(&error) => record.writable = false,
+            Err(error) => return Err(error),
+        }
+    }
+    let gone = *end - bytes.rest().len() as u64;
+    while let Some((_, writer)) = writers.pop_front_if(|(end, _)| *end <= gone) {
+        show(writer);
+    }
+    let is_over = bytes.rest().is_empty();
+    if is_over {
+        end_output(record, quota);
+    }
+    Ok(is_over)
+}
+
+#[cfg(any(target_os = "linux", target_os = "freebsd"))]
+fn send(socket: &socket2::Socket, bytes: &[u8]) -> std::io::Result<usize> {
+    // A peer that has gone is an error, and not a signal to the process.
+    socket.send_with_flags(bytes, libc::MSG_NOSIGNAL)
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
+fn send(socket: &socket2::Socket, bytes: &[u8]) -> std::io::Result<usize> {
+    // The socket itself asks for no signal: socket2 sees to that where there is no such flag.
+    socket.send(bytes)
+}
+
+/// Gives up what waits to be written. Returns who waits for it.
+pub(crate) fn end_output(record: &mut SocketRecord, quota: &Quota) -> Vec<Value> {
+    let Some(output) = record.output.take() else {
+        return Vec::new();
+    };
+    output.bytes.end(quota);
+    output
+        .writers
+        .into_iter()
+        .map(|(_, writer)| writer)
+        .collect()
+}
+
+/// Gives up what was read beyond what was asked for.
+pub(crate) fn end_input(record: &mut SocketRecord, quota: &Quota) {
+    end(record.input.take(), quota);
+}

@@ -1,0 +1,186 @@
+//! Sockets that are opened from outside.
+//!
+//! What may fail at once fails here, on the calling thread: a port in use, an address that is none. The rest is done by a thread of
+//! the sponsor, to which the socket then belongs.
+use super::Machine;
+use crate::base::atom::Atom;
+pub use crate::boundary::sockets::counts::NetCounts;
+use crate::platform::failure;
+use crate::threads::inbox::Entry;
+use crate::threads::net::{ListenerPlan, Opening};
+use crate::threads::sponsor::Sponsor;
+use crate::threads::thread::task;
+use crate::values::handles::Key;
+use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::channel;
+use std::sync::Arc;
+
+/// The place that a socket is bound or connected to.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// A port of an address.
+    Port(IpAddr, u16),
+    /// A path in the file system.
+    Path(String),
+}
+
+/// What a listener does.
+#[derive(Clone, Debug)]
+pub struct Listening {
+    /// Connections that may wait to be accepted.
+    pub backlog: i32,
+    /// The most connections that are open at once.
+    pub most: usize,
+    /// Small writes go at once.
+    pub nodelay: bool,
+}
+
+/// The reason why a socket could not be opened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenError {
+    /// The system refused, for the reason of that name.
+    System(Atom),
+    /// There is no sponsor of that name.
+    NoSponsor,
+    /// There is no I/O sponsor, or that sponsor is none.
+    NoIo,
+    /// There are several I/O sponsors.
+    SeveralIo,
+    /// The machine has stopped, or the sponsor was removed meanwhile.
+    Stopped,
+    /// The session is not an actor of this machine.
+    Unknown,
+}
+
+impl From<io::Error> for OpenError {
+    fn from(error: io::Error) -> OpenError {
+        OpenError::System(failure::name(&error))
+    }
+}
+
+impl Place {
+    fn address(&self) -> io::Result<SockAddr> {
+        match self {
+            Place::Port(ip, port) => Ok(SocketAddr::new(*ip, *port).into()),
+            Place::Path(path) => SockAddr::unix(path),
+        }
+    }
+
+    /// A socket for that place, which never waits.
+    fn socket(&self, address: &SockAddr) -> io::Result<Socket> {
+        let protocol = match self {
+            Place::Port(..) => Some(Protocol::TCP),
+            Place::Path(_) => None,
+        };
+        let socket = Socket::new(address.domain(), Type::STREAM, protocol)?;
+        socket.set_nonblocking(true)?;
+        Ok(socket)
+    }
+}
+
+impl Machine {
+    /// Opens a listener there. Sessions are made like the actor of `session`, which nobody may send to: each is told of its
+    /// connection. The caller owns the handle.
+    pub fn listen(
+        &self,
+        sponsor: Option<Atom>,
+        place: &Place,
+        session: Key,
+        plan: &Listening,
+    ) -> Result<Key, OpenError> {
+        let sponsor = self.io_sponsor(sponsor)?;
+        let session = self.hold(session).ok_or(OpenError::Unknown)?;
+        let address = place.address()?;
+        let socket = place.socket(&address)?;
+        if matches!(place, Place::Port(..)) {
+            // As every server does: else a port stays taken for a while after its last connection.
+            socket.set_reuse_address(true)?;
+        }
+        if address.domain() == Domain::IPV6 {
+            socket.set_only_v6(false)?;
+        }
+        socket.bind(&address)?;
+        socket.listen(plan.backlog)?;
+        let pinned = Some(sponsor.id);
+        let key = self
+            .handles()
+            .acquire(session.actor, session.pinned.or(pinned));
+        let opened = self.open(
+            &sponsor,
+            Opening::Listener(ListenerPlan {
+                socket,
+                session: key,
+                most: plan.most,
+                nodelay: plan.nodelay,
+            }),
+        );
+        if opened.is_err() {
+            self.release(key);
+        }
+        opened
+    }
+
+    /// Begins a connection. The caller owns the handle of the socket, which answers when there is one. It may be that the system
+    /// says at once that there will be none.
+    pub fn connect(
+        &self,
+        sponsor: Option<Atom>,
+        place: &Place,
+        nodelay: bool,
+    ) -> Result<Key, OpenError> {
+        let sponsor = self.io_sponsor(sponsor)?;
+        let address = place.address()?;
+        let socket = place.socket(&address)?;
+        if nodelay && matches!(place, Place::Port(..)) {
+            socket.set_tcp_nodelay(true)?;
+        }
+        match socket.connect(&address) {
+            Ok(()) => {}
+            Err(error) if failure::is_begun(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.open(&sponsor, Opening::Connection(socket))
+    }
+
+    /// Returns the sponsor of that name, or the only I/O sponsor.
+    fn io_sponsor(&self, name: Option<Atom>) -> Result<Arc<Sponsor>, OpenError> {
+        if let Some(name) = name {
+            let sponsor = self.sponsors().by_name(name).ok_or(OpenError::NoSponsor)?;
+            return match sponsor.net {
+                Some(_) => Ok(sponsor),
+                None => Err(OpenError::NoIo),
+            };
+        }
+        let mut found = self
+            .sponsors()
+            .all()
+            .into_iter()
+            .filter(|s| s.net.is_some());
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(only),
+            (None, _) => Err(OpenError::NoIo),
+            _ => Err(OpenError::SeveralIo),
+        }
+    }
+
+    /// Lets a thread of the sponsor open it: these take turns.
+    fn open(&self, sponsor: &Sponsor, opening: Opening) -> Result<Key, OpenError> {
+        static LAST: AtomicUsize = AtomicUsize::new(0);
+        let turn = LAST.fetch_add(1, Relaxed) % sponsor.stations.len();
+        let (told, asked) = channel();
+        let open = task(move |thread| {
+            // Whoever asked waits for it.
+            let _ = told.send(thread.open_socket(opening));
+        });
+        self.push(&sponsor.stations[turn], Entry::Task(open));
+        let opened = asked.recv().map_err(|_| OpenError::Stopped)?;
+        opened.map_err(|error| match error.kind() {
+            // The thread that took the task has no sockets.
+            io::ErrorKind::NotConnected => OpenError::Stopped,
+            _ => error.into(),
+        })
+    }
+}

@@ -1,0 +1,55 @@
+//! What a failure of the system is called in answers.
+use crate::base::atom::Atom;
+use std::io::{Error, ErrorKind};
+
+/// Names of errors of the system, as `:inet` has them.
+const NAMES: &[(i32, &str)] = &[
+    (libc::EACCES, "eacces"),
+    (libc::EADDRINUSE, "eaddrinuse"),
+    (libc::EADDRNOTAVAIL, "eaddrnotavail"),
+    (libc::EAFNOSUPPORT, "eafnosupport"),
+    (libc::ECONNREFUSED, "econnrefused"),
+    (libc::EHOSTUNREACH, "ehostunreach"),
+    (libc::EINVAL, "einval"),
+    (libc::EISCONN, "eisconn"),
+    (libc::EMFILE, "emfile"),
+    (libc::ENETUNREACH, "enetunreach"),
+    (libc::ENFILE, "enfile"),
+    (libc::ENOBUFS, "enobufs"),
+    (libc::ENOENT, "enoent"),
+    (libc::ENOMEM, "enomem"),
+    (libc::ENOPROTOOPT, "enoprotoopt"),
+    (libc::ENOTCONN, "closed"),
+    (libc::ENOTDIR, "enotdir"),
+    (libc::EOPNOTSUPP, "eopnotsupp"),
+    (libc::EPERM, "eperm"),
+    (libc::EPIPE, "closed"),
+    (libc::ECONNRESET, "reset"),
+    (libc::ECONNABORTED, "reset"),
+    (libc::ETIMEDOUT, "timeout"),
+];
+
+/// The name of an error.
+pub(crate) fn name(error: &Error) -> Atom {
+    let number = error.raw_os_error();
+    let known = NAMES.iter().find(|(known, _)| Some(*known) == number);
+    Atom::new(known.map_or("eio", |(_, name)| name))
+}
+
+/// Returns whether the call would have had to wait.
+pub(crate) fn would_wait(error: &Error) -> bool {
+    error.kind() == ErrorKind::WouldBlock
+}
+
+/// Returns whether the system has no files or no memory left for a connection.
+pub(crate) fn is_shortage(error: &Error) -> bool {
+    let shortages = [libc::EMFILE, libc::ENFILE, libc::ENOBUFS, libc::ENOMEM];
+    error
+        .raw_os_error()
+        .is_some_and(|number| shortages.contains(&number))
+}
+
+/// Returns whether a connection is being made, and the system will say what comes of it.
+pub(crate) fn is_begun(error: &Error) -> bool {
+    error.raw_os_error() == Some(libc::EINPROGRESS)
+}

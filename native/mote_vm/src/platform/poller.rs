@@ -1,0 +1,80 @@
+//! The event queue of the operating system (epoll, kqueue), in which a thread of an I/O sponsor waits instead of sleeping.
+//!
+//! Invariants:
+//! 1. A wake-up that comes before the wait is not lost: the wait returns at once.
+//! 2. Events come at edges: one is told when something has changed, and not again until it changes once more. So nothing that
+//!    nobody reads keeps a thread awake. More may be told than there is; whoever is told tries and finds out.
+//! 3. Only the thread that waits looks at what came. Everybody may wake it and add sockets.
+use crate::base::sync::Mutex;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Registry, Token, Waker};
+use std::io;
+use std::os::fd::RawFd;
+use std::time::Duration;
+
+/// Events that are taken at once; the others come with the next wait.
+const AT_ONCE: usize = 512;
+const WAKE: Token = Token(usize::MAX);
+
+/// What may be done with the socket of a number without waiting.
+#[derive(Clone, Copy)]
+pub(crate) struct Ready {
+    pub(crate) number: u32,
+    pub(crate) to_read: bool,
+    pub(crate) to_write: bool,
+}
+
+/// See the head of this file.
+pub(crate) struct Poller {
+    queue: Mutex<(Poll, Events)>,
+    registry: Registry,
+    waker: Waker,
+}
+
+impl Poller {
+    pub(crate) fn new() -> io::Result<Poller> {
+        let poll = Poll::new()?;
+        let registry = poll.registry().try_clone()?;
+        let waker = Waker::new(&registry, WAKE)?;
+        Ok(Poller {
+            queue: Mutex::new((poll, Events::with_capacity(AT_ONCE))),
+            registry,
+            waker,
+        })
+    }
+
+    /// Waits until something has happened, somebody wakes the thread, or the time is over.
+    pub(crate) fn wait(&self, at_most: Option<Duration>) {
+        let (poll, events) = &mut *self.queue.lock();
+        if poll.poll(events, at_most).is_err() {
+            // Interrupted by a signal: the thread looks around and comes back.
+            events.clear();
+        }
+    }
+
+    /// Moves what the last wait has found to `ready`.
+    pub(crate) fn take(&self, ready: &mut Vec<Ready>) {
+        let (_, events) = &mut *self.queue.lock();
+        let of_sockets = events.iter().filter(|event| event.token() != WAKE);
+        ready.extend(of_sockets.map(|event| Ready {
+            number: event.token().0 as u32,
+            to_read: event.is_readable() || event.is_read_closed() || event.is_error(),
+            to_write: event.is_writable() || event.is_write_closed() || event.is_error(),
+        }));
+        events.clear();
+    }
+
+    /// Wakes the thread.
+    pub(crate) fn wake(&self) {
+        // It fails only where the counter of wake-ups is full, and then the thread wakes anyway.
+        let _ = self.waker.wake();
+    }
+
+    /// Tells from now on what may be done with a socket, under that number, until it is closed.
+    pub(crate) fn add(&self, socket: RawFd, number: u32) -> io::Result<()> {
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let token = Token(number as usize);
+        self.registry
+            .register(&mut SourceFd(&socket), token, interest)
+    }
+}

@@ -1,0 +1,241 @@
+//! Listeners: connections are accepted, and each gets a session.
+//!
+//! Invariants:
+//! 1. A listener accepts until the system has no more: events come at edges. It stops before that only where something brings it
+//!    back: its place in `more`, a connection that is closed while it is full, or a timer while there are no files.
+//! 2. Connections go to the threads of the sponsor by turn, and stay there.
+use super::words::words;
+use super::Service;
+use crate::base::ids::TimerId;
+use crate::boundary::sockets::counts::add;
+use crate::boundary::sockets::record::{Accepting, SocketKind, SocketRecord};
+use crate::platform::failure::{is_shortage, would_wait};
+use crate::threads::inbox::Entry;
+use crate::threads::thread::{task, Dispatch};
+use crate::turns::queue::Event;
+use crate::values::actor::{Actor, Header};
+use crate::values::handles::Key;
+use crate::values::value::Value;
+use socket2::Socket;
+use std::io::ErrorKind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::Arc;
+
+/// Connections that are accepted before anything else is looked at.
+const AT_ONCE: usize = 64;
+/// Milliseconds for which nothing is accepted when the system has no files left.
+const PAUSE: u64 = 100;
+
+/// A listener to be.
+pub(crate) struct ListenerPlan {
+    pub(crate) socket: Socket,
+    /// The actor that sessions are to be made like.
+    pub(crate) session: Key,
+    pub(crate) most: usize,
+    pub(crate) nodelay: bool,
+}
+
+impl Accepting {
+    /// Returns whether one more connection may be open. Only the listener's thread adds any. If not, the next that is closed calls.
+    fn has_room(&self) -> bool {
+        // SeqCst, all, and in `has_left`: whoever takes one off after this has looked finds the flag.
+        while self.open.load(SeqCst) >= self.most {
+            self.is_full.store(true, SeqCst);
+            if self.open.load(SeqCst) >= self.most {
+                return false;
+            }
+            self.is_full.store(false, SeqCst);
+        }
+        true
+    }
+}
+
+impl Service<'_> {
+    /// A listener begins.
+    pub(super) fn listen(&mut self, plan: ListenerPlan) -> std::io::Result<*const Actor> {
+        let mut record = self.record(plan.socket, SocketKind::Listener);
+        record.of = Some(Arc::new(Accepting {
+            session: plan.session,
+            thread: self.context.station.number,
+            nodelay: plan.nodelay,
+            open: AtomicUsize::new(0),
+            most: plan.most,
+            is_full: AtomicBool::new(false),
+        }));
+        self.put(record).map(|(_, actor)| actor)
+    }
+
+    /// Accepts what there is, up to a limit.
+    pub(super) fn accept(&mut self, number: u32) {
+        for _ in 0..AT_ONCE {
+            let accepted = self.with(number, |record| {
+                let of = record.of.clone()?;
+                // It pauses, or is full.
+                let may = record.timer.is_none() && of.has_room();
+                may.then(|| (record.socket.accept(), of))
+            });
+            let Some(Some((accepted, of))) = accepted else {
+                return;
+            };
+            match accepted {
+                Ok((socket, _)) => {
+                    of.open.fetch_add(1, SeqCst);
+                    add(&self.net.sockets.counts.accepted, 1);
+                    self.place(socket, of);
+                }
+                Err(error) if would_wait(&error) => return,
+                // The peer has gone again.
+                Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    if is_shortage(&error) {
+                        // Those that nobody holds any more may have some.
+                        self.context.machine.lacked_memory(0);
+                    }
+                    return self.pause(number);
+                }
+            }
+        }
+        self.net.more.push(number);
+    }
+
+    /// Goes on where there was more than was accepted at once.
+    pub(super) fn accept_more(&mut self) {
+        for number in std::mem::take(&mut self.net.more) {
+            self.accept(number);
+        }
+    }
+
+    /// Accepts nothing for a while. What has come waits in the system's line.
+    fn pause(&mut self, number: u32) {
+        add(&self.net.sockets.counts.accept_paused, 1);
+        let Some(actor) = self.with(number, |record| record.actor) else {
+            return;
+        };
+        let id = self.arm(actor, Value::fixnum(0), PAUSE);
+        self.with(number, |record| record.timer = Some(Box::new(id)));
+    }
+
+    /// Arms a timer whose message is a number, which no request is.
+    pub(super) fn arm(&mut self, actor: *const Actor, message: Value, ms: u64) -> TimerId {
+        let station = &self.context.station;
+        let due = self.context.machine.clock().after(ms);
+        self.turn.timer_serial += 1;
+        let serial = self.turn.timer_serial << 1;
+        let target = Value::address(actor);
+        TimerId {
+            serial,
+            thread: station.number,
+            place: station.timers.arm(due, serial, target, message),
+        }
+    }
+
+    /// A listener that was full, or has paused, goes on.
+    pub(super) fn accept_again(&mut self, of: &Accepting) {
+        let session = of.session;
+        let again = task(move |thread| {
+            thread.serve_between(|service| service.go_on_accepting(session));
+        });
+        let station = self.context.station_of(of.thread);
+        // Its sponsor may be removed meanwhile: then the thread that takes the task has no such listener.
+        self.context.machine.push(&station, Entry::Task(again));
+    }
+
+    fn go_on_accepting(&mut self, session: Key) {
+        for number in self.net.sockets.listeners() {
+            let is_it = |record: &mut SocketRecord| {
+                record.of.as_ref().is_some_and(|of| of.session == session)
+            };
+            if self.with(number, is_it) == Some(true) {
+                self.accept(number);
+            }
+        }
+    }
+
+    /// Gives a connection to the thread whose turn it is.
+    fn place(&mut self, socket: Socket, of: Arc<Accepting>) {
+        let stations = &self.context.sponsor.stations;
+        self.net.next = (self.net.next + 1) % stations.len();
+        let station = &stations[self.net.next];
+        if station.number == self.context.station.number {
+            return self.adopt(socket, of);
+        }
+        let adopt = task(move |thread| {
+            // Without sockets it was to be the first sponsor's, in place of one that is removed: the connection is closed.
+            thread.serve_between(|service| service.adopt(socket, of));
+        });
+        self.context.machine.push(station, Entry::Task(adopt));
+    }
+
+    /// A connection begins here: its session hears of it.
+    fn adopt(&mut self, socket: Socket, of: Arc<Accepting>) {
+        let begun = socket.set_nonblocking(true);
+        if of.nodelay {
+            // Sockets of the file system know no such thing.
+            let _ = socket.set_tcp_nodelay(true);
+        }
+        let mut record = self.record(socket, SocketKind::Connection);
+        record.of = Some(of.clone());
+        let Ok((number, actor)) = begun.and_then(|()| self.put(record)) else {
+            add(&self.net.sockets.counts.errors, 1);
+            return self.has_left(&of);
+        };
+        if !self.begin_session(&of, actor) {
+            self.close(number, words().closed);
+        }
+    }
+
+    /// Makes a session as the listener's pattern says, and tells it of the connection.
+    fn begin_session(&mut self, of: &Accepting, socket: *const Actor) -> bool {
+        let Some(pattern) = self.context.machine.hold(of.session) else {
+            return false;
+        };
+        // SAFETY: held. It was never sent to, so nobody changes it.
+        let pattern = unsafe { &*pattern.actor };
+        let program = self.turn.around.program.clone();
+        let behaviour = pattern.header().behaviour();
+        let name = program.name(behaviour);
+        let newest = program.find((name.module, name.name, name.captures as u32));
+        let behaviour = newest.map_or(behaviour, |(newest, _)| newest);
+        let (sponsor, me) = (self.context.sponsor.id, self.context.station.number);
+        let header = Header::new(behaviour, Some(sponsor), me);
+        let state = pattern.state();
+        let session = self.turn.heap.insist(|heap| heap.actor(header, state));
+        let hello = self.tuple([Value::atom(words().connected), Value::address(socket)]);
+        if session.is_none() || hello.is_none() {
+            return false;
+        }
+        self.turn.counts.creates += 1;
+        self.turn.queue.push(session.address_pointer(), hello);
+        true
+    }
+}
+
+impl Dispatch {
+    /// The turn of an event has left nothing behind. If it was a session that was to hear of its connection, and nothing was asked of
+    /// that before, nobody has it: it is closed at once.
+    #[cold]
+    pub(crate) fn hello_was_lost(&mut self, event: Event) {
+        let Some(&[word, socket]) = event.message.as_tuple() else {
+            return;
+        };
+        if word.as_atom() != Some(words().connected) || !socket.is_address() {
+            return;
+        }
+        // SAFETY: the message of an event is live.
+        let actor = unsafe { &*socket.address_pointer() };
+        if actor.header().behaviour().is_socket() {
+            self.serve_between(|service| {
+                let number = service.net.sockets.find(actor.state());
+                let is_fresh = |record: &mut SocketRecord| {
+                    record.is_fresh && std::ptr::eq(record.actor, actor)
+                };
+                if let Some(number) = number {
+                    if service.with(number, is_fresh) == Some(true) {
+                        service.close(number, words().closed);
+                    }
+                }
+            });
+        }
+    }
+}

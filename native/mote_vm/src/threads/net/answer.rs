@@ -1,0 +1,84 @@
+//! Answers, and the values that they are made of. They were asked for, or bytes have come: nothing but the system can refuse
+//! them memory.
+use super::words::{word, words};
+use super::Service;
+use crate::base::atom::Atom;
+use crate::terms::map::from_entries;
+use crate::values::value::Value;
+use socket2::SockAddr;
+use std::net::{IpAddr, SocketAddr};
+
+impl Service<'_> {
+    /// Sends an answer. A customer that is an atom wants none.
+    pub(super) fn answer(&mut self, customer: Value, answer: Value) {
+        if answer.is_none() {
+            self.turn.counts.aborts_no_memory += 1;
+        } else if !customer.is_none() && customer.as_atom().is_none() {
+            self.turn.send(customer, answer);
+        }
+    }
+
+    /// Answers `:ok`.
+    pub(super) fn agree(&mut self, customer: Value) {
+        self.answer(customer, Value::atom(Atom::OK));
+    }
+
+    /// Answers `{:error, reason}`.
+    pub(super) fn refuse(&mut self, customer: Value, reason: Atom) {
+        let answer = self.tuple([Value::atom(Atom::ERROR), Value::atom(reason)]);
+        self.answer(customer, answer);
+    }
+
+    /// Answers `{:ok, value}`.
+    pub(super) fn give(&mut self, customer: Value, value: Value) {
+        let answer = match value.is_none() {
+            true => value,
+            false => self.tuple([Value::atom(Atom::OK), value]),
+        };
+        self.answer(customer, answer);
+    }
+
+    pub(super) fn tuple<const N: usize>(&mut self, elements: [Value; N]) -> Value {
+        self.turn
+            .heap
+            .insist(|heap| heap.tuple(N, |at| elements[at]))
+    }
+
+    pub(super) fn bytes(&mut self, bytes: &[u8]) -> Value {
+        self.turn.heap.insist(|heap| heap.bytes(bytes))
+    }
+
+    pub(super) fn number(n: u64) -> Value {
+        Value::fixnum(n as i64)
+    }
+
+    pub(super) fn map(&mut self, entries: &[(&str, Value)]) -> Value {
+        let pair = |(name, value): &(&str, Value)| (Value::atom(word(name)), *value);
+        let entries = entries.iter().map(pair).collect();
+        self.turn.heap.insist(|heap| from_entries(heap, entries))
+    }
+
+    /// An address as `:inet` has it: `{ip, port}`, or `{:local, path}`.
+    pub(super) fn address(&mut self, address: &SockAddr) -> Value {
+        match address.as_socket() {
+            Some(address) => {
+                let ip = self.ip(address);
+                self.tuple([ip, Value::fixnum(address.port().into())])
+            }
+            None => {
+                use std::os::unix::ffi::OsStrExt;
+                let path = address.as_pathname();
+                let path = path.map_or(&[][..], |path| path.as_os_str().as_bytes());
+                let path = self.bytes(path);
+                self.tuple([Value::atom(words().local), path])
+            }
+        }
+    }
+
+    fn ip(&mut self, address: SocketAddr) -> Value {
+        match address.ip() {
+            IpAddr::V4(ip) => self.tuple(ip.octets().map(|part| Value::fixnum(part.into()))),
+            IpAddr::V6(ip) => self.tuple(ip.segments().map(|part| Value::fixnum(part.into()))),
+        }
+    }
+}

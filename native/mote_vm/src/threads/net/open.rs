@@ -1,0 +1,79 @@
+//! Sockets that begin.
+use super::accept::ListenerPlan;
+use super::Service;
+use crate::boundary::sockets::counts::add;
+use crate::boundary::sockets::record::{SocketKind, SocketRecord};
+use crate::boundary::sockets::Sockets;
+use crate::threads::thread::Dispatch;
+use crate::values::actor::{Actor, BehaviourId, Header};
+use crate::values::handles::Key;
+use socket2::Socket;
+use std::io::{Error, ErrorKind};
+use std::os::fd::AsRawFd;
+
+/// Bytes that a socket counts as for the pace of collections: with its buffers the system keeps some thousand, and only a
+/// collection finds those that nobody holds any more.
+const PACED: usize = 4 << 10;
+
+/// Something to open.
+pub(crate) enum Opening {
+    Listener(ListenerPlan),
+    /// A socket whose connection was begun.
+    Connection(Socket),
+}
+
+impl Service<'_> {
+    pub(super) fn record(&self, socket: Socket, kind: SocketKind) -> SocketRecord {
+        SocketRecord::new(socket, kind, self.context.machine.gc().begun())
+    }
+
+    /// Makes a socket an actor.
+    pub(super) fn put(&mut self, record: SocketRecord) -> std::io::Result<(u32, *const Actor)> {
+        let sockets = &self.net.sockets;
+        if sockets.len() >= Sockets::LIMIT {
+            return Err(Error::from_raw_os_error(libc::ENFILE));
+        }
+        let behaviour = match record.kind {
+            SocketKind::Listener => BehaviourId::LISTENER,
+            _ => BehaviourId::SOCKET,
+        };
+        let descriptor = record.socket.as_raw_fd();
+        let (number, state) = sockets.add(record);
+        let (sponsor, me) = (self.context.sponsor.id, self.context.station.number);
+        let header = Header::new(behaviour, Some(sponsor), me);
+        let actor = self.turn.heap.insist(|heap| heap.actor(header, state));
+        let added = match actor.is_none() {
+            true => Err(ErrorKind::OutOfMemory.into()),
+            false => sockets.poller.add(descriptor, number),
+        };
+        if let Err(error) = added {
+            sockets.remove(number);
+            return Err(error);
+        }
+        self.turn.counts.creates += 1;
+        let actor = actor.address_pointer();
+        sockets.with(number, |record| record.actor = actor);
+        add(&sockets.counts.open, 1);
+        self.context.machine.pool().pace.allocated(PACED);
+        Ok((number, actor))
+    }
+}
+
+impl Dispatch {
+    /// Opens a socket for the outside, which gets a handle of it.
+    pub(crate) fn open_socket(&mut self, opening: Opening) -> std::io::Result<Key> {
+        let mut opened = Err(ErrorKind::NotConnected.into());
+        self.serve_between(|service| {
+            opened = match opening {
+                Opening::Listener(plan) => service.listen(plan),
+                Opening::Connection(socket) => {
+                    let record = service.record(socket, SocketKind::Connecting);
+                    service.put(record).map(|(_, actor)| actor)
+                }
+            };
+        });
+        let sponsor = Some(self.context.sponsor.id);
+        let handles = self.context.machine.handles();
+        opened.map(|actor| handles.acquire(actor, sponsor))
+    }
+}

@@ -1,0 +1,321 @@
+//! Reads and writes that go on: what was asked for comes, the time is over, the peer is gone.
+use super::words::words;
+use super::Service;
+use crate::base::atom::Atom;
+use crate::boundary::sockets::counts::{add, less};
+use crate::boundary::sockets::reading::ReadSpec;
+use crate::boundary::sockets::record::{Accepting, SocketKind, SocketRecord};
+use crate::boundary::sockets::transfer::{self, ReadStep};
+use crate::platform::failure::name;
+use crate::values::value::Value;
+use std::net::Shutdown;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+
+/// Reasons for which nothing more can be done with a connection.
+const FATAL: &[&str] = &["reset", "timeout", "eio"];
+
+impl Service<'_> {
+    /// Sees to what has happened at the sockets.
+    pub(super) fn happened(&mut self) {
+        let mut ready = std::mem::take(&mut self.net.ready);
+        for ready in ready.drain(..) {
+            let kind = self.with(ready.number, |record| {
+                record.readable |= ready.to_read;
+                record.writable |= ready.to_write;
+                record.kind
+            });
+            match kind {
+                None => {}
+                Some(SocketKind::Listener) => self.accept(ready.number),
+                Some(SocketKind::Connecting) => {
+                    if ready.to_write {
+                        self.connected(ready.number);
+                    }
+                }
+                Some(SocketKind::Connection) => {
+                    self.read_on(ready.number);
+                    if ready.to_write {
+                        self.flush(ready.number);
+                    }
+                }
+            }
+        }
+        self.net.ready = ready;
+    }
+
+    /// A connection is made, or is not.
+    fn connected(&mut self, number: u32) {
+        let outcome = self.with(number, |record| record.socket.take_error());
+        match outcome {
+            Some(Ok(None)) => {
+                self.with(number, |record| record.kind = SocketKind::Connection);
+                add(&self.net.sockets.counts.connected, 1);
+                self.read_on(number);
+                self.flush(number);
+            }
+            Some(Ok(Some(error)) | Err(error)) => {
+                add(&self.net.sockets.counts.errors, 1);
+                self.close(number, name(&error));
+            }
+            None => {}
+        }
+    }
+
+    /// Begins to read for a customer: answers at once, or when it has come.
+    pub(super) fn begin_read(
+        &mut self,
+        number: u32,
+        customer: Value,
+        spec: ReadSpec,
+        timeout: Option<u64>,
+    ) -> Result<(), Atom> {
+        let words = words();
+        let begun = self.with(number, |record| {
+            if !record.reader.is_none() {
+                return false;
+            }
+            record.reads = record.reads.wrapping_add(1);
+            (record.reader, record.spec) = (customer, spec);
+            true
+        });
+        match begun {
+            None => return Err(words.closed),
+            Some(false) => return Err(words.busy),
+            Some(true) => self.read_on(number),
+        }
+        let waits = self.with(number, |record| {
+            (!record.reader.is_none()).then_some((record.reads, record.actor))
+        });
+        if let (Some(ms), Some(Some((reads, actor)))) = (timeout, waits) {
+            let id = self.arm(actor, Value::fixnum(reads.into()), ms);
+            self.with(number, |record| record.timer = Some(Box::new(id)));
+        }
+        Ok(())
+    }
+
+    /// The time of the read of that number is over, if it still waits; or a listener has paused for long enough.
+    pub(super) fn is_late(&mut self, number: u32, read: i64) {
+        let waits = self.with(number, |record| {
+            let waits = i64::from(record.reads) == read && record.timer.take().is_some();
+            (waits, record.kind)
+        });
+        if let Some((true, SocketKind::Listener)) = waits {
+            self.accept(number);
+        } else if let Some((true, _)) = waits {
+            if let Some(customer) = self.end_read(number) {
+                self.refuse(customer, Atom::TIMEOUT);
+            }
+        }
+    }
+
+    /// The read is over. Returns whom it was for.
+    fn end_read(&mut self, number: u32) -> Option<Value> {
+        let (customer, timer) = self.with(number, |record| {
+            record.spec = ReadSpec::Some;
+            let reader = std::mem::replace(&mut record.reader, Value::NONE);
+            (reader, record.timer.take())
+        })?;
+        if let Some(timer) = timer {
+            self.context.machine.cancel_timer(*timer);
+        }
+        Some(customer)
+    }
+
+    /// Reads on for whoever waits, and answers if that is enough.
+    pub(super) fn read_on(&mut self, number: u32) {
+        let Service { net, turn, .. } = self;
+        let (sockets, scratch) = (&net.sockets, &mut *net.scratch);
+        let step = sockets.with(number, |record| {
+            if record.reader.is_none() || record.kind == SocketKind::Connecting {
+                return None;
+            }
+            if matches!(record.spec, ReadSpec::Connection) {
+                return Some((ReadStep::Ended, Value::NONE));
+            }
+            let before = record.bytes_in;
+            let step = transfer::read(record, scratch, &sockets.quota);
+            add(&sockets.counts.bytes_in, record.bytes_in - before);
+            let value = match step {
+                ReadStep::Waits => return None,
+                ReadStep::Came(n) => {
+                    // SAFETY: the system has written the first `n` bytes.
+                    let came = unsafe { &*(&raw const scratch[..n] as *const [u8]) };
+                    turn.heap.insist(|heap| heap.bytes(came))
+                }
+                ReadStep::Kept { taken, skip } => {
+                    let kept = record.input.as_ref().map_or(&[][..], |input| input.rest());
+                    let value = turn.heap.insist(|heap| heap.bytes(&kept[skip..taken]));
+                    transfer::consume(record, taken, &sockets.quota);
+                    value
+                }
+                _ => Value::NONE,
+            };
+            Some((step, value))
+        });
+        let Some(Some((step, value))) = step else {
+            return;
+        };
+        let is_connection = self.with(number, |r| matches!(r.spec, ReadSpec::Connection));
+        let Some(customer) = self.end_read(number) else {
+            return;
+        };
+        match step {
+            ReadStep::Came(_) | ReadStep::Kept { .. } => self.give(customer, value),
+            _ if is_connection == Some(true) => self.agree(customer),
+            ReadStep::Waits => {}
+            ReadStep::Ended => self.refuse(customer, words().closed),
+            ReadStep::TooLong => self.refuse(customer, words().too_long),
+            ReadStep::NoMemory => {
+                self.context.machine.lacked_memory(1);
+                self.refuse(customer, Atom::NO_MEMORY);
+            }
+            ReadStep::Failed(error) => {
+                self.refuse(customer, name(&error));
+                self.failed(number, name(&error));
+            }
+        }
+    }
+
+    /// Writes what waits, and answers those whose bytes have gone.
+    pub(super) fn flush(&mut self, number: u32) {
+        let net = &mut *self.net;
+        let (sockets, written) = (&net.sockets, &mut net.written);
+        let done = sockets.with(number, |record| {
+            if record.kind != SocketKind::Connection || record.output.is_none() {
+                return None;
+            }
+            let before = record.bytes_out;
+            let done = transfer::write(record, &sockets.quota, |writer| written.push(writer));
+            add(&sockets.counts.bytes_out, record.bytes_out - before);
+            let is_over = !matches!(done, Ok(false));
+            if is_over && record.ends {
+                // The peer may be gone: then there is nothing to end.
+                let _ = record.socket.shutdown(Shutdown::Write);
+            }
+            let counted = std::mem::replace(&mut record.is_counted, !is_over);
+            Some((done, usize::from(counted), usize::from(!is_over)))
+        });
+        let mut written = std::mem::take(&mut self.net.written);
+        for writer in written.drain(..) {
+            self.agree(writer);
+        }
+        self.net.written = written;
+        let Some(Some((done, counted, counts))) = done else {
+            return;
+        };
+        self.count(counted, counts);
+        if let Err(error) = done {
+            let reason = name(&error);
+            let writers = self.with(number, |record| {
+                record.ends = true;
+                transfer::end_output(record, &self.net.sockets.quota)
+            });
+            for writer in writers.unwrap_or_default() {
+                self.refuse(writer, reason);
+            }
+            self.failed(number, reason);
+        }
+    }
+
+    /// Whether bytes that wait keep the machine from being quiet.
+    fn count(&self, counted: usize, counts: usize) {
+        let quiescence = self.context.machine.quiescence();
+        match (counted, counts) {
+            (0, 1) => quiescence.add(1),
+            (1, 0) => quiescence.done(1),
+            _ => {}
+        }
+    }
+
+    /// Something has failed: a connection of which nothing can come any more is closed.
+    fn failed(&mut self, number: u32, reason: Atom) {
+        add(&self.net.sockets.counts.errors, 1);
+        if FATAL.contains(&reason.name()) {
+            self.close(number, reason);
+        }
+    }
+
+    /// Closes the sockets that nobody holds any more.
+    pub(super) fn collected(&mut self) {
+        for number in self.net.sockets.take_dead() {
+            add(&self.net.sockets.counts.collected, 1);
+            self.close(number, words().closed);
+        }
+    }
+
+    /// Closes a socket. Whoever waits learns the reason.
+    pub(super) fn close(&mut self, number: u32, reason: Atom) {
+        let Some(mut record) = self.net.sockets.remove(number) else {
+            return;
+        };
+        let sockets = &self.net.sockets;
+        let counts = &sockets.counts;
+        add(&counts.closed, 1);
+        less(&counts.open);
+        self.count(usize::from(record.is_counted), 0);
+        if let Some(timer) = record.timer.take() {
+            self.context.machine.cancel_timer(*timer);
+        }
+        transfer::end_input(&mut record, &sockets.quota);
+        let writers = transfer::end_output(&mut record, &sockets.quota);
+        let reader = Some(record.reader).filter(|reader| !reader.is_none());
+        let SocketRecord {
+            of, kind, socket, ..
+        } = record;
+        drop(socket);
+        match (of, kind) {
+            (Some(of), SocketKind::Listener) => self.context.machine.release(of.session),
+            (Some(of), _) => self.has_left(&of),
+            (None, _) => {}
+        }
+        for waiting in reader.into_iter().chain(writers) {
+            self.refuse(waiting, reason);
+        }
+    }
+
+    /// A connection that a listener had accepted is closed.
+    pub(super) fn has_left(&mut self, of: &Accepting) {
+        // SeqCst, both: see `has_room`.
+        of.open.fetch_sub(1, SeqCst);
+        if of.is_full.swap(false, SeqCst) {
+            self.accept_again(of);
+        }
+    }
+
+    pub(super) fn counters(&mut self, number: u32) -> Option<Value> {
+        let (kind, bytes_in, bytes_out, of) = self.with(number, |record| {
+            let of = record.of.clone();
+            (record.kind, record.bytes_in, record.bytes_out, of)
+        })?;
+        let counted = match (kind, of) {
+            (SocketKind::Listener, Some(of)) => {
+                let open = Self::number(of.open.load(Relaxed) as u64);
+                self.map(&[("connections", open)])
+            }
+            _ => self.map(&[
+                ("bytes_in", Self::number(bytes_in)),
+                ("bytes_out", Self::number(bytes_out)),
+            ]),
+        };
+        Some(counted)
+    }
+
+    /// Addresses and counters in one map.
+    pub(super) fn info(&mut self, number: u32) -> Option<Value> {
+        let (local, peer) = self.with(number, |record| {
+            (record.socket.local_addr(), record.socket.peer_addr())
+        })?;
+        let [local, peer] = [local, peer].map(|address| match address {
+            Ok(address) => self.address(&address),
+            // A listener has no peer.
+            Err(_) => Value::NIL,
+        });
+        let counters = self.counters(number)?;
+        let entries = [("local", local), ("peer", peer), ("counters", counters)];
+        let any_none = entries.iter().any(|(_, value)| value.is_none());
+        Some(match any_none {
+            true => Value::NONE,
+            false => self.map(&entries),
+        })
+    }
+}

@@ -1,0 +1,49 @@
+//! The atoms of requests and answers.
+use crate::base::atom::Atom;
+use std::sync::OnceLock;
+
+macro_rules! words {
+    ($($name:ident = $text:literal,)*) => {
+        /// Those that are compared with.
+        pub(super) struct Words {
+            $(pub(super) $name: Atom,)*
+        }
+
+        pub(super) fn words() -> &'static Words {
+            static WORDS: OnceLock<Words> = OnceLock::new();
+            WORDS.get_or_init(|| Words {
+                $($name: Atom::new($text),)*
+            })
+        }
+    };
+}
+
+words! {
+    bad_request = "bad_request",
+    both = "both",
+    busy = "busy",
+    close = "close",
+    closed = "closed",
+    connected = "connected",
+    connection = "connection",
+    counters = "counters",
+    info = "info",
+    keepalive = "keepalive",
+    line = "line",
+    local = "local",
+    nodelay = "nodelay",
+    packet = "packet",
+    peer = "peer",
+    read = "read",
+    set = "set",
+    shutdown = "shutdown",
+    some = "some",
+    too_long = "too_long",
+    until = "until",
+    write = "write",
+}
+
+/// An atom that is only answered.
+pub(super) fn word(name: &str) -> Atom {
+    Atom::new(name)
+}
