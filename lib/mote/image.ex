@@ -9,7 +9,8 @@ defmodule Mote.Image do
     * `actors`, `cells`, `events`, `timers` - how many of each are in it. An event is a message that waited for an actor;
     * `sponsors` - the sponsors that actors are pinned to, or that something waited in: the machine that goes on needs them;
     * `behaviours` - a map for each behaviour that actors have: `behaviour` (module, name, number of captures), `version`, the
-      hash of its module's code, and `actors`, how many have it;
+      hash of its module's code, and `actors`, how many have it. Of sockets it is `:socket` and `:listener`: in a machine that goes on
+      from the image they are closed;
     * `identity` - the identity of the machine that was saved (`:identity` of `Mote.start_link/1`), or `nil`;
     * `kept` - how many actors work under their old addresses again, in a machine of that identity;
     * `lost` - what was not saved, since only the BEAM has it: a map for each kind of value and holder, with `kind` (such as `:pid`,
@@ -188,7 +189,8 @@ defmodule Mote.Image do
 
   # The behaviours that go on with code that is not the present one.
   defp older({_moment, _counts, _identity, _sponsors, behaviours, _lost}, native) do
-    for {{module, name, captures}, hash, actors} <- behaviours,
+    # Without a module are those of the machine itself: its sockets.
+    for {{module, name, captures}, hash, actors} when module != nil <- behaviours,
         Native.machine_module(native, module) != hash,
         do: %{behaviour: {module, name, captures}, actors: actors}
   end
@@ -208,7 +210,7 @@ defmodule Mote.Image do
       behaviours:
         for(
           {of, version, actors} <- Enum.sort(behaviours),
-          do: %{behaviour: of, version: version, actors: actors}
+          do: %{behaviour: holder(of), version: version, actors: actors}
         ),
       identity: identity,
       kept: kept,

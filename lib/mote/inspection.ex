@@ -40,8 +40,8 @@ defmodule Mote.Inspection do
   # How long a watch goes on when nobody ends it.
   @forgotten 10_000
 
-  @typedoc "Module, name and number of captures; `:sink` for the behaviour that ignores everything."
-  @type behaviour :: {module, atom, non_neg_integer} | :sink
+  @typedoc "Module, name and number of captures; `:sink` for the behaviour that ignores everything, `:socket` and `:listener` for sockets."
+  @type behaviour :: {module, atom, non_neg_integer} | :sink | :socket | :listener
 
   @doc """
   Information about one actor: see `Mote.info/1`.
@@ -347,8 +347,8 @@ defmodule Mote.Inspection do
     end
   end
 
-  # The machine knows the sink without a module.
-  defp behaviour({nil, :sink, _}), do: :sink
+  # Without a module are those that the machine has itself: the sink, and sockets.
+  defp behaviour({nil, name, _}), do: name
   defp behaviour(name), do: name
 
   defp options!(opts, function, known) do

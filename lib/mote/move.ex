@@ -407,13 +407,15 @@ defmodule Mote.Move do
     )
   end
 
-  def stays(word, address) when word in [:sink, :safe, :busy, :held, :too_large] do
+  def stays(word, address) when word in [:sink, :socket, :safe, :busy, :held, :too_large] do
     Error.new(:not_movable, "the actor stays where it is: " <> why(word), address: address, why: word)
   end
 
   def stays(word, address), do: Error.from(word, address: address)
 
   defp why(:sink), do: "it ignores everything (sink), so there is nothing to carry"
+
+  defp why(:socket), do: "it is a socket, and those are this node's: connect over there"
 
   defp why(:safe) do
     "its behaviour never becomes another one, so its turns may run on several threads at once and have no moment in between: " <>

@@ -102,6 +102,20 @@ defmodule Mote.Telemetry do
        run_time: "the time that they have run, of all together",
        longest: "the longest of them"
      ], [module: "the module of the behaviour", behaviour: "its name"] ++ @sponsor},
+    {[:mote, :net, :stats], "each interval, for each I/O sponsor",
+     [
+       open: "sockets that are open, listeners included",
+       accepted: "connections that were accepted since the last time",
+       connected: "connections that were made",
+       closed: "sockets that were closed",
+       collected: "of these, those that nobody held any more",
+       errors: "failures of reads, writes and connections",
+       bytes_in: "bytes that were read",
+       bytes_out: "bytes that were written"
+     ], @sponsor},
+    {[:mote, :net, :accept_paused],
+     "each interval in which a listener has paused, since the system had no files or no memory left for connections",
+     [count: "how often"], @sponsor},
     {[:mote, :thread, :stats], "each interval, for each dispatch thread; only at level `:threads`",
      [counters: @counters, duration: "the time that this is about"],
      [thread: "its number within the sponsor, from 1"] ++ @sponsor},

@@ -23,7 +23,16 @@ defmodule Mote.Machine.Reporter do
   @nothing %{counters: %{}, gc: %{}, questions: %{}, sponsors: %{}}
 
   @enforce_keys [:about, :native, :title]
-  defstruct [:about, :native, :title, last: @nothing, last_at: nil, pending: false, unreported: %{}]
+  defstruct [
+    :about,
+    :native,
+    :title,
+    last: @nothing,
+    last_at: nil,
+    pending: false,
+    pausing: [],
+    unreported: %{}
+  ]
 
   @typedoc "What every event of a machine says, and how much is reported: enough to report its end without its process."
   @type about :: %{machine: pid, name: term, started: integer, level: atom, interval: timeout}
@@ -199,6 +208,8 @@ defmodule Mote.Machine.Reporter do
         if sponsor.beam, do: turns(about, name, Native.machine_turns(reporter.native, name))
       end
 
+      reporter = pausing(reporter, sponsors)
+
       # One that is removed goes with `removed/3`, which may come after this.
       %{reporter | last: %{info | sponsors: Map.merge(last.sponsors, sponsors)}, last_at: now}
     else
@@ -219,6 +230,28 @@ defmodule Mote.Machine.Reporter do
     unreported(reporter, id, sum(done.threads, :unreported))
     %{reporter | unreported: Map.delete(reporter.unreported, id)}
   end
+
+  # The sponsors that pause in accepting connections. Each is warned of once, until it has accepted some again without a pause.
+  defp pausing(reporter, sponsors) do
+    pausing =
+      for {{name, _} = id, %{net: %{} = now}} <- sponsors,
+          before = net_before(reporter.last.sponsors[id]),
+          now.accept_paused > before.accept_paused or
+            (name in reporter.pausing and now.accepted == before.accepted),
+          do: name
+
+    for name <- pausing -- reporter.pausing do
+      Logger.warning(
+        "sponsor #{inspect(name)} of machine #{reporter.title} accepts no connections for the moment: the system has no files " <>
+          "or no memory left for them (`ulimit -n` says how many files a process may have)"
+      )
+    end
+
+    %{reporter | pausing: pausing}
+  end
+
+  defp net_before(nil), do: %{accept_paused: 0, accepted: 0}
+  defp net_before(%{net: before}), do: before
 
   defp collections(about, gc, last) do
     with count when count > 0 <- since(gc.collections, last[:collections]) do
@@ -274,11 +307,22 @@ defmodule Mote.Machine.Reporter do
       tell(about, [:sponsor, :overload], measurements, %{sponsor: name})
     end
 
+    if sponsor.net, do: net(about, name, sponsor.net, last && last.net)
+
     if about.level == :threads do
       for {counts, n} <- Enum.with_index(threads, 1) do
         tell(about, [:thread, :stats], Map.put(counts, :duration, duration), %{sponsor: name, thread: n})
       end
     end
+  end
+
+  # Of an I/O sponsor.
+  defp net(about, sponsor, now, last) do
+    last = last || %{}
+    grown = Map.new(Map.delete(now, :open), fn {counter, value} -> {counter, since(value, last[counter])} end)
+    {paused, grown} = Map.pop!(grown, :accept_paused)
+    tell(about, [:net, :stats], Map.put(grown, :open, now.open), %{sponsor: sponsor})
+    if paused > 0, do: tell(about, [:net, :accept_paused], %{count: paused}, %{sponsor: sponsor})
   end
 
   # Of a beam sponsor, by behaviour.

@@ -76,6 +76,21 @@ defmodule Mote.Telemetry.DefaultLogger do
          "has lost #{m.count} messages of #{inspect(meta.module)}.#{meta.behaviour} for want of memory"
        end}
 
+  defp line([:net, :accept_paused], m, meta),
+    do:
+      {:warning,
+       fn ->
+         "has paused #{m.count} times in accepting connections in sponsor #{inspect(meta.sponsor)}: no files or no memory"
+       end}
+
+  defp line([:net, :stats], m, meta),
+    do:
+      {:debug,
+       fn ->
+         "has #{m.open} open sockets in sponsor #{inspect(meta.sponsor)}, #{m.accepted} accepted, #{m.closed} closed, " <>
+           "#{m.bytes_in} bytes in, #{m.bytes_out} out, #{m.errors} errors"
+       end}
+
   defp line([:machine, :broken_promises], m, _),
     do: {:warning, fn -> "has broken #{m.count} promises: nobody could answer any more" end}
 

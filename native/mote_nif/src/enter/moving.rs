@@ -145,6 +145,7 @@ fn held(machine: &Machine, (parts, holder): HoldParts) -> Result<Hold, Atom> {
 fn word(why: Stays) -> Atom {
     match why {
         Stays::Sink => names::sink(),
+        Stays::Socket => names::socket(),
         Stays::Safe => names::safe(),
         Stays::Busy => names::busy(),
         Stays::Held => names::held(),

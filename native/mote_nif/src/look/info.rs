@@ -108,9 +108,15 @@ pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo)
         ];
         map(env, &about)
     });
+    let net = info.net.map(|counts| {
+        let mut all = Vec::new();
+        counts.each(|name, count| all.push((name, count.encode(env))));
+        map(env, &all)
+    });
     map(
         env,
         &[
+            ("net", net.encode(env)),
             ("beam", beam.is_some().encode(env)),
             ("timeout", timeout.encode(env)),
             ("running", running.encode(env)),

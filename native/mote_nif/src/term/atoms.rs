@@ -59,6 +59,7 @@ pub mod names {
         reference_on = "Elixir.Mote.Reference.On",
         misplaced = "beam_only",
         no_io,
+        socket,
         several_io,
         mail = "mote_mail",
         abroad = "mote_abroad",

@@ -300,6 +300,10 @@ impl Survey<'_> {
         }
         let stations = self.machine.stations().all();
         let mut put = |sponsor, event| put(sponsor, event, HeldIn::Message);
+        for thread in &self.threads {
+            let sponsor = thread.context.sponsor.id;
+            thread.each_told_closed(heap, |event| put(sponsor, event));
+        }
         for station in &stations {
             let sponsor = self.sponsor_of(station);
             station.inbox.each(|item| {

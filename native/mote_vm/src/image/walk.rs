@@ -154,6 +154,8 @@ impl<'w> ImageWalk<'w> {
                     _ => (None, Some(self.write_captures(values))),
                 }
             }
+            // No socket goes on in another machine: what is sent to it there is told that it is closed.
+            _ if id.is_socket() => (Some(Value::fixnum(-1)), None),
             _ if n > 1 => (None, Some(self.captures_of(n, actor.state()))),
             _ => ((n == 1).then(|| actor.state()), None),
         };

@@ -104,6 +104,11 @@ impl Survey<'_> {
                 away.each_turn(|e| event(HeldIn::Turn, e));
                 away.each_waiting(|e| event(HeldIn::Message, e));
             }
+            if let Some(net) = &thread.net {
+                net.sockets.each_waiting(|target, message| {
+                    event(HeldIn::Message, Event { target, message });
+                });
+            }
         }
         for station in self.machine.stations().all() {
             station.timers.each_message(|target, message| {

@@ -6,6 +6,7 @@ use crate::base::atom::Atom;
 use crate::base::clock::ClockKind;
 use crate::base::counters::Counts;
 pub use crate::boundary::refusal::Refusal;
+pub use crate::boundary::sockets::counts::NetCounts;
 pub use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnAway};
 pub use crate::code::program::BehaviourVersion;
 use crate::gc::GcInfo;
@@ -135,6 +136,8 @@ pub struct SponsorInfo {
     pub queued: u64,
     /// Bytes of its event queues.
     pub queue_bytes: usize,
+    /// What its sockets have done, if its threads have sockets.
+    pub net: Option<NetCounts>,
 }
 
 impl Info {

@@ -255,5 +255,6 @@ fn sponsor_info(sponsor: &Sponsor) -> SponsorInfo {
         overloaded,
         queued: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),
         queue_bytes: stations.iter().map(|s| s.queue_bytes.load(Relaxed)).sum(),
+        net: sponsor.net.as_ref().map(|counts| counts.read()),
     }
 }

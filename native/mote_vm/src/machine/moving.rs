@@ -44,6 +44,8 @@ pub struct Hold {
 pub enum Stays {
     /// The actor ignores everything, for good.
     Sink,
+    /// It is a socket, which is this process's.
+    Socket,
     /// Its behaviour never becomes another: its turns may run on several threads at once.
     Safe,
     /// A turn of it runs outside.
@@ -154,6 +156,9 @@ impl Dispatch {
         let code = program.behaviour(id);
         if id == BehaviourId::SINK {
             return Err(Stays::Sink);
+        }
+        if id.is_socket() {
+            return Err(Stays::Socket);
         }
         if id == hold.held.id {
             return Err(Stays::Held);

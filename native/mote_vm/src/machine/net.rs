@@ -4,7 +4,6 @@
 //! the sponsor, to which the socket then belongs.
 use super::Machine;
 use crate::base::atom::Atom;
-pub use crate::boundary::sockets::counts::NetCounts;
 use crate::platform::failure;
 use crate::threads::inbox::Entry;
 use crate::threads::net::{ListenerPlan, Opening};

@@ -158,12 +158,12 @@ impl Sockets {
         numbers
     }
 
-    /// Shows the actor of every socket, whom each waits for, and what it waits with.
+    /// Shows everybody who waits for a socket, with its actor.
     pub(crate) fn each_waiting(&self, mut show: impl FnMut(*const Actor, Value)) {
-        self.state
-            .lock()
+        let state = self.state.lock();
+        state
             .records
-            .each(|record| record.show(|value| show(record.actor, value)));
+            .each(|record| record.each_waiting(|value| show(record.actor, value)));
     }
 
     /// The numbers of records whose actors nobody holds any more, each once.

@@ -1,6 +1,7 @@
 //! The record of one socket: some words, and boxes while something waits.
 use super::buffer::Buffer;
 use super::reading::ReadSpec;
+use crate::base::atom::Atom;
 use crate::base::ids::{ThreadNumber, TimerId};
 use crate::values::actor::Actor;
 use crate::values::handles::Key;
@@ -38,6 +39,8 @@ pub(crate) struct SocketRecord {
     pub(crate) is_dirty: bool,
     /// The machine is not quiet before its bytes have gone.
     pub(crate) is_counted: bool,
+    /// The reason why there is no connection, until somebody asks.
+    pub(crate) failed: Option<Atom>,
     /// Nothing was asked of it yet.
     pub(crate) is_fresh: bool,
     /// Number of reads so far: the timer of one that is over does nothing.
@@ -97,6 +100,7 @@ impl SocketRecord {
             ends: false,
             is_dirty: false,
             is_counted: false,
+            failed: None,
             is_fresh: true,
             reads: 0,
             reader: Value::NONE,
@@ -120,6 +124,11 @@ impl SocketRecord {
         if self.is_root() && !self.actor.is_null() {
             show(Value::address(self.actor));
         }
+        self.each_waiting(show);
+    }
+
+    /// Shows everybody who waits for it.
+    pub(crate) fn each_waiting(&self, mut show: impl FnMut(Value)) {
         if !self.reader.is_none() {
             show(self.reader);
         }

@@ -3,10 +3,30 @@
 use super::words::{word, words};
 use super::Service;
 use crate::base::atom::Atom;
+use crate::heap::Heap;
 use crate::terms::map::from_entries;
+use crate::threads::thread::Dispatch;
+use crate::turns::queue::Event;
 use crate::values::value::Value;
 use socket2::SockAddr;
 use std::net::{IpAddr, SocketAddr};
+
+impl Dispatch {
+    /// Shows the messages that those who wait for its sockets get in a machine that goes on from an image.
+    pub(crate) fn each_told_closed(&self, heap: &mut Heap, mut show: impl FnMut(Event)) {
+        let Some(net) = &self.net else {
+            return;
+        };
+        let closed = [Atom::ERROR, words().closed].map(Value::atom);
+        net.sockets.each_waiting(|_, waiting| {
+            if waiting.is_address() {
+                let target = waiting.address_pointer();
+                let message = heap.tuple(2, |at| closed[at]);
+                show(Event { target, message });
+            }
+        });
+    }
+}
 
 impl Service<'_> {
     /// Sends an answer. A customer that is an atom wants none.

@@ -55,7 +55,14 @@ impl Service<'_> {
             }
             Some(Ok(Some(error)) | Err(error)) => {
                 add(&self.net.sockets.counts.errors, 1);
-                self.close(number, name(&error));
+                let is_awaited = |record: &mut SocketRecord| {
+                    record.failed = Some(name(&error));
+                    record.kind = SocketKind::Connection;
+                    !record.reader.is_none() || record.output.is_some()
+                };
+                if self.with(number, is_awaited) == Some(true) {
+                    self.close(number, name(&error));
+                }
             }
             None => {}
         }

@@ -83,7 +83,15 @@ impl Service<'_> {
             }
             return true;
         };
-        self.with(number, |record| record.is_fresh = false);
+        let failed = self.with(number, |record| {
+            record.is_fresh = false;
+            record.failed
+        });
+        if let Some(Some(reason)) = failed {
+            self.close(number, reason);
+            self.refuse(customer, reason);
+            return true;
+        }
         let done = match (request.as_atom(), request.as_tuple()) {
             (Some(word), _) => self.word(number, customer, word),
             (_, Some([what, rest @ ..])) => match what.as_atom() {
