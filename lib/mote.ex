@@ -727,6 +727,8 @@ defmodule Mote do
       machine's `:memory` is a bound as well). Messages that turns send are never refused; see the guide
       *Memory*;
     * `:on_full` - the default of the option of `send/3` with that name: `:error` (the default) or `:wait`;
+    * `:io` - `true` for an **I/O sponsor**, whose threads have sockets: see `Mote.Net` and the guide *Sockets*. They share no work with each
+      other, and a seeded machine has none;
     * `:beam` - `true` for a **beam sponsor**, whose turns run in processes of the BEAM and may block and call any Elixir: see the
       guide *Beam sponsors*. It has no `:threads` and no `:pin`, but two more options:
     * `:max_concurrency` - how many of its turns may run at once (default 100), each of an actor of its own;

@@ -4,22 +4,22 @@ use crate::held::machine::MachineResource;
 use crate::term::atoms::{self, names, Name};
 use crate::term::resource::ResourceArc;
 use mote_vm::base::atom::Atom as VmAtom;
-use mote_vm::machine::net::{Listening, OpenError, Place};
+use mote_vm::machine::net::{Listening, OpenError, SocketPlace};
 use mote_vm::machine::Machine;
 use mote_vm::values::handles::Key;
 use rustler::{Decoder, Encoder, Env, Error, NifResult, Term};
 
 /// A place: a path, or the text of an IP address and a port.
-pub struct PlaceTerm(Place);
+pub struct PlaceTerm(SocketPlace);
 
 impl<'a> Decoder<'a> for PlaceTerm {
     fn decode(term: Term<'a>) -> NifResult<PlaceTerm> {
         if let Ok(path) = term.decode() {
-            return Ok(PlaceTerm(Place::Path(path)));
+            return Ok(PlaceTerm(SocketPlace::Path(path)));
         }
         let (ip, port): (String, u16) = term.decode()?;
         let ip = ip.parse().map_err(|_| Error::BadArg)?;
-        Ok(PlaceTerm(Place::Port(ip, port)))
+        Ok(PlaceTerm(SocketPlace::Port(ip, port)))
     }
 }
 

@@ -118,9 +118,13 @@ mod tests {
     use super::*;
     use crate::boundary::batch::BatchLetters;
     use crate::boundary::parcel::{Builder, Parcel};
+    use crate::boundary::sockets::record::{SocketKind, SocketRecord};
+    use crate::boundary::sockets::transfer::write_later;
+    use crate::boundary::sockets::Sockets;
     use crate::gc::cycle::Snapshot;
     use crate::testing::still::Still;
     use crate::threads::away::Away;
+    use crate::threads::net::own::Net;
     use crate::turns::leaving::ListKind;
     use crate::turns::queue::{Event, EVENTS};
     use crate::values::actor::Actor;
@@ -339,6 +343,27 @@ mod tests {
             .arrivals
             .push_back((Target(actor(1)), parcel));
         assert_eq!(still.roots(), [1, 2]);
+    }
+
+    #[test]
+    #[cfg(not(miri))]
+    fn sockets_with_something_to_do_are_roots_and_those_who_wait_for_them() {
+        let mut still = Still::new(1);
+        let sockets = Arc::new(Sockets::for_tests());
+        let mut idle = SocketRecord::for_tests(actor(1));
+        let mut read = SocketRecord::for_tests(actor(2));
+        let mut written = SocketRecord::for_tests(actor(4));
+        let mut listener = SocketRecord::for_tests(actor(6));
+        idle.bytes_in = 1;
+        read.reader = Value::address(actor(3));
+        let writer = (Value::address(actor(5)), 0);
+        assert!(write_later(&mut written, writer, |_| (), &sockets.quota));
+        listener.kind = SocketKind::Listener;
+        for record in [idle, read, written, listener] {
+            sockets.add(record);
+        }
+        still.thread.net = Some(Box::new(Net::new(sockets)));
+        assert_eq!(still.roots(), [2, 3, 4, 5, 6]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// The place that a socket is bound or connected to.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub enum SocketPlace {
     /// A port of an address.
     Port(IpAddr, u16),
     /// A path in the file system.
@@ -60,19 +60,19 @@ impl From<io::Error> for OpenError {
     }
 }
 
-impl Place {
+impl SocketPlace {
     fn address(&self) -> io::Result<SockAddr> {
         match self {
-            Place::Port(ip, port) => Ok(SocketAddr::new(*ip, *port).into()),
-            Place::Path(path) => SockAddr::unix(path),
+            SocketPlace::Port(ip, port) => Ok(SocketAddr::new(*ip, *port).into()),
+            SocketPlace::Path(path) => SockAddr::unix(path),
         }
     }
 
     /// A socket for that place, which never waits.
     fn socket(&self, address: &SockAddr) -> io::Result<Socket> {
         let protocol = match self {
-            Place::Port(..) => Some(Protocol::TCP),
-            Place::Path(_) => None,
+            SocketPlace::Port(..) => Some(Protocol::TCP),
+            SocketPlace::Path(_) => None,
         };
         let socket = Socket::new(address.domain(), Type::STREAM, protocol)?;
         socket.set_nonblocking(true)?;
@@ -86,7 +86,7 @@ impl Machine {
     pub fn listen(
         &self,
         sponsor: Option<Atom>,
-        place: &Place,
+        place: &SocketPlace,
         session: Key,
         plan: &Listening,
     ) -> Result<Key, OpenError> {
@@ -94,7 +94,7 @@ impl Machine {
         let session = self.hold(session).ok_or(OpenError::Unknown)?;
         let address = place.address()?;
         let socket = place.socket(&address)?;
-        if matches!(place, Place::Port(..)) {
+        if matches!(place, SocketPlace::Port(..)) {
             // As every server does: else a port stays taken for a while after its last connection.
             socket.set_reuse_address(true)?;
         }
@@ -127,13 +127,13 @@ impl Machine {
     pub fn connect(
         &self,
         sponsor: Option<Atom>,
-        place: &Place,
+        place: &SocketPlace,
         nodelay: bool,
     ) -> Result<Key, OpenError> {
         let sponsor = self.io_sponsor(sponsor)?;
         let address = place.address()?;
         let socket = place.socket(&address)?;
-        if nodelay && matches!(place, Place::Port(..)) {
+        if nodelay && matches!(place, SocketPlace::Port(..)) {
             socket.set_tcp_nodelay(true)?;
         }
         match socket.connect(&address) {

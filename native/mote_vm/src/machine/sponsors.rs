@@ -14,7 +14,7 @@ use crate::machine::contract::{RemoveError, SponsorInfo, StartError};
 use crate::native::STACK_BYTES;
 use crate::platform::poller::Poller;
 use crate::threads::inbox::Entry;
-use crate::threads::net::Net;
+use crate::threads::net::own::Net;
 use crate::threads::seeded::{Fibre, Scheduler};
 use crate::threads::sponsor::{Sponsor, SponsorConfig};
 use crate::threads::thread::Dispatch;

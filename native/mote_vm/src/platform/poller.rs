@@ -4,7 +4,8 @@
 //! 1. A wake-up that comes before the wait is not lost: the wait returns at once.
 //! 2. Events come at edges: one is told when something has changed, and not again until it changes once more. So nothing that
 //!    nobody reads keeps a thread awake. More may be told than there is; whoever is told tries and finds out.
-//! 3. Only the thread that waits looks at what came. Everybody may wake it and add sockets.
+//! 3. What a wait has found is there until it is taken, whatever the next wait finds.
+//! 4. Only the thread that waits looks at what came. Everybody may wake it and add sockets.
 use crate::base::sync::Mutex;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry, Token, Waker};
@@ -22,11 +23,13 @@ pub(crate) struct Ready {
     pub(crate) number: u32,
     pub(crate) to_read: bool,
     pub(crate) to_write: bool,
+    /// The peer will send no more.
+    pub(crate) hung_up: bool,
 }
 
 /// See the head of this file.
 pub(crate) struct Poller {
-    queue: Mutex<(Poll, Events)>,
+    queue: Mutex<(Poll, Events, Vec<Ready>)>,
     registry: Registry,
     waker: Waker,
 }
@@ -37,7 +40,7 @@ impl Poller {
         let registry = poll.registry().try_clone()?;
         let waker = Waker::new(&registry, WAKE)?;
         Ok(Poller {
-            queue: Mutex::new((poll, Events::with_capacity(AT_ONCE))),
+            queue: Mutex::new((poll, Events::with_capacity(AT_ONCE), Vec::new())),
             registry,
             waker,
         })
@@ -45,23 +48,24 @@ impl Poller {
 
     /// Waits until something has happened, somebody wakes the thread, or the time is over.
     pub(crate) fn wait(&self, at_most: Option<Duration>) {
-        let (poll, events) = &mut *self.queue.lock();
+        let (poll, events, ready) = &mut *self.queue.lock();
         if poll.poll(events, at_most).is_err() {
             // Interrupted by a signal: the thread looks around and comes back.
-            events.clear();
+            return;
         }
-    }
-
-    /// Moves what the last wait has found to `ready`.
-    pub(crate) fn take(&self, ready: &mut Vec<Ready>) {
-        let (_, events) = &mut *self.queue.lock();
         let of_sockets = events.iter().filter(|event| event.token() != WAKE);
         ready.extend(of_sockets.map(|event| Ready {
             number: event.token().0 as u32,
             to_read: event.is_readable() || event.is_read_closed() || event.is_error(),
+            hung_up: event.is_read_closed() || event.is_error(),
             to_write: event.is_writable() || event.is_write_closed() || event.is_error(),
         }));
-        events.clear();
+    }
+
+    /// Moves what was found to `to`.
+    pub(crate) fn take(&self, to: &mut Vec<Ready>) {
+        let (.., ready) = &mut *self.queue.lock();
+        to.append(ready);
     }
 
     /// Wakes the thread.

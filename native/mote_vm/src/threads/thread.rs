@@ -27,7 +27,7 @@ use crate::threads::away::Away;
 use crate::threads::backlog::{Backlog, TurnBatch, LONG};
 use crate::threads::fault::Fault;
 use crate::threads::inbox::{Contents, Done, ThreadTask};
-use crate::threads::net::Net;
+use crate::threads::net::own::Net;
 use crate::threads::seeded::SeededThread;
 use crate::threads::stand_in::Lent;
 use crate::threads::starved::Starved;

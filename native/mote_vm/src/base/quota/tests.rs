@@ -367,7 +367,7 @@ mod charges {
         let garbage = Garbage::default();
         for number in 1..=2 {
             heap.start_marking(number);
-            garbage.begin();
+            garbage.begin(Vec::new());
             garbage.foreigns(heap.sweep());
             while garbage.clear_some(&pool, number) == Cleared::Some {}
         }

@@ -36,6 +36,8 @@ use std::sync::Arc;
 struct SocketTable {
     records: Slab<SocketRecord>,
     missed: Missed,
+    /// The number of walks that have begun.
+    walks: u32,
     /// The numbers of those whose actors nobody holds any more, and where the sweep goes on.
     dead: Vec<u32>,
     swept: u32,
@@ -114,7 +116,8 @@ impl Sockets {
         let state = &mut *self.state.lock();
         let is_ahead = state.records.is_ahead(number);
         let record = state.records.get_mut(number)?;
-        if is_ahead {
+        // Once is enough: what comes in later is live anyway.
+        if is_ahead && std::mem::replace(&mut record.noted_in, state.walks) != state.walks {
             record.show(|value| state.missed.note(value));
         }
         Some(act(record))
@@ -195,6 +198,7 @@ impl Walkable for Sockets {
     fn begin(&self) {
         let mut state = self.state.lock();
         state.records.begin_walk();
+        state.walks = state.walks.wrapping_add(1);
         state.missed.begin();
     }
 
@@ -240,3 +244,6 @@ impl Drop for Sockets {
         self.quota.give(self.state.get_mut().charged);
     }
 }
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests;

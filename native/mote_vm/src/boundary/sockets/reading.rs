@@ -25,11 +25,11 @@ pub(crate) enum ReadSpec {
         width: u8,
         max: u32,
     },
-    Until(Box<Pattern>),
+    Until(Box<ReadUntil>),
 }
 
 /// A pattern to read up to.
-pub(crate) struct Pattern {
+pub(crate) struct ReadUntil {
     pub(crate) bytes: Vec<u8>,
     pub(crate) max: u32,
     pub(crate) seen: u32,
@@ -37,7 +37,7 @@ pub(crate) struct Pattern {
 
 /// What of the bytes that are there answers a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Found {
+pub(crate) enum ReadMatch {
     /// So many bytes are taken, and the answer is what follows the first `skip` of them.
     Answer { taken: usize, skip: usize },
     /// At most so many more are to be read.
@@ -48,15 +48,15 @@ pub(crate) enum Found {
 
 impl ReadSpec {
     /// Looks at what is there.
-    pub(crate) fn find(&mut self, bytes: &[u8]) -> Found {
+    pub(crate) fn find(&mut self, bytes: &[u8]) -> ReadMatch {
         let n = bytes.len();
-        let answer = |taken| Found::Answer { taken, skip: 0 };
+        let answer = |taken| ReadMatch::Answer { taken, skip: 0 };
         match self {
-            ReadSpec::Connection | ReadSpec::Some if n == 0 => Found::More(CHUNK),
+            ReadSpec::Connection | ReadSpec::Some if n == 0 => ReadMatch::More(CHUNK),
             ReadSpec::Connection | ReadSpec::Some => answer(n.min(CHUNK)),
             ReadSpec::Exact(wanted) => match (*wanted as usize).checked_sub(n) {
                 Some(0) | None => answer(*wanted as usize),
-                Some(more) => Found::More(more),
+                Some(more) => ReadMatch::More(more),
             },
             ReadSpec::Line { max, seen } => {
                 let within = n.min(*max as usize);
@@ -72,22 +72,22 @@ impl ReadSpec {
             ReadSpec::Packet { width, max } => {
                 let width = *width as usize;
                 let Some(length) = bytes.get(..width) else {
-                    return Found::More(width + *max as usize - n);
+                    return ReadMatch::More(width + *max as usize - n);
                 };
                 let length = length.iter().fold(0, |n, byte| n << 8 | *byte as usize);
                 if length > *max as usize {
-                    return Found::TooLong;
+                    return ReadMatch::TooLong;
                 }
                 match n >= width + length {
-                    true => Found::Answer {
+                    true => ReadMatch::Answer {
                         taken: width + length,
                         skip: width,
                     },
-                    false => Found::More(width + *max as usize - n),
+                    false => ReadMatch::More(width + *max as usize - n),
                 }
             }
             ReadSpec::Until(pattern) => {
-                let Pattern {
+                let ReadUntil {
                     bytes: end,
                     max,
                     seen,
@@ -107,10 +107,10 @@ impl ReadSpec {
     }
 }
 
-fn more_up_to(max: u32, n: usize) -> Found {
+fn more_up_to(max: u32, n: usize) -> ReadMatch {
     match (max as usize).checked_sub(n) {
-        Some(0) | None => Found::TooLong,
-        Some(more) => Found::More(more),
+        Some(0) | None => ReadMatch::TooLong,
+        Some(more) => ReadMatch::More(more),
     }
 }
 
@@ -123,10 +123,10 @@ mod tests {
         let mut n = 0;
         loop {
             match spec.find(&all[..n]) {
-                Found::Answer { taken, skip } => return Ok((all[skip..taken].to_vec(), taken)),
-                Found::TooLong => return Err(true),
-                Found::More(_) if n == all.len() => return Err(false),
-                Found::More(most) => {
+                ReadMatch::Answer { taken, skip } => return Ok((all[skip..taken].to_vec(), taken)),
+                ReadMatch::TooLong => return Err(true),
+                ReadMatch::More(_) if n == all.len() => return Err(false),
+                ReadMatch::More(most) => {
                     assert!(most > 0);
                     n += piece.min(most).min(all.len() - n);
                 }
@@ -141,7 +141,7 @@ mod tests {
     );
 
     fn until(bytes: &[u8], max: u32) -> ReadSpec {
-        ReadSpec::Until(Box::new(Pattern {
+        ReadSpec::Until(Box::new(ReadUntil {
             bytes: bytes.to_vec(),
             max,
             seen: 0,
@@ -210,13 +210,13 @@ mod tests {
     fn no_more_is_read_than_the_limit() {
         assert_eq!(
             ReadSpec::Line { max: 7, seen: 0 }.find(b"abc"),
-            Found::More(4)
+            ReadMatch::More(4)
         );
         assert_eq!(
             ReadSpec::Packet { width: 1, max: 7 }.find(b""),
-            Found::More(8)
+            ReadMatch::More(8)
         );
-        assert_eq!(ReadSpec::Exact(7).find(b"abc"), Found::More(4));
-        assert_eq!(until(b"x", 7).find(b"abc"), Found::More(4));
+        assert_eq!(ReadSpec::Exact(7).find(b"abc"), ReadMatch::More(4));
+        assert_eq!(until(b"x", 7).find(b"abc"), ReadMatch::More(4));
     }
 }

@@ -27,11 +27,14 @@ pub(crate) struct SocketRecord {
     pub(crate) actor: *const Actor,
     /// The collection that had begun last when it was made.
     pub(crate) born: u32,
+    /// The walk of a collection that was told of what was here when it began (mod.rs).
+    pub(crate) noted_in: u32,
     pub(crate) kind: SocketKind,
     /// There may be something to read, and room to write: both as far as is known.
     pub(crate) readable: bool,
     pub(crate) writable: bool,
-    /// The peer will send no more.
+    /// The peer will send no more, as the system has told: after what is there to be read, and when that was read.
+    pub(crate) hung_up: bool,
     pub(crate) ended: bool,
     /// No more is to be sent when all bytes have gone.
     pub(crate) ends: bool,
@@ -93,9 +96,11 @@ impl SocketRecord {
             number: 0,
             actor: std::ptr::null(),
             born: born as u32,
+            noted_in: 0,
             kind,
             readable: true,
             writable: true,
+            hung_up: false,
             ended: false,
             ends: false,
             is_dirty: false,

@@ -6,7 +6,7 @@
 //!    (platform/poller.rs).
 //! 3. Bytes are written in the order of the requests, as many at once as there are.
 use super::buffer::Buffer;
-use super::reading::{Found, CHUNK};
+use super::reading::{ReadMatch, CHUNK};
 use super::record::{Output, SocketRecord};
 use crate::base::quota::Quota;
 use crate::platform::failure::would_wait;
@@ -15,7 +15,7 @@ use std::io::{Error, ErrorKind};
 use std::mem::MaybeUninit;
 
 /// Room that one thread reads into.
-pub(crate) type Scratch = [MaybeUninit<u8>];
+pub(crate) type ReadRoom = [MaybeUninit<u8>];
 
 /// How far a read has come.
 pub(crate) enum ReadStep {
@@ -34,13 +34,13 @@ pub(crate) enum ReadStep {
 }
 
 /// Reads until what the record's read asks for is there, or nothing more has come.
-pub(crate) fn read(record: &mut SocketRecord, scratch: &mut Scratch, quota: &Quota) -> ReadStep {
+pub(crate) fn read(record: &mut SocketRecord, scratch: &mut ReadRoom, quota: &Quota) -> ReadStep {
     loop {
         let kept = record.input.as_ref().map_or(&[][..], |input| input.rest());
         let most = match record.spec.find(kept) {
-            Found::Answer { taken, skip } => return ReadStep::Kept { taken, skip },
-            Found::TooLong => return ReadStep::TooLong,
-            Found::More(most) => most.min(CHUNK),
+            ReadMatch::Answer { taken, skip } => return ReadStep::Kept { taken, skip },
+            ReadMatch::TooLong => return ReadStep::TooLong,
+            ReadMatch::More(most) => most.min(CHUNK),
         };
         if record.ended {
             return ReadStep::Ended;
@@ -65,10 +65,12 @@ pub(crate) fn read(record: &mut SocketRecord, scratch: &mut Scratch, quota: &Quo
             Err(error) => return ReadStep::Failed(error),
         };
         record.bytes_in += n as u64;
+        // Less than there was room for: the next bytes come with an event of their own, and so does an end that was not told yet.
+        record.readable = n == most || record.hung_up;
         // SAFETY: the system has written the first `n` bytes.
         let came = unsafe { &*(&raw const scratch[..n] as *const [u8]) };
         if record.input.is_none() {
-            if let Found::Answer { taken, skip: 0 } = record.spec.find(came) {
+            if let ReadMatch::Answer { taken, skip: 0 } = record.spec.find(came) {
                 if taken == n {
                     return ReadStep::Came(n);
                 }

@@ -90,7 +90,7 @@ impl Service<'_> {
                 Err(error) => {
                     if is_shortage(&error) {
                         // Those that nobody holds any more may have some.
-                        self.context.machine.lacked_memory(0);
+                        self.context.machine.pool().short();
                     }
                     return self.pause(number);
                 }

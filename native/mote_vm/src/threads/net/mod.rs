@@ -14,54 +14,19 @@
 mod accept;
 mod answer;
 mod open;
+pub(crate) mod own;
 mod progress;
 mod request;
 mod words;
 
-use crate::boundary::sockets::reading::CHUNK;
 use crate::boundary::sockets::record::SocketRecord;
-use crate::boundary::sockets::transfer::Scratch;
-use crate::boundary::sockets::Sockets;
-use crate::platform::poller::Ready;
 use crate::threads::thread::Dispatch;
 use crate::threads::thread_context::ThreadContext;
 use crate::turns::turn::Turn;
-use crate::values::value::Value;
 pub(crate) use accept::ListenerPlan;
 pub(crate) use open::Opening;
-use std::mem::MaybeUninit;
-use std::sync::Arc;
+use own::Net;
 use std::time::Duration;
-
-/// The sockets of one thread, and what it needs to serve them.
-pub(crate) struct Net {
-    pub(crate) sockets: Arc<Sockets>,
-    /// What the last wait has found.
-    ready: Vec<Ready>,
-    /// The numbers of those with something to write.
-    dirty: Vec<u32>,
-    /// Listeners at which there may be more connections than were accepted at once.
-    more: Vec<u32>,
-    /// The place of the station that the last connection went to.
-    next: usize,
-    scratch: Box<Scratch>,
-    /// Those whose bytes have been written.
-    written: Vec<Value>,
-}
-
-impl Net {
-    pub(crate) fn new(sockets: Arc<Sockets>) -> Net {
-        Net {
-            sockets,
-            ready: Vec::new(),
-            dirty: Vec::new(),
-            more: Vec::new(),
-            next: 0,
-            scratch: vec![MaybeUninit::uninit(); CHUNK].into_boxed_slice(),
-            written: Vec::new(),
-        }
-    }
-}
 
 /// A thread's sockets together with what answers are made with.
 struct Service<'a> {
@@ -74,6 +39,12 @@ impl Service<'_> {
     /// Applies `act` to a record.
     fn with<R>(&self, number: u32, act: impl FnOnce(&mut SocketRecord) -> R) -> Option<R> {
         self.net.sockets.with(number, act)
+    }
+
+    /// Notes that there was no memory for something: a collection may find some.
+    fn lacked_memory(&mut self) {
+        self.turn.counts.refused_no_memory += 1;
+        self.context.machine.pool().short();
     }
 }
 

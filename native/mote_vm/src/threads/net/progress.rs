@@ -21,6 +21,7 @@ impl Service<'_> {
         for ready in ready.drain(..) {
             let kind = self.with(ready.number, |record| {
                 record.readable |= ready.to_read;
+                record.hung_up |= ready.hung_up;
                 record.writable |= ready.to_write;
                 record.kind
             });
@@ -173,7 +174,7 @@ impl Service<'_> {
             ReadStep::Ended => self.refuse(customer, words().closed),
             ReadStep::TooLong => self.refuse(customer, words().too_long),
             ReadStep::NoMemory => {
-                self.context.machine.lacked_memory(1);
+                self.lacked_memory();
                 self.refuse(customer, Atom::NO_MEMORY);
             }
             ReadStep::Failed(error) => {

@@ -3,10 +3,10 @@ use super::words::words;
 use super::Service;
 use crate::base::atom::Atom;
 use crate::boundary::sockets::buffer::Buffer;
-use crate::boundary::sockets::reading::{Pattern, ReadSpec};
+use crate::boundary::sockets::reading::{ReadSpec, ReadUntil};
 use crate::boundary::sockets::record::SocketKind;
 use crate::boundary::sockets::transfer;
-use crate::code::program::BehaviourCode;
+use crate::code::program::{BehaviourCode, Program};
 use crate::threads::run_turn::Verdict;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
@@ -28,8 +28,9 @@ impl Dispatch {
     ) -> u64 {
         // SAFETY: targets of queued events are live actors.
         let actor = unsafe { &*event.target };
-        let program = self.turn.around.program.clone();
-        let code = program.behaviour(actor.header().behaviour());
+        let program: *const Program = &*self.turn.around.program;
+        // SAFETY: the turn holds the program, and outlives this.
+        let code = unsafe { (*program).behaviour(actor.header().behaviour()) };
         self.running = Some((code, event.message));
         let heard = self.serve(|service| {
             let number = service.net.sockets.find(actor.state());
@@ -181,8 +182,7 @@ impl Service<'_> {
     fn begin_write(&mut self, number: u32, customer: Value, data: Value) -> Result<(), Atom> {
         let words = words();
         let length = iodata(data, |_| ())?;
-        let Service { net, context, .. } = self;
-        let sockets = &net.sockets;
+        let sockets = &self.net.sockets;
         let accepted = sockets.with(number, |record| {
             if record.ends {
                 return Err(words.closed);
@@ -197,11 +197,11 @@ impl Service<'_> {
             }
         });
         match accepted.unwrap_or(Err(words.closed)) {
-            Ok(true) => net.dirty.push(number),
+            Ok(true) => self.net.dirty.push(number),
             Ok(false) => {}
             Err(reason) => {
                 if reason == Atom::NO_MEMORY {
-                    context.machine.lacked_memory(1);
+                    self.lacked_memory();
                 }
                 return Err(reason);
             }
@@ -305,7 +305,7 @@ fn read_spec(what: Value) -> Option<ReadSpec> {
         [kind, pattern, max] if kind.as_atom() == Some(words.until) => {
             let bytes = pattern.as_binary().filter(|bytes| !bytes.is_empty())?;
             let max = limit(max)?;
-            Some(ReadSpec::Until(Box::new(Pattern {
+            Some(ReadSpec::Until(Box::new(ReadUntil {
                 bytes: bytes.to_vec(),
                 max,
                 seen: 0,

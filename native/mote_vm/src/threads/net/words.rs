@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 macro_rules! words {
     ($($name:ident = $text:literal,)*) => {
         /// Those that are compared with.
-        pub(super) struct Words {
+        pub(super) struct SocketWords {
             $(pub(super) $name: Atom,)*
         }
 
-        pub(super) fn words() -> &'static Words {
-            static WORDS: OnceLock<Words> = OnceLock::new();
-            WORDS.get_or_init(|| Words {
+        pub(super) fn words() -> &'static SocketWords {
+            static WORDS: OnceLock<SocketWords> = OnceLock::new();
+            WORDS.get_or_init(|| SocketWords {
                 $($name: Atom::new($text),)*
             })
         }

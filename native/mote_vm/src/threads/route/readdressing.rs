@@ -175,7 +175,7 @@ mod tests {
     fn threads_that_take_turns_on_one_core_part() {
         let mut still = Still::new(1);
         let thread = &mut still.thread;
-        thread.context.station.parker.open(false);
+        thread.context.station.parker.open(false, None);
         // Where the system does not say where a thread runs, it can be taken nowhere.
         let known = cores::here() != NOWHERE;
         let many = known && cores::usable().len() > 1;

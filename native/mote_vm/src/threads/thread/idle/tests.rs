@@ -127,7 +127,7 @@ fn rests_until(wake: impl FnOnce(&ThreadContext) + Send) -> bool {
     let context = still.thread.context.clone();
     let quiescence = context.machine.quiescence();
     quiescence.add(1);
-    context.station.parker.open(false);
+    context.station.parker.open(false, None);
     std::thread::scope(|scope| {
         scope.spawn(|| {
             await_that(|| quiescence.is_quiet());

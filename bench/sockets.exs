@@ -1,0 +1,210 @@
+# What sockets of a machine cost, beside a process with a gen_tcp socket (`active: :once`) for each connection: bytes of this
+# process for an idle connection, and its CPU time for an echo of 64 bytes.
+#
+#     mix run bench/sockets.exs [--idle 8000] [--connections 300] [--rounds 1000] [--runs 3]
+#
+# The clients are another process of the operating system, and the two take turns. All of CPU time counts, the system's
+# included. Each idle connection is a file here and one there: `ulimit -n` must allow as many.
+defmodule Bench.Sockets do
+  defmodule Echo do
+    use Mote.Behaviour
+
+    defactor start() do
+      {:connected, socket} ->
+        send socket, {self(), {:read, :some}}
+        become echo(socket)
+    end
+
+    defactor echo(socket) do
+      {:ok, data} ->
+        send socket, {nil, {:write, data}}
+        send socket, {self(), {:read, :some}}
+
+      {:error, _reason} ->
+        become sink()
+    end
+  end
+
+  @clients """
+  [port, connections, rounds] = for text <- System.argv(), do: String.to_integer(text)
+  hosts = for n <- 1..10, do: {127, 0, 1, n}
+  connect = fn n -> :gen_tcp.connect({127, 0, 0, 1}, port, [:binary, active: false, nodelay: true, ip: Enum.at(hosts, rem(n, 10))]) end
+  clients = for n <- 1..connections do
+    {:ok, client} = connect.(n)
+    client
+  end
+  echo = fn text ->
+    for client <- clients, do: :ok = :gen_tcp.send(client, text)
+    for client <- clients, do: {:ok, ^text} = :gen_tcp.recv(client, 64, 60_000)
+  end
+  text = String.duplicate("x", 64)
+  echo.(text)
+  IO.puts("connected")
+  "go\n" = IO.gets("")
+  for _ <- 1..rounds//1, do: echo.(text)
+  IO.puts("done")
+  IO.gets("")
+  """
+
+  def run(opts) do
+    opts = Keyword.merge([idle: 8_000, connections: 300, rounds: 1_000, runs: 3], opts)
+    IO.puts("#{opts[:idle]} idle connections, bytes of this process for each (RSS):")
+
+    for server <- [:mote, :gen_tcp] do
+      {bytes, charged} = idle(server, opts[:idle])
+      IO.puts("  #{server}: #{bytes}#{if charged, do: ", of these charged to the machine: #{charged}"}")
+    end
+
+    IO.puts(
+      "#{opts[:connections]} connections, echo of 64 bytes, CPU time of this process for each (median of #{opts[:runs]}):"
+    )
+
+    runs = for run <- 1..opts[:runs], server <- [:mote, :gen_tcp], do: {server, run, echo(server, opts)}
+
+    [mote, gen_tcp] =
+      for server <- [:mote, :gen_tcp] do
+        times = for {^server, _, time} <- runs, do: time
+        median = times |> Enum.sort() |> Enum.at(div(length(times), 2))
+
+        IO.puts(
+          "  #{server}: #{Float.round(median, 2)} µs (#{Enum.map_join(times, ", ", &Float.round(&1, 2))})"
+        )
+
+        median
+      end
+
+    IO.puts("  cpu_by_gen_tcp: #{Float.round(mote / gen_tcp, 2)}")
+  end
+
+  defp idle(server, connections) do
+    # Once before, so that what is there once is there.
+    {port, stop, _} = start(server)
+    with_clients(port, 100, 0, fn _go -> :ok end)
+    settle()
+    {before, charged} = {rss(), charged(stop)}
+
+    both =
+      with_clients(port, connections, 0, fn _go ->
+        settle()
+        {div(rss() - before, connections), charged && div(charged(stop) - charged, connections)}
+      end)
+
+    stop(stop)
+    both
+  end
+
+  defp echo(server, opts) do
+    {port, stop, _} = start(server)
+
+    time =
+      with_clients(port, opts[:connections], opts[:rounds], fn go ->
+        before = cpu()
+        go.()
+        (cpu() - before) / (opts[:connections] * opts[:rounds])
+      end)
+
+    stop(stop)
+    time
+  end
+
+  defp start(:mote) do
+    {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1], net: [threads: 1, io: true]])
+    {:ok, listener} = Mote.Net.listen(machine, accept: Echo.start())
+    {:ok, %{local: {_, port}}} = Mote.Net.info(listener)
+    {port, {:mote, machine}, listener}
+  end
+
+  defp start(:gen_tcp) do
+    options = [:binary, active: false, nodelay: true, backlog: 1024, ip: {127, 0, 0, 1}]
+    {:ok, listener} = :gen_tcp.listen(0, options)
+    {:ok, port} = :inet.port(listener)
+    acceptor = spawn_link(fn -> accept(listener) end)
+    :ok = :gen_tcp.controlling_process(listener, acceptor)
+    {port, {:gen_tcp, acceptor, listener}, listener}
+  end
+
+  defp accept(listener) do
+    with {:ok, socket} <- :gen_tcp.accept(listener) do
+      pid = spawn(fn -> receive do: (:yours -> serve(socket)) end)
+      :ok = :gen_tcp.controlling_process(socket, pid)
+      send(pid, :yours)
+      accept(listener)
+    end
+  end
+
+  defp serve(socket) do
+    :ok = :inet.setopts(socket, active: :once)
+
+    receive do
+      {:tcp, ^socket, data} ->
+        :gen_tcp.send(socket, data)
+        serve(socket)
+
+      {:tcp_closed, ^socket} ->
+        :ok
+    end
+  end
+
+  defp stop({:mote, machine}), do: Mote.stop(machine)
+
+  defp stop({:gen_tcp, acceptor, listener}) do
+    Process.unlink(acceptor)
+    Process.exit(acceptor, :kill)
+    :gen_tcp.close(listener)
+  end
+
+  defp charged({:mote, machine}), do: Mote.gc(machine) && Mote.info(machine).memory.charged
+  defp charged(_other), do: nil
+
+  # `act` gets a function that lets them go, and returns when they are done.
+  defp with_clients(port, connections, rounds, act) do
+    args = ["-e", @clients, to_string(port), to_string(connections), to_string(rounds)]
+    exe = System.find_executable("elixir")
+    clients = Port.open({:spawn_executable, exe}, [:binary, {:line, 1_000}, :use_stdio, args: args])
+    expect(clients, "connected")
+
+    go = fn ->
+      Port.command(clients, "go\n")
+      expect(clients, "done")
+    end
+
+    result = act.(go)
+    if rounds == 0, do: go.()
+    Port.close(clients)
+    result
+  end
+
+  defp expect(port, line) do
+    receive do
+      {^port, {:data, {:eol, ^line}}} -> :ok
+      {^port, {:data, other}} -> raise "the clients said #{inspect(other)}"
+    after
+      300_000 -> raise "the clients say nothing"
+    end
+  end
+
+  defp settle do
+    Process.sleep(500)
+    for pid <- Process.list(), do: :erlang.garbage_collect(pid)
+    Process.sleep(500)
+  end
+
+  defp rss do
+    [_, kb] = Regex.run(~r/VmRSS:\s+(\d+) kB/, File.read!("/proc/self/status"))
+    String.to_integer(kb) * 1_024
+  end
+
+  # Microseconds, user and system.
+  defp cpu do
+    fields = "/proc/self/stat" |> File.read!() |> String.split(") ") |> List.last() |> String.split()
+    ticks = String.to_integer(Enum.at(fields, 11)) + String.to_integer(Enum.at(fields, 12))
+    ticks * 10_000
+  end
+end
+
+{opts, [], []} =
+  OptionParser.parse(System.argv(),
+    strict: [idle: :integer, connections: :integer, rounds: :integer, runs: :integer]
+  )
+
+Bench.Sockets.run(opts)

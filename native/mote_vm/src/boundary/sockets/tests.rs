@@ -1,0 +1,179 @@
+use super::reading::{ReadSpec, CHUNK};
+use super::transfer::{consume, end_input, end_output, read, write, write_later, ReadStep};
+use super::*;
+use socket2::Socket;
+use std::io::{Read, Write};
+use std::mem::MaybeUninit;
+use std::os::unix::net::UnixStream;
+
+impl Sockets {
+    pub(crate) fn for_tests() -> Sockets {
+        let poller = Poller::new().expect("an event queue");
+        Sockets::new(1, Arc::new(poller), Arc::default(), Arc::default())
+    }
+}
+
+impl SocketRecord {
+    pub(crate) fn for_tests(actor: *const Actor) -> SocketRecord {
+        SocketRecord {
+            actor,
+            ..SocketRecord::new(pair().0, SocketKind::Connection, 0)
+        }
+    }
+}
+
+fn pair() -> (Socket, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().expect("two sockets");
+    ours.set_nonblocking(true).expect("never waits");
+    (std::os::fd::OwnedFd::from(ours).into(), theirs)
+}
+
+fn actor(n: usize) -> *const Actor {
+    (n * 16) as *const Actor
+}
+
+/// Invariants 2 and 3.
+#[test]
+fn a_sweep_finds_what_no_collection_has_met() {
+    let sockets = Sockets::for_tests();
+    let add = |n: usize, born: u32, change: fn(&mut SocketRecord)| {
+        let mut record = SocketRecord::for_tests(actor(n));
+        record.born = born;
+        change(&mut record);
+        sockets.add(record).0
+    };
+    let nothing = |_: &mut SocketRecord| ();
+    let _live = add(1, 4, nothing);
+    let dead = add(2, 4, nothing);
+    let _young = add(3, 5, nothing);
+    let _listener = add(4, 4, |record| record.kind = SocketKind::Listener);
+    let _read = add(5, 4, |record| record.reader = Value::address(actor(9)));
+    let also_dead = add(6, 1, nothing);
+    let mut steps = 0;
+    while sockets.sweep(5, 2, &|met| met == actor(1)) {
+        steps += 1;
+        assert!(sockets.take_dead().is_empty(), "before the sweep is over");
+    }
+    assert!(steps >= 2);
+    assert_eq!(sockets.take_dead(), [dead, also_dead]);
+    assert!(sockets.take_dead().is_empty());
+}
+
+/// Invariant 4.
+#[test]
+fn a_closed_socket_leads_nowhere() {
+    let sockets = Sockets::for_tests();
+    let (first, state) = sockets.add(SocketRecord::for_tests(actor(1)));
+    assert_eq!(sockets.find(state), Some(first));
+    assert!(sockets.remove(first).is_some());
+    assert_eq!(sockets.find(state), None);
+    let (second, other) = sockets.add(SocketRecord::for_tests(actor(2)));
+    assert_eq!((first, sockets.find(state)), (second, None));
+    assert_eq!(sockets.find(other), Some(second));
+    assert_eq!(sockets.find(Value::fixnum(-1)), None);
+    assert_eq!(sockets.find(Value::NIL), None);
+}
+
+/// What is taken out ahead of a walk is shown by it all the same.
+#[test]
+fn a_walk_shows_who_waited_when_it_began() {
+    let sockets = Sockets::for_tests();
+    for n in 1..=3 {
+        let mut record = SocketRecord::for_tests(actor(n));
+        record.reader = Value::address(actor(10 + n));
+        sockets.add(record);
+    }
+    let mut shown = Vec::new();
+    let mut walk = |most| {
+        sockets.walk(most, &mut |value| {
+            shown.push(value.address_pointer() as usize / 16)
+        })
+    };
+    sockets.begin();
+    // One place, and then what is changed ahead.
+    walk(1);
+    sockets.with(1, |record| record.reader = Value::NONE);
+    drop(sockets.remove(2));
+    while walk(1) {}
+    shown.sort_unstable();
+    shown.dedup();
+    assert_eq!(shown, [1, 2, 3, 11, 12, 13]);
+}
+
+#[test]
+fn bytes_come_whole_and_the_quota_gets_all_back() {
+    let quota = Arc::<Quota>::default();
+    let (ours, mut theirs) = pair();
+    let mut record = SocketRecord::new(ours, SocketKind::Connection, 0);
+    let mut scratch = vec![MaybeUninit::uninit(); CHUNK];
+    record.spec = ReadSpec::Line { max: 10, seen: 0 };
+    assert!(matches!(
+        read(&mut record, &mut scratch, &quota),
+        ReadStep::Waits
+    ));
+    theirs.write_all(b"ab").expect("room");
+    record.readable = true;
+    assert!(matches!(
+        read(&mut record, &mut scratch, &quota),
+        ReadStep::Waits
+    ));
+    theirs.write_all(b"c\nde").expect("room");
+    record.readable = true;
+    let step = read(&mut record, &mut scratch, &quota);
+    assert!(matches!(step, ReadStep::Kept { taken: 4, skip: 0 }));
+    consume(&mut record, 4, &quota);
+    assert!(quota.held() > 0);
+    record.spec = ReadSpec::Exact(2);
+    assert!(matches!(
+        read(&mut record, &mut scratch, &quota),
+        ReadStep::Kept { taken: 2, .. }
+    ));
+    consume(&mut record, 2, &quota);
+    assert_eq!((record.input.is_none(), quota.held()), (true, 0));
+    theirs.write_all(b"end").expect("room");
+    drop(theirs);
+    record.spec = ReadSpec::Exact(4);
+    record.readable = true;
+    assert!(matches!(
+        read(&mut record, &mut scratch, &quota),
+        ReadStep::Ended
+    ));
+    end_input(&mut record, &quota);
+    assert_eq!((record.bytes_in, quota.held()), (9, 0));
+}
+
+#[test]
+fn writes_are_answered_in_order_as_their_bytes_go() {
+    let quota = Arc::<Quota>::default();
+    let (ours, mut theirs) = pair();
+    let mut record = SocketRecord::new(ours, SocketKind::Connection, 0);
+    let data = vec![7; 4 << 20];
+    for (n, bytes) in [(1, &data[..5]), (2, &data[..]), (3, &data[..0])] {
+        let writer = (Value::fixnum(n), bytes.len());
+        assert!(write_later(&mut record, writer, |to| to.add(bytes), &quota));
+    }
+    let mut done = Vec::new();
+    let mut go = |record: &mut SocketRecord| {
+        write(record, &quota, |writer| done.push(writer.fixnum_value())).expect("a peer")
+    };
+    assert!(!go(&mut record) && !record.writable);
+    let mut came = 0;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        came += theirs.read(&mut buffer).expect("bytes");
+        record.writable = true;
+        if go(&mut record) {
+            break;
+        }
+    }
+    assert_eq!((done, quota.held()), (vec![1, 2, 3], 0));
+    while came < 5 + data.len() {
+        came += theirs.read(&mut buffer).expect("bytes");
+    }
+    let writer = (Value::fixnum(4), 1);
+    assert!(write_later(&mut record, writer, |to| to.add(b"x"), &quota));
+    drop(theirs);
+    assert!(write(&mut record, &quota, |_| ()).is_err());
+    assert_eq!(end_output(&mut record, &quota), [Value::fixnum(4)]);
+    assert_eq!(quota.held(), 0);
+}

@@ -1,0 +1,38 @@
+//! What a thread of an I/O sponsor has besides what any thread has.
+use crate::boundary::sockets::reading::CHUNK;
+use crate::boundary::sockets::transfer::ReadRoom;
+use crate::boundary::sockets::Sockets;
+use crate::platform::poller::Ready;
+use crate::values::value::Value;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+/// The sockets of one thread, and what it needs to serve them.
+pub(crate) struct Net {
+    pub(crate) sockets: Arc<Sockets>,
+    /// What the last wait has found.
+    pub(super) ready: Vec<Ready>,
+    /// The numbers of those with something to write.
+    pub(super) dirty: Vec<u32>,
+    /// Listeners at which there may be more connections than were accepted at once.
+    pub(super) more: Vec<u32>,
+    /// The place of the station that the last connection went to.
+    pub(super) next: usize,
+    pub(super) scratch: Box<ReadRoom>,
+    /// Those whose bytes have been written.
+    pub(super) written: Vec<Value>,
+}
+
+impl Net {
+    pub(crate) fn new(sockets: Arc<Sockets>) -> Net {
+        Net {
+            sockets,
+            ready: Vec::new(),
+            dirty: Vec::new(),
+            more: Vec::new(),
+            next: 0,
+            scratch: vec![MaybeUninit::uninit(); CHUNK].into_boxed_slice(),
+            written: Vec::new(),
+        }
+    }
+}
