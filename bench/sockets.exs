@@ -2,6 +2,7 @@
 # process for an echo of 64 bytes, and its bytes for an idle connection.
 #
 #     mix run bench/sockets.exs [--idle 8000] [--connections 300] [--rounds 1000] [--runs 3]
+#     mix run bench/sockets.exs --only mote        # or gen_tcp: what memory takes is clearer where nothing else was before
 #
 # The clients are another process of the operating system, and the two take turns. All of CPU time counts, the system's
 # included. Each idle connection is a file here and one there: `ulimit -n` must allow as many.
@@ -68,20 +69,24 @@ defmodule Bench.Sockets do
       end
 
     IO.puts("  cpu_by_gen_tcp: #{Float.round(mote / gen_tcp, 2)}")
-    # Behind the rest: what this process takes once, it has by now.
+  end
+
+  defp idles(servers, opts) do
     IO.puts(
       "#{opts[:idle]} idle connections, bytes of this process for each (RSS, median of #{opts[:runs]}):"
     )
 
-    runs = for _ <- 1..opts[:runs], server <- [:mote, :gen_tcp], do: {server, idle(server, opts[:idle])}
+    runs = for _ <- 1..opts[:runs], server <- servers, do: {server, idle(server, opts[:idle])}
 
-    for server <- [:mote, :gen_tcp] do
+    for server <- servers do
       bytes = for {^server, {bytes, _}} <- runs, do: bytes
       IO.puts("  #{server}: #{median(bytes)} (#{Enum.join(bytes, ", ")})")
     end
 
     counted = for {:mote, {_, counted}} <- runs, do: counted
-    IO.puts("  mote, as the machine counts live actors and the records of sockets: #{median(counted)}")
+
+    if counted != [],
+      do: IO.puts("  mote, as the machine counts live actors and the records of sockets: #{median(counted)}")
   end
 
   defp median(numbers), do: numbers |> Enum.sort() |> Enum.at(div(length(numbers), 2))

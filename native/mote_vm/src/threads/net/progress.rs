@@ -26,13 +26,9 @@ impl Service<'_> {
                 record.kind
             });
             match kind {
-                None => {}
                 Some(SocketKind::Listener) => self.accept(ready.number),
-                Some(SocketKind::Connecting) => {
-                    if ready.to_write {
-                        self.connected(ready.number);
-                    }
-                }
+                Some(SocketKind::Connecting) if ready.to_write => self.connected(ready.number),
+                None | Some(SocketKind::Connecting) => {}
                 Some(SocketKind::Connection) => {
                     self.read_on(ready.number);
                     if ready.to_write {
