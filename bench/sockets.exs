@@ -49,6 +49,11 @@ defmodule Bench.Sockets do
 
   def run(opts) do
     opts = Keyword.merge([idle: 8_000, connections: 300, rounds: 1_000, runs: 3], opts)
+    if opts[:only] == nil, do: echoes(opts)
+    idles(if(opts[:only], do: [opts[:only]], else: [:mote, :gen_tcp]), opts)
+  end
+
+  defp echoes(opts) do
     n = opts[:connections]
 
     IO.puts(
@@ -222,9 +227,7 @@ defmodule Bench.Sockets do
   end
 end
 
-{opts, [], []} =
-  OptionParser.parse(System.argv(),
-    strict: [idle: :integer, connections: :integer, rounds: :integer, runs: :integer]
-  )
-
-Bench.Sockets.run(opts)
+integers = Map.new([:idle, :connections, :rounds, :runs], &{&1, :integer})
+{opts, [], []} = OptionParser.parse(System.argv(), strict: Map.to_list(integers) ++ [only: :string])
+only = Enum.find([:mote, :gen_tcp], &(to_string(&1) == opts[:only]))
+Bench.Sockets.run(Keyword.put(opts, :only, only))

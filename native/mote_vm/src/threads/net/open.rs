@@ -37,10 +37,20 @@ impl Service<'_> {
             SocketKind::Listener => BehaviourId::LISTENER,
             _ => BehaviourId::SOCKET,
         };
+        // Its number is never given again: a socket leads to no other sponsor's.
+        let sponsor = self.context.sponsor.id;
+        let pinned = self
+            .context
+            .machine
+            .sponsors()
+            .pin(|pinned| pinned.id == sponsor);
+        if pinned.is_none() {
+            return Err(ErrorKind::NotConnected.into());
+        }
         let descriptor = record.socket.as_raw_fd();
         let (number, state) = sockets.add(record);
-        let (sponsor, me) = (self.context.sponsor.id, self.context.station.number);
-        let header = Header::new(behaviour, Some(sponsor), me);
+        let me = self.context.station.number;
+        let header = Header::new(behaviour, pinned, me);
         let actor = self.turn.heap.insist(|heap| heap.actor(header, state));
         let added = match actor.is_none() {
             true => Err(ErrorKind::OutOfMemory.into()),
