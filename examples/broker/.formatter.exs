@@ -1,0 +1,5 @@
+[
+  import_deps: [:mote],
+  inputs: ["{mix,.formatter}.exs", "*.exs", "{lib,test}/**/*.{ex,exs}"],
+  line_length: 110
+]

@@ -1,0 +1,231 @@
+defmodule Broker.Session do
+  # A client by its name: what it has subscribed to, and what it has still to get. It writes to the socket of the connection that
+  # it has at the moment; the reader of that connection sends it what the client wants.
+  #
+  #     {reader, {:attach, link, clean}}     a client has come; the reader gets `{:session, address}`
+  #     {reader, {:subscribe, id, filters}}, {reader, {:unsubscribe, id, filters}}, {reader, {:acknowledged, id}}
+  #     {reader, {:left, kept_will, expiry}} it has gone; an expiry of `nil` is the one of its CONNECT
+  #     {:deliver, message, options, kept}   a message for a subscription
+  #
+  # `link` is a map: reader, socket, version, window and most (what the client takes), expiry (seconds that the session lasts without
+  # a connection), will (`{message, seconds}` or `nil`), hello (the properties of the answer).
+  #
+  # Invariants:
+  # 1. Only the reader of the last connection is heard. An earlier one is told to close.
+  # 2. A client that does not take what is written is behind. One write of many asks for its answer; while there is none, 1,000
+  #    more are written at most, and messages of QoS 0 are lost beyond that.
+  # 3. A session that ends has left all topics, and the directory, before it forgets who came meanwhile.
+  @moduledoc false
+  use Mote.Behaviour
+
+  alias Broker.{Frame, Outgoing}
+
+  @most_behind 1_000
+  @never 0xFFFFFFFF
+
+  @doc "Sessions by the names of their clients."
+  defdirectory sessions(root) do
+    name when is_binary(name) -> unused({name, root, self()})
+  end
+
+  # `me` is the name of the client, the root of the topics, and the shard of the directory.
+  defactor unused(me) do
+    {_reader, {:attach, link, _clean}} -> attach(me, link, MapSet.new(), %Outgoing{}, false)
+  end
+
+  # `behind` is how much was written since the write that has no answer yet, or `nil`.
+  defactor connected(me, link, filters, out, behind) do
+    {:deliver, message, options, kept} ->
+      how = if kept or (message.retain and options.as_published), do: [:retain], else: []
+
+      cond do
+        options.no_local and message.from == self() ->
+          :its_own
+
+        message.qos == 1 and options.qos == 1 ->
+          {new, out} = Outgoing.put(out, delivery(message, how, options), link.window, now())
+          become out: out, behind: emit(link, behind, new, [])
+
+        behind == nil or behind < @most_behind ->
+          become behind: write(link, behind, plain(link.version, message, how, options))
+
+        true ->
+          :lost
+      end
+
+    :ok ->
+      become behind: nil
+
+    {_reader, {:attach, new, clean}} ->
+      send link.reader, {:close, 0x8E}
+      ends = clean or link.expiry == 0
+      with {will, delay} when ends or delay == 0 <- link.will, do: publish(me, will)
+      take_up(me, new, filters, out, ends)
+
+    {reader, {:acknowledged, id}} when reader == link.reader ->
+      {new, out} = Outgoing.acknowledged(out, id, link.window, now())
+      become out: out, behind: emit(link, behind, new, [])
+
+    {reader, {:subscribe, id, wanted}} when reader == link.reader ->
+      answer = Frame.suback(link.version, id, for({_, options} <- wanted, do: options.qos))
+      kept = Enum.filter(wanted, fn {filter, options} -> kept?(filter, options, filters) end)
+      done = changes(reader, wanted, answer, kept)
+
+      for {{group, levels}, options} <- wanted,
+          do: change(me, levels, {:subscribe, group, self(), options}, done)
+
+      become filters: MapSet.union(filters, MapSet.new(wanted, fn {filter, _} -> filter end))
+
+    {reader, {:unsubscribe, id, unwanted}} when reader == link.reader ->
+      codes = for {filter, _} <- unwanted, do: if(MapSet.member?(filters, filter), do: 0, else: 0x11)
+      done = changes(reader, unwanted, Frame.unsuback(link.version, id, codes), [])
+      for {{group, levels}, _} <- unwanted, do: change(me, levels, {:unsubscribe, group, self()}, done)
+      become filters: MapSet.difference(filters, MapSet.new(unwanted, fn {filter, _} -> filter end))
+
+    # The topics have changed.
+    {reader, {:changed, answer, kept}} when reader == link.reader ->
+      for {{nil, levels}, options} <- kept, do: send(elem(me, 1), {:kept, levels, self(), options})
+      become behind: write(link, behind, answer)
+
+    {reader, {:left, kept_will, expiry}} when reader == link.reader ->
+      # A session that was to end with its connection cannot be prolonged.
+      seconds = if expiry == nil or link.expiry == 0, do: link.expiry, else: expiry
+      will = if kept_will, do: link.will
+
+      case {seconds, will} do
+        {0, nil} ->
+          finish(me, filters)
+
+        {0, {message, _}} ->
+          publish(me, message)
+          finish(me, filters)
+
+        {_, {message, 0}} ->
+          publish(me, message)
+          become away(me, filters, out, nil, [expiring(seconds)])
+
+        {_, {message, delay}} when delay < seconds ->
+          become away(me, filters, out, message, [send_after(1_000 * delay, self(), :will), expiring(seconds)])
+
+        {_, {message, _}} ->
+          become away(me, filters, out, message, [expiring(seconds)])
+
+        {_, nil} ->
+          become away(me, filters, out, nil, [expiring(seconds)])
+      end
+  end
+
+  # Without a connection.
+  defactor away(me, filters, out, will, timers) do
+    {:deliver, message, options, kept} when message.qos == 1 and options.qos == 1 ->
+      how = if kept or (message.retain and options.as_published), do: [:retain], else: []
+      {[], out} = Outgoing.put(out, delivery(message, how, options), 0, 0)
+      become out: out
+
+    {_reader, {:attach, link, clean}} ->
+      Enum.each(timers, &cancel_timer/1)
+      if clean and will != nil, do: publish(me, will)
+      take_up(me, link, filters, out, clean)
+
+    :will when will != nil ->
+      publish(me, will)
+      become will: nil
+
+    :expired ->
+      if will != nil, do: publish(me, will)
+      finish(me, filters)
+  end
+
+  # Waits for the directory. Who comes meanwhile starts another session.
+  defactor ended(me, waiting) do
+    {_reader, {:attach, _link, _clean}} = request ->
+      become waiting: [request | waiting]
+
+    removed when is_boolean(removed) ->
+      {name, _root, shard} = me
+      Enum.each(Enum.reverse(waiting), fn {reader, request} -> send shard, {reader, {:to, name, request}} end)
+      become sink()
+  end
+
+  # -- connections that come and go ----------------------------------------------------------------------------
+
+  # A connection after another one: as if there had been none, if that session has ended.
+  defeffect take_up(me, link, filters, _out, true) do
+    leave_topics(me, filters)
+    attach(me, link, MapSet.new(), %Outgoing{}, false)
+  end
+
+  defeffect take_up(me, link, filters, out, false), do: attach(me, link, filters, out, true)
+
+  defeffect attach(me, link, filters, out, present) do
+    behind = write(link, nil, Frame.connack(link.version, 0, present, link.hello))
+    send link.reader, {:session, self()}
+    behind = emit(link, behind, out.sent, [:dup])
+    {new, out} = Outgoing.pump(out, link.window, now())
+    become connected(me, link, filters, out, emit(link, behind, new, []))
+  end
+
+  defeffect finish({name, _root, shard} = me, filters) do
+    leave_topics(me, filters)
+    send shard, {self(), {:delete, name, self()}}
+    become ended(me, [])
+  end
+
+  defeffect leave_topics(me, filters) do
+    for {group, levels} <- MapSet.to_list(filters), do: change(me, levels, {:unsubscribe, group, self()}, nil)
+  end
+
+  defeffect publish({_name, root, _shard}, message), do: send(root, {:publish, message})
+
+  defeffect change({_name, root, _shard}, levels, change, done),
+    do: send(root, {:change, levels, change, done})
+
+  # The answer is due when all topics have said that they have changed.
+  defeffect changes(reader, filters, answer, kept) do
+    create gather(self(), length(filters), {reader, {:changed, answer, kept}}, fn _, done -> done end)
+  end
+
+  defeffect expiring(@never), do: nil
+  defeffect expiring(seconds), do: send_after(1_000 * seconds, self(), :expired)
+
+  # -- writing -------------------------------------------------------------------------------------------------
+
+  defeffect emit(link, behind, messages, how) do
+    now = now()
+
+    Enum.reduce(messages, behind, fn {id, %{message: message, how: kept, subscription: subscription}},
+                                     behind ->
+      write(link, behind, Frame.publish(link.version, message, id, how ++ kept, subscription, now))
+    end)
+  end
+
+  # What is more than the client takes counts as sent.
+  defeffect write(%{most: most}, behind, frame) when byte_size(frame) > most, do: behind
+
+  defeffect write(link, nil, frame) do
+    send link.socket, {self(), {:write, frame}}
+    0
+  end
+
+  defeffect write(link, behind, frame) do
+    send link.socket, {nil, {:write, frame}}
+    behind + 1
+  end
+
+  defpurep delivery(message, how, options),
+    do: %{message: message, how: how, subscription: options.subscription, expires: message.expires}
+
+  # A message of QoS 0 goes out as it came in, if it can.
+  defpurep plain(version, %{frame: {version, bytes}}, [], %{subscription: nil}), do: bytes
+
+  defpurep plain(version, message, how, options),
+    do: Frame.publish(version, message, nil, how, options.subscription, now())
+
+  # Whether a subscription wants what is retained: always, if it is new, or never. One that is shared does not.
+  defpurep kept?({nil, _} = filter, %{retained: retained}, filters),
+    do: retained == 0 or (retained == 1 and not MapSet.member?(filters, filter))
+
+  defpurep kept?(_filter, _options, _filters), do: false
+
+  defpurep now(), do: System.monotonic_time(:millisecond)
+end
