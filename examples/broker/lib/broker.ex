@@ -10,7 +10,7 @@ defmodule Broker do
   """
   use GenServer
 
-  alias Broker.{Reader, Session, Tcp, Topic}
+  alias Broker.{Reader, Session, Topic}
 
   @defaults [port: 1883, ip: {127, 0, 0, 1}, threads: 1, max_packet: 262_144, patience: 10_000]
 
@@ -37,12 +37,12 @@ defmodule Broker do
 
   @impl GenServer
   def init(opts) do
-    {:ok, machine} = Mote.start_link(sponsors: [net: [threads: opts[:threads]]])
+    {:ok, machine} = Mote.start_link(sponsors: [net: [threads: opts[:threads], io: true]])
     root = Mote.create(machine, Topic.root(), sponsor: :net)
     sessions = Mote.Directory.start(machine, Session.sessions(root), sponsor: :net)
     env = %{root: root, sessions: sessions, limit: opts[:max_packet], patience: opts[:patience]}
 
-    case Tcp.listen(machine, port: opts[:port], ip: opts[:ip], accept: Reader.door(env), sponsor: :net) do
+    case Mote.Net.listen(machine, port: opts[:port], ip: opts[:ip], accept: Reader.door(env)) do
       {:ok, listener} -> {:ok, %{machine: machine, listener: listener}}
       {:error, reason} -> {:stop, reason}
     end
@@ -50,7 +50,7 @@ defmodule Broker do
 
   @impl GenServer
   def handle_call(:port, _from, state) do
-    %{local: {_ip, port}} = Tcp.info(state.listener)
+    {:ok, %{local: {_ip, port}}} = Mote.Net.info(state.listener)
     {:reply, port, state}
   end
 

@@ -64,6 +64,10 @@ defmodule Broker.Reader do
     {:ok, _bytes} ->
       send socket, {self(), {:read, :some}}
 
+    # Of a connection that was taken over, the last read still waits.
+    {:error, :busy} ->
+      :reads
+
     _ended ->
       cancel_timer(timer)
       send socket, {nil, :close}
