@@ -8,7 +8,7 @@
 
 case Broker.start_link(port: port, threads: threads) do
   {:ok, broker} ->
-    IO.puts("MQTT on 127.0.0.1, port #{Broker.port(broker)}")
+    IO.puts("MQTT on 127.0.0.1, port #{Broker.port(broker)}, process #{System.pid()}")
     Process.sleep(:infinity)
 
   {:error, reason} ->

@@ -10,7 +10,7 @@ defmodule Broker do
   """
   use GenServer
 
-  alias Broker.{Reader, Session, Topic}
+  alias Broker.{Reader, Topic}
 
   @defaults [port: 1883, ip: {127, 0, 0, 1}, threads: 1, max_packet: 262_144, patience: 10_000]
 
@@ -38,8 +38,8 @@ defmodule Broker do
   @impl GenServer
   def init(opts) do
     {:ok, machine} = Mote.start_link(sponsors: [net: [threads: opts[:threads], io: true]])
-    root = Mote.create(machine, Topic.root(), sponsor: :net)
-    sessions = Mote.Directory.start(machine, Session.sessions(root), sponsor: :net)
+    root = Mote.create(machine, Topic.root())
+    sessions = Mote.Directory.start(machine)
     env = %{root: root, sessions: sessions, limit: opts[:max_packet], patience: opts[:patience]}
 
     case Mote.Net.listen(machine, port: opts[:port], ip: opts[:ip], accept: Reader.door(env)) do

@@ -115,7 +115,8 @@ defmodule Broker.BrokerTest do
 
         {older, _} = Stage.client(stage, "older", version: 4)
         bytes = if unquote(code) == 0x82, do: Packets.packet(0x20, <<0, 0>>), else: unquote(bytes)
-        assert Stage.say(older, bytes) == [:closed]
+        assert Stage.say(older, bytes) == [:shut]
+        assert Stage.say(older, {:end, :closed}) == [:closed]
         clean(stage)
         assert Mote.Directory.count(stage.sessions) == 1
       end
@@ -349,7 +350,7 @@ defmodule Broker.BrokerTest do
     test "ends with its connection, or lasts as long as MQTT 5 says", %{stage: stage} do
       {client, _} = Stage.client(stage, "short")
       subscribed(client, [{"a", 1}])
-      assert Stage.say(client, Packets.disconnect()) == [:closed]
+      assert Stage.say(client, Packets.disconnect()) == [:shut]
       assert Mote.Directory.count(stage.sessions) == 0
 
       for {name, expiry} <- [ten: 10, ever: 0xFFFFFFFF] do
@@ -414,7 +415,7 @@ defmodule Broker.BrokerTest do
 
     test "is kept to itself by a client that says goodbye", %{stage: stage, witness: witness} do
       {client, _} = with_will(stage, "one", 0, 0)
-      assert Stage.say(client, Packets.disconnect()) == [:closed]
+      assert Stage.say(client, Packets.disconnect()) == [:shut]
       assert Stage.heard(witness) == []
       {client, _} = with_will(stage, "one", 0, 0)
       Stage.say(client, Packets.disconnect(4))

@@ -7,7 +7,8 @@ defmodule Broker.Reader do
   #    waits in TCP.
   # 3. The keep-alive is the time that a read may take, one and a half times what the client has said. What has begun is read to its
   #    end, so that one byte at a time wins no time.
-  # 4. The socket is closed once, by `closing`, and the session hears of it before.
+  # 4. A client that has a session is written to by that alone, since what two actors write has no order, and a client wants its
+  #    CONNACK first and why it is closed last. The session's last write is answered to the reader, which closes then.
   @moduledoc false
   use Mote.Behaviour
 
@@ -15,7 +16,7 @@ defmodule Broker.Reader do
 
   @window 64
   @most 268_435_460
-  # Milliseconds that a client has to take why its connection is closed.
+  # Milliseconds that a client has to take why it is refused.
   @farewell 2_000
 
   @doc "What a listener starts. `env` is a map: root, sessions, limit (bytes of a packet), patience (milliseconds for the CONNECT)."
@@ -31,47 +32,50 @@ defmodule Broker.Reader do
 
       case Packet.parse(buffer, nil, env.limit) do
         {:ok, {:connect, connect}, rest} -> enter(env, socket, connect, rest)
-        {:ok, {:refuse, version, code}, _} -> close(socket, Frame.connack(version, code, false, []))
-        {:error, _code} -> close(socket, "")
+        {:ok, {:refuse, version, code}, _} -> refuse(socket, Frame.connack(version, code, false, []))
+        {:error, _code} -> close(socket)
         {:more, n} -> wait(env, socket, buffer, n)
       end
 
     {:error, _reason} ->
-      close(socket, "")
+      close(socket)
   end
 
-  # The session answers.
-  defactor entering(link, buffer) do
+  # The directory has the session of that name: a new one, or one that was there. It is reached by way of the directory, since it may be
+  # about to end.
+  defactor entering(link, buffer, place, attach) do
+    _put ->
+      {_root, shard, name} = place
+      send shard, {self(), {:to, name, attach}}
+      become attaching(link, buffer, place, attach)
+  end
+
+  defactor attaching(link, buffer, place, attach) do
     {:session, session} -> step(%{link | session: session}, buffer)
-    {:close, code} -> close(link.socket, Frame.disconnect(link.version, code))
+    # It has ended: {Mote.Directory, :unknown_key}, or :again.
+    ended when ended == :again or ended == {Mote.Directory, :unknown_key} -> put(link, buffer, place, attach)
+    :ok -> hang_up(link.socket)
+    :late -> close(link.socket)
   end
 
   defactor reader(link, buffer) do
     {:ok, bytes} -> step(link, if(buffer == "", do: bytes, else: buffer <> bytes))
     :next -> step(link, buffer)
-    {:error, :timeout} -> fail(link, 0x8D)
-    {:error, _reason} -> leave(link, true, nil, "")
-    {:close, code} -> close(link.socket, Frame.disconnect(link.version, code))
+    {:error, :timeout} -> leave(link, true, nil, Frame.disconnect(link.version, 0x8D))
+    {:error, _reason} -> lose(link)
+    # The session has written the last.
+    :ok -> hang_up(link.socket)
+    :late -> close(link.socket)
   end
 
-  # What was written is out, or cannot be. What still comes is thrown away, since a socket that is closed before it is read would
-  # take the farewell along.
-  defactor closing(socket, timer) do
-    :ok ->
-      send socket, {nil, {:shutdown, :write}}
-      send socket, {self(), {:read, :some}}
-
-    {:ok, _bytes} ->
-      send socket, {self(), {:read, :some}}
-
+  # What still comes is thrown away, since a socket that is closed before all is read would take along what was written last.
+  defactor closing(socket) do
+    :ok -> hang_up(socket)
+    {:ok, _bytes} -> send socket, {self(), {:read, :some}}
     # Of a connection that was taken over, the last read still waits.
-    {:error, :busy} ->
-      :reads
-
-    _ended ->
-      cancel_timer(timer)
-      send socket, {nil, :close}
-      become sink()
+    {:error, :busy} -> :reads
+    {:error, _reason} -> close(socket)
+    :late -> close(socket)
   end
 
   # -- CONNECT -------------------------------------------------------------------------------------------------
@@ -94,9 +98,10 @@ defmodule Broker.Reader do
       window: min(Keyword.get(properties, :receive_maximum, @window), @window),
       most: Keyword.get(properties, :maximum_packet, @most),
       expiry: expiry(version, connect.clean, properties),
-      will: will(connect.will),
-      hello: [{:maximum_qos, 1}, {:maximum_packet, env.limit} | assigned]
+      will: will(connect.will)
     }
+
+    hello = [{:maximum_qos, 1}, {:maximum_packet, env.limit} | assigned]
 
     link = %{
       root: env.root,
@@ -107,8 +112,14 @@ defmodule Broker.Reader do
       patience: if(keep_alive == 0, do: :infinity, else: 1_500 * keep_alive)
     }
 
-    Mote.Directory.send(env.sessions, name, {self(), {:attach, session, connect.clean}})
-    become entering(link, rest)
+    place = {env.root, Mote.Directory.shard(env.sessions, name), name}
+    put(link, rest, place, {:attach, session, connect.clean, hello})
+  end
+
+  defeffect put(link, buffer, {root, shard, name} = place, attach) do
+    # On this thread, which has the socket.
+    send shard, {self(), {:put, name, create(Broker.Session.unused({name, root, shard}))}}
+    become entering(link, buffer, place, attach)
   end
 
   defpurep random(), do: Base.encode16(for(_ <- 1..4, into: "", do: <<:rand.uniform(0xFFFFFFFF)::32>>))
@@ -132,7 +143,7 @@ defmodule Broker.Reader do
         become reader(link, buffer)
 
       {:error, code} ->
-        fail(link, code)
+        leave(link, true, nil, Frame.disconnect(link.version, code))
     end
   end
 
@@ -152,12 +163,12 @@ defmodule Broker.Reader do
     plain = message.qos == 0 and not message.retain and message.expires == nil
     message = if plain, do: %{message | frame: {link.version, binary_part(buffer, 0, size)}}, else: message
     send link.root, {:publish, message}
-    if id, do: write(link, Frame.puback(id))
+    if id, do: send(link.session, {self(), {:write, Frame.puback(id)}})
     :go_on
   end
 
   defeffect handle(link, :ping, _size, _buffer) do
-    write(link, Frame.pong())
+    send link.session, {self(), {:write, Frame.pong()}}
     :go_on
   end
 
@@ -193,22 +204,32 @@ defmodule Broker.Reader do
   defpurep spec(what, :infinity), do: {:read, what}
   defpurep spec(what, patience), do: {:read, what, patience}
 
-  defeffect write(link, frame), do: send(link.socket, {nil, {:write, frame}})
-
-  defeffect fail(link, code), do: leave(link, true, nil, Frame.disconnect(link.version, code))
-
+  # The session is told, and writes the farewell.
   defeffect leave(link, kept_will, expiry, farewell) do
-    send link.session, {self(), {:left, kept_will, expiry}}
-    close(link.socket, farewell)
+    send link.session, {self(), {:left, kept_will, expiry, farewell}}
+    become closing(link.socket)
   end
 
-  defeffect close(socket, "") do
+  # Nobody is there to be written to.
+  defeffect lose(link) do
+    send link.session, {self(), {:left, true, nil, nil}}
+    close(link.socket)
+  end
+
+  defeffect refuse(socket, farewell) do
+    send socket, {self(), {:write, farewell}}
+    send_after @farewell, self(), :late
+    become closing(socket)
+  end
+
+  defeffect hang_up(socket) do
+    send socket, {nil, {:shutdown, :write}}
+    send socket, {self(), {:read, :some}}
+    become closing(socket)
+  end
+
+  defeffect close(socket) do
     send socket, {nil, :close}
     become sink()
-  end
-
-  defeffect close(socket, farewell) do
-    send socket, {self(), {:write, farewell}}
-    become closing(socket, send_after(@farewell, self(), :late))
   end
 end

@@ -2,16 +2,20 @@ defmodule Broker.Session do
   # A client by its name: what it has subscribed to, and what it has still to get. It writes to the socket of the connection that
   # it has at the moment; the reader of that connection sends it what the client wants.
   #
-  #     {reader, {:attach, link, clean}}     a client has come; the reader gets `{:session, address}`
+  #     {reader, {:attach, link, clean, hello}} a client has come; the reader gets `{:session, address}`, or `:again`
   #     {reader, {:subscribe, id, filters}}, {reader, {:unsubscribe, id, filters}}, {reader, {:acknowledged, id}}
-  #     {reader, {:left, kept_will, expiry}} it has gone; an expiry of `nil` is the one of its CONNECT
+  #     {reader, {:write, frame}}            an answer that needs no session
+  #     {reader, {:left, kept_will, expiry, farewell}}
+  #                                          it has gone; an expiry of `nil` is the one of its CONNECT, a farewell of `nil`
+  #                                          says that nobody would hear it
   #     {:deliver, message, options, kept}   a message for a subscription
   #
   # `link` is a map: reader, socket, version, window and most (what the client takes), expiry (seconds that the session lasts without
-  # a connection), will (`{message, seconds}` or `nil`), hello (the properties of the answer).
+  # a connection), will (`{message, seconds}` or `nil`). `hello` has properties of the answer.
   #
   # Invariants:
-  # 1. Only the reader of the last connection is heard. An earlier one is told to close.
+  # 1. Only the reader of the last connection is heard. An earlier one is dismissed: it gets the answer to what is written last, or
+  #    `:late`, and closes.
   # 2. A client that does not take what is written is behind. One write of many asks for its answer; while there is none, 1,000
   #    more are written at most, and messages of QoS 0 are lost beyond that.
   # 3. A session that ends has left all topics, and the directory, before it forgets who came meanwhile.
@@ -21,16 +25,13 @@ defmodule Broker.Session do
   alias Broker.{Frame, Outgoing}
 
   @most_behind 1_000
+  # Milliseconds that a client has to take what is written last.
+  @farewell 2_000
   @never 0xFFFFFFFF
 
-  @doc "Sessions by the names of their clients."
-  defdirectory sessions(root) do
-    name when is_binary(name) -> unused({name, root, self()})
-  end
-
-  # `me` is the name of the client, the root of the topics, and the shard of the directory.
+  @doc "A session that nobody has come to yet. `me` is the name of its client, the root of the topics, and the shard of the directory."
   defactor unused(me) do
-    {_reader, {:attach, link, _clean}} -> attach(me, link, MapSet.new(), %Outgoing{}, false)
+    {_reader, {:attach, link, _clean, hello}} -> attach(me, link, hello, MapSet.new(), %Outgoing{}, false)
   end
 
   # `behind` is how much was written since the write that has no answer yet, or `nil`.
@@ -56,11 +57,14 @@ defmodule Broker.Session do
     :ok ->
       become behind: nil
 
-    {_reader, {:attach, new, clean}} ->
-      send link.reader, {:close, 0x8E}
+    {_reader, {:attach, new, clean, hello}} ->
+      dismiss(link, Frame.disconnect(link.version, 0x8E))
       ends = clean or link.expiry == 0
       with {will, delay} when ends or delay == 0 <- link.will, do: publish(me, will)
-      take_up(me, new, filters, out, ends)
+      take_up(me, new, hello, filters, out, ends)
+
+    {reader, {:write, frame}} when reader == link.reader ->
+      become behind: write(link, behind, frame)
 
     {reader, {:acknowledged, id}} when reader == link.reader ->
       {new, out} = Outgoing.acknowledged(out, id, link.window, now())
@@ -87,7 +91,8 @@ defmodule Broker.Session do
       for {{nil, levels}, options} <- kept, do: send(elem(me, 1), {:kept, levels, self(), options})
       become behind: write(link, behind, answer)
 
-    {reader, {:left, kept_will, expiry}} when reader == link.reader ->
+    {reader, {:left, kept_will, expiry, farewell}} when reader == link.reader ->
+      if farewell, do: dismiss(link, farewell)
       # A session that was to end with its connection cannot be prolonged.
       seconds = if expiry == nil or link.expiry == 0, do: link.expiry, else: expiry
       will = if kept_will, do: link.will
@@ -122,10 +127,10 @@ defmodule Broker.Session do
       {[], out} = Outgoing.put(out, delivery(message, how, options), 0, 0)
       become out: out
 
-    {_reader, {:attach, link, clean}} ->
+    {_reader, {:attach, link, clean, hello}} ->
       Enum.each(timers, &cancel_timer/1)
       if clean and will != nil, do: publish(me, will)
-      take_up(me, link, filters, out, clean)
+      take_up(me, link, hello, filters, out, clean)
 
     :will when will != nil ->
       publish(me, will)
@@ -136,29 +141,28 @@ defmodule Broker.Session do
       finish(me, filters)
   end
 
-  # Waits for the directory. Who comes meanwhile starts another session.
-  defactor ended(me, waiting) do
-    {_reader, {:attach, _link, _clean}} = request ->
-      become waiting: [request | waiting]
+  # Waits for the directory. Who comes meanwhile is to try again.
+  defactor ended(waiting) do
+    {reader, {:attach, _link, _clean, _hello}} ->
+      become waiting: [reader | waiting]
 
     removed when is_boolean(removed) ->
-      {name, _root, shard} = me
-      Enum.each(Enum.reverse(waiting), fn {reader, request} -> send shard, {reader, {:to, name, request}} end)
+      Enum.each(waiting, &send(&1, :again))
       become sink()
   end
 
   # -- connections that come and go ----------------------------------------------------------------------------
 
   # A connection after another one: as if there had been none, if that session has ended.
-  defeffect take_up(me, link, filters, _out, true) do
+  defeffect take_up(me, link, hello, filters, _out, true) do
     leave_topics(me, filters)
-    attach(me, link, MapSet.new(), %Outgoing{}, false)
+    attach(me, link, hello, MapSet.new(), %Outgoing{}, false)
   end
 
-  defeffect take_up(me, link, filters, out, false), do: attach(me, link, filters, out, true)
+  defeffect take_up(me, link, hello, filters, out, false), do: attach(me, link, hello, filters, out, true)
 
-  defeffect attach(me, link, filters, out, present) do
-    behind = write(link, nil, Frame.connack(link.version, 0, present, link.hello))
+  defeffect attach(me, link, hello, filters, out, present) do
+    behind = write(link, nil, Frame.connack(link.version, 0, present, hello))
     send link.reader, {:session, self()}
     behind = emit(link, behind, out.sent, [:dup])
     {new, out} = Outgoing.pump(out, link.window, now())
@@ -168,7 +172,7 @@ defmodule Broker.Session do
   defeffect finish({name, _root, shard} = me, filters) do
     leave_topics(me, filters)
     send shard, {self(), {:delete, name, self()}}
-    become ended(me, [])
+    become ended([])
   end
 
   defeffect leave_topics(me, filters) do
@@ -210,6 +214,11 @@ defmodule Broker.Session do
   defeffect write(link, behind, frame) do
     send link.socket, {nil, {:write, frame}}
     behind + 1
+  end
+
+  defeffect dismiss(link, farewell) do
+    send link.socket, {link.reader, {:write, farewell}}
+    send_after @farewell, link.reader, :late
   end
 
   defpurep delivery(message, how, options),

@@ -3,14 +3,14 @@ defmodule Broker.Stage do
 
   import ExUnit.Callbacks, only: [start_supervised!: 1]
 
-  alias Broker.{Packets, Reader, Session, StandIn, Topic}
+  alias Broker.{Packets, Reader, StandIn, Topic}
 
   defstruct [:machine, :root, :sessions]
 
   def start(opts \\ []) do
     machine = start_supervised!({Mote, clock: :manual, sponsors: [net: [threads: opts[:threads] || 1]]})
     root = Mote.create(machine, Topic.root())
-    %__MODULE__{machine: machine, root: root, sessions: Mote.Directory.start(machine, Session.sessions(root))}
+    %__MODULE__{machine: machine, root: root, sessions: Mote.Directory.start(machine)}
   end
 
   @doc "A connection, whose client has sent nothing. `name` is what the test calls it."
