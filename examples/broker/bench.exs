@@ -13,6 +13,9 @@ defmodule Bench do
     [seconds, rounds, idle] = args ++ Enum.drop([4, 3, 10_000], length(args))
     brokers = [{"mote, 1 thread", mote(1)}, {"mote, 2 threads", mote(2)}, {"mosquitto", mosquitto()}]
 
+    IO.puts("#{idle} idle clients, bytes of resident memory each")
+    for {name, broker} <- brokers, do: IO.puts("  #{String.pad_trailing(name, 16)} #{idle(broker, idle)}")
+
     loads = [
       {"1 to 1,000, a message at a time", &fan(&1, 1)},
       {"1 to 1,000, 16 at a time", &fan(&1, 16)},
@@ -38,8 +41,6 @@ defmodule Bench do
       for {_, _, {all, _, _}} <- clients, pid <- all, do: Process.exit(pid, :kill)
     end
 
-    IO.puts("\n#{idle} idle clients, bytes of resident memory each")
-    for {name, broker} <- brokers, do: IO.puts("  #{String.pad_trailing(name, 16)} #{idle(broker, idle)}")
     for {_, broker} <- brokers, do: System.cmd("kill", ["#{broker.pid}"])
   end
 
@@ -284,11 +285,13 @@ defmodule Bench do
   end
 
   defp idle(broker, n) do
+    # What the first ones need once is not theirs.
+    warm = for n <- 1..100, do: connect(broker, "warm #{n}")
     before = resident(broker)
     sockets = for n <- 1..n, do: connect(broker, "idle #{n}")
     Process.sleep(1_000)
     each = div(resident(broker) - before, n)
-    for socket <- sockets, do: :gen_tcp.close(socket)
+    for socket <- warm ++ sockets, do: :gen_tcp.close(socket)
     each
   end
 end
