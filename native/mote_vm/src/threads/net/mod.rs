@@ -77,12 +77,10 @@ impl Dispatch {
     #[inline]
     pub(crate) fn look_at_sockets(&mut self) {
         if let Some(net) = &mut self.net {
-            // What has woken it first: another look would forget that, and it is not told again.
-            net.sockets.poller.take(&mut net.ready);
             if !self.turn.queue.is_empty() {
                 net.sockets.poller.wait(Some(Duration::ZERO));
-                net.sockets.poller.take(&mut net.ready);
             }
+            net.sockets.poller.take(&mut net.ready);
             self.serve_between(|service| {
                 service.collected();
                 service.happened();
