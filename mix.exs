@@ -214,6 +214,7 @@ defmodule Mote.MixProject do
       {:"examples/events/README.md", filename: "events"},
       {:"examples/world/README.md", filename: "world"},
       {:"examples/cluster/README.md", filename: "cluster"},
+      {:"examples/broker/README.md", filename: "broker"},
       {:"offline/README.md", filename: "offline"}
     ]
   end

@@ -95,28 +95,15 @@ defmodule Broker.Session do
       if farewell, do: dismiss(link, farewell)
       # A session that was to end with its connection cannot be prolonged.
       seconds = if expiry == nil or link.expiry == 0, do: link.expiry, else: expiry
-      will = if kept_will, do: link.will
+      {will, delay} = if kept_will and link.will != nil, do: link.will, else: {nil, 0}
+      due = seconds == 0 or delay == 0
+      if due and will != nil, do: publish(me, will)
 
-      case {seconds, will} do
-        {0, nil} ->
-          finish(me, filters)
-
-        {0, {message, _}} ->
-          publish(me, message)
-          finish(me, filters)
-
-        {_, {message, 0}} ->
-          publish(me, message)
-          become away(me, filters, out, nil, [expiring(seconds)])
-
-        {_, {message, delay}} when delay < seconds ->
-          become away(me, filters, out, message, [send_after(1_000 * delay, self(), :will), expiring(seconds)])
-
-        {_, {message, _}} ->
-          become away(me, filters, out, message, [expiring(seconds)])
-
-        {_, nil} ->
-          become away(me, filters, out, nil, [expiring(seconds)])
+      if seconds == 0 do
+        finish(me, filters)
+      else
+        later = if not due and delay < seconds, do: send_after(1_000 * delay, self(), :will)
+        become away(me, filters, out, if(due, do: nil, else: will), [later, expiring(seconds)])
       end
   end
 
