@@ -55,4 +55,8 @@ defmodule Broker do
   end
 
   def handle_call(:machine, _from, state), do: {:reply, state.machine, state}
+
+  # Where it is not stopped in order, the machine ends since it is linked.
+  @impl GenServer
+  def terminate(_reason, state), do: Mote.stop(state.machine)
 end

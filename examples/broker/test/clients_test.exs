@@ -4,8 +4,13 @@ defmodule Broker.ClientsTest do
 
   alias Broker.{Clients, Packets}
 
-  setup do
-    {:ok, broker} = start_supervised({Broker, port: 0, max_packet: 200_000, patience: 2_000})
+  # Milliseconds: several times the patience for one client.
+  @moduletag timeout: 300_000
+
+  # As patient as the tests, unless they say otherwise.
+  setup context do
+    options = [port: 0, max_packet: 200_000, patience: context[:patience] || 60_000]
+    {:ok, broker} = start_supervised({Broker, options})
     {:ok, broker: broker, port: Broker.port(broker)}
   end
 
@@ -133,11 +138,15 @@ defmodule Broker.ClientsTest do
       end
     end
 
+    @tag patience: 200
     test "says nothing, or not enough", %{port: port} do
       {:ok, silent} = :gen_tcp.connect({127, 0, 0, 1}, port, [:binary, active: false])
       {:ok, half} = :gen_tcp.connect({127, 0, 0, 1}, port, [:binary, active: false])
       :ok = :gen_tcp.send(half, <<0x10, 99>>)
       for socket <- [silent, half], do: assert(until_closed({socket, 5}) == [])
+    end
+
+    test "is silent for longer than it has said", %{port: port} do
       assert until_closed(client(port, "short", keep_alive: 1)) == [{:disconnect, 0x8D}]
     end
 
@@ -169,6 +178,20 @@ defmodule Broker.ClientsTest do
       :ok = :gen_tcp.send(other, Packets.ping())
       assert :gen_tcp.recv(other, 2) == {:ok, <<0xD0, 0>>}
     end
+  end
+
+  test "a broker that is stopped listens no more, and another one can take its place" do
+    {:ok, broker} = Broker.start_link(port: 0)
+    port = Broker.port(broker)
+    client = client(port, "one")
+    machine = Process.monitor(Broker.machine(broker))
+    :ok = GenServer.stop(broker)
+    assert_receive {:DOWN, ^machine, :process, _, _}, 60_000
+    assert until_closed(client) == []
+    assert {:error, :econnrefused} = :gen_tcp.connect({127, 0, 0, 1}, port, [])
+    {:ok, broker} = Broker.start_link(port: port)
+    client(port, "one")
+    GenServer.stop(broker)
   end
 
   test "a port that is in use is an error", %{port: port} do

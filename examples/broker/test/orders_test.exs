@@ -5,6 +5,7 @@ defmodule Broker.OrdersTest do
   alias Broker.{Packets, Reader, StandIn, Topic}
 
   @seeds 100
+  @moduletag timeout: 300_000
 
   defp start(machine) do
     root = Mote.create(machine, Topic.root())
