@@ -17,11 +17,9 @@ defmodule Mote.Bench.Maps do
       put_integer: {quote(do: Map.put(map, rem(n * 7919, size), n)), quote(do: map)},
       rising: {quote(do: Map.put(map, size - n, n)), quote(do: map)},
       get_text:
-        {quote(do: map),
-         quote(do: Map.get(map, "user:" <> Integer.to_string(rem(n * 7919, size)), 0))},
+        {quote(do: map), quote(do: Map.get(map, "user:" <> Integer.to_string(rem(n * 7919, size)), 0))},
       put_text:
-        {quote(do: Map.put(map, "user:" <> Integer.to_string(rem(n * 7919, size)), n)),
-         quote(do: map)}
+        {quote(do: Map.put(map, "user:" <> Integer.to_string(rem(n * 7919, size)), n)), quote(do: map)}
     ]
 
     # A loop of each name, and `run` of all.
