@@ -190,10 +190,12 @@ defmodule Mote.FutureTest do
       assert Future.wait_for_all(futures) == :ok
       assert Enum.all?(futures, &Future.finished?/1)
       assert Future.wait_for_all([]) == :ok
-      {late, _customer} = held(machine)
+      {late, customer} = held(machine)
       assert {:error, %Error{reason: :timeout} = error} = Future.wait_for_all([hd(futures), late], 1)
       assert error.context == %{timeout: 1, future: late}
       Future.kill(late)
+      # Held until here: a question that nobody can answer any more ends by itself.
+      Mote.send(customer, :late)
       nothing_left()
     end
 
