@@ -4,7 +4,8 @@
 //! 1. A wake-up that comes before the wait is not lost: the wait returns at once.
 //! 2. Events come at edges: one is told when something has changed, and not again until it changes once more. So nothing that
 //!    nobody reads keeps a thread awake. More may be told than there is; whoever is told tries and finds out.
-//! 3. What a wait has found is there until it is taken, whatever the next wait finds.
+//! 3. What a wait has found is there until it is taken, whatever the next wait finds. Whoever takes without having waited learns
+//!    what has happened all the same: so a thread that had something else to do in place of waiting misses nothing.
 //! 4. Only the thread that waits looks at what came. Everybody may wake it and add sockets.
 use crate::base::sync::Mutex;
 use mio::unix::SourceFd;
@@ -27,9 +28,17 @@ pub(crate) struct Ready {
     pub(crate) hung_up: bool,
 }
 
+struct PollQueue {
+    poll: Poll,
+    events: Events,
+    ready: Vec<Ready>,
+    /// What has happened since it was last taken was looked for.
+    has_looked: bool,
+}
+
 /// See the head of this file.
 pub(crate) struct Poller {
-    queue: Mutex<(Poll, Events, Vec<Ready>)>,
+    queue: Mutex<PollQueue>,
     registry: Registry,
     waker: Waker,
 }
@@ -40,7 +49,12 @@ impl Poller {
         let registry = poll.registry().try_clone()?;
         let waker = Waker::new(&registry, WAKE)?;
         Ok(Poller {
-            queue: Mutex::new((poll, Events::with_capacity(AT_ONCE), Vec::new())),
+            queue: Mutex::new(PollQueue {
+                poll,
+                events: Events::with_capacity(AT_ONCE),
+                ready: Vec::new(),
+                has_looked: false,
+            }),
             registry,
             waker,
         })
@@ -48,24 +62,17 @@ impl Poller {
 
     /// Waits until something has happened, somebody wakes the thread, or the time is over.
     pub(crate) fn wait(&self, at_most: Option<Duration>) {
-        let (poll, events, ready) = &mut *self.queue.lock();
-        if poll.poll(events, at_most).is_err() {
-            // Interrupted by a signal: the thread looks around and comes back.
-            return;
-        }
-        let of_sockets = events.iter().filter(|event| event.token() != WAKE);
-        ready.extend(of_sockets.map(|event| Ready {
-            number: event.token().0 as u32,
-            to_read: event.is_readable() || event.is_read_closed() || event.is_error(),
-            hung_up: event.is_read_closed() || event.is_error(),
-            to_write: event.is_writable() || event.is_write_closed() || event.is_error(),
-        }));
+        self.queue.lock().look(at_most);
     }
 
     /// Moves what was found to `to`.
     pub(crate) fn take(&self, to: &mut Vec<Ready>) {
-        let (.., ready) = &mut *self.queue.lock();
-        to.append(ready);
+        let mut queue = self.queue.lock();
+        if !queue.has_looked {
+            queue.look(Some(Duration::ZERO));
+        }
+        queue.has_looked = false;
+        to.append(&mut queue.ready);
     }
 
     /// Wakes the thread.
@@ -80,5 +87,55 @@ impl Poller {
         let token = Token(number as usize);
         self.registry
             .register(&mut SourceFd(&socket), token, interest)
+    }
+}
+
+impl PollQueue {
+    fn look(&mut self, at_most: Option<Duration>) {
+        if self.poll.poll(&mut self.events, at_most).is_err() {
+            // Interrupted by a signal: the thread looks around and comes back.
+            return;
+        }
+        self.has_looked = true;
+        let of_sockets = self.events.iter().filter(|event| event.token() != WAKE);
+        self.ready.extend(of_sockets.map(|event| Ready {
+            number: event.token().0 as u32,
+            to_read: event.is_readable() || event.is_read_closed() || event.is_error(),
+            hung_up: event.is_read_closed() || event.is_error(),
+            to_write: event.is_writable() || event.is_write_closed() || event.is_error(),
+        }));
+    }
+}
+
+#[cfg(all(test, not(any(miri, loom))))]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::fd::AsRawFd;
+    use std::os::unix::net::UnixStream;
+
+    /// The numbers of the sockets from which something may be read.
+    fn taken(poller: &Poller) -> Vec<u32> {
+        let mut ready = Vec::new();
+        poller.take(&mut ready);
+        let to_read = ready.iter().filter(|ready| ready.to_read);
+        to_read.map(|ready| ready.number).collect()
+    }
+
+    /// Invariant 3.
+    #[test]
+    fn who_has_not_waited_misses_nothing() {
+        let poller = Poller::new().expect("an event queue");
+        let (ours, mut theirs) = UnixStream::pair().expect("two sockets");
+        poller.add(ours.as_raw_fd(), 7).expect("room");
+        assert!(taken(&poller).is_empty());
+        theirs.write_all(b"a").expect("room");
+        assert_eq!(taken(&poller), [7]);
+        theirs.write_all(b"b").expect("room");
+        poller.wait(None);
+        theirs.write_all(b"c").expect("room");
+        poller.wait(None);
+        assert_eq!(taken(&poller), [7, 7]);
+        assert!(taken(&poller).is_empty());
     }
 }

@@ -26,7 +26,6 @@ use crate::turns::turn::Turn;
 pub(crate) use accept::ListenerPlan;
 pub(crate) use open::Opening;
 use own::Net;
-use std::time::Duration;
 
 /// A thread's sockets together with what answers are made with.
 struct Service<'a> {
@@ -77,9 +76,6 @@ impl Dispatch {
     #[inline]
     pub(crate) fn look_at_sockets(&mut self) {
         if let Some(net) = &mut self.net {
-            if !self.turn.queue.is_empty() {
-                net.sockets.poller.wait(Some(Duration::ZERO));
-            }
             net.sockets.poller.take(&mut net.ready);
             self.serve_between(|service| {
                 service.collected();
