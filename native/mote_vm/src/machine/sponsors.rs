@@ -83,7 +83,7 @@ impl Machine {
             let mut dispatch = Dispatch::new(context, turn, interpreter);
             if let Some((poller, counts)) = pollers.next().zip(sponsor.net.clone()) {
                 let quota = self.pool().quota.clone();
-                let sockets = Sockets::new(number, Arc::new(poller), quota, counts);
+                let sockets = Sockets::new(Arc::new(poller), quota, counts);
                 dispatch.net = Some(Box::new(Net::new(Arc::new(sockets))));
             }
             if let Some(seeded) = &self.0.seeded {

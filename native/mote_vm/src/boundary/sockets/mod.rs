@@ -11,7 +11,8 @@
 //!    written, a connection that is being made, and a listener as long as it is open. Any other record keeps nothing alive.
 //! 3. The record of an actor that a collection has not met is found by `sweep`, which nobody else then uses, and closed by its
 //!    thread. Records that were made since that collection began are left to the next one.
-//! 4. A closed socket has no record. Its number goes to others with another stamp, so its actor leads nowhere.
+//! 4. A closed socket has no record. Its number goes to other sockets, and those of a thread that has ended to other threads: so an
+//!    actor leads to a record only if that is its own.
 //! 5. What records and buffers take is charged to the machine's quota.
 pub(crate) mod buffer;
 pub(crate) mod counts;
@@ -19,7 +20,6 @@ pub(crate) mod reading;
 pub(crate) mod record;
 pub(crate) mod transfer;
 
-use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
 use crate::platform::poller::Poller;
 use crate::platform::slab::Slab;
@@ -46,7 +46,6 @@ struct SocketTable {
 
 /// The table of one thread.
 pub(crate) struct Sockets {
-    thread: ThreadNumber,
     state: Mutex<SocketTable>,
     has_dead: AtomicBool,
     pub(crate) poller: Arc<Poller>,
@@ -54,23 +53,16 @@ pub(crate) struct Sockets {
     pub(crate) counts: Arc<SocketCounts>,
 }
 
-const THREAD_SHIFT: u32 = 46;
-const STAMP_SHIFT: u32 = 22;
-const NUMBER_MASK: u64 = (1 << STAMP_SHIFT) - 1;
-const STAMP_MASK: u32 = (1 << (THREAD_SHIFT - STAMP_SHIFT)) - 1;
-
 impl Sockets {
     /// The most sockets of a thread: more than a process may have files.
-    pub(crate) const LIMIT: usize = 1 << STAMP_SHIFT;
+    pub(crate) const LIMIT: usize = 1 << 22;
 
     pub(crate) fn new(
-        thread: ThreadNumber,
         poller: Arc<Poller>,
         quota: Arc<Quota>,
         counts: Arc<SocketCounts>,
     ) -> Sockets {
         Sockets {
-            thread,
             state: Mutex::default(),
             has_dead: AtomicBool::new(false),
             poller,
@@ -82,29 +74,20 @@ impl Sockets {
     /// Puts a record in. Returns its number, and the state of its actor.
     pub(crate) fn add(&self, record: SocketRecord) -> (u32, Value) {
         let mut state = self.state.lock();
-        let (number, stamp) = state.records.insert(record);
+        let (number, _) = state.records.insert(record);
         if let Some(record) = state.records.get_mut(number) {
             record.number = number;
         }
         self.charge(&mut state);
-        // 62 bits: a fixnum.
-        let thread = u64::from(self.thread) << THREAD_SHIFT;
-        let stamp = u64::from(stamp & STAMP_MASK) << STAMP_SHIFT;
-        (
-            number,
-            Value::fixnum((thread | stamp | u64::from(number)) as i64),
-        )
+        (number, Value::fixnum(number.into()))
     }
 
-    /// The number of the record that the state of an actor leads to, if it is here.
-    pub(crate) fn find(&self, state: Value) -> Option<u32> {
-        let state = state.as_fixnum()? as u64;
-        let number = (state & NUMBER_MASK) as u32;
-        let stamp = self.state.lock().records.stamp(number)?;
-        let here = u64::from(self.thread) << THREAD_SHIFT
-            | u64::from(stamp & STAMP_MASK) << STAMP_SHIFT
-            | u64::from(number);
-        (here == state).then_some(number)
+    /// The number of an actor's record, if that is here.
+    pub(crate) fn find(&self, actor: *const Actor, state: Value) -> Option<u32> {
+        let number = state.as_fixnum().and_then(|n| u32::try_from(n).ok())?;
+        let table = self.state.lock();
+        let record = table.records.get(number)?;
+        std::ptr::eq(record.actor, actor).then_some(number)
     }
 
     /// Applies `act` to a record. What it takes out of it is noted down for a collection that has still to come to it.

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 impl Sockets {
     pub(crate) fn for_tests() -> Sockets {
         let poller = Poller::new().expect("an event queue");
-        Sockets::new(1, Arc::new(poller), Arc::default(), Arc::default())
+        Sockets::new(Arc::new(poller), Arc::default(), Arc::default())
     }
 }
 
@@ -64,14 +64,16 @@ fn a_sweep_finds_what_no_collection_has_met() {
 fn a_closed_socket_leads_nowhere() {
     let sockets = Sockets::for_tests();
     let (first, state) = sockets.add(SocketRecord::for_tests(actor(1)));
-    assert_eq!(sockets.find(state), Some(first));
+    assert_eq!(sockets.find(actor(1), state), Some(first));
+    // The number that another thread had given.
+    assert_eq!(sockets.find(actor(2), state), None);
     assert!(sockets.remove(first).is_some());
-    assert_eq!(sockets.find(state), None);
+    assert_eq!(sockets.find(actor(1), state), None);
     let (second, other) = sockets.add(SocketRecord::for_tests(actor(2)));
-    assert_eq!((first, sockets.find(state)), (second, None));
-    assert_eq!(sockets.find(other), Some(second));
-    assert_eq!(sockets.find(Value::fixnum(-1)), None);
-    assert_eq!(sockets.find(Value::NIL), None);
+    assert_eq!((first, sockets.find(actor(1), state)), (second, None));
+    assert_eq!(sockets.find(actor(2), other), Some(second));
+    assert_eq!(sockets.find(actor(2), Value::fixnum(-1)), None);
+    assert_eq!(sockets.find(actor(2), Value::NIL), None);
 }
 
 /// What is taken out ahead of a walk is shown by it all the same.

@@ -226,10 +226,8 @@ impl Dispatch {
         let actor = unsafe { &*socket.address_pointer() };
         if actor.header().behaviour().is_socket() {
             self.serve_between(|service| {
-                let number = service.net.sockets.find(actor.state());
-                let is_fresh = |record: &mut SocketRecord| {
-                    record.is_fresh && std::ptr::eq(record.actor, actor)
-                };
+                let number = service.net.sockets.find(actor, actor.state());
+                let is_fresh = |record: &mut SocketRecord| record.is_fresh;
                 if let Some(number) = number {
                     if service.with(number, is_fresh) == Some(true) {
                         service.close(number, words().closed);

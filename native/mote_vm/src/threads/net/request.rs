@@ -33,7 +33,7 @@ impl Dispatch {
         let code = unsafe { (*program).behaviour(actor.header().behaviour()) };
         self.running = Some((code, event.message));
         let heard = self.serve(|service| {
-            let number = service.net.sockets.find(actor.state());
+            let number = service.net.sockets.find(event.target, actor.state());
             service.request(number, event.message)
         });
         let heard = heard.unwrap_or_else(|| self.told_closed(event.message));
