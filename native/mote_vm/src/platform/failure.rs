@@ -8,6 +8,8 @@ const NAMES: &[(i32, &str)] = &[
     (libc::EADDRINUSE, "eaddrinuse"),
     (libc::EADDRNOTAVAIL, "eaddrnotavail"),
     (libc::EAFNOSUPPORT, "eafnosupport"),
+    // To a line of the file system's that is full.
+    (libc::EAGAIN, "eagain"),
     (libc::ECONNREFUSED, "econnrefused"),
     (libc::EHOSTUNREACH, "ehostunreach"),
     (libc::EINVAL, "einval"),
