@@ -55,17 +55,20 @@ defmodule Mote.Net do
     * `:closed` - the peer sends no more, or the socket is closed, or a write comes after the end of writing;
     * `:reset` - the peer has broken the connection off; it is closed;
     * `:timeout` - nothing came in time. Of what has come nothing is lost: the next read has it;
-    * `:too_long` - the line, the packet or what comes before the pattern is longer than `max`. It is not lost either;
+    * `:too_long` - the line, the packet or what comes before the pattern is longer than `max`. It is not lost either. Or a write has
+      more than 64 MiB, or more than 1,048,576 parts;
     * `:busy` - another read waits. One at a time does;
     * `:no_memory` - the machine's `:memory` is used up;
-    * `:bad_request` - this is no request to such a socket;
+    * `:bad_request` - this is no request to such a socket, or a read of more than 64 MiB;
     * any other error of the system, as `:inet` names it, such as `:eaddrinuse`.
 
   **Reads are pulls.** What nobody has asked for stays in the system's buffers, and when these are full the peer waits. Beyond the
   end of a line, a packet or a pattern some bytes may be read ahead, never more than `max`. **Writes** of one batch of turns go to the
   system together, in their order. What the system does not take waits in the machine, and counts for its `:memory`: whoever
   writes much waits for `:ok` before the next write. Until then the machine is not quiet, so `Mote.drain/2` and `shutdown: [drain: ms]`
-  wait for it. `:close` writes what the system takes at once, and gives up the rest.
+  wait for it. While more than 1 MiB waits, nothing is read: reads are answered when some of it has gone. A write that is refused and
+  has no customer ends the connection, since the bytes after it would follow a gap. `:close` writes what the system takes at once, at
+  most 1 MiB, and gives up the rest.
 
   A listener takes `:close`, `:local`, `:counters` and `:info`. It accepts for as long as the machine and its sponsor live, whether
   anybody holds its address or not.

@@ -201,7 +201,7 @@ defmodule Mote.Net.RequestsTest do
       {:ok, %{local: {ip, port}}} = Net.info(listener)
       {_client, socket} = pair(%{ip: ip, port: port})
       shared = Mote.share(machine, :binary.copy("x", 4_000_000))
-      assert ask(socket, {:write, List.duplicate(shared, 20)}) == {:error, :no_memory}
+      assert ask(socket, {:write, List.duplicate(shared, 12)}) == {:error, :no_memory}
       assert ask(socket, {:write, "little"}) == :ok
     end
   end

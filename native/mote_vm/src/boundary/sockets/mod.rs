@@ -10,7 +10,8 @@
 //! 2. A record with something to do is a root, with its actor and with all who wait for it: a read that waits, bytes to be
 //!    written, a connection that is being made, and a listener as long as it is open. Any other record keeps nothing alive.
 //! 3. The record of an actor that a collection has not met is found by `sweep`, which nobody else then uses, and closed by its
-//!    thread. Records that were made since that collection began are left to the next one.
+//!    thread, unless that has closed it by then: so it bears a mark. Records that were made since that collection began are left to
+//!    the next one.
 //! 4. A closed socket has no record. Its number goes to other sockets, and those of a thread that has ended to other threads: so an
 //!    actor leads to a record only if that is its own.
 //! 5. What records and buffers take is charged to the machine's quota.
@@ -28,7 +29,7 @@ use crate::values::value::Value;
 use crate::values::walk::{Missed, Swept, Walkable};
 use counts::SocketCounts;
 use parking_lot::Mutex;
-use record::{SocketKind, SocketRecord};
+use record::SocketRecord;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -43,6 +44,9 @@ struct SocketTable {
     swept: u32,
     charged: usize,
 }
+
+/// Dead sockets that are closed before anything else is looked at.
+const DEAD_AT_ONCE: usize = 256;
 
 /// The table of one thread.
 pub(crate) struct Sockets {
@@ -125,22 +129,9 @@ impl Sockets {
 
     /// The numbers of all records.
     pub(crate) fn numbers(&self) -> Vec<u32> {
-        self.numbers_of(|_| true)
-    }
-
-    /// The numbers of all listeners.
-    pub(crate) fn listeners(&self) -> Vec<u32> {
-        self.numbers_of(|record| record.kind == SocketKind::Listener)
-    }
-
-    fn numbers_of(&self, is: impl Fn(&SocketRecord) -> bool) -> Vec<u32> {
         let mut numbers = Vec::new();
         let state = self.state.lock();
-        state.records.each(|record| {
-            if is(record) {
-                numbers.push(record.number);
-            }
-        });
+        state.records.each(|record| numbers.push(record.number));
         numbers
     }
 
@@ -152,17 +143,24 @@ impl Sockets {
             .each(|record| record.each_waiting(|value| show(record.actor, value)));
     }
 
-    /// The numbers of records whose actors nobody holds any more, each once.
-    pub(crate) fn take_dead(&self) -> Vec<u32> {
+    /// Returns whether there are records whose actors nobody holds any more.
+    pub(crate) fn has_dead(&self) -> bool {
         // Relaxed: whoever finds it set takes the lock.
-        match self.has_dead.load(Relaxed) {
-            false => Vec::new(),
-            true => {
-                let mut state = self.state.lock();
-                self.has_dead.store(false, Relaxed);
-                std::mem::take(&mut state.dead)
-            }
+        self.has_dead.load(Relaxed)
+    }
+
+    /// The numbers of some of these, each once.
+    pub(crate) fn take_dead(&self) -> Vec<u32> {
+        if !self.has_dead() {
+            return Vec::new();
         }
+        let SocketTable { records, dead, .. } = &mut *self.state.lock();
+        let rest = dead.len().saturating_sub(DEAD_AT_ONCE);
+        let mut taken = dead.split_off(rest);
+        self.has_dead.store(rest > 0, Relaxed);
+        // The number of one that was closed meanwhile may be that of another.
+        taken.retain(|number| records.get(*number).is_some_and(|r| r.is_doomed.get()));
+        taken
     }
 
     /// Charges what the records take. They were accepted before.
@@ -207,14 +205,22 @@ impl Swept for Sockets {
             ..
         } = &mut *state;
         let next = records.part(*swept, most, |record| {
-            if u64::from(record.born) < collection && !record.is_root() && !is_live(record.actor) {
+            if u64::from(record.born) >= collection {
+                return;
+            }
+            let session = record.session.get();
+            if !session.is_null() && !is_live(session) {
+                // Its place may be another actor's soon.
+                record.session.set(std::ptr::null());
+            }
+            if !record.is_root() && !is_live(record.actor) && !record.is_doomed.replace(true) {
                 dead.push(record.number);
             }
         });
         *swept = next.unwrap_or(0);
         let is_over = next.is_none();
         if is_over && !dead.is_empty() {
-            // Relaxed: see `take_dead`.
+            // Relaxed: see `has_dead`.
             self.has_dead.store(true, Relaxed);
             self.poller.wake();
         }

@@ -7,9 +7,13 @@ use crate::values::actor::Actor;
 use crate::values::handles::Key;
 use crate::values::value::Value;
 use socket2::Socket;
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::Arc;
+
+/// Bytes that wait to be written to a peer from which something is read.
+const MOST_UNSENT: usize = 1 << 20;
 
 /// What a socket is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,8 +48,12 @@ pub(crate) struct SocketRecord {
     pub(crate) is_counted: bool,
     /// The reason why there is no connection, until somebody asks.
     pub(crate) failed: Option<Atom>,
-    /// Nothing was asked of it yet.
-    pub(crate) is_fresh: bool,
+    /// It is in the list of those to be looked at again.
+    pub(crate) is_listed: bool,
+    /// Nobody holds it any more, and its thread is to close it.
+    pub(crate) is_doomed: Cell<bool>,
+    /// The session that is to hear of it, while nothing was asked of it yet.
+    pub(crate) session: Cell<*const Actor>,
     /// Number of reads so far: the timer of one that is over does nothing.
     pub(crate) reads: u32,
     /// Whoever waits for a read, or `NONE`.
@@ -81,6 +89,7 @@ pub(crate) struct Accepting {
     /// The actor that sessions are made like, which nobody sends to: the listener owns this reference.
     pub(crate) session: Key,
     pub(crate) thread: ThreadNumber,
+    pub(crate) number: u32,
     pub(crate) nodelay: bool,
     /// Connections that are open, and the most of them.
     pub(crate) open: AtomicUsize,
@@ -106,7 +115,9 @@ impl SocketRecord {
             is_dirty: false,
             is_counted: false,
             failed: None,
-            is_fresh: true,
+            is_listed: false,
+            is_doomed: Cell::new(false),
+            session: Cell::new(std::ptr::null()),
             reads: 0,
             reader: Value::NONE,
             spec: ReadSpec::Some,
@@ -122,6 +133,19 @@ impl SocketRecord {
     /// Returns whether it keeps its actor alive (mod.rs, invariant 2).
     pub(crate) fn is_root(&self) -> bool {
         self.kind != SocketKind::Connection || !self.reader.is_none() || self.output.is_some()
+    }
+
+    /// Returns whether so much waits to be written that nothing is read before some of it has gone.
+    pub(crate) fn is_behind(&self) -> bool {
+        let output = self.output.as_ref();
+        output.is_some_and(|output| output.bytes.rest().len() > MOST_UNSENT)
+    }
+
+    /// Puts it into the list of those to be looked at again.
+    pub(crate) fn list(&mut self, list: &mut Vec<u32>) {
+        if !std::mem::replace(&mut self.is_listed, true) {
+            list.push(self.number);
+        }
     }
 
     /// Shows what it keeps alive.

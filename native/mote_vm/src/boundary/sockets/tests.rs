@@ -1,5 +1,6 @@
 use super::reading::{ReadSpec, CHUNK};
-use super::transfer::{consume, end_input, end_output, read, write, write_later, ReadStep};
+use super::record::SocketKind;
+use super::transfer::{consume, end_input, end_output, read, write, write_later, ReadStep, VISIT};
 use super::*;
 use socket2::Socket;
 use std::io::{Read, Write};
@@ -43,7 +44,7 @@ fn a_sweep_finds_what_no_collection_has_met() {
         sockets.add(record).0
     };
     let nothing = |_: &mut SocketRecord| ();
-    let _live = add(1, 4, nothing);
+    let live = add(1, 4, |record| record.session.set(actor(2)));
     let dead = add(2, 4, nothing);
     let _young = add(3, 5, nothing);
     let _listener = add(4, 4, |record| record.kind = SocketKind::Listener);
@@ -57,6 +58,9 @@ fn a_sweep_finds_what_no_collection_has_met() {
     assert!(steps >= 2);
     assert_eq!(sockets.take_dead(), [dead, also_dead]);
     assert!(sockets.take_dead().is_empty());
+    // What was its session's place may be another actor's.
+    let session = sockets.with(live, |record| record.session.get());
+    assert_eq!(session, Some(std::ptr::null()));
 }
 
 /// Invariant 4.
@@ -110,24 +114,24 @@ fn bytes_come_whole_and_the_quota_gets_all_back() {
     let mut scratch = vec![MaybeUninit::uninit(); CHUNK];
     record.spec = ReadSpec::Line { max: 10, seen: 0 };
     assert!(matches!(
-        read(&mut record, &mut scratch, &quota),
+        read(&mut record, &mut scratch, CHUNK, &quota),
         ReadStep::Waits
     ));
     theirs.write_all(b"ab").expect("room");
     record.readable = true;
     assert!(matches!(
-        read(&mut record, &mut scratch, &quota),
+        read(&mut record, &mut scratch, CHUNK, &quota),
         ReadStep::Waits
     ));
     theirs.write_all(b"c\nde").expect("room");
     record.readable = true;
-    let step = read(&mut record, &mut scratch, &quota);
+    let step = read(&mut record, &mut scratch, CHUNK, &quota);
     assert!(matches!(step, ReadStep::Kept { taken: 4, skip: 0 }));
     consume(&mut record, 4, &quota);
     assert!(quota.held() > 0);
     record.spec = ReadSpec::Exact(2);
     assert!(matches!(
-        read(&mut record, &mut scratch, &quota),
+        read(&mut record, &mut scratch, CHUNK, &quota),
         ReadStep::Kept { taken: 2, .. }
     ));
     consume(&mut record, 2, &quota);
@@ -135,9 +139,9 @@ fn bytes_come_whole_and_the_quota_gets_all_back() {
     theirs.write_all(b"end").expect("room");
     drop(theirs);
     record.spec = ReadSpec::Exact(4);
-    record.readable = true;
+    (record.readable, record.hung_up) = (true, true);
     assert!(matches!(
-        read(&mut record, &mut scratch, &quota),
+        read(&mut record, &mut scratch, CHUNK, &quota),
         ReadStep::Ended
     ));
     end_input(&mut record, &quota);
@@ -156,9 +160,14 @@ fn writes_are_answered_in_order_as_their_bytes_go() {
     }
     let mut done = Vec::new();
     let mut go = |record: &mut SocketRecord| {
-        write(record, &quota, |writer| done.push(writer.fixnum_value())).expect("a peer")
+        write(record, VISIT, &quota, |writer| {
+            done.push(writer.fixnum_value())
+        })
+        .expect("a peer")
     };
-    assert!(!go(&mut record) && !record.writable);
+    while record.writable {
+        assert!(!go(&mut record));
+    }
     let mut came = 0;
     let mut buffer = vec![0; 1 << 20];
     loop {
@@ -175,7 +184,90 @@ fn writes_are_answered_in_order_as_their_bytes_go() {
     let writer = (Value::fixnum(4), 1);
     assert!(write_later(&mut record, writer, |to| to.add(b"x"), &quota));
     drop(theirs);
-    assert!(write(&mut record, &quota, |_| ()).is_err());
+    assert!(write(&mut record, VISIT, &quota, |_| ()).is_err());
     assert_eq!(end_output(&mut record, &quota), [Value::fixnum(4)]);
     assert_eq!(quota.held(), 0);
+}
+
+#[test]
+fn who_has_written_all_is_answered_though_the_rest_fails() {
+    let quota = Arc::<Quota>::default();
+    let (ours, theirs) = pair();
+    let mut record = SocketRecord::new(ours, SocketKind::Connection, 0);
+    for n in 1..=2 {
+        let writer = (Value::fixnum(n), 3);
+        assert!(write_later(
+            &mut record,
+            writer,
+            |to| to.add(b"abc"),
+            &quota
+        ));
+    }
+    // The system has taken the first three, and no more.
+    record.output.as_mut().expect("bytes").bytes.take(3);
+    drop(theirs);
+    let mut done = Vec::new();
+    assert!(write(&mut record, VISIT, &quota, |writer| done.push(writer)).is_err());
+    assert_eq!(done, [Value::fixnum(1)]);
+    assert_eq!(end_output(&mut record, &quota), [Value::fixnum(2)]);
+}
+
+/// Invariant 4 of transfer.rs.
+#[test]
+fn a_visit_moves_a_limited_number_of_bytes() {
+    let quota = Arc::<Quota>::default();
+    let (ours, mut theirs) = pair();
+    let mut record = SocketRecord::new(ours, SocketKind::Connection, 0);
+    let mut scratch = vec![MaybeUninit::uninit(); CHUNK];
+    theirs.write_all(&[7; 2500]).expect("room");
+    record.spec = ReadSpec::Exact(2500);
+    for came in [1000, 2000] {
+        let step = read(&mut record, &mut scratch, 1000, &quota);
+        assert!(matches!(step, ReadStep::GoesOn));
+        assert_eq!((record.bytes_in, record.readable), (came, true));
+    }
+    let step = read(&mut record, &mut scratch, 1000, &quota);
+    assert!(matches!(step, ReadStep::Kept { taken: 2500, .. }));
+    let writer = (Value::fixnum(1), 2500);
+    assert!(write_later(
+        &mut record,
+        writer,
+        |to| to.add(&[7; 2500]),
+        &quota
+    ));
+    for (went, is_over) in [(1000, false), (2000, false), (2500, true)] {
+        let done = write(&mut record, 1000, &quota, |_| ()).expect("a peer");
+        assert_eq!(
+            (record.bytes_out, done, record.writable),
+            (went, is_over, true)
+        );
+    }
+}
+
+/// Invariant 3.
+#[test]
+fn a_number_that_was_given_again_is_not_that_of_a_dead_socket() {
+    let sockets = Sockets::for_tests();
+    let sweep = || assert!(!sockets.sweep(1, usize::MAX, &|_| false));
+    let [first, second] = [1, 2].map(|n| sockets.add(SocketRecord::for_tests(actor(n))).0);
+    sweep();
+    sweep();
+    drop(sockets.remove(first));
+    let mut record = SocketRecord::for_tests(actor(3));
+    record.born = 1;
+    assert_eq!(sockets.add(record).0, first);
+    assert_eq!(sockets.take_dead(), [second]);
+    assert!(!sockets.has_dead());
+}
+
+#[test]
+fn dead_sockets_are_closed_some_at_a_time() {
+    let sockets = Sockets::for_tests();
+    let many = DEAD_AT_ONCE + 1;
+    for n in 1..=many {
+        sockets.add(SocketRecord::for_tests(actor(n)));
+    }
+    assert!(!sockets.sweep(1, usize::MAX, &|_| false));
+    let taken = [(); 3].map(|()| (sockets.has_dead(), sockets.take_dead().len()));
+    assert_eq!(taken, [(true, DEAD_AT_ONCE), (true, 1), (false, 0)]);
 }

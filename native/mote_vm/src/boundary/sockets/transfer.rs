@@ -4,7 +4,8 @@
 //! 1. What the system has given is answered or kept: a read that ends otherwise loses no byte.
 //! 2. A socket counts as readable, or writable, until the system has said that it is not: its events come at edges
 //!    (platform/poller.rs).
-//! 3. Bytes are written in the order of the requests, as many at once as there are.
+//! 3. Bytes are written in the order of the requests, as many at once as there are, up to the limit of a visit.
+//! 4. A visit to a socket moves a limited number of bytes: whoever has more to do comes again, after all others.
 use super::buffer::Buffer;
 use super::reading::{ReadMatch, CHUNK};
 use super::record::{Output, SocketRecord};
@@ -17,9 +18,14 @@ use std::mem::MaybeUninit;
 /// Room that one thread reads into.
 pub(crate) type ReadRoom = [MaybeUninit<u8>];
 
+/// The most bytes that one visit reads or writes.
+pub(crate) const VISIT: usize = 1 << 20;
+
 /// How far a read has come.
 pub(crate) enum ReadStep {
     Waits,
+    /// There may be more, for another visit.
+    GoesOn,
     /// The answer is this many bytes of the scratch room.
     Came(usize),
     /// The answer is in the record's buffer: `taken` bytes, but for the first `skip`.
@@ -33,20 +39,29 @@ pub(crate) enum ReadStep {
     Failed(Error),
 }
 
-/// Reads until what the record's read asks for is there, or nothing more has come.
-pub(crate) fn read(record: &mut SocketRecord, scratch: &mut ReadRoom, quota: &Quota) -> ReadStep {
+/// Reads until what the record's read asks for is there, nothing more has come, or `visit` bytes were read.
+pub(crate) fn read(
+    record: &mut SocketRecord,
+    scratch: &mut ReadRoom,
+    visit: usize,
+    quota: &Quota,
+) -> ReadStep {
+    let mut left = visit;
     loop {
         let kept = record.input.as_ref().map_or(&[][..], |input| input.rest());
         let most = match record.spec.find(kept) {
             ReadMatch::Answer { taken, skip } => return ReadStep::Kept { taken, skip },
             ReadMatch::TooLong => return ReadStep::TooLong,
-            ReadMatch::More(most) => most.min(CHUNK),
+            ReadMatch::More(most) => most.min(CHUNK).min(left),
         };
         if record.ended {
             return ReadStep::Ended;
         }
         if !record.readable {
             return ReadStep::Waits;
+        }
+        if left == 0 {
+            return ReadStep::GoesOn;
         }
         if !quota.has(most) {
             return ReadStep::NoMemory;
@@ -65,6 +80,7 @@ pub(crate) fn read(record: &mut SocketRecord, scratch: &mut ReadRoom, quota: &Qu
             Err(error) => return ReadStep::Failed(error),
         };
         record.bytes_in += n as u64;
+        left -= n;
         // Less than there was room for: the next bytes come with an event of their own, and so does an end that was not told yet.
         record.readable = n == most || record.hung_up;
         // SAFETY: the system has written the first `n` bytes.
@@ -118,9 +134,10 @@ pub(crate) fn write_later(
     true
 }
 
-/// Writes what waits. Those whose bytes have gone are shown. Returns whether nothing is left.
+/// Writes what waits, at most `visit` bytes of it. Those whose bytes have gone are shown. Returns whether nothing is left.
 pub(crate) fn write(
     record: &mut SocketRecord,
+    visit: usize,
     quota: &Quota,
     mut show: impl FnMut(Value),
 ) -> Result<bool, Error> {
@@ -132,20 +149,26 @@ pub(crate) fn write(
         writers,
         end,
     } = &mut **output;
-    while record.writable && !bytes.rest().is_empty() {
-        match send(&record.socket, bytes.rest()) {
+    let (mut left, mut failed) = (visit, None);
+    while record.writable && left > 0 && failed.is_none() && !bytes.rest().is_empty() {
+        let rest = bytes.rest();
+        match send(&record.socket, &rest[..rest.len().min(left)]) {
             Ok(n) => {
                 record.bytes_out += n as u64;
+                left -= n;
                 bytes.take(n);
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) if would_wait(&error) => record.writable = false,
-            Err(error) => return Err(error),
+            Err(error) => failed = Some(error),
         }
     }
     let gone = *end - bytes.rest().len() as u64;
     while let Some((_, writer)) = writers.pop_front_if(|(end, _)| *end <= gone) {
         show(writer);
+    }
+    if let Some(error) = failed {
+        return Err(error);
     }
     let is_over = bytes.rest().is_empty();
     if is_over {

@@ -4,6 +4,7 @@
 //! 1. A listener accepts until the system has no more: events come at edges. It stops before that only where something brings it
 //!    back: its place in `more`, a connection that is closed while it is full, or a timer while there are no files.
 //! 2. Connections go to the threads of the sponsor by turn, and stay there.
+use super::own::Net;
 use super::words::words;
 use super::Service;
 use crate::base::ids::TimerId;
@@ -53,23 +54,27 @@ impl Accepting {
 impl Service<'_> {
     /// A listener begins.
     pub(super) fn listen(&mut self, plan: ListenerPlan) -> std::io::Result<*const Actor> {
-        let mut record = self.record(plan.socket, SocketKind::Listener);
-        record.of = Some(Arc::new(Accepting {
+        let record = self.record(plan.socket, SocketKind::Listener);
+        let (number, actor) = self.put(record)?;
+        let of = Accepting {
             session: plan.session,
             thread: self.context.station.number,
+            number,
             nodelay: plan.nodelay,
             open: AtomicUsize::new(0),
             most: plan.most,
             is_full: AtomicBool::new(false),
-        }));
-        self.put(record).map(|(_, actor)| actor)
+        };
+        self.with(number, |record| record.of = Some(Arc::new(of)));
+        Ok(actor)
     }
 
-    /// Accepts what there is, up to a limit.
+    /// Accepts what there is, up to a limit, if that is a listener.
     pub(super) fn accept(&mut self, number: u32) {
         for _ in 0..AT_ONCE {
             let accepted = self.with(number, |record| {
-                let of = record.of.clone()?;
+                let is_listener = record.kind == SocketKind::Listener;
+                let of = record.of.clone().filter(|_| is_listener)?;
                 // It pauses, or is full.
                 let may = record.timer.is_none() && of.has_room();
                 may.then(|| (record.socket.accept(), of))
@@ -96,14 +101,8 @@ impl Service<'_> {
                 }
             }
         }
-        self.net.more.push(number);
-    }
-
-    /// Goes on where there was more than was accepted at once.
-    pub(super) fn accept_more(&mut self) {
-        for number in std::mem::take(&mut self.net.more) {
-            self.accept(number);
-        }
+        let Net { sockets, more, .. } = &mut *self.net;
+        sockets.with(number, |record| record.list(more));
     }
 
     /// Accepts nothing for a while. What has come waits in the system's line.
@@ -132,24 +131,14 @@ impl Service<'_> {
 
     /// A listener that was full, or has paused, goes on.
     pub(super) fn accept_again(&mut self, of: &Accepting) {
-        let session = of.session;
+        let number = of.number;
         let again = task(move |thread| {
-            thread.serve_between(|service| service.go_on_accepting(session));
+            // Should the number be another listener's by now, that looks what there is.
+            thread.serve_between(|service| service.accept(number));
         });
         let station = self.context.station_of(of.thread);
         // Its sponsor may be removed meanwhile: then the thread that takes the task has no such listener.
         self.context.machine.push(&station, Entry::Task(again));
-    }
-
-    fn go_on_accepting(&mut self, session: Key) {
-        for number in self.net.sockets.listeners() {
-            let is_it = |record: &mut SocketRecord| {
-                record.of.as_ref().is_some_and(|of| of.session == session)
-            };
-            if self.with(number, is_it) == Some(true) {
-                self.accept(number);
-            }
-        }
     }
 
     /// Gives a connection to the thread whose turn it is.
@@ -180,16 +169,17 @@ impl Service<'_> {
             add(&self.net.sockets.counts.errors, 1);
             return self.has_left(&of);
         };
-        if !self.begin_session(&of, actor) {
-            self.close(number, words().closed);
+        match self.begin_session(&of, actor) {
+            Some(session) => {
+                self.with(number, |record| record.session.set(session));
+            }
+            None => self.close(number, words().closed),
         }
     }
 
     /// Makes a session as the listener's pattern says, and tells it of the connection.
-    fn begin_session(&mut self, of: &Accepting, socket: *const Actor) -> bool {
-        let Some(pattern) = self.context.machine.hold(of.session) else {
-            return false;
-        };
+    fn begin_session(&mut self, of: &Accepting, socket: *const Actor) -> Option<*const Actor> {
+        let pattern = self.context.machine.hold(of.session)?;
         // SAFETY: held. It was never sent to, so nobody changes it.
         let pattern = unsafe { &*pattern.actor };
         let program = self.turn.around.program.clone();
@@ -203,17 +193,18 @@ impl Service<'_> {
         let session = self.turn.heap.insist(|heap| heap.actor(header, state));
         let hello = self.tuple([Value::atom(words().connected), Value::address(socket)]);
         if session.is_none() || hello.is_none() {
-            return false;
+            return None;
         }
         self.turn.counts.creates += 1;
-        self.turn.queue.push(session.address_pointer(), hello);
-        true
+        let session = session.address_pointer();
+        self.turn.queue.push(session, hello);
+        Some(session)
     }
 }
 
 impl Dispatch {
-    /// The turn of an event has left nothing behind. If it was a session that was to hear of its connection, and nothing was asked of
-    /// that before, nobody has it: it is closed at once.
+    /// The turn of an event has left nothing behind. If it was that of the session that was to hear of its connection, and nothing was
+    /// asked of that before, nobody has it: it is closed at once.
     #[cold]
     pub(crate) fn hello_was_lost(&mut self, event: Event) {
         let Some(&[word, socket]) = event.message.as_tuple() else {
@@ -227,9 +218,10 @@ impl Dispatch {
         if actor.header().behaviour().is_socket() {
             self.serve_between(|service| {
                 let number = service.net.sockets.find(actor, actor.state());
-                let is_fresh = |record: &mut SocketRecord| record.is_fresh;
+                let is_its_session =
+                    |record: &mut SocketRecord| std::ptr::eq(record.session.get(), event.target);
                 if let Some(number) = number {
-                    if service.with(number, is_fresh) == Some(true) {
+                    if service.with(number, is_its_session) == Some(true) {
                         service.close(number, words().closed);
                     }
                 }

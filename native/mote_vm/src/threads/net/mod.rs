@@ -80,7 +80,7 @@ impl Dispatch {
             self.serve_between(|service| {
                 service.collected();
                 service.happened();
-                service.accept_more();
+                service.come_again();
             });
         }
     }
@@ -100,7 +100,9 @@ impl Dispatch {
 
     /// Returns whether it must look at a socket again before it sleeps.
     pub(crate) fn has_more_at_sockets(&self) -> bool {
-        self.net.as_ref().is_some_and(|net| !net.more.is_empty())
+        self.net
+            .as_ref()
+            .is_some_and(|net| !net.more.is_empty() || net.sockets.has_dead())
     }
 
     /// Closes all sockets: the sponsor is removed. Whoever waits is answered.

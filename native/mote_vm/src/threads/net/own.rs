@@ -14,7 +14,7 @@ pub(crate) struct Net {
     pub(super) ready: Vec<Ready>,
     /// The numbers of those with something to write.
     pub(super) dirty: Vec<u32>,
-    /// Listeners at which there may be more connections than were accepted at once.
+    /// The numbers of those at which there is more to do than was done at once.
     pub(super) more: Vec<u32>,
     /// The place of the station that the last connection went to.
     pub(super) next: usize,

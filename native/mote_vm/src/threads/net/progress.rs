@@ -1,11 +1,12 @@
 //! Reads and writes that go on: what was asked for comes, the time is over, the peer is gone.
+use super::own::Net;
 use super::words::words;
 use super::Service;
 use crate::base::atom::Atom;
 use crate::boundary::sockets::counts::{add, less};
 use crate::boundary::sockets::reading::ReadSpec;
 use crate::boundary::sockets::record::{Accepting, SocketKind, SocketRecord};
-use crate::boundary::sockets::transfer::{self, ReadStep};
+use crate::boundary::sockets::transfer::{self, ReadStep, VISIT};
 use crate::platform::failure::name;
 use crate::values::value::Value;
 use std::net::Shutdown;
@@ -26,18 +27,33 @@ impl Service<'_> {
                 record.kind
             });
             match kind {
-                Some(SocketKind::Listener) => self.accept(ready.number),
                 Some(SocketKind::Connecting) if ready.to_write => self.connected(ready.number),
-                None | Some(SocketKind::Connecting) => {}
-                Some(SocketKind::Connection) => {
-                    self.read_on(ready.number);
-                    if ready.to_write {
-                        self.flush(ready.number);
-                    }
-                }
+                _ => self.go_on(ready.number, kind),
             }
         }
         self.net.ready = ready;
+    }
+
+    /// Goes on where there was more to do than was done at once.
+    pub(super) fn come_again(&mut self) {
+        for number in std::mem::take(&mut self.net.more) {
+            let kind = self.with(number, |record| {
+                record.is_listed = false;
+                record.kind
+            });
+            self.go_on(number, kind);
+        }
+    }
+
+    fn go_on(&mut self, number: u32, kind: Option<SocketKind>) {
+        match kind {
+            Some(SocketKind::Listener) => self.accept(number),
+            Some(SocketKind::Connection) => {
+                self.read_on(number);
+                self.flush(number);
+            }
+            Some(SocketKind::Connecting) | None => {}
+        }
     }
 
     /// A connection is made, or is not.
@@ -128,7 +144,12 @@ impl Service<'_> {
     /// Reads on for whoever waits, and answers if that is enough.
     pub(super) fn read_on(&mut self, number: u32) {
         let Service { net, turn, .. } = self;
-        let (sockets, scratch) = (&net.sockets, &mut *net.scratch);
+        let Net {
+            sockets,
+            scratch,
+            more,
+            ..
+        } = &mut **net;
         let step = sockets.with(number, |record| {
             if record.reader.is_none() || record.kind == SocketKind::Connecting {
                 return None;
@@ -136,11 +157,18 @@ impl Service<'_> {
             if matches!(record.spec, ReadSpec::Connection) {
                 return Some((ReadStep::Ended, Value::NONE));
             }
+            if record.is_behind() {
+                return None;
+            }
             let before = record.bytes_in;
-            let step = transfer::read(record, scratch, &sockets.quota);
+            let step = transfer::read(record, scratch, VISIT, &sockets.quota);
             add(&sockets.counts.bytes_in, record.bytes_in - before);
             let value = match step {
                 ReadStep::Waits => return None,
+                ReadStep::GoesOn => {
+                    record.list(more);
+                    return None;
+                }
                 ReadStep::Came(n) => {
                     // SAFETY: the system has written the first `n` bytes.
                     let came = unsafe { &*(&raw const scratch[..n] as *const [u8]) };
@@ -166,7 +194,7 @@ impl Service<'_> {
         match step {
             ReadStep::Came(_) | ReadStep::Kept { .. } => self.give(customer, value),
             _ if is_connection == Some(true) => self.agree(customer),
-            ReadStep::Waits => {}
+            ReadStep::Waits | ReadStep::GoesOn => {}
             ReadStep::Ended => self.refuse(customer, words().closed),
             ReadStep::TooLong => self.refuse(customer, words().too_long),
             ReadStep::NoMemory => {
@@ -180,31 +208,45 @@ impl Service<'_> {
         }
     }
 
-    /// Writes what waits, and answers those whose bytes have gone.
+    /// Writes what waits, and answers those whose bytes have gone. Whoever reads goes on if that had to wait for it.
     pub(super) fn flush(&mut self, number: u32) {
-        let net = &mut *self.net;
-        let (sockets, written) = (&net.sockets, &mut net.written);
+        let Net {
+            sockets,
+            written,
+            more,
+            ..
+        } = &mut *self.net;
         let done = sockets.with(number, |record| {
             if record.kind != SocketKind::Connection || record.output.is_none() {
                 return None;
             }
+            let was_behind = record.is_behind();
             let before = record.bytes_out;
-            let done = transfer::write(record, &sockets.quota, |writer| written.push(writer));
+            let show = |writer| written.push(writer);
+            let done = transfer::write(record, VISIT, &sockets.quota, show);
             add(&sockets.counts.bytes_out, record.bytes_out - before);
             let is_over = !matches!(done, Ok(false));
             if is_over && record.ends {
                 // The peer may be gone: then there is nothing to end.
                 let _ = record.socket.shutdown(Shutdown::Write);
             }
+            if !is_over && record.writable {
+                record.list(more);
+            }
             let counted = std::mem::replace(&mut record.is_counted, !is_over);
-            Some((done, usize::from(counted), usize::from(!is_over)))
+            Some((
+                done,
+                usize::from(counted),
+                usize::from(!is_over),
+                was_behind,
+            ))
         });
         let mut written = std::mem::take(&mut self.net.written);
         for writer in written.drain(..) {
             self.agree(writer);
         }
         self.net.written = written;
-        let Some(Some((done, counted, counts))) = done else {
+        let Some(Some((done, counted, counts, was_behind))) = done else {
             return;
         };
         self.count(counted, counts);
@@ -218,6 +260,9 @@ impl Service<'_> {
                 self.refuse(writer, reason);
             }
             self.failed(number, reason);
+        }
+        if was_behind {
+            self.read_on(number);
         }
     }
 
@@ -239,7 +284,7 @@ impl Service<'_> {
         }
     }
 
-    /// Closes the sockets that nobody holds any more.
+    /// Closes some of the sockets that nobody holds any more.
     pub(super) fn collected(&mut self) {
         for number in self.net.sockets.take_dead() {
             add(&self.net.sockets.counts.collected, 1);

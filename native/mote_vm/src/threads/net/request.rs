@@ -3,6 +3,7 @@ use super::words::words;
 use super::Service;
 use crate::base::atom::Atom;
 use crate::boundary::sockets::buffer::Buffer;
+use crate::boundary::sockets::counts::add;
 use crate::boundary::sockets::reading::{ReadSpec, ReadUntil};
 use crate::boundary::sockets::record::SocketKind;
 use crate::boundary::sockets::transfer;
@@ -14,8 +15,8 @@ use crate::values::value::Value;
 use std::net::Shutdown;
 
 /// The most bytes that one request may ask for or write, and the most parts of an iolist.
-const MOST: usize = 1 << 30;
-const MOST_PARTS: usize = 1 << 24;
+const MOST: usize = 64 << 20;
+const MOST_PARTS: usize = 1 << 20;
 
 impl Dispatch {
     /// Runs the turn of a socket, which has begun. It ends well, whatever it was asked for.
@@ -85,7 +86,7 @@ impl Service<'_> {
             return true;
         };
         let failed = self.with(number, |record| {
-            record.is_fresh = false;
+            record.session.set(std::ptr::null());
             record.failed
         });
         if let Some(Some(reason)) = failed {
@@ -163,7 +164,13 @@ impl Service<'_> {
                 };
                 self.begin_read(number, customer, spec, timeout)
             }
-            [data] if word == words.write => self.begin_write(number, customer, *data),
+            [data] if word == words.write => {
+                let begun = self.begin_write(number, customer, *data);
+                if let (Err(reason), Some(_)) = (begun, customer.as_atom()) {
+                    self.write_was_lost(number, reason);
+                }
+                begun
+            }
             [how] if word == words.shutdown => {
                 let how = shutdown(how.as_atom()).ok_or(words.bad_request)?;
                 self.shut(number, how)?;
@@ -207,6 +214,15 @@ impl Service<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Nobody hears that a write was refused, so its bytes would be missing amidst the others: the connection ends before it.
+    fn write_was_lost(&mut self, number: u32, reason: Atom) {
+        if reason != words().closed {
+            self.flush(number);
+            add(&self.net.sockets.counts.errors, 1);
+            self.close(number, reason);
+        }
     }
 
     /// Ends one direction, or both. What is to be written goes first.

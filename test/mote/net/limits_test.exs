@@ -1,0 +1,132 @@
+defmodule Mote.Net.LimitsTest do
+  # Peers that do not read, lines that are full, and addresses of sockets that are gone.
+  use ExUnit.Case, async: true
+
+  import Mote.Eventually
+
+  alias Mote.Net
+
+  defmodule Sessions do
+    use Mote.Behaviour
+
+    # Tells a process of its socket, and lets it go.
+    defactor tell(owner) do
+      {:connected, socket} ->
+        send owner, {:connected, socket}
+        become sink()
+    end
+
+    # Tells another actor first, in the words of the machine.
+    defactor forward(owner, other) do
+      {:connected, socket} ->
+        send other, {:connected, socket}
+        send owner, {:connected, socket}
+        become sink()
+    end
+
+    defactor deaf() do
+      :nothing -> become sink()
+    end
+  end
+
+  defp machine(opts \\ []) do
+    sponsors = [main: [threads: 1], net: [threads: 1, io: true]]
+    start_supervised!({Mote, [sponsors: sponsors] ++ opts}, id: make_ref())
+  end
+
+  # A real client, and the socket that the machine has for it.
+  defp pair(machine, accept, opts \\ []) do
+    {:ok, listener} = Net.listen(machine, [accept: accept] ++ opts)
+    {:ok, %{local: {ip, port}}} = Net.info(listener)
+    {:ok, client} = :gen_tcp.connect(ip, port, [:binary, active: false, nodelay: true])
+    assert_receive {:connected, socket}, 5_000
+    {client, socket}
+  end
+
+  defp ask(socket, request) do
+    {:ok, answer} = Mote.ask(socket, request, 30_000)
+    answer
+  end
+
+  # Writes more than the system takes from a peer that does not read.
+  defp write_much(socket) do
+    data = :binary.copy("0123456789abcdef", 2_097_152)
+    Mote.send(socket, {nil, {:write, data}})
+    eventually(fn -> match?(%{bytes_out: n} when n > 0, ask(socket, :counters)) end)
+    data
+  end
+
+  test "a connection is not read from while much waits to be written, and is then" do
+    {client, socket} = pair(machine(), Sessions.tell(self()))
+    data = write_much(socket)
+    :ok = :gen_tcp.send(client, "next")
+    assert ask(socket, {:read, 4, 100}) == {:error, :timeout}
+    reader = Mote.async(socket, {:read, 4})
+    assert {:ok, ^data} = :gen_tcp.recv(client, byte_size(data), 60_000)
+    assert Mote.await(reader, 30_000) == {:ok, "next"}
+  end
+
+  test "a write that is refused ends the connection if nobody hears of it" do
+    machine = machine(memory: 32_000_000)
+    {client, socket} = pair(machine, Sessions.tell(self()))
+    shared = Mote.share(machine, :binary.copy("x", 4_000_000))
+    reader = Mote.async(socket, {:read, 4})
+    assert ask(socket, {:write, "before"}) == :ok
+    assert ask(socket, {:write, List.duplicate(shared, 12)}) == {:error, :no_memory}
+    Mote.send(socket, {nil, {:write, "it"}})
+    Mote.send(socket, {nil, {:write, List.duplicate(shared, 12)}})
+    Mote.send(socket, {nil, {:write, "after"}})
+    assert Mote.await(reader, 30_000) == {:error, :no_memory}
+    assert :gen_tcp.recv(client, 8, 30_000) == {:ok, "beforeit"}
+    assert :gen_tcp.recv(client, 0, 30_000) == {:error, :closed}
+    assert ask(socket, {:write, "more"}) == {:error, :closed}
+  end
+
+  test "a request for more than there may be is refused" do
+    {_client, socket} = pair(machine(), Sessions.tell(self()))
+    assert ask(socket, {:read, 67_108_865}) == {:error, :bad_request}
+    assert ask(socket, {:read, 67_108_864, 0}) == {:error, :timeout}
+    part = :binary.copy("x", 1_048_576)
+    assert ask(socket, {:write, [List.duplicate(part, 64), "x"]}) == {:error, :too_long}
+    assert ask(socket, {:write, List.duplicate([], 600_000)}) == {:error, :too_long}
+    assert ask(socket, {:write, List.duplicate([], 400_000)}) == :ok
+  end
+
+  test "an address of a socket whose sponsor was removed leads to no other socket" do
+    machine = machine()
+    {:ok, old} = Net.listen(machine, accept: Sessions.tell(self()))
+    :ok = Mote.remove_sponsor(machine, :net)
+    :ok = Mote.add_sponsor(machine, :other, io: true)
+    {:ok, new} = Net.listen(machine, accept: Sessions.tell(self()))
+    assert ask(old, :local) == {:error, :closed}
+    assert ask(old, :close) == :ok
+    assert {:ok, _} = ask(new, :local)
+  end
+
+  test "who is told of a connection by its session, and ignores that, does not end it" do
+    machine = machine()
+    deaf = Mote.create(machine, Sessions.deaf(), sponsor: :net)
+    {client, socket} = pair(machine, Sessions.forward(self(), deaf))
+    :ok = Mote.drain(machine)
+    assert %{counters: %{ignored: 1}} = Mote.info(machine)
+    assert ask(socket, {:write, "alive"}) == :ok
+    assert :gen_tcp.recv(client, 5, 30_000) == {:ok, "alive"}
+  end
+
+  if match?({:unix, :linux}, :os.type()) do
+    test "a Unix-domain listener whose line is full refuses by a name" do
+      machine = machine()
+      path = Path.join(System.tmp_dir!(), "mote_net_#{System.unique_integer([:positive])}.sock")
+      on_exit(fn -> File.rm(path) end)
+
+      {:ok, _} =
+        Net.listen(machine, path: path, accept: Sessions.tell(self()), backlog: 1, max_connections: 1)
+
+      {:ok, _first} = Net.connect(machine, path)
+      assert_receive {:connected, _}, 5_000
+      # Nobody is accepted any more, and two or three wait.
+      refused = Enum.find_value(1..10, fn _ -> with {:ok, _} <- Net.connect(machine, path), do: nil end)
+      assert refused == {:error, :eagain}
+    end
+  end
+end
