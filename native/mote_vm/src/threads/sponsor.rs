@@ -246,8 +246,7 @@ impl Sponsors {
     /// The threads of a removed sponsor have ended: its number and theirs may be given again, unless actors are
     /// pinned to it; which of the two is the answer.
     pub(crate) fn recycle(&self, sponsor: &Sponsor) -> bool {
-        // Sockets and their sessions are pinned.
-        let free = sponsor.net.is_none() && !sponsor.ever_pinned.load(Relaxed);
+        let free = !sponsor.ever_pinned.load(Relaxed);
         if free {
             self.slots.write()[sponsor.id.0 as usize] = Slot::Free;
         }
@@ -343,21 +342,6 @@ mod tests {
             add(&sponsors, "other"),
             Err(StartError::TooManySponsors { gone: found }) if found == gone
         ));
-    }
-
-    #[test]
-    fn the_number_of_a_sponsor_that_had_sockets_is_not_given_again() {
-        let sponsors = Sponsors::default();
-        add(&sponsors, "first").ok().unwrap();
-        let name = Atom::new("net");
-        let net = sponsors.add(name, |id| Sponsor {
-            net: Some(Arc::default()),
-            ..Sponsor::new(id, name, Vec::new(), Arc::default())
-        });
-        let net = net.ok().unwrap();
-        sponsors.remove(name);
-        assert!(!sponsors.recycle(&net));
-        assert_ne!(add(&sponsors, "other").ok().unwrap().id, net.id);
     }
 
     #[test]
