@@ -53,12 +53,15 @@ impl Dispatch {
 
     /// A thread without sockets has a request to one whose sponsor was removed. Returns whether it is a request.
     fn told_closed(&mut self, message: Value) -> bool {
-        let Some([customer, _]) = message.as_tuple() else {
+        let Some([customer, request]) = message.as_tuple() else {
             return false;
         };
         if customer.as_atom().is_none() {
             let closed = [Atom::ERROR, words().closed].map(Value::atom);
-            let answer = self.turn.heap.insist(|heap| heap.tuple(2, |at| closed[at]));
+            let answer = match request.as_atom() == Some(words().close) {
+                true => Value::atom(Atom::OK),
+                false => self.turn.heap.insist(|heap| heap.tuple(2, |at| closed[at])),
+            };
             if !answer.is_none() {
                 self.turn.send(*customer, answer);
             }
