@@ -54,7 +54,8 @@ defmodule Mote.Net do
 
     * `:closed` - the peer sends no more, or the socket is closed, or a write comes after the end of writing;
     * `:reset` - the peer has broken the connection off; it is closed;
-    * `:timeout` - nothing came in time. Of what has come nothing is lost: the next read has it;
+    * `:timeout` - nothing came in time. Of what has come nothing is lost: the next read has it. Or the peer has taken nothing of what
+      waits to be written for a minute or two: the connection is closed;
     * `:too_long` - the line, the packet or what comes before the pattern is longer than `max`. It is not lost either. Or a write has
       more than 64 MiB, or more than 1,048,576 parts;
     * `:busy` - another read waits. One at a time does;

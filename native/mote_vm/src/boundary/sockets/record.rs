@@ -54,6 +54,8 @@ pub(crate) struct SocketRecord {
     pub(crate) is_doomed: Cell<bool>,
     /// The session that is to hear of it, while nothing was asked of it yet.
     pub(crate) session: Cell<*const Actor>,
+    /// The serial number under which its thread looks whether the peer takes what waits for it, or 0 (threads/net/unsent.rs).
+    pub(crate) unsent: u16,
     /// Number of reads so far: the timer of one that is over does nothing.
     pub(crate) reads: u32,
     /// Whoever waits for a read, or `NONE`.
@@ -118,6 +120,7 @@ impl SocketRecord {
             is_listed: false,
             is_doomed: Cell::new(false),
             session: Cell::new(std::ptr::null()),
+            unsent: 0,
             reads: 0,
             reader: Value::NONE,
             spec: ReadSpec::Some,

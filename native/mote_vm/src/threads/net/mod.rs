@@ -17,6 +17,7 @@ mod open;
 pub(crate) mod own;
 mod progress;
 mod request;
+mod unsent;
 mod words;
 
 use crate::boundary::sockets::record::SocketRecord;
@@ -81,6 +82,7 @@ impl Dispatch {
                 service.collected();
                 service.happened();
                 service.come_again();
+                service.look_at_unsent();
             });
         }
     }

@@ -1,9 +1,11 @@
 //! What a thread of an I/O sponsor has besides what any thread has.
+use super::unsent::Unsent;
 use crate::boundary::sockets::reading::CHUNK;
 use crate::boundary::sockets::transfer::ReadRoom;
 use crate::boundary::sockets::Sockets;
 use crate::platform::poller::Ready;
 use crate::values::value::Value;
+use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
 
@@ -16,6 +18,9 @@ pub(crate) struct Net {
     pub(super) dirty: Vec<u32>,
     /// The numbers of those at which there is more to do than was done at once.
     pub(super) more: Vec<u32>,
+    /// Connections with bytes that wait, and the last serial number of one.
+    pub(super) unsent: VecDeque<Unsent>,
+    pub(super) unsent_serial: u16,
     /// The place of the station that the last connection went to.
     pub(super) next: usize,
     pub(super) scratch: Box<ReadRoom>,
@@ -30,6 +35,8 @@ impl Net {
             ready: Vec::new(),
             dirty: Vec::new(),
             more: Vec::new(),
+            unsent: VecDeque::new(),
+            unsent_serial: 0,
             next: 0,
             scratch: vec![MaybeUninit::uninit(); CHUNK].into_boxed_slice(),
             written: Vec::new(),

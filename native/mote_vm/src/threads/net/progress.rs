@@ -250,6 +250,9 @@ impl Service<'_> {
             return;
         };
         self.count(counted, counts);
+        if counts > 0 {
+            self.has_unsent(number);
+        }
         if let Err(error) = done {
             let reason = name(&error);
             let writers = self.with(number, |record| {

@@ -126,7 +126,7 @@ impl Dispatch {
         let long = self.until_long_rest();
         let nap = nap.or_else(|| self.would_collect().then_some(REST));
         let waits = due.into_iter().chain(self.until_look()).chain(nap);
-        waits.chain(long).min()
+        waits.chain(long).chain(self.until_unsent()).min()
     }
 
     /// Watches until `until` after `start`, the moment at which the thread ran out of work. Returns whether something has
