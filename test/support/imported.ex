@@ -96,6 +96,25 @@ defmodule Mote.Imported.Pricing do
 
   def told(value), do: "it is #{value}"
 
+  def ordered(dates) do
+    {Enum.sort(dates, Date), Enum.sort_by(dates, & &1, {:desc, Date}), Enum.max(dates, Date),
+     Enum.min_by(dates, & &1, Date)}
+  end
+
+  def five(value) do
+    case value do
+      false -> false
+      true -> 5
+    end
+  end
+
+  def any(value) do
+    case value do
+      false -> 5
+      true -> true
+    end
+  end
+
   # Not for machines.
   def waits(x), do: x |> shown() |> waiting()
 
@@ -112,5 +131,7 @@ defmodule Mote.Imported.Pricing do
   end
 
   def own_process, do: self()
+  def known(module), do: if(function_exported?(module, :rate, 1), do: module.rate(:de), else: :none)
+  def exported(module, name), do: function_exported?(module, name, 1)
   def elsewhere(x), do: Mote.Imported.Item.__struct__(x)
 end

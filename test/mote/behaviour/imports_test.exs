@@ -79,7 +79,15 @@ defmodule Mote.Behaviour.ImportsTest do
     told: [%Item{name: "a", count: 2}],
     told: [%Item{name: {}, count: 2}],
     told: [~D[2020-02-29]],
-    told: [%{}]
+    told: [%{}],
+    ordered: [[~D[2020-03-01], ~D[2020-02-29], ~D[2021-01-01]]],
+    ordered: [[]],
+    five: [true],
+    five: [false],
+    five: [:no],
+    any: [true],
+    any: [false],
+    any: [:no]
   ]
 
   setup_all do
@@ -199,6 +207,9 @@ defmodule Mote.Behaviour.ImportsTest do
            "cannot be compiled for a machine: in Mote.Imported.Pricing.waiting/1, #{file}:#{line("    receive do")}: receive is not"},
           {"rescued(x)",
            "Pricing.rescued/1 cannot be compiled for a machine: #{file}:#{line("def rescued") + 0}: try is not"},
+          {"known(x)",
+           "#{file}:#{line("def known")}: function_exported? is not available in a behaviour: which code"},
+          {"exported(x, :rate)", "#{file}:#{line("def exported")}: function_exported? is not available in"},
           {"own_process()", "#{file}:#{line("def own_process")}: self() cannot be used"},
           {"total(x, country: :de)", "name the module in use Mote.Behaviour, import: [Mote.Imported.Tax]"},
           {"of_module(x, :de)", "the module of a call must be known when compiling, got: module"},

@@ -29,9 +29,13 @@ defmodule Mote.Behaviour.Imports.Expanded do
     do: {{:., meta, [Kernel, :apply]}, meta, walk(args, s)}
 
   # Of those that may be meant.
-  defp walk({{:., _, [:erlang, :function_exported]}, meta, [module, name, arity]}, s)
+  defp walk({{:., _, [:erlang, :function_exported]}, meta, [module, name, arity]}, %{library?: true} = s)
        when is_atom(name) and is_integer(arity),
        do: {{:., meta, [Enum, :member?]}, meta, [s.candidates.(name, arity), walk(module, s)]}
+
+  # In other modules any may be meant: it is refused there, as it is written.
+  defp walk({{:., _, [:erlang, :function_exported]}, meta, args}, s),
+    do: {{:., meta, [Kernel, :function_exported?]}, meta, walk(args, s)}
 
   defp walk({{:., _, [:erlang, name]}, meta, args} = call, s) do
     cond do
@@ -139,10 +143,10 @@ defmodule Mote.Behaviour.Imports.Expanded do
 
   defp decided(meta, value, [{:->, _, [[false], no]}, {:->, _, [[true], yes]} | rest], s) do
     cond do
-      rest != [] and not strict?(rest) -> nil
+      not (strict?(rest) or (rest == [] and meta[:optimize_boolean] == true)) -> nil
       no == false -> {:and, meta, [value, walk(yes, s)]}
       yes == true -> {:or, meta, [value, walk(no, s)]}
-      rest == [] and meta[:optimize_boolean] -> either(meta, value, yes, no, s)
+      rest == [] -> either(meta, value, yes, no, s)
       true -> nil
     end
   end

@@ -49,21 +49,23 @@ defmodule Mote.Behaviour.Syntax.Templates do
   defp in_place(value, arity, name, more \\ "", env)
   defp in_place({form, _, _} = literal, _, _, _, _) when form in [:fn, :&], do: literal
 
-  defp in_place({:__aliases__, _, _} = module, _, name, _, _) when name in @by_module,
-    do: by_module(module, :asc, name)
-
   defp in_place(value, arity, name, more, env) do
-    Functions.refused!(value, to_string(name), "", more, env)
-    Functions.in_place(value, arity, env)
+    if name in @by_module and module?(value) do
+      by_module(value, :asc, name)
+    else
+      Functions.refused!(value, to_string(name), "", more, env)
+      Functions.in_place(value, arity, env)
+    end
   end
 
   # What sorts may be a module that compares, or turn out to be the name of an order.
-  defp sorter({order, {:__aliases__, _, _} = module}, name, _) when order in [:asc, :desc],
-    do: by_module(module, order, name)
+  defp sorter({order, module} = value, name, env) when order in [:asc, :desc],
+    do: if(module?(module), do: by_module(module, order, name), else: called(value, name, env))
 
-  defp sorter({:__aliases__, _, _} = module, name, _), do: by_module(module, :asc, name)
+  defp sorter(value, name, env),
+    do: if(module?(value), do: by_module(value, :asc, name), else: called(value, name, env))
 
-  defp sorter(value, name, env) do
+  defp called(value, name, env) do
     case in_place(value, 2, name, ", or :asc or :desc", env) do
       ^value ->
         value
@@ -80,6 +82,10 @@ defmodule Mote.Behaviour.Syntax.Templates do
         end
     end
   end
+
+  # As it is written, or as Elixir's compiler has left it.
+  defp module?({:__aliases__, _, _}), do: true
+  defp module?(value), do: is_atom(value) and match?("Elixir." <> _, Atom.to_string(value))
 
   # With how many arguments each of its functions is called, by the template or by one that it is handed on to.
   defp arities(templates, name, arity) do
