@@ -17,6 +17,11 @@ defmodule Mote.Imported.Tax do
   def with_tax(sum, country), do: sum + div(sum * rate(country), 100)
 end
 
+defmodule Mote.Imported.Date do
+  @moduledoc "Has the end of its name in common with a module of the library."
+  def new(year, month, day), do: {year, month, day}
+end
+
 defmodule Mote.Imported.Pricing do
   @moduledoc "Plain Elixir of all kinds, as people write it."
   require Integer

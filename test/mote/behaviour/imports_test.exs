@@ -224,6 +224,19 @@ defmodule Mote.Behaviour.ImportsTest do
     end
   end
 
+  test "a module whose name ends like one of the library is none of it" do
+    for {module, constant?} <- [{"Date", true}, {"Mote.Imported.Date", false}] do
+      {_, message} =
+        defined("use Mote.Behaviour, import: [Mote.Imported.Date]", """
+        defactor kept(), to: keeper(#{module}.new(2020, 1, 2))
+        defactor keeper(x), do: (customer -> send customer, x)
+        """)
+
+      assert {module, message == nil} == {module, constant?}
+      unless constant?, do: assert(message =~ "can only have captures and constants as arguments")
+    end
+  end
+
   test "what nobody calls is not looked at" do
     assert {module, _} =
              defined(
