@@ -20,6 +20,8 @@ defmodule Mote.Raised do
 
   alias Mote.Raised.{Attempt, Call}
 
+  import Call, only: [is_end: 2]
+
   @typedoc "The reason of such an abort."
   @type reason :: {:raised, {module, line :: non_neg_integer, operation}, arguments :: tuple}
 
@@ -46,10 +48,8 @@ defmodule Mote.Raised do
     do: %Enum.EmptyError{}
 
   # It was about to be raised, and is not made before somebody wants to know.
-  def exception({:raised, {_module, _line, {module, name} = made}, arguments})
-      when name == :exception or made == {Kernel.Utils, :raise} or
-             (module == :erlang and name in [:error, :throw, :exit, :nif_error]),
-      do: told(made, Tuple.to_list(arguments))
+  def exception({:raised, {_module, _line, {module, name} = made}, arguments}) when is_end(module, name),
+    do: told(made, Tuple.to_list(arguments))
 
   # What a function has returned; arguments that no clause takes are two here.
   def exception({:raised, {_module, _line, {:function_clause, {_library, name}, _arity}}, {answer}})

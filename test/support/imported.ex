@@ -120,7 +120,38 @@ defmodule Mote.Imported.Pricing do
     end
   end
 
+  # Texts that show terms.
+  def listed(xs),
+    do:
+      raise(
+        ArgumentError,
+        "#{Enum.map_join(xs, ", ", fn x -> inspect(x) end)}: #{inspect(xs)}, #{inspect(xs)}"
+      )
+
+  def chosen(xs, limit) do
+    raise ArgumentError,
+          Enum.join([
+            for({x, n} when n > limit <- xs, do: inspect({x, n})),
+            for({_x, n} <- xs, do: inspect(n)),
+            case xs do
+              [{x, ^limit} | _] -> inspect(x)
+              x -> "no " <> inspect({x, limit})
+            end,
+            cond do
+              xs == limit -> "same"
+              limit -> "other"
+            end
+          ])
+  end
+
+  def letters(text), do: raise(ArgumentError, "#{for <<a, b <- text>>, do: inspect({a, b})}")
+  def hinted(x), do: raise(ArgumentError, "#{inspect(x)}: #{hint(x)}, #{hint({x, x})}")
+  defp hint(x) when is_tuple(x), do: "#{tuple_size(x)} parts"
+  defp hint(_), do: "no tuple"
+  def thrown_text(x), do: throw(inspect(x))
+
   # Not for machines.
+  def unsure(x), do: raise(ArgumentError, "#{inspect(x)} #{if x == [], do: hint(x)}")
   def waits(x), do: x |> shown() |> waiting()
 
   defp waiting(x) do

@@ -35,6 +35,7 @@ defmodule Mote.Behaviour.Compiler do
     :mote_defaults,
     :mote_heads,
     :mote_literals,
+    :mote_messages,
     :mote_beam,
     :mote_source,
     :mote_words
@@ -225,7 +226,8 @@ defmodule Mote.Behaviour.Compiler do
     required = env.module |> Module.get_attribute(:mote_required) |> Enum.uniq() |> Enum.sort()
     Module.delete_attribute(env.module, :mote_required)
 
-    plain = Plain.unit(Map.put(unit, :errors, mode), delegates, required, encoded)
+    unit = Map.merge(unit, %{errors: mode, messages: taken(env, :mote_messages)})
+    plain = Plain.unit(unit, delegates, required, encoded)
     sources = taken(env, :mote_source)
     if Prelude.plain?(env.module), do: Source.define(sources, unit.codes, hash, env)
     Module.delete_attribute(env.module, :mote_errors)

@@ -10,7 +10,7 @@ defmodule Mote.Behaviour.Imports do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Imports.{Definitions, Expanded}
+  alias Mote.Behaviour.Imports.{Definitions, Expanded, Message}
   alias Mote.Behaviour.Syntax.Elsewhere
 
   # Elixir's modules of which functions are had that `Mote.Prelude` does not have.
@@ -208,34 +208,25 @@ defmodule Mote.Behaviour.Imports do
       cond do
         # Nobody will see more than that the call in the library has failed.
         library?(module) -> [{:lit, l, nil}]
-        shown?(argument) -> shown(argument, env)
+        parts = Message.parts(argument, &private?(&1, &2, &3, module, env)) -> shown_later(parts, env)
         true -> [Syntax.expr(argument, env)]
       end
 
     {:abort, l, AST.tuple(l, [{:lit, l, :raised}, {:lit, l, {module, l, function}}, AST.tuple(l, operands)])}
   end
 
-  # A text that shows a term is made in Elixir, when somebody wants to see it.
-  defp shown?(argument) do
-    {_, shown?} = Macro.prewalk(argument, false, &{&1, &2 or match?({{:., _, [Kernel, :inspect]}, _, _}, &1)})
-    shown?
+  defp private?(module, name, arity, module, env) do
+    {:ok, %{functions: functions}} = read(module, env)
+    match?(%{{^name, ^arity} => {:defp, _, _}}, functions)
   end
 
-  defp shown(argument, %{line: l} = env) do
-    {written, variables} =
-      Macro.prewalk(argument, [], fn
-        {name, _, context} = variable, seen when is_atom(name) and is_atom(context) ->
-          seen = if variable in seen, do: seen, else: seen ++ [variable]
-          {Macro.var(:"v#{Enum.find_index(seen, &(&1 == variable))}", nil), seen}
+  defp private?(_, _, _, _, _), do: false
 
-        {form, _, args}, seen ->
-          {{form, [], args}, seen}
-
-        other, seen ->
-          {other, seen}
-      end)
-
-    [{:lit, l, written}, AST.tuple(l, Syntax.exprs(variables, env))]
+  defp shown_later({written, operands}, %{line: l} = env) do
+    # A unit of another version has not got it.
+    key = :erlang.phash2(written)
+    Module.put_attribute(env.module, :mote_messages, {key, written})
+    [{:lit, l, {env.module, key}}, AST.tuple(l, Syntax.exprs(operands, env))]
   end
 
   # The modules that may be meant by one that is calculated.

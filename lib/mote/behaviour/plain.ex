@@ -36,6 +36,7 @@ defmodule Mote.Behaviour.Plain do
       def __mote__(:hash), do: unquote(hash)
       def __mote__(:lines), do: unquote(lines)
       def __mote__(:errors), do: unquote(unit.errors)
+      def __mote__(:messages), do: unquote(unit.messages |> Map.new() |> Macro.escape())
       def __mote__(:behaviours), do: unquote(names(actors))
       def __mote__(:functions), do: unquote(names(public))
       def __mote__(:effects), do: unquote(functions |> Enum.filter(&written_effect?/1) |> names())

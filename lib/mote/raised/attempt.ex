@@ -10,6 +10,8 @@ defmodule Mote.Raised.Attempt do
   alias Mote.Timer
   alias Mote.Raised.{Call, Segments}
 
+  import Call, only: [is_end: 2]
+
   @doc "The exception that Elixir raises for an operation; nil if it raises none, or if finding out may take long."
   @spec exception(Mote.Raised.operation(), arguments :: [term]) :: Exception.t() | nil
   def exception(operation, arguments) do
@@ -231,11 +233,17 @@ defmodule Mote.Raised.Attempt do
             "Mote.Directory.fetch!/1 returns"
   end
 
-  # What it says shows terms: its code has come, and the values of its variables.
-  defp elixir({_, :exception} = made, [written, values]) when is_tuple(values) do
-    variables = for {value, n} <- values |> Tuple.to_list() |> Enum.with_index(), do: {:"v#{n}", value}
-    {argument, _} = Code.eval_quoted(written, variables)
-    elixir(made, [argument])
+  # What it says shows terms: the unit has the code, and the values of its variables have come. Without that unit it says nothing.
+  defp elixir({module, name} = made, [key, values]) when is_end(module, name) do
+    with {unit, n} when is_atom(unit) and is_tuple(values) <- key,
+         true <- Code.ensure_loaded?(unit) and function_exported?(unit, :__mote__, 1),
+         %{^n => written} <- unit.__mote__(:messages) do
+      variables = for {value, n} <- values |> Tuple.to_list() |> Enum.with_index(), do: {:"v#{n}", value}
+      {argument, _} = Code.eval_quoted(written, variables)
+      elixir(made, [argument])
+    else
+      _ -> elixir(made, [[]])
+    end
   end
 
   defp elixir({module, :exception}, [argument]), do: raise(module.exception(argument))

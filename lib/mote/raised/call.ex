@@ -7,6 +7,11 @@ defmodule Mote.Raised.Call do
 
   @infix %{add: "+", sub: "-", mul: "*", fdiv: "/", append: "++", subtract: "--", member: "in"}
 
+  @doc "Whether a function makes what ends a process in Elixir: the exception says it all."
+  defguard is_end(module, name)
+           when name == :exception or (module == Kernel.Utils and name == :raise) or
+                  (module == :erlang and name in [:error, :throw, :exit, :nif_error])
+
   @doc "The call of an operation with these arguments; or the value that has fitted nothing."
   @spec written(Mote.Raised.operation(), arguments :: tuple) :: String.t()
   def written(operation, arguments)
@@ -26,11 +31,7 @@ defmodule Mote.Raised.Call do
     end
   end
 
-  # The exception says it all.
-  def written({module, name}, _)
-      when name == :exception or {module, name} == {Kernel.Utils, :raise} or
-             (module == :erlang and name in [:error, :throw, :exit, :nif_error]),
-      do: ""
+  def written({module, name}, _) when is_end(module, name), do: ""
 
   def written({Kernel, :**}, {a, b}), do: "#{show(a)} ** #{show(b)}"
 

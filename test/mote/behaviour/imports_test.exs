@@ -87,7 +87,15 @@ defmodule Mote.Behaviour.ImportsTest do
     five: [:no],
     any: [true],
     any: [false],
-    any: [:no]
+    any: [:no],
+    listed: [[1, :a]],
+    listed: [7],
+    chosen: [[{1, 2}, {2, 1}, {3, 4}], 2],
+    chosen: [[{:a, 1}], 2],
+    letters: ["abcd"],
+    hinted: [{}],
+    hinted: [:a],
+    thrown_text: [{:a}]
   ]
 
   setup_all do
@@ -172,6 +180,21 @@ defmodule Mote.Behaviour.ImportsTest do
     assert {:raised, {Tax, ^line, _}, _} = error.context.reason
   end
 
+  test "what a reason says comes from the module that imports, and not from the reason", %{shop: shop} do
+    machine = start_supervised!(Mote)
+    {:error, error} = Mote.ask(Mote.create(machine, shop.shop()), {:hinted, [:a]})
+    assert {:raised, {Pricing, _, {ArgumentError, :exception}} = place, {key, values}} = error.context.reason
+    assert Mote.Raised.format({:raised, place, {key, values}}) =~ ~r/: :a: no tuple, 2 parts$/
+
+    # Code that nobody has compiled; and keys of another version, or of what is not there.
+    code = quote(do: send(unquote(Macro.escape(self())), v0))
+
+    for forged <- [code, {shop, 0}, {No.Such, elem(key, 1)}, {Enum, 0}, 7] do
+      assert Mote.Raised.format({:raised, place, {forged, {:ran}}}) =~ "(ArgumentError)"
+      refute_received :ran
+    end
+  end
+
   defp line(text) do
     lines = "../../support/imported.ex" |> Path.expand(__DIR__) |> File.read!() |> String.split("\n")
     Enum.find_index(lines, &(&1 =~ text)) + 1
@@ -210,6 +233,7 @@ defmodule Mote.Behaviour.ImportsTest do
           {"known(x)",
            "#{file}:#{line("def known")}: function_exported? is not available in a behaviour: which code"},
           {"exported(x, :rate)", "#{file}:#{line("def exported")}: function_exported? is not available in"},
+          {"unsure(x)", "#{file}:#{line("def unsure")}: inspect is not available in a behaviour: "},
           {"own_process()", "#{file}:#{line("def own_process")}: self() cannot be used"},
           {"total(x, country: :de)", "name the module in use Mote.Behaviour, import: [Mote.Imported.Tax]"},
           {"of_module(x, :de)", "the module of a call must be known when compiling, got: module"},
