@@ -48,8 +48,9 @@ defmodule Mote.Raised do
     do: %Enum.EmptyError{}
 
   # It was about to be raised, and is not made before somebody wants to know.
-  def exception({:raised, {_module, _line, {module, name} = made}, arguments}) when is_end(module, name),
-    do: told(made, Tuple.to_list(arguments))
+  def exception({:raised, {_module, _line, {module, name} = made}, arguments})
+      when is_end(module, name) and tuple_size(arguments) in 1..2,
+      do: told(made, Tuple.to_list(arguments))
 
   # What a function has returned; arguments that no clause takes are two here.
   def exception({:raised, {_module, _line, {:function_clause, {_library, name}, _arity}}, {answer}})
@@ -112,7 +113,8 @@ defmodule Mote.Raised do
       Attempt.power?({module, name}, arguments) or Attempt.number?({module, name}, arguments) ->
         %SystemLimitError{}
 
-      Attempt.small?({module, name}, arguments) and exported?(module, name, arity) ->
+      Attempt.small?({module, name}, arguments) and Attempt.known?(module, name, arity) and
+          exported?(module, name, arity) ->
         told({module, name}, arguments)
 
       true ->

@@ -163,6 +163,21 @@ defmodule Mote.RaisedLibraryTest do
     exception -> exception
   end
 
+  test "a reason that somebody has made up calls nothing that a machine does not have" do
+    for {module, name, arguments} <- [
+          {Process, :put, {:forged, true}},
+          {Kernel, :apply, {Process, :put, [:forged, true]}},
+          {:erlang, :exit, {self(), :normal, :more}},
+          {URI, :default_port, {"forged", 7}},
+          {Calendar, :put_time_zone_database, {Calendar.UTCOnlyTimeZoneDatabase}}
+        ] do
+      text = Raised.format({:raised, {Reader, 7, {module, name}}, arguments})
+      assert text =~ "(FunctionClauseError) raised_library_test.exs:7: no function clause matching in"
+      refute Process.get(:forged)
+      refute URI.default_port("forged")
+    end
+  end
+
   test "is asked of an index" do
     reason = {:raised, {Reader, 7, {Enum, :fetch!}}, {[1], 5_000}}
     assert %Enum.OutOfBoundsError{} = Raised.exception(reason)

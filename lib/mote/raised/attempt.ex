@@ -6,7 +6,7 @@ defmodule Mote.Raised.Attempt do
   # 2. no struct is traversed by its own code, which may run forever, exit, or read a file.
   @moduledoc false
 
-  alias Mote.Behaviour.{Imports, Primitives}
+  alias Mote.Behaviour.{Imports, Listing, Primitives}
   alias Mote.Timer
   alias Mote.Raised.{Call, Segments}
 
@@ -71,6 +71,18 @@ defmodule Mote.Raised.Attempt do
   defp digits?([], _base), do: true
   defp digits?([digit | rest], base), do: is_integer(digit) and digit < base and digits?(rest, base)
   defp digits?(_tail, _base), do: false
+
+  # They set what the whole node goes by, and are the only ones of the library that do.
+  @settings [{Calendar, :put_time_zone_database, 1}, {URI, :default_port, 2}]
+
+  @doc "Whether a machine has a function, so that it may have failed there: no reason that somebody makes up calls another one."
+  @spec known?(module, name :: atom, arity) :: boolean
+  def known?(module, name, arity) do
+    function = {module, name, arity}
+
+    (Imports.library?(module) and function not in @settings) or {module, name} == {Mote.Directory, :shard} or
+      function in Listing.all()
+  end
 
   # Of these an integer may be a number of parts that are made, or they take longer than to go through the arguments.
   @costly [
