@@ -3,6 +3,7 @@ defmodule Mote.IdentityTest do
   # nodes: far_identity_test.exs.
   use ExUnit.Case, async: true
 
+  import Bitwise, only: [bxor: 2]
   import Mote.Eventually
 
   alias Mote.{Directory, Error, Image}
@@ -234,6 +235,69 @@ defmodule Mote.IdentityTest do
     named = start!(image: context.path, identity: identity)
     assert {:error, %Error{reason: :machine_down}} = Mote.ask(kept, :read)
     assert Mote.ask!(Mote.names(named).kept, :read) == 7
+  end
+
+  test "a question by an old address can be looked at", context do
+    late = Mote.create(context.machine, B.late(nil))
+    machine = again(context)
+    asked = Mote.async(late, :x)
+    Mote.drain(machine)
+    assert [%{behaviour: {B, :late, 1}, asker: asker}] = Mote.waiting(asked)
+    assert asker == self()
+    {:error, error} = Mote.ask(late, :y, 1)
+    assert [%{behaviour: {B, :late, 1}}] = Mote.waiting(error)
+  end
+
+  # The same image, of another identity.
+  defp forged(context) do
+    <<head::binary-size(24), _sum::64, bytes::binary>> = File.read!(context.path)
+    <<first, rest::binary>> = context.identity
+    bytes = :binary.replace(bytes, <<first, rest::binary>>, <<first + 1, rest::binary>>)
+    File.write!(context.path, [head, <<checksum(bytes)::64-little>>, bytes])
+    <<first + 1, rest::binary>>
+  end
+
+  # Of the only block, as native/mote_vm/src/image/blocks.rs has it.
+  defp checksum(bytes) do
+    length = div(byte_size(bytes), 32) * 32
+    <<whole::binary-size(length), rest::binary>> = bytes
+    words = for <<word::64-little <- whole>>, do: word
+    lanes = for lane <- 1..4, do: mix(0, lane)
+
+    lanes =
+      words |> Enum.chunk_every(4) |> Enum.reduce(lanes, &Enum.zip_with(&2, &1, fn a, b -> mix(a, b) end))
+
+    rest = for <<byte <- rest>>, reduce: byte_size(bytes), do: (sum -> mix(sum, byte))
+    Enum.reduce(lanes, rest, &mix(&2, &1))
+  end
+
+  defp mix(sum, word) do
+    <<high::29, low::35>> = <<bxor(sum, word) * 0x9E3779B97F4A7C15::64>>
+    <<mixed::64>> = <<low::35, high::29>>
+    mixed
+  end
+
+  test "an image cannot take over the addresses of a machine that runs", context do
+    kept = counter(context, 7)
+
+    taken_over = fn ->
+      other = forged(context)
+      {:error, %Error{reason: :image} = error} = Mote.start_link(identity: other, image: context.path)
+
+      assert Exception.message(error) =~
+               ~s(it names a life of the machine with the identity "#{context.identity}", which runs)
+    end
+
+    {:ok, _} = Mote.save(context.machine, context.path)
+    taken_over.()
+    context = %{context | machine: again(context)}
+    {:ok, _} = Mote.save(context.machine, context.path)
+    taken_over.()
+    assert Mote.ask!(kept, :read) == 7
+    {:ok, _} = Mote.save(context.machine, context.path)
+    Mote.stop(context.machine)
+    start!(identity: context.identity, image: context.path)
+    assert Mote.ask!(kept, :read) == 7
   end
 
   test "what was kept is let go of, and then collected", context do

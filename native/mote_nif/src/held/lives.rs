@@ -7,12 +7,14 @@
 //! Invariants:
 //! 1. Of machines that run, one has an identity on this node.
 //! 2. A machine is here from its claim until it was joined, and stays pinned as long (bridge.rs): so nothing here outlives it.
-//! 3. Nothing is dropped under the lock, since it may be the last reference to a machine.
+//! 3. No life is of two machines that run and have an identity: an image that names one of another machine is refused. What it names
+//!    otherwise is believed.
+//! 4. Nothing is dropped under the lock, since it may be the last reference to a machine.
 use crate::held::machine::MachineResource;
 use crate::term::resource::{self, ResourceArc};
 use mote_vm::image::tables::{ImageIdentity, MOST_LIVES};
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustler::{Encoder, Env, LocalPid, Term};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::LazyLock;
@@ -39,8 +41,7 @@ pub fn claim(
     let life = life(machine.encode(env)).unwrap_or_default();
     let mut lives = LIVES.lock();
     if let Some(other) = lives.claimed.get(name) {
-        // That of a process which was killed in this moment may not know it yet.
-        if other.running().is_some() && other.owner.is_alive(env) {
+        if is_running(env, other) {
             return Err(other.owner);
         }
     }
@@ -54,13 +55,38 @@ pub fn claim(
     Ok(())
 }
 
-/// Notes that a machine has gone on from an image of itself. Of too many lives, the oldest are forgotten.
-pub fn went_on(machine: &ResourceArc<MachineResource>, earlier: &[Vec<u8>]) {
+/// Gives a machine the lives that an image of itself names. Of too many, the oldest are forgotten. If one of them is of another machine
+/// that runs, returns the identity of that one.
+pub fn take_up(
+    env: Env<'_>,
+    machine: &ResourceArc<MachineResource>,
+    earlier: &[Vec<u8>],
+) -> Result<(), String> {
     let from = earlier.len().saturating_sub(MOST_LIVES - 1);
     let earlier = &earlier[from..];
+    let met: FxHashSet<&Vec<u8>> = earlier.iter().collect();
+    let lives = LIVES.lock();
+    for (name, other) in &lives.claimed {
+        let identity = other.identity.lock();
+        let mut theirs = identity.iter().flat_map(|of| &of.lives);
+        if is_running(env, other) && theirs.any(|life| met.contains(life)) {
+            return Err(name.clone());
+        }
+    }
+    // Under the lock of all, so that of two machines which take up the same, the second one sees it.
     if let Some(identity) = machine.identity.lock().as_mut() {
         identity.lives.splice(..0, earlier.iter().cloned());
     }
+    Ok(())
+}
+
+/// Notes that a machine has gone on from what it has taken up.
+pub fn went_on(machine: &ResourceArc<MachineResource>) {
+    let all = machine.identity.lock().clone().map(|of| of.lives);
+    let all = all.unwrap_or_default();
+    let earlier = all
+        .split_last()
+        .map_or(&[][..], |(_today, earlier)| earlier);
     let mut before = Vec::with_capacity(earlier.len());
     let mut lives = LIVES.lock();
     for life in earlier {
@@ -69,6 +95,11 @@ pub fn went_on(machine: &ResourceArc<MachineResource>, earlier: &[Vec<u8>]) {
     KNOWN.store(lives.earlier.len(), Relaxed);
     drop(lives);
     drop(before);
+}
+
+/// Returns whether a machine runs. That of a process which was killed in this moment may not know yet that it does not.
+fn is_running(env: Env<'_>, machine: &MachineResource) -> bool {
+    machine.running().is_some() && machine.owner.is_alive(env)
 }
 
 /// Forgets a machine that was joined.

@@ -10,7 +10,7 @@ use crate::enter::config::{read_untrusted, untrusted};
 use crate::enter::question::inquiry;
 use crate::held::far::Far;
 use crate::held::foreign::{Abroad, Elsewhere, Opaque, Process};
-use crate::held::lives::went_on;
+use crate::held::lives::{take_up, went_on};
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::look::survey::behaviour;
@@ -173,13 +173,18 @@ pub fn restore<'a>(
             format!("it is an image of the identity {theirs:?}, and the machine has {own:?}");
         return (names::error(), text).encode(env);
     }
+    if let Some(Err(other)) = earlier.map(|earlier| take_up(env, resource, &earlier.lives)) {
+        let text =
+            format!("it names a life of the machine with the identity {other:?}, which runs");
+        return (names::error(), text).encode(env);
+    }
     let restored = machine.restore(&image.0, earlier.is_some(), resolved, &read_form, |named| {
         Decoder::default().term(env, machine, named)
     });
     match restored {
         Ok(named) => {
-            if let Some(earlier) = earlier {
-                went_on(resource, &earlier.lives);
+            if earlier.is_some() {
+                went_on(resource);
             }
             (names::ok(), named).encode(env)
         }

@@ -4,6 +4,7 @@ use crate::deliver::mail::tell;
 use crate::deliver::message::post;
 use crate::enter::question::inquiry;
 use crate::held::foreign::Awaiting;
+use crate::held::lives::present;
 use crate::held::machine::MachineResource;
 use crate::held::question::{Customer, Question};
 use crate::held::structs;
@@ -29,6 +30,7 @@ pub fn survey<'a>(
     tag: Term<'a>,
     look: impl for<'e> FnOnce(Env<'e>, &mut Decoder, &mut Survey<'_>) -> Term<'e> + Send + 'static,
 ) -> Term<'a> {
+    let machine = present(machine);
     let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
         return names::unknown().encode(env);
     };

@@ -5,7 +5,6 @@ use crate::enter::question::{inquiry, inquiry_about};
 use crate::enter::target::Addressee;
 use crate::held::aside::aside;
 use crate::held::handle::parse_key;
-use crate::held::lives::present;
 use crate::held::machine::MachineResource;
 use crate::held::question::Asker;
 use crate::look::peek::{entries_within, peek_entries_within, peek_entry_within, peek_within};
@@ -119,15 +118,12 @@ fn actor_graph<'a>(
     let Some(key) = parse_key(key) else {
         return names::unknown().encode(env);
     };
-    survey(
-        env,
-        present(machine),
-        tag,
-        move |env, decoder, survey| match survey.graph(key, depth, limit) {
-            Some(found) => graph(env, decoder, survey.machine(), &found),
-            None => names::unknown().encode(env),
-        },
-    )
+    survey(env, machine, tag, move |env, decoder, survey| {
+        let Some(found) = survey.graph(key, depth, limit) else {
+            return names::unknown().encode(env);
+        };
+        graph(env, decoder, survey.machine(), &found)
+    })
 }
 
 /// Asks the machine what an actor is: the answer is `{behaviour, sponsor, pinned, {queued, bytes, complete}}`.
