@@ -62,7 +62,9 @@ defmodule Mote.Image do
 
   @typedoc """
   A value that is not in an image, as the function `:resolve` of `Mote.start_link/1` is given it: `kind`, `behaviour` and `held` as in `lost`
-  of an image, and `value`, what it was, if that says anything on this node. Customers and timers have none.
+  of an image, and `value`, what it was, if that says anything on this node. Customers and timers have none, nor have functions but those
+  of a module (`&String.upcase/1`), nor has a pid, port or reference of a node without a name that has ended: the next such node has the
+  same ones for others.
   """
   @type lost_value :: %{
           required(:kind) => atom,
@@ -132,11 +134,19 @@ defmodule Mote.Image do
   defp resolved(_image, nil), do: []
 
   defp resolved(image, resolve) do
-    for {number, {kind, of, held, 1}, value} <- Native.image_lost(image),
-        lost = %{kind: kind, behaviour: holder(of), held: held},
-        {:ok, found} <- [resolved!(resolve, if(value, do: Map.put(lost, :value, elem(value, 0)), else: lost))],
+    for {number, {kind, of, held, 1}, was} <- Native.image_lost(image),
+        lost = with_value(%{kind: kind, behaviour: holder(of), held: held}, was),
+        {:ok, found} <- [resolved!(resolve, lost)],
         do: {number, found}
   end
+
+  # All nodes without a name give the same pids, ports and references: in another start of one they are somebody else's.
+  defp with_value(lost, {value, false})
+       when (is_pid(value) or is_port(value) or is_reference(value)) and node(value) == :nonode@nohost,
+       do: lost
+
+  defp with_value(lost, {value, _here?}), do: Map.put(lost, :value, value)
+  defp with_value(lost, nil), do: lost
 
   defp resolved!(resolve, lost) do
     case resolve.(lost) do

@@ -4,7 +4,7 @@ defmodule Mote.ImageTest do
 
   import ExUnit.CaptureLog
 
-  alias Mote.{Directory, Error, Image, Library}
+  alias Mote.{Directory, Error, Image, Library, TwoNodes}
 
   defmodule Behaviours do
     @moduledoc false
@@ -268,6 +268,65 @@ defmodule Mote.ImageTest do
     assert {:error, {%ArgumentError{message: message}, _}} = Mote.start_link(image: path, resolve: & &1)
     assert message =~ "expected :resolve to return {:ok, value} or :lost, got: %{"
     assert_raise ArgumentError, ~r/expected :resolve to be a function/, fn -> Mote.start_link(resolve: 1) end
+  end
+
+  test "pids of a node without a name mean nobody in another one", %{path: path} do
+    {:ok, peer, _} = TwoNodes.start_peer([])
+
+    code = """
+    {:ok, _} = Application.ensure_all_started(:mote)
+    [machine, other] = for _ <- 1..2, {:ok, machine} <- [Mote.start_link()], do: machine
+    there = Mote.create(other, Mote.Library.counter(5))
+    names = %{all: [self(), hd(Port.list()), make_ref(), &String.upcase/1, there]}
+    {:ok, %{lost: lost}} = Mote.save(machine, path, names: names)
+    Enum.map(lost, & &1.kind)
+    """
+
+    {kinds, _} = :peer.call(peer, Code, :eval_string, [code, [path: path]], 60_000)
+    assert kinds == [:address, :function, :pid, :port, :reference]
+    test = self()
+
+    resolve = fn lost ->
+      send(test, {:asked, lost.kind, Map.fetch(lost, :value)})
+      :lost
+    end
+
+    {_, %{all: all}} = go_on(path, resolve: resolve)
+    assert length(all) == 5
+    upcase = {:ok, &String.upcase/1}
+    for kind <- [:pid, :port, :reference], do: assert_receive({:asked, ^kind, :error})
+    assert_receive {:asked, :function, ^upcase}
+    assert_receive {:asked, :address, {:ok, %Mote.Address{}}}
+  end
+
+  test "what functions have captured is not in the file", %{machine: machine, path: path} do
+    [secret, large] = for size <- [50, 100_000], do: String.duplicate("?", size)
+    functions = [fn -> secret end, fn -> large end, &File.read/1]
+    {:ok, %{bytes: bytes}} = Mote.save(machine, path, names: %{functions: functions})
+    assert bytes < 50_000
+    refute File.read!(path) =~ secret
+    test = self()
+
+    resolve = fn lost ->
+      send(test, {:asked, lost})
+      :lost
+    end
+
+    go_on(path, resolve: resolve)
+    assert_receive {:asked, %{kind: :function, value: read}}
+    assert read == (&File.read/1)
+    for _ <- 1..2, do: assert_receive({:asked, %{kind: :function} = lost} when not is_map_key(lost, :value))
+  end
+
+  test "two keys of a map that :resolve makes equal are an error", %{machine: machine, path: path} do
+    keeper = Mote.create(machine, B.keeps([], %{{self(), 1} => :me, {make_ref(), 1} => :ref}))
+    {:ok, _} = Mote.save(machine, path, names: %{keeper: keeper})
+    text = refused(path, resolve: fn _ -> {:ok, :same} end)
+
+    assert text =~
+             ~r/: at byte \d+: of the 2 keys of a map, some are equal: what takes the place of lost values has made them so$/
+
+    {_, _} = go_on(path, resolve: fn lost -> {:ok, lost.kind} end)
   end
 
   test "a directory comes back with its keys", %{machine: machine, path: path} do

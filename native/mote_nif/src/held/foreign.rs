@@ -33,12 +33,16 @@ pub struct Opaque {
     pub bytes: usize,
     /// How many arguments it takes, if it is a function.
     pub arity: Option<u8>,
+    /// True for a function of a module, which has captured nothing.
+    pub is_named: bool,
 }
+
+/// What a function of a module begins with in the external term format.
+const EXPORT: u8 = 113;
 
 /// How many arguments a function takes, in the external term format: one that is made, or one that is named.
 fn arity(written: &[u8]) -> Option<u8> {
     const NEW_FUN: u8 = 112;
-    const EXPORT: u8 = 113;
     match written {
         [_, NEW_FUN, _, _, _, _, arity, ..] | [_, EXPORT, .., arity] => Some(*arity),
         _ => None,
@@ -120,6 +124,7 @@ impl Opaque {
             large,
             bytes,
             arity: arity(&written).filter(|_| class == Class::Function),
+            is_named: class == Class::Function && written.get(1) == Some(&EXPORT),
         }
     }
 
@@ -131,6 +136,7 @@ impl Opaque {
             large: false,
             bytes: NURSED,
             arity: None,
+            is_named: false,
         }
     }
 }

@@ -30,13 +30,19 @@ use mote_vm::values::foreign::{Class, ForeignRef};
 use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
 use rustler::{Atom, Encoder, Env, OwnedEnv, Term, TermType};
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 /// Blocks of a megabyte that may wait to be written.
 const BLOCKS: usize = 64;
+
+/// What a trace begins with: nodes without a name all give the same pids, and only the system process that has given one knows whose
+/// it is.
+static SYSTEM_PROCESS: LazyLock<[u8; 8]> =
+    LazyLock::new(|| RandomState::new().hash_one(()).to_le_bytes());
 
 /// An image that was opened.
 pub struct ImageResource(ImageFile);
@@ -223,13 +229,17 @@ fn of_lost<'a>(env: Env<'a>, lost: &ImageLost, count: u64) -> Term<'a> {
     (kind(lost.class), holder, held, count).encode(env)
 }
 
-/// Each value that is lost: `[{number, {kind, behaviour, held, count}, {value} or nil}]`, where `value` is what it was, if that says
-/// anything here.
+/// Each value that is lost: `[{number, {kind, behaviour, held, count}, {value, here} or nil}]`, where `value` is what it was, if that
+/// was written, and `here` says whether this system process has written it.
 pub fn lost_values<'a>(env: Env<'a>, image: &ImageResource) -> Term<'a> {
     let tables = &image.0.tables;
     let traces = tables.traces.iter().enumerate();
     let term = |(number, (lost, trace)): (usize, &(u32, Vec<u8>))| {
-        let value = read_untrusted(env, trace).map(|value| (value,));
+        let written = trace.split_first_chunk();
+        let value = written.and_then(|(by, written)| {
+            let is_ours = *by == *SYSTEM_PROCESS;
+            read_untrusted(env, written).map(|value| (value, is_ours))
+        });
         let lost = of_lost(env, &tables.lost[*lost as usize], 1);
         (number, lost, value).encode(env)
     };
@@ -252,15 +262,17 @@ fn kind(class: Class) -> Atom {
 }
 
 /// A value of the outside as it is written: integers that are too large to calculate with, and bitstrings. Of others, what may tell
-/// somebody what they were; customers are nobody's in another machine.
+/// somebody what they were, if that is small: not what functions have captured. Customers are nobody's in another machine.
 fn written_form(value: &ForeignRef, scratch: &OwnedEnv) -> WrittenForeign {
     let written = |term: Term<'_>| term.to_binary().as_slice().to_vec();
     let any = value.as_any();
     if let Some(opaque) = any.downcast_ref::<Opaque>() {
-        let bytes = opaque.term.with(written);
+        let bytes = || opaque.term.with(written);
         return match opaque.class {
-            Class::BigInteger | Class::Bitstring => WrittenForeign::Whole(bytes),
-            _ => WrittenForeign::Trace(bytes),
+            Class::BigInteger | Class::Bitstring => WrittenForeign::Whole(bytes()),
+            Class::Reference | Class::Port => traced(Some(bytes())),
+            Class::Function => traced(opaque.is_named.then(bytes)),
+            _ => traced(None),
         };
     }
     let far = any.downcast_ref::<Far>();
@@ -269,10 +281,15 @@ fn written_form(value: &ForeignRef, scratch: &OwnedEnv) -> WrittenForeign {
     let elsewhere = any.downcast_ref::<Elsewhere>().map(|actor| &actor.term);
     let term = abroad.or(elsewhere).or(far.map(|far| &far.term));
     let trace = match any.downcast_ref::<Process>() {
-        Some(process) => scratch.run(|env| written(process.0.encode(env))),
-        None => term.map(|term| term.with(written)).unwrap_or_default(),
+        Some(process) => Some(scratch.run(|env| written(process.0.encode(env)))),
+        None => term.map(|term| term.with(written)),
     };
-    WrittenForeign::Trace(trace)
+    traced(trace)
+}
+
+fn traced(written: Option<Vec<u8>>) -> WrittenForeign {
+    let trace = written.map(|written| [&SYSTEM_PROCESS[..], &written].concat());
+    WrittenForeign::Trace(trace.unwrap_or_default())
 }
 
 /// A value of the outside from what was written, or a new reference in its place.

@@ -60,7 +60,8 @@ fn image_load<'a>(
     image::load(env, running, image, number)
 }
 
-/// Each value that is not in an image: `[{number, {kind, behaviour, held, 1}, {value} or nil}]`.
+/// Each value that is not in an image: `[{number, {kind, behaviour, held, 1}, {value, here} or nil}]`. `here` says whether this system
+/// process has written it.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn image_lost<'a>(env: Env<'a>, image: &ImageResource) -> Term<'a> {
     image::lost_values(env, image)

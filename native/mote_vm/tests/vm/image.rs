@@ -655,6 +655,11 @@ fn each_thing_that_is_wrong_is_named() {
             "the cells and actors are not as many as the tables say",
         ),
         (
+            &[10, 2, 4, 4, 4, 4],
+            [1, 0, 0],
+            "at byte 33: of the 2 keys of a map, some are equal",
+        ),
+        (
             &doubling(100),
             [100, 0, 0],
             "what is named is larger, written out, than all that the machine holds",

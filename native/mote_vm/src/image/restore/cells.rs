@@ -186,7 +186,17 @@ impl Restorer<'_> {
                 false => wrong(at, "the keys of a map take too long to be compared"),
             };
         }
-        Ok(map::from_pairs(self.heap, pairs))
+        let made = map::from_pairs(self.heap, pairs);
+        match map::Node::of(made) {
+            Some(map) if map.size < n => {
+                let by = match self.resolved.is_empty() {
+                    true => "",
+                    false => ": what takes the place of lost values has made them so",
+                };
+                wrong(at, format!("of the {n} keys of a map, some are equal{by}"))
+            }
+            _ => Ok(made),
+        }
     }
 
     fn float(&mut self) -> Result<Value, ImageError> {
