@@ -68,6 +68,16 @@ defmodule Mote.FarIdentityTest do
     assert to_string(Mote.names(machine).it) == name
   end
 
+  test "atoms of an image that was read before are not counted twice", context do
+    code = "Mote.save(Home, path, names: for(n <- 1..3_000, into: %{}, do: {:\"once_\#{name}_\#{n}\", n}))"
+    bindings = [path: context.path, name: System.unique_integer([:positive])]
+    {{:ok, _}, _} = :peer.call(context.home, Code, :eval_string, [code, bindings])
+    opens? = fn most -> match?({:ok, _, _, _}, Native.image_open(context.path, {most, 0})) end
+    # So there is no room for as many once more.
+    most = Enum.find(1_000..1_000_000//1_000, opens?)
+    assert opens?.(most)
+  end
+
   test "on a third node, for whoever is there", context do
     address = at(context.home, :create, [Home, Actors.echo()])
     save(context)

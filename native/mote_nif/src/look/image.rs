@@ -122,16 +122,22 @@ fn answer(
 /// hash}]}` or `{:error, text}`.
 pub fn open<'a>(env: Env<'a>, path: PathBuf, (most, there): (usize, usize)) -> Term<'a> {
     // Those of images that were only read are in the machines' table alone.
-    let most = most.saturating_sub(there.max(VmAtom::count()));
+    type IsKnown<'k> = &'k dyn Fn(&str) -> bool;
+    let of_node = |name: &str| Atom::existing_from_utf8_bytes(env, name.as_bytes()).is_ok();
+    let tables: [(usize, IsKnown<'_>); 2] =
+        [(there, &of_node), (VmAtom::count(), &VmAtom::is_known)];
     let admit = |names: &FxHashSet<String>| {
-        let is_new = |name: &&String| Atom::existing_from_utf8_bytes(env, name.as_bytes()).is_err();
-        match names.iter().filter(is_new).count() {
-            new if new <= most => Ok(()),
-            new => Err(format!(
-                "it has {new} atoms that are new to this node, and images may make {most} more: half of the table of atoms is for \
-                 other things (`erl +t` makes it larger)"
-            )),
+        for (there, is_known) in tables {
+            let new = names.iter().filter(|name| !is_known(name)).count();
+            let most = most.saturating_sub(there);
+            if new > most {
+                return Err(format!(
+                    "it has {new} atoms that are new to this node, and images may make {most} more: half of the table of atoms is for \
+                     other things (`erl +t` makes it larger)"
+                ));
+            }
         }
+        Ok(())
     };
     match ImageFile::open(&path, &admit) {
         Ok(image) => {

@@ -106,6 +106,11 @@ impl Atom {
         table.write().intern(name)
     }
 
+    /// Returns whether there is one of that name.
+    pub fn is_known(name: &str) -> bool {
+        table().read().ids.contains_key(name)
+    }
+
     /// Returns how many there are in this system process.
     pub fn count() -> usize {
         table().read().ids.len()

@@ -105,11 +105,12 @@ impl Survey<'_> {
         }
         let save = |heap: &mut Heap| {
             let position = heap.position();
+            // Before what waits: processes go on, and one may put an address into a message and forget it. That comes too late to be
+            // seen, but the key was there before.
+            let keys = identity.is_some().then(|| self.machine.handles().keys());
             // What was accepted cannot be refused now. It is garbage as soon as it is written.
             let (names, mut waits) = heap.insist(|heap| (names.copy(heap), self.waits(heap)));
-            if identity.is_some() {
-                waits.keys = self.machine.handles().keys();
-            }
+            waits.keys = keys.unwrap_or_default();
             let saved = match names.as_tuple() {
                 Some([names]) => self.write(*names, &waits, identity, write_foreign, take),
                 _ => Err(NotSaved::NoMemory),

@@ -13,11 +13,14 @@ use mote_vm::image::tables::{AdmitAtoms, ImageIdentity, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
 use mote_vm::image::ImageError;
 use mote_vm::machine::Machine;
-use mote_vm::values::foreign::{Class, ForeignRef};
+use mote_vm::values::foreign::{Class, Foreign, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Term, View};
+use std::any::Any;
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 
 /// `keeps(list, other)` puts what comes into its list, `tells(other)` sends on what comes, and `mute()` and `has(a, b, c)`
 /// ignore it.
@@ -322,6 +325,61 @@ fn with_an_identity_keys_of_an_earlier_life_lead_to_their_actors_and_others_do_n
     let why = go_on_with(&rig.machine, image, true).expect_err("refused");
     let why = why.to_string();
     assert!(why.contains("two of the keys"), "{why}");
+}
+
+/// A value that does something when it is copied into a heap.
+#[derive(Default)]
+struct Copied(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl Foreign for Copied {
+    fn class(&self) -> Class {
+        Class::Pid
+    }
+    fn external_bytes(&self) -> usize {
+        let act = self.0.lock().expect("nobody panics").take();
+        act.into_iter().for_each(|act| act());
+        0
+    }
+    fn compare(&self, _other: &dyn Foreign) -> Ordering {
+        Ordering::Equal
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[test]
+fn a_key_that_goes_into_a_message_while_it_is_saved_is_saved() {
+    let rig = rig();
+    let [keeper, sent] = [(); 2].map(|()| {
+        rig.create("keeps", 2, |b| {
+            b.empty_list();
+            b.empty_list();
+        })
+    });
+    // Timers are looked at after what has come in.
+    let copied = Arc::new(Copied::default());
+    let mut message = Builder::new();
+    message.foreign(copied.clone());
+    let armed = rig.machine.send_after(500, keeper, None, message.finish());
+    armed.expect("room");
+    let names = named(&rig, &[keeper]);
+    let machine = rig.machine.clone();
+    let act = move || {
+        let mut message = Builder::new();
+        message.address(machine.hold(sent).expect("ours"));
+        machine.send(keeper, None, message.finish()).expect("room");
+        machine.release(sent);
+    };
+    *copied.0.lock().expect("nobody panics") = Some(Box::new(act));
+    let (image, tables) = save(&rig, names, identity()).expect("an image");
+    assert!(copied.0.lock().expect("nobody panics").is_none());
+    // The message came after the moment of the image.
+    let [.., events, timers, keys] = tables.counts;
+    assert_eq!([events, timers, keys], [0, 1, 2]);
+    let other = self::rig();
+    go_on_with(&other.machine, image, true).expect("a good image");
+    assert!(other.machine.hold(sent).is_some());
 }
 
 #[test]
