@@ -1,5 +1,4 @@
 //! What a thread of an I/O sponsor has besides what any thread has.
-use super::unsent::Unsent;
 use crate::boundary::sockets::reading::CHUNK;
 use crate::boundary::sockets::transfer::ReadRoom;
 use crate::boundary::sockets::Sockets;
@@ -8,6 +7,7 @@ use crate::values::value::Value;
 use std::collections::VecDeque;
 use std::mem::MaybeUninit;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The sockets of one thread, and what it needs to serve them.
 pub(crate) struct Net {
@@ -26,6 +26,15 @@ pub(crate) struct Net {
     pub(super) scratch: Box<ReadRoom>,
     /// Those whose bytes have been written.
     pub(super) written: Vec<Value>,
+}
+
+/// A connection with bytes that wait (unsent.rs).
+pub(super) struct Unsent {
+    pub(super) number: u32,
+    pub(super) serial: u16,
+    /// When to look again, and how many bytes had gone before.
+    pub(super) until: Instant,
+    pub(super) bytes_out: u64,
 }
 
 impl Net {

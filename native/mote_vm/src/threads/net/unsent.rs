@@ -3,7 +3,7 @@
 //! Invariants:
 //! 1. A connection with bytes that wait is in the list, once; one in whose place another came is not taken for it.
 //! 2. The list is in the order of the times: whoever sleeps wakes for the first.
-use super::own::Net;
+use super::own::{Net, Unsent};
 use super::Service;
 use crate::base::atom::Atom;
 use crate::boundary::sockets::counts::add;
@@ -13,15 +13,6 @@ use std::time::{Duration, Instant};
 
 /// The time in which a peer is to take some of the bytes that wait for it.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A connection with bytes that wait.
-pub(super) struct Unsent {
-    number: u32,
-    serial: u16,
-    /// When to look again, and how many bytes had gone before.
-    until: Instant,
-    bytes_out: u64,
-}
 
 impl Net {
     /// Looks again later whether the peer has taken something, with a serial number that is never 0.
