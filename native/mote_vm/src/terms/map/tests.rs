@@ -466,7 +466,9 @@ fn each_binary_is_found_where_it_belongs() {
         .map(|n| (0..n).map(|i| (i / 8) as u8).collect())
         .collect();
     let ends: [&[u8]; 5] = [b"", b"\0", b"\x7f", b"\x80", b"\xff\0"];
-    let all = beginnings.iter().flat_map(|start| ends.map(|end| [start, end].concat()));
+    let all = beginnings
+        .iter()
+        .flat_map(|start| ends.map(|end| [start, end].concat()));
     let mut all: Vec<Vec<u8>> = all.chain([vec![7; 200], vec![0; 200]]).collect();
     all.sort();
     all.dedup();

@@ -147,7 +147,8 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
         return put_together(heap, values, specs).map_or(Value::NONE, |all| all.made(heap));
     };
     if !heap.has_room_behind(first) {
-        return put_together(heap, values, specs).map_or(Value::NONE, |all| all.appended(heap, first));
+        return put_together(heap, values, specs)
+            .map_or(Value::NONE, |all| all.appended(heap, first));
     }
     put_together(heap, &values[1..], &specs[1..])
         .and_then(|more| match heap.append(first, &more.bytes) {
