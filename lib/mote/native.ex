@@ -182,7 +182,7 @@ defmodule Mote.Native do
   def machine_awaited(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_waiting(_machine, _asker, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
-  def machine_prove(_machine, _search, _limits, _actors, _goals, _milliseconds, _tag),
+  def machine_prove(_machine, _search, _bounds, _goals, _milliseconds, _tag),
     do: :erlang.nif_error(:nif_not_loaded)
 
   def machine_census(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)

@@ -92,7 +92,7 @@ defmodule Mote.Test.Proof do
 
   # `goals`: of what it was asked last, what is a goal.
   defp go_on({machine, native, limits, keys} = of, {search, goals}, proof, look) do
-    asked = &Native.machine_prove(native, search, limits, keys, goals, @slice, &1)
+    asked = &Native.machine_prove(native, search, {limits, keys}, goals, @slice, &1)
 
     case Question.put(native, @patience, [machine: machine], asked) do
       {:ok, {search, over, counts, found, left_out}} ->
