@@ -239,7 +239,7 @@ defmodule Mote.Behaviour.Imports do
   # -- mistakes ------------------------------------------------------------------------------------------------
 
   @doc "What `fun` makes of the definitions of a function, with its mistakes told of where the function is called."
-  @spec checked(import :: tuple, Macro.Env.t(), (() -> value)) :: value when value: term
+  @spec checked(import :: tuple, Macro.Env.t(), fun) :: term
   def checked({function, from}, env, fun) do
     fun.()
   rescue

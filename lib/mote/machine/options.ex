@@ -115,7 +115,7 @@ defmodule Mote.Machine.Options do
   @place 0x10000000
   @fates [lost: 1, twice: 2, aborted: 3]
 
-  defguardp is_place(n) when is_integer(n) and n in 0..(@place - 1)
+  defguardp is_place(n) when is_integer(n) and n >= 0 and n < @place
 
   # As many choices as anybody could make.
   @choices 0xFFFFFFFFFFFFFFFF
