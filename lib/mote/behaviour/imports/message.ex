@@ -96,9 +96,9 @@ defmodule Mote.Behaviour.Imports.Message do
     found
   end
 
-  # Elixir's compiler numbers the variables of a function.
-  defp key({name, meta, context}) when is_atom(name) and is_atom(context) and name != :_,
-    do: {name, meta[:version], context}
+  # Elixir's compiler numbers the variables of a function. What has no number is none: the type of a segment looks like one.
+  defp key({name, meta, context}) when is_atom(name) and is_atom(context),
+    do: if(version = meta[:version], do: {name, version, context})
 
   defp key(_), do: nil
 end
