@@ -78,7 +78,7 @@ defmodule Mote.Imported.Pricing do
     end
   end
 
-  def cheaper(item, by), do: %Item{item | price: item.price - by}
+  def cheaper(%Item{} = item, by), do: %Item{item | price: item.price - by}
   def field(map), do: map.name
   def flag(map), do: map[:a] && (map[:b] || :no)
   def header(<<kind::4, size::4, rest::binary-size(size), _::binary>>), do: {kind, rest}
