@@ -4,17 +4,10 @@ defmodule Mote.Net.LimitsTest do
 
   import Mote.Eventually
 
-  alias Mote.Net
+  alias Mote.{Net, NetRig}
 
   defmodule Sessions do
     use Mote.Behaviour
-
-    # Tells a process of its socket, and lets it go.
-    defactor tell(owner) do
-      {:connected, socket} ->
-        send owner, {:connected, socket}
-        become sink()
-    end
 
     # Tells another actor first, in the words of the machine.
     defactor forward(owner, other) do
@@ -29,18 +22,9 @@ defmodule Mote.Net.LimitsTest do
     end
   end
 
-  defp machine(opts \\ []) do
-    sponsors = [main: [threads: 1], net: [threads: 1, io: true]]
-    start_supervised!({Mote, [sponsors: sponsors] ++ opts}, id: make_ref())
-  end
-
-  # A real client, and the socket that the machine has for it.
-  defp pair(machine, accept, opts \\ []) do
-    {:ok, listener} = Net.listen(machine, [accept: accept] ++ opts)
-    {:ok, %{local: {ip, port}}} = Net.info(listener)
-    {:ok, client} = :gen_tcp.connect(ip, port, [:binary, active: false, nodelay: true])
-    assert_receive {:connected, socket}, 5_000
-    {client, socket}
+  defp accepted(machine, accept) do
+    {_, port} = NetRig.listen(machine, accept)
+    NetRig.pair(port)
   end
 
   defp ask(socket, request) do
@@ -57,7 +41,7 @@ defmodule Mote.Net.LimitsTest do
   end
 
   test "a connection is not read from while much waits to be written, and is then" do
-    {client, socket} = pair(machine(), Sessions.tell(self()))
+    {client, socket} = accepted(NetRig.machine(1), NetRig.tell(self()))
     data = write_much(socket)
     :ok = :gen_tcp.send(client, "next")
     assert ask(socket, {:read, 4, 100}) == {:error, :timeout}
@@ -67,8 +51,8 @@ defmodule Mote.Net.LimitsTest do
   end
 
   test "a write that is refused ends the connection if nobody hears of it" do
-    machine = machine(memory: 32_000_000)
-    {client, socket} = pair(machine, Sessions.tell(self()))
+    machine = NetRig.machine(1, memory: 32_000_000)
+    {client, socket} = accepted(machine, NetRig.tell(self()))
     shared = Mote.share(machine, :binary.copy("x", 4_000_000))
     reader = Mote.async(socket, {:read, 4})
     assert ask(socket, {:write, "before"}) == :ok
@@ -83,7 +67,7 @@ defmodule Mote.Net.LimitsTest do
   end
 
   test "a request for more than there may be is refused" do
-    {_client, socket} = pair(machine(), Sessions.tell(self()))
+    {_client, socket} = accepted(NetRig.machine(1), NetRig.tell(self()))
     assert ask(socket, {:read, 67_108_865}) == {:error, :bad_request}
     assert ask(socket, {:read, 67_108_864, 0}) == {:error, :timeout}
     part = :binary.copy("x", 1_048_576)
@@ -93,20 +77,20 @@ defmodule Mote.Net.LimitsTest do
   end
 
   test "an address of a socket whose sponsor was removed leads to no other socket" do
-    machine = machine()
-    {:ok, old} = Net.listen(machine, accept: Sessions.tell(self()))
+    machine = NetRig.machine(1)
+    {:ok, old} = Net.listen(machine, accept: NetRig.tell(self()))
     :ok = Mote.remove_sponsor(machine, :net)
     :ok = Mote.add_sponsor(machine, :other, io: true)
-    {:ok, new} = Net.listen(machine, accept: Sessions.tell(self()))
+    {:ok, new} = Net.listen(machine, accept: NetRig.tell(self()))
     assert ask(old, :local) == {:error, :closed}
     assert ask(old, :close) == :ok
     assert {:ok, _} = ask(new, :local)
   end
 
   test "who is told of a connection by its session, and ignores that, does not end it" do
-    machine = machine()
+    machine = NetRig.machine(1)
     deaf = Mote.create(machine, Sessions.deaf(), sponsor: :net)
-    {client, socket} = pair(machine, Sessions.forward(self(), deaf))
+    {client, socket} = accepted(machine, Sessions.forward(self(), deaf))
     :ok = Mote.drain(machine)
     assert %{counters: %{ignored: 1}} = Mote.info(machine)
     assert ask(socket, {:write, "alive"}) == :ok
@@ -115,12 +99,11 @@ defmodule Mote.Net.LimitsTest do
 
   if match?({:unix, :linux}, :os.type()) do
     test "a Unix-domain listener whose line is full refuses by a name" do
-      machine = machine()
+      machine = NetRig.machine(1)
       path = Path.join(System.tmp_dir!(), "mote_net_#{System.unique_integer([:positive])}.sock")
       on_exit(fn -> File.rm(path) end)
 
-      {:ok, _} =
-        Net.listen(machine, path: path, accept: Sessions.tell(self()), backlog: 1, max_connections: 1)
+      {:ok, _} = Net.listen(machine, path: path, accept: NetRig.tell(self()), backlog: 1, max_connections: 1)
 
       {:ok, _first} = Net.connect(machine, path)
       assert_receive {:connected, _}, 5_000

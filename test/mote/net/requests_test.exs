@@ -2,17 +2,10 @@ defmodule Mote.Net.RequestsTest do
   # What sockets are asked, by real clients on loopback.
   use ExUnit.Case, async: true
 
-  alias Mote.Net
+  alias Mote.{Net, NetRig}
 
   defmodule Doors do
     use Mote.Behaviour
-
-    # Tells a process of its socket, and lets it go.
-    defactor tell(owner) do
-      {:connected, socket} ->
-        send owner, {:connected, socket}
-        become sink()
-    end
 
     # Answers lines in capitals until the peer is gone, and says so.
     defactor lines(owner) do
@@ -35,17 +28,10 @@ defmodule Mote.Net.RequestsTest do
   end
 
   setup do
-    machine = start_supervised!({Mote, sponsors: [main: [threads: 1], net: [threads: 2, io: true]]})
-    {:ok, listener} = Net.listen(machine, accept: Doors.tell(self()))
+    machine = NetRig.machine(2)
+    {:ok, listener} = Net.listen(machine, accept: NetRig.tell(self()))
     {:ok, %{local: {ip, port}, peer: nil}} = Net.info(listener)
     %{machine: machine, listener: listener, ip: ip, port: port}
-  end
-
-  # A real client, and the socket that the machine has for it.
-  defp pair(%{ip: ip, port: port}) do
-    {:ok, client} = :gen_tcp.connect(ip, port, [:binary, active: false, nodelay: true])
-    assert_receive {:connected, socket}, 5_000
-    {client, socket}
   end
 
   defp ask(socket, request) do
@@ -72,7 +58,7 @@ defmodule Mote.Net.RequestsTest do
 
   describe "reads" do
     test "of each kind answer with what they ask for, and leave the rest", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       :ok = :gen_tcp.send(client, "abcdefgh\nij\r\n\r\nk" <> <<0, 3>> <> "lmnop")
       assert ask(socket, {:read, 3}) == {:ok, "abc"}
       assert ask(socket, {:read, 0}) == {:ok, ""}
@@ -84,14 +70,14 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "wait for what comes slowly", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       reader = asks(socket, {:read, {:line, 100}})
       for byte <- ~c"slow\n", do: :ok = :gen_tcp.send(client, [byte])
       assert answer(reader) == {:ok, "slow\n"}
     end
 
     test "one at a time", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       reader = asks(socket, {:read, 3})
       assert ask(socket, {:read, :some}) == {:error, :busy}
       :ok = :gen_tcp.send(client, "abc")
@@ -99,7 +85,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "are limited, and lose nothing", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       :ok = :gen_tcp.send(client, "abcdef\n")
       assert ask(socket, {:read, {:line, 4}}) == {:error, :too_long}
       assert ask(socket, {:read, {:line, 10}}) == {:ok, "abcdef\n"}
@@ -109,7 +95,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "end in time, and lose nothing", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       :ok = :gen_tcp.send(client, "abc")
       assert ask(socket, {:read, 5, 20}) == {:error, :timeout}
       :ok = :gen_tcp.send(client, "de")
@@ -119,7 +105,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "of a megabyte in one line", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       line = String.duplicate("x", 1_048_576) <> "\n"
       reader = asks(socket, {:read, {:line, 2_000_000}})
       :ok = :gen_tcp.send(client, [line, "more"])
@@ -128,7 +114,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "end when the peer sends no more; what came before is there", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       :ok = :gen_tcp.send(client, "rest")
       :ok = :gen_tcp.shutdown(client, :write)
       assert ask(socket, {:read, {:line, 100}}) == {:error, :closed}
@@ -140,7 +126,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "tell of a reset, and the socket is closed then", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       reader = asks(socket, {:read, 1})
       :ok = :inet.setopts(client, linger: {true, 0})
       :ok = :gen_tcp.close(client)
@@ -152,7 +138,7 @@ defmodule Mote.Net.RequestsTest do
 
   describe "writes" do
     test "of iodata arrive in order", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       for n <- 1..100, do: Mote.send(socket, {nil, {:write, ["line ", [Integer.to_string(n)], ?\n | ""]}})
       assert ask(socket, {:write, []}) == :ok
       expected = for n <- 1..100, into: "", do: "line #{n}\n"
@@ -162,7 +148,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "are answered when the system has taken them, and not before", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       data = :binary.copy("0123456789abcdef", 1_048_576)
       writer = Task.async(fn -> Mote.ask(socket, {:write, data}, 60_000) end)
       # The peer does not read: the machine has the rest, and is not quiet.
@@ -175,7 +161,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "after the end of writing are refused, and what came before has gone", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       Mote.send(socket, {nil, {:write, "last"}})
       assert ask(socket, {:shutdown, :write}) == :ok
       assert ask(socket, {:write, "more"}) == {:error, :closed}
@@ -184,7 +170,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "end when the socket is closed", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       data = :binary.copy("x", 33_554_432)
       writer = Task.async(fn -> Mote.ask(socket, {:write, data}, 60_000) end)
       until(fn -> match?(%{bytes_out: n} when n > 0, ask(socket, :counters)) end)
@@ -195,11 +181,9 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "that are more than the memory are refused" do
-      sponsors = [main: [threads: 1], net: [threads: 1, io: true]]
-      machine = start_supervised!({Mote, memory: 32_000_000, sponsors: sponsors}, id: :small)
-      {:ok, listener} = Net.listen(machine, accept: Doors.tell(self()))
-      {:ok, %{local: {ip, port}}} = Net.info(listener)
-      {_client, socket} = pair(%{ip: ip, port: port})
+      machine = NetRig.machine(1, memory: 32_000_000)
+      {_, port} = NetRig.listen(machine, NetRig.tell(self()))
+      {_client, socket} = NetRig.pair(port)
       shared = Mote.share(machine, :binary.copy("x", 4_000_000))
       assert ask(socket, {:write, List.duplicate(shared, 12)}) == {:error, :no_memory}
       assert ask(socket, {:write, "little"}) == :ok
@@ -208,7 +192,7 @@ defmodule Mote.Net.RequestsTest do
 
   describe "a socket" do
     test "has addresses, counters and options", context do
-      {client, socket} = pair(context)
+      {client, socket} = NetRig.pair(context.port)
       {:ok, peer} = :inet.sockname(client)
       assert ask(socket, :peer) == {:ok, peer}
       assert ask(socket, :local) == {:ok, {context.ip, context.port}}
@@ -222,7 +206,7 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "answers what is no request, and ignores what has no customer", context do
-      {_client, socket} = pair(context)
+      {_client, socket} = NetRig.pair(context.port)
 
       for request <- [
             :nothing,
@@ -272,13 +256,13 @@ defmodule Mote.Net.RequestsTest do
       assert ask(socket, {:read, 4}) == {:ok, "pong"}
 
       path = Path.join(System.tmp_dir!(), "mote_net_#{System.unique_integer([:positive])}.sock")
-      {:ok, listener} = Net.listen(context.machine, path: path, accept: Doors.tell(self()))
+      {:ok, listener} = Net.listen(context.machine, path: path, accept: NetRig.tell(self()))
       assert {:ok, %{local: {:local, ^path}}} = Net.info(listener)
       {:ok, socket} = Net.connect(context.machine, path)
       assert_receive {:connected, theirs}, 5_000
       assert ask(theirs, {:write, "over a file"}) == :ok
       assert ask(socket, {:read, :some}) == {:ok, "over a file"}
-      assert Net.listen(context.machine, path: path, accept: Doors.tell(self())) == {:error, :eaddrinuse}
+      assert Net.listen(context.machine, path: path, accept: NetRig.tell(self())) == {:error, :eaddrinuse}
       File.rm!(path)
       assert Net.connect(context.machine, path) == {:error, :enoent}
     end
@@ -293,7 +277,7 @@ defmodule Mote.Net.RequestsTest do
 
   describe "mistakes" do
     test "of callers raise", context do
-      accept = Doors.tell(self())
+      accept = NetRig.tell(self())
       listen = &Net.listen(context.machine, &1)
       assert_raise ArgumentError, ~r/:accept/, fn -> listen.([]) end
       assert_raise ArgumentError, ~r/among :accept/, fn -> listen.(accept: accept, colour: 1) end
@@ -318,10 +302,10 @@ defmodule Mote.Net.RequestsTest do
     end
 
     test "with a port in use are an error", context do
-      assert Net.listen(context.machine, accept: Doors.tell(self()), port: context.port) ==
+      assert Net.listen(context.machine, accept: NetRig.tell(self()), port: context.port) ==
                {:error, :eaddrinuse}
 
-      assert Net.listen(context.machine, accept: Doors.tell(self()), ip: {192, 0, 2, 1}) ==
+      assert Net.listen(context.machine, accept: NetRig.tell(self()), ip: {192, 0, 2, 1}) ==
                {:error, :eaddrnotavail}
     end
 

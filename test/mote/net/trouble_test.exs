@@ -4,18 +4,12 @@ defmodule Mote.Net.TroubleTest do
 
   import ExUnit.CaptureLog
   import Mote.Eventually
+  import Mote.NetRig, only: [client: 1, listen: 2, listen: 3, machine: 1, machine: 2]
 
-  alias Mote.Net
+  alias Mote.{Net, NetRig}
 
   defmodule Sessions do
     use Mote.Behaviour
-
-    # Tells a process of its socket, and lets it go.
-    defactor tell(owner) do
-      {:connected, socket} ->
-        send owner, {:connected, socket}
-        become sink()
-    end
 
     # Holds its socket, and says nothing.
     defactor hold() do
@@ -56,27 +50,11 @@ defmodule Mote.Net.TroubleTest do
     end
   end
 
-  defp machine(opts \\ []) do
-    sponsors = [main: [threads: 1], net: [threads: 2, io: true]]
-    start_supervised!({Mote, [sponsors: sponsors] ++ opts}, id: make_ref())
-  end
-
-  defp listen(machine, accept, opts \\ []) do
-    {:ok, listener} = Net.listen(machine, [accept: accept] ++ opts)
-    {:ok, %{local: {_ip, port}}} = Net.info(listener)
-    {listener, port}
-  end
-
-  defp client(port) do
-    {:ok, client} = :gen_tcp.connect({127, 0, 0, 1}, port, [:binary, active: false, nodelay: true])
-    client
-  end
-
   defp open(machine), do: Mote.info(machine).sponsors.net.net.open
 
   describe "a connection" do
     test "that nobody holds is closed by a collection" do
-      machine = machine()
+      machine = machine(2)
       {_, port} = listen(machine, Sessions.drops())
       clients = for _ <- 1..20, do: client(port)
       eventually(fn -> Mote.info(machine).sponsors.net.net.accepted == 20 end)
@@ -87,10 +65,10 @@ defmodule Mote.Net.TroubleTest do
     end
 
     test "that somebody holds stays, and so does one whose read waits" do
-      machine = machine()
+      machine = machine(2)
       {_, holding} = listen(machine, Sessions.hold())
       {_, reading} = listen(machine, Sessions.reads(self()))
-      {_, telling} = listen(machine, Sessions.tell(self()))
+      {_, telling} = listen(machine, NetRig.tell(self()))
       [_held, reader, teller] = for port <- [holding, reading, telling], do: client(port)
       assert_receive {:connected, socket}, 5_000
       :ok = Mote.drain(machine)
@@ -109,7 +87,7 @@ defmodule Mote.Net.TroubleTest do
     end
 
     test "is closed at once when the session cannot begin" do
-      machine = machine()
+      machine = machine(2)
 
       log =
         capture_log(fn ->
@@ -127,8 +105,8 @@ defmodule Mote.Net.TroubleTest do
     end
 
     test "that answers its session is not taken for one that could not begin" do
-      machine = machine()
-      {_, port} = listen(machine, Sessions.tell(self()))
+      machine = machine(2)
+      {_, port} = listen(machine, NetRig.tell(self()))
       client = client(port)
       assert_receive {:connected, socket}, 5_000
       # The same message to an actor that ignores it, when the socket has been used.
@@ -141,11 +119,11 @@ defmodule Mote.Net.TroubleTest do
     end
 
     test "cannot move" do
-      machine = machine()
-      {listener, port} = listen(machine, Sessions.tell(self()))
+      machine = machine(2)
+      {listener, port} = listen(machine, NetRig.tell(self()))
       _client = client(port)
       assert_receive {:connected, socket}, 5_000
-      other = machine()
+      other = machine(2)
 
       for address <- [socket, listener] do
         assert {:error, %Mote.Error{reason: :not_movable} = error} = Mote.move(address, other)
@@ -159,7 +137,7 @@ defmodule Mote.Net.TroubleTest do
 
   describe "a listener" do
     test "accepts no more than it may, and goes on when one has gone" do
-      machine = machine()
+      machine = machine(2)
       {listener, port} = listen(machine, Sessions.reads(self()), max_connections: 2)
       [first, _second, third] = for _ <- 1..3, do: client(port)
       :ok = :gen_tcp.send(third, "third")
@@ -176,7 +154,7 @@ defmodule Mote.Net.TroubleTest do
     end
 
     test "lives without anybody who holds it, until it is closed" do
-      machine = machine()
+      machine = machine(2)
       {_, port} = listen(machine, Sessions.reads(self()))
       :erlang.garbage_collect()
       :ok = Mote.gc(machine)
@@ -193,7 +171,7 @@ defmodule Mote.Net.TroubleTest do
 
   describe "the end" do
     test "of a machine closes all sockets" do
-      machine = machine()
+      machine = machine(2)
       {_, port} = listen(machine, Sessions.reads(self()))
       client = client(port)
       :ok = :gen_tcp.send(client, "x")
@@ -213,8 +191,8 @@ defmodule Mote.Net.TroubleTest do
     end
 
     test "in good order lets what was written go first" do
-      machine = machine(shutdown: [drain: 10_000])
-      {_, port} = listen(machine, Sessions.tell(self()))
+      machine = machine(2, shutdown: [drain: 10_000])
+      {_, port} = listen(machine, NetRig.tell(self()))
       client = client(port)
       assert_receive {:connected, socket}, 5_000
       data = :binary.copy("0123456789abcdef", 262_144)
@@ -226,9 +204,9 @@ defmodule Mote.Net.TroubleTest do
     end
 
     test "of a sponsor closes its sockets, and tells whoever waits" do
-      machine = machine()
+      machine = machine(2)
       {_, port} = listen(machine, Sessions.reads(self()))
-      {_, telling} = listen(machine, Sessions.tell(self()))
+      {_, telling} = listen(machine, NetRig.tell(self()))
       [client, _teller] = [client(port), client(telling)]
       assert_receive {:connected, socket}, 5_000
       :ok = :gen_tcp.send(client, "x")
@@ -239,7 +217,7 @@ defmodule Mote.Net.TroubleTest do
       assert Mote.ask(socket, {:read, 1}) == {:ok, {:error, :closed}}
       # A new sponsor of that name has sockets of its own.
       :ok = Mote.add_sponsor(machine, :net, io: true)
-      {_, telling} = listen(machine, Sessions.tell(self()))
+      {_, telling} = listen(machine, NetRig.tell(self()))
       # More than the old one had: whatever the numbers of these are, it is none of them.
       for _ <- 1..8 do
         _ = client(telling)
@@ -251,12 +229,12 @@ defmodule Mote.Net.TroubleTest do
   end
 
   test "an image has no sockets: whoever waits for one is told, in the machine that goes on" do
-    machine = machine()
+    machine = machine(2)
     {_, port} = listen(machine, Sessions.reads(self()))
     client = client(port)
     :ok = :gen_tcp.send(client, "x")
     assert_receive {:read, "x"}, 5_000
-    {_, telling} = listen(machine, Sessions.tell(self()))
+    {_, telling} = listen(machine, NetRig.tell(self()))
     _teller = client(telling)
     assert_receive {:connected, socket}, 5_000
     :ok = Mote.drain(machine)
@@ -265,7 +243,7 @@ defmodule Mote.Net.TroubleTest do
     {:ok, image} = Mote.save(machine, path, names: %{socket: socket})
     assert Enum.any?(image.behaviours, &match?(%{behaviour: :socket}, &1))
 
-    other = machine(image: path)
+    other = machine(2, image: path)
     assert %{socket: closed} = Mote.names(other)
     assert Mote.ask(closed, {:read, 1}) == {:ok, {:error, :closed}}
     # The process that the session told of its end is none that an image has.
@@ -277,28 +255,9 @@ defmodule Mote.Net.TroubleTest do
   test "when there are no more files, accepting pauses, and goes on; nothing is lost" do
     # In a node of its own: the limit is one of processes.
     code = """
-    defmodule Echo do
-      use Mote.Behaviour
-
-      defactor start() do
-        {:connected, socket} ->
-          send socket, {self(), {:read, :some}}
-          become echo(socket)
-      end
-
-      defactor echo(socket) do
-        {:ok, data} ->
-          send socket, {nil, {:write, data}}
-          send socket, {self(), {:read, :some}}
-
-        {:error, _reason} ->
-          become sink()
-      end
-    end
-
     options = [telemetry: [interval: 50], sponsors: [main: [threads: 1], net: [threads: 1, io: true]]]
     {:ok, machine} = Mote.start_link(options)
-    {:ok, listener} = Mote.Net.listen(machine, accept: Echo.start())
+    {:ok, listener} = Mote.Net.listen(machine, accept: Mote.NetRig.echo())
     {:ok, %{local: {ip, port}}} = Mote.Net.info(listener)
     connect = fn -> with {:ok, client} <- :gen_tcp.connect(ip, port, [:binary, active: false]), do: client end
 

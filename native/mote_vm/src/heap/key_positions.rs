@@ -9,7 +9,6 @@ use crate::values::value::Value;
 const GUESSES: usize = 256;
 
 /// The guesses of one thread.
-#[repr(transparent)]
 pub(crate) struct KeyPositions([u8; GUESSES]);
 
 impl KeyPositions {

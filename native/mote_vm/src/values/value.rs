@@ -47,7 +47,7 @@ impl Value {
     /// `[]`
     pub const EMPTY_LIST: Value = Value(TAG_IMMEDIATE | 0x10);
     /// Position of an atom's number in its word.
-    pub const ATOM_SHIFT: u32 = 32;
+    pub(crate) const ATOM_SHIFT: u32 = 32;
     /// `nil`
     pub const NIL: Value = Value::atom(Atom::NIL);
     /// `true`

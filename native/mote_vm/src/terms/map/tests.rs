@@ -485,3 +485,31 @@ fn each_binary_is_found_where_it_belongs() {
         assert!(entries(node(map)).map(|entry| entry.0).eq(some.copied()));
     }
 }
+
+/// More atoms than guesses, at other positions in each map, of which every one is asked and changed in turn.
+#[test]
+fn atoms_are_found_where_others_had_them_elsewhere() {
+    let mut heap = heap();
+    let atoms: Vec<Value> = (0..300)
+        .map(|n| Value::atom(Atom::new(&format!("position {n}"))))
+        .collect();
+    let shapes: Vec<&[Value]> = (1..=WIDTH).flat_map(|n| atoms.chunks(n).take(12)).collect();
+    let maps: Vec<Value> = shapes
+        .iter()
+        .map(|keys| from_entries(&mut heap, keys.iter().map(|key| (*key, *key)).collect()))
+        .collect();
+    for (keys, map) in shapes.iter().zip(&maps) {
+        for key in &atoms {
+            let positions = &mut heap.positions;
+            let found = at_word(node(*map), *key, |there| positions.of(*key, there));
+            let is_there = keys.contains(key);
+            assert!(found == Some(is_there.then_some(*key)));
+            let changed = update(&mut heap, node(*map), *key, Value::NIL);
+            assert_eq!(changed.is_none(), !is_there);
+            if is_there {
+                let now = get(node(changed), *key, &mut Work::free());
+                assert!(now == Some(Value::NIL) && node(changed).size == keys.len());
+            }
+        }
+    }
+}
