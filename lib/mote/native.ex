@@ -27,7 +27,7 @@ defmodule Mote.Native do
   def machine_lost(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
-  def machine_load(_machine, _module, _hash, _unit), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_load(_machine, _version, _unit, _takes_over), do: :erlang.nif_error(:nif_not_loaded)
 
   def machine_claim(_machine, _identity), do: :erlang.nif_error(:nif_not_loaded)
   def machine_retain(_machine, _key, _kept), do: :erlang.nif_error(:nif_not_loaded)

@@ -11,7 +11,7 @@ use crate::term::resource::{self, ResourceArc};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Config, Machine, RemoveError, StartError};
+use mote_vm::machine::{Config, Machine, RemoveError, StartError, StayingBehaviour};
 use mote_vm::threads::sponsor::cores;
 use rustler::{Atom, Binary, Encoder, Env, NifResult, Term};
 
@@ -238,15 +238,16 @@ fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Name) -> 
     }
 }
 
-/// Loads a unit of code unless it is loaded already: `:ok`, `:stopped` or `{:error, text}`. `{:left, behaviours}` instead of `:ok`
-/// if the version before it had behaviours that this one has not, each as `{name, captures}`: actors that are these stay so.
+/// Loads a unit of code unless it is loaded already: `:ok`, `:stopped` or `{:error, text}`. If `takes_over`, actors of the version
+/// before run it from their next turn on; `{:left, behaviours}` instead of `:ok` if they cannot, each as `{name, captures, is_there}`,
+/// where the last says whether the new version has a behaviour of that name and as many captures.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn machine_load<'a>(
     env: Env<'a>,
     machine: &MachineResource,
-    module: Name,
-    hash: u64,
+    (module, hash): (Name, u64),
     unit: Binary<'a>,
+    takes_over: bool,
 ) -> Term<'a> {
     let Some(running) = machine.running() else {
         return names::stopped().encode(env);
@@ -259,11 +260,19 @@ fn machine_load<'a>(
     if let Err(error) = running.load(&unit, &foreign) {
         return (names::error(), error.to_string()).encode(env);
     }
-    let left = before.map_or_else(Vec::new, |before| running.behaviours_of(module.0, before));
-    if left.is_empty() {
+    let before = before.filter(|_| takes_over);
+    let staying = before.map_or_else(Vec::new, |before| running.succeed(module.0, before));
+    if staying.is_empty() {
         return names::ok().encode(env);
     }
-    let term = |(name, captures): (VmAtom, u32)| (atoms::to_term(env, name), captures).encode(env);
-    let left: Vec<Term<'a>> = left.into_iter().map(term).collect();
+    let term = |staying: StayingBehaviour| {
+        (
+            atoms::to_term(env, staying.name),
+            staying.captures,
+            staying.is_there,
+        )
+            .encode(env)
+    };
+    let left: Vec<Term<'a>> = staying.into_iter().map(term).collect();
     (names::left(), left).encode(env)
 }

@@ -5,7 +5,11 @@
 //!    pointer, actors by number.
 //! 2. A behaviour number is published in the table (release) before any slot hands it out, so a thread that read it from a slot
 //!    (acquire), or from an actor that such a thread made, finds its code.
+//! 3. A new version of a behaviour takes over the numbers of those before it: actors run it from their next turn on, whether they
+//!    become or not. They have as many captures, need an owner or need none as before, and run where they ran; otherwise they stay
+//!    what they are (succession.rs).
 mod install;
+mod succession;
 
 use super::entry::{absent, EntryPoint, IGNORED, SOCKET};
 use super::functions::KnownFunction;
@@ -25,6 +29,8 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
+pub use succession::StayingBehaviour;
+use succession::Successions;
 
 /// A name that code refers to: module, name, arity or captures.
 pub(crate) type FullName = (Atom, Atom, u32);
@@ -75,6 +81,7 @@ struct Registry {
     behaviours: FxHashMap<FullName, Box<BehaviourSlot>>,
     modules: FxHashMap<Atom, u64>,
     behaviour_code: Vec<NonNull<BehaviourCode>>,
+    successions: Successions,
     function_code: Vec<NonNull<Code>>,
     /// What functions are as values, and how many captures these have: by name and by the hash of the unit.
     values: FxHashMap<(FullName, u64), (Value, usize)>,
@@ -112,6 +119,7 @@ impl Program {
                 behaviours: FxHashMap::default(),
                 modules: FxHashMap::default(),
                 behaviour_code: Vec::new(),
+                successions: Successions::default(),
                 function_code: Vec::new(),
                 values: FxHashMap::default(),
                 own_functions: Vec::new(),
@@ -206,9 +214,10 @@ impl Program {
     /// The code of a behaviour.
     #[inline(always)]
     pub(crate) fn behaviour(&self, id: BehaviourId) -> &BehaviourCode {
-        // Relaxed: a holder of the id has synchronised with its publication (invariant 2).
-        // SAFETY: written by `publish`, and lives as long as the program (invariant 1).
-        unsafe { &*self.row(id).code.load(Ordering::Relaxed) }
+        // Acquire: a holder of the id has synchronised with its publication (invariant 2), but not with a later version's
+        // (invariant 3).
+        // SAFETY: written by `publish` or by a succession, and lives as long as the program (invariant 1).
+        unsafe { &*self.row(id).code.load(Ordering::Acquire) }
     }
 
     /// Returns the name of a behaviour.
@@ -235,7 +244,8 @@ impl Program {
         present.is_some_and(|hash| hash != code.hash)
     }
 
-    /// Returns a version of a behaviour by the hash of its unit; of several, the one that was loaded last.
+    /// Returns a version of a behaviour by the hash of its unit; of several, the one that was loaded last. One that another version
+    /// has taken over is not found.
     pub(crate) fn version(&self, name: BehaviourName, hash: u64) -> Option<BehaviourId> {
         let versions = 0..self.inner.lock().behaviour_code.len() as u32;
         let mut ids = versions.rev().map(BehaviourId);
@@ -268,17 +278,6 @@ impl Program {
     /// The hash of a loaded module's unit.
     pub(crate) fn module(&self, module: Atom) -> Option<u64> {
         self.inner.lock().modules.get(&module).copied()
-    }
-
-    /// The names and captures of a module's behaviours whose current version is of the unit with that hash.
-    pub(crate) fn behaviours_of(&self, module: Atom, hash: u64) -> Vec<(Atom, u32)> {
-        let inner = self.inner.lock();
-        let of = |id: BehaviourId| self.behaviour(id).hash == hash;
-        let slots = inner.behaviours.iter().filter(|(name, _)| name.0 == module);
-        slots
-            .filter(|(_, slot)| slot.id().is_some_and(of))
-            .map(|((_, name, captures), _)| (*name, *captures))
-            .collect()
     }
 
     fn publish(&self, inner: &mut Registry, code: BehaviourCode) -> BehaviourId {

@@ -167,9 +167,10 @@ impl Machine {
         self.0.program.module(module)
     }
 
-    /// The behaviours of a module, by name and captures, of which the unit with that hash is still the current version.
-    pub fn behaviours_of(&self, module: Atom, hash: u64) -> Vec<(Atom, u32)> {
-        self.0.program.behaviours_of(module, hash)
+    /// Lets the current version of a module take over the actors of the version with that hash, from their next turn on. Returns the
+    /// behaviours whose actors it cannot take over.
+    pub fn succeed(&self, module: Atom, before: u64) -> Vec<StayingBehaviour> {
+        self.0.program.succeed(module, before)
     }
 
     /// The current version of a behaviour, and the hash of its unit.

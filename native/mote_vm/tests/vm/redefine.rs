@@ -1,9 +1,10 @@
-//! Redefinition while actors run: every actor takes the new version at its next become, and at no other time; nothing
-//! is lost, and what belongs to one version stays together.
+//! Redefinition while actors run: every actor takes the new version at its next become, or at its next turn if that version takes
+//! over, and at no other time; nothing is lost, and what belongs to one version stays together.
 
 use crate::encode::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, int, integers, long, until, Finally, Rig, Tap};
+use mote_vm::base::atom::Atom;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::handles::Key;
@@ -14,11 +15,11 @@ use std::sync::{Arc, Mutex};
 /// `worker(tap, id, count)` tells the tap `{id, version, stamp(), count + 1}`, where `stamp` is a function of the unit
 /// that gives its version, becomes itself with the new count, and sends itself the message less one, down to zero.
 /// `fixed(tap, id)` tells `{id, version, stamp(), 0}` and is safe.
-fn unit(version: i64) -> Unit {
+fn unit(number: i64) -> Unit {
     let mut a = Assembler::default();
     let worker = a.behaviour_used("worker", 3);
     let stamp = a.function_used("stamp", 0);
-    let (zero, one, version) = (a.int(0), a.int(1), a.int(version));
+    let (zero, one, version) = (a.int(0), a.int(1), a.int(number));
     let call = Instr::Call {
         dst: 5,
         function: stamp,
@@ -66,7 +67,10 @@ fn unit(version: i64) -> Unit {
     code.push(Instr::Done);
     a.safe("fixed", 2, 8, code);
     a.function("stamp", 0, 1, vec![Instr::Return { value: version }]);
-    a.unit()
+    Unit {
+        hash: number as u64,
+        ..a.unit()
+    }
 }
 
 /// One report of an actor.
@@ -135,6 +139,11 @@ impl Test {
         loaded.expect("loads");
     }
 
+    /// Loads a version that takes over the actors of the one before. Returns the names of those that it cannot take over.
+    fn succeed(&self, version: i64) -> Vec<String> {
+        succeed(&self.rig, &unit(version))
+    }
+
     /// Sends to all of them, and returns what they tell.
     fn ask(&self) -> Vec<Told> {
         self.workers
@@ -146,6 +155,74 @@ impl Test {
             .map(|told| *told.last().expect("something told"))
             .collect()
     }
+}
+
+fn succeed(rig: &Rig, unit: &Unit) -> Vec<String> {
+    let module = Atom::new(&unit.module);
+    let before = rig.machine.module(module).expect("loaded");
+    let loaded = rig.machine.load(&encode(unit), &|_, _| None);
+    loaded.expect("loads");
+    let staying = rig.machine.succeed(module, before).into_iter();
+    staying
+        .map(|staying| format!("{}, {}", staying.name.name(), staying.is_there))
+        .collect()
+}
+
+/// Those that never become as well. What came by another way, as a version of an image does, stays.
+#[test]
+fn a_version_that_takes_over_is_everybodys_at_the_next_turn() {
+    let test = Test::new(&[("main", 2)], 50);
+    let (tap, log) = tap(1);
+    let fixed = test.rig.create("fixed", 2, |b| {
+        b.foreign(foreign(&tap));
+        int(b, 0);
+    });
+    let all = |version| {
+        let told = test.ask().into_iter();
+        assert!(told
+            .map(|t| (t.version, t.stamp))
+            .all(|t| t == (version, version)));
+        test.rig.send(fixed, integers(&[0]));
+        test.rig.quiet();
+        log.lock().unwrap()[0]
+            .last()
+            .expect("something told")
+            .version
+    };
+    assert_eq!(all(1), 1);
+    for version in 2..6 {
+        assert_eq!(test.succeed(version), Vec::<String>::new());
+        test.rig.machine.wait_for_compiler();
+        assert_eq!(all(version), version);
+    }
+    test.load(6);
+    assert_eq!(all(5), 5);
+    assert_eq!(test.succeed(7), Vec::<String>::new());
+    assert_eq!(all(7), 5);
+}
+
+#[test]
+fn what_the_new_version_cannot_run_stays() {
+    let version = |hash, define: fn(&mut Assembler)| {
+        let mut a = Assembler::default();
+        define(&mut a);
+        Unit { hash, ..a.unit() }
+    };
+    let rig = Rig::new(
+        &[("main", 1)],
+        version(1, |a| {
+            a.behaviour("gone", 0, 1, vec![Instr::Done]);
+            a.safe("fixed", 0, 1, vec![Instr::Done]);
+        }),
+    );
+    // One that may become has an owner.
+    let changed = version(2, |a| a.behaviour("fixed", 0, 1, vec![Instr::Done]));
+    let mut staying = succeed(&rig, &changed);
+    staying.sort();
+    assert_eq!(staying, ["fixed, true", "gone, false"]);
+    // It is told once.
+    let changed = version(3, |a| a.behaviour("fixed", 0, 1, vec![Instr::Done]));
+    assert_eq!(succeed(&rig, &changed), Vec::<String>::new());
 }
 
 #[test]
@@ -195,7 +272,9 @@ fn under_load_nothing_is_lost_and_versions_only_go_up() {
     } else {
         (2_000, 4, 20)
     };
-    for sponsors in [&[("main", 4)][..], &[("east", 2), ("west", 2)]] {
+    let one = &[("main", 4)][..];
+    let two = &[("east", 2), ("west", 2)][..];
+    for (sponsors, takes_over) in [(one, false), (two, false), (one, true), (two, true)] {
         let test = Test::new(sponsors, workers);
         let newest = AtomicI64::new(1);
         let done = AtomicBool::new(false);
@@ -204,7 +283,10 @@ fn under_load_nothing_is_lost_and_versions_only_go_up() {
             scope.spawn(|| {
                 while !done.load(SeqCst) {
                     let version = newest.load(SeqCst) + 1;
-                    test.load(version);
+                    match takes_over {
+                        true => assert!(test.succeed(version).is_empty()),
+                        false => test.load(version),
+                    }
                     newest.store(version, SeqCst);
                     std::thread::yield_now();
                 }

@@ -70,7 +70,7 @@ impl Program {
             if let Some(native) = native {
                 // SAFETY: the start of a behaviour, in code memory that is kept below.
                 let entry = unsafe { std::mem::transmute::<*const u8, EntryPoint>(*native) };
-                self.set_entry(*id, entry);
+                self.install_entry(&inner, *id, entry);
             }
         }
         inner.code_memory.push(compiled.memory);
