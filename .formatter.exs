@@ -1,6 +1,7 @@
 # The words of a behaviour read without parentheses, here and in projects that import this file.
 behaviour = [
   defactor: 2,
+  defchange: 2,
   defdirectory: 2,
   defeffect: 1,
   defeffect: 2,

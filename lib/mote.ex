@@ -1228,16 +1228,27 @@ defmodule Mote do
   Loads the code of a module, and of those that it refers to, ahead of the first `create/3`.
 
   Does nothing for modules that the machine has in their present version. A machine learns about a new
-  version, such as one that was typed into IEx, through this function, or when one of its behaviours is
-  created. From then on actors move to it at their next `become`.
+  version, such as one that was typed into IEx, through this function, when one of its behaviours is created, or by `Mote.Reload`. From
+  then on
 
-  A behaviour is known by its name and the number of its captures. If the version before had one that the new version has not, its
-  actors, and those that a `Mote.Directory` of it creates, stay what they are until they become another behaviour. A warning in
-  the log says so, once for each such behaviour.
+    * actors run the new version from their next turn on, whether they become or not, with the captures that they have. New
+      ones are made by it, by the code of old versions too;
+    * actors whose behaviour had fewer captures get the defaults of the others, if these are the last ones:
+      `defactor cart(items, coupon \\\\ nil)` takes over actors of `cart/1`;
+    * what else has changed is said by `Mote.Behaviour.defchange/2`: `defchange cart(pair), do: cart(elem(pair, 0), elem(pair, 1))`.
+
+  A behaviour is known by its name and the number of its captures. Returns `:ok`, or `{:ok, stay}` if actors of some behaviours go on with
+  the version before, until they become another one: a list of `{{module, name, captures}, why}`. A warning in the log says so as well,
+  once for each. `why` is
+
+    * `:absent` - the new version has no such behaviour, and no change from it;
+    * `:ownership` - it has one, but one of the two versions becomes and the other never does, or one is marked `beam: true`.
   """
-  @spec load(Machine.t(), module) :: :ok | {:error, Error.t()}
+  @spec load(Machine.t(), module) :: :ok | {:ok, [Loader.stays()]} | {:error, Error.t()}
   def load(machine, module) when is_atom(module) do
-    with {:ok, native} <- Machine.fetch(machine), do: Loader.load(native, module)
+    with {:ok, native} <- Machine.fetch(machine),
+         {:ok, []} <- Loader.succeed(native, module),
+         do: :ok
   end
 
   def load(_machine, other), do: raise(ArgumentError, "expected a module, got: #{inspect(other)}")

@@ -179,6 +179,7 @@ defmodule Mote.Behaviour do
         only: [
           defactor: 2,
           defactor: 3,
+          defchange: 2,
           defdirectory: 2,
           defeffect: 1,
           defeffect: 2,
@@ -254,6 +255,29 @@ defmodule Mote.Behaviour do
         )
     end
   end
+
+  @doc """
+  Says what becomes of actors of an older version of this module, whose behaviour had other captures: `defchange name(captures), do: behaviour`.
+
+  The name and the captures are those that the older version had. The block ends with the behaviour that the actor goes on as, of
+  this or of another module. It runs when the actor gets its next message, which the new behaviour then takes. What was stashed is taken up
+  again before it.
+
+  No change needs to be written where what comes new are last captures with defaults. See `Mote.load/2`.
+
+      iex> defmodule Doc.Meter do
+      ...>   use Mote.Behaviour
+      ...>   # It was counter({n, step}).
+      ...>   defactor counter(n, step, unit) do
+      ...>     {customer, :read} -> send customer, {n, unit}
+      ...>     :tick -> become n: n + step
+      ...>   end
+      ...>   defchange counter(pair), do: counter(elem(pair, 0), elem(pair, 1), :tick)
+      ...> end
+      iex> Doc.Meter.__mote__(:behaviours)
+      [counter: 3]
+  """
+  defmacro defchange(head, body), do: define(:change, head, body, __CALLER__)
 
   @doc """
   Defines a function without effects that behaviours (and plain Elixir) can call.

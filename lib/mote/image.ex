@@ -171,7 +171,7 @@ defmodule Mote.Image do
   defp load(native, path, image, units) do
     with :ok <- units |> Enum.with_index() |> each(&load_unit(native, path, image, &1)) do
       present = for {module, hash} <- units, differs?(module, hash), uniq: true, do: module
-      each(present, &Loader.load(native, &1))
+      each(present, &Loader.beside(native, &1))
     end
   end
 
@@ -179,7 +179,7 @@ defmodule Mote.Image do
 
   defp load_unit(native, path, image, {{module, hash}, number}) do
     if Loader.about(module, [:hash]) == {:ok, [hash]},
-      do: Loader.load(native, module),
+      do: Loader.beside(native, module),
       else: load_from(native, path, image, module, number)
   end
 

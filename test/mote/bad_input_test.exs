@@ -342,8 +342,8 @@ defmodule Mote.BadInputTest do
           fn -> Native.machine_stop(make_ref()) end,
           fn -> Native.machine_join(nil) end,
           fn -> Native.machine_info(echo) end,
-          fn -> Native.machine_load(echo.machine, Actors, 1, :unit) end,
-          fn -> Native.machine_load(echo.machine, "no atom", 1, "no unit") end,
+          fn -> Native.machine_load(echo.machine, {Actors, 1}, :unit, true) end,
+          fn -> Native.machine_load(echo.machine, {"no atom", 1}, "no unit", true) end,
           fn -> Native.machine_module(echo.machine, "no atom") end,
           fn -> Native.create(nil, Actors, :echo, 1, {}, nil) end,
           fn -> Native.create(echo.machine, 1, "2", 1, {}, nil) end,
@@ -361,6 +361,6 @@ defmodule Mote.BadInputTest do
     assert Native.cancel_timer(echo.machine, <<-1::112>>) == false
     assert Native.create(echo.machine, Actors, :echo, 1, :no_tuple, []) == :load
     assert Native.send(echo.machine, echo.key, "main", 1) == :no_sponsor
-    assert {:error, _} = Native.machine_load(echo.machine, Actors, 1, "no unit")
+    assert {:error, _} = Native.machine_load(echo.machine, {Actors, 1}, "no unit", true)
   end
 end

@@ -234,7 +234,7 @@ defmodule Mote.TermsTest do
     unit = String.replace(Constant.__mote__(:unit), integer, opaque.(4, self()))
 
     assert unit != Constant.__mote__(:unit)
-    assert Native.machine_load(echo.machine, Constant, Constant.__mote__(:hash), unit) == :ok
+    assert Native.machine_load(echo.machine, {Constant, Constant.__mote__(:hash)}, unit, true) == :ok
     told = Mote.create(machine, Constant.told())
     assert Mote.ask!(told, :from_the_code) == self()
     assert_receive :from_the_code

@@ -27,6 +27,7 @@ defmodule Mote.Behaviour.AST do
   #     {:monitor, l, e, e, e}             as send_after, with a process in place of milliseconds
   #     {:become, l, behaviour, [e]}       behaviour may be :sink
   #     {:stash, l, [name], [e]}           a become that keeps the message, and names the captures that change; until check
+  #     {:again, l, e}                     a become that is given the message of the turn; until check
   #     {:unstash, l, e}                   what is given back by a become, or whether it is: see check/stash.ex
   #     {:gather, l, :create | :become, [customer e, count e, initial e], {[variable, variable], e}, sponsor e | nil}
   #                                        until loops: a behaviour that is written in place

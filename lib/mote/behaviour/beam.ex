@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.Beam do
              create: 1,
              create: 2
            ] ++
-           [abort: 1, sink: 0, gather: 4, is_address: 1, on: 2, become: 1, stash: 0, stash: 1]
+           [abort: 1, sink: 0, gather: 4, is_address: 1, on: 2, become: 1, stash: 0, stash: 1, again: 0]
 
   @doc false
   def words, do: @words
@@ -171,6 +171,10 @@ defmodule Mote.Behaviour.Beam do
         )
     end
   end
+
+  @doc "Gives the message of the turn to what the actor becomes, before everything else that waits for it."
+  @spec again() :: :ok
+  def again, do: Stage.again()
 
   @doc false
   # What an actor keeps is given back when it becomes another one.

@@ -252,6 +252,11 @@ defmodule Mote.Behaviour.Check do
     Stash.stash(l, Enum.zip(names, values), s)
   end
 
+  defp expr({:again, l, become}, s) do
+    {become, s} = expr(become, s)
+    {Stash.again(become, l, s), s}
+  end
+
   defp expr({:gather, l, verb, values, {params, body}, sponsor}, s) do
     effect!(verb, l, s)
     {all, s} = args(values ++ List.wrap(sponsor), s)

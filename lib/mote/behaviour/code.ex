@@ -6,12 +6,13 @@ defmodule Mote.Behaviour.Code do
   # variable. `effects` and `becomes` are found out by the flow pass, `public` is false for lifted loops and for functions
   # of the module's own. `beam` says of a behaviour that its turns may call any Elixir; its code here only says that they cannot
   # run where they are. `marks` are attributes such as `@deprecated`, which the Elixir function gets. `origin` is `{module, name}` of
-  # what was written in plain Elixir (imports.ex).
+  # what was written in plain Elixir (imports.ex). `change` says of a behaviour that only actors of an older version are it
+  # (changes.ex).
   @moduledoc false
 
   @enforce_keys [:kind, :name, :arity, :params, :body, :line]
   defstruct [:kind, :name, :arity, :params, :body, :line, :doc, :args, :origin] ++
-              [marks: [], next: 0, effects: false, becomes: false, public: true, beam: false]
+              [marks: [], next: 0, effects: false, becomes: false, public: true, beam: false, change: false]
 
   @type t :: %__MODULE__{}
 

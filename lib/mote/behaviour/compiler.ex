@@ -4,6 +4,7 @@ defmodule Mote.Behaviour.Compiler do
   @moduledoc false
 
   alias Mote.Behaviour.{
+    Changes,
     Check,
     Defaults,
     Delegate,
@@ -41,7 +42,7 @@ defmodule Mote.Behaviour.Compiler do
     :mote_words
   ]
 
-  @typep kind :: :actor | :beam | :pure | :private | :effect
+  @typep kind :: :actor | :beam | :change | :pure | :private | :effect
 
   @reserved [
               :self,
@@ -138,8 +139,23 @@ defmodule Mote.Behaviour.Compiler do
   end
 
   defp code_kind(:private), do: :pure
-  defp code_kind(:beam), do: :actor
+  defp code_kind(kind) when kind in [:beam, :change], do: :actor
   defp code_kind(kind), do: kind
+
+  defp noted(:change, head, body, env) do
+    {head, guards} = Syntax.split_guards(head)
+    {name, meta, args} = head(:change, head, env)
+    {as, body} = Changes.written(name, body, env)
+    env = %{Error.at(env, meta) | function: {as, length(args)}}
+    definition = note(:actor, {as, meta, args}, {name, meta, args}, guards, body, {false, [], nil}, env)
+
+    Module.put_attribute(env.module, :mote_definitions, %{
+      definition
+      | change: name,
+        generated: true,
+        by_hand: false
+    })
+  end
 
   defp noted(kind, head, body, env) do
     written = head
@@ -155,20 +171,22 @@ defmodule Mote.Behaviour.Compiler do
     {shorter, doc} = if stash?, do: Stash.docs(shorter, doc), else: {shorter, doc}
     source = {written, body, {doc, if(stash?, do: [], else: marks)}, env}
 
+    keep = &Module.put_attribute(env.module, :mote_definitions, &1)
+
     for {head, body, doc} <- shorter,
-        do: note(kind, head, head, [], body, {doc, marks, {name, length(args)}}, env)
+        do: keep.(note(kind, head, head, [], body, {doc, marks, {name, length(args)}}, env))
 
     # What is stashed makes one of its own, which nobody has written.
     marks = if stash?, do: [], else: marks
 
     if body != nil,
-      do: note(kind, {name, meta, full}, {name, meta, args}, guards, body, {doc, marks, nil}, env)
+      do: keep.(note(kind, {name, meta, full}, {name, meta, args}, guards, body, {doc, marks, nil}, env))
 
     {written, body, told, env} = source
     Source.note(kind, written, body, told, env)
   end
 
-  # `written` is the head with its defaults; `full` what this is with fewer arguments, if it is.
+  # The definition. `written` is the head with its defaults; `full` what this is with fewer arguments, if it is.
   defp note(kind, {name, meta, args}, written, guards, body, {doc, marks, full}, env) do
     beam? = kind == :beam and full == nil
     {kind, public} = {code_kind(kind), kind not in [:private, :effect]}
@@ -184,26 +202,24 @@ defmodule Mote.Behaviour.Compiler do
         _ -> %{clause: Syntax.clause({:{}, meta, args}, guards, body, env)}
       end
 
-    definition =
-      Map.merge(definition, %{
-        kind: kind,
-        beam: beam?,
-        public: public,
-        name: name,
-        arity: length(args),
-        args: written |> elem(2) |> Macro.to_string() |> String.slice(1..-2//1),
-        line: env.line,
-        column: meta[:column],
-        generated: Keyword.get(meta, :generated, false),
-        # As far as can be seen: not by a macro that says so, nor in a loop of the module's body.
-        by_hand: meta[:generated] != true and meta[:unquoted] != true,
-        columns: Error.columns([args, guards, body]),
-        doc: doc,
-        marks: marks,
-        full: full
-      })
-
-    Module.put_attribute(env.module, :mote_definitions, definition)
+    Map.merge(definition, %{
+      kind: kind,
+      change: nil,
+      beam: beam?,
+      public: public,
+      name: name,
+      arity: length(args),
+      args: written |> elem(2) |> Macro.to_string() |> String.slice(1..-2//1),
+      line: env.line,
+      column: meta[:column],
+      generated: Keyword.get(meta, :generated, false),
+      # As far as can be seen: not by a macro that says so, nor in a loop of the module's body.
+      by_hand: meta[:generated] != true and meta[:unquoted] != true,
+      columns: Error.columns([args, guards, body]),
+      doc: doc,
+      marks: marks,
+      full: full
+    })
   end
 
   @doc "The code that a module with behaviours gets at its end."
@@ -212,8 +228,10 @@ defmodule Mote.Behaviour.Compiler do
 
   defp code(env) do
     definitions = taken(env, :mote_definitions)
+    definitions = Changes.definitions(definitions, env)
     {imported, mistakes} = Imports.definitions(env)
     checked = checked(definitions ++ imported, taken(env, :mote_mistakes) ++ mistakes, env)
+    checked = Changes.add(checked, definitions)
     mode = Module.get_attribute(env.module, :mote_errors)
     Written.forget(env.module)
     unit = Loops.unit(checked)
@@ -273,7 +291,9 @@ defmodule Mote.Behaviour.Compiler do
 
   defp head(kind, other, env) do
     example =
-      if kind in [:actor, :beam], do: "defactor name(capture) do", else: "#{word(kind)} name(argument) do"
+      if kind in [:actor, :beam, :change],
+        do: "#{word(kind)} name(capture) do",
+        else: "#{word(kind)} name(argument) do"
 
     Error.raise_at(env, env.line, "cannot define #{Macro.to_string(other)}: write #{example}")
   end
@@ -283,7 +303,7 @@ defmodule Mote.Behaviour.Compiler do
 
   defp check_name(kind, name, arity, env) do
     cond do
-      name in @reserved ->
+      name in @reserved or {name, arity} == {:again, 0} ->
         Error.raise_at(env, env.line, "#{name} is a word of the language: choose another name")
 
       kind in [:pure, :effect] and (Primitives.local(name, arity) != nil or Syntax.keeps?(name, arity, env)) ->
@@ -335,6 +355,7 @@ defmodule Mote.Behaviour.Compiler do
   end
 
   defp word(kind) when kind in [:actor, :beam], do: "defactor"
+  defp word(:change), do: "defchange"
   defp word(:private), do: "defpurep"
   defp word(:pure), do: "defpure"
   defp word(:effect), do: "defeffect"

@@ -28,6 +28,7 @@ defmodule Mote.Behaviour.Listing do
     become: 1,
     stash: 0,
     stash: 1,
+    again: 0,
     abort: 1
   ]
 

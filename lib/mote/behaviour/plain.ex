@@ -11,6 +11,7 @@ defmodule Mote.Behaviour.Plain do
   def unit(unit, delegates, required, {binary, hash, lines}) do
     {functions, actors} = Enum.split_with(unit.codes, &Flow.function?/1)
     public = Enum.filter(functions, & &1.public)
+    actors = Enum.reject(actors, & &1.change)
     delegated = for %{delegate: {module, _, _}} when module != nil <- delegates, do: module
     imports = (delegated ++ Enum.flat_map(unit.codes, &modules(&1.body))) |> Enum.uniq() |> Enum.sort()
 

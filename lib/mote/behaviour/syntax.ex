@@ -88,7 +88,9 @@ defmodule Mote.Behaviour.Syntax do
 
   # -- nodes ---------------------------------------------------------------------------------------------------
 
-  defp node(:__block__, _, asts, env), do: AST.block(env.line, Error.map(asts, &expr(&1, env)))
+  defp node(:__block__, _, asts, env),
+    do: AST.block(env.line, asts |> Calls.again() |> Error.map(&expr(&1, env)))
+
   defp node(:{}, _, elements, env), do: AST.tuple(env.line, exprs(elements, env))
 
   defp node(:%{}, _, pairs, env), do: Maps.literal(pairs, env)
@@ -232,6 +234,9 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:stash, _, [], env), do: {:stash, env.line, [], []}
   defp node(:stash, _, [changes], env), do: Calls.stash(changes, env)
   defp node(:become, _, [behaviour], env), do: Calls.become(behaviour, env)
+  defp node(:again, _, [], env), do: Calls.again_alone(env)
+  # No name that can be written, as the next but one.
+  defp node(:"mote again", _, [become], env), do: {:again, env.line, expr(become, env)}
   defp node(:abort, _, [reason], env), do: {:abort, env.line, abort_reason(expr(reason, env))}
 
   # What Elixir has made of `raise` and its relatives: no name that can be written, as the next one.

@@ -7,11 +7,24 @@ defmodule Mote.Machine.Loader do
 
   alias Mote.{Error, Native}
 
-  @doc "Loads a module and its imports, the imports first."
+  @typedoc "A behaviour whose actors go on with the version before, and why: see `Mote.load/2`."
+  @type stays :: {{module, atom, non_neg_integer}, :absent | :ownership}
+
+  @doc "Loads a module and its imports, the imports first. Actors of the versions before run it from their next turn on."
   @spec load(reference, module) :: :ok | {:error, Error.t()}
-  def load(machine, module) do
+  def load(machine, module), do: with({:ok, _stay} <- succeed(machine, module), do: :ok)
+
+  @doc "Does the same, and returns which behaviours stay what they are."
+  @spec succeed(reference, module) :: {:ok, [stays]} | {:error, Error.t()}
+  def succeed(machine, module), do: load(machine, module, true)
+
+  @doc "Loads them beside what is there: actors of other versions go on with these until they become."
+  @spec beside(reference, module) :: :ok | {:error, Error.t()}
+  def beside(machine, module), do: with({:ok, _none} <- load(machine, module, false), do: :ok)
+
+  defp load(machine, module, takes_over?) do
     with {:ok, units} <- collect([module], %{}, [], module) do
-      Enum.reduce_while(units, :ok, &load_unit(machine, &1, &2))
+      Enum.reduce_while(units, {:ok, []}, &load_unit(machine, &1, takes_over?, &2))
     end
   end
 
@@ -37,24 +50,24 @@ defmodule Mote.Machine.Loader do
     UndefinedFunctionError -> :error
   end
 
-  defp load_unit(machine, {module, hash, unit}, :ok) do
+  defp load_unit(machine, {module, hash, unit}, takes_over?, {:ok, stay}) do
     with ^hash <- Native.machine_module(machine, module) do
-      {:cont, :ok}
+      {:cont, {:ok, stay}}
     else
       :stopped ->
         {:halt, {:error, Error.from(:stopped, module: module)}}
 
       _other ->
-        case Native.machine_load(machine, module, hash, unit) do
-          :ok -> {:cont, :ok}
-          {:left, behaviours} -> {:cont, left(machine, module, Enum.sort(behaviours))}
+        case Native.machine_load(machine, {module, hash}, unit, takes_over?) do
+          :ok -> {:cont, {:ok, stay}}
+          {:left, behaviours} -> {:cont, {:ok, stay ++ left(machine, module, Enum.sort(behaviours))}}
           :stopped -> {:halt, {:error, Error.from(:stopped, module: module)}}
           {:error, text} -> {:halt, {:error, refused(module, text)}}
         end
     end
   end
 
-  # Tells of those that the new version has not. A behaviour is known by its name and the number of its captures.
+  # Tells of those that the new version cannot take over. A behaviour is known by its name and the number of its captures.
   defp left(machine, module, behaviours) do
     present =
       case about(module, [:behaviours]) do
@@ -63,19 +76,30 @@ defmodule Mote.Machine.Loader do
       end
 
     # Names with a slash are the compiler's own: of functions that are called from Elixir, and of what is written in place.
-    for {name, captures} <- behaviours, not String.contains?(Atom.to_string(name), "/") do
-      others = for {^name, n} <- present, do: "#{name}/#{n}"
-      has = if others != [], do: "#{others |> Enum.sort() |> Enum.join(" and ")} and "
+    for {name, captures, there?} <- behaviours, not String.contains?(Atom.to_string(name), "/") do
+      why = if there?, do: :ownership, else: :absent
 
       Logger.warning(
-        "The new version of #{inspect(module)} has #{has}no #{name}/#{captures}. In the machine #{inspect(Native.machine_owner(machine))}, actors that " <>
-          "are #{name}/#{captures} go on with the version before, until they become another behaviour",
+        "The new version of #{inspect(module)} has #{what(why, name, captures, present)}. In the machine " <>
+          "#{inspect(Native.machine_owner(machine))}, actors that are #{name}/#{captures} go on with the version before, until " <>
+          "they become another behaviour",
         mote_module: module,
         mote_behaviour: name
       )
-    end
 
-    :ok
+      {{module, name, captures}, why}
+    end
+  end
+
+  defp what(:ownership, name, captures, _present) do
+    "a #{name}/#{captures} whose actors need another owner: one of the two versions becomes and the other never does, or one " <>
+      "is marked beam: true"
+  end
+
+  defp what(:absent, name, captures, present) do
+    others = for {^name, n} <- present, do: "#{name}/#{n}"
+    has = if others != [], do: "#{others |> Enum.sort() |> Enum.join(" and ")} and "
+    "#{has}no #{name}/#{captures}, nor a defchange from it"
   end
 
   # Whether the module exists and says `use Mote.Behaviour`.

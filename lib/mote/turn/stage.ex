@@ -154,6 +154,18 @@ defmodule Mote.Turn.Stage do
     :ok
   end
 
+  @doc "Has the become give back the message of the turn, behind what it gives back otherwise."
+  def again do
+    {kept, message} =
+      case {entered(), Process.get(@stash)} do
+        {{_, message, _name}, {kept, true}} -> {kept, message}
+        {entered, _} -> {[], elem(entered, 1)}
+      end
+
+    Process.put(@stash, {[message | kept], true})
+    :ok
+  end
+
   defp stage(effect) do
     context()
     Process.put(@effects, [effect | Process.get(@effects)])

@@ -242,7 +242,7 @@ defmodule Mote.Behaviour.Check.Names do
   end
 
   @doc "A hint for the name of a function written like a variable."
-  def as_variable(_, word) when word in [:self, :stash], do: "; did you mean #{word}()?"
+  def as_variable(_, word) when word in [:self, :stash, :again], do: "; did you mean #{word}()?"
 
   def as_variable(names, name) do
     if {name, 0} in names.functions or {name, 0} in names.effects, do: "; did you mean #{name}()?"

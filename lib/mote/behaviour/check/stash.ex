@@ -12,7 +12,9 @@ defmodule Mote.Behaviour.Check.Stash do
   #    the message or what was become would be lost.
   # 4. A defeffect does not know what is kept: whatever it becomes leaves it behind. So nothing is lost where it becomes the
   #    same behaviour again, which then keeps it anew.
-  # 5. A behaviour that would stash all it keeps once more, whatever its captures are, says so where it leaves that behind. Should
+  # 5. `again()` behind a become has that become give back the message of the turn, behind what was stashed if it gives that back as
+  #    well. Nothing is become after it in that turn.
+  # 6. A behaviour that would stash all it keeps once more, whatever its captures are, says so where it leaves that behind. Should
   #    the actor be the same behaviour again by the time that such a message is its turn, the machine knows how that turn ends.
   @moduledoc false
 
@@ -70,7 +72,7 @@ defmodule Mote.Behaviour.Check.Stash do
     end
   end
 
-  # Whether it would stash each message again that it has stashed (invariant 5): which clause that was follows from the message
+  # Whether it would stash each message again that it has stashed (invariant 6): which clause that was follows from the message
   # alone, and that clause does nothing else.
   defp again?(clauses, written, captures) do
     Enum.all?(written, fn {:clause, _, _, _, body} ->
@@ -96,10 +98,8 @@ defmodule Mote.Behaviour.Check.Stash do
   defp leaves_again(nodes) when is_list(nodes), do: Enum.map(nodes, &leaves_again/1)
   defp leaves_again(node), do: node
 
-  @doc "Raises where a clause, not checked yet, both stashes and becomes on one path."
+  @doc "Raises where a clause, not checked yet, both stashes and becomes on one path, or becomes behind `again()`."
   @spec alone!(AST.clause(), map) :: :ok
-  def alone!(_clause, %{kept: nil}), do: :ok
-
   def alone!({:clause, _, _, _, body}, s) do
     last(body, [nil], s)
     :ok
@@ -138,8 +138,10 @@ defmodule Mote.Behaviour.Check.Stash do
   defp leaves?(nodes, name, effects) when is_list(nodes), do: Enum.any?(nodes, &leaves?(&1, name, effects))
   defp leaves?(_, _, _), do: false
 
-  # Which of the two may have come last, before an expression and behind it: `:stash`, `:become` or nil.
+  # Which of them may have come last, before an expression and behind it: `:stash`, `:become`, `:again` or nil.
   defp last({:stash, l, _, values}, before, s), do: values |> last(before, s) |> one(:stash, l, s)
+
+  defp last({:again, l, become}, before, s), do: become |> last(before, s) |> one(:again, l, s)
 
   defp last({tag, l, _, values}, before, s) when tag in [:change, :become],
     do: values |> last(before, s) |> one(:become, l, s)
@@ -187,6 +189,15 @@ defmodule Mote.Behaviour.Check.Stash do
       )
     end
 
+    if step in [:become, :stash] and :again in before do
+      Error.raise_at(
+        s,
+        l,
+        "this #{step} undoes the become before it, and the message that again() gives to that one would come here: " <>
+          "write again() behind the last become of a path"
+      )
+    end
+
     [step]
   end
 
@@ -213,6 +224,23 @@ defmodule Mote.Behaviour.Check.Stash do
     {become, s} = Change.become(l, changes ++ [{@name, more}], s)
     {stays(become), s}
   end
+
+  @doc "A checked become that gives back the message of the turn, behind what it gives back otherwise."
+  @spec again(AST.expr(), AST.line(), map) :: AST.expr()
+  def again(_become, l, %{message: nil} = s) do
+    Error.raise_at(
+      s,
+      l,
+      "again() gives back the message of the clause that it stands in, and a defeffect has none: let the clause become"
+    )
+  end
+
+  def again(become, l, %{message: message, kept: kept}) do
+    rest = if kept != nil and leaves?(become), do: {:var, l, kept}, else: {:lit, l, []}
+    AST.block(l, [become, {:unstash, l, {:cons, l, {:var, l, message}, rest}}])
+  end
+
+  defp leaves?({:block, _, es}), do: match?({:unstash, _, {:lit, _, true}}, List.last(es))
 
   @doc "A become of the same behaviour, which goes on keeping."
   @spec same(AST.expr(), map) :: AST.expr()

@@ -373,6 +373,25 @@ defmodule Mote.Behaviour.Syntax.Calls do
     )
   end
 
+  @doc "Statements in which `again()` is one with the become before it."
+  @spec again([Macro.t()]) :: [Macro.t()]
+  def again([{:become, _, [_]} = become, {:again, meta, []} | rest]),
+    do: [{:"mote again", meta, [become]} | again(rest)]
+
+  def again([statement | rest]), do: [statement | again(rest)]
+  def again([]), do: []
+
+  @doc "Raises for `again()` anywhere else."
+  @spec again_alone(Macro.Env.t()) :: no_return
+  def again_alone(env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "again() gives the message of the turn to what the actor becomes, so it stands directly behind a become: " <>
+        "become next(…), and again() in the line below"
+    )
+  end
+
   @doc "`become behaviour`, or `become capture: value, …`, which names what changes."
   def become([_ | _] = changes, env) do
     unless Keyword.keyword?(changes), do: not_a_behaviour(changes, env)
