@@ -172,6 +172,7 @@ defmodule Mote.MixProject do
         Mote.Sponsor,
         Mote.Address,
         Mote.Customer,
+        Mote.Reload,
         Mote.Timer,
         Mote.Function,
         Mote.Error

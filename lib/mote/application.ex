@@ -21,6 +21,7 @@ defmodule Mote.Application do
     Mote.Far.Berth.new()
     Mote.Far.Lease.new()
     couriers = {DynamicSupervisor, name: Mote.Far.Supervisor}
-    Supervisor.init([Mote.Machine.Janitor, couriers, Mote.Far.Gate, Mote.Far.Lease], strategy: :one_for_one)
+    shared = [Mote.Machine.Janitor, couriers, Mote.Far.Gate, Mote.Far.Lease]
+    Supervisor.init(shared ++ Mote.Reload.children(), strategy: :one_for_one)
   end
 end

@@ -1,9 +1,9 @@
-defmodule Mote.ReloadTest do
+defmodule Mote.LoadedTwiceTest do
   # A process that waits in a function of a module is killed when that module is loaded twice, as by a release handler. None of Mote's
   # does: those that wait for long are `GenServer`s, or hibernate.
   use ExUnit.Case, async: true
 
-  alias Mote.{Reload, TwoNodes}
+  alias Mote.{LoadedTwice, TwoNodes}
 
   @moduletag skip: TwoNodes.missing()
 
@@ -14,7 +14,7 @@ defmodule Mote.ReloadTest do
   end
 
   test "no process of Mote ends when all of its modules are loaded twice", context do
-    {processes, ended} = :peer.call(context.home, Reload, :run, [context.node], 120_000)
+    {processes, ended} = :peer.call(context.home, LoadedTwice, :run, [context.node], 120_000)
     assert ended == []
 
     # Those of the application, of a machine with a beam sponsor, of shards, and for the other node.

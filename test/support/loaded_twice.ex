@@ -1,4 +1,4 @@
-defmodule Mote.Reload do
+defmodule Mote.LoadedTwice do
   @moduledoc """
   Loading all modules of Mote twice, on a node of its own, with all of its long-lived processes there.
   """

@@ -1,0 +1,162 @@
+defmodule Mote.Behaviour.AgainTest.Actors do
+  use Mote.Behaviour
+
+  @doc "Takes its first message as the one that it becomes because of it."
+  defactor closed(log) do
+    {:hello, who} ->
+      send log, {:met, who}
+      become open(log, who)
+      again()
+
+    :twice ->
+      become closed(log)
+      become open(log, :nobody)
+      again()
+
+    {:fail, _} ->
+      become open(log, :nobody)
+      again()
+      send log, hd([])
+
+    {:late, n} when n > 0 ->
+      if n > 1 do
+        become open(log, n)
+        again()
+      else
+        become open(log, :one)
+      end
+
+    _ ->
+      stash()
+  end
+
+  defactor open(log, who) do
+    :shut ->
+      become closed(log)
+      again()
+
+    message ->
+      send log, {who, message}
+  end
+
+  @doc "Counts down, one turn for each step, of one message."
+  defactor steps(log, n) do
+    :go when n > 0 ->
+      become n: n - 1
+      again()
+
+    message ->
+      send log, {n, message}
+  end
+
+  @doc "Stashes, and goes through several states of its own."
+  defactor states(log, n) do
+    {:step, 0} ->
+      become n: n + 1
+
+    {:step, k} when n < 10 ->
+      become n: n + k
+      again()
+      send log, {:step, n}
+
+    {:step, _} ->
+      send log, :enough
+
+    :open ->
+      become open(log, n)
+      again()
+
+    _ ->
+      stash()
+  end
+
+  defactor elsewhere(log), beam: true do
+    message ->
+      become here(log, message)
+      again()
+  end
+
+  defactor here(log, first), beam: true do
+    message -> send log, {first, message}
+  end
+end
+
+defmodule Mote.Behaviour.AgainTest do
+  # `again()`: what an actor becomes takes the message of the turn again.
+  use ExUnit.Case, async: true
+
+  import Mote.Compile, only: [error: 1]
+
+  alias Mote.{Behaviour, World}
+  alias Mote.Behaviour.AgainTest.Actors
+
+  @moduletag capture_log: true
+
+  # What the log is told when all of these are queued for the actor at once: in a machine, on both tiers, and in plain Elixir.
+  defp told(behaviour, messages) do
+    scenario = fn world ->
+      actor = World.create(world, behaviour.(World.customer(world, :log)))
+      for message <- messages, do: World.send(world, actor, message)
+    end
+
+    told = World.run(:reference, scenario).log
+    assert World.run(:machine, scenario).log == told
+    told
+  end
+
+  test "the message is taken again before all others that wait" do
+    assert told(&Actors.closed/1, [{:hello, :ann}, 1, 2]) ==
+             [{:met, :ann}, {:ann, {:hello, :ann}}, {:ann, 1}, {:ann, 2}]
+  end
+
+  test "what was stashed comes before it, in its order" do
+    assert told(&Actors.closed/1, [1, 2, {:hello, :ann}, 3]) ==
+             [{:met, :ann}, {:ann, 1}, {:ann, 2}, {:ann, {:hello, :ann}}, {:ann, 3}]
+
+    assert told(&Actors.states(&1, 0), [1, :open, 2]) == [{0, 1}, {0, :open}, {0, 2}]
+  end
+
+  test "what goes on as the same behaviour keeps what it has stashed" do
+    assert told(&Actors.steps(&1, 3), [:go, :then]) == [{0, :go}, {0, :then}]
+    told = told(&Actors.states(&1, 0), [1, {:step, 5}, 2, :open])
+    assert told == [{:step, 0}, {:step, 5}, :enough, {10, 1}, {10, 2}, {10, :open}]
+  end
+
+  test "only the last become of a path counts, and an aborted turn gives nothing back" do
+    assert told(&Actors.closed/1, [:twice, 1]) == [{:nobody, :twice}, {:nobody, 1}]
+    assert told(&Actors.closed/1, [{:fail, 1}, {:hello, :ann}]) == [{:met, :ann}, {:ann, {:hello, :ann}}]
+    assert told(&Actors.closed/1, [{:late, 2}, 3]) == [{2, {:late, 2}}, {2, 3}]
+    assert told(&Actors.closed/1, [{:late, 1}, 3]) == [{:one, 3}]
+  end
+
+  test "a turn says what it takes up again" do
+    turn = Behaviour.turn(Actors.closed(:log), {:hello, :ann})
+    assert {turn.outcome, turn.become, turn.unstashed} == {:commit, Actors.open(:log, :ann), [{:hello, :ann}]}
+  end
+
+  test "beam turns as well" do
+    {:ok, machine} = start_supervised({Mote, sponsors: [main: [], io: [beam: true]]})
+    actor = Mote.create(machine, Actors.elsewhere(self()), sponsor: :io)
+    for n <- 1..3, do: Mote.send(actor, n)
+    for n <- 1..3, do: assert_receive({1, ^n}, 30_000)
+  end
+
+  test "says where it may stand" do
+    assert error("defactor a(n), do: (_ -> again())") =~ "it stands directly behind a become"
+
+    assert error("defactor a(n), do: (_ -> become n: 1; send(n, 2); again())") =~
+             "it stands directly behind a become"
+
+    assert error("defactor a(n), do: (_ -> become n: 1; again(); become n: 2)") =~
+             "write again() behind the last become"
+
+    assert error("defactor a(n), do: (_ -> become n: 1; again(); stash())") =~
+             "write again() behind the last become"
+
+    assert error("defeffect e(), do: (become b(); again())\ndefactor b(), do: (_ -> e())") =~
+             "a defeffect has none"
+
+    assert error("defactor again(), do: (_ -> :ok)") =~ "again is a word of the language"
+    assert error("defactor a(again), do: (_ -> again())") =~ "it stands directly behind a become"
+  end
+end
