@@ -58,9 +58,16 @@ defmodule Mote.Reload do
   defp versions do
     for {module, _file} <- :code.all_loaded(),
         function_exported?(module, :__mote__, 1),
-        {:ok, [hash]} <- [Loader.about(module, [:hash])],
+        hash = hash(module),
         into: %{},
         do: {module, hash}
+  end
+
+  # It may go in this moment, or be anybody's.
+  defp hash(module) do
+    module.__mote__(:hash)
+  catch
+    _, _ -> nil
   end
 
   # A version that was seen before is in those machines that want it.

@@ -121,32 +121,154 @@ defmodule Mote.RedefineTest do
       do: Code.compile_string("defmodule #{name} do use Mote.Behaviour; #{body} end")
 
     defp loaded(machine, module),
-      do: ExUnit.CaptureLog.capture_log(fn -> :ok = Mote.load(machine, module) end)
+      do: ExUnit.CaptureLog.with_log(fn -> Mote.load(machine, module) end)
 
     test "says who stays what it is", %{machine: machine, name: name} do
       one = "defactor up(n), do: ({c, :read} -> send c, {1, n}; k -> become n: n + k)"
 
-      more =
-        "defactor up(n, coupon \\\\ nil), do: ({c, :read} -> send c, {2, n, coupon}; k -> become n: n + k)"
+      more = "defactor up(n, coupon), do: ({c, :read} -> send c, {2, n, coupon}; k -> become n: n + k)"
 
       [{module, _}] = shape(name, one <> "; defactor same(n), do: (c -> send c, n)")
       actor = Mote.create(machine, module.up(1))
       shape(name, more <> "; defactor same(n), do: (c -> send c, n)")
 
-      log = loaded(machine, module)
-      assert log =~ "The new version of #{name} has up/2 and no up/1."
+      {stay, log} = loaded(machine, module)
+      assert stay == {:ok, [{{module, :up, 1}, :absent}]}
+      assert log =~ "The new version of #{name} has up/2 and no up/1, nor a defchange from it."
       assert log =~ "actors that are up/1 go on with the version before, until they become another behaviour"
-      refute log =~ "same"
 
       Mote.send(actor, 1)
       assert Mote.ask!(actor, :read) == {1, 2}
-      assert Mote.ask!(Mote.create(machine, module.up(1)), :read) == {2, 1, nil}
+      assert Mote.ask!(Mote.create(machine, module.up(1, :half)), :read) == {2, 1, :half}
 
       # Once: what stays is not told again by the next version, which has all that this one had.
       shape(name, more)
-      log = loaded(machine, module)
-      assert log =~ "The new version of #{name} has no same/1." and not (log =~ "up/1")
-      assert loaded(machine, module) == ""
+      {stay, log} = loaded(machine, module)
+      assert stay == {:ok, [{{module, :same, 1}, :absent}]}
+      assert log =~ "The new version of #{name} has no same/1, nor" and not (log =~ "up/1")
+      assert loaded(machine, module) == {:ok, ""}
+    end
+
+    test "says who needs another owner", %{machine: machine, name: name} do
+      [{module, _}] = shape(name, "defactor kept(n), do: ({c, :read} -> send c, n)")
+      actor = Mote.create(machine, module.kept(1))
+      shape(name, "defactor kept(n), do: ({c, :read} -> send(c, n) && become n: n + 1)")
+      assert {{:ok, [{{^module, :kept, 1}, :ownership}]}, log} = loaded(machine, module)
+      assert log =~ "has a kept/1 whose actors need another owner: one of the two versions becomes"
+      for _ <- 1..2, do: assert(Mote.ask!(actor, :read) == 1)
+    end
+  end
+
+  describe "a version with other captures" do
+    setup do
+      {:ok, name: "Mote.RedefineTest.Shape#{System.unique_integer([:positive])}"}
+    end
+
+    @counter "{:add, k} -> become n: n + k; {c, :read} -> send c, {:v1, n}"
+
+    test "has the defaults of those that are new at the end", %{machine: machine, name: name} do
+      [{module, _}] =
+        shape(
+          name,
+          "defactor up(key, n \\\\ 0), do: (#{@counter})\ndefdirectory(ups(), do: (key -> up(key)))"
+        )
+
+      directory = Mote.Directory.start(machine, module.ups())
+      Mote.Directory.send(directory, :old, {:add, 1})
+      actors = for n <- 1..20, do: Mote.create(machine, module.up(:key, n))
+
+      shape(name, """
+      defactor up(key, n \\\\ 0, coupon \\\\ nil) do
+        {:add, k} -> become n: n + k
+        {:coupon, c} -> become coupon: c
+        {c, :read} -> send c, {:v2, key, n, coupon}
+      end
+
+      defdirectory(ups(), do: (key -> up(key)))
+      """)
+
+      assert Mote.load(machine, module) == :ok
+      # Without a become of their own before.
+      Mote.Directory.send(directory, :old, {:coupon, 5})
+      assert Mote.Directory.ask!(directory, :old, :read) == {:v2, :old, 1, 5}
+      assert Mote.Directory.ask!(directory, :new, :read) == {:v2, :new, 0, nil}
+      for {actor, n} <- Enum.zip(actors, 1..20), do: assert(Mote.ask!(actor, :read) == {:v2, :key, n, nil})
+      assert Mote.info(machine).counters.ignored == 0
+      up3 = {module, :up, 3}
+      assert up3 in for(%{behaviour: behaviour, older: 0} <- Mote.behaviours(machine), do: behaviour)
+      refute Enum.any?(Mote.behaviours(machine), &match?(%{behaviour: {^module, :up, 2}}, &1))
+    end
+
+    test "says what becomes of them", %{machine: machine, name: name} do
+      [{module, _}] =
+        shape(name, """
+        defactor counter(pair), do: ({c, :read} -> send c, pair; :tick -> become counter({elem(pair, 0) + elem(pair, 1), elem(pair, 1)}))
+        defactor wait(n), do: (:go -> become counter({n, 1}); _ -> stash())
+        defactor gone(), do: (:go -> become wait(0))
+        """)
+
+      [low, high] = for n <- [1, 5], do: Mote.create(machine, module.counter({n, n}))
+      wait = Mote.create(machine, module.wait(1))
+      ask = Mote.async(wait, :read)
+      gone = Mote.create(machine, module.gone())
+      Mote.drain(machine)
+
+      shape(name, """
+      defactor counter(n, step, size), do: ({c, :read} -> send c, {n, step, size}; :tick -> become n: n + step)
+      defactor wait(n, why), do: (:go -> become counter(n, 1, why); _ -> stash())
+      defchange wait(n), do: wait(n + 100, :late)
+      defchange gone(), do: counter(0, 0, :gone)
+
+      defchange counter(pair) do
+        {n, step} = pair
+
+        case n > 3 do
+          true -> counter(n, step, :large)
+          false -> if step == 1, do: counter(n, 2, :small), else: counter(n, step, :other)
+        end
+      end
+      """)
+
+      assert Mote.load(machine, module) == :ok
+      assert Mote.ask!(low, :read) == {1, 2, :small}
+      Mote.send(high, :tick)
+      assert Mote.ask!(high, :read) == {10, 5, :large}
+      Mote.send(wait, :go)
+      assert Mote.await(ask) == {101, 1, :late}
+      assert Mote.ask!(gone, :read) == {0, 0, :gone}
+      # Nobody else can be one of these.
+      assert module.__mote__(:behaviours) == [counter: 3, wait: 3]
+      refute function_exported?(module, :gone, 0)
+    end
+
+    test "what was stashed stays stashed where defaults are filled in", %{machine: machine, name: name} do
+      body =
+        &"defactor(wait(n#{&1}), do: (:go -> become(done(n)); _ -> stash()))\ndefactor(done(n), do: ({c, k} -> send(c, {n, k})))"
+
+      [{module, _}] = shape(name, body.(""))
+      wait = Mote.create(machine, module.wait(1))
+      asks = for n <- 1..3, do: Mote.async(wait, n)
+      Mote.drain(machine)
+      shape(name, body.(", more \\\\ :more"))
+      assert Mote.load(machine, module) == :ok
+      Mote.send(wait, :unknown)
+      Mote.send(wait, :go)
+      assert Mote.await_many(asks) == [{1, 1}, {1, 2}, {1, 3}]
+    end
+
+    test "says where a change makes no sense", %{name: name} do
+      error = fn body -> Exception.message(assert_raise(Mote.CompileError, fn -> shape(name, body) end)) end
+
+      assert error.("defactor a(n), do: (_ -> :ok)\ndefchange a(m), do: a(m)") =~
+               "a has as many captures as the one"
+
+      assert error.("defactor a(n), do: (_ -> :ok)\ndefchange a(m, k), do: a(m, k, 1)") =~
+               "the behaviour a has 1 capture, got 3"
+
+      assert error.("defactor a(n), do: (_ -> :ok)\ndefchange a(1, k), do: a(k)") =~
+               "a capture is a plain variable"
+
+      assert error.("defactor a(n), do: (_ -> :ok)\ndefchange a(m, k) when m > k, do: a(k)") =~ "no guard"
     end
   end
 end

@@ -60,6 +60,20 @@ defmodule Mote.Behaviour.ListingTest do
   defp refused?(message, module, name, arity),
     do: message =~ " #{inspect(module)}.#{name}/#{arity} is not available in a behaviour"
 
+  # The second half of two words.
+  defp accepted?({nil, :again, 0}) do
+    behind =
+      quote(
+        do:
+          (
+            become(x())
+            again()
+          )
+      )
+
+    match?({:again, _, {:become, _, _, _}}, Syntax.expr(behind, %{__ENV__ | file: "test.ex"}))
+  end
+
   # Arguments of every kind that something wants in some place.
   defp accepted?({module, name, arity}) do
     Enum.reduce_while(arguments(arity), false, fn arguments, _ ->
