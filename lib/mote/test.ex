@@ -68,6 +68,19 @@ defmodule Mote.Test do
   @patience 60_000
 
   @doc """
+  Has `mix test --cover` count the lines that run on machines, too. Call it once, in `test/test_helper.exs`:
+
+      ExUnit.start()
+      Mote.Test.cover()
+
+  Returns `true`; without `--cover` it does nothing, and returns `false`. Otherwise the first 100,000 turns of each machine are run once more in
+  plain Elixir, which is where `:cover` counts: so tests take longer, and machines are traced, which `Mote.ask/3` notices as said in
+  `Mote.Ask`. Lines of a turn that only a large value leads to (two hundred parts, see `Mote.Trace`) may be missing.
+  """
+  @spec cover() :: boolean
+  defdelegate cover, to: Mote.Test.Cover, as: :start
+
+  @doc """
   Runs actors under many orders of turns and checks that something is true after each.
 
   For each seed a machine is started and paused; `graph` gets it, creates actors, sends to them, and returns whatever

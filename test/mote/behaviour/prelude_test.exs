@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.PreludeTest do
   @runs 25
 
   # What Elixir does not have, or not in all releases and not as a function.
-  @without_elixir ~w[on is_address self send sendx send_after cancel_timer create become abort stash is_non_struct_map]a
+  @without_elixir ~w[on is_address self send sendx send_after cancel_timer create become again abort stash is_non_struct_map]a
   @macros_of_later_releases [get_in: 1]
 
   test "every function of the list has a case" do

@@ -63,6 +63,10 @@ defmodule Mote.Behaviour.Source.Turns do
   end
 
   defp statements({:=, _, _} = match, _, _), do: [match]
+
+  defp statements({_, meta, _} = last, _, _),
+    do: [{:=, Keyword.take(meta, [:line]), [Macro.var(:_, nil), last]}]
+
   defp statements(last, _, _), do: [{:=, [], [Macro.var(:_, nil), last]}]
 
   @doc """
