@@ -5,7 +5,10 @@ defmodule Mote.CoverTest do
   alias Mote.Test.Cover
 
   @moduletag capture_log: true
-  @moduletag skip: Process.whereis(:cover_server) != nil && "the suite itself is covered"
+  # Not every system with Erlang has it.
+  @moduletag skip:
+               (Process.whereis(:cover_server) != nil && "the suite itself is covered") ||
+                 (not Code.ensure_loaded?(:cover) && "there is no :cover")
 
   @source """
   defmodule Mote.CoverTest.Counter do
@@ -40,19 +43,21 @@ defmodule Mote.CoverTest do
     [{module, beam}] = Code.compile_string(@source, "counter.ex")
     path = Path.join(dir, "#{module}.beam")
     File.write!(path, beam)
-    {:ok, _} = :cover.start()
-    {:ok, ^module} = :cover.compile_beam(String.to_charlist(path))
+    {:ok, _} = cover(:start, [])
+    {:ok, ^module} = cover(:compile_beam, [String.to_charlist(path)])
 
     on_exit(fn ->
-      :cover.stop()
+      cover(:stop, [])
       File.rm_rf!(dir)
     end)
 
     %{module: module}
   end
 
+  defp cover(function, arguments), do: apply(:cover, function, arguments)
+
   defp lines(module) do
-    {:ok, lines} = :cover.analyse(module, :calls, :line)
+    {:ok, lines} = cover(:analyse, [module, :calls, :line])
     for {{_, line}, calls} when calls > 0 <- lines, line > 0, into: %{}, do: {line, calls}
   end
 
@@ -76,7 +81,7 @@ defmodule Mote.CoverTest do
   end
 
   test "nothing is done without it" do
-    :cover.stop()
+    cover(:stop, [])
     refute Mote.Test.cover()
     assert Process.whereis(Cover) == nil
   end

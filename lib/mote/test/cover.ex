@@ -64,8 +64,8 @@ defmodule Mote.Test.Cover do
 
   def handle_info(_other, known), do: {:noreply, known}
 
-  # The beam behaviours of a module whose lines are counted.
-  defp covered(module), do: if(:cover.is_compiled(module), do: module.__mote__(:beam))
+  # The beam behaviours of a module whose lines are counted. Not every system with Erlang has `:cover`.
+  defp covered(module), do: if(apply(:cover, :is_compiled, [module]), do: module.__mote__(:beam))
 
   # Whatever it does: a part of a value may be missing where the trace shows only its beginning.
   defp again(%{name: name, captures: captures} = behaviour, message, beam) do
