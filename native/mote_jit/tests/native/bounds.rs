@@ -1,6 +1,6 @@
 //! What no program can make last: finding keys that are large, and compiling and loading code that is.
 
-use crate::build::{call, op};
+use crate::build::{call, is, op, ret, send, tail, tuple};
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, Rig, Tap, PATIENCE};
 use mote_vm::code::ir::{Instr, Unit};
@@ -13,44 +13,28 @@ fn keys() -> Unit {
     let (zero, one, forty) = (a.int(0), a.int(1), a.int(40));
     let tree = a.function_used("tree", 2);
     let look = a.function_used("look", 3);
-    let end = Instr::Match {
-        left: r(0),
-        right: zero,
-        label: 2,
-    };
+    let end = is(r(0), zero, 2);
     let less = |dst| op(dst, Primitive::Sub, vec![r(0), one]);
     let code = vec![
         end.clone(),
-        Instr::Return { value: r(1) },
+        ret(r(1)),
         less(2),
-        Instr::Tuple {
-            dst: 3,
-            elements: vec![r(1), r(1)],
-        },
-        Instr::TailCall {
-            function: tree,
-            args: vec![r(2), r(3)],
-        },
+        tuple(3, [r(1), r(1)]),
+        tail(tree, [r(2), r(3)]),
     ];
     a.function("tree", 2, 4, code);
     let code = vec![
         end,
-        Instr::Return { value: zero },
+        ret(zero),
         less(3),
         op(4, Primitive::MapGet, vec![r(1), r(2), zero]),
-        Instr::TailCall {
-            function: look,
-            args: vec![r(3), r(1), r(2)],
-        },
+        tail(look, [r(3), r(1), r(2)]),
     ];
     a.function("look", 3, 5, code);
     let code = vec![
         call(1, tree, vec![forty, zero]),
         call(2, tree, vec![forty, zero]),
-        Instr::Tuple {
-            dst: 3,
-            elements: vec![r(1), one],
-        },
+        tuple(3, [r(1), one]),
         op(4, Primitive::MapOf, vec![r(3)]),
         call(5, look, vec![r(0), r(4), r(2)]),
         Instr::Done,
@@ -80,14 +64,8 @@ fn wide() -> Unit {
         .map(|d| op(d, Primitive::Mul, vec![r(1), a.int(d.into())]))
         .collect();
     for start in [2, 252] {
-        code.push(Instr::Tuple {
-            dst: 501,
-            elements: (start..start + 248).map(r).collect(),
-        });
-        code.push(Instr::Send {
-            target: r(0),
-            message: r(501),
-        });
+        code.push(tuple(501, (start..start + 248).map(r).collect::<Vec<_>>()));
+        code.push(send(r(0), r(501)));
     }
     code.push(Instr::Done);
     a.behaviour("wide", 1, 502, code);
@@ -118,17 +96,7 @@ fn keeping(values: u16, arguments: u16) -> Unit {
     let keep = a.function_used("keep", 1);
     let last = a.function_used("last", arguments.into());
     let (first, less, all) = (1, values + 1, values + 2);
-    let mut code = vec![
-        Instr::Match {
-            left: r(0),
-            right: zero,
-            label: 2,
-        },
-        Instr::TailCall {
-            function: last,
-            args: vec![r(0); arguments.into()],
-        },
-    ];
+    let mut code = vec![is(r(0), zero, 2), tail(last, vec![r(0); arguments.into()])];
     code.extend((first..less).map(|dst| Instr::Tuple {
         dst,
         elements: vec![r(0)],
@@ -140,14 +108,11 @@ fn keeping(values: u16, arguments: u16) -> Unit {
     // Of what a tuple may have.
     for start in (first..less).step_by(200) {
         let kept = (start..less.min(start + 200)).map(r);
-        code.push(Instr::Tuple {
-            dst: all,
-            elements: kept.chain([r(all)]).collect(),
-        });
+        code.push(tuple(all, kept.chain([r(all)]).collect::<Vec<_>>()));
     }
-    code.push(Instr::Return { value: r(all) });
+    code.push(ret(r(all)));
     a.function("keep", 1, all + 1, code);
-    let code = vec![Instr::Return { value: r(0) }];
+    let code = vec![ret(r(0))];
     a.function("last", arguments.into(), arguments, code);
     a.unit()
 }

@@ -1,6 +1,6 @@
 //! An abort within a call that has a site is reported with that site and the arguments of the call, in both tiers.
 
-use crate::build::{call, k, r, ret, Build};
+use crate::build::{abort, call, k, mov, r, ret, tail, tuple, Build};
 use crate::compiler;
 use crate::encode::encode;
 use crate::rig::{self, integers, quiet, until};
@@ -49,20 +49,11 @@ fn unit() -> Unit {
     let user = b.uses("Test", "user", 1);
     let stops = b.uses("Test", "stops", 2);
     let raise = vec![
-        Instr::Tuple {
-            dst: 1,
-            elements: vec![r(0)],
-        },
-        Instr::Tuple {
-            dst: 2,
-            elements: vec![k(raised), k(within), r(1)],
-        },
-        Instr::Abort { reason: r(2) },
+        tuple(1, [r(0)]),
+        tuple(2, [k(raised), k(within), r(1)]),
+        abort(r(2)),
     ];
-    let start = Instr::Move {
-        dst: 1,
-        src: k(one),
-    };
+    let start = mov(1, k(one));
     // The answer would go where an argument is.
     let calls = |function| {
         vec![
@@ -74,20 +65,13 @@ fn unit() -> Unit {
     let mut unit = b
         .function("inner", 1, raise.clone())
         .function("outer", 2, vec![call(2, inner, vec![r(1)]), ret(r(2))])
-        .function(
-            "last",
-            2,
-            vec![Instr::TailCall {
-                function: inner,
-                args: vec![r(1)],
-            }],
-        )
+        .function("last", 2, vec![tail(inner, [r(1)])])
         .function(
             "user",
             1,
             vec![call(1, outer, vec![r(0), k(two)]), ret(r(1))],
         )
-        .function("stops", 2, vec![Instr::Abort { reason: k(other) }])
+        .function("stops", 2, vec![abort(k(other))])
         .behaviour("site", 0, calls(outer))
         .behaviour("behind", 0, calls(last))
         .behaviour("none", 0, calls(outer))

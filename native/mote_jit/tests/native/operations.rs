@@ -1,7 +1,9 @@
 //! Every operation that native code does in line, with operands at the edges, against the interpreter: in all shapes
 //! (support/shapes.rs). Not here: where fuel and depth end (operations_limits.rs).
 
-use crate::build::{call, k, mov, op, r, ret, Build, MODULE};
+use crate::build::{
+    call, cons, falsy, is, k, match_cons, match_tuple, mov, op, r, ret, tuple, Build, MODULE,
+};
 use crate::shapes::{Shape, Table, KNOWN, LEFT, RESULT, RIGHT};
 use mote_vm::code::ir::Instr;
 use mote_vm::terms::prim::primitive::Primitive as P;
@@ -74,17 +76,11 @@ fn truth_that_is_used() {
         let not = op(6, P::Not, vec![r(5)]);
         let negated = vec![no.clone(), test.clone(), not, branch(r(6)), yes.clone()];
         table.pairs(&format!("branch on not {name}"), negated);
-        let falsy = Instr::Falsy {
-            value: r(5),
-            label: 0,
-        };
+        let falsy = falsy(r(5), 0);
         let kept = vec![mov(RESULT, r(5))];
         let falsy = [vec![test.clone(), mov(RESULT, r(5)), falsy], kept].concat();
         table.pairs(&format!("truth of {name}"), falsy);
-        let pair = Instr::Tuple {
-            dst: RESULT,
-            elements: vec![r(5), r(5)],
-        };
+        let pair = tuple(RESULT, [r(5), r(5)]);
         table.pairs(&format!("pair of {name}"), vec![test.clone(), pair]);
         let less = op(RESULT, P::Lt, vec![r(5), k(0)]);
         table.pairs(&format!("comparison of {name}"), vec![test, less]);
@@ -93,7 +89,7 @@ fn truth_that_is_used() {
         let mut body = vec![mov(RESULT, k(1))];
         body.extend(table.known(shape, KNOWN[0], r(RIGHT)));
         let value = r(shape.register(KNOWN[0], RIGHT));
-        body.push(Instr::Falsy { value, label: 0 });
+        body.push(falsy(value, 0));
         body.push(mov(RESULT, k(0)));
         table.each(&format!("{shape:?} falsy"), body);
     }
@@ -107,11 +103,7 @@ fn matches() {
         let mut body = vec![mov(RESULT, k(1))];
         body.extend(table.known(shape, KNOWN[0], r(RIGHT)));
         body.extend([
-            Instr::Match {
-                left: r(LEFT),
-                right: r(shape.register(KNOWN[0], RIGHT)),
-                label: 0,
-            },
+            is(r(LEFT), r(shape.register(KNOWN[0], RIGHT)), 0),
             mov(RESULT, r(RIGHT)),
         ]);
         table.pairs(&format!("{shape:?} match"), body);
@@ -122,11 +114,7 @@ fn matches() {
             if reversed {
                 std::mem::swap(&mut left, &mut right);
             }
-            let found = Instr::Match {
-                left,
-                right,
-                label: 0,
-            };
+            let found = is(left, right, 0);
             let body = vec![mov(RESULT, k(1)), found, mov(RESULT, r(RIGHT))];
             let text = table.text(constant);
             table.each(&format!("match with {text}"), body);
@@ -135,33 +123,16 @@ fn matches() {
     for count in 0..4u8 {
         let body = vec![
             mov(RESULT, k(1)),
-            Instr::MatchTuple {
-                value: r(RIGHT),
-                count: count.into(),
-                first: 5,
-                label: 0,
-            },
-            Instr::Tuple {
-                dst: RESULT,
-                elements: (5..5 + u16::from(count)).map(r).collect(),
-            },
+            match_tuple(r(RIGHT), count.into(), 5, 0),
+            tuple(RESULT, (5..5 + u16::from(count)).map(r).collect::<Vec<_>>()),
         ];
         table.each(&format!("tuple of {count}"), body);
     }
     for (head, tail) in [(5, 6), (RIGHT, 6), (5, RIGHT)] {
         let body = vec![
             mov(RESULT, k(1)),
-            Instr::MatchCons {
-                value: r(RIGHT),
-                head,
-                tail,
-                label: 0,
-            },
-            Instr::Cons {
-                dst: RESULT,
-                head: r(tail),
-                tail: r(head),
-            },
+            match_cons(r(RIGHT), head, tail, 0),
+            cons(RESULT, r(tail), r(head)),
         ];
         table.each("list", body);
     }
@@ -233,11 +204,7 @@ fn answers_at_once() {
                 branch(r(3), 6),
                 mov(4, r(1)),
                 ret(r(4)),
-                Instr::Match {
-                    left: r(0),
-                    right: seven,
-                    label: 8,
-                },
+                is(r(0), seven, 8),
                 ret(one),
                 op(3, P::Add, vec![r(0), one]),
                 ret(r(3)),
@@ -284,10 +251,7 @@ fn numbers_beside_floats() {
             op(2, P::Sub, vec![two, r(0)]),
             op(2, P::Add, vec![r(1), r(2)]),
             op(3, P::Round, vec![r(2)]),
-            Instr::Tuple {
-                dst: 4,
-                elements: [0, 1, 2, 3].map(r).to_vec(),
-            },
+            tuple(4, [0, 1, 2, 3].map(r)),
             ret(r(4)),
         ];
         let build = std::mem::replace(&mut table.build, Build::new());
@@ -311,18 +275,11 @@ fn constructions() {
         let value = r(shape.register(KNOWN[0], RIGHT));
         for count in 1..6 {
             let mut body = known.clone();
-            body.push(Instr::Tuple {
-                dst: RESULT,
-                elements: vec![value; count],
-            });
+            body.push(tuple(RESULT, vec![value; count]));
             table.each(&format!("{shape:?} tuple of {count}"), body);
         }
         let mut body = known.clone();
-        body.push(Instr::Cons {
-            dst: RESULT,
-            head: value,
-            tail: value,
-        });
+        body.push(cons(RESULT, value, value));
         table.each(&format!("{shape:?} list"), body);
         let mut body = known;
         body.push(mov(RESULT, value));

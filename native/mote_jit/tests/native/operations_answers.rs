@@ -1,7 +1,7 @@
 //! Functions that answer floats: native code answers them as they are to callers that know that, and in words to others (`boxing`
 //! in src/compile.rs). Here all kinds of callers meet all kinds of answers, on both tiers.
 
-use crate::build::{branch, call, k, op, r, ret, tail, Build, MODULE};
+use crate::build::{branch, call, is, k, op, r, ret, send, tail, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr};
@@ -62,10 +62,7 @@ fn unit() -> (Vec<u8>, Vec<String>) {
                 op(1, P::Mul, [r(0), huge]),
                 op(1, P::Mul, [r(1), huge]),
                 call(2, float, [r(0)]),
-                Instr::Tuple {
-                    dst: 3,
-                    elements: vec![r(1), r(2)],
-                },
+                tuple(3, [r(1), r(2)]),
                 ret(r(3)),
             ],
         ),
@@ -73,11 +70,7 @@ fn unit() -> (Vec<u8>, Vec<String>) {
         (
             "loops",
             vec![
-                Instr::Match {
-                    left: r(0),
-                    right: seven,
-                    label: 3,
-                },
+                is(r(0), seven, 3),
                 op(2, P::Add, [r(1), half]),
                 ret(r(2)),
                 op(0, P::Add, [r(0), one]),
@@ -113,10 +106,7 @@ fn unit() -> (Vec<u8>, Vec<String>) {
                     body.push(op(2, p, [r(1), r(1)]));
                     r(2)
                 });
-                body.push(Instr::Send {
-                    target: r(0),
-                    message,
-                });
+                body.push(send(r(0), message));
                 labels.push(format!("{name} of constant {value}{how}"));
             }
         }

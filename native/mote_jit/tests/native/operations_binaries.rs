@@ -1,7 +1,7 @@
 //! Reading binaries, which native code does in line, against the interpreter: at every kind of position, in
 //! binaries of every kind, with what is usual and what is not.
 
-use crate::build::{k, mov, r, Build};
+use crate::build::{guard, is, k, mov, op, r, send, Build};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -50,18 +50,11 @@ impl Turn {
     }
 
     fn op(&mut self, dst: u16, primitive: P, args: Vec<Operand>) {
-        self.code.push(Instr::Op {
-            dst,
-            primitive,
-            args,
-        });
+        self.code.push(op(dst, primitive, args));
     }
 
     fn tell(&mut self, label: String) {
-        self.code.push(Instr::Send {
-            target: r(0),
-            message: r(RESULT),
-        });
+        self.code.push(send(r(0), r(RESULT)));
         self.labels.push(label);
     }
 
@@ -82,12 +75,7 @@ impl Turn {
             self.tell(format!("{label}, {form}"));
             self.code.push(mov(RESULT, k(1)));
             let next = self.code.len() as u32 + 1;
-            self.code.push(Instr::GuardOp {
-                dst: RESULT,
-                primitive: p,
-                args,
-                label: next,
-            });
+            self.code.push(guard(RESULT, p, args, next));
             self.tell(format!("{label}, {form}, in a guard"));
         }
     }
@@ -209,11 +197,8 @@ impl Turn {
     fn match_empty(&mut self, name: &str) {
         let empty = self.build.constant(Constant::Binary(Vec::new()));
         self.code.push(mov(RESULT, k(1)));
-        self.code.push(Instr::Match {
-            left: r(BINARY),
-            right: k(empty),
-            label: self.code.len() as u32 + 2,
-        });
+        self.code
+            .push(is(r(BINARY), k(empty), self.code.len() as u32 + 2));
         self.code.push(mov(RESULT, r(BINARY)));
         self.tell(format!("whether {name} is empty"));
     }

@@ -1,6 +1,6 @@
 //! Effects on several ways: what one way has looked up is not there on another one that leads to the same place.
 
-use crate::build::{branch, r, Build, MODULE};
+use crate::build::{branch, op, r, send, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::Instr;
@@ -8,11 +8,7 @@ use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
 
 fn test(dst: u16, primitive: P, of: u16) -> Instr {
-    Instr::Op {
-        dst,
-        primitive,
-        args: vec![r(of)],
-    }
+    op(dst, primitive, [r(of)])
 }
 
 /// Creates on one way, and where the ways meet.
@@ -33,15 +29,9 @@ fn creates_where_ways_meet() {
             create(3),
             create(4),
             test(3, P::IsAddress, 3),
-            Instr::Send {
-                target: r(0),
-                message: r(3),
-            },
+            send(r(0), r(3)),
             test(5, P::IsAddress, 4),
-            Instr::Send {
-                target: r(0),
-                message: r(5),
-            },
+            send(r(0), r(5)),
             Instr::Done,
         ];
         let b = b

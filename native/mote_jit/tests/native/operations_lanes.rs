@@ -1,10 +1,10 @@
 //! Loops whose rounds make other loops: native code makes several rounds beside each other (src/body/lanes.rs). Here
 //! they end in each of them: by their count, by fuel, by depth, by what only one of them computes, on both tiers.
 
-use crate::build::{branch, call, k, op, r, ret, says_each, tail, Build, MODULE};
+use crate::build::{abort, branch, call, is, k, mov, op, r, ret, says_each, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard_alike, Heard};
-use mote_vm::code::ir::{Constant, Instr, Operand};
+use mote_vm::code::ir::Constant;
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::FIXNUM_MAX;
 
@@ -142,7 +142,7 @@ impl Case {
         ];
         let aborts = vec![
             is(r(0), zero, 2),
-            Instr::Abort { reason: one },
+            abort(one),
             is(r(1), zero, 4),
             ret(r(2)),
             op(3, P::Sub, [r(0), one]),
@@ -290,7 +290,7 @@ impl Case {
                 ret(r(1)),
                 op(1, P::Sub, [r(0), one]),
                 call(1, down, [r(1)]),
-                Instr::Move { dst: 2, src: r(1) },
+                mov(2, r(1)),
                 ret(r(2)),
             ];
             b = b.function(&name, 1, goes_down);
@@ -298,10 +298,6 @@ impl Case {
         }
         encode(&b.behaviour("all", 0, says_each(calls)).0)
     }
-}
-
-fn is(left: Operand, right: Operand, label: u32) -> Instr {
-    Instr::Match { left, right, label }
 }
 
 /// Returns the messages of one turn with plenty of fuel, one for each number of rounds.

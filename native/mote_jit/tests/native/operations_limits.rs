@@ -1,6 +1,6 @@
 //! Where fuel and depth end a turn: at the same call on both tiers, for the same reason, and nothing of it is heard.
 
-use crate::build::{call, k, op, r, ret, tail, Build, MODULE};
+use crate::build::{branch, call, k, op, r, ret, send, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr};
@@ -111,10 +111,7 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
     let back = to(me, vec![], vec![r(2), r(1)]);
     let answer = vec![
         op(2, P::Ge, vec![r(0), zero]),
-        Instr::Branch {
-            condition: r(2),
-            label: 3,
-        },
+        branch(r(2), 3),
         ret(one),
         op(3, P::Add, vec![r(0), one]),
         ret(r(3)),
@@ -126,15 +123,9 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
         _ => zero,
     };
     let code = vec![
-        Instr::Send {
-            target: r(0),
-            message: zero,
-        },
+        send(r(0), zero),
         call(1, me, vec![start, first]),
-        Instr::Send {
-            target: r(0),
-            message: r(1),
-        },
+        send(r(0), r(1)),
         Instr::Done,
     ];
     encode(&b.behaviour("all", 0, code).0)

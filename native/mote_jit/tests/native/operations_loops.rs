@@ -1,7 +1,7 @@
 //! Loops that count: what they hand on to themselves is not tested for overflow in native code where it cannot overflow
 //! within a slice of fuel (`counters` in src/dataflow.rs). Here it begins at the edges, on both tiers.
 
-use crate::build::{k, op, r, ret, Build, MODULE};
+use crate::build::{call, is, k, op, r, ret, send, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -69,15 +69,8 @@ impl Table {
         let me = self.build.uses(MODULE, &name, 3);
         let (none, one) = (self.integer(0), self.integer(1));
         let mut code = vec![
-            Instr::Match {
-                left: r(LEFT),
-                right: none,
-                label: 3,
-            },
-            Instr::Tuple {
-                dst: NEXT,
-                elements: vec![r(FIRST), r(SECOND)],
-            },
+            is(r(LEFT), none, 3),
+            tuple(NEXT, [r(FIRST), r(SECOND)]),
             ret(r(NEXT)),
             op(NEXT, P::Sub, [r(LEFT), one]),
         ];
@@ -88,11 +81,7 @@ impl Table {
         code.extend(body);
         if let Some(other) = early {
             let label = code.len() as u32 + 2;
-            code.push(Instr::Match {
-                left: r(NEXT),
-                right: one,
-                label,
-            });
+            code.push(is(r(NEXT), one, label));
             code.push(tail(other));
         }
         code.push(tail(r(hands_on[0])));
@@ -169,11 +158,7 @@ fn table() -> Table {
     let same = table.build.uses(MODULE, "same", 1);
     let build = std::mem::replace(&mut table.build, Build::new());
     table.build = build.function("same", 1, vec![ret(r(0))]);
-    let call = Instr::Call {
-        dst: SPARE,
-        function: same,
-        args: vec![r(SECOND)],
-    };
+    let call = call(SPARE, same, [r(SECOND)]);
     table.add("with a call", vec![plus, call], [NEXT_FIRST, SPARE], None);
     table
 }
@@ -188,15 +173,8 @@ fn counters_end_where_integers_end() {
         for start in STARTS {
             for rounds in ROUNDS {
                 let args = vec![table.integer(rounds), table.integer(start), three];
-                code.push(Instr::Call {
-                    dst: 1,
-                    function,
-                    args,
-                });
-                code.push(Instr::Send {
-                    target: r(0),
-                    message: r(1),
-                });
+                code.push(call(1, function, args));
+                code.push(send(r(0), r(1)));
                 labels.push(format!("{what}, {rounds} times from {start}"));
             }
         }

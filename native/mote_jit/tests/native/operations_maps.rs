@@ -1,7 +1,7 @@
 //! Whether a map has an atom as a key, by native code in line where the map's header tells (src/body/atom_keys.rs): of maps of
 //! all sizes with and without atoms, of maps that had one, and of values that are not maps.
 
-use crate::build::{branch, call, k, mov, op, r, ret, says_each, Build, MODULE};
+use crate::build::{branch, call, guard, k, mov, op, r, ret, says_each, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Label, Operand, Register};
@@ -16,15 +16,10 @@ const PLENTY: u64 = 1 << 40;
 /// The answer in a pair with a float that is there on all ways; on the way of `true` in a triple. `:undefined` for what is no
 /// map.
 fn asks(key: Operand, half: Operand) -> Vec<Instr> {
-    let pair = |elements: Vec<Operand>| [Instr::Tuple { dst: 4, elements }, ret(r(4))];
+    let pair = |elements: Vec<Operand>| [tuple(4, elements), ret(r(4))];
     let mut code = vec![
         op(2, P::Mul, [r(1), half]),
-        Instr::GuardOp {
-            dst: 3,
-            primitive: P::MapHasKey,
-            args: vec![r(0), key],
-            label: 7,
-        },
+        guard(3, P::MapHasKey, [r(0), key], 7),
         branch(r(3), 5),
     ];
     code.extend(pair(vec![r(3), r(2), r(2)]));
@@ -81,10 +76,7 @@ fn whether_there_is_an_atom() {
         call(4, has, [r(2), r(1)]),
         op(2, P::MapPut, [r(0), half, key]),
         call(5, has, [r(2), r(1)]),
-        Instr::Tuple {
-            dst: 2,
-            elements: vec![r(3), r(4), r(5)],
-        },
+        tuple(2, [r(3), r(4), r(5)]),
         ret(r(2)),
     ];
     let b = b
@@ -184,10 +176,7 @@ fn changing(steps: &[Step], sizes: &[i64], first: usize) -> Vec<u8> {
     // Where the last step skips one.
     code.push(mov(LAST, r(KEY)));
     code.extend(MAPS.map(|map| op(map, P::ToList, [r(map)])));
-    code.push(Instr::Tuple {
-        dst: LAST,
-        elements: [ANSWER, MAPS[0], MAPS[1]].map(r).to_vec(),
-    });
+    code.push(tuple(LAST, [ANSWER, MAPS[0], MAPS[1]].map(r)));
     code.push(ret(r(LAST)));
     let f = b.uses(MODULE, "f", 2);
     let mut calls = vec![];

@@ -3,7 +3,7 @@
 //! with integers and floats, some of them where callers cannot be seen to pass them, on both tiers. So do functions that make
 //! only one round, whose parameters are taken for what callers pass as well.
 
-use crate::build::{k, op, r, ret, tail, Build, MODULE};
+use crate::build::{call, guard, is, k, op, r, ret, send, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard, heard_alike};
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -154,26 +154,13 @@ impl Table {
         };
         let computed = looped.steps.len() as u16;
         let away = 5 + u32::from(computed);
-        let mut code = vec![
-            Instr::Match {
-                left: r(0),
-                right: zero,
-                label: 3,
-            },
-            state(NEXT),
-            ret(r(NEXT)),
-        ];
+        let mut code = vec![is(r(0), zero, 3), state(NEXT), ret(r(NEXT))];
         for (at, step) in looped.steps.iter().enumerate() {
             let (primitive, args) = self.step(at as u16, step);
             let dst = COMPUTED + at as u16;
             code.push(match looped.guarded {
                 false => op(dst, primitive, args),
-                true => Instr::GuardOp {
-                    dst,
-                    primitive,
-                    args,
-                    label: away,
-                },
+                true => guard(dst, primitive, args, away),
             });
         }
         let handed = looped.handed.map(|n| {
@@ -210,15 +197,8 @@ impl Table {
                 }
                 args.push(if hidden { r(register) } else { self.number(*n) });
             }
-            code.push(Instr::Call {
-                dst: 1,
-                function,
-                args,
-            });
-            code.push(Instr::Send {
-                target: r(0),
-                message: r(1),
-            });
+            code.push(call(1, function, args));
+            code.push(send(r(0), r(1)));
         }
         code
     }

@@ -1,7 +1,7 @@
 //! Functions that call themselves: native code makes the first level of such calls in line (src/body/inline.rs). Here they
 //! end in a frame of their own and in line: by fuel, by depth, by what they answer, on both tiers.
 
-use crate::build::{branch, call, k, mov, op, r, ret, Build, MODULE};
+use crate::build::{branch, call, k, mov, op, r, ret, send, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr};
@@ -54,14 +54,7 @@ fn unit(shape: Shape, base: Constant, n: i64, below: usize) -> Vec<u8> {
     let between = vec![call(1, me, [r(0)]), op(1, P::Add, [r(1), one]), ret(r(1))];
     let b = b.function("f", 1, code).function("g", 1, between);
     let function = if below == 0 { me } else { caller };
-    let code = vec![
-        call(1, function, [n]),
-        Instr::Send {
-            target: r(0),
-            message: r(1),
-        },
-        Instr::Done,
-    ];
+    let code = vec![call(1, function, [n]), send(r(0), r(1)), Instr::Done];
     encode(&b.behaviour("all", 0, code).0)
 }
 

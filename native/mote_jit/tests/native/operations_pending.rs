@@ -1,7 +1,7 @@
 //! Calls of itself that native code keeps pending in one frame (src/body/pending.rs): where the frame is full, where a round answers
 //! something unusual, where fuel and depth end.
 
-use crate::build::{call, k, op, r, ret, says_each, Build, MODULE};
+use crate::build::{call, cons, guard, is, k, op, r, ret, says_each, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand, Register};
@@ -45,11 +45,7 @@ fn unit(rest: Rest, rounds: &[i64], step: i64, ends: &[Constant]) -> Vec<u8> {
     let [zero, one, step] = [0, 1, step].map(|n| k(b.constant(Constant::Integer(n))));
     let me = b.uses(MODULE, "me", 2);
     let begins = vec![
-        Instr::Match {
-            left: r(0),
-            right: zero,
-            label: 3,
-        },
+        is(r(0), zero, 3),
         // Usually an integer.
         op(7, P::Add, [r(1), zero]),
         ret(r(7)),
@@ -65,27 +61,12 @@ fn unit(rest: Rest, rounds: &[i64], step: i64, ends: &[Constant]) -> Vec<u8> {
         Rest::Counts => vec![sum(one), ret(r(7))],
         Rest::Adds => vec![sum(r(3)), ret(r(7))],
         Rest::Guards => vec![
-            Instr::GuardOp {
-                dst: 7,
-                primitive: P::Add,
-                args: vec![r(3), r(7)],
-                label: 11,
-            },
+            guard(7, P::Add, [r(3), r(7)], 11),
             ret(r(7)),
-            Instr::Tuple {
-                dst: 7,
-                elements: vec![r(3), r(7), r(1)],
-            },
+            tuple(7, [r(3), r(7), r(1)]),
             ret(r(7)),
         ],
-        Rest::Lists => vec![
-            Instr::Cons {
-                dst: 7,
-                head: r(4),
-                tail: r(7),
-            },
-            ret(r(7)),
-        ],
+        Rest::Lists => vec![cons(7, r(4), r(7)), ret(r(7))],
         Rest::AddsMore => vec![sum(r(3)), sum(r(4)), sum(r(5)), sum(r(6)), ret(r(7))],
         Rest::Compares => vec![op(7, P::Lt, [r(7), r(3)]), ret(r(7))],
     };
@@ -133,11 +114,7 @@ fn floats_of_functions_with_many_parameters() {
     let (left, answer) = (MANY, MANY + 1);
     let again: Vec<Operand> = [r(left)].into_iter().chain((1..MANY).map(r)).collect();
     let code = vec![
-        Instr::Match {
-            left: r(0),
-            right: zero,
-            label: 2,
-        },
+        is(r(0), zero, 2),
         ret(quarter),
         op(left, P::Sub, [r(0), one]),
         call(answer, me, again),

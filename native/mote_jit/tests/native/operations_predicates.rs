@@ -1,7 +1,9 @@
 //! Functions that answer truth values, inlined where their caller asks for the answer at once (src/body/inline.rs), and lists that
 //! they take apart: what they answer, what they answer that is no truth value, where fuel ends.
 
-use crate::build::{branch, call, k, op, r, ret, says_each, tail, Build, MODULE};
+use crate::build::{
+    branch, call, is, k, match_cons, mov, op, r, ret, says_each, tail, Build, MODULE,
+};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -49,18 +51,9 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
     let from = k(b.constant(from));
     let (safe, asks) = (b.uses(MODULE, "safe", 2), b.uses(MODULE, "asks", 2));
     let goes = vec![
-        Instr::Match {
-            left: r(0),
-            right: k(1),
-            label: 2,
-        },
+        is(r(0), k(1), 2),
         ret(yes),
-        Instr::MatchCons {
-            value: r(0),
-            head: 2,
-            tail: 3,
-            label: 8,
-        },
+        match_cons(r(0), 2, 3, 8),
         op(4, P::Ne, [r(2), r(1)]),
         branch(r(4), 7),
         op(1, P::Add, [r(1), one]),
@@ -83,7 +76,7 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
     };
     // From there on it is known to be an integer, unless it is none.
     let known = match asking {
-        Asking::FalsyMade => Instr::Move { dst: 1, src: r(1) },
+        Asking::FalsyMade => mov(1, r(1)),
         _ => op(1, P::Add, [r(1), zero]),
     };
     let mut code = vec![known, call(2, safe, [r(0), r(1)])];
@@ -99,11 +92,7 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
     };
     // Of an empty list the other argument is taken apart.
     let parts = vec![
-        Instr::Match {
-            left: r(0),
-            right: k(1),
-            label: 4,
-        },
+        is(r(0), k(1), 4),
         cell(r(1), 3),
         ret(r(2)),
         ret(no),

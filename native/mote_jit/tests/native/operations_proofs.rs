@@ -2,7 +2,7 @@
 //! answer. Where one has none, the chain ends, and says what all its registers hold: in some of them what was there before
 //! another operation wrote them. On both tiers.
 
-use crate::build::{call, k, ret, says_each, Build, MODULE};
+use crate::build::{call, guard, k, ret, says_each, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -86,15 +86,10 @@ fn code(chain: &Chain, constants: &[Operand]) -> Vec<Instr> {
         // In order, so that all before it are written as well.
         let to = step.to.min(written);
         written = written.max(to + 1);
-        code.push(Instr::GuardOp {
-            dst: to,
-            primitive: step.p,
-            args,
-            label: away,
-        });
+        code.push(guard(to, step.p, args, away));
     }
-    let elements = (0..FLOATS).map(Operand::Register).collect();
-    let state = Instr::Tuple { dst: 7, elements };
+    let elements = (0..FLOATS).map(Operand::Register).collect::<Vec<_>>();
+    let state = tuple(7, elements);
     code.extend([state, ret(Operand::Register(7))]);
     code
 }

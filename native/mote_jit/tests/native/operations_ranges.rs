@@ -1,7 +1,7 @@
 //! Sums of integers that were compared before: native code does not test those for overflow that a comparison has shown to
 //! fit (src/range.rs). Here they are compared with what is at the edges, and added to from there, on both tiers.
 
-use crate::build::{branch, k, op, r, ret, Build, MODULE};
+use crate::build::{branch, call, k, op, r, ret, send, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr};
@@ -68,15 +68,8 @@ fn sums_after_comparisons() {
     for (function, what) in functions {
         for start in STARTS {
             let args = vec![integer(&mut b, start)];
-            code.push(Instr::Call {
-                dst: 1,
-                function,
-                args,
-            });
-            code.push(Instr::Send {
-                target: r(0),
-                message: r(1),
-            });
+            code.push(call(1, function, args));
+            code.push(send(r(0), r(1)));
             labels.push(format!("{what}, from {start}"));
         }
     }

@@ -1,7 +1,7 @@
 //! Remainders by 2^k - 1, which native code folds instead of dividing (src/body/quotients.rs): at the edges of what is folded,
 //! around multiples of the divisor, on both tiers.
 
-use crate::build::{k, op, r, ret, Build, MODULE};
+use crate::build::{call, k, op, r, ret, send, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr};
@@ -51,24 +51,14 @@ fn by_one_less_than_a_power_of_two() {
             op(1, P::Irem, [r(0), by]),
             op(2, P::Mul, [r(1), three]),
             op(2, P::Irem, [r(2), by]),
-            Instr::Tuple {
-                dst: 1,
-                elements: vec![r(1), r(2)],
-            },
+            tuple(1, [r(1), r(2)]),
             ret(r(1)),
         ];
         b = b.function(&name, 1, step);
         for n in dividends(divisor) {
             let args = vec![k(b.constant(Constant::Integer(n)))];
-            code.push(Instr::Call {
-                dst: 1,
-                function: me,
-                args,
-            });
-            code.push(Instr::Send {
-                target: r(0),
-                message: r(1),
-            });
+            code.push(call(1, me, args));
+            code.push(send(r(0), r(1)));
             let next = i128::from(n % divisor) * 3 % i128::from(divisor);
             expected.push(format!("{{{},{next},}}", n % divisor));
         }

@@ -1,7 +1,9 @@
 //! Elements put into tuples, by native code in line (src/body/put_elem.rs): into copies, and in place where nothing else refers to a
 //! copy. Random runs of that with branches, reads and copies in between, on both tiers.
 
-use crate::build::{branch, call, k, mov, op, r, ret, says_each, Build, MODULE};
+use crate::build::{
+    branch, call, cons, guard, k, mov, op, r, ret, says_each, tuple, Build, MODULE,
+};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Label, Operand, Register};
@@ -98,12 +100,12 @@ fn instruction(step: Step, after_next: Label, constants: &Constants) -> Vec<Inst
             into,
             from,
             index: at,
-        } => vec![Instr::GuardOp {
-            dst: into,
-            primitive: P::PutElem,
-            args: vec![r(from), index(at), constants.one],
-            label: after_next,
-        }],
+        } => vec![guard(
+            into,
+            P::PutElem,
+            [r(from), index(at), constants.one],
+            after_next,
+        )],
         Step::Move(to, from) => vec![mov(to, r(from))],
         Step::Read(from) => vec![op(READ, P::Elem, [r(from), constants.zero])],
         Step::Skip(bound) => vec![
@@ -112,11 +114,7 @@ fn instruction(step: Step, after_next: Label, constants: &Constants) -> Vec<Inst
         ],
         Step::List(to, from) => vec![
             op(READ, P::PutElem, [r(to), constants.zero, r(NUMBER)]),
-            Instr::Cons {
-                dst: READ,
-                head: r(READ),
-                tail: r(from),
-            },
+            cons(READ, r(READ), r(from)),
             op(to, P::PutElem, [r(to), constants.zero, r(READ)]),
         ],
     }
@@ -149,10 +147,7 @@ fn unit(steps: &[Step], sizes: &[i64]) -> Vec<u8> {
         ));
     }
     let all = [TUPLE, HELD[0], HELD[1], HELD[2]].map(r).to_vec();
-    code.push(Instr::Tuple {
-        dst: READ,
-        elements: all,
-    });
+    code.push(tuple(READ, all));
     code.push(ret(r(READ)));
     let f = b.uses(MODULE, "f", 3);
     let mut calls = vec![];
@@ -201,26 +196,18 @@ fn what_is_no_tuple_has_no_elements_to_put() {
     let one = b.constant(Constant::Tuple(vec![zero]));
     let cases = [(0, zero), (1, zero), (empty, zero), (one, half), (one, one)];
     let mut said = 0;
-    for (tuple, index) in cases {
+    for (whole, index) in cases {
         let mut b = Build(b.0.clone());
         let f = b.uses(MODULE, "f", 2);
         let code = vec![
-            Instr::GuardOp {
-                dst: 2,
-                primitive: P::PutElem,
-                args: vec![r(0), r(1), r(0)],
-                label: 2,
-            },
+            guard(2, P::PutElem, [r(0), r(1), r(0)], 2),
             ret(r(2)),
             op(2, P::PutElem, [r(0), r(1), r(0)]),
-            Instr::Tuple {
-                dst: 2,
-                elements: vec![r(2), r(1)],
-            },
+            tuple(2, [r(2), r(1)]),
             ret(r(2)),
         ];
         let b = b.function("f", 2, code);
-        let says = says_each([call(1, f, [k(tuple), k(index)])]);
+        let says = says_each([call(1, f, [k(whole), k(index)])]);
         let heard = heard_alike(&encode(&b.behaviour("all", 0, says).0), PLENTY, "no tuple");
         said += heard.messages.len() + heard.aborts.len();
     }

@@ -1,7 +1,7 @@
 //! Loops that count towards a bound: native code makes several of their rounds at once (src/body/unroll.rs). Here they
 //! end in each of them: by their count, by fuel, by a float that gets too large, on both tiers.
 
-use crate::build::{branch, k, op, r, ret, Build, MODULE};
+use crate::build::{branch, call, is, k, op, r, ret, send, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -54,10 +54,7 @@ impl Table {
         ];
         code.push(op(NEXT, P::Add, [r(COUNT), step]));
         code.extend_from_slice(body);
-        code.push(Instr::TailCall {
-            function: me,
-            args: vec![r(NEXT), r(BOUND), r(RESULT)],
-        });
+        code.push(tail(me, [r(NEXT), r(BOUND), r(RESULT)]));
         code.push(ret(r(CARRIED)));
         self.function(&name, code);
         me
@@ -69,19 +66,12 @@ impl Table {
         let me = self.build.uses(MODULE, &name, 3);
         let (end, step) = (self.integer(end), self.integer(step));
         let mut code = vec![
-            Instr::Match {
-                left: r(COUNT),
-                right: end,
-                label: 2,
-            },
+            is(r(COUNT), end, 2),
             ret(r(CARRIED)),
             op(NEXT, P::Add, [r(COUNT), step]),
         ];
         code.extend_from_slice(body);
-        code.push(Instr::TailCall {
-            function: me,
-            args: vec![r(NEXT), r(BOUND), r(RESULT)],
-        });
+        code.push(tail(me, [r(NEXT), r(BOUND), r(RESULT)]));
         self.function(&name, code);
         me
     }
@@ -99,15 +89,8 @@ impl Table {
     fn compare(self) -> Vec<String> {
         let mut code = Vec::new();
         for (function, args, _) in &self.calls {
-            code.push(Instr::Call {
-                dst: 1,
-                function: *function,
-                args: args.to_vec(),
-            });
-            code.push(Instr::Send {
-                target: r(0),
-                message: r(1),
-            });
+            code.push(call(1, *function, args));
+            code.push(send(r(0), r(1)));
         }
         code.push(Instr::Done);
         let unit = encode(&self.build.behaviour("all", 0, code).0);
@@ -337,15 +320,8 @@ fn fuel_ends_in_each_round() {
             let function = table.add_until(0, -1, &body);
             let count = table.integer(rounds);
             let code = vec![
-                Instr::Call {
-                    dst: 1,
-                    function,
-                    args: vec![count, count, start],
-                },
-                Instr::Send {
-                    target: r(0),
-                    message: r(1),
-                },
+                call(1, function, [count, count, start]),
+                send(r(0), r(1)),
                 Instr::Done,
             ];
             let unit = encode(&table.build.behaviour("all", 0, code).0);
@@ -369,15 +345,8 @@ fn fuel_ends_in_each_round_of_the_next_slices() {
         let count = table.integer(rounds);
         let mut code = Vec::new();
         for _ in 0..calls {
-            code.push(Instr::Call {
-                dst: 1,
-                function,
-                args: vec![count, count, start],
-            });
-            code.push(Instr::Send {
-                target: r(0),
-                message: r(1),
-            });
+            code.push(call(1, function, [count, count, start]));
+            code.push(send(r(0), r(1)));
         }
         code.push(Instr::Done);
         let unit = encode(&table.build.behaviour("all", 0, code).0);

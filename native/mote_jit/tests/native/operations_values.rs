@@ -1,28 +1,15 @@
 //! Functions that are values: made with captures, and called, on both tiers. What happens to calls of other values is tested
 //! in Elixir (test/mote/behaviour/functions_test.exs): the interpreter tells of them.
 
-use crate::build::{call, k, op, r, ret, says_each, Build, MODULE};
+use crate::build::{self, call, fun, is, k, op, r, ret, says_each, tail_fun, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
 use mote_vm::terms::prim::primitive::Primitive as P;
 
-fn fun(dst: u16, function: u32, captures: Vec<Operand>) -> Instr {
-    Instr::Fun {
-        dst,
-        function,
-        captures,
-    }
-}
-
 /// Any constant says what is aborted.
-fn call_fun(dst: u16, function: Operand, args: Vec<Operand>) -> Instr {
-    Instr::CallFun {
-        dst,
-        function,
-        args,
-        place: k(0),
-    }
+fn call_fun(dst: u16, function: Operand, args: impl Into<Vec<Operand>>) -> Instr {
+    build::call_fun(dst, function, args, k(0))
 }
 
 /// A unit whose behaviour calls each of three functions as a value and sends what they return.
@@ -32,20 +19,13 @@ fn unit(rounds: i64) -> Vec<u8> {
     let [zero, one, two, rounds] = numbers.map(|n| k(b.constant(Constant::Integer(n))));
     let functions = [("adds", 2), ("twice", 3), ("counts", 3), ("asks", 1)];
     let [adds, twice, counts, asks] = functions.map(|(name, arity)| b.uses(MODULE, name, arity));
-    let made = [
-        fun(2, adds, vec![two]),
-        fun(3, twice, vec![]),
-        fun(4, counts, vec![]),
-    ];
+    let made = [fun(2, adds, [two]), fun(3, twice, []), fun(4, counts, [])];
     let said = says_each([
-        call_fun(1, r(2), vec![one]),
-        call_fun(1, r(3), vec![r(2), one]),
-        call_fun(1, r(4), vec![rounds, zero]),
+        call_fun(1, r(2), [one]),
+        call_fun(1, r(3), [r(2), one]),
+        call_fun(1, r(4), [rounds, zero]),
         call(1, asks, vec![r(2)]),
-        Instr::Tuple {
-            dst: 1,
-            elements: vec![r(2), r(3), r(4)],
-        },
+        tuple(1, [r(2), r(3), r(4)]),
     ]);
     let body = made.into_iter().chain(said).collect();
     // What it has captured, and its argument.
@@ -55,29 +35,14 @@ fn unit(rounds: i64) -> Vec<u8> {
         ret(r(3)),
     ];
     // A function, called with a value, and last with what it has returned.
-    let called_twice = vec![
-        call_fun(3, r(1), vec![r(2)]),
-        Instr::TailCallFun {
-            function: r(1),
-            args: vec![r(3)],
-            place: zero,
-        },
-    ];
+    let called_twice = vec![call_fun(3, r(1), [r(2)]), tail_fun(r(1), [r(3)], zero)];
     // Calls itself by the value, until nothing is left of the first argument.
     let counted = vec![
-        Instr::Match {
-            left: r(1),
-            right: zero,
-            label: 2,
-        },
+        is(r(1), zero, 2),
         ret(r(2)),
         op(3, P::Sub, [r(1), one]),
         op(4, P::Add, [r(2), two]),
-        Instr::TailCallFun {
-            function: r(0),
-            args: vec![r(3), r(4)],
-            place: zero,
-        },
+        tail_fun(r(0), [r(3), r(4)], zero),
     ];
     // Which functions it is, by its number of arguments; and that it is one.
     let asked = vec![
@@ -86,10 +51,7 @@ fn unit(rounds: i64) -> Vec<u8> {
         op(3, P::IsFunctionOf, [r(0), two]),
         op(4, P::Same, [r(0), r(0)]),
         op(5, P::Captured, [r(0), one]),
-        Instr::Tuple {
-            dst: 6,
-            elements: [1, 2, 3, 4, 5].map(r).to_vec(),
-        },
+        tuple(6, [1, 2, 3, 4, 5].map(r)),
         ret(r(6)),
     ];
     let b = b

@@ -1,5 +1,6 @@
 //! What an aborted turn has made has no address, whoever looks: in the reason of the abort, and in traces.
 
+use crate::build::{abort, cons, send};
 use crate::compiler;
 use crate::encode;
 use crate::programs::{r, Assembler};
@@ -129,23 +130,16 @@ fn unit() -> Unit {
     a.behaviour("fill", 0, 2, vec![tuple(1, vec![r(0), r(0)]), Instr::Done]);
     let code = vec![
         new(2),
-        Instr::Cons {
-            dst: 3,
-            head: r(2),
-            tail: r(0),
-        },
+        cons(3, r(2), r(0)),
         op(4, Primitive::On, vec![main, r(2)]),
         tuple(5, vec![r(2), r(0)]),
         op(6, Primitive::MapOf, vec![r(5)]),
         after(7, r(0), r(1)),
         tuple(8, vec![r(2), r(0), r(3), r(4), r(6), r(7)]),
-        Instr::Abort { reason: r(8) },
+        abort(r(8)),
     ];
     a.behaviour("bad", 1, 9, code);
-    let send = Instr::Send {
-        target: r(2),
-        message: one,
-    };
+    let send = send(r(2), one);
     let code = vec![new(2), after(3, r(0), r(2)), send, Instr::Done];
     a.behaviour("later", 1, 4, code);
     a.unit()

@@ -2,7 +2,7 @@
 //! one after the other, and both tiers must do as they were told: in patterns, comparisons, lists and keys of maps, with
 //! operands of which nothing is known, which are floats for sure, or which are constants.
 
-use crate::build::{k, mov, op, r, ret, Build, MODULE};
+use crate::build::{call, is, k, mov, op, r, ret, send, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -59,11 +59,7 @@ fn questions(
     .map(|(p, answer)| (vec![op(7, p, args.to_vec()), ret(r(7))], answer))
     .collect();
     // Two instructions come before.
-    let matched = Instr::Match {
-        left,
-        right,
-        label: 4,
-    };
+    let matched = is(left, right, 4);
     asked.push((vec![matched, ret(yes), ret(no)], text(same)));
     let list = |dst, head, tail| Instr::Cons { dst, head, tail };
     let empty = k(1);
@@ -83,10 +79,7 @@ fn questions(
     asked.push((subtracted, format!("{}", u8::from(!same))));
     let pairs = vec![left, left, right, right];
     let keys = vec![
-        Instr::Tuple {
-            dst: 7,
-            elements: pairs,
-        },
+        tuple(7, pairs),
         op(7, P::MapOf, vec![r(7)]),
         op(7, P::MapSize, vec![r(7)]),
         ret(r(7)),
@@ -128,15 +121,8 @@ fn unit(two: bool) -> (Vec<u8>, Vec<String>, Vec<String>) {
                     b = b.function(&name, 2, all);
                     let function = b.uses(MODULE, &name, 2);
                     let args = vec![terms[i], terms[j]];
-                    calls.push(Instr::Call {
-                        dst: 1,
-                        function,
-                        args,
-                    });
-                    calls.push(Instr::Send {
-                        target: r(0),
-                        message: r(1),
-                    });
+                    calls.push(call(1, function, args));
+                    calls.push(send(r(0), r(1)));
                 }
             }
         }

@@ -3,7 +3,11 @@
 //!
 //! Shorter tapes make shorter units, so a failure shrinks well; and a fuzzer can be asked for the bytes.
 #![allow(dead_code)] // Each user takes what it needs.
-use crate::build::{k, r, Build, MODULE};
+use crate::build::{
+    abort, becomes, branch, call, call_fun, cons, create, create_on, falsy, fun, guard, is, jump,
+    k, match_cons, match_tuple, mov, op, r, ret, send, send_after, sendx, tail, tuple, Build,
+    MODULE,
+};
 use mote_vm::code::ir::{Constant, Instr, Operand, Register, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::Class;
@@ -177,7 +181,7 @@ impl Code {
                 }
                 1 if !self.open.is_empty() => {
                     let at = self.code.len();
-                    self.code.push(Instr::Jump { label: 0 });
+                    self.code.push(jump(0));
                     let written = self.written;
                     self.land(tape, false);
                     self.open.push((at, written));
@@ -218,28 +222,28 @@ impl Code {
             .map(r)
             .collect();
         let dst = self.register(tape);
-        let tuple = Instr::Tuple { dst, elements: all };
+        let tuple = tuple(dst, all);
         match self.kind {
             Kind::Function(_) => match how {
                 1 => {
                     let reason = self.operand(tape);
-                    self.code.push(Instr::Abort { reason });
+                    self.code.push(abort(reason));
                 }
                 2..=4 => {
                     let (function, args) = self.called(tape);
-                    self.code.push(Instr::TailCall { function, args });
+                    self.code.push(tail(function, args));
                 }
                 5 => {
                     let value = self.operand(tape);
-                    self.code.push(Instr::Return { value });
+                    self.code.push(ret(value));
                 }
-                _ => self.code.extend([tuple, Instr::Return { value: r(dst) }]),
+                _ => self.code.extend([tuple, ret(r(dst))]),
             },
             Kind::Behaviour(_) => match how {
                 1 => self.code.push(Instr::Ignore),
                 2 => {
                     let reason = self.operand(tape);
-                    self.code.push(Instr::Abort { reason });
+                    self.code.push(abort(reason));
                 }
                 // Capture 0 is somebody outside, unless a become has changed that; a register is no longer.
                 _ => {
@@ -248,7 +252,7 @@ impl Code {
                         self.code.push(Instr::Done);
                     } else {
                         self.code
-                            .extend([tuple, Instr::Send { target, message }, Instr::Done]);
+                            .extend([tuple, send(target, message), Instr::Done]);
                     }
                 }
             },
@@ -308,149 +312,82 @@ impl Code {
     fn instruction(&mut self, tape: &mut Tape) {
         let effects =
             self.kind == Kind::Function(EFFECTS) || matches!(self.kind, Kind::Behaviour(_));
-        let becomes = effects && self.kind != Kind::Behaviour(SAFE);
+        let changes = effects && self.kind != Kind::Behaviour(SAFE);
         let dst = self.register(tape);
         let instr = match tape.below(26) {
             24 => {
                 let function = tape.below(EFFECTS) as u32;
                 let n = tape.below(3);
                 let captures = self.operands(tape, n);
-                Instr::Fun {
-                    dst,
-                    function,
-                    captures,
-                }
+                fun(dst, function, captures)
             }
             25 => {
                 let function = self.operand(tape);
                 let n = tape.below(3);
                 let args = self.operands(tape, n);
-                Instr::CallFun {
-                    dst,
-                    function,
-                    args,
-                    place: self.operand(tape),
-                }
+                call_fun(dst, function, args, self.operand(tape))
             }
-            0 => Instr::Move {
-                dst,
-                src: self.operand(tape),
-            },
+            0 => mov(dst, self.operand(tape)),
             1..=6 => {
                 let (primitive, args) = self.computed(tape);
-                Instr::Op {
-                    dst,
-                    primitive,
-                    args,
-                }
+                op(dst, primitive, args)
             }
             7 | 8 => {
                 let (primitive, args) = self.computed(tape);
                 let label = 0;
-                Instr::GuardOp {
-                    dst,
-                    primitive,
-                    args,
-                    label,
-                }
+                guard(dst, primitive, args, label)
             }
             9 => {
                 let n = tape.below(4);
                 let elements = self.operands(tape, n);
-                Instr::Tuple { dst, elements }
+                tuple(dst, elements)
             }
-            10 => Instr::Cons {
-                dst,
-                head: self.operand(tape),
-                tail: self.operand(tape),
-            },
+            10 => cons(dst, self.operand(tape), self.operand(tape)),
             11 | 12 => {
                 let (function, args) = self.called(tape);
-                Instr::Call {
-                    dst,
-                    function,
-                    args,
-                }
+                call(dst, function, args)
             }
-            13 => Instr::Branch {
-                condition: self.operand(tape),
-                label: 0,
-            },
-            14 => Instr::Falsy {
-                value: self.operand(tape),
-                label: 0,
-            },
-            15 => Instr::Match {
-                left: self.operand(tape),
-                right: self.operand(tape),
-                label: 0,
-            },
+            13 => branch(self.operand(tape), 0),
+            14 => falsy(self.operand(tape), 0),
+            15 => is(self.operand(tape), self.operand(tape), 0),
             16 => {
                 let count = tape.below(4) as u32;
-                Instr::MatchTuple {
-                    value: self.operand(tape),
+                match_tuple(
+                    self.operand(tape),
                     count,
-                    first: dst.min(REGISTERS - count as Register),
-                    label: 0,
-                }
+                    dst.min(REGISTERS - count as Register),
+                    0,
+                )
             }
-            17 => Instr::MatchCons {
-                value: self.operand(tape),
-                head: dst,
-                tail: self.register(tape),
-                label: 0,
-            },
+            17 => match_cons(self.operand(tape), dst, self.register(tape), 0),
             18 if effects => Instr::SelfAddress { dst },
             19 if effects => {
                 let (behaviour, captures) = self.captured(tape);
                 match tape.below(4) {
-                    0 => Instr::CreateOn {
-                        dst,
-                        behaviour,
-                        captures,
-                        sponsor: self.operand(tape),
-                    },
-                    _ => Instr::Create {
-                        dst,
-                        behaviour,
-                        captures,
-                    },
+                    0 => create_on(dst, behaviour, captures, self.operand(tape)),
+                    _ => create(dst, behaviour, captures),
                 }
             }
             20 | 21 if effects => {
                 let (target, message) = (self.operand(tape), self.operand(tape));
                 match tape.below(4) {
-                    0 => Instr::SendX {
-                        sponsor: self.operand(tape),
-                        target,
-                        message,
-                    },
-                    _ => Instr::Send { target, message },
+                    0 => sendx(self.operand(tape), target, message),
+                    _ => send(target, message),
                 }
             }
-            23 if effects && tape.below(4) == 0 => Instr::SendAfter {
-                dst,
-                delay: k(FAR),
-                target: self.operand(tape),
-                message: self.operand(tape),
-            },
-            22 if becomes => {
+            23 if effects && tape.below(4) == 0 => {
+                send_after(dst, k(FAR), self.operand(tape), self.operand(tape))
+            }
+            22 if changes => {
                 let (behaviour, captures) = self.captured(tape);
                 match tape.below(8) {
                     7 => Instr::BecomeSink,
-                    _ => Instr::Become {
-                        behaviour,
-                        captures,
-                    },
+                    _ => becomes(behaviour, captures),
                 }
             }
             _ => {
                 let (primitive, args) = self.computed(tape);
-                Instr::Op {
-                    dst,
-                    primitive,
-                    args,
-                }
+                op(dst, primitive, args)
             }
         };
         if instr.label().is_some() {

@@ -4,7 +4,7 @@
 //! registers of which nothing is known, on ones known to be integers or floats, with a constant on either side, in a
 //! guard, with its result in the place of an operand.
 
-use crate::build::{call, k, mov, op, r, ret, tail, Build, MODULE};
+use crate::build::{call, guard, k, match_cons, mov, op, r, ret, send, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard, Heard};
 use mote_vm::code::ir::{Constant, Instr, Label, Operand};
@@ -159,20 +159,12 @@ impl Table {
         self.loops += 1;
         let me = self.build.uses(MODULE, &name, 3);
         let end = body.len() as u32 + 1;
-        let mut code = vec![Instr::MatchCons {
-            value: r(2),
-            head: RIGHT,
-            tail: 4,
-            label: end + 2,
-        }];
+        let mut code = vec![match_cons(r(2), RIGHT, 4, end + 2)];
         code.extend(body.into_iter().map(|mut instr| {
             aim(&mut instr, end);
             instr
         }));
-        code.push(Instr::Send {
-            target: r(0),
-            message: r(RESULT),
-        });
+        code.push(send(r(0), r(RESULT)));
         code.push(tail(me, [r(0), r(LEFT), r(4)]));
         code.push(ret(k(1)));
         self.add(&name, 3, code);
@@ -331,15 +323,7 @@ impl Shape {
 
 /// Returns the operation in a guard. Without an answer, the result is `[]`.
 fn guarded(primitive: P, args: Vec<Operand>) -> Vec<Instr> {
-    vec![
-        mov(RESULT, k(1)),
-        Instr::GuardOp {
-            dst: RESULT,
-            primitive,
-            args,
-            label: 0,
-        },
-    ]
+    vec![mov(RESULT, k(1)), guard(RESULT, primitive, args, 0)]
 }
 
 /// Makes a jump lead there.

@@ -58,10 +58,7 @@ pub fn says(call: Instr) -> Vec<Instr> {
 
 /// Returns such code for several calls, one after the other.
 pub fn says_each(calls: impl IntoIterator<Item = Instr>) -> Vec<Instr> {
-    let send = Instr::Send {
-        target: r(0),
-        message: r(1),
-    };
+    let send = send(r(0), r(1));
     let said = calls.into_iter().flat_map(|call| [call, send.clone()]);
     said.chain([Instr::Done]).collect()
 }
@@ -79,6 +76,163 @@ pub fn jump(label: Label) -> Instr {
 /// A jump unless the operand is `true`.
 pub fn branch(condition: Operand, label: Label) -> Instr {
     Instr::Branch { condition, label }
+}
+
+/// `dst := primitive(args)`, or a jump where there is no answer.
+pub fn guard(
+    dst: Register,
+    primitive: Primitive,
+    args: impl Into<Vec<Operand>>,
+    label: Label,
+) -> Instr {
+    let args = args.into();
+    Instr::GuardOp {
+        dst,
+        primitive,
+        args,
+        label,
+    }
+}
+
+/// `dst := {elements…}`.
+pub fn tuple(dst: Register, elements: impl Into<Vec<Operand>>) -> Instr {
+    let elements = elements.into();
+    Instr::Tuple { dst, elements }
+}
+
+/// `dst := [head | tail]`.
+pub fn cons(dst: Register, head: Operand, tail: Operand) -> Instr {
+    Instr::Cons { dst, head, tail }
+}
+
+/// A jump where `value` is `nil` or `false`.
+pub fn falsy(value: Operand, label: Label) -> Instr {
+    Instr::Falsy { value, label }
+}
+
+/// A jump unless both are exactly equal.
+pub fn is(left: Operand, right: Operand, label: Label) -> Instr {
+    Instr::Match { left, right, label }
+}
+
+/// Takes a tuple of `count` apart, or jumps.
+pub fn match_tuple(value: Operand, count: u32, first: Register, label: Label) -> Instr {
+    Instr::MatchTuple {
+        value,
+        count,
+        first,
+        label,
+    }
+}
+
+/// Takes a list apart, or jumps.
+pub fn match_cons(value: Operand, head: Register, tail: Register, label: Label) -> Instr {
+    Instr::MatchCons {
+        value,
+        head,
+        tail,
+        label,
+    }
+}
+
+/// `dst :=` a new actor.
+pub fn create(dst: Register, behaviour: u32, captures: impl Into<Vec<Operand>>) -> Instr {
+    let captures = captures.into();
+    Instr::Create {
+        dst,
+        behaviour,
+        captures,
+    }
+}
+
+/// `dst :=` a new actor of another sponsor.
+pub fn create_on(
+    dst: Register,
+    behaviour: u32,
+    captures: impl Into<Vec<Operand>>,
+    sponsor: Operand,
+) -> Instr {
+    let captures = captures.into();
+    Instr::CreateOn {
+        dst,
+        behaviour,
+        captures,
+        sponsor,
+    }
+}
+
+/// Sends a message.
+pub fn send(target: Operand, message: Operand) -> Instr {
+    Instr::Send { target, message }
+}
+
+/// Sends a message by another sponsor.
+pub fn sendx(sponsor: Operand, target: Operand, message: Operand) -> Instr {
+    Instr::SendX {
+        sponsor,
+        target,
+        message,
+    }
+}
+
+/// `dst :=` a timer that sends a message.
+pub fn send_after(dst: Register, delay: Operand, target: Operand, message: Operand) -> Instr {
+    Instr::SendAfter {
+        dst,
+        delay,
+        target,
+        message,
+    }
+}
+
+/// The actor becomes another one.
+pub fn becomes(behaviour: u32, captures: impl Into<Vec<Operand>>) -> Instr {
+    let captures = captures.into();
+    Instr::Become {
+        behaviour,
+        captures,
+    }
+}
+
+/// Aborts the turn.
+pub fn abort(reason: Operand) -> Instr {
+    Instr::Abort { reason }
+}
+
+/// `dst :=` a function that is a value.
+pub fn fun(dst: Register, function: u32, captures: impl Into<Vec<Operand>>) -> Instr {
+    let captures = captures.into();
+    Instr::Fun {
+        dst,
+        function,
+        captures,
+    }
+}
+
+/// `dst :=` the result of a function that is a value.
+pub fn call_fun(
+    dst: Register,
+    function: Operand,
+    args: impl Into<Vec<Operand>>,
+    place: Operand,
+) -> Instr {
+    let args = args.into();
+    Instr::CallFun {
+        dst,
+        function,
+        args,
+        place,
+    }
+}
+
+/// A call of such a function in the place of this frame.
+pub fn tail_fun(function: Operand, args: impl Into<Vec<Operand>>, place: Operand) -> Instr {
+    let args = args.into();
+    Instr::TailCallFun {
+        function,
+        args,
+        place,
+    }
 }
 
 /// A unit under construction.
@@ -212,34 +366,13 @@ pub fn everything() -> Unit {
             "sum",
             2,
             vec![
-                Instr::MatchCons {
-                    value: r(0),
-                    head: 2,
-                    tail: 3,
-                    label: 4,
-                },
-                Instr::GuardOp {
-                    dst: 4,
-                    primitive: add,
-                    args: vec![r(1), r(2)],
-                    label: 3,
-                },
-                Instr::TailCall {
-                    function: sum,
-                    args: vec![r(3), r(4)],
-                },
-                Instr::Abort { reason: k(opaque) },
-                Instr::Match {
-                    left: r(0),
-                    right: k(1),
-                    label: 6,
-                },
+                match_cons(r(0), 2, 3, 4),
+                guard(4, add, [r(1), r(2)], 3),
+                tail(sum, [r(3), r(4)]),
+                abort(k(opaque)),
+                is(r(0), k(1), 6),
                 ret(r(1)),
-                Instr::Call {
-                    dst: 7,
-                    function: far,
-                    args: vec![],
-                },
+                call(7, far, []),
                 ret(r(7)),
             ],
         )
@@ -248,14 +381,8 @@ pub fn everything() -> Unit {
             1,
             vec![
                 Instr::SelfAddress { dst: 1 },
-                Instr::Send {
-                    target: r(0),
-                    message: r(1),
-                },
-                Instr::Become {
-                    behaviour: other,
-                    captures: vec![],
-                },
+                send(r(0), r(1)),
+                becomes(other, []),
                 ret(k(atom)),
             ],
         )
@@ -263,31 +390,12 @@ pub fn everything() -> Unit {
             "cell",
             1,
             vec![
-                Instr::MatchTuple {
-                    value: r(1),
-                    count: 2,
-                    first: 2,
-                    label: 8,
-                },
-                Instr::Op {
-                    dst: 4,
-                    primitive: Primitive::IsAddress,
-                    args: vec![r(2)],
-                },
+                match_tuple(r(1), 2, 2, 8),
+                op(4, Primitive::IsAddress, [r(2)]),
                 branch(r(4), 7),
-                Instr::Send {
-                    target: r(2),
-                    message: r(0),
-                },
-                Instr::Call {
-                    dst: 4,
-                    function: note,
-                    args: vec![r(3)],
-                },
-                Instr::Become {
-                    behaviour: cell,
-                    captures: vec![r(3)],
-                },
+                send(r(2), r(0)),
+                call(4, note, [r(3)]),
+                becomes(cell, [r(3)]),
                 Instr::Done,
                 Instr::Ignore,
                 Instr::BecomeSink,
@@ -299,46 +407,14 @@ pub fn everything() -> Unit {
             0,
             vec![
                 mov(1, k(float)),
-                Instr::Tuple {
-                    dst: 2,
-                    elements: vec![r(0), r(1), k(binary)],
-                },
-                Instr::Cons {
-                    dst: 2,
-                    head: r(2),
-                    tail: k(list),
-                },
-                Instr::Create {
-                    dst: 3,
-                    behaviour: cell,
-                    captures: vec![r(2)],
-                },
-                Instr::CreateOn {
-                    dst: 4,
-                    behaviour: other,
-                    captures: vec![],
-                    sponsor: r(0),
-                },
-                Instr::SendX {
-                    sponsor: r(0),
-                    target: r(3),
-                    message: r(4),
-                },
-                Instr::SendAfter {
-                    dst: 5,
-                    delay: k(0),
-                    target: r(3),
-                    message: r(2),
-                },
-                Instr::Call {
-                    dst: 6,
-                    function: sum,
-                    args: vec![r(2), k(0)],
-                },
-                Instr::Falsy {
-                    value: r(6),
-                    label: 10,
-                },
+                tuple(2, [r(0), r(1), k(binary)]),
+                cons(2, r(2), k(list)),
+                create(3, cell, [r(2)]),
+                create_on(4, other, [], r(0)),
+                sendx(r(0), r(3), r(4)),
+                send_after(5, k(0), r(3), r(2)),
+                call(6, sum, [r(2), k(0)]),
+                falsy(r(6), 10),
                 jump(10),
                 Instr::Done,
             ],

@@ -1,6 +1,9 @@
 //! Random units of code, nearly always in order, and random changes to their bytes.
 #![allow(dead_code)] // Each user takes what it needs.
-use crate::build::{k, mov, r, ret, Build, MODULE};
+use crate::build::{
+    call_fun, create, create_on, fun, guard, k, match_cons, match_tuple, mov, r, ret, send,
+    send_after, sendx, Build, MODULE,
+};
 use mote_vm::code::ir::{Instr, Operand, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
 use proptest::collection::vec;
@@ -73,25 +76,25 @@ fn plain() -> impl Strategy<Value = Instr> {
         4 => (d(), o()).prop_map(|(dst, src)| mov(dst, src)),
         1 => (d(), computed()).prop_map(|(dst, (primitive, args))| Instr::Op { dst, primitive, args }),
         2 => (d(), computed(), l()).prop_map(|(dst, (primitive, args), label)| {
-            Instr::GuardOp { dst, primitive, args, label }
+            guard(dst, primitive, args, label)
         }),
         1 => (d(), vec(o(), 0..4)).prop_map(|(dst, elements)| Instr::Tuple { dst, elements }),
         1 => (d(), o(), o()).prop_map(|(dst, head, tail)| Instr::Cons { dst, head, tail }),
         1 => (d(), called()).prop_map(|(dst, (function, args))| Instr::Call { dst, function, args }),
         1 => (d(), 0..6u32, vec(o(), 0..3)).prop_map(|(dst, function, captures)| {
-            Instr::Fun { dst, function, captures }
+            fun(dst, function, captures)
         }),
         1 => (d(), o(), vec(o(), 0..3), o()).prop_map(|(dst, function, args, place)| {
-            Instr::CallFun { dst, function, args, place }
+            call_fun(dst, function, args, place)
         }),
         1 => (o(), l()).prop_map(|(condition, label)| Instr::Branch { condition, label }),
         1 => (o(), l()).prop_map(|(value, label)| Instr::Falsy { value, label }),
         1 => (o(), o(), l()).prop_map(|(left, right, label)| Instr::Match { left, right, label }),
         2 => (o(), 0..4u32, 0..3u16, l()).prop_map(|(value, count, first, label)| {
-            Instr::MatchTuple { value, count, first, label }
+            match_tuple(value, count, first, label)
         }),
         2 => (o(), d(), d(), l()).prop_map(|(value, head, tail, label)| {
-            Instr::MatchCons { value, head, tail, label }
+            match_cons(value, head, tail, label)
         }),
     ]
 }
@@ -102,17 +105,17 @@ fn effect() -> impl Strategy<Value = Instr> {
     prop_oneof![
         2 => d().prop_map(|dst| Instr::SelfAddress { dst }),
         1 => (d(), created()).prop_map(|(dst, (behaviour, captures))| {
-            Instr::Create { dst, behaviour, captures }
+            create(dst, behaviour, captures)
         }),
         1 => (d(), created(), o()).prop_map(|(dst, (behaviour, captures), sponsor)| {
-            Instr::CreateOn { dst, behaviour, captures, sponsor }
+            create_on(dst, behaviour, captures, sponsor)
         }),
         1 => (o(), o()).prop_map(|(target, message)| Instr::Send { target, message }),
         1 => (o(), o(), o()).prop_map(|(sponsor, target, message)| {
-            Instr::SendX { sponsor, target, message }
+            sendx(sponsor, target, message)
         }),
         1 => (d(), o(), o(), o()).prop_map(|(dst, delay, target, message)| {
-            Instr::SendAfter { dst, delay, target, message }
+            send_after(dst, delay, target, message)
         }),
         1 => (d(), o()).prop_map(|(dst, timer)| Instr::CancelTimer { dst, timer }),
         1 => o().prop_map(|kept| Instr::Unstash { kept }),
@@ -200,10 +203,7 @@ pub fn unit() -> impl Strategy<Value = Unit> {
         for (module, name, captures) in BEHAVIOURS {
             b.creates(module, name, captures);
         }
-        let send = Instr::Send {
-            target: k(0),
-            message: k(0),
-        };
+        let send = send(k(0), k(0));
         let mut unit = b
             .function("pure", 1, vec![ret(r(0))])
             .effects("sends", 0, vec![send, ret(k(0))])

@@ -1,5 +1,6 @@
 //! What is collected, and what keeps an actor: one test for each kind of root.
 
+use crate::build::{becomes, call, create, is, op, send_after};
 use crate::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, int, integers, until, Rig, Tap, PATIENCE};
@@ -26,68 +27,26 @@ fn unit() -> Unit {
     let hold = a.behaviour_used("hold", 1);
     let (zero, one) = (a.int(0), a.int(1));
     let send = |target, message| Instr::Send { target, message };
-    a.behaviour(
-        "hold",
-        1,
-        2,
-        vec![
-            Instr::Become {
-                behaviour: hold,
-                captures: vec![r(1)],
-            },
-            Instr::Done,
-        ],
-    );
+    a.behaviour("hold", 1, 2, vec![becomes(hold, [r(1)]), Instr::Done]);
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
-    let later = Instr::SendAfter {
-        dst: 2,
-        delay: r(1),
-        target: r(0),
-        message: r(1),
-    };
+    let later = send_after(2, r(1), r(0), r(1));
     a.behaviour("later", 1, 3, vec![later, Instr::Done]);
-    let code = vec![
-        Instr::Call {
-            dst: 2,
-            function: spin,
-            args: vec![r(1)],
-        },
-        send(r(0), r(1)),
-        Instr::Done,
-    ];
+    let code = vec![call(2, spin, [r(1)]), send(r(0), r(1)), Instr::Done];
     a.behaviour("wait", 1, 3, code);
     let heap = a.behaviour_used("heap", 1);
     let code = vec![
-        Instr::Match {
-            left: r(1),
-            right: zero,
-            label: 2,
-        },
+        is(r(1), zero, 2),
         Instr::Done,
-        Instr::Create {
-            dst: 2,
-            behaviour: hold,
-            captures: vec![r(0)],
-        },
+        create(2, hold, [r(0)]),
         Instr::SelfAddress { dst: 3 },
-        Instr::Op {
-            dst: 4,
-            primitive: Primitive::Sub,
-            args: vec![r(1), one],
-        },
+        op(4, Primitive::Sub, [r(1), one]),
         send(r(3), r(4)),
-        Instr::Become {
-            behaviour: heap,
-            captures: vec![r(2)],
-        },
+        becomes(heap, [r(2)]),
         Instr::Done,
     ];
     a.behaviour("heap", 1, 5, code);
     let pair = a.behaviour_used("pair", 2);
-    let next = Instr::Become {
-        behaviour: pair,
-        captures: vec![r(2), r(1)],
-    };
+    let next = becomes(pair, [r(2), r(1)]);
     a.behaviour("pair", 2, 3, vec![next, Instr::Done]);
     a.unit()
 }
@@ -502,10 +461,7 @@ fn constants_of_units_that_are_loaded_meanwhile_are_good() {
     let unit = |n: i64| {
         let mut a = Assembler::default();
         let (keep, constant) = (a.behaviour_used("keep", 1), a.integers(&[n, n + 1]));
-        let become_it = Instr::Become {
-            behaviour: keep,
-            captures: vec![constant],
-        };
+        let become_it = becomes(keep, [constant]);
         a.behaviour("keep", 1, 2, vec![become_it, Instr::Done]);
         encode::encode(&a.unit())
     };

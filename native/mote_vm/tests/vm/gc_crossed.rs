@@ -1,6 +1,7 @@
 //! Collections crossed with everything else that happens to a machine: creators and senders outside, `sendx`, sponsors
 //! that come and go, a quota that is used up, the end. What is sent is counted, and what becomes of it.
 
+use crate::build::{becomes, create, is, match_tuple, op, send, sendx, tuple};
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, int, until, Finally, Rig, Tap, PATIENCE};
 use crate::world;
@@ -27,46 +28,16 @@ fn unit() -> Unit {
     let (zero, one) = (a.int(0), a.int(1));
     let hop = a.behaviour_used("hop", 2);
     let code = vec![
-        Instr::MatchTuple {
-            value: r(2),
-            count: 3,
-            first: 3,
-            label: 10,
-        },
-        Instr::Match {
-            left: r(5),
-            right: zero,
-            label: 4,
-        },
-        Instr::Send {
-            target: r(0),
-            message: zero,
-        },
+        match_tuple(r(2), 3, 3, 10),
+        is(r(5), zero, 4),
+        send(r(0), zero),
         Instr::Done,
         Instr::SelfAddress { dst: 6 },
-        Instr::Create {
-            dst: 7,
-            behaviour: hop,
-            captures: vec![r(0), r(6)],
-        },
-        Instr::Op {
-            dst: 8,
-            primitive: Primitive::Sub,
-            args: vec![r(5), one],
-        },
-        Instr::Tuple {
-            dst: 9,
-            elements: vec![r(4), r(3), r(8)],
-        },
-        Instr::SendX {
-            sponsor: r(3),
-            target: r(7),
-            message: r(9),
-        },
-        Instr::Become {
-            behaviour: hop,
-            captures: vec![r(0), r(7)],
-        },
+        create(7, hop, [r(0), r(6)]),
+        op(8, Primitive::Sub, [r(5), one]),
+        tuple(9, [r(4), r(3), r(8)]),
+        sendx(r(3), r(7), r(9)),
+        becomes(hop, [r(0), r(7)]),
         Instr::Done,
     ];
     a.behaviour("hop", 2, 10, code);

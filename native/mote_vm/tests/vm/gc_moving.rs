@@ -1,4 +1,5 @@
 //! Cells that move together when much around them has died.
+use crate::build::becomes;
 use crate::programs::{r, Assembler};
 use crate::rig::{self, int, integers, Rig, PATIENCE};
 use mote_vm::base::clock::ClockKind;
@@ -16,13 +17,7 @@ const ELEMENTS: i64 = 40;
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let hold = a.behaviour_used("hold", 1);
-    let code = vec![
-        Instr::Become {
-            behaviour: hold,
-            captures: vec![r(1)],
-        },
-        Instr::Done,
-    ];
+    let code = vec![becomes(hold, [r(1)]), Instr::Done];
     a.behaviour("hold", 1, 2, code);
     a.unit()
 }

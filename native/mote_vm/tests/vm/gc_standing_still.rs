@@ -1,6 +1,7 @@
 //! A whole machine that collects while another thread stands still or sleeps: small enough for miri, which sees whether
 //! anybody touches what is not theirs at that moment (`bin/prove miri`).
 
+use crate::build::{becomes, is, send};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, int, Rig, PATIENCE};
 use mote_vm::code::ir::{Instr, Unit};
@@ -19,22 +20,12 @@ fn unit() -> Unit {
         args,
     };
     let code = vec![
-        Instr::Match {
-            left: r(2),
-            right: zero,
-            label: 2,
-        },
+        is(r(2), zero, 2),
         Instr::Done,
         op(3, Primitive::Sub, vec![r(2), one]),
-        Instr::Send {
-            target: r(0),
-            message: r(3),
-        },
+        send(r(0), r(3)),
         op(4, Primitive::Add, vec![r(1), one]),
-        Instr::Become {
-            behaviour: play,
-            captures: vec![r(0), r(4)],
-        },
+        becomes(play, [r(0), r(4)]),
         Instr::Done,
     ];
     a.behaviour("play", 2, 5, code);

@@ -1,7 +1,10 @@
 //! The rules for single instructions and for what paths write: what is refused, and the nearest thing that is
 //! accepted.
 
-use crate::build::{branch, jump, k, mov, op, r, ret, Build, MODULE};
+use crate::build::{
+    abort, branch, call, guard, jump, k, match_cons, match_tuple, mov, op, r, ret, tail, tuple,
+    Build, MODULE,
+};
 use crate::judge::{accepted, behaviour, function, refused};
 use mote_vm::code::error::CodeProblem;
 use mote_vm::code::ir::{CallSite, Instr, Operand};
@@ -25,17 +28,7 @@ fn registers_and_constants_exist() {
 
 #[test]
 fn match_tuple_stays_within_the_registers() {
-    let take = |count, first| {
-        function(vec![
-            Instr::MatchTuple {
-                value: r(0),
-                count,
-                first,
-                label: 1,
-            },
-            ret(k(0)),
-        ])
-    };
+    let take = |count, first| function(vec![match_tuple(r(0), count, first, 1), ret(k(0))]);
     accepted(&take(7, 1));
     accepted(&take(8, 0));
     accepted(&take(0, 8));
@@ -67,8 +60,8 @@ fn registers_are_written_before_they_are_read() {
         ret(r(0)),
     ]));
     // The message is given, what is beyond it is not.
-    accepted(&behaviour(vec![Instr::Abort { reason: r(0) }]));
-    let unit = behaviour(vec![Instr::Abort { reason: r(1) }]);
+    accepted(&behaviour(vec![abort(r(0))]));
+    let unit = behaviour(vec![abort(r(1))]);
     assert_eq!(refused(&unit), (0, CodeProblem::Unwritten(1)));
 }
 
@@ -169,10 +162,7 @@ fn every_operand_is_checked() {
         }
     }
     let tail = |a, b| {
-        let code = vec![Instr::TailCall {
-            function: f,
-            args: vec![a, b],
-        }];
+        let code = vec![tail(f, [a, b])];
         Build(empty.clone()).function("t", 1, code).0
     };
     accepted(&tail(r(0), r(0)));
@@ -233,24 +223,9 @@ fn every_path_must_have_written() {
 #[test]
 fn what_fails_to_match_writes_nothing() {
     let matches = [
-        Instr::MatchTuple {
-            value: r(0),
-            count: 2,
-            first: 1,
-            label: 2,
-        },
-        Instr::MatchCons {
-            value: r(0),
-            head: 1,
-            tail: 2,
-            label: 2,
-        },
-        Instr::GuardOp {
-            dst: 2,
-            primitive: Primitive::Hd,
-            args: vec![r(0)],
-            label: 2,
-        },
+        match_tuple(r(0), 2, 1, 2),
+        match_cons(r(0), 1, 2, 2),
+        guard(2, Primitive::Hd, [r(0)], 2),
     ];
     for instr in matches {
         let reads = |success: u16, failure: u16| {
@@ -261,27 +236,10 @@ fn what_fails_to_match_writes_nothing() {
         assert_eq!(refused(&reads(3, 0)), (1, CodeProblem::Unwritten(3)));
     }
     // A label that is the next instruction is a join of success and failure.
-    let unit = function(vec![
-        Instr::MatchCons {
-            value: r(0),
-            head: 1,
-            tail: 2,
-            label: 1,
-        },
-        ret(r(1)),
-    ]);
+    let unit = function(vec![match_cons(r(0), 1, 2, 1), ret(r(1))]);
     assert_eq!(refused(&unit), (1, CodeProblem::Unwritten(1)));
     // Taking nothing apart writes nothing.
-    let unit = function(vec![
-        Instr::MatchTuple {
-            value: r(0),
-            count: 0,
-            first: 1,
-            label: 2,
-        },
-        ret(r(1)),
-        ret(r(0)),
-    ]);
+    let unit = function(vec![match_tuple(r(0), 0, 1, 2), ret(r(1)), ret(r(0))]);
     assert_eq!(refused(&unit), (1, CodeProblem::Unwritten(1)));
 }
 
@@ -397,10 +355,7 @@ fn operands_are_as_many_as_asked_for() {
         }
     }
     let tail = |count| {
-        let code = vec![Instr::TailCall {
-            function: f,
-            args: args(count),
-        }];
+        let code = vec![tail(f, args(count))];
         Build(empty.clone()).function("t", 1, code).0
     };
     accepted(&tail(2));
@@ -410,15 +365,7 @@ fn operands_are_as_many_as_asked_for() {
     };
     assert_eq!(refused(&tail(1)), (0, problem));
 
-    let tuple = |count| {
-        function(vec![
-            Instr::Tuple {
-                dst: 1,
-                elements: args(count),
-            },
-            ret(r(1)),
-        ])
-    };
+    let tuple = |count| function(vec![tuple(1, args(count)), ret(r(1))]);
     accepted(&tuple(0));
     accepted(&tuple(255));
     assert_eq!(refused(&tuple(256)), (0, CodeProblem::Operands(256)));
@@ -426,19 +373,9 @@ fn operands_are_as_many_as_asked_for() {
 
 #[test]
 fn imports_that_code_uses_exist() {
-    let unit = function(vec![
-        Instr::Call {
-            dst: 1,
-            function: 0,
-            args: vec![],
-        },
-        ret(r(1)),
-    ]);
+    let unit = function(vec![call(1, 0, []), ret(r(1))]);
     assert_eq!(refused(&unit), (0, CodeProblem::Function(0)));
-    let unit = function(vec![Instr::TailCall {
-        function: 3,
-        args: vec![],
-    }]);
+    let unit = function(vec![tail(3, [])]);
     assert_eq!(refused(&unit), (0, CodeProblem::Function(3)));
     let uses: [fn(u32) -> Instr; 3] = [
         |behaviour| Instr::Create {

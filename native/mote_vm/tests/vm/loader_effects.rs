@@ -1,6 +1,9 @@
 //! The rules for endings, effects and safety: what is refused, and the nearest thing that is accepted.
 
-use crate::build::{branch, everything, k, mov, op, r, ret, Build, MODULE};
+use crate::build::{
+    abort, becomes, branch, call, create, create_on, everything, fun, k, mov, op, r, ret, send,
+    send_after, sendx, tail, tail_fun, Build, MODULE,
+};
 use crate::judge::{accepted, behaviour, constants, function, refused};
 use mote_vm::code::error::{CodeName, CodeProblem, LoadError};
 use mote_vm::code::ir::{Constant, Instr, Unit};
@@ -16,10 +19,10 @@ fn every_path_ends() {
     );
     let unit = behaviour(vec![branch(r(0), 2), Instr::Done, mov(1, r(0))]);
     assert_eq!(refused(&unit), (3, CodeProblem::NoEnd));
-    for end in [Instr::Done, Instr::Ignore, Instr::Abort { reason: k(0) }] {
+    for end in [Instr::Done, Instr::Ignore, abort(k(0))] {
         accepted(&behaviour(vec![end]));
     }
-    for end in [ret(k(0)), Instr::Abort { reason: k(0) }] {
+    for end in [ret(k(0)), abort(k(0))] {
         accepted(&function(vec![end]));
     }
     // A become is no end.
@@ -40,10 +43,7 @@ fn behaviours_and_functions_end_each_in_their_way() {
     assert_eq!(refused(&unit), (0, CodeProblem::FunctionOnly("return")));
     let mut b = Build::new();
     let f = b.uses(MODULE, "f", 1);
-    let tail_call = Instr::TailCall {
-        function: f,
-        args: vec![r(0)],
-    };
+    let tail_call = tail(f, [r(0)]);
     let b = b.function("f", 1, vec![tail_call.clone()]);
     accepted(&b.0);
     let unit = b.behaviour("b", 0, vec![tail_call]).0;
@@ -58,38 +58,17 @@ fn effects_need_the_flag() {
     let (target, message) = (r(0), k(0));
     let effects = [
         Instr::SelfAddress { dst: 1 },
-        Instr::Create {
-            dst: 1,
-            behaviour: c,
-            captures: vec![],
-        },
-        Instr::CreateOn {
-            dst: 1,
-            behaviour: c,
-            captures: vec![],
-            sponsor: k(0),
-        },
-        Instr::Send { target, message },
-        Instr::SendX {
-            sponsor: k(0),
-            target,
-            message,
-        },
-        Instr::SendAfter {
-            dst: 1,
-            delay: k(0),
-            target,
-            message,
-        },
+        create(1, c, []),
+        create_on(1, c, [], k(0)),
+        send(target, message),
+        sendx(k(0), target, message),
+        send_after(1, k(0), target, message),
         Instr::CancelTimer {
             dst: 1,
             timer: target,
         },
         Instr::Unstash { kept: target },
-        Instr::Become {
-            behaviour: c,
-            captures: vec![],
-        },
+        becomes(c, []),
         Instr::BecomeSink,
     ];
     for effect in effects {
@@ -102,7 +81,7 @@ fn effects_need_the_flag() {
     accepted(&function(vec![
         op(1, Primitive::On, vec![k(0), r(0)]),
         op(2, Primitive::Random, vec![]),
-        Instr::Abort { reason: r(2) },
+        abort(r(2)),
     ]));
 }
 
@@ -114,18 +93,8 @@ fn effects_are_called_by_effects_only() {
     let empty = b.effects("g", 0, vec![ret(k(0))]).0;
     let calls = |function| {
         [
-            vec![
-                Instr::Call {
-                    dst: 1,
-                    function,
-                    args: vec![],
-                },
-                ret(r(1)),
-            ],
-            vec![Instr::TailCall {
-                function,
-                args: vec![],
-            }],
+            vec![call(1, function, []), ret(r(1))],
+            vec![tail(function, [])],
         ]
     };
     for code in calls(g) {
@@ -147,26 +116,13 @@ fn safe_behaviours_never_become() {
     let mut b = Build::new();
     let me = b.creates(MODULE, "b", 0);
     let empty = b.0;
-    for instr in [
-        Instr::Become {
-            behaviour: me,
-            captures: vec![],
-        },
-        Instr::BecomeSink,
-    ] {
+    for instr in [becomes(me, []), Instr::BecomeSink] {
         let code = vec![branch(r(0), 2), instr, Instr::Done];
         accepted(&Build(empty.clone()).behaviour("b", 0, code.clone()).0);
         let unit = Build(empty.clone()).safe("b", 0, code).0;
         assert_eq!(refused(&unit), (1, CodeProblem::Unsafe));
     }
-    let code = vec![
-        Instr::Create {
-            dst: 1,
-            behaviour: me,
-            captures: vec![],
-        },
-        Instr::Done,
-    ];
+    let code = vec![create(1, me, []), Instr::Done];
     accepted(&Build(empty.clone()).safe("b", 0, code.clone()).0);
     // To claim less than is true is no lie.
     accepted(&Build(empty).behaviour("b", 0, code).0);
@@ -264,15 +220,8 @@ fn a_value_is_a_function_of_the_unit_without_effects() {
             MODULE
         };
         let function = b.uses(module, name, arity);
-        let send = Instr::Send {
-            target: k(0),
-            message: k(0),
-        };
-        let fun = Instr::Fun {
-            dst: 1,
-            function,
-            captures: vec![r(0); captures],
-        };
+        let send = send(k(0), k(0));
+        let fun = fun(1, function, vec![r(0); captures]);
         b.function("pure", 1, vec![ret(r(0))])
             .function("pure", 0, vec![ret(k(0))])
             .effects("sends", 1, vec![send, ret(r(0))])
@@ -297,11 +246,7 @@ fn a_value_is_a_function_of_the_unit_without_effects() {
     accepted(&behaviour(vec![call(254), Instr::Done]));
     let unit = behaviour(vec![call(255), Instr::Done]);
     assert_eq!(refused(&unit), (0, CodeProblem::Operands(255)));
-    let last = Instr::TailCallFun {
-        function: r(0),
-        args: vec![],
-        place: k(0),
-    };
+    let last = tail_fun(r(0), [], k(0));
     accepted(&function(vec![last.clone()]));
     let problem = CodeProblem::FunctionOnly("tail_call");
     assert_eq!(refused(&behaviour(vec![last])), (0, problem));

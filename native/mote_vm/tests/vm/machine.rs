@@ -1,5 +1,6 @@
 //! Whole machines, driven with hand-written code: what a turn leaves behind, and what it does not.
 
+use crate::build::{abort, becomes, call, create, is, op, ret, send, tail};
 use crate::encode;
 use crate::programs::{self, r, Assembler};
 use crate::world::{self, mailbox, World};
@@ -114,13 +115,7 @@ fn integer(n: i64) -> Parcel {
 
 /// `forward(customer)`: sends on whatever it gets.
 fn forward(a: &mut Assembler) {
-    let code = vec![
-        Instr::Send {
-            target: r(0),
-            message: r(1),
-        },
-        Instr::Done,
-    ];
+    let code = vec![send(r(0), r(1)), Instr::Done];
     a.behaviour("forward", 1, 2, code);
 }
 
@@ -197,33 +192,13 @@ fn an_aborted_turn_leaves_no_footprints() {
     let used = a.behaviour_used("actor", 2);
     let (zero, nine, reason) = (a.int(0), a.int(9), a.atom("because"));
     let code = vec![
-        Instr::Match {
-            left: r(2),
-            right: zero,
-            label: 6,
-        },
-        Instr::Send {
-            target: r(0),
-            message: nine,
-        },
-        Instr::Create {
-            dst: 3,
-            behaviour: used,
-            captures: vec![r(0), nine],
-        },
-        Instr::Send {
-            target: r(3),
-            message: nine,
-        },
-        Instr::Become {
-            behaviour: used,
-            captures: vec![r(0), nine],
-        },
-        Instr::Abort { reason },
-        Instr::Send {
-            target: r(0),
-            message: r(1),
-        },
+        is(r(2), zero, 6),
+        send(r(0), nine),
+        create(3, used, [r(0), nine]),
+        send(r(3), nine),
+        becomes(used, [r(0), nine]),
+        abort(reason),
+        send(r(0), r(1)),
         Instr::Done,
     ];
     a.behaviour("actor", 2, 4, code);
@@ -252,51 +227,14 @@ fn fuel_and_depth_are_bounded() {
     let mut a = Assembler::default();
     let (endless, deep) = (a.function_used("endless", 0), a.function_used("deep", 1));
     let (zero, one) = (a.int(0), a.int(1));
-    a.function(
-        "endless",
-        0,
-        1,
-        vec![Instr::TailCall {
-            function: endless,
-            args: vec![],
-        }],
-    );
-    let add = Instr::Op {
-        dst: 1,
-        primitive: Primitive::Add,
-        args: vec![r(0), one],
-    };
-    a.function(
-        "deep",
-        1,
-        2,
-        vec![
-            Instr::Call {
-                dst: 1,
-                function: deep,
-                args: vec![r(0)],
-            },
-            add,
-            Instr::Return { value: r(1) },
-        ],
-    );
+    a.function("endless", 0, 1, vec![tail(endless, [])]);
+    let add = op(1, Primitive::Add, [r(0), one]);
+    a.function("deep", 1, 2, vec![call(1, deep, [r(0)]), add, ret(r(1))]);
     let code = vec![
-        Instr::Match {
-            left: r(1),
-            right: zero,
-            label: 3,
-        },
-        Instr::Call {
-            dst: 2,
-            function: endless,
-            args: vec![],
-        },
+        is(r(1), zero, 3),
+        call(2, endless, []),
         Instr::Done,
-        Instr::Call {
-            dst: 2,
-            function: deep,
-            args: vec![r(1)],
-        },
+        call(2, deep, [r(1)]),
         Instr::Done,
     ];
     a.behaviour("actor", 1, 3, code);
@@ -314,7 +252,7 @@ fn fuel_and_depth_are_bounded() {
 fn aborts_that_the_outside_does_not_report_are_counted() {
     let mut a = Assembler::default();
     let reason = a.atom("because");
-    a.behaviour("actor", 1, 2, vec![Instr::Abort { reason }]);
+    a.behaviour("actor", 1, 2, vec![abort(reason)]);
     let mut fixture = Fixture::new(a.unit());
     let actor = fixture.create("actor", &[]);
     fixture.send(actor, 0);
@@ -343,13 +281,7 @@ fn aborts_that_the_outside_does_not_report_are_counted() {
 fn sends_to_no_address_are_dropped_and_counted() {
     let mut a = Assembler::default();
     let one = a.int(1);
-    let code = vec![
-        Instr::Send {
-            target: one,
-            message: one,
-        },
-        Instr::Done,
-    ];
+    let code = vec![send(one, one), Instr::Done];
     a.behaviour("actor", 1, 2, code);
     let fixture = Fixture::new(a.unit());
     let actor = fixture.create("actor", &[]);
@@ -401,14 +333,7 @@ fn a_sink_ignores_and_a_stale_key_is_refused() {
 #[test]
 fn a_machine_stops_in_the_middle_of_endless_work() {
     let mut a = Assembler::default();
-    let code = vec![
-        Instr::SelfAddress { dst: 2 },
-        Instr::Send {
-            target: r(2),
-            message: r(1),
-        },
-        Instr::Done,
-    ];
+    let code = vec![Instr::SelfAddress { dst: 2 }, send(r(2), r(1)), Instr::Done];
     a.behaviour("actor", 1, 3, code);
     let fixture = Fixture::new(a.unit());
     let actor = fixture.create("actor", &[]);

@@ -1,6 +1,7 @@
 //! An actor is held between two turns, and goes on as what it was or as another: what came meanwhile comes before all that is
 //! queued, in its order.
 
+use crate::build::cons;
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, Rig, Tap, PATIENCE};
 use crate::world::show;
@@ -32,11 +33,7 @@ fn unit() -> Unit {
     a.behaviour("follows", 2, 3, code);
     let code = vec![
         Instr::Unstash { kept: r(3) },
-        Instr::Cons {
-            dst: 5,
-            head: r(4),
-            tail: r(3),
-        },
+        cons(5, r(4), r(3)),
         becomes(held, vec![r(0), r(1), r(2), r(5)]),
         Instr::Unstash { kept: no },
         Instr::Done,

@@ -1,6 +1,7 @@
 //! Redefinition while actors run: every actor takes the new version at its next become, or at its next turn if that version takes
 //! over, and at no other time; nothing is lost, and what belongs to one version stays together.
 
+use crate::build::{becomes, branch, call, ret, send, tuple};
 use crate::encode::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, int, integers, long, until, Finally, Rig, Tap};
@@ -20,18 +21,11 @@ fn unit(number: i64) -> Unit {
     let worker = a.behaviour_used("worker", 3);
     let stamp = a.function_used("stamp", 0);
     let (zero, one, version) = (a.int(0), a.int(1), a.int(number));
-    let call = Instr::Call {
-        dst: 5,
-        function: stamp,
-        args: vec![],
-    };
+    let call = call(5, stamp, []);
     let tell = |count| {
         let elements = vec![r(1), version, r(5), count];
-        let send = Instr::Send {
-            target: r(0),
-            message: r(6),
-        };
-        [Instr::Tuple { dst: 6, elements }, send]
+        let send = send(r(0), r(6));
+        [tuple(6, elements), send]
     };
     let op = |dst, primitive, left, right| Instr::Op {
         dst,
@@ -43,22 +37,13 @@ fn unit(number: i64) -> Unit {
     code.extend([
         /* 4 */ op(7, Primitive::Gt, r(3), zero),
         /* 5 */
-        Instr::Branch {
-            condition: r(7),
-            label: 9,
-        },
+        branch(r(7), 9),
         /* 6 */ op(7, Primitive::Sub, r(3), one),
         /* 7 */ Instr::SelfAddress { dst: 6 },
         /* 8 */
-        Instr::Send {
-            target: r(6),
-            message: r(7),
-        },
+        send(r(6), r(7)),
         /* 9 */
-        Instr::Become {
-            behaviour: worker,
-            captures: vec![r(0), r(1), r(4)],
-        },
+        becomes(worker, [r(0), r(1), r(4)]),
         /* 10 */ Instr::Done,
     ]);
     a.behaviour("worker", 3, 8, code);
@@ -66,7 +51,7 @@ fn unit(number: i64) -> Unit {
     code.extend(tell(zero));
     code.push(Instr::Done);
     a.safe("fixed", 2, 8, code);
-    a.function("stamp", 0, 1, vec![Instr::Return { value: version }]);
+    a.function("stamp", 0, 1, vec![ret(version)]);
     Unit {
         hash: number as u64,
         ..a.unit()

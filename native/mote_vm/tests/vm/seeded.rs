@@ -1,6 +1,6 @@
 //! Machines whose order of turns a seed decides: nothing waits for ever, and nothing depends on when native code is ready.
 
-use crate::build::op;
+use crate::build::{abort, call, op, ret, send_after};
 use crate::programs::{r, Assembler};
 use crate::rig::{address, foreign, integers, until, Rig, Tap, PATIENCE};
 use crate::world;
@@ -18,12 +18,7 @@ fn unit() -> Unit {
     let (other, five) = (a.atom("other"), a.int(5));
     let code = vec![
         op(2, Primitive::On, vec![other, r(0)]),
-        Instr::SendAfter {
-            dst: 3,
-            delay: five,
-            target: r(2),
-            message: r(1),
-        },
+        send_after(3, five, r(2), r(1)),
         Instr::Done,
     ];
     a.behaviour("arm", 1, 4, code);
@@ -31,17 +26,13 @@ fn unit() -> Unit {
     // Too large for native code.
     let huge = a.function_used("huge", 1);
     let adds = (0..9_000).map(|_| op(0, Primitive::Add, vec![r(0), one]));
-    let code = adds.chain([Instr::Return { value: r(0) }]).collect();
+    let code = adds.chain([ret(r(0))]).collect();
     a.function("huge", 1, 512, code);
-    let call = Instr::Call {
-        dst: 3,
-        function: huge,
-        args: vec![zero],
-    };
+    let call = call(3, huge, [zero]);
     let random = op(2, Primitive::Random, vec![]);
     let code = vec![random.clone(), call, send(r(0), r(2)), Instr::Done];
     a.behaviour("draw", 1, 4, code);
-    a.behaviour("fail", 1, 3, vec![random, Instr::Abort { reason: oops }]);
+    a.behaviour("fail", 1, 3, vec![random, abort(oops)]);
     a.unit()
 }
 

@@ -1,7 +1,7 @@
 //! What an actor has kept is put before all that is queued when it becomes, in the order in which it came; not when the turn is
 //! aborted, and not when the last become says that it stays.
 
-use crate::build::op;
+use crate::build::{abort, becomes, branch, cons, op, send};
 use crate::encode::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{address, foreign, integers, Rig, Tap};
@@ -24,11 +24,7 @@ fn unit() -> Unit {
     let (opens, fails) = (a.int(OPENS), a.int(FAILS));
     let (yes, no, oops) = (a.atom("true"), a.atom("false"), a.atom("oops"));
     let unstash = |kept| Instr::Unstash { kept };
-    let become_tells = Instr::Become {
-        behaviour: tells,
-        captures: vec![r(0)],
-    };
-    let branch = |condition, label| Instr::Branch { condition, label };
+    let become_tells = becomes(tells, [r(0)]);
     let code = vec![
         unstash(r(1)),
         op(3, Primitive::Same, vec![r(2), opens]),
@@ -39,32 +35,18 @@ fn unit() -> Unit {
         op(3, Primitive::Same, vec![r(2), fails]),
         branch(r(3), 10),
         become_tells,
-        Instr::Abort { reason: oops },
-        Instr::Cons {
-            dst: 4,
-            head: r(2),
-            tail: r(1),
-        },
-        Instr::Become {
-            behaviour: keeps,
-            captures: vec![r(0), r(4)],
-        },
+        abort(oops),
+        cons(4, r(2), r(1)),
+        becomes(keeps, [r(0), r(4)]),
         unstash(no),
         Instr::Done,
     ];
     a.behaviour("keeps", 2, 5, code);
-    let send = Instr::Send {
-        target: r(0),
-        message: r(1),
-    };
-    a.behaviour("tells", 1, 2, vec![send, Instr::Done]);
+    a.behaviour("tells", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let mut code: Vec<Instr> = Vec::new();
     for n in BURST {
         let message = a.int(n);
-        code.push(Instr::Send {
-            target: r(0),
-            message,
-        });
+        code.push(send(r(0), message));
     }
     code.push(Instr::Done);
     a.behaviour("bursts", 1, 2, code);
@@ -133,7 +115,6 @@ fn serves(leaves: &str) -> Unit {
     let (leaves, no) = (a.atom(leaves), a.atom("false"));
     let unstash = |kept| Instr::Unstash { kept };
     let send = |target, message| Instr::Send { target, message };
-    let branch = |condition, label| Instr::Branch { condition, label };
     let becomes = |behaviour, captures| Instr::Become {
         behaviour,
         captures,
@@ -156,11 +137,7 @@ fn serves(leaves: &str) -> Unit {
         becomes(serves, vec![r(0)]),
         unstash(leaves),
         Instr::Done,
-        Instr::Cons {
-            dst: 4,
-            head: r(2),
-            tail: r(1),
-        },
+        cons(4, r(2), r(1)),
         becomes(waits, vec![r(0), r(4)]),
         unstash(no),
         Instr::Done,

@@ -2,6 +2,7 @@
 // Elsewhere it is not known how much stack a caller has, and the thread is woken.
 #![cfg(all(any(target_os = "linux", target_vendor = "apple"), not(mote_portable)))]
 
+use crate::build::send;
 use crate::encode::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{create, foreign, int, integers, quiet, until, Tap, PATIENCE};
@@ -54,11 +55,7 @@ impl Drop for Scene {
 
 fn unit() -> Unit {
     let mut a = Assembler::default();
-    let send = Instr::Send {
-        target: r(0),
-        message: r(1),
-    };
-    a.behaviour("tell", 1, 2, vec![send, Instr::Done]);
+    a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     a.unit()
 }
 

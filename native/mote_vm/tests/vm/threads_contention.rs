@@ -1,5 +1,6 @@
 //! One actor that everybody wants: every sponsor's messages get their turns, in good time.
 
+use crate::build::{becomes, is};
 use crate::programs::{r, Assembler};
 use crate::rig::{address, int, integers, Rig};
 use mote_vm::code::ir::{Instr, Unit};
@@ -19,29 +20,19 @@ fn unit() -> Unit {
     };
     let send = |target, message| Instr::Send { target, message };
     let code = vec![
-        Instr::Match {
-            left: r(1),
-            right: zero,
-            label: 2,
-        },
+        is(r(1), zero, 2),
         Instr::Done,
         send(r(0), r(1)),
         op(2, Primitive::Sub, r(1), one),
         Instr::SelfAddress { dst: 3 },
         send(r(3), r(2)),
-        Instr::Become {
-            behaviour: pump,
-            captures: vec![r(0)],
-        },
+        becomes(pump, [r(0)]),
         Instr::Done,
     ];
     a.behaviour("pump", 1, 4, code);
     let code = vec![
         op(2, Primitive::Add, r(0), one),
-        Instr::Become {
-            behaviour: sum,
-            captures: vec![r(2)],
-        },
+        becomes(sum, [r(2)]),
         Instr::Done,
     ];
     a.behaviour("sum", 1, 3, code);

@@ -1,5 +1,6 @@
 //! A panic in a turn ends the machine with a report, never the process.
 
+use crate::build::send_after;
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, until, Rig, Tap, PATIENCE};
 use mote_vm::code::ir::{Instr, Unit};
@@ -12,12 +13,7 @@ fn unit() -> Unit {
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let me = Instr::SelfAddress { dst: 1 };
     a.behaviour("endless", 0, 2, vec![me, send(r(1), r(0)), Instr::Done]);
-    let after = Instr::SendAfter {
-        dst: 2,
-        delay: r(1),
-        target: r(0),
-        message: r(1),
-    };
+    let after = send_after(2, r(1), r(0), r(1));
     a.behaviour("later", 1, 3, vec![after, Instr::Done]);
     a.unit()
 }

@@ -1,5 +1,6 @@
 //! `when_quiet` is exact: never before everything is done that was sent before, and always then.
 
+use crate::build::{becomes, call, create_on, is, send_after};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, foreign, integers, long, Finally, Rig, Tap, PATIENCE};
 use mote_vm::code::ir::{Instr, Unit};
@@ -17,42 +18,18 @@ fn unit() -> Unit {
     let (zero, west) = (a.int(0), a.atom("west"));
     let send = |target, message| Instr::Send { target, message };
     let code = vec![
-        Instr::Match {
-            left: r(1),
-            right: zero,
-            label: 3,
-        },
+        is(r(1), zero, 3),
         send(r(0), r(1)),
         Instr::Done,
-        Instr::Call {
-            dst: 2,
-            function: spin,
-            args: vec![r(1)],
-        },
-        Instr::CreateOn {
-            dst: 2,
-            behaviour: node,
-            captures: vec![r(0)],
-            sponsor: west,
-        },
+        call(2, spin, [r(1)]),
+        create_on(2, node, [r(0)], west),
         send(r(2), zero),
-        Instr::Become {
-            behaviour: node,
-            captures: vec![r(0)],
-        },
+        becomes(node, [r(0)]),
         Instr::Done,
     ];
     a.behaviour("node", 1, 3, code);
     // Tells the tap after as many milliseconds.
-    let code = vec![
-        Instr::SendAfter {
-            dst: 2,
-            delay: r(1),
-            target: r(0),
-            message: r(1),
-        },
-        Instr::Done,
-    ];
+    let code = vec![send_after(2, r(1), r(0), r(1)), Instr::Done];
     a.behaviour("later", 1, 3, code);
     a.unit()
 }

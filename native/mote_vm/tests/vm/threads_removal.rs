@@ -1,5 +1,6 @@
 //! Sponsors come and go while work is running, and nothing is lost.
 
+use crate::build::{abort, send_after};
 use crate::graph::{self, next, token_message, Graph};
 use crate::programs;
 use crate::rig::{self, foreign, integers, long, until, Finally, Rig, Tap};
@@ -165,12 +166,7 @@ fn what_they_have_done_is_counted_while_they_go_as_well() {
 /// Timers of a sponsor that goes: all of them fire. Whether it went before any did.
 fn timers_survive() -> bool {
     let mut a = programs::Assembler::default();
-    let after = mote_vm::code::ir::Instr::SendAfter {
-        dst: 2,
-        delay: programs::r(1),
-        target: programs::r(0),
-        message: programs::r(1),
-    };
+    let after = send_after(2, programs::r(1), programs::r(0), programs::r(1));
     a.behaviour("later", 1, 3, vec![after, mote_vm::code::ir::Instr::Done]);
     let rig = Rig::new(&[("main", 1), ("west", 2)], a.unit());
     let tap = Tap::new();
@@ -205,7 +201,7 @@ fn timers_survive_their_sponsor() {
 fn a_turn_that_says_so_itself_does_not_move() {
     let mut a = programs::Assembler::default();
     let reason = a.atom("moved");
-    let abort = mote_vm::code::ir::Instr::Abort { reason };
+    let abort = abort(reason);
     a.behaviour("says", 0, 2, vec![abort]);
     let rig = Rig::new(&[("main", 1)], a.unit());
     let says = rig.create("says", 0, |_| ());

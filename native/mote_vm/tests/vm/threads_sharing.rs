@@ -1,6 +1,6 @@
 //! Work is shared when that pays, and only then: what the counters of the threads say.
 
-use crate::build::op;
+use crate::build::{becomes, is, match_tuple, op, tuple};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, integers, until, Rig, Tap, PATIENCE};
 use mote_vm::base::counters::Counts;
@@ -34,30 +34,18 @@ fn unit() -> Unit {
         behaviour,
         captures: vec![r(0)],
     };
-    let pair_of_two = Instr::MatchTuple {
-        value: r(1),
-        count: 2,
-        first: 2,
-        label: 1,
-    };
+    let pair_of_two = match_tuple(r(1), 2, 2, 1);
     let code = vec![work(r(1)), send(r(0), r(1)), again(worker), Instr::Done];
     a.behaviour("worker", 1, 8, code);
     let code = vec![
         pair_of_two.clone(),
-        Instr::Match {
-            left: r(2),
-            right: zero,
-            label: 6,
-        },
+        is(r(2), zero, 6),
         work(r(3)),
         send(r(0), r(2)),
         again(tree),
         Instr::Done,
         op(4, Primitive::Sub, [r(2), one]),
-        Instr::Tuple {
-            dst: 5,
-            elements: vec![r(4), r(3)],
-        },
+        tuple(5, [r(4), r(3)]),
         create(6, tree),
         send(r(6), r(5)),
         create(6, tree),
@@ -68,19 +56,12 @@ fn unit() -> Unit {
     a.behaviour("tree", 1, 8, first_label(code, 13));
     let code = vec![
         pair_of_two,
-        Instr::Match {
-            left: r(2),
-            right: zero,
-            label: 3,
-        },
+        is(r(2), zero, 3),
         Instr::Done,
         create(4, worker),
         send(r(4), r(3)),
         op(2, Primitive::Sub, [r(2), one]),
-        Instr::Tuple {
-            dst: 5,
-            elements: vec![r(2), r(3)],
-        },
+        tuple(5, [r(2), r(3)]),
         Instr::SelfAddress { dst: 6 },
         send(r(6), r(5)),
         again(crowd),
@@ -89,30 +70,15 @@ fn unit() -> Unit {
     a.behaviour("crowd", 1, 8, first_label(code, 10));
     let pair = a.behaviour_used("pair", 2);
     let code = vec![
-        Instr::MatchTuple {
-            value: r(2),
-            count: 1,
-            first: 3,
-            label: 3,
-        },
-        Instr::Become {
-            behaviour: pair,
-            captures: vec![r(0), r(3)],
-        },
+        match_tuple(r(2), 1, 3, 3),
+        becomes(pair, [r(0), r(3)]),
         Instr::Done,
-        Instr::Match {
-            left: r(2),
-            right: zero,
-            label: 6,
-        },
+        is(r(2), zero, 6),
         send(r(0), r(2)),
         Instr::Done,
         op(3, Primitive::Sub, [r(2), one]),
         send(r(1), r(3)),
-        Instr::Become {
-            behaviour: pair,
-            captures: vec![r(0), r(1)],
-        },
+        becomes(pair, [r(0), r(1)]),
         Instr::Done,
     ];
     a.behaviour("pair", 2, 4, code);

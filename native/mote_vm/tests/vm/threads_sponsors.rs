@@ -1,6 +1,7 @@
 //! Activity stays in its sponsor, and what brings it elsewhere: `sendx`, pinned actors, `on` references. A
 //! sponsor with one thread is first in, first out.
 
+use crate::build::{becomes, create, jump, match_tuple, sendx};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, int, integers, Rig, Tap};
 use crate::world::show;
@@ -29,32 +30,17 @@ fn unit() -> Unit {
     // A link to the next one comes as {address}.
     let count = a.behaviour_used("count", 2);
     let code = vec![
-        Instr::MatchTuple {
-            value: r(2),
-            count: 1,
-            first: 3,
-            label: 3,
-        },
-        Instr::Become {
-            behaviour: count,
-            captures: vec![r(3), r(1)],
-        },
+        match_tuple(r(2), 1, 3, 3),
+        becomes(count, [r(3), r(1)]),
         Instr::Done,
         same(r(2), zero, 5),
         Instr::Done,
         op(3, Primitive::Sub, r(2), one),
         same(r(1), plain, 9),
         send(r(0), r(3)),
-        Instr::Jump { label: 10 },
-        Instr::SendX {
-            sponsor: r(1),
-            target: r(0),
-            message: r(3),
-        },
-        Instr::Become {
-            behaviour: count,
-            captures: vec![r(0), r(1)],
-        },
+        jump(10),
+        sendx(r(1), r(0), r(3)),
+        becomes(count, [r(0), r(1)]),
         Instr::Done,
     ];
     a.behaviour("count", 2, 4, code);
@@ -64,11 +50,7 @@ fn unit() -> Unit {
         Instr::Done,
         send(r(0), r(1)),
         op(2, Primitive::Idiv, r(1), two),
-        Instr::Create {
-            dst: 3,
-            behaviour: fan,
-            captures: vec![r(0)],
-        },
+        create(3, fan, [r(0)]),
         send(r(3), r(2)),
         Instr::SelfAddress { dst: 4 },
         send(r(4), r(2)),

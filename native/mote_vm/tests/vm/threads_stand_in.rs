@@ -2,6 +2,7 @@
 // Elsewhere it is not known how much stack a caller has, and the thread is woken.
 #![cfg(all(any(target_os = "linux", target_vendor = "apple"), not(mote_portable)))]
 
+use crate::build::{becomes, call, op, send_after};
 use crate::programs::{r, Assembler};
 use crate::rig::{
     self, foreign, int, integers, long, stressed, until, Finally, Rig, Tap, PATIENCE,
@@ -39,57 +40,29 @@ fn unit() -> Unit {
     let (zero, one) = (a.int(0), a.int(1));
     let send = |target, message| Instr::Send { target, message };
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
-    let work = Instr::Call {
-        dst: 2,
-        function: spin,
-        args: vec![r(1)],
-    };
+    let work = call(2, spin, [r(1)]);
     let code = vec![send(r(0), r(1)), work, Instr::Done];
     a.behaviour("work", 1, 3, code);
-    let after = Instr::SendAfter {
-        dst: 2,
-        delay: r(1),
-        target: r(0),
-        message: r(1),
-    };
+    let after = send_after(2, r(1), r(0), r(1));
     a.behaviour("later", 1, 3, vec![after, Instr::Done]);
     let both = vec![send(r(0), r(1)), send(r(0), zero), Instr::Done];
     a.behaviour("both", 1, 2, both);
     a.behaviour("mark", 1, 2, vec![send(r(0), zero), Instr::Done]);
     let (other, five) = (a.atom("other"), a.int(5));
     let code = vec![
-        Instr::Op {
-            dst: 2,
-            primitive: Primitive::On,
-            args: vec![other, r(0)],
-        },
-        Instr::SendAfter {
-            dst: 3,
-            delay: five,
-            target: r(2),
-            message: r(1),
-        },
+        op(2, Primitive::On, [other, r(0)]),
+        send_after(3, five, r(2), r(1)),
         Instr::Done,
     ];
     a.behaviour("arm", 1, 4, code);
     let code = vec![
-        Instr::Op {
-            dst: 3,
-            primitive: Primitive::Add,
-            args: vec![r(1), one],
-        },
+        op(3, Primitive::Add, [r(1), one]),
         send(r(0), r(2)),
-        Instr::Become {
-            behaviour: count,
-            captures: vec![r(0), r(3)],
-        },
+        becomes(count, [r(0), r(3)]),
         Instr::Done,
     ];
     a.behaviour("count", 2, 4, code);
-    let become_told = Instr::Become {
-        behaviour: keep,
-        captures: vec![r(0), r(2)],
-    };
+    let become_told = becomes(keep, [r(0), r(2)]);
     let code = vec![send(r(0), r(2)), become_told, Instr::Done];
     a.behaviour("keep", 2, 3, code);
     a.unit()

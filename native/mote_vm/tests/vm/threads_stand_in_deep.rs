@@ -3,12 +3,13 @@
 // Elsewhere it is not known how much stack a caller has, and the thread is woken.
 #![cfg(all(any(target_os = "linux", target_vendor = "apple"), not(mote_portable)))]
 
+use crate::build::{call, is, op, ret, tuple};
 use crate::compiler::compiler;
 use crate::programs::{r, Assembler};
 use crate::rig::{self, foreign, integers, stressed, until, Rig, Tap, PATIENCE};
 use crate::world;
 use mote_vm::base::clock::ClockKind;
-use mote_vm::code::ir::{Instr, Operand, Unit};
+use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::native::MAX_DEPTH;
 use mote_vm::terms::prim::primitive::Primitive;
 use std::sync::mpsc::channel;
@@ -17,47 +18,23 @@ use std::thread::{Builder, ThreadId};
 /// Number of arguments of `wide`. They take most of the largest frame that there may be.
 const WIDTH: u16 = 150;
 
-fn call(dst: u16, function: u32, args: Vec<Operand>) -> Instr {
-    Instr::Call {
-        dst,
-        function,
-        args,
-    }
-}
-
-fn op(dst: u16, primitive: Primitive, left: Operand, right: Operand) -> Instr {
-    let args = vec![left, right];
-    Instr::Op {
-        dst,
-        primitive,
-        args,
-    }
-}
-
 /// `wide(n, 1, 1, …)` calls itself `n` times, each call within the one before, and answers `n`. It keeps all of its arguments meanwhile.
 fn wide(a: &mut Assembler) -> u32 {
     let wide = a.function_used("wide", u32::from(WIDTH));
     let zero = a.int(0);
     let (answer, all) = (WIDTH, WIDTH + 1);
     let mut args: Vec<_> = (0..WIDTH).map(r).collect();
-    let kept = Instr::Tuple {
-        dst: all,
-        elements: args.clone(),
-    };
+    let kept = tuple(all, args.clone());
     args[0] = r(answer);
     let code = vec![
-        Instr::Match {
-            left: r(0),
-            right: zero,
-            label: 2,
-        },
-        Instr::Return { value: zero },
-        op(answer, Primitive::Sub, r(0), r(1)),
+        is(r(0), zero, 2),
+        ret(zero),
+        op(answer, Primitive::Sub, [r(0), r(1)]),
         call(answer, wide, args),
         kept,
-        op(all, Primitive::Elem, r(all), r(1)),
-        op(answer, Primitive::Add, r(answer), r(all)),
-        Instr::Return { value: r(answer) },
+        op(all, Primitive::Elem, [r(all), r(1)]),
+        op(answer, Primitive::Add, [r(answer), r(all)]),
+        ret(r(answer)),
     ];
     a.function("wide", u32::from(WIDTH), WIDTH + 2, code);
     wide

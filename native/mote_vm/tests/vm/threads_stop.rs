@@ -1,5 +1,6 @@
 //! The end of a machine: stopping while it is busy, from several sides at once, and what is left after `join`.
 
+use crate::build::{call, create, is, op, send};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, foreign, integers, long, until, Finally, Rig, Tap, PATIENCE};
 use crate::world;
@@ -19,54 +20,23 @@ fn unit() -> Unit {
     let spin = rig::spin(&mut a);
     let chatter = a.behaviour_used("chatter", 0);
     let (zero, one) = (a.int(0), a.int(1));
-    a.behaviour(
-        "tell",
-        1,
-        2,
-        vec![
-            Instr::Send {
-                target: r(0),
-                message: r(1),
-            },
-            Instr::Done,
-        ],
-    );
+    a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let sub = mote_vm::terms::prim::primitive::Primitive::Sub;
     let send = |target, message| Instr::Send { target, message };
     let code = vec![
         Instr::SelfAddress { dst: 1 },
-        Instr::Match {
-            left: r(0),
-            right: zero,
-            label: 4,
-        },
+        is(r(0), zero, 4),
         send(r(1), zero),
         Instr::Done,
-        Instr::Create {
-            dst: 2,
-            behaviour: chatter,
-            captures: vec![],
-        },
-        Instr::Op {
-            dst: 3,
-            primitive: sub,
-            args: vec![r(0), one],
-        },
+        create(2, chatter, []),
+        op(3, sub, [r(0), one]),
         send(r(2), r(3)),
         send(r(1), zero),
         Instr::Done,
     ];
     a.behaviour("chatter", 0, 4, code);
     // Works for as many steps as the message says, then tells.
-    let code = vec![
-        Instr::Call {
-            dst: 2,
-            function: spin,
-            args: vec![r(1)],
-        },
-        send(r(0), r(1)),
-        Instr::Done,
-    ];
+    let code = vec![call(2, spin, [r(1)]), send(r(0), r(1)), Instr::Done];
     a.behaviour("worker", 1, 3, code);
     a.unit()
 }

@@ -1,6 +1,7 @@
 //! Timers of a running machine: they fire in order and never early, a cancelled one never fires, and an abort neither
 //! arms nor cancels. Most tests move the clock by hand.
 
+use crate::build::abort;
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, integers, quiet, until, Rig, Tap};
 use crate::world::{self, show};
@@ -46,7 +47,7 @@ fn unit() -> Unit {
     a.behaviour("cancels", 1, 3, code);
     let code = vec![after(2, r(1), r(1)), cancel(3, r(2)), Instr::Done];
     a.behaviour("regrets", 1, 4, code);
-    let abort = Instr::Abort { reason: gone };
+    let abort = abort(gone);
     let code = vec![cancel(2, r(1)), after(3, five, five), abort];
     a.behaviour("aborts", 1, 4, code);
     a.behaviour("tells", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
