@@ -4,7 +4,8 @@ defmodule Mote.DrainTest do
 
   alias Mote.{Actors, Error, Travellers}
 
-  defp start(sponsors), do: start_supervised!({Mote, sponsors: sponsors, id: make_ref()})
+  defp start(sponsors),
+    do: start_supervised!({Mote, sponsors: sponsors, id: make_ref(), shutdown: [drain: 0]})
 
   defp in_mailbox(message, n \\ 0) do
     receive do

@@ -12,7 +12,7 @@ defmodule Mote.FarScheduleTest do
   @moduletag skip: Mesh.missing()
 
   # The last of the few is one in which a thread kept the address that it had sent to last.
-  @seeds if System.get_env("MOTE_LONG", "0") != "0", do: 1..200, else: 27..32
+  @seeds if Mote.Long.long?(), do: 1..200, else: 27..32
   @steps 60
 
   @kinds ~w(create tokens tokens take take take give give relay relay forget drop drop move move moved collect check)a

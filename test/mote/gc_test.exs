@@ -165,7 +165,7 @@ defmodule Mote.GCTest do
   end
 
   test "a collection is done in spite of a machine that is never quiet, and not after its end" do
-    machine = start_supervised!({Mote, sponsors: [main: [threads: 2]]})
+    machine = start_supervised!({Mote, sponsors: [main: [threads: 2]], shutdown: [drain: 0]})
     busy = Mote.create(machine, Mote.Actors.busy(0))
     Mote.send(busy, :go)
     for _ <- 1..20, do: assert(Mote.gc(machine, 5_000) == :ok)

@@ -119,7 +119,7 @@ defmodule Mote.OrderOnThreadsTest do
 
   alias Mote.OrderOnThreadsTest.Actors
 
-  @long System.get_env("MOTE_LONG", "0") != "0"
+  @long Mote.Long.long?()
 
   # How many messages came out of order, of how many.
   defp disorder(sponsors, {actors, degree, rounds}, opts \\ []) do

@@ -7,7 +7,7 @@ defmodule Mote.ProveProgramsTest do
 
   alias Mote.Proven.{Agreement, Commit, Exclusion, Philosophers}
 
-  @long System.get_env("MOTE_LONG", "0") != "0"
+  @long Mote.Long.long?()
 
   @large [states: 20_000_000, bytes: 4_000_000_000, timeout: 3_600_000]
 

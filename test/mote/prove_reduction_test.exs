@@ -70,7 +70,7 @@ defmodule Mote.ProveReductionTest do
     end
   end
 
-  @runs if System.get_env("MOTE_LONG", "0") != "0", do: 20_000, else: 150
+  @runs if Mote.Long.long?(), do: 20_000, else: 60
   @safe [:relay]
   # A few thousand situations by brute force.
   @most 4_000

@@ -62,7 +62,11 @@ defmodule Mote.TimerTest do
     %{machine: machine, alarms: alarms(machine), forward: Mote.create(machine, Actors.forward(self()))}
   end
 
-  defp start(opts \\ []), do: start_supervised!({Mote, Keyword.merge([clock: :manual, id: make_ref()], opts)})
+  # Without what waits, when it ends, for actors that are busy for good.
+  defp start(opts \\ []) do
+    opts = Keyword.merge([clock: :manual, id: make_ref(), shutdown: [drain: 0]], opts)
+    start_supervised!({Mote, opts})
+  end
 
   defp alarms(machine, opts \\ []), do: Mote.create(machine, Programs.alarms(self(), []), opts)
 

@@ -14,7 +14,7 @@ defmodule Mote.Behaviour.DoctestsTest do
   alias Mote.Doctests
   alias Mote.Doctests.Example
 
-  @long System.get_env("MOTE_LONG", "0") != "0"
+  @long Mote.Long.long?()
 
   @modules Enum.map(
              ~w[Access Atom Base Bitwise Enum Float Function Integer IO Kernel Kernel.SpecialForms Keyword List Map MapSet] ++
@@ -78,31 +78,33 @@ defmodule Mote.Behaviour.DoctestsTest do
   # The time zones of a node are not those of a machine.
   @lax ~r/Date\.range|DateTime\.(from_naive|new|shift_zone)|Base\.\w*decode|(take_every|slice)\(|List\.zip|String\.(contains\?|starts_with\?|split|replace)\(|Enum.slide/
 
-  @tag timeout: 180_000
-  test "of Elixir's documentation are what they are in Elixir" do
+  # Compiled once for both tests of them, and each once, whatever its literals were.
+  setup_all do
     examples = Enum.flat_map(@modules, &Doctests.examples/1)
     lifted = for example <- examples, which <- [:all, :first], do: Doctests.lifted(example, which)
     all = Enum.uniq_by(examples ++ lifted, &{&1.quoted, &1.values})
+    assert length(examples) > 1_000
+    values = Enum.group_by(all, & &1.quoted, & &1.values)
+    %{values: values, served: serve(Enum.uniq_by(all, & &1.quoted))}
+  end
 
-    results = run(all, &[&1.values])
+  test "of Elixir's documentation are what they are in Elixir", %{values: values, served: served} do
+    results = run(served, &values[&1.quoted])
     assert results.wrong == []
     assert Enum.reject(results.aborted, fn {text, _, _} -> text =~ @left_out end) == []
     # Of each two of three examples there are some: they have been read, and the language has them.
-    assert length(results.same) > 2 * div(length(all), 3)
-    assert length(examples) > 1_000
+    all = values |> Map.values() |> Enum.concat() |> length()
+    assert length(results.same) > 2 * div(all, 3)
   end
 
   # What later releases make of arguments that nobody should give is not known.
   @tag skip: not Version.match?(System.version(), "~> 1.14.0") && "checked with Elixir 1.14"
   @tag timeout: 600_000
-  test "with odd arguments are what they are in Elixir, or the turn is aborted where it raises" do
-    examples = Enum.flat_map(@modules, &Doctests.examples/1)
-    lifted = for example <- examples, which <- [:all, :first], do: Doctests.lifted(example, which)
-    all = lifted |> Enum.reject(&(&1.variables == [])) |> Enum.uniq_by(& &1.quoted)
+  test "with odd arguments are what they are in Elixir, or the turn is aborted where it raises", context do
     odd = if @long, do: @odd ++ @odder, else: @odd
 
     results =
-      run(all, fn %Example{values: values} ->
+      run(context.served, fn %Example{values: values} ->
         for {_, i} <- Enum.with_index(values), value <- odd, do: List.replace_at(values, i, value)
       end)
 
@@ -127,7 +129,7 @@ defmodule Mote.Behaviour.DoctestsTest do
     examples = for function <- functions, parameters <- 0..3, do: Doctests.calling(function, parameters)
 
     results =
-      run(examples, fn %Example{values: values} ->
+      run(serve(examples), fn %Example{values: values} ->
         some = if length(values) < 3, do: @odd ++ @queues, else: Enum.take_every(@odd, 3)
         for _ <- values, reduce: [[]], do: (lists -> for(list <- lists, value <- some, do: [value | list]))
       end)
@@ -191,7 +193,7 @@ defmodule Mote.Behaviour.DoctestsTest do
     examples = for function <- functions, parameters <- 0..3, do: Doctests.calling(function, parameters)
 
     results =
-      run(examples, fn %Example{values: values} ->
+      run(serve(examples), fn %Example{values: values} ->
         some = if length(values) < 3, do: @arguments, else: Enum.take_every(@arguments, 3)
         for _ <- values, reduce: [[]], do: (lists -> for(list <- lists, value <- some, do: [value | list]))
       end)
@@ -202,18 +204,33 @@ defmodule Mote.Behaviour.DoctestsTest do
     assert length(called) > 250
   end
 
-  # All examples that the language has, with all their arguments: `{text, arguments, answers}`, by what came of them.
-  defp run(examples, arguments) do
-    capture_io(:stderr, fn -> send(self(), {:run, outcomes(examples, arguments)}) end)
-    assert_received {:run, outcomes}
+  # The examples that the language has, `{module, accepted, actors}`, on machines of both tiers.
+  defp serve(examples) do
+    machines = for tier <- [:interp, :native], do: start_supervised!({Mote, tier: tier, id: make_ref()})
+
+    quietly(fn ->
+      for {module, accepted} <- Doctests.compile(examples) do
+        for machine <- machines, do: Mote.Generators.load(machine, module)
+        {module, accepted, for(machine <- machines, do: Mote.create(machine, module.server()))}
+      end
+    end)
+  end
+
+  # Elixir warns of what its examples do.
+  defp quietly(fun) do
+    capture_io(:stderr, fn -> send(self(), {:done, fun.()}) end)
+    assert_received {:done, result}
+    result
+  end
+
+  # All of them with all their arguments: `{text, arguments, answers}`, by what came of them.
+  defp run(served, arguments) do
+    outcomes = quietly(fn -> outcomes(served, arguments) end)
     Map.merge(%{same: [], wrong: [], aborted: []}, Enum.group_by(outcomes, &elem(&1, 0), &elem(&1, 1)))
   end
 
-  defp outcomes(examples, arguments) do
-    machines = for tier <- [:interp, :native], do: start_supervised!({Mote, tier: tier, id: make_ref()})
-
-    for {module, accepted} <- Doctests.compile(examples),
-        actors = served(machines, module),
+  defp outcomes(served, arguments) do
+    for {module, accepted, actors} <- served,
         {i, example} <- accepted,
         text = Macro.to_string(example.quoted),
         not (text =~ @chance),
@@ -225,13 +242,6 @@ defmodule Mote.Behaviour.DoctestsTest do
       answers = [plain | Enum.map(asked, &answer/1)]
       outcome = outcome(expected, answers)
       {if(told?(text, expected, tl(answers)), do: :told, else: outcome), {text, values, [expected | answers]}}
-    end
-  end
-
-  defp served(machines, module) do
-    for machine <- machines do
-      Mote.Generators.load(machine, module)
-      Mote.create(machine, module.server())
     end
   end
 

@@ -4,6 +4,8 @@ defmodule Mote.Behaviour.PlainTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
+  import Mote.Long, only: [runs: 1]
+
   alias Mote.Compile
 
   # Equal and not the same, or nearly text.
@@ -134,7 +136,7 @@ defmodule Mote.Behaviour.PlainTest do
               a <- filter(operand(), &(not open_order?(expression, &1))),
               b <- one_of([operand(), element_of(a), leaf(@foreign)]),
               not odd?(expression, a, b),
-              max_runs: 60
+              max_runs: runs(20)
             ) do
         answer = if unordered?({a, b}), do: :open, else: Compile.eval(expression, [a: a, b: b], :abort)
 
@@ -198,7 +200,7 @@ defmodule Mote.Behaviour.PlainTest do
     actor = Mote.create(start_supervised!(Mote), module.server())
 
     for {expression, i} <- Enum.with_index(@expressions) do
-      check all(a <- operand([:c]), b <- one_of([operand([:c]), element_of(a)]), max_runs: 30) do
+      check all(a <- operand([:c]), b <- one_of([operand([:c]), element_of(a)]), max_runs: runs(10)) do
         direct = outcome(fn -> apply(module, :"v#{i}", [a, b]) end)
         place = "#{expression} of #{inspect({a, b})}: #{inspect(direct)}"
 

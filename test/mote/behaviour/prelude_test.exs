@@ -10,7 +10,7 @@ defmodule Mote.Behaviour.PreludeTest do
   alias Mote.PreludeCases, as: Cases
   alias Mote.PreludeCases.Variables
 
-  @runs 25
+  @runs Mote.Long.runs(12)
 
   # What Elixir does not have, or not in all releases and not as a function.
   @without_elixir ~w[on is_address self send sendx send_after cancel_timer create become again abort stash is_non_struct_map]a
@@ -131,6 +131,7 @@ defmodule Mote.Behaviour.PreludeTest do
     variables = Variables.of(expression)
     arguments = StreamData.fixed_list(Enum.map(variables, &Variables.generator/1))
     wrong = {StreamData.member_of(variables), StreamData.member_of(@wrong)}
+    {elixir, later?} = {elixir(expression, variables), later?(expression)}
 
     {:ok, _} =
       StreamData.check_all(
@@ -140,8 +141,7 @@ defmodule Mote.Behaviour.PreludeTest do
           bindings = variables |> Enum.zip(arguments) |> Keyword.put(variable, value)
           arguments = Enum.map(variables, &bindings[&1])
 
-          if not unlike?(expression, value) and not later?(expression) and
-               attempt(expression, bindings) == :raises do
+          if not unlike?(expression, value) and not later? and elixir.(arguments) == :raises do
             place = "#{expression} of #{inspect(bindings, charlists: :as_lists)}"
             answer = Mote.Compile.reason(module, :"v#{i}", arguments)
             assert told?(answer, module), "#{place}: #{inspect(answer)}"
@@ -282,11 +282,13 @@ defmodule Mote.Behaviour.PreludeTest do
     module = served(@exact, fn _ -> "x" end, :abort)
     actor = Mote.create(start_supervised!(Mote), module.server())
 
-    for {expression, i} <- Enum.with_index(@exact), n <- 0..10 do
+    for {expression, i} <- Enum.with_index(@exact),
+        {elixir, _} = with_io(:stderr, fn -> elixir(expression, [:x]) end),
+        n <- 0..10 do
       list = Enum.to_list(1..n//1)
 
       # Elixir warns of some.
-      case with_io(:stderr, fn -> attempt(expression, x: list) end) |> elem(0) do
+      case with_io(:stderr, fn -> elixir.([list]) end) |> elem(0) do
         {:value, expected} -> assert {expression, Mote.ask!(actor, {i, {list}})} === {expression, expected}
         :raises -> assert {_, {:error, %{reason: :aborted}}} = {expression, Mote.ask(actor, {i, {list}})}
       end
@@ -581,6 +583,7 @@ defmodule Mote.Behaviour.PreludeTest do
 
   defp check(expression, i, module, actors) do
     variables = Variables.of(expression)
+    {elixir, later?} = {elixir(expression, variables), later?(expression)}
 
     {:ok, _} =
       StreamData.check_all(
@@ -591,9 +594,7 @@ defmodule Mote.Behaviour.PreludeTest do
 
           # What this release does not have must be the same everywhere.
           expected =
-            if later?(expression),
-              do: {:value, Interpret.call(module, :"v#{i}", arguments)},
-              else: attempt(expression, bindings)
+            if later?, do: {:value, Interpret.call(module, :"v#{i}", arguments)}, else: elixir.(arguments)
 
           # Where Elixir raises is for the other test.
           with {:value, value} <- expected do
@@ -610,15 +611,18 @@ defmodule Mote.Behaviour.PreludeTest do
       )
   end
 
-  defp attempt(expression, bindings) do
-    {:value, expected(expression, bindings)}
-  rescue
-    _ -> :raises
+  # What Elixir makes of values of these names: `{:value, value}` or `:raises`.
+  defp elixir(expression, names) do
+    names = Enum.join(names, ", ")
+    code = "require Integer; require Record\nfn #{names} -> _ = {#{names}}; #{expression} end"
+    {function, _} = Code.eval_string(code)
+    &attempt(function, &1)
   end
 
-  defp expected(expression, bindings) do
-    {value, _} = Code.eval_string("require Integer; require Record\n" <> expression, bindings)
-    value
+  defp attempt(function, values) do
+    {:value, apply(function, values)}
+  rescue
+    _ -> :raises
   end
 
   # Whether a case calls a function that Elixir has in another release only.

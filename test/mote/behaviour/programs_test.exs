@@ -4,7 +4,7 @@ defmodule Mote.Behaviour.ProgramsTest do
   # what fuel ends is compared of machines only.
   #
   # `MOTE_LONG=1` for 20,000 of them. A program costs a tenth of a second of a core, nearly all of it in compilers, Elixir's
-  # and that of native code. So the long run is the usual one many times, with the seeds that follow; as many at once as
+  # and that of native code. So the long run is made of chapters, each with a seed of its own; as many at once as
   # occupy the cores, each with machines of its own, for machines keep the code of all that they have run.
   use ExUnit.Case, async: true
   use ExUnitProperties
@@ -30,7 +30,8 @@ defmodule Mote.Behaviour.ProgramsTest do
 
   # Programs of one seed, of sizes from one to that. The small ones and the large ones are made at the same time.
   @chapter 500
-  @half div(@chapter, 2)
+  # The smallest and the largest of them.
+  @usual 200
 
   @tag skip: Generators.unfit()
   property "plain Elixir, IR, the machine and its beam sponsors do the same" do
@@ -52,15 +53,15 @@ defmodule Mote.Behaviour.ProgramsTest do
     end)
 
     # Fewer would be chance.
-    if runs() >= @chapter, do: assert_worth(worth, first)
+    if runs() >= @usual, do: assert_worth(worth, first)
   end
 
-  defp chapters(runs, _seed) when runs <= 0, do: []
-  defp chapters(runs, seed) when runs <= @half, do: [{seed, 1, runs}]
+  defp chapters(0, _seed), do: []
 
   defp chapters(runs, seed) do
-    large = min(runs, @chapter) - @half
-    [{seed, 1, @half}, {seed, @half + 1, large} | chapters(runs - @chapter, seed + 1)]
+    n = min(runs, @chapter)
+    half = div(n, 2)
+    [{seed, 1, half}, {seed, @chapter - half + 1, half} | chapters(runs - n, seed + 1)]
   end
 
   # What failed, for the process of the test to raise.
@@ -68,7 +69,7 @@ defmodule Mote.Behaviour.ProgramsTest do
     fun.()
   rescue
     exception ->
-      if runs() > @chapter, do: IO.puts("what fails is the first to fail with --seed #{seed}")
+      if runs() > @chapter, do: IO.puts("what fails is the first to fail with MOTE_LONG=1 and --seed #{seed}")
       {exception, __STACKTRACE__}
   end
 
@@ -160,13 +161,11 @@ defmodule Mote.Behaviour.ProgramsTest do
   end
 
   defp runs do
-    usual = Application.fetch_env!(:stream_data, :max_runs)
-
     cond do
-      System.get_env("MOTE_LONG", "0") != "0" -> 20_000
+      Mote.Long.long?() -> 20_000
       # Each of them takes a second.
-      System.get_env("MOTE_GC_STRESS", "0") != "0" -> div(usual, 2)
-      true -> 5 * usual
+      System.get_env("MOTE_GC_STRESS", "0") != "0" -> 50
+      true -> @usual
     end
   end
 
@@ -197,7 +196,7 @@ defmodule Mote.Behaviour.ProgramsTest do
 
   # Some more programs, where what is rare has not occurred by chance, and how often.
   @some 50
-  @more 10
+  @more 16
 
   # What the programs are worth: all that code can do occurs, and turns end in every way.
   defp assert_worth(worth, seed, more \\ @more) do
@@ -209,7 +208,7 @@ defmodule Mote.Behaviour.ProgramsTest do
         assert missing == {[], []}
 
       _ ->
-        half(seed + more * 1_000_000, @half + 1, @some, worth)
+        half(seed + more * 1_000_000, div(@chapter, 2), @some, worth)
         assert_worth(worth, seed, more - 1)
     end
   end
