@@ -22,7 +22,9 @@ defmodule Mote.CollectingTest do
 
     property "in any graph, whatever is created, linked, given back and dropped" do
       sponsors = [one: [threads: 1], two: [threads: 2]]
-      machine = start_supervised!({Mote, sponsors: sponsors, gc: [min: 1, factor: 0]})
+      # It collects without end: nothing waits for that when it ends.
+      opts = [sponsors: sponsors, gc: [min: 1, factor: 0], shutdown: [drain: 0]]
+      machine = start_supervised!({Mote, opts})
 
       check all steps <- list_of(steps(), max_length: 60) do
         {_links, held} =

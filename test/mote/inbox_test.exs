@@ -33,7 +33,8 @@ defmodule Mote.InboxTest do
   # No turn of these tests ends for want of fuel, and a long one is long: native code would be done before it is seen.
   defp start(sponsors) do
     options = [sponsors: sponsors, fuel: 1_000_000_000_000, tier: :interp, id: make_ref()]
-    start_supervised!({Mote, options})
+    # Nothing waits for endless turns when it ends.
+    start_supervised!({Mote, options ++ [shutdown: [drain: 0]]})
   end
 
   # Some tenths of a second, or until the machine is stopped.

@@ -242,7 +242,7 @@ defmodule Mote.OutboxTest do
     end
 
     test "of the machine leaves what waits" do
-      machine = start_supervised!({Mote, id: :ending})
+      machine = start_supervised!({Mote, id: :ending, shutdown: [drain: 0]})
       outbox = Outbox.open(machine)
       Mote.send(sender(machine, :a, outbox), 2)
       Mote.drain(machine, 60_000)

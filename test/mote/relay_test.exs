@@ -8,7 +8,7 @@ defmodule Mote.RelayTest do
   import Mote.Processes
 
   setup do
-    machine = start_supervised!(Mote)
+    machine = start_supervised!({Mote, shutdown: [drain: 0]})
     %{machine: machine, postman: postman(machine)}
   end
 
