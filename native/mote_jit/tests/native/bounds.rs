@@ -97,10 +97,7 @@ fn keeping(values: u16, arguments: u16) -> Unit {
     let last = a.function_used("last", arguments.into());
     let (first, less, all) = (1, values + 1, values + 2);
     let mut code = vec![is(r(0), zero, 2), tail(last, vec![r(0); arguments.into()])];
-    code.extend((first..less).map(|dst| Instr::Tuple {
-        dst,
-        elements: vec![r(0)],
-    }));
+    code.extend((first..less).map(|dst| tuple(dst, [r(0)])));
     code.extend([
         op(less, Primitive::Sub, vec![r(0), a.int(1)]),
         call(all, keep, vec![r(less)]),

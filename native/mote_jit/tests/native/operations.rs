@@ -2,10 +2,10 @@
 //! (support/shapes.rs). Not here: where fuel and depth end (operations_limits.rs).
 
 use crate::build::{
-    call, cons, falsy, is, k, match_cons, match_tuple, mov, op, r, ret, tuple, Build, MODULE,
+    branch, call, cons, falsy, is, k, match_cons, match_tuple, mov, op, r, ret, tuple, Build,
+    MODULE,
 };
 use crate::shapes::{Shape, Table, KNOWN, LEFT, RESULT, RIGHT};
-use mote_vm::code::ir::Instr;
 use mote_vm::terms::prim::primitive::Primitive as P;
 
 fn judge_binary(primitives: &[P]) {
@@ -65,10 +65,7 @@ fn truth_that_is_used() {
     for p in [P::Lt, P::Same, P::Eq] {
         let test = op(5, p, vec![r(LEFT), r(RIGHT)]);
         let yes = mov(RESULT, k(0));
-        let branch = |condition| Instr::Branch {
-            condition,
-            label: 0,
-        };
+        let branch = |condition| branch(condition, 0);
         let no = mov(RESULT, k(1));
         let name = p.name();
         let tested = vec![no.clone(), test.clone(), branch(r(5)), yes.clone()];
@@ -176,7 +173,6 @@ fn answers_at_once() {
     let half = table.float(0.5);
     for p in [P::Eq, P::Ne, P::Same, P::Differ, P::Lt, P::Le, P::Gt, P::Ge] {
         let name = p.name();
-        let branch = |condition, label| Instr::Branch { condition, label };
         let codes = [
             vec![
                 op(2, p, vec![r(0), r(1)]),

@@ -1,6 +1,6 @@
 //! Effects on several ways: what one way has looked up is not there on another one that leads to the same place.
 
-use crate::build::{branch, op, r, send, Build, MODULE};
+use crate::build::{branch, create, op, r, send, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard;
 use mote_vm::code::ir::Instr;
@@ -17,11 +17,7 @@ fn creates_where_ways_meet() {
     for primitive in [P::IsPid, P::IsInteger] {
         let mut b = Build::new();
         let child = b.creates(MODULE, "child", 0);
-        let create = |dst| Instr::Create {
-            dst,
-            behaviour: child,
-            captures: vec![],
-        };
+        let create = |dst| create(dst, child, []);
         let code = vec![
             test(1, primitive, 0),
             branch(r(1), 3),

@@ -1,10 +1,10 @@
 //! Functions that native code makes in line where they are called (src/body/inline.rs): a small one that computes, and a
 //! loop in it. Here they end in line: by what they are passed, by what they compute, by fuel, by depth, on both tiers.
 
-use crate::build::{call, k, mov, op, r, ret, says_each, tail, Build, MODULE};
+use crate::build::{call, is, k, mov, op, r, ret, says_each, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
-use mote_vm::code::ir::{Constant, Instr};
+use mote_vm::code::ir::Constant;
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::FIXNUM_MAX;
 
@@ -39,11 +39,7 @@ fn unit(round: Round, parts: i64, outers: &[Outer], deep: i64) -> Vec<u8> {
     let inner = b.uses(MODULE, "inner", 3);
     let middle = b.uses(MODULE, "middle", 1);
     let outer = b.uses(MODULE, "outer", 3);
-    let is_zero = |label| Instr::Match {
-        left: r(0),
-        right: zero,
-        label,
-    };
+    let is_zero = |label| is(r(0), zero, label);
     // The counter goes on before it is used as a float: then it is an integer.
     let mut code = vec![is_zero(2), ret(r(2)), op(4, P::Sub, [r(0), one])];
     match round {

@@ -1,6 +1,6 @@
 //! Where fuel and depth end a turn: at the same call on both tiers, for the same reason, and nothing of it is heard.
 
-use crate::build::{branch, call, k, op, r, ret, send, tail, Build, MODULE};
+use crate::build::{branch, call, is, k, op, r, ret, send, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr};
@@ -55,11 +55,7 @@ fn unit(way: Way, n: i64) -> Vec<u8> {
     let me = b.uses(MODULE, "f", 2);
     let other = b.uses(MODULE, "g", 2);
     let asked = b.uses(MODULE, "h", 2);
-    let end = |label| Instr::Match {
-        left: r(0),
-        right: zero,
-        label,
-    };
+    let end = |label| is(r(0), zero, label);
     let less = op(2, P::Sub, vec![r(0), one]);
     let to = |function, step: Vec<Instr>, args| {
         let code = [vec![end(2), ret(r(1)), less.clone()], step];

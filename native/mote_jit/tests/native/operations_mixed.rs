@@ -3,7 +3,7 @@
 //! with integers and floats, some of them where callers cannot be seen to pass them, on both tiers. So do functions that make
 //! only one round, whose parameters are taken for what callers pass as well.
 
-use crate::build::{call, guard, is, k, op, r, ret, send, tail, Build, MODULE};
+use crate::build::{call, guard, is, k, op, r, ret, send, tail, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard, heard_alike};
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -148,10 +148,7 @@ impl Table {
     fn add(&mut self, name: &str, looped: &Looped) -> Vec<Instr> {
         let me = self.build.uses(MODULE, name, u32::from(COMPUTED));
         let (zero, one) = (self.integer(0), self.integer(1));
-        let state = |d| Instr::Tuple {
-            dst: d,
-            elements: (1..COMPUTED).map(r).collect(),
-        };
+        let state = |d| tuple(d, (1..COMPUTED).map(r).collect::<Vec<_>>());
         let computed = looped.steps.len() as u16;
         let away = 5 + u32::from(computed);
         let mut code = vec![is(r(0), zero, 3), state(NEXT), ret(r(NEXT))];

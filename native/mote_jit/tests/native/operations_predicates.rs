@@ -84,12 +84,7 @@ fn unit(asking: Asking, lists: impl Fn(&mut Build) -> Vec<Operand>, from: Consta
         code.extend([branches, pair(one), ret(r(3))]);
     }
     code.extend([pair(zero), ret(r(3))]);
-    let cell = |value, label| Instr::MatchCons {
-        value,
-        head: 2,
-        tail: 3,
-        label,
-    };
+    let cell = |value, label| match_cons(value, 2, 3, label);
     // Of an empty list the other argument is taken apart.
     let parts = vec![
         is(r(0), k(1), 4),

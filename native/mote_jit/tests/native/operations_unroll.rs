@@ -3,9 +3,8 @@
 
 use crate::build::{branch, call, is, k, op, r, ret, send, tail, Build, MODULE};
 use crate::encode::encode;
-use crate::hearing::heard;
+use crate::hearing::{heard_alike, heard_each};
 use mote_vm::code::ir::{Constant, Instr, Operand};
-use mote_vm::machine::Tier;
 use mote_vm::terms::prim::primitive::Primitive as P;
 use mote_vm::values::value::{FIXNUM_MAX, FIXNUM_MIN};
 
@@ -94,18 +93,8 @@ impl Table {
         }
         code.push(Instr::Done);
         let unit = encode(&self.build.behaviour("all", 0, code).0);
-        let [interpreted, native] =
-            [Tier::Interpreter, Tier::Native].map(|tier| heard(&unit, tier, 1 << 40));
-        assert_eq!(interpreted.messages.len(), self.calls.len());
-        for (i, (_, _, what)) in self.calls.iter().enumerate() {
-            assert_eq!(
-                Some(&interpreted.messages[i]),
-                native.messages.get(i),
-                "{what}"
-            );
-        }
-        assert_eq!(interpreted.aborts, native.aborts);
-        interpreted.messages
+        let labels: Vec<_> = self.calls.iter().map(|(_, _, what)| what).collect();
+        heard_each(&unit, &labels)
     }
 }
 
@@ -326,11 +315,10 @@ fn fuel_ends_in_each_round() {
             ];
             let unit = encode(&table.build.behaviour("all", 0, code).0);
             for fuel in 1..=rounds as u64 + 2 {
-                let [interpreted, native] =
-                    [Tier::Interpreter, Tier::Native].map(|tier| heard(&unit, tier, fuel));
-                assert_eq!(interpreted, native, "{rounds} rounds with fuel {fuel}");
+                let what = format!("{rounds} rounds with fuel {fuel}");
+                let heard = heard_alike(&unit, fuel, &what);
                 let enough = fuel > rounds as u64;
-                assert_eq!(interpreted.aborts.is_empty(), enough, "{rounds}, {fuel}");
+                assert_eq!(heard.aborts.is_empty(), enough, "{rounds}, {fuel}");
             }
         }
     }
@@ -353,10 +341,9 @@ fn fuel_ends_in_each_round_of_the_next_slices() {
         let spent = (calls * (rounds + 1)) as u64;
         let around = |end: u64| end - 5..end + 6;
         for fuel in around(256).chain(around(512)).chain(around(spent)) {
-            let [interpreted, native] =
-                [Tier::Interpreter, Tier::Native].map(|tier| heard(&unit, tier, fuel));
-            assert_eq!(interpreted, native, "{calls} times {rounds} with {fuel}");
-            assert_eq!(interpreted.aborts.is_empty(), fuel >= spent, "{fuel}");
+            let what = format!("{calls} times {rounds} with {fuel}");
+            let heard = heard_alike(&unit, fuel, &what);
+            assert_eq!(heard.aborts.is_empty(), fuel >= spent, "{fuel}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What an aborted turn has made has no address, whoever looks: in the reason of the abort, and in traces.
 
-use crate::build::{abort, cons, send};
+use crate::build::{abort, cons, create, op, send, send_after, tuple};
 use crate::compiler;
 use crate::encode;
 use crate::programs::{r, Assembler};
@@ -110,23 +110,8 @@ fn unit() -> Unit {
     let mut a = Assembler::default();
     let fill = a.behaviour_used("fill", 0);
     let (main, million, one) = (a.atom("main"), a.int(1_000_000), a.int(1));
-    let op = |dst, primitive, args| Instr::Op {
-        dst,
-        primitive,
-        args,
-    };
-    let tuple = |dst, elements| Instr::Tuple { dst, elements };
-    let new = |dst| Instr::Create {
-        dst,
-        behaviour: fill,
-        captures: vec![],
-    };
-    let after = |dst, target, message| Instr::SendAfter {
-        dst,
-        delay: million,
-        target,
-        message,
-    };
+    let new = |dst| create(dst, fill, []);
+    let after = |dst, target, message| send_after(dst, million, target, message);
     a.behaviour("fill", 0, 2, vec![tuple(1, vec![r(0), r(0)]), Instr::Done]);
     let code = vec![
         new(2),

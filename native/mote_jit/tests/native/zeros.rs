@@ -2,7 +2,7 @@
 //! one after the other, and both tiers must do as they were told: in patterns, comparisons, lists and keys of maps, with
 //! operands of which nothing is known, which are floats for sure, or which are constants.
 
-use crate::build::{call, is, k, mov, op, r, ret, send, tuple, Build, MODULE};
+use crate::build::{call, cons, is, k, mov, op, r, ret, send, tuple, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::heard_alike;
 use mote_vm::code::ir::{Constant, Instr, Operand};
@@ -61,7 +61,7 @@ fn questions(
     // Two instructions come before.
     let matched = is(left, right, 4);
     asked.push((vec![matched, ret(yes), ret(no)], text(same)));
-    let list = |dst, head, tail| Instr::Cons { dst, head, tail };
+    let list = |dst, head, tail| cons(dst, head, tail);
     let empty = k(1);
     let single = vec![
         list(7, right, empty),

@@ -5,8 +5,8 @@
 #![allow(dead_code)] // Each user takes what it needs.
 use crate::build::{
     abort, becomes, branch, call, call_fun, cons, create, create_on, falsy, fun, guard, is, jump,
-    k, match_cons, match_tuple, mov, op, r, ret, send, send_after, sendx, tail, tuple, Build,
-    MODULE,
+    k, label, match_cons, match_tuple, mov, op, r, ret, send, send_after, sendx, tail, tuple,
+    Build, MODULE,
 };
 use mote_vm::code::ir::{Constant, Instr, Operand, Register, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
@@ -204,7 +204,7 @@ impl Code {
         let all = tape.below(3) == 0;
         while let Some(n) = self.open.len().checked_sub(1) {
             let (at, before) = self.open.remove(tape.below(n + 1));
-            *label(&mut self.code[at]) = here;
+            *label(&mut self.code[at]).expect("only those with labels are open") = here;
             let known = written.unwrap_or(before);
             written = Some(std::array::from_fn(|r| known[r] && before[r]));
             if !all {
@@ -417,19 +417,5 @@ impl Code {
             other => other,
         };
         (primitive, self.operands(tape, primitive.arity()))
-    }
-}
-
-/// Returns the label that an instruction leads to.
-fn label(instr: &mut Instr) -> &mut u32 {
-    match instr {
-        Instr::GuardOp { label, .. }
-        | Instr::Jump { label }
-        | Instr::Branch { label, .. }
-        | Instr::Falsy { label, .. }
-        | Instr::Match { label, .. }
-        | Instr::MatchTuple { label, .. }
-        | Instr::MatchCons { label, .. } => label,
-        _ => unreachable!("only instructions with labels are open"),
     }
 }

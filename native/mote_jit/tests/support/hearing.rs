@@ -12,6 +12,7 @@ use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
+use std::fmt::Display;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
@@ -126,6 +127,19 @@ pub fn heard_alike(unit: &[u8], fuel: u64, what: &str) -> Heard {
         [Tier::Interpreter, Tier::Native].map(|tier| heard(unit, tier, fuel));
     assert_eq!(interpreted, native, "{what}");
     interpreted
+}
+
+/// Returns the messages, of which each has its label, heard alike on both tiers.
+pub fn heard_each<L: Display>(unit: &[u8], labels: &[L]) -> Vec<String> {
+    let [interpreted, native] =
+        [Tier::Interpreter, Tier::Native].map(|tier| heard(unit, tier, 1 << 40));
+    assert_eq!(interpreted.messages.len(), labels.len(), "{interpreted:?}");
+    for (i, label) in labels.iter().enumerate() {
+        let native = native.messages.get(i);
+        assert_eq!(Some(&interpreted.messages[i]), native, "{label}");
+    }
+    assert_eq!(interpreted, native);
+    interpreted.messages
 }
 
 fn text<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {

@@ -4,7 +4,7 @@
 //! registers of which nothing is known, on ones known to be integers or floats, with a constant on either side, in a
 //! guard, with its result in the place of an operand.
 
-use crate::build::{call, guard, k, match_cons, mov, op, r, ret, send, tail, Build, MODULE};
+use crate::build::{call, guard, k, label, match_cons, mov, op, r, ret, send, tail, Build, MODULE};
 use crate::encode::encode;
 use crate::hearing::{heard, Heard};
 use mote_vm::code::ir::{Constant, Instr, Label, Operand};
@@ -328,14 +328,7 @@ fn guarded(primitive: P, args: Vec<Operand>) -> Vec<Instr> {
 
 /// Makes a jump lead there.
 fn aim(instr: &mut Instr, to: Label) {
-    match instr {
-        Instr::GuardOp { label, .. }
-        | Instr::Jump { label }
-        | Instr::Branch { label, .. }
-        | Instr::Falsy { label, .. }
-        | Instr::Match { label, .. }
-        | Instr::MatchTuple { label, .. }
-        | Instr::MatchCons { label, .. } => *label = to,
-        _ => {}
+    if let Some(label) = label(instr) {
+        *label = to;
     }
 }

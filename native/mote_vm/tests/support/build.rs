@@ -63,6 +63,20 @@ pub fn says_each(calls: impl IntoIterator<Item = Instr>) -> Vec<Instr> {
     said.chain([Instr::Done]).collect()
 }
 
+/// Returns the label that an instruction may lead to.
+pub fn label(instr: &mut Instr) -> Option<&mut Label> {
+    match instr {
+        Instr::GuardOp { label, .. }
+        | Instr::Jump { label }
+        | Instr::Branch { label, .. }
+        | Instr::Falsy { label, .. }
+        | Instr::Match { label, .. }
+        | Instr::MatchTuple { label, .. }
+        | Instr::MatchCons { label, .. } => Some(label),
+        _ => None,
+    }
+}
+
 /// The end of a function.
 pub fn ret(value: Operand) -> Instr {
     Instr::Return { value }

@@ -1,8 +1,8 @@
 //! Random units of code, nearly always in order, and random changes to their bytes.
 #![allow(dead_code)] // Each user takes what it needs.
 use crate::build::{
-    call_fun, create, create_on, fun, guard, k, match_cons, match_tuple, mov, r, ret, send,
-    send_after, sendx, Build, MODULE,
+    abort, call_fun, create, create_on, fun, guard, jump, k, label, match_cons, match_tuple, mov,
+    r, ret, send, send_after, sendx, Build, MODULE,
 };
 use mote_vm::code::ir::{Instr, Operand, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
@@ -142,16 +142,13 @@ fn end(behaviour: bool) -> impl Strategy<Value = Instr> {
         ]
         .boxed()
     };
-    let abort = operand().prop_map(|reason| Instr::Abort { reason });
+    let abort = operand().prop_map(|reason| abort(reason));
     let wrong = prop_oneof![Just(Instr::Done), operand().prop_map(ret)];
     prop_oneof![30 => right, 10 => abort, 1 => wrong]
 }
 
 fn code(behaviour: bool, effects: u32) -> impl Strategy<Value = Vec<Instr>> {
-    let leave = prop_oneof![
-        end(behaviour),
-        distance().prop_map(|label| Instr::Jump { label }),
-    ];
+    let leave = prop_oneof![end(behaviour), distance().prop_map(|label| jump(label)),];
     let any = prop_oneof![30 => plain(), effects => effect(), 4 => leave];
     (vec(any, 0..12), end(behaviour)).prop_map(|(mut code, end)| {
         code.push(end);
@@ -165,20 +162,11 @@ fn code(behaviour: bool, effects: u32) -> impl Strategy<Value = Vec<Instr>> {
 
 /// Turns a distance into a label. One that leads too far leads to the last instruction, mostly.
 fn placed(instr: &mut Instr, at: u32, length: u32) {
-    match instr {
-        Instr::GuardOp { label, .. }
-        | Instr::Jump { label }
-        | Instr::Branch { label, .. }
-        | Instr::Falsy { label, .. }
-        | Instr::Match { label, .. }
-        | Instr::MatchTuple { label, .. }
-        | Instr::MatchCons { label, .. } => {
-            *label = match at + *label {
-                target if target >= length && *label < 8 => (length - 1).max(at + 1),
-                target => target,
-            }
+    if let Some(label) = label(instr) {
+        *label = match at + *label {
+            target if target >= length && *label < 8 => (length - 1).max(at + 1),
+            target => target,
         }
-        _ => {}
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is collected, and what keeps an actor: one test for each kind of root.
 
-use crate::build::{becomes, call, create, is, op, send_after};
+use crate::build::{becomes, call, create, is, op, send, send_after};
 use crate::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, int, integers, until, Rig, Tap, PATIENCE};
@@ -26,7 +26,6 @@ fn unit() -> Unit {
     let spin = rig::spin(&mut a);
     let hold = a.behaviour_used("hold", 1);
     let (zero, one) = (a.int(0), a.int(1));
-    let send = |target, message| Instr::Send { target, message };
     a.behaviour("hold", 1, 2, vec![becomes(hold, [r(1)]), Instr::Done]);
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let later = send_after(2, r(1), r(0), r(1));

@@ -1,7 +1,7 @@
 //! A whole machine that collects while another thread stands still or sleeps: small enough for miri, which sees whether
 //! anybody touches what is not theirs at that moment (`bin/prove miri`).
 
-use crate::build::{becomes, is, send};
+use crate::build::{becomes, is, op, send};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, int, Rig, PATIENCE};
 use mote_vm::code::ir::{Instr, Unit};
@@ -14,11 +14,6 @@ fn unit() -> Unit {
     let mut a = Assembler::default();
     let play = a.behaviour_used("play", 2);
     let (zero, one) = (a.int(0), a.int(1));
-    let op = |dst, primitive, args| Instr::Op {
-        dst,
-        primitive,
-        args,
-    };
     let code = vec![
         is(r(2), zero, 2),
         Instr::Done,

@@ -2,8 +2,8 @@
 //! accepted.
 
 use crate::build::{
-    abort, branch, call, guard, jump, k, match_cons, match_tuple, mov, op, r, ret, tail, tuple,
-    Build, MODULE,
+    abort, becomes, branch, call, cons, create, create_on, falsy, guard, is, jump, k, match_cons,
+    match_tuple, mov, op, r, ret, send, send_after, sendx, tail, tuple, Build, MODULE,
 };
 use crate::judge::{accepted, behaviour, function, refused};
 use mote_vm::code::error::CodeProblem;
@@ -75,77 +75,30 @@ fn every_operand_is_checked() {
     type Make = Box<dyn Fn(Operand, Operand, Operand) -> Instr>;
     let add = Primitive::Add;
     let three: Vec<Make> = vec![
-        Box::new(|sponsor, target, message| Instr::SendX {
-            sponsor,
-            target,
-            message,
-        }),
-        Box::new(|delay, target, message| Instr::SendAfter {
-            dst: 1,
-            delay,
-            target,
-            message,
-        }),
+        Box::new(|sponsor, target, message| sendx(sponsor, target, message)),
+        Box::new(|delay, target, message| send_after(1, delay, target, message)),
         Box::new(|a, b, c| op(1, Primitive::PutElem, vec![a, b, c])),
-        Box::new(|a, b, c| Instr::Tuple {
-            dst: 1,
-            elements: vec![a, b, c],
-        }),
-        Box::new(move |a, b, sponsor| Instr::CreateOn {
-            dst: 1,
-            behaviour: c,
-            captures: two(a, b),
-            sponsor,
-        }),
+        Box::new(|a, b, c| tuple(1, [a, b, c])),
+        Box::new(move |a, b, sponsor| create_on(1, c, two(a, b), sponsor)),
     ];
     let pairs: Vec<Make> = vec![
         Box::new(move |a, b, _| op(1, add, two(a, b))),
-        Box::new(move |a, b, _| Instr::GuardOp {
-            dst: 1,
-            primitive: add,
-            args: two(a, b),
-            label: 1,
-        }),
-        Box::new(|head, tail, _| Instr::Cons { dst: 1, head, tail }),
-        Box::new(move |a, b, _| Instr::Call {
-            dst: 1,
-            function: f,
-            args: two(a, b),
-        }),
-        Box::new(|left, right, _| Instr::Match {
-            left,
-            right,
-            label: 1,
-        }),
-        Box::new(move |a, b, _| Instr::Create {
-            dst: 1,
-            behaviour: c,
-            captures: two(a, b),
-        }),
-        Box::new(|target, message, _| Instr::Send { target, message }),
-        Box::new(move |a, b, _| Instr::Become {
-            behaviour: c,
-            captures: two(a, b),
-        }),
+        Box::new(move |a, b, _| guard(1, add, two(a, b), 1)),
+        Box::new(|head, tail, _| cons(1, head, tail)),
+        Box::new(move |a, b, _| call(1, f, two(a, b))),
+        Box::new(|left, right, _| is(left, right, 1)),
+        Box::new(move |a, b, _| create(1, c, two(a, b))),
+        Box::new(|target, message, _| send(target, message)),
+        Box::new(move |a, b, _| becomes(c, two(a, b))),
     ];
     let singles: Vec<Make> = vec![
         Box::new(|timer, _, _| Instr::CancelTimer { dst: 1, timer }),
         Box::new(|kept, _, _| Instr::Unstash { kept }),
         Box::new(|src, _, _| mov(1, src)),
         Box::new(|condition, _, _| branch(condition, 1)),
-        Box::new(|value, _, _| Instr::Falsy { value, label: 1 }),
-        Box::new(|value, _, _| Instr::MatchTuple {
-            value,
-            count: 1,
-            first: 1,
-            label: 1,
-        }),
-        Box::new(|value, _, _| Instr::MatchCons {
-            value,
-            head: 1,
-            tail: 2,
-            label: 1,
-        }),
+        Box::new(|value, _, _| falsy(value, 1)),
+        Box::new(|value, _, _| match_tuple(value, 1, 1, 1)),
+        Box::new(|value, _, _| match_cons(value, 1, 2, 1)),
     ];
     for (count, makes) in [(3, three), (2, pairs), (1, singles)] {
         for make in makes {
@@ -261,30 +214,11 @@ fn labels_lead_forward_and_within() {
     let makes: [fn(u32) -> Instr; 7] = [
         jump,
         |label| branch(r(0), label),
-        |label| Instr::Falsy { value: r(0), label },
-        |label| Instr::Match {
-            left: r(0),
-            right: r(0),
-            label,
-        },
-        |label| Instr::MatchTuple {
-            value: r(0),
-            count: 1,
-            first: 1,
-            label,
-        },
-        |label| Instr::MatchCons {
-            value: r(0),
-            head: 1,
-            tail: 2,
-            label,
-        },
-        |label| Instr::GuardOp {
-            dst: 1,
-            primitive: Primitive::Random,
-            args: vec![],
-            label,
-        },
+        |label| falsy(r(0), label),
+        |label| is(r(0), r(0), label),
+        |label| match_tuple(r(0), 1, 1, label),
+        |label| match_cons(r(0), 1, 2, label),
+        |label| guard(1, Primitive::Random, [], label),
     ];
     for make in makes {
         accepted(&function(vec![make(1), ret(r(0))]));
@@ -315,32 +249,11 @@ fn operands_are_as_many_as_asked_for() {
     type Make = Box<dyn Fn(usize) -> Instr>;
     let makes: Vec<Make> = vec![
         Box::new(move |n| op(1, Primitive::Add, args(n))),
-        Box::new(move |n| Instr::GuardOp {
-            dst: 1,
-            primitive: Primitive::On,
-            args: args(n),
-            label: 1,
-        }),
-        Box::new(move |n| Instr::Call {
-            dst: 1,
-            function: f,
-            args: args(n),
-        }),
-        Box::new(move |n| Instr::Create {
-            dst: 1,
-            behaviour: c,
-            captures: args(n),
-        }),
-        Box::new(move |n| Instr::CreateOn {
-            dst: 1,
-            behaviour: c,
-            captures: args(n),
-            sponsor: r(0),
-        }),
-        Box::new(move |n| Instr::Become {
-            behaviour: c,
-            captures: args(n),
-        }),
+        Box::new(move |n| guard(1, Primitive::On, args(n), 1)),
+        Box::new(move |n| call(1, f, args(n))),
+        Box::new(move |n| create(1, c, args(n))),
+        Box::new(move |n| create_on(1, c, args(n), r(0))),
+        Box::new(move |n| becomes(c, args(n))),
     ];
     for make in makes {
         let unit = |count| {
@@ -378,21 +291,9 @@ fn imports_that_code_uses_exist() {
     let unit = function(vec![tail(3, [])]);
     assert_eq!(refused(&unit), (0, CodeProblem::Function(3)));
     let uses: [fn(u32) -> Instr; 3] = [
-        |behaviour| Instr::Create {
-            dst: 1,
-            behaviour,
-            captures: vec![],
-        },
-        |behaviour| Instr::CreateOn {
-            dst: 1,
-            behaviour,
-            captures: vec![],
-            sponsor: r(0),
-        },
-        |behaviour| Instr::Become {
-            behaviour,
-            captures: vec![],
-        },
+        |behaviour| create(1, behaviour, []),
+        |behaviour| create_on(1, behaviour, [], r(0)),
+        |behaviour| becomes(behaviour, []),
     ];
     for make in uses {
         let mut b = Build::new();
@@ -412,11 +313,7 @@ fn imports_that_code_uses_exist() {
 fn call_sites_are_calls_in_order() {
     let mut b = Build::new();
     let f = b.uses(MODULE, "f", 0);
-    let call = |dst| Instr::Call {
-        dst,
-        function: f,
-        args: vec![],
-    };
+    let call = |dst| call(dst, f, []);
     let code = vec![call(1), call(1), ret(r(1))];
     let unit = b.function("f", 0, code).0;
     let with = |sites: &[(u32, u32)]| {

@@ -1,8 +1,8 @@
 //! The rules for endings, effects and safety: what is refused, and the nearest thing that is accepted.
 
 use crate::build::{
-    abort, becomes, branch, call, create, create_on, everything, fun, k, mov, op, r, ret, send,
-    send_after, sendx, tail, tail_fun, Build, MODULE,
+    abort, becomes, branch, call, call_fun, create, create_on, everything, fun, k, mov, op, r, ret,
+    send, send_after, sendx, tail, tail_fun, Build, MODULE,
 };
 use crate::judge::{accepted, behaviour, constants, function, refused};
 use mote_vm::code::error::{CodeName, CodeProblem, LoadError};
@@ -136,15 +136,8 @@ fn safe_behaviours_call_nothing_that_becomes() {
         let f: Vec<u32> = (0..4)
             .map(|i| b.uses(MODULE, &format!("f{i}"), 0))
             .collect();
-        let call = |function| Instr::Call {
-            dst: 0,
-            function,
-            args: vec![],
-        };
-        let tail_call = |function| Instr::TailCall {
-            function,
-            args: vec![],
-        };
+        let call = |function| call(0, function, []);
+        let tail_call = |function| tail(function, []);
         let code = vec![mov(1, k(0)), call(f[0]), Instr::Done];
         b = if safe {
             b.safe("b", 0, code)
@@ -237,12 +230,7 @@ fn a_value_is_a_function_of_the_unit_without_effects() {
         let unit = unit(name, arity, 0);
         assert_eq!(refused(&unit), (0, CodeProblem::Value(0)), "{name}");
     }
-    let call = |count| Instr::CallFun {
-        dst: 1,
-        function: r(0),
-        args: vec![r(0); count],
-        place: k(0),
-    };
+    let call = |count| call_fun(1, r(0), vec![r(0); count], k(0));
     accepted(&behaviour(vec![call(254), Instr::Done]));
     let unit = behaviour(vec![call(255), Instr::Done]);
     assert_eq!(refused(&unit), (0, CodeProblem::Operands(255)));

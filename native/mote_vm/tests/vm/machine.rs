@@ -1,6 +1,6 @@
 //! Whole machines, driven with hand-written code: what a turn leaves behind, and what it does not.
 
-use crate::build::{abort, becomes, call, create, is, op, ret, send, tail};
+use crate::build::{abort, becomes, call, create, is, op, ret, send, send_after, tail};
 use crate::encode;
 use crate::programs::{self, r, Assembler};
 use crate::world::{self, mailbox, World};
@@ -297,12 +297,7 @@ fn timers_fire_in_their_order() {
     let mut a = Assembler::default();
     forward(&mut a);
     let (long, short) = (a.int(40), a.int(5));
-    let after = |delay| Instr::SendAfter {
-        dst: 2,
-        delay,
-        target: r(0),
-        message: delay,
-    };
+    let after = |delay| send_after(2, delay, r(0), delay);
     a.behaviour("actor", 1, 3, vec![after(long), after(short), Instr::Done]);
     let fixture = Fixture::new(a.unit());
     let actor = fixture.create("actor", &[]);

@@ -1,7 +1,7 @@
 //! An actor is held between two turns, and goes on as what it was or as another: what came meanwhile comes before all that is
 //! queued, in its order.
 
-use crate::build::cons;
+use crate::build::{becomes, cons, send};
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, Rig, Tap, PATIENCE};
 use crate::world::show;
@@ -21,14 +21,7 @@ fn unit() -> Unit {
     let mut a = Assembler::default();
     let (follows, held) = (a.behaviour_used("follows", 2), a.behaviour_used("held", 4));
     let no = a.atom("false");
-    let send = |message| Instr::Send {
-        target: r(0),
-        message,
-    };
-    let becomes = |behaviour, captures| Instr::Become {
-        behaviour,
-        captures,
-    };
+    let send = |message| send(r(0), message);
     let code = vec![send(r(2)), becomes(follows, vec![r(0), r(2)]), Instr::Done];
     a.behaviour("follows", 2, 3, code);
     let code = vec![

@@ -1,7 +1,7 @@
 //! What a machine's memory limit is charged with: whatever a program or a caller makes it hold counts, is refused in time, and
 //! is given back when it goes.
 
-use crate::build::op;
+use crate::build::{becomes, op};
 use crate::programs::{r, Assembler};
 use crate::rig::{int, integers, Rig, PATIENCE};
 use mote_vm::base::atom::Atom;
@@ -20,10 +20,7 @@ const MIB: usize = 1 << 20;
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let hold = a.behaviour_used("hold", 1);
-    let become_holder = |value| Instr::Become {
-        behaviour: hold,
-        captures: vec![value],
-    };
+    let become_holder = |value| becomes(hold, [value]);
     a.behaviour("hold", 1, 2, vec![become_holder(r(1)), Instr::Done]);
     a.behaviour(
         "list",

@@ -1,7 +1,7 @@
 //! Redefinition while actors run: every actor takes the new version at its next become, or at its next turn if that version takes
 //! over, and at no other time; nothing is lost, and what belongs to one version stays together.
 
-use crate::build::{becomes, branch, call, ret, send, tuple};
+use crate::build::{becomes, branch, call, op, ret, send, tuple};
 use crate::encode::encode;
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, int, integers, long, until, Finally, Rig, Tap};
@@ -27,18 +27,13 @@ fn unit(number: i64) -> Unit {
         let send = send(r(0), r(6));
         [tuple(6, elements), send]
     };
-    let op = |dst, primitive, left, right| Instr::Op {
-        dst,
-        primitive,
-        args: vec![left, right],
-    };
-    let mut code = vec![call.clone(), op(4, Primitive::Add, r(2), one)];
+    let mut code = vec![call.clone(), op(4, Primitive::Add, [r(2), one])];
     code.extend(tell(r(4)));
     code.extend([
-        /* 4 */ op(7, Primitive::Gt, r(3), zero),
+        /* 4 */ op(7, Primitive::Gt, [r(3), zero]),
         /* 5 */
         branch(r(7), 9),
-        /* 6 */ op(7, Primitive::Sub, r(3), one),
+        /* 6 */ op(7, Primitive::Sub, [r(3), one]),
         /* 7 */ Instr::SelfAddress { dst: 6 },
         /* 8 */
         send(r(6), r(7)),

@@ -1,6 +1,6 @@
 //! Machines whose order of turns a seed decides: nothing waits for ever, and nothing depends on when native code is ready.
 
-use crate::build::{abort, call, op, ret, send_after};
+use crate::build::{abort, call, op, ret, send, send_after};
 use crate::programs::{r, Assembler};
 use crate::rig::{address, foreign, integers, until, Rig, Tap, PATIENCE};
 use crate::world;
@@ -13,7 +13,6 @@ use std::sync::mpsc::channel;
 /// number, behind a call that native code gives up; `fail(tap)`: draws one, and aborts.
 fn unit() -> Unit {
     let mut a = Assembler::default();
-    let send = |target, message| Instr::Send { target, message };
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let (other, five) = (a.atom("other"), a.int(5));
     let code = vec![

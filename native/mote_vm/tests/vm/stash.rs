@@ -114,11 +114,6 @@ fn serves(leaves: &str) -> Unit {
     let (opens, three, zero, nil) = (a.int(OPENS), a.int(3), a.int(0), a.integers(&[]));
     let (leaves, no) = (a.atom(leaves), a.atom("false"));
     let unstash = |kept| Instr::Unstash { kept };
-    let send = |target, message| Instr::Send { target, message };
-    let becomes = |behaviour, captures| Instr::Become {
-        behaviour,
-        captures,
-    };
     let code = vec![
         send(r(0), r(1)),
         op(2, Primitive::Irem, vec![r(1), three]),

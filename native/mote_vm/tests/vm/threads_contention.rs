@@ -1,6 +1,6 @@
 //! One actor that everybody wants: every sponsor's messages get their turns, in good time.
 
-use crate::build::{becomes, is};
+use crate::build::{becomes, is, op, send};
 use crate::programs::{r, Assembler};
 use crate::rig::{address, int, integers, Rig};
 use mote_vm::code::ir::{Instr, Unit};
@@ -13,17 +13,11 @@ fn unit() -> Unit {
     let sum = a.behaviour_used("sum", 1);
     let pump = a.behaviour_used("pump", 1);
     let (zero, one) = (a.int(0), a.int(1));
-    let op = |dst, primitive, left, right| Instr::Op {
-        dst,
-        primitive,
-        args: vec![left, right],
-    };
-    let send = |target, message| Instr::Send { target, message };
     let code = vec![
         is(r(1), zero, 2),
         Instr::Done,
         send(r(0), r(1)),
-        op(2, Primitive::Sub, r(1), one),
+        op(2, Primitive::Sub, [r(1), one]),
         Instr::SelfAddress { dst: 3 },
         send(r(3), r(2)),
         becomes(pump, [r(0)]),
@@ -31,7 +25,7 @@ fn unit() -> Unit {
     ];
     a.behaviour("pump", 1, 4, code);
     let code = vec![
-        op(2, Primitive::Add, r(0), one),
+        op(2, Primitive::Add, [r(0), one]),
         becomes(sum, [r(2)]),
         Instr::Done,
     ];

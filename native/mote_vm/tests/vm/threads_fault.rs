@@ -1,6 +1,6 @@
 //! A panic in a turn ends the machine with a report, never the process.
 
-use crate::build::send_after;
+use crate::build::{send, send_after};
 use crate::programs::{r, Assembler};
 use crate::rig::{foreign, integers, until, Rig, Tap, PATIENCE};
 use mote_vm::code::ir::{Instr, Unit};
@@ -9,7 +9,6 @@ use std::sync::mpsc::channel;
 /// `tell(tap)`: passes on. `endless()`: never has nothing to do.
 fn unit() -> Unit {
     let mut a = Assembler::default();
-    let send = |target, message| Instr::Send { target, message };
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let me = Instr::SelfAddress { dst: 1 };
     a.behaviour("endless", 0, 2, vec![me, send(r(1), r(0)), Instr::Done]);

@@ -1,6 +1,6 @@
 //! `when_quiet` is exact: never before everything is done that was sent before, and always then.
 
-use crate::build::{becomes, call, create_on, is, send_after};
+use crate::build::{becomes, call, create_on, is, send, send_after};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, foreign, integers, long, Finally, Rig, Tap, PATIENCE};
 use mote_vm::code::ir::{Instr, Unit};
@@ -16,7 +16,6 @@ fn unit() -> Unit {
     let spin = rig::spin(&mut a);
     let node = a.behaviour_used("node", 1);
     let (zero, west) = (a.int(0), a.atom("west"));
-    let send = |target, message| Instr::Send { target, message };
     let code = vec![
         is(r(1), zero, 3),
         send(r(0), r(1)),

@@ -1,6 +1,6 @@
 //! Work is shared when that pays, and only then: what the counters of the threads say.
 
-use crate::build::{becomes, is, match_tuple, op, tuple};
+use crate::build::{becomes, call, create, is, match_tuple, op, send, tuple};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, integers, until, Rig, Tap, PATIENCE};
 use mote_vm::base::counters::Counts;
@@ -19,21 +19,9 @@ fn unit() -> Unit {
     let (worker, tree) = (a.behaviour_used("worker", 1), a.behaviour_used("tree", 1));
     let crowd = a.behaviour_used("crowd", 1);
     let (zero, one) = (a.int(0), a.int(1));
-    let send = |target, message| Instr::Send { target, message };
-    let work = |steps| Instr::Call {
-        dst: 7,
-        function: spin,
-        args: vec![steps],
-    };
-    let create = |dst, behaviour| Instr::Create {
-        dst,
-        behaviour,
-        captures: vec![r(0)],
-    };
-    let again = |behaviour| Instr::Become {
-        behaviour,
-        captures: vec![r(0)],
-    };
+    let work = |steps| call(7, spin, [steps]);
+    let create = |dst, behaviour| create(dst, behaviour, [r(0)]);
+    let again = |behaviour| becomes(behaviour, [r(0)]);
     let pair_of_two = match_tuple(r(1), 2, 2, 1);
     let code = vec![work(r(1)), send(r(0), r(1)), again(worker), Instr::Done];
     a.behaviour("worker", 1, 8, code);

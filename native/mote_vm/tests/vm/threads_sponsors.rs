@@ -1,7 +1,7 @@
 //! Activity stays in its sponsor, and what brings it elsewhere: `sendx`, pinned actors, `on` references. A
 //! sponsor with one thread is first in, first out.
 
-use crate::build::{becomes, create, jump, match_tuple, sendx};
+use crate::build::{becomes, create, is, jump, match_tuple, op, send, sendx};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, int, integers, Rig, Tap};
 use crate::world::show;
@@ -20,13 +20,7 @@ fn unit() -> Unit {
     let (zero, one, two) = (a.int(0), a.int(1), a.int(2));
     let plain = a.atom("plain");
     let fan = a.behaviour_used("fan", 1);
-    let send = |target, message| Instr::Send { target, message };
-    let op = |dst, primitive, left, right| Instr::Op {
-        dst,
-        primitive,
-        args: vec![left, right],
-    };
-    let same = |left, right, label| Instr::Match { left, right, label };
+    let same = |left, right, label| is(left, right, label);
     // A link to the next one comes as {address}.
     let count = a.behaviour_used("count", 2);
     let code = vec![
@@ -35,7 +29,7 @@ fn unit() -> Unit {
         Instr::Done,
         same(r(2), zero, 5),
         Instr::Done,
-        op(3, Primitive::Sub, r(2), one),
+        op(3, Primitive::Sub, [r(2), one]),
         same(r(1), plain, 9),
         send(r(0), r(3)),
         jump(10),
@@ -49,7 +43,7 @@ fn unit() -> Unit {
         send(r(0), r(1)),
         Instr::Done,
         send(r(0), r(1)),
-        op(2, Primitive::Idiv, r(1), two),
+        op(2, Primitive::Idiv, [r(1), two]),
         create(3, fan, [r(0)]),
         send(r(3), r(2)),
         Instr::SelfAddress { dst: 4 },

@@ -2,7 +2,7 @@
 // Elsewhere it is not known how much stack a caller has, and the thread is woken.
 #![cfg(all(any(target_os = "linux", target_vendor = "apple"), not(mote_portable)))]
 
-use crate::build::{becomes, call, op, send_after};
+use crate::build::{becomes, call, op, send, send_after};
 use crate::programs::{r, Assembler};
 use crate::rig::{
     self, foreign, int, integers, long, stressed, until, Finally, Rig, Tap, PATIENCE,
@@ -38,7 +38,6 @@ fn unit() -> Unit {
     let count = a.behaviour_used("count", 2);
     let keep = a.behaviour_used("keep", 2);
     let (zero, one) = (a.int(0), a.int(1));
-    let send = |target, message| Instr::Send { target, message };
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let work = call(2, spin, [r(1)]);
     let code = vec![send(r(0), r(1)), work, Instr::Done];

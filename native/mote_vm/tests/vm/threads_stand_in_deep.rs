@@ -3,7 +3,7 @@
 // Elsewhere it is not known how much stack a caller has, and the thread is woken.
 #![cfg(all(any(target_os = "linux", target_vendor = "apple"), not(mote_portable)))]
 
-use crate::build::{call, is, op, ret, tuple};
+use crate::build::{call, is, op, ret, send, tuple};
 use crate::compiler::compiler;
 use crate::programs::{r, Assembler};
 use crate::rig::{self, foreign, integers, stressed, until, Rig, Tap, PATIENCE};
@@ -46,10 +46,7 @@ fn unit() -> Unit {
     let mut a = Assembler::default();
     let (spin, wide) = (rig::spin(&mut a), wide(&mut a));
     let one = a.int(1);
-    let send = |message| Instr::Send {
-        target: r(0),
-        message,
-    };
+    let send = |message| send(r(0), message);
     let code = vec![call(2, spin, vec![r(1)]), send(r(1)), Instr::Done];
     a.behaviour("work", 1, 3, code);
     let mut args = vec![one; usize::from(WIDTH)];

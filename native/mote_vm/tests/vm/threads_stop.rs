@@ -22,7 +22,6 @@ fn unit() -> Unit {
     let (zero, one) = (a.int(0), a.int(1));
     a.behaviour("tell", 1, 2, vec![send(r(0), r(1)), Instr::Done]);
     let sub = mote_vm::terms::prim::primitive::Primitive::Sub;
-    let send = |target, message| Instr::Send { target, message };
     let code = vec![
         Instr::SelfAddress { dst: 1 },
         is(r(0), zero, 4),

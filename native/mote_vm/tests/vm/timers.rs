@@ -1,7 +1,7 @@
 //! Timers of a running machine: they fire in order and never early, a cancelled one never fires, and an abort neither
 //! arms nor cancels. Most tests move the clock by hand.
 
-use crate::build::abort;
+use crate::build::{abort, send, send_after};
 use crate::programs::{r, Assembler};
 use crate::rig::{self, address, foreign, integers, quiet, until, Rig, Tap};
 use crate::world::{self, show};
@@ -32,13 +32,7 @@ fn ear(rig: &Rig) -> (Arc<Tap>, Heard) {
 fn unit() -> Unit {
     let mut a = Assembler::default();
     let (five, gone) = (a.int(5), a.atom("gone"));
-    let after = |dst, delay, message| Instr::SendAfter {
-        dst,
-        delay,
-        target: r(0),
-        message,
-    };
-    let send = |target, message| Instr::Send { target, message };
+    let after = |dst, delay, message| send_after(dst, delay, r(0), message);
     let cancel = |dst, timer| Instr::CancelTimer { dst, timer };
     a.behaviour("later", 1, 3, vec![after(2, r(1), r(1)), Instr::Done]);
     let code = vec![after(3, r(2), r(2)), send(r(1), r(3)), Instr::Done];
