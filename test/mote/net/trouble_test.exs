@@ -52,6 +52,47 @@ defmodule Mote.Net.TroubleTest do
 
   defp open(machine), do: Mote.info(machine).sponsors.net.net.open
 
+  if match?({:unix, :linux}, :os.type()) do
+    describe "a read that gets less than there is goes on" do
+      # Everything has come, and the thread has been told of it, before anybody reads.
+      defp read_all(machine, socket) do
+        {_, port} = listen(machine, NetRig.echo())
+        client = client(port)
+        :ok = :gen_tcp.send(client, "told")
+        assert :gen_tcp.recv(client, 4, 30_000) == {:ok, "told"}
+        Mote.ask!(socket, {:read, 6, 10_000})
+      end
+
+      test "behind urgent bytes" do
+        machine = machine(1)
+        {_, port} = listen(machine, NetRig.tell(self()))
+        {:ok, client} = :socket.open(:inet, :stream, :tcp)
+        :ok = :socket.connect(client, %{family: :inet, addr: {127, 0, 0, 1}, port: port})
+        assert_receive {:connected, socket}, 5_000
+        :ok = :socket.send(client, "abc")
+        :ok = :socket.send(client, "!", [:oob])
+        :ok = :socket.send(client, "def")
+        assert read_all(machine, socket) == {:ok, "abcdef"}
+        :socket.close(client)
+      end
+
+      test "behind bytes with files" do
+        machine = machine(1)
+        path = Path.join(System.tmp_dir!(), "mote_net_#{System.unique_integer([:positive])}.sock")
+        on_exit(fn -> File.rm(path) end)
+        {:ok, _} = Net.listen(machine, path: path, accept: NetRig.tell(self()))
+        {:ok, client} = :socket.open(:local, :stream)
+        :ok = :socket.connect(client, %{family: :local, path: path})
+        assert_receive {:connected, socket}, 5_000
+        file = %{level: :socket, type: :rights, data: <<2::32-native>>}
+        :ok = :socket.sendmsg(client, %{iov: ["abc"], ctrl: [file]})
+        :ok = :socket.send(client, "def")
+        assert read_all(machine, socket) == {:ok, "abcdef"}
+        :socket.close(client)
+      end
+    end
+  end
+
   describe "a connection" do
     test "that nobody holds is closed by a collection" do
       machine = machine(2)

@@ -7,7 +7,10 @@ defmodule Broker.Reader do
   #    waits in TCP.
   # 3. The keep-alive is the time that a read may take, one and a half times what the client has said. What has begun is read to its
   #    end, so that one byte at a time wins no time.
-  # 4. A client that has a session is written to by that alone, since what two actors write has no order, and a client wants its
+  # 4. What a connection keeps is little: there are many, and most are idle. Clients that want the same share their terms: version,
+  #    window and most (what the client takes), expiry (seconds that its session lasts without a connection), will (`{message, seconds}`
+  #    or `nil`).
+  # 5. A client that has a session is written to by that alone, since what two actors write has no order, and a client wants its
   #    CONNACK first and why it is closed last. The session's last write is answered to the reader, which closes then.
   @moduledoc false
   use Mote.Behaviour
@@ -18,6 +21,12 @@ defmodule Broker.Reader do
   @most 268_435_460
   # Milliseconds that a client has to take why it is refused.
   @farewell 2_000
+  # In MQTT 3.1.1 a session that is not clean lasts for ever.
+  @never 0xFFFFFFFF
+  # The terms of most clients.
+  @usual for version <- [4, 5],
+             expiry <- [0, @never],
+             do: %{version: version, window: @window, most: @most, expiry: expiry, will: nil}
 
   @doc "What a listener starts. `env` is a map: root, sessions, limit (bytes of a packet), patience (milliseconds for the CONNECT)."
   defactor door(env) do
@@ -43,29 +52,48 @@ defmodule Broker.Reader do
 
   # The directory has the session of that name: a new one, or one that was there. It is reached by way of the directory, since it may be
   # about to end.
-  defactor entering(link, buffer, place, attach) do
+  defactor entering(env, link, patience, buffer, name, attach) do
     _put ->
-      {_root, shard, name} = place
-      send shard, {self(), {:to, name, attach}}
-      become attaching(link, buffer, place, attach)
+      send Mote.Directory.shard(env.sessions, name), {self(), {:to, name, attach}}
+      become attaching(env, link, patience, buffer, name, attach)
   end
 
-  defactor attaching(link, buffer, place, attach) do
-    {:session, session} -> step(%{link | session: session}, buffer)
+  defactor attaching(env, link, patience, buffer, name, attach) do
+    {:session, session} ->
+      {_reader, socket, terms} = link
+      step(env, socket, terms, session, patience, buffer)
+
     # It has ended: {Mote.Directory, :unknown_key}, or :again.
-    ended when ended == :again or ended == {Mote.Directory, :unknown_key} -> put(link, buffer, place, attach)
-    :ok -> hang_up(link.socket)
-    :late -> close(link.socket)
+    ended when ended == :again or ended == {Mote.Directory, :unknown_key} ->
+      put(env, link, patience, buffer, name, attach)
+
+    :ok ->
+      hang_up(elem(link, 1))
+
+    :late ->
+      close(elem(link, 1))
   end
 
-  defactor reader(link, buffer) do
-    {:ok, bytes} -> step(link, if(buffer == "", do: bytes, else: buffer <> bytes))
-    :next -> step(link, buffer)
-    {:error, :timeout} -> leave(link, true, nil, Frame.disconnect(link.version, 0x8D))
-    {:error, _reason} -> lose(link)
+  # `patience`: the milliseconds that a read may take, or `:infinity`.
+  defactor reader(env, socket, terms, session, patience, buffer) do
+    {:ok, bytes} ->
+      step(env, socket, terms, session, patience, if(buffer == "", do: bytes, else: buffer <> bytes))
+
+    :next ->
+      step(env, socket, terms, session, patience, buffer)
+
+    {:error, :timeout} ->
+      leave(socket, session, true, nil, Frame.disconnect(terms.version, 0x8D))
+
+    {:error, _reason} ->
+      lose(socket, session)
+
     # The session has written the last.
-    :ok -> hang_up(link.socket)
-    :late -> close(link.socket)
+    :ok ->
+      hang_up(socket)
+
+    :late ->
+      close(socket)
   end
 
   # What still comes is thrown away, since a socket that is closed before all is read would take along what was written last.
@@ -91,9 +119,7 @@ defmodule Broker.Reader do
     name = if id == "", do: "mote-" <> random(), else: id
     assigned = if id == "", do: [assigned_client: name], else: []
 
-    session = %{
-      reader: self(),
-      socket: socket,
+    terms = %{
       version: version,
       window: min(Keyword.get(properties, :receive_maximum, @window), @window),
       most: Keyword.get(properties, :maximum_packet, @most),
@@ -101,31 +127,23 @@ defmodule Broker.Reader do
       will: will(connect.will)
     }
 
+    link = {self(), socket, Enum.find(@usual, terms, fn usual -> usual == terms end)}
+    patience = if keep_alive == 0, do: :infinity, else: 1_500 * keep_alive
     hello = [{:maximum_qos, 1}, {:maximum_packet, env.limit} | assigned]
-
-    link = %{
-      root: env.root,
-      limit: env.limit,
-      socket: socket,
-      version: version,
-      session: nil,
-      patience: if(keep_alive == 0, do: :infinity, else: 1_500 * keep_alive)
-    }
-
-    place = {env.root, Mote.Directory.shard(env.sessions, name), name}
-    put(link, rest, place, {:attach, session, connect.clean, hello})
+    put(env, link, patience, rest, name, {:attach, link, connect.clean, hello})
   end
 
-  defeffect put(link, buffer, {root, shard, name} = place, attach) do
+  defeffect put(env, link, patience, buffer, name, attach) do
     # On this thread, which has the socket.
-    send shard, {self(), {:put, name, create(Broker.Session.unused({name, root, shard}))}}
-    become entering(link, buffer, place, attach)
+    send Mote.Directory.shard(env.sessions, name),
+         {self(), {:put, name, create(Broker.Session.unused(env, name))}}
+
+    become entering(env, link, patience, buffer, name, attach)
   end
 
   defpurep random(), do: Base.encode16(for(_ <- 1..4, into: "", do: <<:rand.uniform(0xFFFFFFFF)::32>>))
 
-  # In MQTT 3.1.1 a session that is not clean lasts for ever.
-  defpurep expiry(4, clean, _properties), do: if(clean, do: 0, else: 0xFFFFFFFF)
+  defpurep expiry(4, clean, _properties), do: if(clean, do: 0, else: @never)
   defpurep expiry(5, _clean, properties), do: Keyword.get(properties, :session_expiry, 0)
 
   defpurep will(nil), do: nil
@@ -133,62 +151,49 @@ defmodule Broker.Reader do
 
   # -- a packet ------------------------------------------------------------------------------------------------
 
-  defeffect step(link, buffer) do
-    case Packet.parse(buffer, link.version, link.limit) do
+  # The buffer begins with it.
+  defeffect step(env, socket, terms, session, patience, buffer) do
+    case Packet.parse(buffer, terms.version, env.limit) do
+      {:ok, {:publish, message, id}, rest} ->
+        frame = {terms.version, binary_part(buffer, 0, byte_size(buffer) - byte_size(rest))}
+        publish(env.root, session, message, frame)
+        if id, do: send(session, {self(), {:write, Frame.puback(id)}})
+        go_on(env, socket, terms, session, patience, rest)
+
+      # 4: with the will.
+      {:ok, {:disconnect, code, properties}, _rest} ->
+        leave(socket, session, code == 4, properties[:session_expiry], "")
+
       {:ok, packet, rest} ->
-        if handle(link, packet, byte_size(buffer) - byte_size(rest), buffer) == :go_on, do: go_on(link, rest)
+        send session, {self(), request(packet)}
+        go_on(env, socket, terms, session, patience, rest)
 
       {:more, n} ->
-        read(link.socket, buffer, n, link.patience)
-        become reader(link, buffer)
+        read(socket, buffer, n, patience)
+        become reader(env, socket, terms, session, patience, buffer)
 
       {:error, code} ->
-        leave(link, true, nil, Frame.disconnect(link.version, code))
+        leave(socket, session, true, nil, Frame.disconnect(terms.version, code))
     end
   end
 
-  defeffect go_on(link, "") do
-    read(link.socket, "", 2, link.patience)
-    become reader(link, "")
+  defeffect go_on(env, socket, terms, session, patience, rest) do
+    if rest == "", do: read(socket, "", 2, patience), else: send(self(), :next)
+    become reader(env, socket, terms, session, patience, rest)
   end
 
-  defeffect go_on(link, rest) do
-    send self(), :next
-    become reader(link, rest)
-  end
-
-  defeffect handle(link, {:publish, message, id}, size, buffer) do
-    message = dated(%{message | from: link.session})
-
+  defeffect publish(root, session, message, frame) do
+    message = dated(%{message | from: session})
     plain = message.qos == 0 and not message.retain and message.expires == nil
-    message = if plain, do: %{message | frame: {link.version, binary_part(buffer, 0, size)}}, else: message
-    send link.root, {:publish, message}
-    if id, do: send(link.session, {self(), {:write, Frame.puback(id)}})
-    :go_on
+    send root, {:publish, if(plain, do: %{message | frame: frame}, else: message)}
   end
 
-  defeffect handle(link, :ping, _size, _buffer) do
-    send link.session, {self(), {:write, Frame.pong()}}
-    :go_on
-  end
-
+  # What is asked of the session.
+  defpurep request(:ping), do: {:write, Frame.pong()}
   # With what is wrong beside the number: the message has arrived, and that is all.
-  defeffect handle(link, {{:puback, id}, _code, _properties}, _size, _buffer) do
-    send link.session, {self(), {:acknowledged, id}}
-    :go_on
-  end
-
-  # 4: with the will.
-  defeffect handle(link, {:disconnect, code, properties}, _size, _buffer) do
-    leave(link, code == 4, properties[:session_expiry], "")
-    :ended
-  end
-
+  defpurep request({{:puback, id}, _code, _properties}), do: {:acknowledged, id}
   # SUBSCRIBE and UNSUBSCRIBE.
-  defeffect handle(link, request, _size, _buffer) do
-    send link.session, {self(), request}
-    :go_on
-  end
+  defpurep request(packet), do: packet
 
   defpurep dated(%{lasts: nil} = message), do: message
 
@@ -205,15 +210,15 @@ defmodule Broker.Reader do
   defpurep spec(what, patience), do: {:read, what, patience}
 
   # The session is told, and writes the farewell.
-  defeffect leave(link, kept_will, expiry, farewell) do
-    send link.session, {self(), {:left, kept_will, expiry, farewell}}
-    become closing(link.socket)
+  defeffect leave(socket, session, kept_will, expiry, farewell) do
+    send session, {self(), {:left, kept_will, expiry, farewell}}
+    become closing(socket)
   end
 
   # Nobody is there to be written to.
-  defeffect lose(link) do
-    send link.session, {self(), {:left, true, nil, nil}}
-    close(link.socket)
+  defeffect lose(socket, session) do
+    send session, {self(), {:left, true, nil, nil}}
+    close(socket)
   end
 
   defeffect refuse(socket, farewell) do

@@ -10,8 +10,7 @@ defmodule Broker.Session do
   #                                          says that nobody would hear it
   #     {:deliver, message, options, kept}   a message for a subscription
   #
-  # `link` is a map: reader, socket, version, window and most (what the client takes), expiry (seconds that the session lasts without
-  # a connection), will (`{message, seconds}` or `nil`). `hello` has properties of the answer.
+  # `link` is `{reader, socket, terms}` (reader.ex), `hello` has properties of the answer.
   #
   # Invariants:
   # 1. Only the reader of the last connection is heard. An earlier one is dismissed: it gets the answer to what is written last, or
@@ -29,13 +28,14 @@ defmodule Broker.Session do
   @farewell 2_000
   @never 0xFFFFFFFF
 
-  @doc "A session that nobody has come to yet. `me` is the name of its client, the root of the topics, and the shard of the directory."
-  defactor unused(me) do
-    {_reader, {:attach, link, _clean, hello}} -> attach(me, link, hello, MapSet.new(), %Outgoing{}, false)
+  @doc "A session that nobody has come to yet. `env` has the root of the topics and the directory, `name` is its client's."
+  defactor unused(env, name) do
+    {_reader, {:attach, link, _clean, hello}} ->
+      attach(env, name, link, hello, MapSet.new(), %Outgoing{}, false)
   end
 
-  # `behind` is how much was written since the write that has no answer yet, or `nil`.
-  defactor connected(me, link, filters, out, behind) do
+  # `mine` is the reader of the last connection, `behind` how much was written since the write that has no answer yet, or `nil`.
+  defactor connected(env, name, mine, socket, terms, filters, out, behind) do
     {:deliver, message, options, kept} ->
       how = if kept or (message.retain and options.as_published), do: [:retain], else: []
 
@@ -44,11 +44,11 @@ defmodule Broker.Session do
           :its_own
 
         message.qos == 1 and options.qos == 1 ->
-          {new, out} = Outgoing.put(out, delivery(message, how, options), link.window, now())
-          become out: out, behind: emit(link, behind, new, [])
+          {new, out} = Outgoing.put(out, delivery(message, how, options), terms.window, now())
+          become out: out, behind: emit(socket, terms, behind, new, [])
 
         behind == nil or behind < @most_behind ->
-          become behind: write(link, behind, plain(link.version, message, how, options))
+          become behind: write(socket, terms, behind, plain(terms.version, message, how, options))
 
         true ->
           :lost
@@ -58,57 +58,57 @@ defmodule Broker.Session do
       become behind: nil
 
     {_reader, {:attach, new, clean, hello}} ->
-      dismiss(link, Frame.disconnect(link.version, 0x8E))
-      ends = clean or link.expiry == 0
-      with {will, delay} when ends or delay == 0 <- link.will, do: publish(me, will)
-      take_up(me, new, hello, filters, out, ends)
+      dismiss(mine, socket, Frame.disconnect(terms.version, 0x8E))
+      ends = clean or terms.expiry == 0
+      with {will, delay} when ends or delay == 0 <- terms.will, do: publish(env, will)
+      take_up(env, name, new, hello, filters, out, ends)
 
-    {reader, {:write, frame}} when reader == link.reader ->
-      become behind: write(link, behind, frame)
+    {reader, {:write, frame}} when reader == mine ->
+      become behind: write(socket, terms, behind, frame)
 
-    {reader, {:acknowledged, id}} when reader == link.reader ->
-      {new, out} = Outgoing.acknowledged(out, id, link.window, now())
-      become out: out, behind: emit(link, behind, new, [])
+    {reader, {:acknowledged, id}} when reader == mine ->
+      {new, out} = Outgoing.acknowledged(out, id, terms.window, now())
+      become out: out, behind: emit(socket, terms, behind, new, [])
 
-    {reader, {:subscribe, id, wanted}} when reader == link.reader ->
-      answer = Frame.suback(link.version, id, for({_, options} <- wanted, do: options.qos))
+    {reader, {:subscribe, id, wanted}} when reader == mine ->
+      answer = Frame.suback(terms.version, id, for({_, options} <- wanted, do: options.qos))
       kept = Enum.filter(wanted, fn {filter, options} -> kept?(filter, options, filters) end)
       done = changes(reader, wanted, answer, kept)
 
       for {{group, levels}, options} <- wanted,
-          do: change(me, levels, {:subscribe, group, self(), options}, done)
+          do: change(env, levels, {:subscribe, group, self(), options}, done)
 
       become filters: MapSet.union(filters, MapSet.new(wanted, fn {filter, _} -> filter end))
 
-    {reader, {:unsubscribe, id, unwanted}} when reader == link.reader ->
+    {reader, {:unsubscribe, id, unwanted}} when reader == mine ->
       codes = for {filter, _} <- unwanted, do: if(MapSet.member?(filters, filter), do: 0, else: 0x11)
-      done = changes(reader, unwanted, Frame.unsuback(link.version, id, codes), [])
-      for {{group, levels}, _} <- unwanted, do: change(me, levels, {:unsubscribe, group, self()}, done)
+      done = changes(reader, unwanted, Frame.unsuback(terms.version, id, codes), [])
+      for {{group, levels}, _} <- unwanted, do: change(env, levels, {:unsubscribe, group, self()}, done)
       become filters: MapSet.difference(filters, MapSet.new(unwanted, fn {filter, _} -> filter end))
 
     # The topics have changed.
-    {reader, {:changed, answer, kept}} when reader == link.reader ->
-      for {{nil, levels}, options} <- kept, do: send(elem(me, 1), {:kept, levels, self(), options})
-      become behind: write(link, behind, answer)
+    {reader, {:changed, answer, kept}} when reader == mine ->
+      for {{nil, levels}, options} <- kept, do: send(env.root, {:kept, levels, self(), options})
+      become behind: write(socket, terms, behind, answer)
 
-    {reader, {:left, kept_will, expiry, farewell}} when reader == link.reader ->
-      if farewell, do: dismiss(link, farewell)
+    {reader, {:left, kept_will, expiry, farewell}} when reader == mine ->
+      if farewell, do: dismiss(mine, socket, farewell)
       # A session that was to end with its connection cannot be prolonged.
-      seconds = if expiry == nil or link.expiry == 0, do: link.expiry, else: expiry
-      {will, delay} = if kept_will and link.will != nil, do: link.will, else: {nil, 0}
+      seconds = if expiry == nil or terms.expiry == 0, do: terms.expiry, else: expiry
+      {will, delay} = if kept_will and terms.will != nil, do: terms.will, else: {nil, 0}
       due = seconds == 0 or delay == 0
-      if due and will != nil, do: publish(me, will)
+      if due and will != nil, do: publish(env, will)
 
       if seconds == 0 do
-        finish(me, filters)
+        finish(env, name, filters)
       else
         later = if not due and delay < seconds, do: send_after(1_000 * delay, self(), :will)
-        become away(me, filters, out, if(due, do: nil, else: will), [later, expiring(seconds)])
+        become away(env, name, filters, out, if(due, do: nil, else: will), [later, expiring(seconds)])
       end
   end
 
   # Without a connection.
-  defactor away(me, filters, out, will, timers) do
+  defactor away(env, name, filters, out, will, timers) do
     {:deliver, message, options, kept} when message.qos == 1 and options.qos == 1 ->
       how = if kept or (message.retain and options.as_published), do: [:retain], else: []
       {[], out} = Outgoing.put(out, delivery(message, how, options), 0, 0)
@@ -116,16 +116,16 @@ defmodule Broker.Session do
 
     {_reader, {:attach, link, clean, hello}} ->
       Enum.each(timers, &cancel_timer/1)
-      if clean and will != nil, do: publish(me, will)
-      take_up(me, link, hello, filters, out, clean)
+      if clean and will != nil, do: publish(env, will)
+      take_up(env, name, link, hello, filters, out, clean)
 
     :will when will != nil ->
-      publish(me, will)
+      publish(env, will)
       become will: nil
 
     :expired ->
-      if will != nil, do: publish(me, will)
-      finish(me, filters)
+      if will != nil, do: publish(env, will)
+      finish(env, name, filters)
   end
 
   # Waits for the directory. Who comes meanwhile is to try again.
@@ -141,35 +141,36 @@ defmodule Broker.Session do
   # -- connections that come and go ----------------------------------------------------------------------------
 
   # A connection after another one: as if there had been none, if that session has ended.
-  defeffect take_up(me, link, hello, filters, _out, true) do
-    leave_topics(me, filters)
-    attach(me, link, hello, MapSet.new(), %Outgoing{}, false)
+  defeffect take_up(env, name, link, hello, filters, _out, true) do
+    leave_topics(env, filters)
+    attach(env, name, link, hello, MapSet.new(), %Outgoing{}, false)
   end
 
-  defeffect take_up(me, link, hello, filters, out, false), do: attach(me, link, hello, filters, out, true)
+  defeffect take_up(env, name, link, hello, filters, out, false),
+    do: attach(env, name, link, hello, filters, out, true)
 
-  defeffect attach(me, link, hello, filters, out, present) do
-    behind = write(link, nil, Frame.connack(link.version, 0, present, hello))
-    send link.reader, {:session, self()}
-    behind = emit(link, behind, out.sent, [:dup])
-    {new, out} = Outgoing.pump(out, link.window, now())
-    become connected(me, link, filters, out, emit(link, behind, new, []))
+  defeffect attach(env, name, {reader, socket, terms}, hello, filters, out, present) do
+    behind = write(socket, terms, nil, Frame.connack(terms.version, 0, present, hello))
+    send reader, {:session, self()}
+    behind = emit(socket, terms, behind, out.sent, [:dup])
+    {new, out} = Outgoing.pump(out, terms.window, now())
+    become connected(env, name, reader, socket, terms, filters, out, emit(socket, terms, behind, new, []))
   end
 
-  defeffect finish({name, _root, shard} = me, filters) do
-    leave_topics(me, filters)
-    send shard, {self(), {:delete, name, self()}}
+  defeffect finish(env, name, filters) do
+    leave_topics(env, filters)
+    send Mote.Directory.shard(env.sessions, name), {self(), {:delete, name, self()}}
     become ended([])
   end
 
-  defeffect leave_topics(me, filters) do
-    for {group, levels} <- MapSet.to_list(filters), do: change(me, levels, {:unsubscribe, group, self()}, nil)
+  defeffect leave_topics(env, filters) do
+    for {group, levels} <- MapSet.to_list(filters),
+        do: change(env, levels, {:unsubscribe, group, self()}, nil)
   end
 
-  defeffect publish({_name, root, _shard}, message), do: send(root, {:publish, message})
+  defeffect publish(env, message), do: send(env.root, {:publish, message})
 
-  defeffect change({_name, root, _shard}, levels, change, done),
-    do: send(root, {:change, levels, change, done})
+  defeffect change(env, levels, change, done), do: send(env.root, {:change, levels, change, done})
 
   # The answer is due when all topics have said that they have changed.
   defeffect changes(reader, filters, answer, kept) do
@@ -181,31 +182,31 @@ defmodule Broker.Session do
 
   # -- writing -------------------------------------------------------------------------------------------------
 
-  defeffect emit(link, behind, messages, how) do
+  defeffect emit(socket, terms, behind, messages, how) do
     now = now()
 
     Enum.reduce(messages, behind, fn {id, %{message: message, how: kept, subscription: subscription}},
                                      behind ->
-      write(link, behind, Frame.publish(link.version, message, id, how ++ kept, subscription, now))
+      write(socket, terms, behind, Frame.publish(terms.version, message, id, how ++ kept, subscription, now))
     end)
   end
 
   # What is more than the client takes counts as sent.
-  defeffect write(%{most: most}, behind, frame) when byte_size(frame) > most, do: behind
+  defeffect write(_socket, %{most: most}, behind, frame) when byte_size(frame) > most, do: behind
 
-  defeffect write(link, nil, frame) do
-    send link.socket, {self(), {:write, frame}}
+  defeffect write(socket, _terms, nil, frame) do
+    send socket, {self(), {:write, frame}}
     0
   end
 
-  defeffect write(link, behind, frame) do
-    send link.socket, {nil, {:write, frame}}
+  defeffect write(socket, _terms, behind, frame) do
+    send socket, {nil, {:write, frame}}
     behind + 1
   end
 
-  defeffect dismiss(link, farewell) do
-    send link.socket, {link.reader, {:write, farewell}}
-    send_after @farewell, link.reader, :late
+  defeffect dismiss(reader, socket, farewell) do
+    send socket, {reader, {:write, farewell}}
+    send_after @farewell, reader, :late
   end
 
   defpurep delivery(message, how, options),

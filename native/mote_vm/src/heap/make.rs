@@ -309,11 +309,11 @@ impl Heap {
         Value::address(cell)
     }
 
-    /// `count` actors that are alike; `None` when the memory is exhausted. As many as [`Heap::table`] looks at lie one behind
+    /// `count` actors that are alike, but for the thread that owns each; `None` when the memory is exhausted. As many as [`Heap::table`] looks at lie one behind
     /// the other, as far as a block has room for them. They share the cell of their captures, which nobody writes to.
     pub(crate) fn row(
         &mut self,
-        header: Header,
+        header: impl Fn() -> Header,
         state: Value,
         count: usize,
     ) -> Option<Vec<*const Actor>> {
@@ -329,7 +329,7 @@ impl Heap {
                 // SAFETY: `some` granules are that many actors.
                 let cell = unsafe { cells.add(i) };
                 // SAFETY: a fresh granule has the size and alignment of an actor.
-                unsafe { cell.write(Actor::new(header, state)) };
+                unsafe { cell.write(Actor::new(header(), state)) };
                 actors.push(cell.cast_const());
             }
         }
@@ -384,7 +384,7 @@ mod tests {
     fn a_table_of_consecutive_actors_is_known_and_no_other_is() {
         let mut heap = Heap::new(Arc::new(BlockPool::default()));
         let header = Header::new(BehaviourId::SINK, None, 0);
-        let actors = heap.row(header, Value::NONE, LEAST_ROW_TABLE + 1).unwrap();
+        let actors = heap.row(|| header, Value::NONE, LEAST_ROW_TABLE + 1).unwrap();
         let address = |i: usize| Value::address(actors[i]);
         let table = heap.table(LEAST_ROW_TABLE, address);
         assert!(table.is_consecutive() && table.as_tuple().unwrap()[7] == address(7));
@@ -414,13 +414,13 @@ mod tests {
         let mut heap = Heap::new(Arc::new(BlockPool::default()));
         let header = Header::new(BehaviourId::SINK, None, 0);
         let n = PAYLOAD / GRANULE + 2;
-        let actors = heap.row(header, Value::NIL, n).unwrap();
+        let actors = heap.row(|| header, Value::NIL, n).unwrap();
         assert_eq!(actors.len(), n);
         assert!(!heap
             .table(n, |i| Value::address(actors[i]))
             .is_consecutive());
         heap.refused_after = Some(1);
-        assert!(heap.row(header, Value::NIL, n).is_none() && heap.exhausted());
+        assert!(heap.row(|| header, Value::NIL, n).is_none() && heap.exhausted());
     }
 
     #[test]

@@ -33,12 +33,12 @@ impl Machine {
         captures: Parcel,
     ) -> Result<Vec<Key>, CreateError> {
         let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
-        let header = Header::new(behaviour.id, pinned, 0);
         let ours = captures.is_for(&self.0.handles);
         self.create_with(behaviour, pinned, ours, |heap| {
             let position = heap.position();
             let create = |heap: &mut Heap, captures| {
-                let state = self.state(heap, header, captures)?;
+                let header = self.header(behaviour, pinned);
+                let state = self.state(heap, behaviour.id, captures)?;
                 let actor = heap.actor(header, state);
                 (!actor.is_none()).then(|| actor.address_pointer())
             };
@@ -80,11 +80,10 @@ impl Machine {
         count: usize,
     ) -> Result<Vec<Key>, CreateError> {
         let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
-        let header = Header::new(behaviour.id, pinned, 0);
         let ours = captures.is_for(&self.0.handles);
         self.create_with(behaviour, pinned, ours, |heap| {
-            let row = self.made(heap, header, captures, |heap, state| {
-                heap.row(header, state, count)
+            let row = self.made(heap, behaviour, captures, |heap, state| {
+                heap.row(|| self.header(behaviour, pinned), state, count)
             });
             row.map(|actors| self.0.handles.acquire_all(&actors, pinned))
         })
@@ -98,10 +97,13 @@ impl Machine {
         captures: Parcel,
         hold: impl FnOnce(*const Actor) -> R,
     ) -> Result<R, CreateError> {
-        let header = Header::new(behaviour.id, pinned, 0);
         let ours = captures.is_for(&self.0.handles);
         self.create_with(behaviour, pinned, ours, |heap| {
-            self.create_in(heap, header, captures).map(hold)
+            let made = self.made(heap, behaviour, captures, |heap, state| {
+                let actor = heap.actor(self.header(behaviour, pinned), state);
+                (!actor.is_none()).then(|| actor.address_pointer())
+            });
+            made.map(hold)
         })
     }
 
@@ -131,30 +133,28 @@ impl Machine {
         made
     }
 
-    fn create_in(
-        &self,
-        heap: &mut Heap,
-        header: Header,
-        captures: Parcel,
-    ) -> Result<*const Actor, CreateError> {
-        self.made(heap, header, captures, |heap, state| {
-            let actor = heap.actor(header, state);
-            (!actor.is_none()).then(|| actor.address_pointer())
-        })
+    /// The header of an actor that begins.
+    fn header(&self, behaviour: &BehaviourVersion, pinned: Option<SponsorId>) -> Header {
+        let sponsors = &self.0.sponsors;
+        let begins_on = match pinned {
+            Some(id) => sponsors.by_id(id).begins_on(),
+            None => sponsors.first().begins_on(),
+        };
+        Header::new(behaviour.id, pinned, begins_on)
     }
 
     /// Applies `make` to the state that those captures are. Nothing is left of it on failure.
     fn made<R>(
         &self,
         heap: &mut Heap,
-        header: Header,
+        behaviour: &BehaviourVersion,
         captures: Parcel,
         make: impl FnOnce(&mut Heap, Value) -> Option<R>,
     ) -> Result<R, CreateError> {
         let position = heap.position();
         let captures = captures.unpack(heap, &mut Vec::new());
         if !captures.is_none() {
-            let state = self.state(heap, header, captures);
+            let state = self.state(heap, behaviour.id, captures);
             if let Some(made) = state.and_then(|state| make(heap, state)) {
                 return Ok(made);
             }
@@ -164,8 +164,8 @@ impl Machine {
     }
 
     /// The state of an actor that captures what is in a tuple.
-    fn state(&self, heap: &mut Heap, header: Header, captures: Value) -> Option<Value> {
-        let n = self.0.program.behaviour(header.behaviour()).captures as usize;
+    fn state(&self, heap: &mut Heap, behaviour: BehaviourId, captures: Value) -> Option<Value> {
+        let n = self.0.program.behaviour(behaviour).captures as usize;
         let values = captures.as_tuple().unwrap_or(&[]);
         heap.captures(n, |i| values.get(i).copied().unwrap_or(Value::UNDEFINED))
     }

@@ -13,7 +13,6 @@ use crate::values::handles::Key;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 
@@ -165,16 +164,14 @@ impl Machine {
         }
     }
 
-    /// Lets a thread of the sponsor open it: these take turns.
+    /// Lets a thread of the sponsor open it.
     fn open(&self, sponsor: &Sponsor, opening: Opening) -> Result<Key, OpenError> {
-        static LAST: AtomicUsize = AtomicUsize::new(0);
-        let turn = LAST.fetch_add(1, Relaxed) % sponsor.stations.len();
         let (told, asked) = channel();
         let open = task(move |thread| {
             // Whoever asked waits for it.
             let _ = told.send(thread.open_socket(opening));
         });
-        self.push(&sponsor.stations[turn], Entry::Task(open));
+        self.push(sponsor.place_socket(), Entry::Task(open));
         let opened = asked.recv().map_err(|_| OpenError::Stopped)?;
         opened.map_err(|error| match error.kind() {
             // The thread that took the task has no sockets.

@@ -24,8 +24,8 @@ pub(crate) struct Ready {
     pub(crate) number: u32,
     pub(crate) to_read: bool,
     pub(crate) to_write: bool,
-    /// The peer will send no more.
-    pub(crate) hung_up: bool,
+    /// The peer will send no more, or has sent urgent bytes, at which a read stops short. Not all systems tell of these.
+    pub(crate) stops_short: bool,
 }
 
 struct PollQueue {
@@ -84,6 +84,8 @@ impl Poller {
     /// Tells from now on what may be done with a socket, under that number, until it is closed.
     pub(crate) fn add(&self, socket: RawFd, number: u32) -> io::Result<()> {
         let interest = Interest::READABLE | Interest::WRITABLE;
+        #[cfg(target_os = "linux")]
+        let interest = interest | Interest::PRIORITY;
         let token = Token(number as usize);
         self.registry
             .register(&mut SourceFd(&socket), token, interest)
@@ -101,7 +103,10 @@ impl PollQueue {
         self.ready.extend(of_sockets.map(|event| Ready {
             number: event.token().0 as u32,
             to_read: event.is_readable() || event.is_read_closed() || event.is_error(),
-            hung_up: event.is_read_closed() || event.is_error(),
+            stops_short: event.is_read_closed()
+                || event.is_error()
+                || event.is_priority()
+                || !cfg!(target_os = "linux"),
             to_write: event.is_writable() || event.is_write_closed() || event.is_error(),
         }));
     }

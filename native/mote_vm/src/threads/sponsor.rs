@@ -77,6 +77,8 @@ pub(crate) struct Sponsor {
     pub(crate) most_away: Option<usize>,
     /// What its sockets have done, if its threads have sockets.
     pub(crate) net: Option<Arc<SocketCounts>>,
+    /// Number of actors that it was given from outside (`begins_on`).
+    given: AtomicUsize,
     /// True while one of its threads gives actors away.
     gives: AtomicBool,
     /// The places of its stations in `stations`, by their numbers.
@@ -105,6 +107,7 @@ impl Sponsor {
             room,
             most_away: None,
             net: None,
+            given: AtomicUsize::new(0),
             asleep: AtomicUsize::new(0),
             worth_waking: WakeThreshold::new(),
             worth_sharing: WorthSharing::new(threads),
@@ -119,6 +122,26 @@ impl Sponsor {
     #[inline]
     pub(crate) fn shares(&self) -> bool {
         self.stations.len() > 1 && self.net.is_none()
+    }
+
+    /// The thread on which an actor from outside begins; 0 if that is the first to have an event for it. Threads that share no work
+    /// take turns.
+    pub(crate) fn begins_on(&self) -> ThreadNumber {
+        if self.net.is_none() {
+            return 0;
+        }
+        let turn = self.given.fetch_add(1, Relaxed);
+        self.stations[turn % self.stations.len()].number
+    }
+
+    /// Its thread with the fewest sockets, which has one more now, or is about to.
+    pub(crate) fn place_socket(&self) -> &Arc<Station> {
+        // Relaxed, all: numbers that guard nothing. Two that look at once may choose the same one.
+        let sockets = |station: &&Arc<Station>| station.sockets.load(Relaxed);
+        let station = self.stations.iter().min_by_key(sockets);
+        let station = station.unwrap_or_else(|| self.lead());
+        station.sockets.fetch_add(1, Relaxed);
+        station
     }
 
     /// Its station of that number.

@@ -49,6 +49,8 @@ pub(crate) struct Station {
     pub(crate) grows: AtomicBool,
     /// The core that runs the thread, as of its last batch: a hint.
     pub(crate) core: AtomicU32,
+    /// Sockets that the thread has, or is about to have.
+    pub(crate) sockets: AtomicUsize,
     pub(crate) counters: Counters,
     pub(crate) parker: Parker,
     /// The thread's own side, good for the collector while the thread stands still; null before and after its life.
@@ -73,6 +75,7 @@ impl Station {
             worked: AtomicU64::new(0),
             grows: AtomicBool::new(false),
             core: AtomicU32::new(NOWHERE),
+            sockets: AtomicUsize::new(0),
             counters: Counters::default(),
             parker: Parker::new(),
             own: AtomicPtr::new(std::ptr::null_mut()),
@@ -83,6 +86,7 @@ impl Station {
     pub(crate) fn open(&self, sponsor: SponsorId, room: &Arc<Room>) {
         // Relaxed, as below: whoever finds the number in a record that the thread wrote finds this, and an older one is as good.
         self.sponsor.store(sponsor.0, Ordering::Relaxed);
+        self.sockets.store(0, Ordering::Relaxed);
         self.inbox.open(room);
         self.timers.open();
     }

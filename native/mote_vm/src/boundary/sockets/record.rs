@@ -37,8 +37,10 @@ pub(crate) struct SocketRecord {
     /// There may be something to read, and room to write: both as far as is known.
     pub(crate) readable: bool,
     pub(crate) writable: bool,
-    /// The peer will send no more, as the system has told: after what is there to be read, and when that was read.
-    pub(crate) hung_up: bool,
+    /// A read that gets less than it might is not told of the rest: an end was told before, or there are urgent bytes, or files
+    /// may come with bytes.
+    pub(crate) stops_short: bool,
+    /// The peer will send no more, and all that came was read.
     pub(crate) ended: bool,
     /// No more is to be sent when all bytes have gone.
     pub(crate) ends: bool,
@@ -111,7 +113,7 @@ impl SocketRecord {
             kind,
             readable: true,
             writable: true,
-            hung_up: false,
+            stops_short: false,
             ended: false,
             ends: false,
             is_dirty: false,

@@ -139,7 +139,7 @@ fn bytes_come_whole_and_the_quota_gets_all_back() {
     theirs.write_all(b"end").expect("room");
     drop(theirs);
     record.spec = ReadSpec::Exact(4);
-    (record.readable, record.hung_up) = (true, true);
+    (record.readable, record.stops_short) = (true, true);
     assert!(matches!(
         read(&mut record, &mut scratch, CHUNK, &quota),
         ReadStep::Ended

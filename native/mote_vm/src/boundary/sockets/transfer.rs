@@ -81,8 +81,8 @@ pub(crate) fn read(
         };
         record.bytes_in += n as u64;
         left -= n;
-        // Less than there was room for: the next bytes come with an event of their own, and so does an end that was not told yet.
-        record.readable = n == most || record.hung_up;
+        // Less than there was room for: the next bytes come with an event of their own.
+        record.readable = n == most || record.stops_short;
         // SAFETY: the system has written the first `n` bytes.
         let came = unsafe { &*(&raw const scratch[..n] as *const [u8]) };
         if record.input.is_none() {

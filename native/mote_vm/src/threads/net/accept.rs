@@ -3,7 +3,7 @@
 //! Invariants:
 //! 1. A listener accepts until the system has no more: events come at edges. It stops before that only where something brings it
 //!    back: its place in `more`, a connection that is closed while it is full, or a timer while there are no files.
-//! 2. Connections go to the threads of the sponsor by turn, and stay there.
+//! 2. A connection goes to the thread of the sponsor that has the fewest sockets, and stays there, as its session does.
 use super::own::Net;
 use super::words::words;
 use super::Service;
@@ -77,13 +77,13 @@ impl Service<'_> {
                 let of = record.of.clone().filter(|_| is_listener)?;
                 // It pauses, or is full.
                 let may = record.timer.is_none() && of.has_room();
-                may.then(|| (record.socket.accept(), of))
+                may.then(|| (accept_next(&record.socket), of))
             });
             let Some(Some((accepted, of))) = accepted else {
                 return;
             };
             match accepted {
-                Ok((socket, _)) => {
+                Ok(socket) => {
                     of.open.fetch_add(1, SeqCst);
                     add(&self.net.sockets.counts.accepted, 1);
                     self.place(socket, of);
@@ -141,11 +141,9 @@ impl Service<'_> {
         self.context.machine.push(&station, Entry::Task(again));
     }
 
-    /// Gives a connection to the thread whose turn it is.
+    /// Gives a connection to a thread.
     fn place(&mut self, socket: Socket, of: Arc<Accepting>) {
-        let stations = &self.context.sponsor.stations;
-        self.net.next = (self.net.next + 1) % stations.len();
-        let station = &stations[self.net.next];
+        let station = self.context.sponsor.place_socket();
         if station.number == self.context.station.number {
             return self.adopt(socket, of);
         }
@@ -158,14 +156,13 @@ impl Service<'_> {
 
     /// A connection begins here: its session hears of it.
     fn adopt(&mut self, socket: Socket, of: Arc<Accepting>) {
-        let begun = socket.set_nonblocking(true);
         if of.nodelay {
             // Sockets of the file system know no such thing.
             let _ = socket.set_tcp_nodelay(true);
         }
         let mut record = self.record(socket, SocketKind::Connection);
         record.of = Some(of.clone());
-        let Ok((number, actor)) = begun.and_then(|()| self.put(record)) else {
+        let Ok((number, actor)) = self.put(record) else {
             add(&self.net.sockets.counts.errors, 1);
             return self.has_left(&of);
         };
@@ -200,6 +197,13 @@ impl Service<'_> {
         self.turn.queue.push(session, hello);
         Some(session)
     }
+}
+
+/// The next connection that waits, as a socket that never does.
+fn accept_next(listener: &Socket) -> std::io::Result<Socket> {
+    let (socket, _peer) = listener.accept()?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 impl Dispatch {

@@ -10,6 +10,7 @@ use crate::values::handles::Key;
 use socket2::Socket;
 use std::io::{Error, ErrorKind};
 use std::os::fd::AsRawFd;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes that a socket counts as for the pace of collections: with its buffers the system keeps some thousand, and only a
 /// collection finds those that nobody holds any more.
@@ -24,11 +25,27 @@ pub(crate) enum Opening {
 
 impl Service<'_> {
     pub(super) fn record(&self, socket: Socket, kind: SocketKind) -> SocketRecord {
-        SocketRecord::new(socket, kind, self.context.machine.gc().begun())
+        let is_unix = socket.local_addr().is_ok_and(|local| local.is_unix());
+        let mut record = SocketRecord::new(socket, kind, self.context.machine.gc().begun());
+        record.stops_short = is_unix;
+        record
     }
 
-    /// Makes a socket an actor.
+    /// Makes a socket an actor. Whoever chose this thread for it has counted it.
     pub(super) fn put(&mut self, record: SocketRecord) -> std::io::Result<(u32, *const Actor)> {
+        let put = self.enter(record);
+        if put.is_err() {
+            self.has_one_less();
+        }
+        put
+    }
+
+    /// A socket has gone from this thread.
+    pub(super) fn has_one_less(&self) {
+        self.context.station.sockets.fetch_sub(1, Relaxed);
+    }
+
+    fn enter(&mut self, record: SocketRecord) -> std::io::Result<(u32, *const Actor)> {
         let sockets = &self.net.sockets;
         if sockets.len() >= Sockets::LIMIT {
             return Err(Error::from_raw_os_error(libc::ENFILE));

@@ -21,8 +21,6 @@ pub(crate) struct Net {
     /// Connections with bytes that wait, and the last serial number of one.
     pub(super) unsent: VecDeque<Unsent>,
     pub(super) unsent_serial: u16,
-    /// The place of the station that the last connection went to.
-    pub(super) next: usize,
     pub(super) scratch: Box<ReadRoom>,
     /// Those whose bytes have been written.
     pub(super) written: Vec<Value>,
@@ -46,7 +44,6 @@ impl Net {
             more: Vec::new(),
             unsent: VecDeque::new(),
             unsent_serial: 0,
-            next: 0,
             scratch: vec![MaybeUninit::uninit(); CHUNK].into_boxed_slice(),
             written: Vec::new(),
         }

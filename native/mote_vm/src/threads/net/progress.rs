@@ -22,7 +22,7 @@ impl Service<'_> {
         for ready in ready.drain(..) {
             let kind = self.with(ready.number, |record| {
                 record.readable |= ready.to_read;
-                record.hung_up |= ready.hung_up;
+                record.stops_short |= ready.stops_short;
                 record.writable |= ready.to_write;
                 record.kind
             });
@@ -304,6 +304,7 @@ impl Service<'_> {
         let counts = &sockets.counts;
         add(&counts.closed, 1);
         less(&counts.open);
+        self.has_one_less();
         self.count(usize::from(record.is_counted), 0);
         if let Some(timer) = record.timer.take() {
             self.context.machine.cancel_timer(*timer);
