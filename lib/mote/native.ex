@@ -134,6 +134,8 @@ defmodule Mote.Native do
 
   def socket_listen(_machine, _sponsor, _place, _session, _plan), do: :erlang.nif_error(:nif_not_loaded)
   def socket_connect(_machine, _sponsor, _place, _nodelay), do: :erlang.nif_error(:nif_not_loaded)
+  def socket_datagrams(_machine, _sponsor, _place, _peer), do: :erlang.nif_error(:nif_not_loaded)
+  def socket_dialer(_machine, _sponsor, _allowed, _kept), do: :erlang.nif_error(:nif_not_loaded)
 
   def desk_open(_machine, _sponsor, _timeout), do: :erlang.nif_error(:nif_not_loaded)
   def desk_asked(_desk), do: :erlang.nif_error(:nif_not_loaded)

@@ -1,6 +1,6 @@
 defmodule Mote.Net do
   @moduledoc """
-  Sockets as actors: TCP and Unix-domain sockets of a machine that has an I/O sponsor.
+  Sockets as actors: TCP, UDP and Unix-domain sockets of a machine that has an I/O sponsor.
 
       {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1], net: [threads: 2, io: true]])
       {:ok, listener} = Mote.Net.listen(machine, port: 4000, accept: Echo.start())
@@ -71,6 +71,40 @@ defmodule Mote.Net do
   has no customer ends the connection, since the bytes after it would follow a gap. `:close` writes what the system takes at once, at
   most 1 MiB, and gives up the rest.
 
+  ## Datagrams
+
+  A UDP socket, which `udp/2` opens, has no connection and no session. It takes these requests, and those above that are one word:
+
+  | request | answer | |
+  |---|---|---|
+  | `{:read, max}` | `{:ok, {peer, binary}}` | the next datagram, and the address that it came from |
+  | | `{:cut, {peer, binary}}` | its first `max` bytes: it had more, and they are lost |
+  | `{:read, max, ms}` | as above | `{:error, :timeout}` after so many milliseconds |
+  | `{:write_to, {ip, port}, iodata}` | `:ok` | when the system has taken the datagram |
+  | `{:write, iodata}` | `:ok` | the same, for a socket with one peer |
+
+  A datagram may be empty. One is read at a time, and those that nobody asks for wait in the system, which drops what is too much.
+  Datagrams are written in their order, and each by itself: one that the system refuses, such as with `:emsgsize`, leaves the
+  others alone, and the socket open. That a peer does not listen is learnt by a later request to a socket with one peer, as
+  `:econnrefused`.
+
+  ## Connections that actors make
+
+  An actor connects by a **dialer**, which `dialer/2` makes: an address that the host hands out, and that connects to what the host
+  has allowed.
+
+      send dialer, {self(), {:connect, {{127, 0, 0, 1}, 6379}}}
+
+  | request | answer | |
+  |---|---|---|
+  | `{:connect, {ip, port}}`, `{:connect, path}` | `{:ok, socket}` | when there is a connection |
+  | `{:connect, place, ms}` | as above | `{:error, :timeout}` after so many milliseconds |
+
+  The answer is `{:error, :eacces}` for a place that is not allowed, and an error of the system such as `:econnrefused`. A connection
+  that a session asks for is on the session's thread.
+
+  ## Listeners
+
   A listener takes `:close`, `:local`, `:counters` and `:info`. It accepts for as long as the machine and its sponsor live, whether
   anybody holds its address or not.
 
@@ -94,6 +128,8 @@ defmodule Mote.Net do
     nodelay: true
   ]
   @connect [sponsor: nil, nodelay: true, timeout: @timeout]
+  @udp [port: 0, ip: nil, peer: nil, sponsor: nil]
+  @dialer [allow: nil, sponsor: nil]
 
   @typedoc "An address as `:inet` has it."
   @type place :: {:inet.ip_address(), :inet.port_number()} | {:local, String.t()}
@@ -167,6 +203,109 @@ defmodule Mote.Net do
       end
     end
   end
+
+  @doc """
+  Opens a UDP socket, and returns its address. Options:
+
+    * `:port` - a port; 0, the default, is any that is free: `info/1` says which;
+    * `:ip` - the address of an interface, as `listen/2` takes it (default `{127, 0, 0, 1}`; with `:peer` the one that leads there);
+    * `:peer` - `{ip, port}`: datagrams come from there only, and `{:write, iodata}` goes there;
+    * `:sponsor` - the I/O sponsor (default: the only one).
+
+  The section *Datagrams* has its requests. Returns `{:error, reason}` with an error of the system, and raises as `listen/2` does.
+
+      iex> {:ok, machine} = Mote.start_link(sponsors: [net: [threads: 1, io: true]])
+      iex> {:ok, server} = Mote.Net.udp(machine)
+      iex> {:ok, %{local: place}} = Mote.Net.info(server)
+      iex> {:ok, client} = Mote.Net.udp(machine, peer: place)
+      iex> Mote.ask!(client, {:write, "hello"})
+      :ok
+      iex> {:ok, {_peer, bytes}} = Mote.ask!(server, {:read, 1_500})
+      iex> bytes
+      "hello"
+  """
+  @spec udp(Machine.t(), keyword) :: {:ok, Address.t()} | {:error, atom}
+  def udp(machine, opts \\ []) do
+    opts = options!(opts, @udp, "Mote.Net.udp/2")
+    peer = opts[:peer] && place!(opts[:peer])
+    if is_binary(peer), do: bad_place(opts[:peer])
+    place = place!({opts[:ip] || interface(opts[:peer]), opts[:port]})
+    sponsor = sponsor!(opts)
+    opened(machine, sponsor, &Native.socket_datagrams(&1, sponsor, place, peer))
+  end
+
+  defp interface(nil), do: {127, 0, 0, 1}
+  defp interface({ip, _port}) when tuple_size(ip) == 4, do: {0, 0, 0, 0}
+  defp interface(_peer), do: {0, 0, 0, 0, 0, 0, 0, 0}
+
+  @doc """
+  Makes a dialer, an actor that connects for whoever holds its address, and returns that. Options:
+
+    * `:allow` - a list of what it may connect to: `{ip, port}`, or the path of a Unix-domain socket. Instead of an address there may be
+      a network, `{ip, bits}` such as `{{10, 0, 0, 0}, 8}`, or `:any`; and instead of a port a range, such as `8_000..8_099`, or `:any`;
+    * `:sponsor` - the I/O sponsor (default: the only one).
+
+  The section *Connections that actors make* has its requests. An IPv4 address and the IPv6 address that stands for it are the same.
+  Names are for the host to look up, for instance by `:inet.getaddr/2`. Raises as `listen/2` does.
+
+      iex> {:ok, machine} = Mote.start_link(sponsors: [net: [threads: 1, io: true]])
+      iex> dialer = Mote.Net.dialer(machine, allow: [{{{10, 0, 0, 0}, 8}, 443}])
+      iex> Mote.ask!(dialer, {:connect, {{10, 0, 0, 1}, 80}})
+      {:error, :eacces}
+  """
+  @spec dialer(Machine.t(), keyword) :: Address.t()
+  def dialer(machine, opts) do
+    opts = options!(opts, @dialer, "Mote.Net.dialer/2")
+
+    unless is_list(opts[:allow]) do
+      raise ArgumentError,
+            "expected :allow of Mote.Net.dialer/2 to be a list of places, got: #{inspect(opts[:allow])}"
+    end
+
+    sponsor = sponsor!(opts)
+    allowed = Enum.map(opts[:allow], &allowed!/1)
+
+    case opened(machine, sponsor, &Native.socket_dialer(&1, sponsor, allowed, [])) do
+      {:ok, dialer} -> dialer
+      {:error, reason} -> raise Error.from(reason, machine: machine)
+    end
+  end
+
+  # A path, or an address of 16 bytes with the number of its bits that count, and the first and the last port.
+  defp allowed!(path) when is_binary(path), do: place!(path)
+
+  defp allowed!({ip, ports} = place) do
+    with {bytes, bits} <- network(ip), {first, last} <- ports(ports) do
+      {bytes, bits, first, last}
+    else
+      _ -> bad_place(place)
+    end
+  end
+
+  defp allowed!(other), do: bad_place(other)
+
+  defp network(:any), do: {<<0::128>>, 0}
+
+  defp network({ip, bits}) when is_tuple(ip) and is_integer(bits) do
+    size = if tuple_size(ip) == 4, do: 32, else: 128
+    with {bytes, 128} <- network(ip), true <- bits in 0..size, do: {bytes, 128 - size + bits}
+  end
+
+  defp network(ip) do
+    case is_tuple(ip) and :inet.ntoa(ip) do
+      text when is_list(text) ->
+        ip = if tuple_size(ip) == 4, do: :inet.ipv4_mapped_ipv6_address(ip), else: ip
+        {for(part <- Tuple.to_list(ip), into: "", do: <<part::16>>), 128}
+
+      _ ->
+        nil
+    end
+  end
+
+  defp ports(:any), do: {0, 65_535}
+  defp ports(first..last//1) when first >= 0 and last <= 65_535, do: {first, last}
+  defp ports(port) when port in 0..65_535, do: {port, port}
+  defp ports(_other), do: nil
 
   @doc """
   A socket's addresses and counters: a map of `:local`, `:peer` (`nil` of a listener) and `:counters`.

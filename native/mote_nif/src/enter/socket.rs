@@ -1,4 +1,6 @@
 //! Sockets that processes open.
+use crate::codec::budget::WriteMode;
+use crate::codec::encode::Writer;
 use crate::held::handle::{parse_key, Handle};
 use crate::held::machine::MachineResource;
 use crate::term::atoms::{self, names, Name};
@@ -7,7 +9,7 @@ use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::machine::net::{Listening, OpenError, SocketPlace};
 use mote_vm::machine::Machine;
 use mote_vm::values::handles::Key;
-use rustler::{Decoder, Encoder, Env, Error, NifResult, Term};
+use rustler::{Atom, Decoder, Encoder, Env, Error, NifResult, Term};
 
 /// A place: a path, or the text of an IP address and a port.
 pub struct PlaceTerm(SocketPlace);
@@ -57,6 +59,43 @@ pub fn connect_within<'a>(
     opened(env, machine, |machine| {
         machine.connect(named(sponsor), &place, nodelay)
     })
+}
+
+pub fn datagrams_within<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    sponsor: Name,
+    PlaceTerm(place): PlaceTerm,
+    peer: Option<PlaceTerm>,
+) -> Term<'a> {
+    let peer = peer.map(|PlaceTerm(peer)| peer);
+    opened(env, machine, |machine| {
+        machine.datagrams(named(sponsor), &place, peer.as_ref())
+    })
+}
+
+pub fn dialer_within<'a>(
+    env: Env<'a>,
+    resource: ResourceArc<MachineResource>,
+    sponsor: Name,
+    allowed: Term<'a>,
+    mode: WriteMode<'a>,
+) -> Term<'a> {
+    let parcel = || {
+        let mut writer = Writer::new(&resource, resource.open(env)?, mode);
+        writer.is_for_heap();
+        writer.all(&[allowed])?;
+        Ok(writer.builder.finish())
+    };
+    match parcel() {
+        Ok(allowed) => opened(env, resource.clone(), |machine| {
+            machine.dialer(named(sponsor), allowed)
+        }),
+        Err(word) => {
+            let word: Atom = word;
+            word.encode(env)
+        }
+    }
 }
 
 fn opened<'a>(

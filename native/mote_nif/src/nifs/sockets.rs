@@ -1,5 +1,8 @@
 //! Sockets that processes open.
-use crate::enter::socket::{connect_within, listen_within, PlaceTerm};
+use crate::codec::budget::WriteMode;
+use crate::enter::socket::{
+    connect_within, datagrams_within, dialer_within, listen_within, PlaceTerm,
+};
 use crate::held::machine::MachineResource;
 use crate::term::atoms::Name;
 use crate::term::resource::ResourceArc;
@@ -36,4 +39,28 @@ fn socket_connect<'a>(
     nodelay: bool,
 ) -> Term<'a> {
     connect_within(env, machine, sponsor, place, nodelay)
+}
+
+/// The key of a socket for datagrams, of all peers or of one, or why there is none, as `socket_listen` says it.
+#[rustler::nif(schedule = "DirtyIo")]
+fn socket_datagrams<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    sponsor: Name,
+    place: PlaceTerm,
+    peer: Option<PlaceTerm>,
+) -> Term<'a> {
+    datagrams_within(env, machine, sponsor, place, peer)
+}
+
+/// The key of an actor that connects to what is in the list, or why there is none, as `socket_listen` says it.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn socket_dialer<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    sponsor: Name,
+    allowed: Term<'a>,
+    kept: Term<'a>,
+) -> Term<'a> {
+    dialer_within(env, machine, sponsor, allowed, WriteMode::dirty(kept))
 }

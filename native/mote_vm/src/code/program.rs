@@ -132,8 +132,9 @@ impl Program {
         // In this order: these are their numbers (values/actor.rs).
         program.publish_ignoring("sink", true, 0);
         program.publish_ignoring("shared", true, 1);
-        for name in ["socket", "listener"] {
-            let id = program.publish_ignoring(name, false, 1);
+        // A dialer never changes, and works for each thread on that.
+        for (name, safe) in [("socket", false), ("listener", false), ("dialer", true)] {
+            let id = program.publish_ignoring(name, safe, 1);
             program.set_entry(id, socket);
         }
         Some(program)

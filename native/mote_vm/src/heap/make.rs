@@ -384,7 +384,9 @@ mod tests {
     fn a_table_of_consecutive_actors_is_known_and_no_other_is() {
         let mut heap = Heap::new(Arc::new(BlockPool::default()));
         let header = Header::new(BehaviourId::SINK, None, 0);
-        let actors = heap.row(|| header, Value::NONE, LEAST_ROW_TABLE + 1).unwrap();
+        let actors = heap
+            .row(|| header, Value::NONE, LEAST_ROW_TABLE + 1)
+            .unwrap();
         let address = |i: usize| Value::address(actors[i]);
         let table = heap.table(LEAST_ROW_TABLE, address);
         assert!(table.is_consecutive() && table.as_tuple().unwrap()[7] == address(7));

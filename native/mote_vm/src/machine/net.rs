@@ -2,28 +2,21 @@
 //!
 //! What may fail at once fails here, on the calling thread: a port in use, an address that is none. The rest is done by a thread of
 //! the sponsor, to which the socket then belongs.
-use super::Machine;
+use super::{BehaviourVersion, Machine};
 use crate::base::atom::Atom;
+use crate::boundary::parcel::Parcel;
+pub use crate::boundary::sockets::place::SocketPlace;
+use crate::boundary::sockets::record::SocketKind;
 use crate::platform::failure;
 use crate::threads::inbox::Entry;
 use crate::threads::net::{ListenerPlan, Opening};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::thread::task;
+use crate::values::actor::BehaviourId;
 use crate::values::handles::Key;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::mpsc::channel;
 use std::sync::Arc;
-
-/// The place that a socket is bound or connected to.
-#[derive(Clone, Debug)]
-pub enum SocketPlace {
-    /// A port of an address.
-    Port(IpAddr, u16),
-    /// A path in the file system.
-    Path(String),
-}
 
 /// What a listener does.
 #[derive(Clone, Debug)]
@@ -59,26 +52,6 @@ impl From<io::Error> for OpenError {
     }
 }
 
-impl SocketPlace {
-    fn address(&self) -> io::Result<SockAddr> {
-        match self {
-            SocketPlace::Port(ip, port) => Ok(SocketAddr::new(*ip, *port).into()),
-            SocketPlace::Path(path) => SockAddr::unix(path),
-        }
-    }
-
-    /// A socket for that place, which never waits.
-    fn socket(&self, address: &SockAddr) -> io::Result<Socket> {
-        let protocol = match self {
-            SocketPlace::Port(..) => Some(Protocol::TCP),
-            SocketPlace::Path(_) => None,
-        };
-        let socket = Socket::new(address.domain(), Type::STREAM, protocol)?;
-        socket.set_nonblocking(true)?;
-        Ok(socket)
-    }
-}
-
 impl Machine {
     /// Opens a listener there. Sessions are made like the actor of `session`, which nobody may send to: each is told of its
     /// connection. The caller owns the handle.
@@ -91,17 +64,7 @@ impl Machine {
     ) -> Result<Key, OpenError> {
         let sponsor = self.io_sponsor(sponsor)?;
         let session = self.hold(session).ok_or(OpenError::Unknown)?;
-        let address = place.address()?;
-        let socket = place.socket(&address)?;
-        if matches!(place, SocketPlace::Port(..)) {
-            // As every server does: else a port stays taken for a while after its last connection.
-            socket.set_reuse_address(true)?;
-        }
-        if address.domain() == Domain::IPV6 {
-            socket.set_only_v6(false)?;
-        }
-        socket.bind(&address)?;
-        socket.listen(plan.backlog)?;
+        let socket = place.listen(plan.backlog)?;
         let pinned = Some(sponsor.id);
         let key = self
             .handles()
@@ -130,17 +93,32 @@ impl Machine {
         nodelay: bool,
     ) -> Result<Key, OpenError> {
         let sponsor = self.io_sponsor(sponsor)?;
-        let address = place.address()?;
-        let socket = place.socket(&address)?;
-        if nodelay && matches!(place, SocketPlace::Port(..)) {
-            socket.set_tcp_nodelay(true)?;
-        }
-        match socket.connect(&address) {
-            Ok(()) => {}
-            Err(error) if failure::is_begun(&error) => {}
-            Err(error) => return Err(error.into()),
-        }
-        self.open(&sponsor, Opening::Connection(socket))
+        let socket = place.connect(nodelay)?;
+        self.open(&sponsor, Opening::Socket(socket, SocketKind::Connecting))
+    }
+
+    /// Opens a socket for datagrams there, which gets those of all peers, or of that one. The caller owns the handle.
+    pub fn datagrams(
+        &self,
+        sponsor: Option<Atom>,
+        place: &SocketPlace,
+        peer: Option<&SocketPlace>,
+    ) -> Result<Key, OpenError> {
+        let sponsor = self.io_sponsor(sponsor)?;
+        let socket = place.datagrams(peer)?;
+        self.open(&sponsor, Opening::Socket(socket, SocketKind::Datagrams))
+    }
+
+    /// Makes an actor that makes connections for whoever holds it, to where it may: `allowed` holds a tuple of a list
+    /// (threads/net/dial.rs). The caller owns the handle.
+    pub fn dialer(&self, sponsor: Option<Atom>, allowed: Parcel) -> Result<Key, OpenError> {
+        let sponsor = self.io_sponsor(sponsor)?;
+        let behaviour = BehaviourVersion {
+            id: BehaviourId::DIALER,
+            program: self.0.program.clone(),
+        };
+        let made = self.create(&behaviour, Some(sponsor.id), allowed);
+        made.map_err(|_| OpenError::System(Atom::NO_MEMORY))
     }
 
     /// Returns the sponsor of that name, or the only I/O sponsor.

@@ -11,10 +11,12 @@ const NAMES: &[(i32, &str)] = &[
     // To a line of the file system's that is full.
     (libc::EAGAIN, "eagain"),
     (libc::ECONNREFUSED, "econnrefused"),
+    (libc::EDESTADDRREQ, "edestaddrreq"),
     (libc::EHOSTUNREACH, "ehostunreach"),
     (libc::EINVAL, "einval"),
     (libc::EISCONN, "eisconn"),
     (libc::EMFILE, "emfile"),
+    (libc::EMSGSIZE, "emsgsize"),
     (libc::ENETUNREACH, "enetunreach"),
     (libc::ENFILE, "enfile"),
     (libc::ENOBUFS, "enobufs"),

@@ -39,12 +39,19 @@ impl BehaviourId {
     pub(crate) const SOCKET: BehaviourId = BehaviourId(2);
     /// See [`BehaviourId::SOCKET`].
     pub(crate) const LISTENER: BehaviourId = BehaviourId(3);
+    /// The behaviour of those that make connections, also there.
+    pub(crate) const DIALER: BehaviourId = BehaviourId(4);
     /// Number of behaviours (versions counted) that a machine can hold.
     pub const LIMIT: usize = 1 << 20;
 
-    /// Returns whether it is a behaviour of sockets.
+    /// Returns whether it is a behaviour of sockets, or of what makes them.
     pub(crate) fn is_socket(self) -> bool {
-        matches!(self, BehaviourId::SOCKET | BehaviourId::LISTENER)
+        let own = [
+            BehaviourId::SOCKET,
+            BehaviourId::LISTENER,
+            BehaviourId::DIALER,
+        ];
+        own.contains(&self)
     }
 }
 

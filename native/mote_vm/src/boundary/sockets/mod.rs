@@ -17,6 +17,8 @@
 //! 5. What records and buffers take is charged to the machine's quota.
 pub(crate) mod buffer;
 pub(crate) mod counts;
+pub(crate) mod datagrams;
+pub mod place;
 pub(crate) mod reading;
 pub(crate) mod record;
 pub(crate) mod transfer;

@@ -12,6 +12,10 @@ pub(crate) const CHUNK: usize = 64 << 10;
 pub(crate) enum ReadSpec {
     /// The connection is to be there.
     Connection,
+    /// Also, and the answer is its socket.
+    Socket,
+    /// The next datagram, so many bytes of it at most.
+    Datagram(u32),
     /// What is there.
     Some,
     Exact(u32),
@@ -52,8 +56,13 @@ impl ReadSpec {
         let n = bytes.len();
         let answer = |taken| ReadMatch::Answer { taken, skip: 0 };
         match self {
-            ReadSpec::Connection | ReadSpec::Some if n == 0 => ReadMatch::More(CHUNK),
-            ReadSpec::Connection | ReadSpec::Some => answer(n.min(CHUNK)),
+            // The others are answered elsewhere.
+            ReadSpec::Connection | ReadSpec::Socket | ReadSpec::Datagram(_) | ReadSpec::Some => {
+                match n {
+                    0 => ReadMatch::More(CHUNK),
+                    _ => answer(n.min(CHUNK)),
+                }
+            }
             ReadSpec::Exact(wanted) => match (*wanted as usize).checked_sub(n) {
                 Some(0) | None => answer(*wanted as usize),
                 Some(more) => ReadMatch::More(more),

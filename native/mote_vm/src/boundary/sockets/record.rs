@@ -22,6 +22,8 @@ pub(crate) enum SocketKind {
     /// Its connection is being made.
     Connecting,
     Connection,
+    /// It has no connection, or one that the peer knows nothing of.
+    Datagrams,
 }
 
 /// See the head of this file.
@@ -137,7 +139,8 @@ impl SocketRecord {
 
     /// Returns whether it keeps its actor alive (mod.rs, invariant 2).
     pub(crate) fn is_root(&self) -> bool {
-        self.kind != SocketKind::Connection || !self.reader.is_none() || self.output.is_some()
+        let begins = matches!(self.kind, SocketKind::Listener | SocketKind::Connecting);
+        begins || !self.reader.is_none() || self.output.is_some()
     }
 
     /// Returns whether so much waits to be written that nothing is read before some of it has gone.

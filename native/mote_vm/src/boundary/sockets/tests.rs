@@ -1,3 +1,4 @@
+use super::datagrams::{self, head, HEAD};
 use super::reading::{ReadSpec, CHUNK};
 use super::record::SocketKind;
 use super::transfer::{consume, end_input, end_output, read, write, write_later, ReadStep, VISIT};
@@ -5,7 +6,7 @@ use super::*;
 use socket2::Socket;
 use std::io::{Read, Write};
 use std::mem::MaybeUninit;
-use std::os::unix::net::UnixStream;
+use std::os::unix::net::{UnixDatagram, UnixStream};
 
 impl Sockets {
     pub(crate) fn for_tests() -> Sockets {
@@ -270,4 +271,50 @@ fn dead_sockets_are_closed_some_at_a_time() {
     assert!(!sockets.sweep(1, usize::MAX, &|_| false));
     let taken = [(); 3].map(|()| (sockets.has_dead(), sockets.take_dead().len()));
     assert_eq!(taken, [(true, DEAD_AT_ONCE), (true, 1), (false, 0)]);
+}
+
+/// Invariants of datagrams.rs.
+#[test]
+fn datagrams_wait_for_room_in_their_order_and_one_that_fails_keeps_none() {
+    let quota = Arc::<Quota>::default();
+    let (ours, theirs) = UnixDatagram::pair().expect("two sockets");
+    ours.set_nonblocking(true).expect("never waits");
+    theirs.set_nonblocking(true).expect("never waits");
+    let socket = Socket::from(std::os::fd::OwnedFd::from(ours));
+    let mut record = SocketRecord::new(socket, SocketKind::Datagrams, 0);
+    // The one in the middle is larger than the system takes.
+    let sizes: Vec<usize> = (0..1_000)
+        .map(|n| if n == 500 { 8 << 20 } else { n % 50 })
+        .collect();
+    for (n, size) in sizes.iter().enumerate() {
+        let fill = |bytes: &mut super::buffer::Buffer| {
+            bytes.add(&head(None));
+            bytes.add(&vec![n as u8; *size]);
+        };
+        let writer = (Value::fixnum(n as i64), HEAD + size);
+        assert!(write_later(&mut record, writer, fill, &quota));
+    }
+    let (mut shown, mut came, mut waits) = (Vec::new(), Vec::new(), 0);
+    let mut room = vec![0; CHUNK];
+    loop {
+        record.writable = true;
+        let is_over = datagrams::write(&mut record, VISIT, &quota, |writer, failed| {
+            shown.push((writer, failed.and_then(|error| error.raw_os_error())));
+        });
+        waits += usize::from(!record.writable);
+        while let Ok(n) = theirs.recv(&mut room) {
+            came.push((room.first().copied().filter(|_| n > 0), n));
+        }
+        if is_over {
+            break;
+        }
+    }
+    assert!(waits > 0, "there was room for all");
+    let all = 0..sizes.len() as i64;
+    let expected = all.map(|n| (Value::fixnum(n), (n == 500).then_some(libc::EMSGSIZE)));
+    assert_eq!(shown, expected.collect::<Vec<_>>());
+    let sent = sizes.iter().enumerate().filter(|(n, _)| *n != 500);
+    let sent = sent.map(|(n, size)| (Some(n as u8).filter(|_| *size > 0), *size));
+    assert_eq!(came, sent.collect::<Vec<_>>());
+    assert_eq!((record.output.is_none(), quota.held()), (true, 0));
 }

@@ -33,6 +33,8 @@ pub(crate) enum ReadStep {
         taken: usize,
         skip: usize,
     },
+    /// There is a connection.
+    Connected,
     Ended,
     TooLong,
     NoMemory,

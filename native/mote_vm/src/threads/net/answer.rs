@@ -51,9 +51,14 @@ impl Service<'_> {
 
     /// Answers `{:ok, value}`.
     pub(super) fn give(&mut self, customer: Value, value: Value) {
+        self.answer_with(customer, Atom::OK, value);
+    }
+
+    /// Answers `{word, value}`.
+    pub(super) fn answer_with(&mut self, customer: Value, word: Atom, value: Value) {
         let answer = match value.is_none() {
             true => value,
-            false => self.tuple([Value::atom(Atom::OK), value]),
+            false => self.tuple([Value::atom(word), value]),
         };
         self.answer(customer, answer);
     }

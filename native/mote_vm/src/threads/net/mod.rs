@@ -13,6 +13,8 @@
 //! 5. Between two batches the thread looks what has happened, also while it has turns to run. Without turns it waits for that.
 mod accept;
 mod answer;
+mod datagrams;
+mod dial;
 mod open;
 pub(crate) mod own;
 mod progress;

@@ -19,8 +19,7 @@ const PACED: usize = 4 << 10;
 /// Something to open.
 pub(crate) enum Opening {
     Listener(ListenerPlan),
-    /// A socket whose connection was begun.
-    Connection(Socket),
+    Socket(Socket, SocketKind),
 }
 
 impl Service<'_> {
@@ -93,8 +92,8 @@ impl Dispatch {
         self.serve_between(|service| {
             opened = match opening {
                 Opening::Listener(plan) => service.listen(plan),
-                Opening::Connection(socket) => {
-                    let record = service.record(socket, SocketKind::Connecting);
+                Opening::Socket(socket, kind) => {
+                    let record = service.record(socket, kind);
                     service.put(record).map(|(_, actor)| actor)
                 }
             };

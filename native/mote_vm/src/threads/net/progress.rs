@@ -4,11 +4,13 @@ use super::words::words;
 use super::Service;
 use crate::base::atom::Atom;
 use crate::boundary::sockets::counts::{add, less};
+use crate::boundary::sockets::datagrams;
 use crate::boundary::sockets::reading::ReadSpec;
 use crate::boundary::sockets::record::{Accepting, SocketKind, SocketRecord};
 use crate::boundary::sockets::transfer::{self, ReadStep, VISIT};
 use crate::platform::failure::name;
 use crate::values::value::Value;
+use std::io::Error;
 use std::net::Shutdown;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -52,6 +54,10 @@ impl Service<'_> {
                 self.read_on(number);
                 self.flush(number);
             }
+            Some(SocketKind::Datagrams) => {
+                self.receive_on(number);
+                self.flush(number);
+            }
             Some(SocketKind::Connecting) | None => {}
         }
     }
@@ -90,6 +96,7 @@ impl Service<'_> {
         timeout: Option<u64>,
     ) -> Result<(), Atom> {
         let words = words();
+        let is_datagram = matches!(spec, ReadSpec::Datagram(_));
         let begun = self.with(number, |record| {
             if !record.reader.is_none() {
                 return false;
@@ -101,6 +108,7 @@ impl Service<'_> {
         match begun {
             None => return Err(words.closed),
             Some(false) => return Err(words.busy),
+            Some(true) if is_datagram => self.receive_on(number),
             Some(true) => self.read_on(number),
         }
         let waits = self.with(number, |record| {
@@ -121,6 +129,9 @@ impl Service<'_> {
         });
         if let Some((true, SocketKind::Listener)) = waits {
             self.accept(number);
+        } else if let (Some((true, _)), Some(true)) = (waits, self.is_dialed(number)) {
+            // Nobody has it.
+            self.close(number, Atom::TIMEOUT);
         } else if let Some((true, _)) = waits {
             if let Some(customer) = self.end_read(number) {
                 self.refuse(customer, Atom::TIMEOUT);
@@ -129,7 +140,7 @@ impl Service<'_> {
     }
 
     /// The read is over. Returns whom it was for.
-    fn end_read(&mut self, number: u32) -> Option<Value> {
+    pub(super) fn end_read(&mut self, number: u32) -> Option<Value> {
         let (customer, timer) = self.with(number, |record| {
             record.spec = ReadSpec::Some;
             let reader = std::mem::replace(&mut record.reader, Value::NONE);
@@ -154,8 +165,12 @@ impl Service<'_> {
             if record.reader.is_none() || record.kind == SocketKind::Connecting {
                 return None;
             }
-            if matches!(record.spec, ReadSpec::Connection) {
-                return Some((ReadStep::Ended, Value::NONE));
+            match record.spec {
+                ReadSpec::Connection => return Some((ReadStep::Connected, Value::NONE)),
+                ReadSpec::Socket => {
+                    return Some((ReadStep::Connected, Value::address(record.actor)))
+                }
+                _ => {}
             }
             if record.is_behind() {
                 return None;
@@ -187,13 +202,14 @@ impl Service<'_> {
         let Some(Some((step, value))) = step else {
             return;
         };
-        let is_connection = self.with(number, |r| matches!(r.spec, ReadSpec::Connection));
         let Some(customer) = self.end_read(number) else {
             return;
         };
         match step {
-            ReadStep::Came(_) | ReadStep::Kept { .. } => self.give(customer, value),
-            _ if is_connection == Some(true) => self.agree(customer),
+            ReadStep::Connected if value.is_none() => self.agree(customer),
+            ReadStep::Came(_) | ReadStep::Kept { .. } | ReadStep::Connected => {
+                self.give(customer, value);
+            }
             ReadStep::Waits | ReadStep::GoesOn => {}
             ReadStep::Ended => self.refuse(customer, words().closed),
             ReadStep::TooLong => self.refuse(customer, words().too_long),
@@ -216,14 +232,27 @@ impl Service<'_> {
             more,
             ..
         } = &mut *self.net;
+        let mut refused = Vec::new();
         let done = sockets.with(number, |record| {
-            if record.kind != SocketKind::Connection || record.output.is_none() {
+            if record.output.is_none() {
                 return None;
             }
             let was_behind = record.is_behind();
             let before = record.bytes_out;
-            let show = |writer| written.push(writer);
-            let done = transfer::write(record, VISIT, &sockets.quota, show);
+            let done = match record.kind {
+                SocketKind::Connection => {
+                    let show = |writer| written.push(writer);
+                    transfer::write(record, VISIT, &sockets.quota, show)
+                }
+                SocketKind::Datagrams => {
+                    let show = |writer, failed: Option<Error>| match failed {
+                        None => written.push(writer),
+                        Some(error) => refused.push((writer, name(&error))),
+                    };
+                    Ok(datagrams::write(record, VISIT, &sockets.quota, show))
+                }
+                SocketKind::Listener | SocketKind::Connecting => return None,
+            };
             add(&sockets.counts.bytes_out, record.bytes_out - before);
             let is_over = !matches!(done, Ok(false));
             if is_over && record.ends {
@@ -246,6 +275,10 @@ impl Service<'_> {
             self.agree(writer);
         }
         self.net.written = written;
+        for (writer, reason) in refused {
+            add(&self.net.sockets.counts.errors, 1);
+            self.refuse(writer, reason);
+        }
         let Some(Some((done, counted, counts, was_behind))) = done else {
             return;
         };

@@ -1,9 +1,11 @@
 //! Requests to sockets: `{customer, request}`.
+use super::dial::ip_and_port;
 use super::words::words;
 use super::Service;
 use crate::base::atom::Atom;
 use crate::boundary::sockets::buffer::Buffer;
 use crate::boundary::sockets::counts::add;
+use crate::boundary::sockets::datagrams::{head, HEAD};
 use crate::boundary::sockets::reading::{ReadSpec, ReadUntil};
 use crate::boundary::sockets::record::SocketKind;
 use crate::boundary::sockets::transfer;
@@ -11,6 +13,7 @@ use crate::code::program::{BehaviourCode, Program};
 use crate::threads::run_turn::Verdict;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
+use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
 use std::net::Shutdown;
 
@@ -33,9 +36,12 @@ impl Dispatch {
         // SAFETY: the turn holds the program, and outlives this.
         let code = unsafe { (*program).behaviour(actor.header().behaviour()) };
         self.running = Some((code, event.message));
-        let heard = self.serve(|service| {
-            let number = service.net.sockets.find(event.target, actor.state());
-            service.request(number, event.message)
+        let heard = self.serve(|service| match actor.header().behaviour() {
+            BehaviourId::DIALER => service.dial(actor.state(), event.message),
+            _ => {
+                let number = service.net.sockets.find(event.target, actor.state());
+                service.request(number, event.message)
+            }
         });
         let heard = heard.unwrap_or_else(|| self.told_closed(event.message));
         self.running = None;
@@ -141,7 +147,7 @@ impl Service<'_> {
         Ok(())
     }
 
-    /// A request with arguments: only connections have any.
+    /// A request with arguments: listeners have none.
     fn asked(
         &mut self,
         number: u32,
@@ -154,27 +160,31 @@ impl Service<'_> {
         if kind == Some(SocketKind::Listener) {
             return Err(words.bad_request);
         }
+        let is_datagrams = kind == Some(SocketKind::Datagrams);
         match rest {
             [what] | [what, _] if word == words.read => {
-                let spec = read_spec(*what).ok_or(words.bad_request)?;
-                let timeout = match rest.get(1) {
-                    None => None,
-                    Some(timeout) if timeout.as_atom() == Some(Atom::new("infinity")) => None,
-                    Some(timeout) => {
-                        let ms = timeout.as_fixnum().and_then(|ms| u64::try_from(ms).ok());
-                        Some(ms.ok_or(words.bad_request)?)
-                    }
+                let spec = match read_spec(*what) {
+                    Some(ReadSpec::Exact(max)) if is_datagrams => ReadSpec::Datagram(max),
+                    Some(spec) if !is_datagrams => spec,
+                    _ => return Err(words.bad_request),
                 };
-                self.begin_read(number, customer, spec, timeout)
+                let ms = rest.get(1).map_or(Ok(None), |ms| timeout(*ms))?;
+                self.begin_read(number, customer, spec, ms)
             }
             [data] if word == words.write => {
-                let begun = self.begin_write(number, customer, *data);
-                if let (Err(reason), Some(_)) = (begun, customer.as_atom()) {
+                let head = is_datagrams.then(|| head(None));
+                let begun = self.begin_write(number, customer, head, *data);
+                if let (Err(reason), Some(_), None) = (begun, customer.as_atom(), head) {
                     self.write_was_lost(number, reason);
                 }
                 begun
             }
-            [how] if word == words.shutdown => {
+            [to, data] if word == words.write_to && is_datagrams => {
+                let to = ip_and_port(*to).ok_or(words.bad_request)?;
+                let head = head(Some(to.into()));
+                self.begin_write(number, customer, Some(head), *data)
+            }
+            [how] if word == words.shutdown && !is_datagrams => {
                 let how = shutdown(how.as_atom()).ok_or(words.bad_request)?;
                 self.shut(number, how)?;
                 self.agree(customer);
@@ -189,15 +199,24 @@ impl Service<'_> {
         }
     }
 
-    fn begin_write(&mut self, number: u32, customer: Value, data: Value) -> Result<(), Atom> {
+    /// Puts bytes in line, as a datagram if it has a head.
+    fn begin_write(
+        &mut self,
+        number: u32,
+        customer: Value,
+        head: Option<[u8; HEAD]>,
+        data: Value,
+    ) -> Result<(), Atom> {
         let words = words();
-        let length = iodata(data, |_| ())?;
+        let head = head.as_ref().map_or(&[][..], |head| head);
+        let length = head.len() + iodata(data, |_| ())?;
         let sockets = &self.net.sockets;
         let accepted = sockets.with(number, |record| {
             if record.ends {
                 return Err(words.closed);
             }
             let fill = |buffer: &mut Buffer| {
+                buffer.add(head);
                 // Its length is known: it is iodata.
                 let _ = iodata(data, |bytes| buffer.add(bytes));
             };
@@ -277,6 +296,15 @@ impl Service<'_> {
             false => Err(words.bad_request),
         }
     }
+}
+
+/// The milliseconds of a timeout, if there is one.
+pub(super) fn timeout(ms: Value) -> Result<Option<u64>, Atom> {
+    if ms.as_atom() == Some(Atom::new("infinity")) {
+        return Ok(None);
+    }
+    let ms = ms.as_fixnum().and_then(|ms| u64::try_from(ms).ok());
+    ms.map(Some).ok_or(words().bad_request)
 }
 
 fn shutdown(how: Option<Atom>) -> Option<Shutdown> {

@@ -24,9 +24,12 @@ words! {
     busy = "busy",
     close = "close",
     closed = "closed",
+    connect = "connect",
     connected = "connected",
     connection = "connection",
     counters = "counters",
+    cut = "cut",
+    eacces = "eacces",
     info = "info",
     keepalive = "keepalive",
     line = "line",
@@ -41,6 +44,7 @@ words! {
     too_long = "too_long",
     until = "until",
     write = "write",
+    write_to = "write_to",
 }
 
 /// An atom that is only answered.
