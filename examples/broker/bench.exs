@@ -296,6 +296,7 @@ defmodule Bench do
   defp idle(broker, n) do
     # What the first ones need once is not theirs.
     warm = for n <- 1..100, do: connect(broker, "warm #{n}")
+    Process.sleep(5_000)
     before = resident(broker)
     sockets = for n <- 1..n, do: connect(broker, "idle #{n}")
     # What has nothing to do for a while collects its garbage.

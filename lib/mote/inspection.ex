@@ -103,7 +103,7 @@ defmodule Mote.Inspection do
 
   Options:
 
-    * `:by` - `:turns` (the default), `:queued`, `:bytes` or `:running`;
+    * `:by` - `:turns` (the default), `:queued`, `:bytes`, `:running`, `:bytes_in` or `:bytes_out`;
     * `:n` - how many (default #{@top});
     * `:for` - for `:turns`, how many milliseconds they are counted (default #{@while});
     * `:timeout` - milliseconds to wait for the machine, each time (default #{@timeout}).
@@ -116,7 +116,7 @@ defmodule Mote.Inspection do
 
   `:running` shows which actors block: the turns that run in beam sponsors, with the milliseconds that they
   have been running, and their `sponsor`. It asks no thread of the machine. `:queued` says how many events
-  wait for them.
+  wait for them. `:bytes_in` and `:bytes_out` show the sockets by which most bytes have come and gone since they were opened.
 
   Raises `Mote.Error` when the machine is not running or does not come to it in time.
 
@@ -137,6 +137,9 @@ defmodule Mote.Inspection do
         {_populations, greatest} = ask!(machine, opts, &Native.machine_census(&1, n, &2))
         figures(:bytes, greatest)
 
+      by when by in [:bytes_in, :bytes_out] ->
+        figures(by, ask!(machine, opts, &Native.machine_sockets(&1, n, by == :bytes_out, &2)))
+
       :turns ->
         {_turns, _lost, _behaviours, actors} = watch(machine, n, opts, "top/2")
         figures(:turns, actors)
@@ -146,7 +149,7 @@ defmodule Mote.Inspection do
 
       other ->
         raise ArgumentError,
-              "expected :by of top/2 to be :turns, :queued, :bytes or :running, got: #{inspect(other)}"
+              "expected :by of top/2 to be :turns, :queued, :bytes, :running, :bytes_in or :bytes_out, got: #{inspect(other)}"
     end
   end
 

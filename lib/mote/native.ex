@@ -182,6 +182,7 @@ defmodule Mote.Native do
   def machine_step_turn(_machine, _sponsor, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def check_pattern(_pattern), do: :erlang.nif_error(:nif_not_loaded)
   def machine_awaited(_machine, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_sockets(_machine, _n, _out, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_waiting(_machine, _asker, _n, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
   def machine_prove(_machine, _search, _bounds, _goals, _milliseconds, _tag),

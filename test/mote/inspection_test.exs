@@ -163,7 +163,8 @@ defmodule Mote.InspectionTest do
 
     test "asks for what can be meant", %{machine: machine} do
       for {opts, text} <- [
-            {[by: :parked], "expected :by of top/2 to be :turns, :queued, :bytes or :running, got: :parked"},
+            {[by: :parked],
+             "expected :by of top/2 to be :turns, :queued, :bytes, :running, :bytes_in or :bytes_out, got: :parked"},
             {[n: -1], "expected :n of top/2 to be an integer from 0, got: -1"},
             {[for: "1"], "expected :for of top/2"},
             {[many: 1], "unknown key :many in the options of top/2; there are :by, :n, :for, :timeout"},

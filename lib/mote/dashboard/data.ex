@@ -73,6 +73,8 @@ defmodule Mote.Dashboard.Data do
       # Turns of others have no order: see `Mote.step/2`.
       steps: not sponsor.beam and length(sponsor.threads) == 1,
       longest: longest(sponsor.longest),
+      # Those that are open, of an I/O sponsor.
+      sockets: sponsor[:net] && sponsor.net.open,
       threads: for(thread <- sponsor.threads, do: counters(thread))
     })
   end
@@ -152,8 +154,8 @@ defmodule Mote.Dashboard.Data do
   end
 
   @doc """
-  The first actors by `:turns` of `ms` milliseconds, `:queued`, `:bytes` or `:running`; of one behaviour, or `nil` for all. Of
-  one behaviour others follow for which the figure is 0.
+  The first actors by `:turns` of `ms` milliseconds, `:queued`, `:bytes`, `:running`, `:bytes_in` or `:bytes_out`; of one behaviour, or
+  `nil` for all. Of one behaviour others follow for which the figure is 0.
   """
   @spec top(Machine.t(), atom, non_neg_integer, Mote.Inspection.behaviour() | nil, keep) :: map
   def top(machine, by, ms, behaviour, keep) do

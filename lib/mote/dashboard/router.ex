@@ -21,7 +21,7 @@ defmodule Mote.Dashboard.Router do
 
   # Milliseconds for which turns are counted, as `Mote.top/2` does by default.
   @while 200
-  @by %{"turns" => :turns, "queued" => :queued, "bytes" => :bytes, "running" => :running}
+  @by Map.new(~w(turns queued bytes running bytes_in bytes_out)a, &{Atom.to_string(&1), &1})
   @gets ~w(data behaviours top actor find graph trace)
   @posts ~w(pause resume step collect advance trace/start trace/stop)
   # Milliseconds that a request waits for the machine.
@@ -161,7 +161,8 @@ defmodule Mote.Dashboard.Router do
   defp by(nil), do: {:ok, :turns}
 
   defp by(word) do
-    with :error <- Map.fetch(@by, word), do: {:error, 400, "by is one of turns, queued, bytes and running"}
+    with :error <- Map.fetch(@by, word),
+         do: {:error, 400, "by is one of turns, queued, bytes, running, bytes_in and bytes_out"}
   end
 
   defp address(id, context) do

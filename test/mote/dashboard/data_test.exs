@@ -23,9 +23,11 @@ defmodule Mote.Dashboard.DataTest do
   test "a snapshot says what the machine has done" do
     machine =
       start_supervised!(
-        {Mote, sponsors: [b: [threads: 2], a: [threads: 1], io: [beam: true]], memory: 64_000_000}
+        {Mote,
+         sponsors: [b: [threads: 2], a: [threads: 1], io: [beam: true], net: [io: true]], memory: 64_000_000}
       )
 
+    {:ok, socket} = Mote.Net.udp(machine)
     counter = Mote.create(machine, Actors.counter(0), sponsor: :a)
     for n <- 1..10, do: Mote.send(counter, {:add, n})
     :ok = Mote.drain(machine, 60_000)
@@ -37,15 +39,16 @@ defmodule Mote.Dashboard.DataTest do
     assert data.memory.limit == 64_000_000
     # In the order of the machine; only what has an order of turns is stepped through.
     assert [
-             %{name: :b, steps: false, threads: [_, _]},
+             %{name: :b, steps: false, threads: [_, _], sockets: nil},
              %{name: :a, label: ":a", steps: true, threads: [%{turns: 10}]},
-             %{name: :io, steps: false, beam: true}
+             %{name: :io, steps: false, beam: true},
+             %{name: :net, sockets: 1}
            ] = data.sponsors
 
     assert %{turns: 10, becomes: 10, aborts: 0} = counters
-    assert data.references == 1
+    assert data.references == 2
     # Held until here.
-    assert Mote.info(counter).sponsor == :a
+    assert {Mote.info(counter).sponsor, Mote.info(socket).sponsor} == {:a, :net}
     :ok = Mote.pause(machine)
     assert %{state: :paused} = Data.snapshot(machine)
     :ok = Mote.stop(machine)

@@ -27,6 +27,26 @@ defmodule Mote.Net.RequestsTest do
     end
   end
 
+  test "the sockets by which most has come and gone are found" do
+    machine = NetRig.machine(2)
+    {_, port} = NetRig.listen(machine, NetRig.tell(self()))
+
+    [quiet, middle, busy] =
+      for n <- [0, 10, 1_000] do
+        {client, socket} = NetRig.pair(port)
+        if n > 0, do: :ok = :gen_tcp.send(client, String.duplicate("x", n))
+        if n > 0, do: assert({:ok, _} = Mote.ask!(socket, {:read, n}))
+        assert Mote.ask!(socket, {:write, String.duplicate("y", 1_001 - n)}) == :ok
+        socket
+      end
+
+    assert [%{address: ^busy, bytes_in: 1_000, behaviour: :socket}, %{address: ^middle, bytes_in: 10}] =
+             Mote.top(machine, by: :bytes_in)
+
+    assert [%{address: ^quiet, bytes_out: 1_001}, %{address: ^middle}] =
+             Mote.top(machine, by: :bytes_out, n: 2)
+  end
+
   setup do
     machine = NetRig.machine(2)
     {:ok, listener} = Net.listen(machine, accept: NetRig.tell(self()))

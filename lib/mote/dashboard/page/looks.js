@@ -21,10 +21,10 @@ async function top() {
   $("of").hidden = !of;
   if (of) $("of-name").textContent = "of " + of.name;
   const found = await ask("top", of ? { by, behaviour: of.id } : { by });
-  const figure = { turns: (n) => count(n), queued: count, bytes, running: duration }[by];
+  const figure = { turns: (n) => count(n), queued: count, bytes, running: duration, bytes_in: bytes, bytes_out: bytes }[by];
   $("figure").textContent = by === "turns" ? "turns in " + found.for + " ms" : $("by").selectedOptions[0].textContent;
   const row = (one) => el("tr", {}, ...cells(actorLink(one.id, one.address), one.behaviour, figure(one.figure)));
-  const none = { turns: of ? "none" : "none has run meanwhile", queued: "none waits", bytes: "none", running: "no turn of a beam sponsor runs" };
+  const none = { turns: of ? "none" : "none has run meanwhile", queued: "none waits", bytes: "none", running: "no turn of a beam sponsor runs", bytes_in: "none came", bytes_out: "none went" };
   rowsOf("actors", found.actors.map(row), 3, none[by]);
   $("partial").hidden = !found.partial;
   $("partial").textContent = "Looked for among the first 4,096 of all actors.";

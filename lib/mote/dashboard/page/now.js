@@ -107,6 +107,8 @@ function tiles(now, sample) {
     ["charged" + (now.memory.limit ? ", of " + bytes(now.memory.limit) : ", no quota"), bytes(now.memory.charged)],
     ["questions", count(now.questions.open)], ["held by Elixir", count(now.references)],
   ];
+  const io = now.sponsors.filter((sponsor) => sponsor.sockets !== null);
+  if (io.length) all.push(["open sockets", count(io.reduce((sum, sponsor) => sum + sponsor.sockets, 0))]);
   $("tiles").replaceChildren(...all.map(([name, value]) => el("div", { class: "tile" }, el("span", {}, name), el("strong", {}, value))));
   $("tiles").title = "* as the last of " + now.gc.collections + " collections found them";
 }

@@ -47,6 +47,21 @@ fn machine_census<'a>(env: Env<'a>, machine: Term<'a>, n: usize, tag: Term<'a>) 
     })
 }
 
+/// `[{address, behaviour, bytes}]` of the sockets by which most bytes have come, or have gone.
+#[rustler::nif]
+fn machine_sockets<'a>(
+    env: Env<'a>,
+    machine: Term<'a>,
+    n: usize,
+    out: bool,
+    tag: Term<'a>,
+) -> Term<'a> {
+    survey(env, machine, tag, move |env, decoder, survey| {
+        let busiest = survey.busiest_sockets(n, out);
+        figures(env, decoder, survey.machine(), &busiest)
+    })
+}
+
 /// Lists the actors that keep the customers of open questions, or of the question of `asker`: `[{address, behaviour, held, process,
 /// milliseconds}]`. Those that have waited longest come first, `n` at most.
 #[rustler::nif]

@@ -27,17 +27,23 @@ pub struct Population {
 pub struct Census<'m> {
     /// Populations by behaviour, the most frequent first.
     pub populations: Vec<Population>,
-    /// The actors that hold most, with the bytes.
+    /// The actors with the greatest figures.
     pub greatest: Vec<Figure<'m>>,
 }
 
 impl<'m> Census<'m> {
-    pub(super) fn of(survey: &'m Survey<'_>, n: usize) -> Census<'m> {
+    /// Walks through everything. `figure` gives that of an actor, which holds so many bytes; none if it is not to be compared.
+    pub(super) fn of(
+        survey: &'m Survey<'_>,
+        n: usize,
+        figure: impl Fn(*const Actor, u64) -> Option<u64>,
+    ) -> Census<'m> {
         let mut walk = CensusWalk {
             survey,
             reach: Reach::new(survey.machine.program()),
             populations: FxHashMap::default(),
             greatest: Vec::new(),
+            figure,
             n,
         };
         let (actors, others): (Vec<Value>, Vec<Value>) = survey
@@ -54,26 +60,27 @@ impl<'m> Census<'m> {
             walk.actors();
         }
         let populations = walk.populations.values().copied().collect();
-        let found = greatest(walk.greatest, n, |(_, bytes)| *bytes);
+        let found = greatest(walk.greatest, n, |(_, figure)| *figure);
         Census {
             populations: greatest(populations, usize::MAX, |population| population.actors),
             greatest: found
                 .into_iter()
-                .map(|(actor, bytes)| survey.figure(actor, bytes))
+                .map(|(actor, figure)| survey.figure(actor, figure))
                 .collect(),
         }
     }
 }
 
-struct CensusWalk<'w> {
+struct CensusWalk<'w, F> {
     survey: &'w Survey<'w>,
     reach: Reach<'w>,
     populations: FxHashMap<BehaviourId, Population>,
     greatest: Vec<(*const Actor, u64)>,
+    figure: F,
     n: usize,
 }
 
-impl CensusWalk<'_> {
+impl<F: Fn(*const Actor, u64) -> Option<u64>> CensusWalk<'_, F> {
     fn actors(&mut self) {
         while let Some(actor) = self.reach.next_actor() {
             // SAFETY: reachable, so alive.
@@ -89,7 +96,10 @@ impl CensusWalk<'_> {
             });
             population.actors += 1;
             population.bytes += bytes;
-            self.greatest.push((actor, bytes));
+            let Some(figure) = (self.figure)(actor, bytes) else {
+                continue;
+            };
+            self.greatest.push((actor, figure));
             // Twice as many as wanted are kept, so that thinning them out costs little for each.
             if self.greatest.len() > 2 * self.n + 64 {
                 self.greatest = greatest(std::mem::take(&mut self.greatest), self.n, |(_, b)| *b);

@@ -15,6 +15,7 @@ use crate::values::actor::Actor;
 use crate::values::handles::Key;
 use crate::values::term::ActorRef;
 use crate::values::value::Value;
+use rustc_hash::FxHashMap;
 
 /// The machine and all of its threads, standing still.
 pub struct Survey<'m> {
@@ -84,9 +85,22 @@ impl Survey<'_> {
             .collect()
     }
 
-    /// Counts everything by behaviour, and finds the `n` actors that hold most. See [`Census`].
+    /// Counts everything by behaviour, and finds the `n` actors that hold most, by their bytes. See [`Census`].
     pub fn census(&self, n: usize) -> Census<'_> {
-        Census::of(self, n)
+        Census::of(self, n, |_, bytes| Some(bytes))
+    }
+
+    /// The `n` sockets by which most bytes have come, or have gone if it is `out` that counts.
+    pub fn busiest_sockets(&self, n: usize, out: bool) -> Vec<Figure<'_>> {
+        let mut moved = FxHashMap::default();
+        for net in self.threads.iter().filter_map(|thread| thread.net.as_ref()) {
+            net.sockets.each_moved(|actor, bytes_in, bytes_out| {
+                moved.insert(actor, if out { bytes_out } else { bytes_in });
+            });
+        }
+        // Some that nobody holds any more are still open: only what can be reached is shown.
+        let of = |actor, _| moved.get(&actor).copied().filter(|bytes| *bytes > 0);
+        Census::of(self, n, of).greatest
     }
 
     /// Returns the actors that can be reached from an actor within `depth` steps, at most `limit` of them. `None` if the

@@ -145,6 +145,14 @@ impl Sockets {
             .each(|record| record.each_waiting(|value| show(record.actor, value)));
     }
 
+    /// Shows each socket's actor, and the bytes that have come and have gone by it.
+    pub(crate) fn each_moved(&self, mut show: impl FnMut(*const Actor, u64, u64)) {
+        let state = self.state.lock();
+        state
+            .records
+            .each(|record| show(record.actor, record.bytes_in, record.bytes_out));
+    }
+
     /// Returns whether there are records whose actors nobody holds any more.
     pub(crate) fn has_dead(&self) -> bool {
         // Relaxed: whoever finds it set takes the lock.

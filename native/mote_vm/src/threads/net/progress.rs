@@ -234,9 +234,7 @@ impl Service<'_> {
         } = &mut *self.net;
         let mut refused = Vec::new();
         let done = sockets.with(number, |record| {
-            if record.output.is_none() {
-                return None;
-            }
+            record.output.as_ref()?;
             let was_behind = record.is_behind();
             let before = record.bytes_out;
             let done = match record.kind {
