@@ -80,9 +80,14 @@ impl Dispatch {
                     (_, true) => IDLE_SLICE,
                     (_, false) => SLICE,
                 };
-                let urgent = machine.pool().is_short() || self.starved.awaits_collection();
-                let by_now = machine.pool().pace.marked_by_now();
-                let slice = match urgent {
+                if machine.pool().is_short() || self.starved.awaits_collection() {
+                    gc.hold_turns();
+                }
+                let by_now = match gc.holds_turns() {
+                    true => usize::MAX,
+                    false => machine.pool().pace.marked_by_now(),
+                };
+                let slice = match self.starved.is_hard() {
                     true => Slice::default(),
                     false => gc.work.slice(cells, by_now),
                 };
@@ -91,7 +96,7 @@ impl Dispatch {
                 }
                 self.turn.heap.look_ahead();
                 let done = gc.work.is_done();
-                if urgent || done {
+                if done || self.starved.is_hard() {
                     self.stop_and_collect();
                 }
                 slice.any || done
@@ -103,9 +108,7 @@ impl Dispatch {
             Phase::Clearing => {
                 self.turn.queue.recycle_emptied(RECYCLED);
                 let number = gc.begun();
-                let all = stress != Stress::Off
-                    || machine.pool().is_short()
-                    || self.starved.awaits_collection();
+                let all = stress != Stress::Off || self.starved.is_hard();
                 for _ in 0..if all { usize::MAX } else { CLEARINGS } {
                     match gc.garbage.clear_some(machine.pool(), number) {
                         Cleared::Some => {}

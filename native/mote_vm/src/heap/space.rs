@@ -20,6 +20,11 @@ const SPOILT: u8 = 0xDB;
 /// The first granule of actors in a block that both spaces share: they have a quarter.
 const SHARED_FROM: usize = GRANULES - (GRANULES - FIRST) / 4;
 
+/// The spaces of a heap: for cells, for wide cells, and for actors.
+pub(super) const CELLS: usize = 0;
+pub(super) const WIDE: usize = 1;
+pub(super) const ACTORS: usize = 2;
+
 /// Memory that is filled from the front.
 #[derive(Clone, Copy)]
 pub(super) struct Stretch {
@@ -242,6 +247,11 @@ impl Space {
         };
         let is_free = || !Marks::of(Block::of(cell), last).has(place.granule);
         at >= then.extents || at < self.swept && place >= then.cursor && is_free()
+    }
+
+    /// Returns whether there may be holes to fill.
+    pub(super) fn has_holes(&self) -> bool {
+        self.cursor.extent < self.swept
     }
 
     /// The next hole of at least `wanted` granules.

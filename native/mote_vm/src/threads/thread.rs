@@ -183,6 +183,10 @@ impl Dispatch {
         // Whether it has worked since the last batch: looks at flags take no time, looks at the clock do.
         let mut has_worked = true;
         while !self.context.machine.is_stopping() {
+            if self.context.machine.gc().holds_turns() {
+                self.wait_for_memory();
+                has_worked = true;
+            }
             if self.context.station.inbox.is_pending() {
                 self.drain();
                 has_worked = true;
@@ -292,7 +296,7 @@ impl Dispatch {
 
     /// Runs turns for a batch.
     pub(crate) fn run_batch(&mut self) -> TurnBatch {
-        if self.starved.awaits_collection() {
+        if self.starved.awaits_collection() || self.context.machine.gc().holds_turns() {
             return TurnBatch::default();
         }
         if self.away.is_some() {

@@ -11,10 +11,10 @@ use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::handles::Target;
 
 fn garbage(thread: &mut Dispatch, extents: usize) {
-    let mut before = thread.turn.heap.cell_extents().len();
+    let mut before = thread.turn.heap.cell_extents().count();
     while before < extents {
         thread.turn.heap.tuple(100, |_| Value::NIL);
-        let now = thread.turn.heap.cell_extents().len();
+        let now = thread.turn.heap.cell_extents().count();
         if now > before {
             // One cell of each block lives.
             let kept = thread.turn.heap.tuple(3, |_| Value::NIL);

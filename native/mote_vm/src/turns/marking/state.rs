@@ -6,7 +6,7 @@ use crate::code::program::Program;
 use crate::turns::marking::packets::MarkingWork;
 use crate::turns::marking::phase::Phase;
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
 
 /// Counters of the collections so far.
@@ -36,6 +36,8 @@ pub(crate) struct Gc {
     /// The number of the last one that has begun, and of the last one that is over.
     begun: AtomicU64,
     over: AtomicU64,
+    /// True while turns wait for a collection, since memory is short.
+    held: AtomicBool,
     info: Mutex<GcInfo>,
     pub(crate) work: Arc<MarkingWork>,
     pub(crate) garbage: Garbage,
@@ -50,6 +52,7 @@ impl Gc {
             phase: AtomicU8::new(Phase::None as u8),
             begun: AtomicU64::new(0),
             over: AtomicU64::new(0),
+            held: AtomicBool::new(false),
             info: Mutex::default(),
             work: Arc::new(MarkingWork::new(program)),
             garbage: Garbage::default(),
@@ -94,8 +97,22 @@ impl Gc {
     pub(crate) fn finish(&self, number: u64) {
         if !self.compaction.is_planned() {
             self.over.fetch_max(number, SeqCst);
+            self.held.store(false, Relaxed);
         }
         self.set_phase(Phase::None);
+    }
+
+    /// Memory is short: no turn runs until this collection is over, and the one that moves cells if there is one. It does its work
+    /// in pauses and slices that are as short as ever.
+    pub(crate) fn hold_turns(&self) {
+        self.held.store(true, Relaxed);
+    }
+
+    /// Returns whether turns wait.
+    #[inline(always)]
+    pub(crate) fn holds_turns(&self) -> bool {
+        // Relaxed: a turn that runs all the same makes no more than that cells stay where they are.
+        self.held.load(Relaxed)
     }
 
     /// Returns whether that collection is over.
