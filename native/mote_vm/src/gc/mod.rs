@@ -74,18 +74,21 @@ impl Dispatch {
                 true
             }
             Phase::Marking => {
-                gc.work.flush(&mut self.turn.log);
-                let cells = match (stress, self.turn.queue.is_empty()) {
-                    (Stress::Running, _) => STRESS_SLICE,
-                    (_, true) => IDLE_SLICE,
-                    (_, false) => SLICE,
-                };
                 if machine.pool().is_short() || self.starved.awaits_collection() {
                     gc.hold_turns();
                 }
                 let by_now = match gc.holds_turns() {
                     true => usize::MAX,
                     false => machine.pool().pace.marked_by_now(),
+                };
+                if gc.holds_turns() {
+                    self.show_inbox();
+                }
+                gc.work.flush(&mut self.turn.log);
+                let cells = match (stress, self.turn.queue.is_empty()) {
+                    (Stress::Running, _) => STRESS_SLICE,
+                    (_, true) => IDLE_SLICE,
+                    (_, false) => SLICE,
                 };
                 let slice = match self.starved.is_hard() {
                     true => Slice::default(),
@@ -148,6 +151,14 @@ impl Dispatch {
             let values = &mut self.turn.log.values;
             contents.each(|waiting| values.waiting(waiting));
         }
+    }
+
+    /// Shows what has waited in the inbox since before the collection began: while turns are held nothing is drained.
+    fn show_inbox(&mut self) {
+        use roots::RootVisitor;
+        let values = &mut self.turn.log.values;
+        let inbox = &self.context.station.inbox;
+        inbox.show_unseen(|waiting| values.waiting(waiting));
     }
 
     /// Stands still with all others for the beginning of a collection, or for its end, or both; or for another thread

@@ -58,6 +58,8 @@ impl Heap {
         }
         match self.spaces[of].next_hole(granules, self.last) {
             Some(hole) => self.fill(of, hole),
+            // The next hole that is wide enough is taken instead.
+            None if of == WIDE && self.pool.is_short() => return None,
             None => self.fill_block(of, granules)?,
         }
         self.spaces[of].room.take(bytes)

@@ -109,8 +109,10 @@ impl Dispatch {
     /// Collects while turns are held for it. Nothing that is made comes in meanwhile: it would keep cells from moving.
     pub(crate) fn wait_for_memory(&mut self) {
         while self.context.machine.gc().holds_turns() && !self.context.machine.is_stopping() {
-            self.keep_house();
-            std::thread::yield_now();
+            if !self.keep_house() {
+                // Others do what is left.
+                std::thread::yield_now();
+            }
         }
     }
 
