@@ -120,6 +120,10 @@ defmodule Mote do
       `:identity_taken` names it. See the guide [State that lasts](images.md#addresses-that-outlive-a-machine);
     * `:resolve` - a function of one argument, by which values that are not in the image become others: it is called with each
       (`t:Mote.Image.lost_value/0`) before the machine goes on, in the process of the machine, and returns `{:ok, value}`, or `:lost`;
+    * `:migrate` - a function of one argument, by which actors take up code that has changed since the image was saved: it is called
+      with each actor whose module is another version today, or is gone, as `{module, name, captures}`, before the machine goes on, in the
+      process of the machine. It returns the behaviour that the actor becomes, as `MyApp.Market.cart(items, 0)` makes it, or
+      `:keep`. See the guide [State that lasts](images.md#a-deploy-with-a-changed-behaviour);
     * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes what it has when it is stopped in good order, see
       `stop/3` (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
 

@@ -21,6 +21,7 @@ defmodule Mote.Image do
   """
 
   alias Mote.{Error, Inspection, Native}
+  alias Mote.Image.Migration
   alias Mote.Machine.{Loader, Long, Options, Question}
 
   @enforce_keys [
@@ -114,19 +115,27 @@ defmodule Mote.Image do
   end
 
   @doc false
-  # Lets a machine go on that has done nothing yet; returns what was named.
-  @spec restore(reference, String.t(), nil | (lost_value -> {:ok, term} | :lost)) ::
-          {:ok, map, [map]} | {:error, Error.t()}
-  def restore(native, path, resolve) do
-    with {:ok, image, about, units} <- open(path),
+  # Lets a machine go on that has done nothing yet; returns what was named, and the behaviours that go on with code that is not the
+  # present one.
+  @spec restore(
+          reference,
+          String.t(),
+          nil | (lost_value -> {:ok, term} | :lost),
+          nil | ({module, atom, tuple} -> Mote.Behaviour.t() | :keep)
+        ) :: {:ok, map, [map]} | {:error, Error.t()}
+  def restore(native, path, resolve, migrate) do
+    with {:ok, image, {_, _, _, _, behaviours, _}, units} <- open(path),
          :ok <- load(native, path, image, units) do
       {numbers, values} = Enum.unzip(resolved(image, resolve))
       values = List.to_tuple(values)
+      {asked, renewed} = changed = Migration.numbers(behaviours, migrate)
+      put = &Native.image_restore(native, image, numbers, values, Long.kept(values), changed, &1)
 
-      case Native.image_restore(native, image, numbers, values, Long.kept(values)) do
-        {:ok, names} -> {:ok, names, older(about, native)}
-        {:error, text} -> {:error, error(path, text)}
-        word -> {:error, Error.from(word, path: path)}
+      case Migration.run(native, path, behaviours, migrate, put) do
+        {:ok, {:ok, names}, stay} -> {:ok, names, older(behaviours, asked ++ renewed, stay, native)}
+        {:ok, {:error, text}, _stay} -> {:error, error(path, text)}
+        {:ok, word, _stay} -> {:error, Error.from(word, path: path)}
+        {:error, error} -> {:error, error}
       end
     end
   end
@@ -197,12 +206,12 @@ defmodule Mote.Image do
     end)
   end
 
-  # The behaviours that go on with code that is not the present one.
-  defp older({_moment, _counts, _identity, _sponsors, behaviours, _lost}, native) do
+  defp older(behaviours, changed, stay, native) do
     # Without a module are those of the machine itself: its sockets.
-    for {{module, name, captures}, hash, actors} when module != nil <- behaviours,
+    for {{{module, name, captures}, hash, actors}, number} when module != nil <- Enum.with_index(behaviours),
         Native.machine_module(native, module) != hash,
-        do: %{behaviour: {module, name, captures}, actors: actors}
+        left = if(number in changed, do: stay[number], else: actors),
+        do: %{behaviour: {module, name, captures}, actors: left}
   end
 
   defp about(path, bytes, {moment, counts, identity, sponsors, behaviours, lost}, stood_still) do

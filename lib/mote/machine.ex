@@ -376,8 +376,8 @@ defmodule Mote.Machine do
 
   defp go_on(_native, %{image: nil}), do: {:ok, %{}}
 
-  defp go_on(native, %{image: path, title: title, resolve: resolve}) do
-    with {:ok, names, older} <- Image.restore(native, path, resolve) do
+  defp go_on(native, %{image: path, title: title, resolve: resolve, migrate: migrate}) do
+    with {:ok, names, older} <- Image.restore(native, path, resolve, migrate) do
       if older != [] do
         list =
           Enum.map_join(older, ", ", fn %{behaviour: {module, name, n}} ->

@@ -36,8 +36,11 @@ defmodule Mote.Native do
   def image_load(_machine, _image, _number), do: :erlang.nif_error(:nif_not_loaded)
   def image_lost(_image), do: :erlang.nif_error(:nif_not_loaded)
 
-  def image_restore(_machine, _image, _numbers, _resolved, _kept),
+  def image_restore(_machine, _image, _numbers, _resolved, _kept, _migrating, _tag),
     do: :erlang.nif_error(:nif_not_loaded)
+
+  def image_migrated(_machine, _end, _answers, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def image_abandon(_end), do: :erlang.nif_error(:nif_not_loaded)
 
   def machine_collect(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def machine_sponsors(_machine), do: :erlang.nif_error(:nif_not_loaded)

@@ -19,7 +19,8 @@ defmodule Mote.Machine.Options do
     shutdown: [],
     image: nil,
     identity: nil,
-    resolve: nil
+    resolve: nil,
+    migrate: nil
   ]
 
   @type t :: %{
@@ -37,7 +38,8 @@ defmodule Mote.Machine.Options do
           drain: non_neg_integer,
           image: nil | String.t(),
           identity: nil | String.t(),
-          resolve: nil | (Mote.Image.lost_value() -> {:ok, term} | :lost)
+          resolve: nil | (Mote.Image.lost_value() -> {:ok, term} | :lost),
+          migrate: nil | ({module, atom, tuple} -> Mote.Behaviour.t() | :keep)
         }
 
   @doc "What a machine is started with; raises `ArgumentError`."
@@ -68,7 +70,8 @@ defmodule Mote.Machine.Options do
       drain: Ending.drain!(opts[:shutdown]),
       image: image!(opts[:image]),
       identity: identity!(opts[:identity]),
-      resolve: resolve!(opts[:resolve])
+      resolve: asked!(opts, :resolve),
+      migrate: asked!(opts, :migrate)
     }
   end
 
@@ -180,10 +183,14 @@ defmodule Mote.Machine.Options do
   defp image!(nil), do: nil
   defp image!(path), do: path!(path, "image:")
 
-  defp resolve!(resolve) when resolve == nil or is_function(resolve, 1), do: resolve
-
-  defp resolve!(other),
-    do: raise(ArgumentError, "expected :resolve to be a function of one argument, got: #{inspect(other)}")
+  defp asked!(opts, key) do
+    with other when other != nil and not is_function(other, 1) <- opts[key],
+         do:
+           raise(
+             ArgumentError,
+             "expected #{inspect(key)} to be a function of one argument, got: #{inspect(other)}"
+           )
+  end
 
   defp identity!(nil), do: nil
 

@@ -4,7 +4,7 @@
 //! 1. What is read back makes no atoms and is of the kind that it was: nothing of it refers to a process, a node or code.
 //! 2. The thread that stands still for an image hands over blocks and waits only while [`BLOCKS`] of them are not written yet:
 //!    so an image takes no more memory than that.
-use crate::codec::decode::Decoder;
+use crate::deliver::mail::assembled;
 use crate::deliver::message::post;
 use crate::enter::config::{read_untrusted, untrusted};
 use crate::enter::question::inquiry;
@@ -13,6 +13,7 @@ use crate::held::foreign::{Abroad, Elsewhere, Opaque, Process};
 use crate::held::lives::{take_up, went_on};
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
+use crate::look::migration::Asking;
 use crate::look::survey::behaviour;
 use crate::term::atoms::{self, names};
 use crate::term::own_term::OwnTerm;
@@ -23,10 +24,12 @@ use mote_vm::image::file::{said, write, ImageFile, ImagePart};
 use mote_vm::image::save::NotSaved;
 use mote_vm::image::tables::{ImageIdentity, ImageLost, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
+use mote_vm::image::{ImageError, MigratingActor, Migration};
 use mote_vm::look::holders::HeldIn;
 use mote_vm::machine::Machine;
 use mote_vm::values::big::MOST_LIMBS;
 use mote_vm::values::foreign::{Class, ForeignRef};
+use mote_vm::Term as VmTerm;
 use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
 use rustler::{Atom, Encoder, Env, OwnedEnv, Term, TermType};
@@ -164,44 +167,90 @@ pub fn load<'a>(env: Env<'a>, machine: &Machine, image: &ImageResource, number: 
     }
 }
 
-/// Lets a machine go on from an image: `{:ok, names}`, `:no_memory` or `{:error, text}`. Its keys are the machine's own if both have
-/// one identity.
+/// Puts a question to which the answer is `{:ok, names}`, `:no_memory` or `{:error, text}`, once a machine goes on from an image, or
+/// does not. Its keys are the machine's own if both have one identity. Before, the process is asked about the actors that have the first behaviours of
+/// `migrating` (migration.rs), and those with the others take up the present version of theirs.
 pub fn restore<'a>(
     env: Env<'a>,
-    (resource, machine): (&ResourceArc<MachineResource>, &Machine),
-    image: &ImageResource,
-    resolved: (&[u32], Parcel),
+    machine: Term<'a>,
+    image: ResourceArc<ImageResource>,
+    resolved: (Vec<u32>, Parcel),
+    migrating: (Vec<u32>, Vec<u32>),
+    tag: Term<'a>,
 ) -> Term<'a> {
-    let own = resource
-        .identity
-        .lock()
-        .as_ref()
-        .map(|own| own.name.clone());
-    let theirs = image.0.tables.identity.as_ref();
-    let earlier = theirs.filter(|_| own.is_some());
-    if let Some((theirs, own)) = earlier.zip(own).filter(|(theirs, own)| theirs.name != *own) {
-        let theirs = &theirs.name;
-        let text =
-            format!("it is an image of the identity {theirs:?}, and the machine has {own:?}");
-        return (names::error(), text).encode(env);
-    }
-    if let Some(Err(other)) = earlier.map(|earlier| take_up(env, resource, &earlier.lives)) {
-        let text =
-            format!("it names a life of the machine with the identity {other:?}, which runs");
-        return (names::error(), text).encode(env);
-    }
-    let restored = machine.restore(&image.0, earlier.is_some(), resolved, &read_form, |named| {
-        Decoder::default().term(env, machine, named)
-    });
-    match restored {
-        Ok(named) => {
-            if earlier.is_some() {
-                went_on(resource);
+    let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
+        return names::unknown().encode(env);
+    };
+    let goes_on = match takes_up(env, &resource, &image.0) {
+        Ok(goes_on) => goes_on,
+        Err(text) => return (names::ok(), (names::error(), text)).encode(env),
+    };
+    inquiry(env, machine, tag, |customer| {
+        let mut asking = Asking::new(customer.clone());
+        let restorer = std::thread::Builder::new().name("mote-restore".into());
+        let restored = restorer.spawn(move || {
+            let Some(running) = resource.running() else {
+                return asking.answer(|env, _| names::stopped().encode(env));
+            };
+            let mut ask =
+                |actors: &mut dyn Iterator<Item = MigratingActor<'_>>| asking.ask(running, actors);
+            let migration = Migration {
+                behaviours: &migrating.0,
+                renewed: &migrating.1,
+                ask: &mut ask,
+            };
+            let resolved = (&resolved.0[..], resolved.1);
+            let show = |named: VmTerm<'_>| {
+                assembled(|env, decoder| {
+                    (names::ok(), decoder.term(env, running, named)).encode(env)
+                })
+            };
+            let restored = running.restore(
+                &image.0,
+                goes_on,
+                resolved,
+                &read_form,
+                Some(migration),
+                show,
+            );
+            match restored {
+                Ok(named) => {
+                    if goes_on {
+                        went_on(&resource);
+                    }
+                    asking.answer_with(named)
+                }
+                Err(ImageError::NoMemory) => asking.answer(|env, _| names::no_memory().encode(env)),
+                Err(error) => {
+                    asking.answer(|env, _| (names::error(), error.to_string()).encode(env))
+                }
             }
-            (names::ok(), named).encode(env)
-        }
-        Err(mote_vm::image::ImageError::NoMemory) => names::no_memory().encode(env),
-        Err(error) => (names::error(), error.to_string()).encode(env),
+        });
+        restored.map(drop).map_err(|_| names::no_memory())
+    })
+}
+
+/// Gives a machine with an identity the lives of an image of itself. Returns whether it was one, or what is wrong.
+fn takes_up(
+    env: Env<'_>,
+    machine: &ResourceArc<MachineResource>,
+    image: &ImageFile,
+) -> Result<bool, String> {
+    let own = machine.identity.lock().as_ref().map(|own| own.name.clone());
+    let Some((theirs, own)) = image.tables.identity.as_ref().zip(own) else {
+        return Ok(false);
+    };
+    if theirs.name != own {
+        let theirs = &theirs.name;
+        return Err(format!(
+            "it is an image of the identity {theirs:?}, and the machine has {own:?}"
+        ));
+    }
+    match take_up(env, machine, &theirs.lives) {
+        Ok(()) => Ok(true),
+        Err(other) => Err(format!(
+            "it names a life of the machine with the identity {other:?}, which runs"
+        )),
     }
 }
 

@@ -1,5 +1,6 @@
 pub mod image;
 pub mod info;
+pub mod migration;
 pub mod peek;
 pub mod proof;
 pub mod survey;

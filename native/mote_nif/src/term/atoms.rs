@@ -116,6 +116,7 @@ pub mod names {
         actor,
         behaviour_key = "behaviour",
         message,
+        migrate,
         outcome,
         commit,
         abort,

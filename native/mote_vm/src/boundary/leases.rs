@@ -9,6 +9,9 @@ use crate::heap::Heap;
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 
+/// Number of looks at whether the callers have given their heaps back, before a collection waits for that.
+const SOON: usize = 1_000;
+
 #[derive(Default)]
 struct LentHeaps {
     /// Heaps that nobody uses at the moment: those of callers outside, and of threads that have ended.
@@ -26,7 +29,7 @@ struct LentHeaps {
 pub(crate) struct Leases {
     pool: Arc<BlockPool>,
     state: Mutex<LentHeaps>,
-    /// Told when the last lent heap comes back.
+    /// Told when the last lent heap comes back, and when the last caller's does.
     all_rest: Condvar,
 }
 
@@ -41,6 +44,9 @@ impl Drop for Guest<'_> {
         // At once: a collection that finds no caller must find the heap.
         let mut state = self.leases.state.lock();
         state.guests -= 1;
+        if state.guests == 0 {
+            self.leases.all_rest.notify_all();
+        }
         self.leases.take_back(&mut state, self.heap.take());
     }
 }
@@ -100,15 +106,18 @@ impl Leases {
 
     /// Acts on the resting heaps once no caller has one, and before one gets one again (invariant 2).
     pub(crate) fn while_all_rest(&self, act: impl FnOnce(&mut Vec<Box<Heap>>)) {
-        loop {
-            let mut state = self.state.lock();
-            if state.guests == 0 {
-                return act(&mut state.resting);
+        for _ in 0..SOON {
+            if self.state.lock().guests == 0 {
+                break;
             }
             // A caller is just about to give its heap back.
-            drop(state);
             std::thread::yield_now();
         }
+        // Or it goes on from an image, and asks what actors become.
+        let mut state = self.state.lock();
+        self.all_rest
+            .wait_while(&mut state, |state| state.guests > 0);
+        act(&mut state.resting);
     }
 
     /// Lends no more, waits until all have come back, drops them and calls `then` before anybody else may look.

@@ -30,6 +30,7 @@ pub mod save;
 pub mod tables;
 pub mod walk;
 
+pub use restore::migration::{Migrated, MigratingActor, Migration};
 pub use restore::ForeignMaker;
 
 use crate::base::atom::Atom;

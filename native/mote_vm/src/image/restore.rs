@@ -9,6 +9,7 @@
 //!    turn runs: so none is overtaken by what a turn sends.
 //! 4. The keys of a map are compared for as long as that can take for entries of reasonable keys, and no longer.
 mod cells;
+pub mod migration;
 
 use super::file::{in_file, ImageFile};
 use super::record::{Record, OWN_BEHAVIOURS};
@@ -26,6 +27,7 @@ use crate::values::foreign::{Class, ForeignRef};
 use crate::values::handles::{bytes_of, KeptKeys, Key, MOST_GIVEN};
 use crate::values::term::Term;
 use crate::values::value::Value;
+use migration::Migration;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
@@ -80,14 +82,15 @@ struct Roots {
 impl Machine {
     /// Goes on from an image, in a machine that has all of its code and has done nothing yet. `names` is shown what was named, and
     /// has to hold the actors in it. `keep` says whether the keys in it are keys of this machine. `resolved` is what takes the place of
-    /// values that were not written: their numbers, and a tuple of as many values. If the machine does not go on, it is good for
-    /// nothing more.
+    /// values that were not written: their numbers, and a tuple of as many values. `migration` lets actors become others. If the
+    /// machine does not go on, it is good for nothing more, and may be paused.
     pub fn restore<R>(
         &self,
         image: &ImageFile,
         keep: bool,
         resolved: (&[u32], Parcel),
         foreign: ForeignMaker<'_>,
+        migration: Option<Migration<'_>>,
         names: impl FnOnce(Term<'_>) -> R,
     ) -> Result<R, ImageError> {
         let behaviours = self.behaviours_in(image)?;
@@ -140,7 +143,7 @@ impl Machine {
                 Ok(roots)
             });
             let shown = match made {
-                Ok(roots) => restorer.go_on(self, roots, names),
+                Ok(roots) => restorer.go_on(self, roots, migration, names),
                 Err(error) => {
                     restorer.heap.rewind(position);
                     Err(error)
@@ -295,28 +298,32 @@ impl Restorer<'_> {
         }
     }
 
-    /// Arms the timers, shows what was named, and lets the events go, while no turn runs. Of what is armed the heap forgets nothing,
-    /// also where there is no memory for more.
+    /// Arms the timers, lets actors become others, shows what was named, and lets the events go, while no turn runs. Of what is armed
+    /// or kept the heap forgets nothing, also where there is no memory for more. If that fails the machine stays paused: whoever was asked what
+    /// actors become may have sent them something.
     fn go_on<R>(
-        &self,
+        &mut self,
         machine: &Machine,
-        roots: Roots,
+        mut roots: Roots,
+        migration: Option<Migration<'_>>,
         names: impl FnOnce(Term<'_>) -> R,
     ) -> Result<R, ImageError> {
         machine.pause();
         machine.clock().go_on_from(self.image.tables.moment);
-        let armed = self.arm(&roots.timers);
-        let shown = armed.and_then(|()| keep(machine, &roots.keys)).map(|()| {
-            let shown = names(Term::new(roots.names));
-            self.let_go(roots.events);
-            shown
-        });
+        self.arm(&roots.timers)?;
+        // Before anybody is shown an actor: one that has a key gets no other.
+        keep(machine, &roots.keys)?;
+        if let Some(migration) = migration {
+            self.migrate(machine, migration, &mut roots)?;
+        }
+        let shown = names(Term::new(roots.names));
+        self.let_go(roots.events);
         machine.resume();
         // There may be timers that are due earlier than anything that a thread knew of.
         self.sponsors
             .iter()
             .for_each(|sponsor| sponsor.lead().wake());
-        shown
+        Ok(shown)
     }
 
     /// Arms the timers, and lets their references know where they are.

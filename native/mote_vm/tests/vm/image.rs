@@ -136,7 +136,9 @@ fn go_on(machine: &Machine, image: Vec<u8>) -> Result<Vec<Key>, ImageError> {
 fn go_on_with(machine: &Machine, image: Vec<u8>, keep: bool) -> Result<Vec<Key>, ImageError> {
     let image = ImageFile::read(image, &|_| Ok(()))?;
     let nothing = (&[][..], tuple(&[]));
-    machine.restore(&image, keep, nothing, &lost, |names| keys(machine, names))
+    machine.restore(&image, keep, nothing, &lost, None, |names| {
+        keys(machine, names)
+    })
 }
 
 fn restored(image: Vec<u8>) -> (Rig, Vec<Key>) {
@@ -407,7 +409,8 @@ fn what_was_lost_is_what_it_was_resolved_to() {
     let restore = |numbers: &[u32], values: Parcel| {
         let names = |names: Term<'_>| keys(&rig.machine, names);
         let resolved = (numbers, values);
-        rig.machine.restore(&file, false, resolved, &lost, names)
+        rig.machine
+            .restore(&file, false, resolved, &lost, None, names)
     };
     let found = restore(&[2, 0], tuple(&["last", "first"])).expect("goes on");
     let text = &described(&rig, &found)[0][0];
