@@ -250,7 +250,7 @@ defmodule Mote.Behaviour.WarningsTest do
 
     # Patterns of two small alphabets: what is told to be covered is, for every value that there is of them.
     property "are told of only when there is no value for them" do
-      check all(first <- pattern(2), second <- pattern(2), max_runs: 150) do
+      check all(first <- pattern(2), second <- pattern(2), max_runs: Mote.Long.runs(40)) do
         source = "defactor a(b) do\n#{first} -> send b, 1\n#{second} -> send b, 2\nend"
 
         if Enum.any?(warnings(source), &(&1 =~ "never match")) do
