@@ -3,6 +3,7 @@
 #
 #     mix run bench/sockets.exs [--idle 8000] [--connections 300] [--rounds 1000] [--runs 3]
 #     mix run bench/sockets.exs --only mote        # or gen_tcp: what memory takes is clearer where nothing else was before
+#     mix run bench/sockets.exs --threads 2        # I/O threads of Mote; the time of the busiest is told as well
 #
 # The clients are another process of the operating system, and the two take turns. All of CPU time counts, the system's
 # included. Each idle connection is a file here and one there: `ulimit -n` must allow as many.
@@ -12,17 +13,17 @@ defmodule Bench.Sockets do
 
     defactor start() do
       {:connected, socket} ->
-        send socket, {self(), {:read, :some}}
-        become echo(socket)
+        send(socket, {self(), {:read, :some}})
+        become(echo(socket))
     end
 
     defactor echo(socket) do
       {:ok, data} ->
-        send socket, {nil, {:write, data}}
-        send socket, {self(), {:read, :some}}
+        send(socket, {nil, {:write, data}})
+        send(socket, {self(), {:read, :some}})
 
       {:error, _reason} ->
-        become sink()
+        become(sink())
     end
   end
 
@@ -48,7 +49,8 @@ defmodule Bench.Sockets do
   """
 
   def run(opts) do
-    opts = Keyword.merge([idle: 8_000, connections: 300, rounds: 1_000, runs: 3], opts)
+    opts = Keyword.merge([idle: 8_000, connections: 300, rounds: 1_000, runs: 3, threads: 1], opts)
+
     if opts[:only] == nil, do: echoes(opts)
     idles(if(opts[:only], do: [opts[:only]], else: [:mote, :gen_tcp]), opts)
   end
@@ -60,14 +62,19 @@ defmodule Bench.Sockets do
       "#{n} connections, echo of 64 bytes, CPU time of this process for each (median of #{opts[:runs]}):"
     )
 
-    runs = for run <- 1..opts[:runs], server <- [:mote, :gen_tcp], do: {server, run, echo(server, opts)}
+    runs =
+      for run <- 1..opts[:runs],
+          server <- [:mote, :gen_tcp],
+          do: {server, run, echo(server, opts)}
 
     [mote, gen_tcp] =
       for server <- [:mote, :gen_tcp] do
-        times = for {^server, _, time} <- runs, do: time
+        times = for {^server, _, {time, _}} <- runs, do: time
+        busiest = for {^server, _, {_, busiest}} <- runs, do: busiest
 
         IO.puts(
-          "  #{server}: #{Float.round(median(times), 2)} µs (#{Enum.map_join(times, ", ", &Float.round(&1, 2))})"
+          "  #{server}: #{Float.round(median(times), 2)} µs (#{Enum.map_join(times, ", ", &Float.round(&1, 2))}), " <>
+            "of its busiest thread #{Float.round(median(busiest), 2)}"
         )
 
         median(times)
@@ -97,7 +104,7 @@ defmodule Bench.Sockets do
   defp median(numbers), do: numbers |> Enum.sort() |> Enum.at(div(length(numbers), 2))
 
   defp idle(server, connections) do
-    {port, stop, _} = start(server)
+    {port, stop, _} = start(server, 1)
     # What is there once is there by then.
     with_clients(port, 100, 0, fn _go -> :ok end)
     settle()
@@ -114,27 +121,33 @@ defmodule Bench.Sockets do
   end
 
   defp echo(server, opts) do
-    {port, stop, _} = start(server)
+    {port, stop, _} = start(server, opts[:threads])
 
     time =
       with_clients(port, opts[:connections], opts[:rounds], fn go ->
         before = cpu()
         go.()
-        (cpu() - before) / (opts[:connections] * opts[:rounds])
+
+        used =
+          for {thread, cpu} <- cpu(),
+              do: (cpu - Map.get(before, thread, 0)) / (opts[:connections] * opts[:rounds])
+
+        {Enum.sum(used), Enum.max(used)}
       end)
 
     stop(stop)
     time
   end
 
-  defp start(:mote) do
-    {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1], net: [threads: 1, io: true]])
+  defp start(:mote, threads) do
+    {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1], net: [threads: threads, io: true]])
+
     {:ok, listener} = Mote.Net.listen(machine, accept: Echo.start())
     {:ok, %{local: {_, port}}} = Mote.Net.info(listener)
     {port, {:mote, machine}, listener}
   end
 
-  defp start(:gen_tcp) do
+  defp start(:gen_tcp, _threads) do
     options = [:binary, active: false, nodelay: true, backlog: 1024, ip: {127, 0, 0, 1}]
     {:ok, listener} = :gen_tcp.listen(0, options)
     {:ok, port} = :inet.port(listener)
@@ -185,7 +198,9 @@ defmodule Bench.Sockets do
   defp with_clients(port, connections, rounds, act) do
     args = ["-e", @clients, to_string(port), to_string(connections), to_string(rounds)]
     exe = System.find_executable("elixir")
+
     clients = Port.open({:spawn_executable, exe}, [:binary, {:line, 1_000}, :use_stdio, args: args])
+
     expect(clients, "connected")
 
     go = fn ->
@@ -219,15 +234,21 @@ defmodule Bench.Sockets do
     String.to_integer(kb) * 1_024
   end
 
-  # Microseconds, user and system.
+  # Microseconds of each thread of this process, user and system.
   defp cpu do
-    fields = "/proc/self/stat" |> File.read!() |> String.split(") ") |> List.last() |> String.split()
-    ticks = String.to_integer(Enum.at(fields, 11)) + String.to_integer(Enum.at(fields, 12))
-    ticks * 10_000
+    for thread <- File.ls!("/proc/self/task"),
+        {:ok, stat} <- [File.read("/proc/self/task/#{thread}/stat")],
+        into: %{} do
+      fields = stat |> String.split(") ") |> List.last() |> String.split()
+
+      {thread, 10_000 * (String.to_integer(Enum.at(fields, 11)) + String.to_integer(Enum.at(fields, 12)))}
+    end
   end
 end
 
-integers = Map.new([:idle, :connections, :rounds, :runs], &{&1, :integer})
+integers = Map.new([:idle, :connections, :rounds, :runs, :threads], &{&1, :integer})
+
 {opts, [], []} = OptionParser.parse(System.argv(), strict: Map.to_list(integers) ++ [only: :string])
+
 only = Enum.find([:mote, :gen_tcp], &(to_string(&1) == opts[:only]))
 Bench.Sockets.run(Keyword.put(opts, :only, only))

@@ -298,17 +298,21 @@ impl Pace {
     }
 
     /// Returns the time until a machine that does nothing should collect; `None` if there is no reason to. Its allocators have
-    /// been given `room` bytes that they have not used yet.
-    pub(crate) fn until_due_at_long_rest(&self, room: usize) -> Option<Duration> {
-        let least = (self.expected.load(Relaxed) / AT_LONG_REST).max(LEAST_AT_LONG_REST);
+    /// been given `room` bytes that they have not used yet, and `used` bytes of blocks in all.
+    pub(crate) fn until_due_at_long_rest(&self, room: usize, used: usize) -> Option<Duration> {
+        let live = self.expected.load(Relaxed);
+        let least = (live / AT_LONG_REST).max(LEAST_AT_LONG_REST);
         if self.since_collected().saturating_sub(room) >= least {
             return Some(Duration::ZERO);
         }
-        if !self.worked.load(Relaxed) {
+        let settled = self.settled.load(Relaxed);
+        // Blocks may be mostly empty, and those are only cleared out after a collection in a long rest.
+        let is_sparse = !settled && live < used / 2;
+        if !self.worked.load(Relaxed) && !is_sparse {
             return None;
         }
         // What turns have let go of is garbage without anything being allocated.
-        let rest = match self.settled.load(Relaxed) {
+        let rest = match settled {
             true => self.pause.load(Relaxed) * SHARE_AT_LONG_REST,
             false => 0,
         };
@@ -338,6 +342,8 @@ impl Pace {
     pub(crate) fn begun(&self, queued: u64) {
         self.fewest_queued.store(queued, Relaxed);
         self.worked.store(false, Relaxed);
+        // Nothing is known before it has ended.
+        self.settled.store(true, Relaxed);
         self.at_begin.store(self.allocated.load(Relaxed), Relaxed);
     }
 

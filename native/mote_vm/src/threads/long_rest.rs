@@ -60,11 +60,12 @@ impl Dispatch {
     pub(crate) fn until_worth_it(&self) -> Option<Duration> {
         let machine = &self.context.machine;
         let stations = machine.stations().all();
-        if machine.pool().used() <= stations.len() * BLOCK {
+        let used = machine.pool().used();
+        if used <= stations.len() * BLOCK {
             return None;
         }
         let room = stations.iter().map(|s| s.room.load(Relaxed)).sum();
-        machine.pool().pace.until_due_at_long_rest(room)
+        machine.pool().pace.until_due_at_long_rest(room, used)
     }
 
     /// Notes that it has run turns, if it has.

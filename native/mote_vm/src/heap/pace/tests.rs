@@ -124,7 +124,7 @@ fn a_collection_begins_while_half_of_what_is_left_is_there_and_is_not_put_off_be
 #[test]
 fn after_a_long_rest_a_little_garbage_is_enough() {
     let pace = pace();
-    let due = |room| pace.until_due_at_long_rest(room) == Some(Duration::ZERO);
+    let due = |room| pace.until_due_at_long_rest(room, 0) == Some(Duration::ZERO);
     pace.allocated(LEAST_AT_LONG_REST);
     assert!(due(0) && !due(1));
     pace.collected(2 * AT_LONG_REST * LEAST_AT_LONG_REST, 0, None);
@@ -135,7 +135,7 @@ fn after_a_long_rest_a_little_garbage_is_enough() {
 #[test]
 fn after_turns_a_long_rest_is_enough_unless_the_last_collection_was_in_one() {
     let pace = pace();
-    let due = || pace.until_due_at_long_rest(0);
+    let due = || pace.until_due_at_long_rest(0, 0);
     assert_eq!(due(), None);
     pace.has_worked();
     assert_eq!(due(), Some(Duration::ZERO));
@@ -149,6 +149,21 @@ fn after_turns_a_long_rest_is_enough_unless_the_last_collection_was_in_one() {
     assert!(due().is_some_and(|due| due > most / 2 && due <= most));
     pace.settles(false);
     assert_eq!(due(), Some(Duration::ZERO));
+}
+
+#[test]
+fn what_a_collection_has_left_mostly_empty_is_looked_at_in_a_long_rest_once() {
+    let pace = pace();
+    let due = |used| pace.until_due_at_long_rest(0, used);
+    pace.begun(0);
+    assert_eq!(due(10_000), None);
+    pace.collected(1_000, 0, None);
+    pace.settles(false);
+    assert_eq!((due(2_000), due(2_002)), (None, Some(Duration::ZERO)));
+    pace.begun(0);
+    pace.collected(1_000, 0, None);
+    pace.settles(true);
+    assert_eq!(due(10_000), None);
 }
 
 /// Two threads have seen that a collection is due.
