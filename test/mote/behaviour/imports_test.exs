@@ -256,8 +256,9 @@ defmodule Mote.Behaviour.ImportsTest do
         defactor keeper(x), do: (customer -> send customer, x)
         """)
 
-      assert {module, message == nil} == {module, constant?}
-      unless constant?, do: assert(message =~ "can only have captures and constants as arguments")
+      if constant?,
+        do: assert({module, message} == {module, nil}),
+        else: assert(message =~ "can only have captures and constants as arguments")
     end
   end
 
@@ -324,8 +325,9 @@ defmodule Mote.Behaviour.ImportsTest do
     body = "defactor a() do\n{customer, xs} -> send customer, Mote.ImportsTest.Around.Fresh.value(xs)\nend"
 
     output = capture_io(:stderr, fn -> send(self(), defined(use, body)) end)
-    # Others may write at the same time.
-    refute output =~ ~r/fresh\.ex|Around/
+
+    # Others may write at the same time. Elixir 1.20 knows no module that is in memory alone, and says so of the plain form.
+    refute output =~ ~r/fresh\.ex|redefining module Mote.ImportsTest.Around/
     assert_received {module, _}
     machine = start_supervised!(Mote)
 
