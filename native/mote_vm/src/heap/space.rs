@@ -1,8 +1,8 @@
 //! A space: blocks for things of one kind, and the room in them that is being filled.
 //!
-//! A heap has one for cells, one for wide cells that do not fit into the holes of the first (refill.rs), and one for actors. Actors are all of one size, and pointers to them are addresses that others keep, so
-//! they stay where they are: in blocks of their own each place is used again by itself, and no actor keeps a block from which all
-//! cells have gone.
+//! A heap has one for cells, one for wide cells that do not fit into the holes of the first (refill.rs), and one for actors. Actors
+//! are all of one size, and pointers to them are addresses that others keep, so they stay where they are: in blocks of their own
+//! each place is used again by itself, and no actor keeps a block from which all cells have gone.
 //!
 //! Invariants:
 //! 1. An extent is of one space. Only the first block of a heap has extents of both spaces, so that a small machine takes one
