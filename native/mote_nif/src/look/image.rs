@@ -35,7 +35,7 @@ use rustler::sys::enif_make_ref;
 use rustler::{Atom, Encoder, Env, OwnedEnv, Term, TermType};
 use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
-use std::sync::mpsc::{channel, sync_channel, Receiver};
+use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
@@ -67,16 +67,20 @@ pub fn save<'a>(
 ) -> Term<'a> {
     inquiry(env, machine, tag, |customer| {
         let (blocks, parts) = sync_channel(BLOCKS);
+        let (rooms, free) = channel();
         let (told, saved) = channel();
         let customer = customer.clone();
         let writer = std::thread::Builder::new().name("mote-image".into());
-        let written = writer.spawn(move || answer(&customer, &path, parts, &saved));
+        let written = writer.spawn(move || answer(&customer, &path, (parts, rooms), &saved));
         written.map_err(|_| names::no_memory())?;
         running.survey(move |survey| {
             let scratch = OwnedEnv::new();
             let written_form = |value: &ForeignRef| written_form(value, &scratch);
             let begun = Instant::now();
-            let mut take = |block| blocks.send(ImagePart::Block(block)).is_ok();
+            let mut take = |block| {
+                let taken = blocks.send(ImagePart::Block(block));
+                taken.ok().map(|()| free.try_recv().unwrap_or_default())
+            };
             let tables = survey.save(&named, identity, &written_form, &mut take);
             let stood = begun.elapsed();
             if tables.is_ok() {
@@ -92,10 +96,10 @@ pub fn save<'a>(
 fn answer(
     customer: &Customer,
     path: &std::path::Path,
-    parts: Receiver<ImagePart>,
+    (parts, rooms): (Receiver<ImagePart>, Sender<Vec<u8>>),
     saved: &Receiver<Saved>,
 ) {
-    let bytes = write(path, &parts);
+    let bytes = write(path, &parts, &rooms);
     // Where the system does not take it, the machine need not hand over the rest.
     drop(parts);
     // A machine that has ended says so itself.

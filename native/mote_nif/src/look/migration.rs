@@ -28,10 +28,10 @@ const ACTORS: usize = 500;
 const TERMS: usize = 64 << 10;
 
 /// An answer, and who asks for the next batch.
-type Answer = (Migrated, ResourceArc<Customer>);
+type MigrationAnswer = (Migrated, ResourceArc<Customer>);
 
 /// Where answers go to, until nobody gives any more.
-pub struct MigrationResource(Mutex<Option<Sender<Answer>>>);
+pub struct MigrationResource(Mutex<Option<Sender<MigrationAnswer>>>);
 
 impl Resource for MigrationResource {}
 
@@ -42,7 +42,7 @@ pub struct Asking {
     customer: ResourceArc<Customer>,
     /// None once the process has it.
     end: Option<ResourceArc<MigrationResource>>,
-    answers: Receiver<Answer>,
+    answers: Receiver<MigrationAnswer>,
 }
 
 impl Asking {

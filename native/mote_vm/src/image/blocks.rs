@@ -16,13 +16,19 @@ const HEAD: usize = 16;
 /// Bytes before the first block.
 const FIRST: usize = 16;
 
-/// Takes the blocks of an image as they become full. Returns whether to go on.
-pub(crate) type TakeBlock<'t> = &'t mut dyn FnMut(Vec<u8>) -> bool;
+/// Takes the blocks of an image as they become full. Returns room for another one, such as that of a block that is written; none if
+/// nobody wants any more.
+pub(crate) type TakeBlock<'t> = &'t mut dyn FnMut(Vec<u8>) -> Option<Vec<u8>>;
+
+/// Bytes that a writer has room for before it asks for more: a block, and the records that go beyond it.
+const ROOM: usize = FIRST + HEAD + BLOCK + (64 << 10);
 
 /// The contents of an image on their way into blocks.
 pub(crate) struct BlockWriter<'t> {
-    /// What is in no block yet.
-    pub(crate) bytes: Vec<u8>,
+    /// The block that becomes full, as it will be in the file, and perhaps more.
+    bytes: Vec<u8>,
+    /// The place in it where the contents begin.
+    from: usize,
     take: TakeBlock<'t>,
     blocks: u64,
     /// True if nobody wants any more.
@@ -31,8 +37,13 @@ pub(crate) struct BlockWriter<'t> {
 
 impl<'t> BlockWriter<'t> {
     pub(crate) fn new(take: TakeBlock<'t>) -> BlockWriter<'t> {
+        let mut bytes = Vec::with_capacity(ROOM);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&[0; HEAD]);
         BlockWriter {
-            bytes: Vec::with_capacity(2 * BLOCK),
+            from: bytes.len(),
+            bytes,
             take,
             blocks: 0,
             refused: false,
@@ -41,7 +52,7 @@ impl<'t> BlockWriter<'t> {
 
     /// Returns the number of bytes of the contents that were written.
     pub(crate) fn len(&self) -> u64 {
-        self.blocks * BLOCK as u64 + self.bytes.len() as u64
+        self.blocks * BLOCK as u64 + (self.bytes.len() - self.from) as u64
     }
 
     pub(crate) fn byte(&mut self, byte: u8) {
@@ -49,8 +60,24 @@ impl<'t> BlockWriter<'t> {
     }
 
     /// A number, seven bits in a byte, the lowest first.
-    #[inline]
-    pub(crate) fn varint(&mut self, mut n: u64) {
+    #[inline(always)]
+    pub(crate) fn varint(&mut self, n: u64) {
+        if n < 0x80 {
+            return self.bytes.push(n as u8);
+        }
+        match n >> 56 {
+            0 => {
+                let (word, length) = spread(n);
+                let end = self.bytes.len() + length;
+                self.word(word);
+                self.bytes.truncate(end);
+            }
+            _ => self.long_varint(n),
+        }
+    }
+
+    #[cold]
+    fn long_varint(&mut self, mut n: u64) {
         while n >= 0x80 {
             self.bytes.push(n as u8 | 0x80);
             n >>= 7;
@@ -58,6 +85,7 @@ impl<'t> BlockWriter<'t> {
         self.bytes.push(n as u8);
     }
 
+    #[inline(always)]
     pub(crate) fn word(&mut self, word: u64) {
         self.bytes.extend_from_slice(&word.to_le_bytes());
     }
@@ -71,40 +99,61 @@ impl<'t> BlockWriter<'t> {
     /// Hands over the blocks that are full.
     #[inline]
     pub(crate) fn settle(&mut self) {
-        if self.bytes.len() >= BLOCK {
-            let full = self.bytes.len() / BLOCK * BLOCK;
-            self.hand_over(full);
+        if self.bytes.len() - self.from >= BLOCK {
+            self.hand_over_full();
         }
     }
 
-    fn hand_over(&mut self, bytes: usize) {
-        for block in self.bytes[..bytes].chunks(BLOCK) {
-            if !self.refused {
-                self.refused = !(self.take)(sealed(self.blocks, block));
-            }
-            self.blocks += 1;
+    #[cold]
+    fn hand_over_full(&mut self) {
+        while self.bytes.len() - self.from >= BLOCK {
+            let beyond = self.bytes.split_off(self.from + BLOCK);
+            self.hand_over();
+            self.bytes.extend_from_slice(&beyond);
         }
-        self.bytes.drain(..bytes);
+    }
+
+    /// Hands over the block, and begins another one.
+    fn hand_over(&mut self) {
+        let mut block = std::mem::take(&mut self.bytes);
+        let (before, contents) = block.split_at_mut(self.from);
+        let (_, head) = before.split_at_mut(self.from - HEAD);
+        head[..8].copy_from_slice(&(contents.len() as u64).to_le_bytes());
+        head[8..].copy_from_slice(&checksum(self.blocks, contents).to_le_bytes());
+        if self.refused {
+            self.bytes = block;
+        } else if let Some(room) = (self.take)(block) {
+            self.bytes = room;
+        } else {
+            self.refused = true;
+        }
+        self.bytes.clear();
+        self.bytes.reserve(ROOM);
+        self.bytes.extend_from_slice(&[0; HEAD]);
+        self.from = HEAD;
+        self.blocks += 1;
     }
 
     /// Hands over the rest. Returns whether everything was taken.
     pub(crate) fn finish(mut self) -> bool {
-        self.hand_over(self.bytes.len());
+        self.settle();
+        if self.bytes.len() > self.from {
+            self.hand_over();
+        }
         !self.refused
     }
 }
 
-/// A block as it is in the file; before the first one comes the head of the file.
-fn sealed(number: u64, bytes: &[u8]) -> Vec<u8> {
-    let mut block = Vec::with_capacity(FIRST + HEAD + bytes.len());
-    if number == 0 {
-        block.extend_from_slice(&MAGIC);
-        block.extend_from_slice(&VERSION.to_le_bytes());
-    }
-    block.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-    block.extend_from_slice(&checksum(number, bytes).to_le_bytes());
-    block.extend_from_slice(bytes);
-    block
+/// The bytes of a number of at most 56 bits, seven in each, the lowest first; and how many these are. No step depends on the number:
+/// lengths that change from one to the next would be guessed wrongly.
+#[inline(always)]
+fn spread(n: u64) -> (u64, usize) {
+    let length = (n | 1).ilog2() as usize / 7 + 1;
+    let n = n & 0x0FFF_FFFF | (n & 0xFF_FFFF_F000_0000) << 4;
+    let n = n & 0x3FFF_0000_3FFF | (n & 0xFFF_C000_0FFF_C000) << 2;
+    let n = n & 0x7F_007F_007F_007F | (n & 0x3F80_3F80_3F80_3F80) << 1;
+    let others = (1 << (8 * (length - 1))) - 1;
+    (n | 0x8080_8080_8080_8080 & others, length)
 }
 
 /// The contents of a file, where they were checked.
@@ -191,7 +240,7 @@ mod tests {
         let mut file = Vec::new();
         let mut take = |block: Vec<u8>| {
             file.extend(block);
-            true
+            Some(Vec::new())
         };
         let mut writer = BlockWriter::new(&mut take);
         for part in contents.chunks(700_000) {
@@ -211,6 +260,25 @@ mod tests {
             assert_eq!(file[place(at as u64) as usize], bytes[at]);
         }
         assert!(contents(file).as_deref() == Ok(&bytes[..]));
+    }
+
+    #[test]
+    fn numbers_are_written_seven_bits_in_a_byte() {
+        for n in (0..64).flat_map(|bits| [(1 << bits) - 1, 1 << bits, u64::MAX >> bits]) {
+            let mut take = |_| Some(Vec::new());
+            let mut writer = BlockWriter::new(&mut take);
+            let from = writer.bytes.len();
+            writer.varint(n);
+            let bytes = &writer.bytes[from..];
+            let (last, others) = bytes.split_last().expect("a byte");
+            assert!(
+                *last < 0x80 && others.iter().all(|byte| *byte >= 0x80),
+                "{n}"
+            );
+            let groups = bytes.iter().rev();
+            let read = groups.fold(0, |read, byte| read << 7 | u64::from(byte & 0x7F));
+            assert_eq!((read, n == 0 || n >> (7 * others.len()) > 0), (n, true));
+        }
     }
 
     #[test]

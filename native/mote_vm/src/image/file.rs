@@ -9,7 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, Sender};
 
 /// Bytes at the end of the contents: where the roots and the tables begin.
 pub(crate) const END: usize = 16;
@@ -22,11 +22,11 @@ pub enum ImagePart {
     Whole,
 }
 
-/// Writes what comes into a file of that name. Returns the number of its bytes. If not all comes, or the system does not take it, the
-/// file is as it was.
-pub fn write(path: &Path, parts: &Receiver<ImagePart>) -> io::Result<u64> {
+/// Writes what comes into a file of that name, and gives the room of each block back. Returns the number of its bytes. If not all comes,
+/// or the system does not take it, the file is as it was.
+pub fn write(path: &Path, parts: &Receiver<ImagePart>, rooms: &Sender<Vec<u8>>) -> io::Result<u64> {
     let (mut file, beside) = create_beside(path)?;
-    let written = write_to(&mut file, parts).and_then(|bytes| {
+    let written = write_to(&mut file, parts, rooms).and_then(|bytes| {
         let folder = path.parent().filter(|folder| *folder != Path::new(""));
         let folder = File::open(folder.unwrap_or(Path::new(".")))?;
         fs::rename(&beside, path)?;
@@ -68,13 +68,19 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     }
 }
 
-fn write_to(file: &mut File, parts: &Receiver<ImagePart>) -> io::Result<u64> {
+fn write_to(
+    file: &mut File,
+    parts: &Receiver<ImagePart>,
+    rooms: &Sender<Vec<u8>>,
+) -> io::Result<u64> {
     let mut bytes = 0;
     for part in parts {
         match part {
             ImagePart::Block(block) => {
                 file.write_all(&block)?;
                 bytes += block.len() as u64;
+                // Nobody may want it any more.
+                let _ = rooms.send(block);
             }
             ImagePart::Whole => {
                 file.sync_all()?;

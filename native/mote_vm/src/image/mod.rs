@@ -22,6 +22,7 @@
 //!    has for it, and a table says which values these were, and who held them.
 //! 4. What is saved can be read: whoever saves counts atoms, cells and the price of keys as whoever reads does.
 pub(crate) mod blocks;
+pub(crate) mod chunks;
 pub mod file;
 pub(crate) mod numbers;
 pub(crate) mod record;

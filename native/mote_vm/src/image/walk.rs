@@ -5,6 +5,7 @@
 //! 2. A cell has a number once it is written. A binary outside of all heaps that several cells refer to is written once, and so
 //!    is any other value of the outside.
 use super::blocks::BlockWriter;
+use super::chunks::MetActors;
 use super::held_by_a_move;
 use super::numbers::Numbers;
 use super::record::{
@@ -18,6 +19,7 @@ use crate::base::work::Work;
 use crate::code::program::Program;
 use crate::heap::cell::cell_of;
 use crate::look::holders::HeldIn;
+use crate::platform::prefetch::prefetch;
 use crate::terms::map::{entries, Node};
 use crate::terms::prim::weight::place;
 use crate::terms::view::{FunctionTerm, View};
@@ -28,6 +30,9 @@ use crate::values::term::Term;
 use crate::values::value::Value;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
+
+/// Actors after which one is written whose captures are prefetched; it is itself as long before.
+const AHEAD: usize = 8;
 
 /// What an embedder writes of a value of the outside.
 pub enum WrittenForeign {
@@ -42,8 +47,8 @@ pub type WriteForeign<'w> = &'w dyn Fn(&ForeignRef) -> WrittenForeign;
 
 /// A cell that is to be written, and what it refers to that was not looked at yet.
 enum OpenCell<'h> {
-    /// A list from its first cell on, and the cell that comes next.
-    List(Value, Value),
+    /// A list from its first cell on, the cell that comes next, and how many are before that.
+    List(Value, Value, usize),
     Boxed(Value, &'h [Value]),
     Map(Value, std::vec::IntoIter<Value>),
 }
@@ -56,7 +61,7 @@ pub(crate) struct ImageWalk<'w> {
     pub(crate) cells: u32,
     pub(crate) captures: u32,
     /// The actors by number, and how many of them are written.
-    pub(crate) actors: Vec<*const Actor>,
+    pub(crate) actors: MetActors,
     written: usize,
     pub(crate) atoms: NumberedNames<Atom>,
     pub(crate) sponsors: NumberedNames<SponsorId>,
@@ -99,7 +104,7 @@ impl<'w> ImageWalk<'w> {
             numbers: Numbers::default(),
             cells: 0,
             captures: 0,
-            actors: Vec::new(),
+            actors: MetActors::default(),
             written: 0,
             atoms: NumberedNames::default(),
             sponsors: NumberedNames::default(),
@@ -123,13 +128,31 @@ impl<'w> ImageWalk<'w> {
 
     /// Writes every actor that was met, and what these lead to.
     pub(crate) fn write_actors(&mut self) {
-        while let Some(&actor) = self.actors.get(self.written) {
+        while let Some(actor) = self.actors.get(self.written) {
             if self.out.refused {
                 return;
             }
+            self.look_ahead();
             // SAFETY: it was reached from the roots while everything stands still.
             self.write_actor(unsafe { &*actor });
             self.written += 1;
+        }
+    }
+
+    /// Prefetches what is soon written: actors, and what they have captured.
+    #[inline]
+    fn look_ahead(&self) {
+        if let Some(later) = self.actors.get(self.written + 2 * AHEAD) {
+            prefetch(later.cast());
+        }
+        if let Some(soon) = self.actors.get(self.written + AHEAD) {
+            // SAFETY: as above.
+            let state = unsafe { &*soon }.state();
+            if !state.is_immediate() {
+                let cell = state.word() as *const u8;
+                prefetch(cell);
+                self.numbers.expect(cell);
+            }
         }
     }
 
@@ -139,7 +162,7 @@ impl<'w> ImageWalk<'w> {
         let n = self.program.behaviour(id).captures as usize;
         self.holder = (Some(id), HeldIn::State);
         // An actor that is held by a move is again what it was: no move goes on in another machine.
-        let held: Vec<Value> = match self.program.name(id) == self.held {
+        let held: Vec<Value> = match n == self.held.captures && self.program.name(id) == self.held {
             true => actor.captured(n).collect(),
             false => Vec::new(),
         };
@@ -235,7 +258,7 @@ impl<'w> ImageWalk<'w> {
         self.open(value);
         while let Some(frame) = self.frames.pop() {
             match frame {
-                OpenCell::List(first, next) => self.walk_list(first, next),
+                OpenCell::List(first, next, n) => self.walk_list(first, next, n),
                 OpenCell::Boxed(cell, parts) => {
                     match parts.iter().position(|part| self.is_missing(*part)) {
                         Some(at) => {
@@ -258,7 +281,7 @@ impl<'w> ImageWalk<'w> {
 
     fn open(&mut self, value: Value) {
         self.frames.push(if value.is_cons() {
-            OpenCell::List(value, value)
+            OpenCell::List(value, value, 0)
         } else if let Some(map) = Node::of(value) {
             let mut parts: Vec<Value> = Vec::new();
             for (key, item) in entries(map) {
@@ -273,20 +296,20 @@ impl<'w> ImageWalk<'w> {
         });
     }
 
-    /// Goes along a list until something in it has to be written before, or up to a cell that is written.
-    fn walk_list(&mut self, first: Value, mut next: Value) {
+    /// Goes along a list until something in it has to be written before, or up to a cell that is written. `n` cells are done.
+    fn walk_list(&mut self, first: Value, mut next: Value, mut n: usize) {
         while let Some((head, tail)) = next.as_cons().filter(|_| self.is_missing(next)) {
             if self.is_missing(head) {
-                self.frames.push(OpenCell::List(first, next));
+                self.frames.push(OpenCell::List(first, next, n));
                 return self.open(head);
             }
-            next = tail;
+            (next, n) = (tail, n + 1);
         }
         if !next.is_cons() && self.is_missing(next) {
-            self.frames.push(OpenCell::List(first, next));
+            self.frames.push(OpenCell::List(first, next, n));
             return self.open(next);
         }
-        self.write_list(first, next);
+        self.write_list(first, next, n);
     }
 
     /// Returns whether a cell has still to be written. An actor is met, and written later.
@@ -295,17 +318,18 @@ impl<'w> ImageWalk<'w> {
         if value.is_immediate() || value.is_none() {
             return false;
         }
-        if *self.numbers.of(cell_of(value)) != 0 {
+        let number = self.numbers.of(value.word() as *const u8);
+        if *number != 0 {
             return false;
         }
         if value.is_address() {
             self.actors.push(value.address_pointer());
-            *self.numbers.of(cell_of(value)) = self.actors.len() as u32;
+            *number = self.actors.len() as u32;
             return false;
         }
         if let Some(foreign) = value.as_foreign() {
-            if let Some(&number) = self.foreigns.get(&Arc::as_ptr(foreign).cast::<()>()) {
-                *self.numbers.of(cell_of(value)) = number;
+            if let Some(&known) = self.foreigns.get(&Arc::as_ptr(foreign).cast::<()>()) {
+                *number = known;
                 return false;
             }
         }
@@ -328,11 +352,10 @@ impl<'w> ImageWalk<'w> {
         }
     }
 
-    /// Writes a list up to the cell `end`, or to what is there instead of one.
-    fn write_list(&mut self, first: Value, end: Value) {
+    /// Writes a list of `n` cells up to the cell `end`, or to what is there instead of one.
+    fn write_list(&mut self, first: Value, end: Value, n: usize) {
         let rest = |cell: &Value| cell.as_cons().map(|(_, tail)| tail);
-        let cells = std::iter::successors(Some(first), rest).take_while(|cell| *cell != end);
-        let n = cells.clone().count();
+        let cells = std::iter::successors(Some(first), rest).take(n);
         self.begin(Record::List, n);
         self.value(end);
         cells
@@ -435,6 +458,7 @@ impl<'w> ImageWalk<'w> {
     }
 
     /// Writes a value whose cells are written.
+    #[inline]
     pub(crate) fn value(&mut self, value: Value) {
         let (what, n) = if let Some(n) = value.as_fixnum() {
             match zigzag(n) {
@@ -447,12 +471,12 @@ impl<'w> ImageWalk<'w> {
             (ATOM, self.atoms.number(atom).into())
         } else if value.is_address() {
             // Met when somebody looked whether it is missing.
-            let number = *self.numbers.of(cell_of(value));
+            let number = *self.numbers.of(value.word() as *const u8);
             (ACTOR, u64::from(number.saturating_sub(1)))
         } else if value.is_immediate() || value.is_none() {
             (OTHER, OTHERS[0])
         } else {
-            let number = *self.numbers.of(cell_of(value));
+            let number = *self.numbers.of(value.word() as *const u8);
             (CELL, u64::from(self.cells - number))
         };
         self.out.varint(n << VALUE_BITS | what);

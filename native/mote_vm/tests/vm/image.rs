@@ -73,7 +73,7 @@ fn save(
         let mut bytes = Vec::new();
         let mut take = |block: Vec<u8>| {
             bytes.extend(block);
-            true
+            Some(Vec::new())
         };
         let saved = survey.save(
             &names,

@@ -54,7 +54,7 @@ pub struct Migration<'a> {
 
 /// A behaviour whose actors become others.
 #[derive(Clone, Copy)]
-struct Leaving {
+struct LeftBehaviour {
     number: u32,
     captures: usize,
     stashes: bool,
@@ -84,7 +84,7 @@ impl Restorer<'_> {
         let (mut stashed, mut next) = (Vec::new(), 0);
         while let Some(first) = self.next_leaving(next, &leaving) {
             next = first;
-            let mut asked: Vec<(*const Actor, Leaving)> = Vec::new();
+            let mut asked: Vec<(*const Actor, LeftBehaviour)> = Vec::new();
             let mut actors = std::iter::from_fn(|| {
                 next = self.next_leaving(next, &leaving)?;
                 let actor = self.actors[next];
@@ -140,10 +140,10 @@ impl Restorer<'_> {
     }
 
     /// The behaviours of these numbers, by what they are here.
-    fn leaving(&self, machine: &Machine, numbers: &[u32]) -> FxHashMap<BehaviourId, Leaving> {
+    fn leaving(&self, machine: &Machine, numbers: &[u32]) -> FxHashMap<BehaviourId, LeftBehaviour> {
         let found = self.of_numbers(numbers).map(|(number, id)| {
             let code = machine.program().behaviour(id);
-            let leaving = Leaving {
+            let leaving = LeftBehaviour {
                 number,
                 captures: code.captures as usize,
                 stashes: stashes(code),
@@ -157,7 +157,7 @@ impl Restorer<'_> {
     fn next_leaving(
         &self,
         from: usize,
-        leaving: &FxHashMap<BehaviourId, Leaving>,
+        leaving: &FxHashMap<BehaviourId, LeftBehaviour>,
     ) -> Option<usize> {
         // SAFETY: as above.
         let leaves =
@@ -170,7 +170,7 @@ impl Restorer<'_> {
     fn become_others(
         &mut self,
         machine: &Machine,
-        asked: &[(*const Actor, Leaving)],
+        asked: &[(*const Actor, LeftBehaviour)],
         migrated: Migrated,
         stashed: &mut Vec<Event>,
     ) -> Result<(), ImageError> {
@@ -268,7 +268,7 @@ fn written(module: Atom, name: Atom, captures: usize) -> String {
 }
 
 /// What an actor has captured, but for what it has stashed.
-fn captured(actor: *const Actor, of: Leaving) -> impl Iterator<Item = Value> {
+fn captured(actor: *const Actor, of: LeftBehaviour) -> impl Iterator<Item = Value> {
     // SAFETY: as above.
     let all = unsafe { &*actor }.captured(of.captures);
     all.take(of.captures - of.stashes as usize)
