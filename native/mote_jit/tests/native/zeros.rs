@@ -61,7 +61,7 @@ fn questions(
     // Two instructions come before.
     let matched = is(left, right, 4);
     asked.push((vec![matched, ret(yes), ret(no)], text(same)));
-    let list = |dst, head, tail| cons(dst, head, tail);
+    let list = cons;
     let empty = k(1);
     let single = vec![
         list(7, right, empty),

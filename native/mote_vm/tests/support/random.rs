@@ -142,13 +142,13 @@ fn end(behaviour: bool) -> impl Strategy<Value = Instr> {
         ]
         .boxed()
     };
-    let abort = operand().prop_map(|reason| abort(reason));
+    let abort = operand().prop_map(abort);
     let wrong = prop_oneof![Just(Instr::Done), operand().prop_map(ret)];
     prop_oneof![30 => right, 10 => abort, 1 => wrong]
 }
 
 fn code(behaviour: bool, effects: u32) -> impl Strategy<Value = Vec<Instr>> {
-    let leave = prop_oneof![end(behaviour), distance().prop_map(|label| jump(label)),];
+    let leave = prop_oneof![end(behaviour), distance().prop_map(jump),];
     let any = prop_oneof![30 => plain(), effects => effect(), 4 => leave];
     (vec(any, 0..12), end(behaviour)).prop_map(|(mut code, end)| {
         code.push(end);

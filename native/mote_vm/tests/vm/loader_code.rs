@@ -75,7 +75,7 @@ fn every_operand_is_checked() {
     type Make = Box<dyn Fn(Operand, Operand, Operand) -> Instr>;
     let add = Primitive::Add;
     let three: Vec<Make> = vec![
-        Box::new(|sponsor, target, message| sendx(sponsor, target, message)),
+        Box::new(sendx),
         Box::new(|delay, target, message| send_after(1, delay, target, message)),
         Box::new(|a, b, c| op(1, Primitive::PutElem, vec![a, b, c])),
         Box::new(|a, b, c| tuple(1, [a, b, c])),

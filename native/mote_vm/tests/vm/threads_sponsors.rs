@@ -20,7 +20,7 @@ fn unit() -> Unit {
     let (zero, one, two) = (a.int(0), a.int(1), a.int(2));
     let plain = a.atom("plain");
     let fan = a.behaviour_used("fan", 1);
-    let same = |left, right, label| is(left, right, label);
+    let same = is;
     // A link to the next one comes as {address}.
     let count = a.behaviour_used("count", 2);
     let code = vec![
