@@ -1247,7 +1247,8 @@ defmodule Mote do
   once for each. `why` is
 
     * `:absent` - the new version has no such behaviour, and no change from it;
-    * `:ownership` - it has one, but one of the two versions becomes and the other never does, or one is marked `beam: true`.
+    * `:other_kind` - it has one, but one of the two versions becomes and the other never does, or one stashes, or one is marked
+      `beam: true`.
   """
   @spec load(Machine.t(), module) :: :ok | {:ok, [Loader.stays()]} | {:error, Error.t()}
   def load(machine, module) when is_atom(module) do

@@ -45,21 +45,29 @@ defmodule Mote.Reload do
   def look, do: if(Process.whereis(__MODULE__), do: GenServer.call(__MODULE__, :look, :infinity), else: :ok)
 
   @impl true
-  def init(_arg), do: {:ok, versions(), @every_ms}
+  def init(_arg), do: {:ok, MapSet.new(), @every_ms}
 
   @impl true
-  def handle_call(:look, _from, versions), do: {:reply, :ok, looked(versions), @every_ms}
+  def handle_call(:look, _from, told), do: {:reply, :ok, looked(told), @every_ms}
 
   @impl true
-  def handle_info(:timeout, versions), do: {:noreply, looked(versions), @every_ms}
-  def handle_info(_stray, versions), do: {:noreply, versions, @every_ms}
+  def handle_info(:timeout, told), do: {:noreply, looked(told), @every_ms}
+  def handle_info(_stray, told), do: {:noreply, told, @every_ms}
+
+  # Whatever a machine has in another version than the node. What cannot be loaded is tried each time, as another module may be on
+  # its way, and told of once.
+  defp looked(told) do
+    versions = versions()
+    failed = for pid <- Table.pids(), {module, hash} <- versions, failed = load(pid, module, hash), do: failed
+    for {module, _, text} = failed <- Enum.uniq(failed), failed not in told, do: tell_failed(module, text)
+    MapSet.new(failed)
+  end
 
   # Each module with behaviours, and its hash.
   defp versions do
     for {module, _file} <- :code.all_loaded(),
         function_exported?(module, :__mote__, 1),
         hash = hash(module),
-        into: %{},
         do: {module, hash}
   end
 
@@ -70,30 +78,28 @@ defmodule Mote.Reload do
     _, _ -> nil
   end
 
-  # A version that was seen before is in those machines that want it.
-  defp looked(before) do
-    now = versions()
-    changed = for {module, hash} <- now, is_map_key(before, module), before[module] != hash, do: module
-    if changed != [], do: for(pid <- Table.pids(), module <- changed, do: load(pid, module))
-    now
-  end
-
-  defp load(pid, module) do
+  # Returns what has failed.
+  defp load(pid, module, hash) do
     with {:ok, machine} <- Table.fetch(pid),
-         hash when is_integer(hash) <- Native.machine_module(machine, module),
+         has when is_integer(has) and has != hash <- Native.machine_module(machine, module),
          {:ok, _stay} <- Loader.succeed(machine, module) do
       Logger.info("#{inspect(module)} was compiled again: the machine #{name(pid)} runs it",
         mote_module: module
       )
+
+      nil
     else
       {:error, %Error{reason: reason} = error} when reason != :machine_down ->
-        Logger.warning("#{inspect(module)} was compiled again, but not loaded: #{Exception.message(error)}")
+        {module, hash, Exception.message(error)}
 
-      # It has ended, or has no such module.
+      # It has ended, has no such module, or this very version.
       _ ->
-        :ok
+        nil
     end
   end
+
+  defp tell_failed(module, text),
+    do: Logger.warning("#{inspect(module)} was compiled again, but not loaded: #{text}", mote_module: module)
 
   defp name(pid), do: inspect(Table.name(pid) || pid)
 end

@@ -153,8 +153,8 @@ defmodule Mote.RedefineTest do
       [{module, _}] = shape(name, "defactor kept(n), do: ({c, :read} -> send c, n)")
       actor = Mote.create(machine, module.kept(1))
       shape(name, "defactor kept(n), do: ({c, :read} -> send(c, n) && become n: n + 1)")
-      assert {{:ok, [{{^module, :kept, 1}, :ownership}]}, log} = loaded(machine, module)
-      assert log =~ "has a kept/1 whose actors need another owner: one of the two versions becomes"
+      assert {{:ok, [{{^module, :kept, 1}, :other_kind}]}, log} = loaded(machine, module)
+      assert log =~ "has a kept/1 of another kind: one of the two versions becomes"
       for _ <- 1..2, do: assert(Mote.ask!(actor, :read) == 1)
     end
   end
@@ -256,6 +256,55 @@ defmodule Mote.RedefineTest do
       assert Mote.await_many(asks) == [{1, 1}, {1, 2}, {1, 3}]
     end
 
+    test "is told by a version after the next one, too", %{machine: machine, name: name} do
+      [{module, _}] =
+        shape(
+          name,
+          "defactor up(n), do: (k when is_integer(k) -> become n: n + k; {c, :read} -> send c, {1, n})"
+        )
+
+      actor = Mote.create(machine, module.up(1))
+      two = "defactor up(n, m), do: ({c, :read} -> send(c, {2, n, m}); k -> become n: n + k)"
+      shape(name, two)
+      assert Mote.load(machine, module) == {:ok, [{{module, :up, 1}, :absent}]}
+      shape(name, two <> "; defchange(up(n), do: up(n, :late))")
+      assert Mote.load(machine, module) == :ok
+      assert Mote.ask!(actor, :read) == {2, 1, :late}
+    end
+
+    test "takes no capture for another", %{machine: machine, name: name} do
+      # Not in their order, and a list for what is stashed.
+      [{module, _}] =
+        shape(name, """
+        defactor up(a, b \\\\ 0), do: (k -> become(a: k); {c, :read} -> send(c, {a, b}))
+        defactor wait(n), do: (:go -> become(up(n)); _ -> stash())
+        """)
+
+      actors = for behaviour <- [module.up(1, 2), module.wait(1)], do: Mote.create(machine, behaviour)
+      Mote.drain(machine)
+
+      shape(name, """
+      defactor up(a, b \\\\ 0, c), do: (k -> become(a: k); {c1, :read} -> send(c1, {a, b, c}))
+      defactor wait(n, list), do: (:go -> become(up(n, list, 1)); _ -> :ok)
+      """)
+
+      assert {:ok, stay} = Mote.load(machine, module)
+      assert {{module, :up, 2}, :absent} in stay and {{module, :wait, 2}, :other_kind} in stay
+      assert length(actors) == 2
+    end
+
+    test "moves as all others do", %{machine: machine, name: name} do
+      [{module, _}] =
+        shape(name, "defactor(up(n), do: ({c, :read} -> send(c, {1, n}); k -> become n: n + k))")
+
+      actor = Mote.create(machine, module.up(1))
+      shape(name, "defactor(up(n), do: ({c, :read} -> send(c, {2, n}); k -> become n: n + k))")
+      assert Mote.load(machine, module) == :ok
+      other = start_supervised!(Mote, id: :other)
+      assert {:ok, moved} = Mote.move(actor, other)
+      assert Mote.ask!(moved, :read) == {2, 1}
+    end
+
     test "says where a change makes no sense", %{name: name} do
       error = fn body -> Exception.message(assert_raise(Mote.CompileError, fn -> shape(name, body) end)) end
 
@@ -267,6 +316,9 @@ defmodule Mote.RedefineTest do
 
       assert error.("defactor a(n), do: (_ -> :ok)\ndefchange a(1, k), do: a(k)") =~
                "a capture is a plain variable"
+
+      assert error.("defactor a(n), do: (_ -> :ok)\ndefchange a(m, k), do: if(m > k, do: a(k))") =~
+               "this if has no else"
 
       assert error.("defactor a(n), do: (_ -> :ok)\ndefchange a(m, k) when m > k, do: a(k)") =~ "no guard"
     end

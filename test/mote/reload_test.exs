@@ -50,6 +50,28 @@ defmodule Mote.ReloadTest do
     assert Mote.ask!(actor, :read) == {2, 5}
   end
 
+  test "misses no version, whatever is there when it looks", %{compile: compile, module: module} do
+    machine = start_supervised!(Mote)
+    actor = Mote.create(machine, module.counter(5))
+    start_supervised!(Reload)
+    :code.purge(module)
+    :code.delete(module)
+    Reload.look()
+    compile.(@second)
+    Reload.look()
+    assert Mote.ask!(actor, :read) == {2, 5}
+
+    # A version that needs a module which is not there yet.
+    helper = "#{inspect(module)}.Helper"
+    compile.("defactor counter(n), do: ({c, :read} -> send c, {3, #{helper}.f(n)})")
+    log = capture_log(fn -> for _ <- 1..2, do: Reload.look() end)
+    assert [_, _] = String.split(log, "was compiled again, but not loaded: #{helper}, which")
+    assert Mote.ask!(actor, :read) == {2, 5}
+    Code.compile_string("defmodule #{helper} do use Mote.Behaviour; defpure f(x), do: x + 1 end")
+    Reload.look()
+    assert Mote.ask!(actor, :read) == {3, 6}
+  end
+
   test "runs where programs are developed, or where it is asked for" do
     assert Reload.children() == []
     Application.put_env(:mote, :reload, true)

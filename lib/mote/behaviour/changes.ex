@@ -6,8 +6,8 @@ defmodule Mote.Behaviour.Changes do
   #    to go on, and `again()`. A machine has actors run a new version from their next turn on (succession.rs), so that is the
   #    first thing they do in it.
   # 2. Elixir does not see it: there is no function that makes such a behaviour.
-  # 3. What has defaults has a change for each number of captures that may be given: its first captures are the older version's, in
-  #    their order. One that is written takes its place.
+  # 3. What has defaults behind its other captures has a change for each number of them that may be given: its first captures are the
+  #    older version's, in their order. One that is written takes its place.
   # 4. What stashes has one capture more, in both versions. What was stashed stays stashed where defaults are filled, and is taken
   #    up again, before the message, where a change is written.
   @moduledoc false
@@ -20,8 +20,8 @@ defmodule Mote.Behaviour.Changes do
 
   @doc "The name of the behaviour that is a change, and its clause, from what is written."
   @spec written(atom, Macro.t(), Macro.Env.t()) :: {atom, keyword}
-  def written(name, [do: body], _env) do
-    clause = {:->, [generated: true], [[{:_, [], nil}], becoming(body)]}
+  def written(name, [do: body], env) do
+    clause = {:->, [generated: true], [[{:_, [], nil}], becoming(body, env)]}
     {:"#{name}#{@suffix}", [do: [clause]]}
   end
 
@@ -34,26 +34,38 @@ defmodule Mote.Behaviour.Changes do
       )
 
   # The last of each path is the behaviour.
-  defp becoming({:__block__, meta, [_ | _] = statements}) do
+  defp becoming({:__block__, meta, [_ | _] = statements}, env) do
     {before, [last]} = Enum.split(statements, -1)
-    {:__block__, meta, before ++ [becoming(last)]}
+    {:__block__, meta, before ++ [becoming(last, env)]}
   end
 
-  defp becoming({branch, meta, args}) when branch in [:if, :unless, :case, :cond] and is_list(args) do
+  defp becoming({branch, meta, args}, env) when branch in [:if, :unless, :case, :cond] and is_list(args) do
     {before, [sections]} = Enum.split(args, -1)
-    {branch, meta, before ++ [if(Keyword.keyword?(sections), do: sections(sections), else: sections)]}
+
+    if branch in [:if, :unless] and not match?([_, _], sections),
+      do: no_behaviour!(branch, Error.at(env, meta))
+
+    {branch, meta, before ++ [if(Keyword.keyword?(sections), do: sections(sections, env), else: sections)]}
   end
 
-  defp becoming(behaviour), do: {:__block__, [], [{:become, [], [behaviour]}, {:again, [], []}]}
+  defp becoming(behaviour, _env), do: {:__block__, [], [{:become, [], [behaviour]}, {:again, [], []}]}
 
-  defp sections(sections) do
+  defp no_behaviour!(branch, env) do
+    Error.raise_at(
+      env,
+      env.line,
+      "each path through a defchange ends with a behaviour, and this #{branch} has no else: write what actors become there"
+    )
+  end
+
+  defp sections(sections, env) do
     for {section, body} <- sections do
       case body do
         [{:->, _, _} | _] ->
-          {section, for({:->, meta, [left, right]} <- body, do: {:->, meta, [left, becoming(right)]})}
+          {section, for({:->, meta, [left, right]} <- body, do: {:->, meta, [left, becoming(right, env)]})}
 
         body ->
-          {section, becoming(body)}
+          {section, becoming(body, env)}
       end
     end
   end
@@ -99,11 +111,18 @@ defmodule Mote.Behaviour.Changes do
     filled =
       for %{kind: :delegate, full: {name, _} = full, delegate: {nil, name, template}} = d <- definitions,
           full not in beam,
+          last?(template),
           code = filled(d, template, full in stashing),
           {name, code.arity} not in present,
           do: code
 
     %{unit | codes: codes ++ Enum.uniq_by(filled, & &1.arity)}
+  end
+
+  # Whether all that is given comes before all defaults.
+  defp last?(template) do
+    {_given, rest} = Enum.split_while(template, &match?({:capture, _}, &1))
+    Enum.all?(rest, &match?({:lit, _}, &1))
   end
 
   defp named(%Code{kind: :actor} = code) do
@@ -130,13 +149,15 @@ defmodule Mote.Behaviour.Changes do
     given = if stashes?, do: List.replace_at(given, -1, List.last(variables)), else: given
     become = {:become, l, {nil, name, length(template)}, given}
     again = Stash.again(become, l, %{message: message, kept: nil})
+    # So a machine knows that it stashes.
+    body = if stashes?, do: {:block, l, [{:unstash, l, List.last(variables)}, again]}, else: again
 
     %Code{
       kind: :actor,
       name: name,
       arity: arity,
       params: Enum.map(variables, &elem(&1, 2)) ++ [message],
-      body: {:case, l, {:var, l, message}, [{:clause, l, {:any, l}, [], again}], :ignore},
+      body: {:case, l, {:var, l, message}, [{:clause, l, {:any, l}, [], body}], :ignore},
       line: l,
       next: arity + 1,
       change: true

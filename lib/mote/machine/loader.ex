@@ -8,7 +8,7 @@ defmodule Mote.Machine.Loader do
   alias Mote.{Error, Native}
 
   @typedoc "A behaviour whose actors go on with the version before, and why: see `Mote.load/2`."
-  @type stays :: {{module, atom, non_neg_integer}, :absent | :ownership}
+  @type stays :: {{module, atom, non_neg_integer}, :absent | :other_kind}
 
   @doc "Loads a module and its imports, the imports first. Actors of the versions before run it from their next turn on."
   @spec load(reference, module) :: :ok | {:error, Error.t()}
@@ -76,8 +76,8 @@ defmodule Mote.Machine.Loader do
       end
 
     # Names with a slash are the compiler's own: of functions that are called from Elixir, and of what is written in place.
-    for {name, captures, there?} <- behaviours, not String.contains?(Atom.to_string(name), "/") do
-      why = if there?, do: :ownership, else: :absent
+    for {name, captures, there?} <- Enum.uniq(behaviours), not String.contains?(Atom.to_string(name), "/") do
+      why = if there?, do: :other_kind, else: :absent
 
       Logger.warning(
         "The new version of #{inspect(module)} has #{what(why, name, captures, present)}. In the machine " <>
@@ -91,9 +91,9 @@ defmodule Mote.Machine.Loader do
     end
   end
 
-  defp what(:ownership, name, captures, _present) do
-    "a #{name}/#{captures} whose actors need another owner: one of the two versions becomes and the other never does, or one " <>
-      "is marked beam: true"
+  defp what(:other_kind, name, captures, _present) do
+    "a #{name}/#{captures} of another kind: one of the two versions becomes and the other never does, or one stashes, or one is " <>
+      "marked beam: true"
   end
 
   defp what(:absent, name, captures, present) do

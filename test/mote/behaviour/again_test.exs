@@ -156,6 +156,11 @@ defmodule Mote.Behaviour.AgainTest do
     assert error("defeffect e(), do: (become b(); again())\ndefactor b(), do: (_ -> e())") =~
              "a defeffect has none"
 
+    effect = "defeffect e(n), do: (become b(n))\ndefactor b(n), do: (_ -> :ok)"
+
+    assert error("#{effect}\ndefactor a(n), do: (_ -> become n: 1; again(); e(n))") =~
+             "this call of a defeffect, which may become,"
+
     assert error("defactor again(), do: (_ -> :ok)") =~ "again is a word of the language"
     assert error("defactor a(again), do: (_ -> again())") =~ "it stands directly behind a become"
   end

@@ -141,6 +141,13 @@ defmodule Mote.Behaviour.Check.Stash do
   # Which of them may have come last, before an expression and behind it: `:stash`, `:become`, `:again` or nil.
   defp last({:stash, l, _, values}, before, s), do: values |> last(before, s) |> one(:stash, l, s)
 
+  # It may become, and then the message would come there.
+  defp last({:call, l, {nil, name, arity}, es}, before, s) do
+    before = last(es, before, s)
+    effect? = :again in before and MapSet.member?(s.names.effects, {name, arity})
+    if effect?, do: one(before, "call of a defeffect, which may become,", l, s), else: before
+  end
+
   defp last({:again, l, become}, before, s), do: become |> last(before, s) |> one(:again, l, s)
 
   defp last({tag, l, _, values}, before, s) when tag in [:change, :become],
@@ -189,7 +196,7 @@ defmodule Mote.Behaviour.Check.Stash do
       )
     end
 
-    if step in [:become, :stash] and :again in before do
+    if step != :again and :again in before do
       Error.raise_at(
         s,
         l,

@@ -50,7 +50,9 @@ pub(crate) struct BehaviourCode {
     pub(crate) safe: bool,
     /// Its turns run outside of the machine and nowhere else (threads/away.rs).
     pub(crate) away_only: bool,
-    /// An older version of it was loaded before: actors have become this one with what that one had made of their captures.
+    /// It keeps messages in its last capture.
+    pub(crate) stashes: bool,
+    /// An older version of its module was loaded before: actors have become this one with what that one had made of their captures.
     pub(crate) is_newer: bool,
     /// The hash of its unit.
     pub(crate) hash: u64,
@@ -153,6 +155,7 @@ impl Program {
             captures,
             safe,
             away_only: false,
+            stashes: false,
             is_newer: false,
             hash: 0,
             module: Atom::NIL,

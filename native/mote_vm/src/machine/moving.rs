@@ -170,7 +170,8 @@ impl Dispatch {
             return Err(Stays::Busy);
         }
         let present = program.find((code.module, code.name, code.captures.into()));
-        if present.map(|(id, _)| id) != Some(id) {
+        // Its number may be that of an older version, which this one has taken over.
+        if present.is_none_or(|(present, _)| !std::ptr::eq(program.behaviour(present), code)) {
             return Err(Stays::Stale);
         }
         let n = code.captures as usize;

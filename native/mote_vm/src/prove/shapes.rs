@@ -167,9 +167,8 @@ impl<'s> Sketching<'s> {
         let program = self.program;
         let behaviour = program.behaviour(id);
         let ops = &behaviour.code.ops;
-        let gives_back = |op: &Op| matches!(op, Op::Unstash { .. });
         let kept = captures(program, actor).last();
-        let keeps = kept.is_some_and(|kept| kept.is_cons()) && ops.iter().any(gives_back);
+        let keeps = behaviour.stashes && kept.is_some_and(|kept| kept.is_cons());
         let first = Value::from_word(id.0.into());
         let kind = ShapeKind {
             count: 0,

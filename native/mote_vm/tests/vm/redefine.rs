@@ -178,7 +178,7 @@ fn a_version_that_takes_over_is_everybodys_at_the_next_turn() {
     test.load(6);
     assert_eq!(all(5), 5);
     assert_eq!(test.succeed(7), Vec::<String>::new());
-    assert_eq!(all(7), 5);
+    assert_eq!(all(7), 7);
 }
 
 #[test]

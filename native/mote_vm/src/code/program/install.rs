@@ -7,7 +7,7 @@ use crate::code::decode::decode;
 use crate::code::entry::EntryPoint;
 use crate::code::error::LoadError;
 use crate::code::functions;
-use crate::code::ir::{Behaviour, Function, Import, Instr, Unit};
+use crate::code::ir::{Behaviour, Function, Import, Instr, Operand, Unit};
 use crate::code::job::{Compiled, Job};
 use crate::code::lower;
 use crate::code::slots::{BehaviourSlot, FunctionSlot};
@@ -147,8 +147,8 @@ impl Program {
         context: &lower::Context<'_>,
     ) -> BehaviourId {
         let slot = behaviour_slot(inner, (module, name, behaviour.captures));
-        // SAFETY: slots live as long as the program.
-        let is_newer = unsafe { &*slot }.id().is_some();
+        // Of whatever version: what an actor keeps may have been another behaviour's before (`defchange`).
+        let is_newer = inner.modules.contains_key(&module);
         let code = BehaviourCode {
             code: lower::lower(
                 &behaviour.code,
@@ -159,6 +159,7 @@ impl Program {
             captures: behaviour.captures as u16,
             safe: behaviour.safe,
             away_only: behaviour.away_only,
+            stashes: stashes(behaviour),
             is_newer,
             hash,
             module,
@@ -169,6 +170,18 @@ impl Program {
         unsafe { &*slot }.id.store(id.0, Ordering::Release);
         id
     }
+}
+
+/// Returns whether a behaviour keeps messages in its last capture: each of its clauses says so at its beginning, where nothing else has
+/// been put there.
+fn stashes(behaviour: &Behaviour) -> bool {
+    let Some(last) = behaviour.captures.checked_sub(1) else {
+        return false;
+    };
+    let kept = Operand::Register(last as u16);
+    let is_written = |instr: &Instr| instr.written().iter().any(|range| range.contains(&last));
+    let mut before = behaviour.code.iter().take_while(|instr| !is_written(instr));
+    before.any(|instr| matches!(instr, Instr::Unstash { kept: found } if *found == kept))
 }
 
 /// Makes the slots of a unit's own functions. Calls within the unit, and functions that are values, are bound to this version for

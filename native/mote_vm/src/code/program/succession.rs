@@ -25,33 +25,41 @@ pub struct StayingBehaviour {
 }
 
 /// Returns whether actors of a behaviour can run another version of it as they are. Those of a safe one have no owner, and any thread
-/// runs their turns; of any other one the owner may be in the middle of one.
+/// runs their turns; of any other one the owner may be in the middle of one. The last capture of one that stashes is what it keeps.
 fn succeeds(new: &BehaviourCode, old: &BehaviourCode) -> bool {
-    new.safe == old.safe && new.away_only == old.away_only
+    (new.safe, new.away_only, new.stashes) == (old.safe, old.away_only, old.stashes)
+}
+
+/// Returns whether a behaviour was written in place, and has the name of its place: another version may have another one there.
+fn is_unnamed(code: &BehaviourCode) -> bool {
+    code.name.name().contains('/')
 }
 
 impl Program {
-    /// Lets the current version of a module take over the actors of the version with the hash `before`. Returns those that it cannot
-    /// take over.
+    /// Lets the current version of a module take over the actors of all versions before it. Returns those of the version with the hash
+    /// `before` that it cannot take over.
     pub(crate) fn succeed(&self, module: Atom, before: u64) -> Vec<StayingBehaviour> {
         let mut inner = self.inner.lock();
+        let present = inner.modules.get(&module).copied();
         let mut staying: Vec<StayingBehaviour> = Vec::new();
         for number in 0..inner.behaviour_code.len() {
             let id = BehaviourId(number as u32);
             let code = self.behaviour(id);
-            if code.module != module || code.hash != before || self.is_succeeded(&inner, id) {
+            let is_older = code.module == module && Some(code.hash) != present;
+            if !is_older || is_unnamed(code) || self.is_succeeded(&inner, id) {
                 continue;
             }
             let name = (module, code.name, u32::from(code.captures));
             let new = inner.behaviours.get(&name).and_then(|slot| slot.id());
-            let new = new.filter(|new| self.behaviour(*new).hash != before);
+            let new = new.filter(|new| Some(self.behaviour(*new).hash) == present);
             match new.filter(|new| succeeds(self.behaviour(*new), code)) {
                 Some(new) => self.take_over(&mut inner, new, id),
-                None => staying.push(StayingBehaviour {
+                None if code.hash == before => staying.push(StayingBehaviour {
                     name: code.name,
                     captures: code.captures,
                     is_there: new.is_some(),
                 }),
+                None => {}
             }
         }
         staying
