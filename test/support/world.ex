@@ -31,6 +31,21 @@ defmodule Mote.World do
     :ok
   end
 
+  @doc """
+  What the customer that `behaviour` is given hears, which is the same everywhere, when all of these messages are queued for an actor
+  of it at once.
+  """
+  def told(behaviour, messages) do
+    scenario = fn world ->
+      actor = create(world, behaviour.(customer(world, :log)))
+      for message <- messages, do: send(world, actor, message)
+    end
+
+    told = run(:reference, scenario).log
+    everywhere(:erlang.phash2(messages), scenario, fn heard -> ^told = heard.log end)
+    told
+  end
+
   @doc "What is heard in a scenario on the reference, on a machine of one thread, or on a seeded one."
   def run(:reference, scenario) do
     Process.put(__MODULE__, Reference.new())

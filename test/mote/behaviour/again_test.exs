@@ -86,23 +86,12 @@ defmodule Mote.Behaviour.AgainTest do
   use ExUnit.Case, async: true
 
   import Mote.Compile, only: [error: 1]
+  import Mote.World, only: [told: 2]
 
-  alias Mote.{Behaviour, World}
+  alias Mote.Behaviour
   alias Mote.Behaviour.AgainTest.Actors
 
   @moduletag capture_log: true
-
-  # What the log is told when all of these are queued for the actor at once: in a machine, on both tiers, and in plain Elixir.
-  defp told(behaviour, messages) do
-    scenario = fn world ->
-      actor = World.create(world, behaviour.(World.customer(world, :log)))
-      for message <- messages, do: World.send(world, actor, message)
-    end
-
-    told = World.run(:reference, scenario).log
-    assert World.run(:machine, scenario).log == told
-    told
-  end
 
   test "the message is taken again before all others that wait" do
     assert told(&Actors.closed/1, [{:hello, :ann}, 1, 2]) ==

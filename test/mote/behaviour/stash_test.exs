@@ -123,24 +123,12 @@ defmodule Mote.Behaviour.StashTest do
 
   import Mote.Compile, only: [error: 1]
   import Mote.Mailbox
+  import Mote.World, only: [told: 2]
 
   alias Mote.{Behaviour, World}
   alias Mote.Behaviour.StashTest.Actors
 
   @moduletag capture_log: true
-
-  # What the log of an actor is told when all of these are queued for it at once.
-  defp told(behaviour, messages) do
-    scenario = fn world ->
-      actor = World.create(world, behaviour.(World.customer(world, :log)))
-      for message <- messages, do: World.send(world, actor, message)
-    end
-
-    told = World.run(:reference, scenario).log
-    assert World.run(:machine, scenario).log == told
-    assert World.run({:seeded, :erlang.phash2(messages)}, scenario).log == told
-    told
-  end
 
   describe "what is kept" do
     test "stays in its order when behaviours that stash pass to each other" do

@@ -309,8 +309,8 @@ impl Heap {
         Value::address(cell)
     }
 
-    /// `count` actors that are alike, but for the thread that owns each; `None` when the memory is exhausted. As many as [`Heap::table`] looks at lie one behind
-    /// the other, as far as a block has room for them. They share the cell of their captures, which nobody writes to.
+    /// `count` actors that are alike, but for the thread that owns each; `None` when the memory is exhausted. As many as
+    /// [`Heap::table`] looks at lie one behind the other, as far as a block has room for them. They share the cell of their captures, which nobody writes to.
     pub(crate) fn row(
         &mut self,
         header: impl Fn() -> Header,
