@@ -298,13 +298,14 @@ defmodule Mote.ShardsTest do
   end
 
   # Other lines are another version.
-  defp changing(lines) do
+  # The second version never becomes, so it cannot take over the actors of the first one.
+  defp changing(version) do
     """
     defmodule Mote.ShardsTest.Changing do
       use Mote.Behaviour
-      #{String.duplicate("\n", lines)}
+
       defactor changing(n) do
-        :add -> become n: n + 1
+        :add -> #{if version == 1, do: "become n: n + 1", else: "send n, :added"}
       end
     end
     """
