@@ -899,7 +899,8 @@ defmodule Mote do
       given back; `charged`, all that counts against `:memory`; and `mapped`, the addresses that the system has given for heaps and
       queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
-      `paused` (of all pauses together), `pauses` (how many there were, by the power of two that bounds them),
+      `longest_wait` (for which turns were held for a collection since memory was short), `paused` (of all pauses together),
+      `pauses` (how many there were, by the power of two that bounds them),
       `live_actors` and `live_bytes` as the last one found them, `reclaimed` (bytes of blocks that all of them
       together found empty);
     * `native` - `tier`, which of `:native` and `:interp` runs behaviours; `compiled`, how many behaviours and functions

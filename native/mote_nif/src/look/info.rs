@@ -38,6 +38,7 @@ pub fn machine<'a>(
         ("collections", info.gc.collections.encode(env)),
         ("last_pause", info.gc.last_pause_ns.encode(env)),
         ("longest_pause", info.gc.longest_pause_ns.encode(env)),
+        ("longest_wait", info.gc.longest_wait_ns.encode(env)),
         ("paused", info.gc.paused_ns.encode(env)),
         ("pauses", pairs(env, &pauses)),
         ("live_actors", info.gc.live_actors.encode(env)),

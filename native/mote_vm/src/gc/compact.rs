@@ -57,7 +57,7 @@ fn hand_back(
 ) {
     for (owner, extent) in evacuation.settled() {
         let is_owner = |t: &&mut &mut Dispatch| owner == Owner::Thread(t.context.station.number);
-        let fewest = |t: &&mut &mut Dispatch| t.turn.heap.cell_extents().len();
+        let fewest = |t: &&mut &mut Dispatch| t.turn.heap.cell_extents().count();
         let heap = match owner {
             Owner::Resting if !resting.is_empty() => Some(&mut *resting[0]),
             _ if threads.iter_mut().any(|t| is_owner(&t)) => {
@@ -119,6 +119,9 @@ impl Stopped<'_> {
                     break;
                 }
             }
+            if !is_still && !evacuation.is_over() {
+                gc.compaction.breaks_off();
+            }
             is_over = !is_still || evacuation.is_over();
             if is_over {
                 evacuation.end(pool);
@@ -129,7 +132,8 @@ impl Stopped<'_> {
                 check(machine, threads, number);
             }
             *stood = Some(standing(threads, resting));
-            if is_over && is_still && evacuation.leaves_more() {
+            let goes_on = gc.compaction.gives_back() || pool.is_short();
+            if is_over && is_still && goes_on && evacuation.leaves_more() {
                 let stands = standing(threads, resting);
                 let survey = survey(threads, resting, number);
                 gc.compaction

@@ -29,8 +29,10 @@ pub(crate) struct Stopped<'m> {
     pub(super) threads: Vec<&'m mut Dispatch>,
     pub(super) start: Instant,
     pub(super) stress: Stress,
-    /// Marks everything now, however long it takes.
+    /// Marks and moves everything now, however long it takes.
     pub(super) urgent: bool,
+    /// Memory is short: turns wait.
+    short: bool,
 }
 
 impl<'m> Stopped<'m> {
@@ -42,21 +44,26 @@ impl<'m> Stopped<'m> {
         let stress = machine.pool().pace.config.stress;
         // Dispatchers of a seeded machine take events out of the middle of their queues.
         let seeded = threads.iter().any(|thread| thread.seeded.choices.is_some());
-        let short =
-            machine.pool().is_short() || threads.iter().any(|t| t.starved.awaits_collection());
+        let hard = threads.iter().any(|t| t.starved.is_hard());
+        let starved = threads.iter().any(|t| t.starved.awaits_collection());
+        let short = starved || machine.pool().is_short();
         Stopped {
             machine,
             gc: machine.gc(),
             threads,
             start,
             stress,
-            urgent: matches!(stress, Stress::Standing | Stress::Moving) || seeded || short,
+            urgent: matches!(stress, Stress::Standing | Stress::Moving) || seeded || hard,
+            short,
         }
     }
 
     /// Goes as far as it gets in a short time; to the end if that is urgent.
     pub(crate) fn collect(&mut self) {
         let begins = self.gc.phase() == Phase::None;
+        if self.short && !self.urgent {
+            self.gc.hold_turns();
+        }
         if begins {
             let number = self.gc.next();
             match self.evacuates(number) {

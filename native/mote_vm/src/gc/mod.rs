@@ -74,15 +74,23 @@ impl Dispatch {
                 true
             }
             Phase::Marking => {
+                if machine.pool().is_short() || self.starved.awaits_collection() {
+                    gc.hold_turns();
+                }
+                let by_now = match gc.holds_turns() {
+                    true => usize::MAX,
+                    false => machine.pool().pace.marked_by_now(),
+                };
+                if gc.holds_turns() {
+                    self.show_inbox();
+                }
                 gc.work.flush(&mut self.turn.log);
                 let cells = match (stress, self.turn.queue.is_empty()) {
                     (Stress::Running, _) => STRESS_SLICE,
                     (_, true) => IDLE_SLICE,
                     (_, false) => SLICE,
                 };
-                let urgent = machine.pool().is_short() || self.starved.awaits_collection();
-                let by_now = machine.pool().pace.marked_by_now();
-                let slice = match urgent {
+                let slice = match self.starved.is_hard() {
                     true => Slice::default(),
                     false => gc.work.slice(cells, by_now),
                 };
@@ -91,7 +99,7 @@ impl Dispatch {
                 }
                 self.turn.heap.look_ahead();
                 let done = gc.work.is_done();
-                if urgent || done {
+                if done || self.starved.is_hard() {
                     self.stop_and_collect();
                 }
                 slice.any || done
@@ -103,9 +111,7 @@ impl Dispatch {
             Phase::Clearing => {
                 self.turn.queue.recycle_emptied(RECYCLED);
                 let number = gc.begun();
-                let all = stress != Stress::Off
-                    || machine.pool().is_short()
-                    || self.starved.awaits_collection();
+                let all = stress != Stress::Off || self.starved.is_hard();
                 for _ in 0..if all { usize::MAX } else { CLEARINGS } {
                     match gc.garbage.clear_some(machine.pool(), number) {
                         Cleared::Some => {}
@@ -145,6 +151,14 @@ impl Dispatch {
             let values = &mut self.turn.log.values;
             contents.each(|waiting| values.waiting(waiting));
         }
+    }
+
+    /// Shows what has waited in the inbox since before the collection began: while turns are held nothing is drained.
+    fn show_inbox(&mut self) {
+        use roots::RootVisitor;
+        let values = &mut self.turn.log.values;
+        let inbox = &self.context.station.inbox;
+        inbox.show_unseen(|waiting| values.waiting(waiting));
     }
 
     /// Stands still with all others for the beginning of a collection, or for its end, or both; or for another thread

@@ -1,4 +1,5 @@
-//! The heap: a bump allocator per thread over blocks of the machine's pool, for cells and for actors (space.rs).
+//! The heap: a bump allocator per thread over blocks of the machine's pool, with a space for cells, one for wide cells that are not
+//! to skip holes, and one for actors (space.rs).
 //!
 //! Cells (all in granules of 16 bytes):
 //!
@@ -45,7 +46,7 @@ use block::{BlockPool, GRANULE};
 pub(crate) use foreigns::ForeignCell;
 use foreigns::Foreigns;
 use key_positions::KeyPositions;
-use space::{Space, SpacePosition};
+use space::{Space, SpacePosition, ACTORS, CELLS};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -55,13 +56,15 @@ pub const COPIED_BYTES: usize = 24;
 /// Up to this many bytes beside the heap are not counted: that would take longer than it is worth, and each thread has them once.
 const SLIGHT: usize = 4096;
 
-/// Shorter runs of free granules are left alone by cells: switching to them costs more than they hold.
-const SHORTEST_FOR_CELLS: usize = 8;
+/// Runs of a single free granule are left alone by cells: switching to them costs more than they hold.
+const SHORTEST_FOR_CELLS: usize = 2;
+
+/// Cells of at least this many granules go to a space of their own rather than skip the holes that they do not fit into.
+const LEAST_WIDE: usize = 16;
 
 /// One thread's allocator.
 pub(crate) struct Heap {
-    cells: Space,
-    actors: Space,
+    spaces: [Space; 3],
     /// Bytes that it was given, and that the pace has not been told of.
     untold: usize,
     /// The block whose head is looked at next while a collection marks (sweep.rs).
@@ -94,28 +97,30 @@ unsafe impl Send for Heap {}
 /// The allocator's position when a turn began.
 #[derive(Clone, Copy)]
 pub(crate) struct HeapPosition {
-    cells: SpacePosition,
-    actors: SpacePosition,
+    spaces: [SpacePosition; 3],
     large: usize,
     foreigns: usize,
 }
 
 impl Heap {
     /// Offsets of the next cell's address and of the end of the room for cells, for native code.
-    pub(crate) const NEXT: usize = std::mem::offset_of!(Heap, cells) + Space::NEXT;
+    pub(crate) const NEXT: usize = Heap::offset_of(CELLS) + Space::NEXT;
     /// See `NEXT`.
-    pub(crate) const END: usize = std::mem::offset_of!(Heap, cells) + Space::END;
+    pub(crate) const END: usize = Heap::offset_of(CELLS) + Space::END;
     /// Like `NEXT`, for actors.
-    pub(crate) const NEXT_ACTOR: usize = std::mem::offset_of!(Heap, actors) + Space::NEXT;
+    pub(crate) const NEXT_ACTOR: usize = Heap::offset_of(ACTORS) + Space::NEXT;
     /// Like `END`, for actors.
-    pub(crate) const END_OF_ACTORS: usize = std::mem::offset_of!(Heap, actors) + Space::END;
+    pub(crate) const END_OF_ACTORS: usize = Heap::offset_of(ACTORS) + Space::END;
+
+    const fn offset_of(space: usize) -> usize {
+        std::mem::offset_of!(Heap, spaces) + space * std::mem::size_of::<Space>()
+    }
 
     pub(crate) fn new(pool: Arc<BlockPool>) -> Heap {
         let mut work = Work::free();
         work.lender = Some(pool.clone());
         Heap {
-            cells: Space::new(SHORTEST_FOR_CELLS),
-            actors: Space::new(1),
+            spaces: [SHORTEST_FOR_CELLS, LEAST_WIDE, 1].map(Space::new),
             untold: 0,
             looked: 0,
             last: 0,
@@ -163,8 +168,7 @@ impl Heap {
     #[inline(always)]
     pub(crate) fn position(&self) -> HeapPosition {
         HeapPosition {
-            cells: self.cells.position(),
-            actors: self.actors.position(),
+            spaces: self.spaces.each_ref().map(Space::position),
             large: self.large.len(),
             foreigns: self.foreigns.cells.len(),
         }
@@ -175,8 +179,9 @@ impl Heap {
     pub(crate) fn advance(&mut self, position: &mut HeapPosition) {
         match self.moved {
             false => {
-                position.cells.room.next = self.cells.room.next;
-                position.actors.room.next = self.actors.room.next;
+                for space in [CELLS, ACTORS] {
+                    position.spaces[space].room.next = self.spaces[space].room.next;
+                }
             }
             true => {
                 self.moved = false;
@@ -191,8 +196,10 @@ impl Heap {
     pub(crate) fn rewind(&mut self, position: HeapPosition) {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
-        let freed = self.cells.rewind(position.cells, &self.pool)
-            + self.actors.rewind(position.actors, &self.pool);
+        let spaces = self.spaces.iter_mut().zip(position.spaces);
+        let freed = spaces
+            .map(|(space, to)| space.rewind(to, &self.pool))
+            .sum::<usize>();
         // What the pace was not told of it cannot take back.
         let untold = self.untold.min(freed);
         self.untold -= untold;
@@ -207,7 +214,7 @@ impl Heap {
 
     /// Bytes that it has been given and not used yet.
     pub(crate) fn room(&self) -> usize {
-        self.cells.room.bytes() + self.actors.room.bytes()
+        self.spaces.iter().map(|space| space.room.bytes()).sum()
     }
 
     /// Returns whether an allocation failed since the last rewind, and was not forgiven.
@@ -228,7 +235,7 @@ impl Heap {
         if self.refuses() {
             return None;
         }
-        match self.cells.room.take(bytes) {
+        match self.spaces[CELLS].room.take(bytes) {
             Some(cell) => Some(cell),
             None => self.allocate_slowly(bytes),
         }
@@ -241,7 +248,7 @@ impl Heap {
         if self.refuses() {
             return None;
         }
-        match self.actors.room.take(bytes) {
+        match self.spaces[ACTORS].room.take(bytes) {
             Some(first) => Some(first),
             None => self.allocate_actors_slowly(bytes),
         }

@@ -1,19 +1,12 @@
 //! What an allocator fills next, when its room is used up.
 use super::block::{Block, BLOCK, GRANULE, PAYLOAD};
 use super::marks::{self, Marks};
-use super::space::{Extent, Space, Stretch};
-use super::Heap;
+use super::space::{Extent, Stretch, ACTORS, CELLS, WIDE};
+use super::{Heap, LEAST_WIDE};
 use std::ptr::NonNull;
 
 /// Bytes that an allocator may be given before they are reported to the pace: holes are small, and one pace is for all threads.
 const UNTOLD: usize = 4096;
-
-/// The use of a space.
-#[derive(Clone, Copy)]
-enum SpaceFor {
-    Cells,
-    Actors,
-}
 
 impl Heap {
     #[cold]
@@ -33,41 +26,58 @@ impl Heap {
             }
             return large.map(NonNull::cast);
         }
-        self.refill(SpaceFor::Cells, bytes / GRANULE)?;
-        self.cells.room.take(bytes)
+        let granules = bytes / GRANULE;
+        // Smaller cells fill the holes that this one would skip, unless there is no memory for it elsewhere.
+        if granules >= LEAST_WIDE && self.spaces[CELLS].has_holes() {
+            if let Some(cell) = self.take(WIDE, granules) {
+                return Some(cell);
+            }
+        }
+        self.take_or_exhaust(CELLS, granules)
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn allocate_actors_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
         self.moved = true;
-        self.refill(SpaceFor::Actors, bytes / GRANULE)?;
-        self.actors.room.take(bytes)
+        self.take_or_exhaust(ACTORS, bytes / GRANULE)
     }
 
-    /// Goes to the next hole of a space that has at least `granules` granules, or to a block. Returns `None` when the memory is
-    /// exhausted.
-    fn refill(&mut self, of: SpaceFor, granules: usize) -> Option<()> {
-        let last = self.last;
-        if let Some(hole) = self.space(of).next_hole(granules, last) {
-            self.fill(of, hole);
-            return Some(());
+    /// Takes room in a space. Returns `None` if there is none: the memory is exhausted then.
+    fn take_or_exhaust(&mut self, of: usize, granules: usize) -> Option<NonNull<u64>> {
+        let taken = self.take(of, granules);
+        self.exhausted |= taken.is_none();
+        taken
+    }
+
+    /// Takes room in a space: what is left, or the next hole with at least `granules` granules, or a block.
+    fn take(&mut self, of: usize, granules: usize) -> Option<NonNull<u64>> {
+        let bytes = granules * GRANULE;
+        if let Some(taken) = self.spaces[of].room.take(bytes) {
+            return Some(taken);
         }
+        match self.spaces[of].next_hole(granules, self.last) {
+            Some(hole) => self.fill(of, hole),
+            // The next hole that is wide enough is taken instead.
+            None if of == WIDE && self.pool.is_short() => return None,
+            None => self.fill_block(of, granules)?,
+        }
+        self.spaces[of].room.take(bytes)
+    }
+
+    /// Goes to another block.
+    fn fill_block(&mut self, of: usize, granules: usize) -> Option<()> {
         let block = match self.insists {
             true => self.pool.acquire_anyway(),
             false => self.pool.acquire().or_else(|| self.overdraw()),
         };
-        self.exhausted |= block.is_none();
         let block = block?;
         let (cells, actors) = Extent::shared(block);
-        let own = match of {
-            SpaceFor::Cells => cells,
-            SpaceFor::Actors => actors,
-        };
-        let is_first = self.cells.extents.is_empty() && self.actors.extents.is_empty();
+        let own = if of == ACTORS { actors } else { cells };
+        let is_first = self.extents().next().is_none();
         if is_first && granules <= own.granules() {
-            self.fill_extent(SpaceFor::Cells, cells);
-            self.fill_extent(SpaceFor::Actors, actors);
+            self.fill_extent(CELLS, cells);
+            self.fill_extent(ACTORS, actors);
         } else {
             self.fill_extent(of, Extent::whole(block));
         }
@@ -100,21 +110,14 @@ impl Heap {
         }
     }
 
-    fn space(&mut self, of: SpaceFor) -> &mut Space {
-        match of {
-            SpaceFor::Cells => &mut self.cells,
-            SpaceFor::Actors => &mut self.actors,
-        }
-    }
-
-    fn fill_extent(&mut self, of: SpaceFor, extent: Extent) {
-        self.space(of).extents.push(extent);
+    fn fill_extent(&mut self, of: usize, extent: Extent) {
+        self.spaces[of].extents.push(extent);
         self.fill(of, extent.room());
     }
 
-    fn fill(&mut self, of: SpaceFor, room: Stretch) {
+    fn fill(&mut self, of: usize, room: Stretch) {
         let bytes = room.bytes();
-        self.space(of).room = room;
+        self.spaces[of].room = room;
         self.mark_in_advance(room.next, bytes / GRANULE);
         self.untold += bytes;
         if self.untold >= UNTOLD {

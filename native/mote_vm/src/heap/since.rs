@@ -1,19 +1,22 @@
 //! Whether a cell was made since a position was noted: what an abort is about to forget.
+use super::space::{CELLS, WIDE};
 use super::{Heap, HeapPosition};
 use std::ops::Range;
 
 impl Heap {
     /// Returns the stretch of memory of all cells made since `position`, if it is one.
     pub(crate) fn stretch_since(&self, position: &HeapPosition) -> Option<Range<u64>> {
-        let stretch = self.cells.stretch_since(&position.cells)?;
-        (self.large.len() == position.large).then_some(stretch)
+        let [stretch, wide] =
+            [CELLS, WIDE].map(|space| self.spaces[space].stretch_since(&position.spaces[space]));
+        let is_one = wide?.is_empty() && self.large.len() == position.large;
+        stretch.filter(|_| is_one)
     }
 
     /// Returns whether a cell or an actor was made since `position`. Something must refer to it, and it must not be larger than
     /// a block.
     pub(crate) fn is_since(&self, position: &HeapPosition, cell: *const u8) -> bool {
-        self.cells.is_since(&position.cells, cell, self.last)
-            || self.actors.is_since(&position.actors, cell, self.last)
+        let mut spaces = self.spaces.iter().zip(&position.spaces);
+        spaces.any(|(space, then)| space.is_since(then, cell, self.last))
     }
 }
 

@@ -1,8 +1,8 @@
 //! A space: blocks for things of one kind, and the room in them that is being filled.
 //!
-//! A heap has one for cells and one for actors. Actors are all of one size, and pointers to them are addresses that others keep, so
-//! they stay where they are: in blocks of their own each place is used again by itself, and no actor keeps a block from which all
-//! cells have gone.
+//! A heap has one for cells, one for wide cells that do not fit into the holes of the first (refill.rs), and one for actors. Actors
+//! are all of one size, and pointers to them are addresses that others keep, so they stay where they are: in blocks of their own
+//! each place is used again by itself, and no actor keeps a block from which all cells have gone.
 //!
 //! Invariants:
 //! 1. An extent is of one space. Only the first block of a heap has extents of both spaces, so that a small machine takes one
@@ -19,6 +19,11 @@ use std::ptr::NonNull;
 const SPOILT: u8 = 0xDB;
 /// The first granule of actors in a block that both spaces share: they have a quarter.
 const SHARED_FROM: usize = GRANULES - (GRANULES - FIRST) / 4;
+
+/// The spaces of a heap: for cells, for wide cells, and for actors.
+pub(super) const CELLS: usize = 0;
+pub(super) const WIDE: usize = 1;
+pub(super) const ACTORS: usize = 2;
 
 /// Memory that is filled from the front.
 #[derive(Clone, Copy)]
@@ -242,6 +247,11 @@ impl Space {
         };
         let is_free = || !Marks::of(Block::of(cell), last).has(place.granule);
         at >= then.extents || at < self.swept && place >= then.cursor && is_free()
+    }
+
+    /// Returns whether there may be holes to fill.
+    pub(super) fn has_holes(&self) -> bool {
+        self.cursor.extent < self.swept
     }
 
     /// The next hole of at least `wanted` granules.

@@ -3,14 +3,14 @@
 //! Called by the collector while the heap's thread stands still.
 use super::block::{Block, GRANULE};
 use super::marks::{self, Marks};
-use super::space::Extent;
+use super::space::{Extent, Space};
 use super::{ForeignCell, Heap};
 
 impl Heap {
     /// Collection `number` begins: from here on what is made is live for it (mod.rs, invariant 5).
     pub(crate) fn start_marking(&mut self, number: u64) {
         self.marking = number;
-        for room in [self.cells.room, self.actors.room] {
+        for Space { room, .. } in &self.spaces {
             self.mark_in_advance(room.next, room.bytes() / GRANULE);
         }
     }
@@ -44,7 +44,7 @@ impl Heap {
     /// made since the last collection, live or not.
     pub(crate) fn sweep(&mut self) -> Vec<ForeignCell> {
         let number = self.marking;
-        let rooms = [self.cells.room.left(), self.actors.room.left()];
+        let rooms = self.spaces.each_ref().map(|space| space.room.left());
         for (block, first, end) in rooms.into_iter().flatten() {
             Marks::of(block, number).unset(first, end);
         }
@@ -63,8 +63,9 @@ impl Heap {
             live
         });
         // Actors first: a block that both are in is given back with its extent for cells.
-        self.actors.sweep(pool, lives);
-        self.cells.sweep(pool, lives);
+        for space in self.spaces.iter_mut().rev() {
+            space.sweep(pool, lives);
+        }
         self.moved = true;
         self.last = number;
         self.marking = 0;
@@ -83,15 +84,16 @@ impl Heap {
 
     /// Joins two heaps, after both were swept.
     pub(crate) fn join(mut self, mut other: Heap) -> Heap {
-        self.cells.join(&mut other.cells);
-        self.actors.join(&mut other.actors);
+        for (space, more) in self.spaces.iter_mut().zip(&mut other.spaces) {
+            space.join(more);
+        }
         self.large.append(&mut other.large);
         self.foreigns.cells.append(&mut other.foreigns.cells);
         self
     }
 
     pub(super) fn extents(&self) -> impl Iterator<Item = &Extent> {
-        self.cells.extents.iter().chain(&self.actors.extents)
+        self.spaces.iter().flat_map(|space| &space.extents)
     }
 
     /// Overwrites every hole, so that a reader of freed memory is found out. After a sweep.

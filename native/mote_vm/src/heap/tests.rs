@@ -2,7 +2,8 @@
 //! and cells and actors keep to blocks of their own.
 use super::block::{Block, BlockPool, BLOCK, GRANULE, PAYLOAD};
 use super::marks::{mark, FIRST, GRANULES};
-use super::Heap;
+use super::space::ACTORS;
+use super::{Heap, LEAST_WIDE};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -112,6 +113,7 @@ impl Modelled {
             Step::Forget(count) => {
                 let (position, before) = (self.heap.position(), self.live.len());
                 self.cells(count, 2);
+                self.cells(count % 40, LEAST_WIDE + count % 40);
                 self.actors(count, 1);
                 let is_since = |thing: &Thing| self.heap.is_since(&position, thing.start.cast());
                 assert!(self.live[before..].iter().all(is_since));
@@ -184,7 +186,7 @@ fn each_place_of_an_actor_is_used_again_before_another_block_is_taken() {
     modelled.actors(n, 1);
     let places: Vec<Thing> = modelled.live.clone();
     // The rest of the last block is no place of theirs.
-    let rest = modelled.heap.actors.room.bytes() / GRANULE;
+    let rest = modelled.heap.spaces[ACTORS].room.bytes() / GRANULE;
     modelled.actors(rest, 1);
     modelled.live.truncate(n);
     modelled.heap.start_marking(1);
@@ -203,6 +205,28 @@ fn each_place_of_an_actor_is_used_again_before_another_block_is_taken() {
     let mut dead = places.iter().skip(1).step_by(2);
     assert!(dead.all(|thing| again.contains(&thing.start)));
     modelled.actors(1, 1);
+    assert_eq!(modelled.pool.used(), used + BLOCK);
+}
+
+#[test]
+fn no_hole_is_skipped_for_a_cell_that_is_too_wide_for_it() {
+    let mut modelled = Modelled::new();
+    let n = 3 * PAYLOAD / GRANULE / 4;
+    modelled.cells(n, 4);
+    modelled.heap.start_marking(1);
+    for thing in modelled.live.iter().step_by(2) {
+        mark(thing.start.cast(), 4, 1);
+    }
+    drop(modelled.heap.sweep());
+    modelled.live.clear();
+    let used = modelled.pool.used();
+    for i in 0..n / 2 {
+        modelled.cells(1, 4);
+        if i % 1_000 == 0 {
+            modelled.cells(1, LEAST_WIDE);
+        }
+    }
+    // One block for the wide ones.
     assert_eq!(modelled.pool.used(), used + BLOCK);
 }
 

@@ -9,7 +9,7 @@
 //! 2. The word is written only while everything stands still, and is 0 in any block whose cells stay.
 use super::block::Block;
 use super::marks::{Marks, GRANULES};
-use super::space::Extent;
+use super::space::{Extent, ACTORS, CELLS, WIDE};
 use super::Heap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -19,8 +19,8 @@ const NO_GROUP: u32 = u32::MAX - 1;
 /// The allocator's state. Two of the same heap differ if anything was made in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HeapStamp {
-    next: [usize; 2],
-    counts: [usize; 4],
+    spaces: [(usize, usize); 3],
+    counts: [usize; 2],
 }
 
 fn word(block: Block) -> &'static AtomicU64 {
@@ -60,14 +60,16 @@ pub(super) fn forget(block: Block) {
 
 impl Heap {
     /// The extents that hold cells and nothing else.
-    pub(crate) fn cell_extents(&self) -> &[Extent] {
-        &self.cells.extents
+    pub(crate) fn cell_extents(&self) -> impl Iterator<Item = &Extent> {
+        let spaces = [CELLS, WIDE].into_iter();
+        spaces.flat_map(|space| &self.spaces[space].extents)
     }
 
     /// Takes extents of cells out of the heap.
     pub(super) fn leave(&mut self, leaves: impl Fn(&Extent) -> bool) -> Vec<Extent> {
         self.moved = true;
-        self.cells.leave(leaves)
+        let spaces = self.spaces[..ACTORS].iter_mut();
+        spaces.flat_map(|space| space.leave(&leaves)).collect()
     }
 
     /// Takes an extent of cells in, whose holes are between the marks of the last collection.
@@ -75,19 +77,17 @@ impl Heap {
         self.moved = true;
         // Also of a heap that is newer than that: it knows no holes yet.
         self.last = last;
-        self.cells.take_in(extent);
+        self.spaces[CELLS].take_in(extent);
     }
 
     /// Returns the allocator's state.
     pub(crate) fn stamp(&self) -> HeapStamp {
         HeapStamp {
-            next: [self.cells.room.next, self.actors.room.next].map(<*mut u8>::addr),
-            counts: [
-                self.cells.extents.len(),
-                self.actors.extents.len(),
-                self.large.len(),
-                self.foreigns.cells.len(),
-            ],
+            spaces: self
+                .spaces
+                .each_ref()
+                .map(|space| (space.room.next.addr(), space.extents.len())),
+            counts: [self.large.len(), self.foreigns.cells.len()],
         }
     }
 }

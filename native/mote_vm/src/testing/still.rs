@@ -76,6 +76,12 @@ impl Still {
         Still { machine, thread }
     }
 
+    /// Lets the thread that never runs be awake, for a test that keeps house with it as it would: other threads that collect wait
+    /// for it. Asleep, it would be taken for one that stands still.
+    pub(crate) fn wakes(&self) {
+        self.thread.context.station.presence.wake();
+    }
+
     /// A thread for each station of the sponsor of the one that never runs.
     pub(crate) fn threads(&self) -> Vec<Dispatch> {
         let first = &self.thread.context;
@@ -96,6 +102,8 @@ fn dispatch(context: ThreadContext) -> Dispatch {
 
 impl Drop for Still {
     fn drop(&mut self) {
+        // No thread waits for it at a collection.
+        self.thread.context.station.presence.sleep();
         self.machine.stop();
         self.machine.join();
     }

@@ -1,8 +1,10 @@
 //! A turn for which there is no memory runs once more after a whole collection, before it is given up.
 //!
 //! Invariants:
-//! 1. Between the turn that found no memory and the end of a collection that began afterwards, the thread runs no turn. That
-//!    collection is done in its pauses, however long they take: it is that or an accepted message.
+//! 1. Between the turn that found no memory and the end of a collection that began afterwards, the thread runs no turn. No other
+//!    thread of the machine does either while that collection goes on, so that cells can move; it goes on in slices and pauses as
+//!    short as ever. If something has run all the same, from outside, another collection follows that does all in its pauses,
+//!    however long they take: it is that or an accepted message.
 //! 2. A turn is given up only if a whole collection has just found no room for it, or if one has a moment ago and found little:
 //!    a thread that is full waits for collections a fifth of its time, and not all of it. A bomb fills a machine again and
 //!    again with the little that each collection finds.
@@ -20,6 +22,8 @@ const TRIES: u32 = 3;
 pub(crate) struct Starved {
     /// The collection after which it runs again.
     waits_for: Option<u64>,
+    /// That collection moves cells in its pauses, however long they take: the last one could not, since something has run.
+    hard: bool,
     /// Number of times that it has run, and number of turns that the thread had run before it.
     tries: u32,
     turns: u64,
@@ -35,6 +39,12 @@ impl Starved {
     #[inline(always)]
     pub(crate) fn awaits_collection(&self) -> bool {
         self.waits_for.is_some()
+    }
+
+    /// Returns whether the collection that the thread waits for is not to be disturbed.
+    #[inline(always)]
+    pub(crate) fn is_hard(&self) -> bool {
+        self.hard && self.awaits_collection()
     }
 
     /// Returns whether it has waited for no more than its share of the time.
@@ -70,12 +80,14 @@ impl Dispatch {
         }
         let machine = &self.context.machine;
         let is_worth_it = tries > 0 || machine.pool().has_found_much() || self.starved.may_wait();
-        if tries + 1 >= most || !is_worth_it {
+        let was_disturbed = machine.gc().compaction.take_broken_off() && tries > 0;
+        if !was_disturbed && (tries + 1 >= most || !is_worth_it) {
             self.starved.tries = 0;
             return false;
         }
         machine.pool().pace.awaited();
         self.starved.waits_for = Some(machine.gc().next());
+        self.starved.hard = was_disturbed;
         self.starved.since = Some(Instant::now());
         (self.starved.tries, self.starved.turns) = (tries + 1, turns);
         true
@@ -92,6 +104,16 @@ impl Dispatch {
         let bytes = machine.pool().overdraft(machine.gc().info().live_bytes);
         self.turn.heap.may_overdraw(bytes);
         bytes > 0
+    }
+
+    /// Collects while turns are held for it. Nothing that is made comes in meanwhile: it would keep cells from moving.
+    pub(crate) fn wait_for_memory(&mut self) {
+        while self.context.machine.gc().holds_turns() && !self.context.machine.is_stopping() {
+            if !self.keep_house() {
+                // Others do what is left.
+                std::thread::yield_now();
+            }
+        }
     }
 
     /// Goes on when the collection is over that a turn waits for.

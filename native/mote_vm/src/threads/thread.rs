@@ -183,6 +183,10 @@ impl Dispatch {
         // Whether it has worked since the last batch: looks at flags take no time, looks at the clock do.
         let mut has_worked = true;
         while !self.context.machine.is_stopping() {
+            if self.context.machine.gc().holds_turns() {
+                self.wait_for_memory();
+                has_worked = true;
+            }
             if self.context.station.inbox.is_pending() {
                 self.drain();
                 has_worked = true;
@@ -226,17 +230,18 @@ impl Dispatch {
         }
     }
 
-    /// Stands still for a collection, or makes one if it is due.
-    pub(crate) fn keep_house(&mut self) {
+    /// Stands still for a collection, or makes one if it is due. Returns whether there was anything to do for one.
+    pub(crate) fn keep_house(&mut self) -> bool {
         if self.context.machine.safepoint().is_wanted() {
             self.stand_still(|context| context.machine.safepoint().arrive(&context.station));
         }
-        self.collect_a_little();
+        let collected = self.collect_a_little();
         self.look_for_memory();
         let gc = self.context.machine.gc();
         let over = |asked: &mut (u64, Done)| gc.is_over(asked.0);
         let told: Vec<_> = self.duties.collections.extract_if(.., over).collect();
         told.into_iter().for_each(|(_, done)| done());
+        collected
     }
 
     fn has_siblings(&self) -> bool {
@@ -292,7 +297,7 @@ impl Dispatch {
 
     /// Runs turns for a batch.
     pub(crate) fn run_batch(&mut self) -> TurnBatch {
-        if self.starved.awaits_collection() {
+        if self.starved.awaits_collection() || self.context.machine.gc().holds_turns() {
             return TurnBatch::default();
         }
         if self.away.is_some() {

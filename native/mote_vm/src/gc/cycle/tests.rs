@@ -11,10 +11,10 @@ use crate::values::actor::{Actor, BehaviourId, Header};
 use crate::values::handles::Target;
 
 fn garbage(thread: &mut Dispatch, extents: usize) {
-    let mut before = thread.turn.heap.cell_extents().len();
+    let mut before = thread.turn.heap.cell_extents().count();
     while before < extents {
         thread.turn.heap.tuple(100, |_| Value::NIL);
-        let now = thread.turn.heap.cell_extents().len();
+        let now = thread.turn.heap.cell_extents().count();
         if now > before {
             // One cell of each block lives.
             let kept = thread.turn.heap.tuple(3, |_| Value::NIL);
@@ -58,6 +58,7 @@ fn actor(thread: &mut Dispatch, id: BehaviourId, state: Value) -> *const Actor {
 #[test]
 fn a_constant_that_comes_as_a_message_while_cells_are_to_move() {
     let mut still = Still::new(1);
+    still.wakes();
     let machine = still.machine.clone();
     let thread = &mut still.thread;
     garbage(thread, 3);
@@ -85,6 +86,7 @@ fn a_constant_that_comes_as_a_message_while_cells_are_to_move() {
 #[test]
 fn an_actor_that_goes_on_while_cells_are_to_move() {
     let mut still = Still::new(1);
+    still.wakes();
     let machine = still.machine.clone();
     let thread = &mut still.thread;
     let program = thread.turn.around.program.clone();
@@ -124,11 +126,46 @@ fn an_actor_that_goes_on_while_cells_are_to_move() {
     );
 }
 
+/// While turns are held nothing is drained, and more waits than a pause looks at.
+#[test]
+fn what_waits_in_an_inbox_is_seen_while_turns_are_held() {
+    let mut still = Still::new(1);
+    still.wakes();
+    let (machine, gc) = (still.machine.clone(), still.machine.gc());
+    let thread = &mut still.thread;
+    let station = thread.context.station.clone();
+    let sink = actor(thread, BehaviourId::SINK, Value::NONE);
+    let key = machine.handles().acquire(sink, None);
+    let held = machine.hold(key).expect("held");
+    for _ in 0..=UNSEEN / 100 {
+        let mut message = Builder::new();
+        message.bytes(&[7; 100]);
+        let entry = Entry::Message(Target(sink), message.finish());
+        assert!(station.inbox.push(entry).is_ok());
+    }
+    // It takes memory beyond the quota at first.
+    assert!(thread.tries_again() && thread.tries_again());
+    for _ in 0..100 {
+        assert!(thread.starved.awaits_collection());
+        thread.keep_house();
+        if gc.phase() == Phase::None {
+            break;
+        }
+        assert!(gc.holds_turns() && thread.run_batch().turns == 0);
+    }
+    assert!(!gc.holds_turns() && !thread.starved.awaits_collection());
+    thread.drain();
+    while thread.turn.queue.pop().is_some() {}
+    thread.turn.queue.rest();
+    drop(held);
+}
+
 /// Much waits, in blocks that are sparse: it does not move. A turn waits for a collection.
 #[test]
 #[cfg_attr(miri, ignore)] // Miri takes long.
 fn collections_come_to_an_end_where_what_waits_does_not_move() {
     let mut still = Still::new(1);
+    still.wakes();
     let machine = still.machine.clone();
     let thread = &mut still.thread;
     let sink = actor(thread, BehaviourId::SINK, Value::NONE);
@@ -138,7 +175,8 @@ fn collections_come_to_an_end_where_what_waits_does_not_move() {
         thread.turn.queue.push(sink, message);
         thread.turn.heap.tuple(600, |_| Value::NIL);
     }
-    assert!(thread.tries_again());
+    assert!(thread.tries_again() && thread.tries_again());
+    assert!(thread.starved.awaits_collection());
     let gc = machine.gc();
     let before = gc.begun();
     while thread.starved.awaits_collection() {
@@ -161,6 +199,7 @@ fn collections_come_to_an_end_where_what_waits_does_not_move() {
 #[test]
 fn while_marking_is_late_batches_of_turns_are_short() {
     let mut still = Still::new(1);
+    still.wakes();
     let machine = still.machine.clone();
     let thread = &mut still.thread;
     let heap = &mut thread.turn.heap;
@@ -264,6 +303,7 @@ fn what_is_left_is_there_for_all_that_turns_make() {
     use crate::turns::queue::Event;
     use crate::values::foreign::LongBytes;
     let mut still = Still::within(1, 40 << 20);
+    still.wakes();
     let machine = still.machine.clone();
     let pool = machine.pool();
     let thread = &mut still.thread;

@@ -10,8 +10,8 @@ use rustc_hash::FxHashMap;
 
 /// A block is sparse if less than this part of it lives.
 const SPARSE: (usize, usize) = (5, 8);
-/// Bytes that live in a group, unless it is a single block: about as much as is copied in a millisecond.
-const GROUP: usize = PAYLOAD / 4;
+/// Bytes that live in a group, unless it is a single block: about as much as is copied in half a millisecond.
+const GROUP: usize = PAYLOAD / 16;
 /// An evacuation is worth it if it saves one part in this many of all blocks, and at least one.
 const WORTH: usize = 16;
 /// Most bytes that move at once: this, or a quarter of what lives.
@@ -42,7 +42,7 @@ impl BlockSurvey {
 
     /// Looks at the blocks of a heap.
     pub(crate) fn add(&mut self, heap: &Heap) {
-        let extents = heap.cell_extents().iter();
+        let extents = heap.cell_extents();
         self.unseen
             .extend(extents.filter(|extent| extent.is_whole()));
     }

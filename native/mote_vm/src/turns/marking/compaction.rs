@@ -33,6 +33,8 @@ struct CompactionState {
 pub(crate) struct Compaction {
     state: Mutex<CompactionState>,
     planned: AtomicBool,
+    /// True if turns have run, so that cells stayed where they were, since somebody last asked.
+    broken_off: AtomicBool,
     /// True if memory goes back to the system when it is over: a caller has asked for that, or the machine rests.
     gives_back: AtomicBool,
 }
@@ -74,7 +76,21 @@ impl Compaction {
         self.planned.store(false, Relaxed);
         let stood = state.stood.take();
         let plan = state.plan.take();
-        plan.filter(|_| urgent || stood.as_ref() == Some(stands))
+        let is_still = urgent || stood.as_ref() == Some(stands);
+        if plan.is_some() && !is_still {
+            self.breaks_off();
+        }
+        plan.filter(|_| is_still)
+    }
+
+    /// Cells stay, since turns have run.
+    pub(crate) fn breaks_off(&self) {
+        self.broken_off.store(true, Relaxed);
+    }
+
+    /// Returns whether cells had to stay since this was last asked.
+    pub(crate) fn take_broken_off(&self) -> bool {
+        self.broken_off.swap(false, Relaxed)
     }
 
     /// A collection begins that moves cells.

@@ -6,8 +6,9 @@ use crate::code::program::Program;
 use crate::turns::marking::packets::MarkingWork;
 use crate::turns::marking::phase::Phase;
 use parking_lot::{Mutex, MutexGuard};
-use std::sync::atomic::{AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicU8, Ordering::Relaxed, Ordering::SeqCst};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// Counters of the collections so far.
 #[derive(Clone, Copy, Default, Debug)]
@@ -18,6 +19,8 @@ pub struct GcInfo {
     pub last_pause_ns: u64,
     /// The longest of these.
     pub longest_pause_ns: u64,
+    /// The longest time for which turns waited for a collection, since memory was short, in nanoseconds.
+    pub longest_wait_ns: u64,
     /// Nanoseconds of all pauses together.
     pub paused_ns: u64,
     /// Numbers of pauses of each length; two of a collection count as two.
@@ -36,6 +39,9 @@ pub(crate) struct Gc {
     /// The number of the last one that has begun, and of the last one that is over.
     begun: AtomicU64,
     over: AtomicU64,
+    /// True while turns wait for a collection, since memory is short.
+    held: AtomicBool,
+    held_since: Mutex<Option<Instant>>,
     info: Mutex<GcInfo>,
     pub(crate) work: Arc<MarkingWork>,
     pub(crate) garbage: Garbage,
@@ -50,6 +56,8 @@ impl Gc {
             phase: AtomicU8::new(Phase::None as u8),
             begun: AtomicU64::new(0),
             over: AtomicU64::new(0),
+            held: AtomicBool::new(false),
+            held_since: Mutex::default(),
             info: Mutex::default(),
             work: Arc::new(MarkingWork::new(program)),
             garbage: Garbage::default(),
@@ -94,8 +102,33 @@ impl Gc {
     pub(crate) fn finish(&self, number: u64) {
         if !self.compaction.is_planned() {
             self.over.fetch_max(number, SeqCst);
+            self.let_turns_go();
         }
         self.set_phase(Phase::None);
+    }
+
+    /// Memory is short: no turn runs until this collection is over, and the one that moves cells if there is one. It does its work
+    /// in pauses and slices that are as short as ever.
+    pub(crate) fn hold_turns(&self) {
+        if !self.held.swap(true, Relaxed) {
+            *self.held_since.lock() = Some(Instant::now());
+        }
+    }
+
+    fn let_turns_go(&self) {
+        if self.held.swap(false, Relaxed) {
+            let since = self.held_since.lock().take();
+            let waited = since.map_or(0, |since| since.elapsed().as_nanos() as u64);
+            let mut info = self.info();
+            info.longest_wait_ns = info.longest_wait_ns.max(waited);
+        }
+    }
+
+    /// Returns whether turns wait.
+    #[inline(always)]
+    pub(crate) fn holds_turns(&self) -> bool {
+        // Relaxed: a turn that runs all the same makes no more than that cells stay where they are.
+        self.held.load(Relaxed)
     }
 
     /// Returns whether that collection is over.
