@@ -26,7 +26,7 @@ defmodule Mote.MixProject do
 
   def application do
     [
-      extra_applications: [:logger, crypto(Mix.env())],
+      extra_applications: [:logger, crypto(Mix.env()), tls(Mix.env())],
       mod: {Mote.Application, []}
     ]
   end
@@ -45,6 +45,9 @@ defmodule Mote.MixProject do
 
   # The examples need it; of the library only the dashboard does.
   defp crypto(env), do: if(env in [:dev, :test], do: :crypto, else: {:crypto, :optional})
+
+  # Clients with TLS trust those that the system trusts; tests compare with Erlang's own TLS.
+  defp tls(env), do: if(env == :test, do: :ssl, else: {:public_key, :optional})
 
   # A Hex dependency stops Mix at once where Hex is not installed, even one that the current environment
   # does not use. So the choice is made when this file runs, and never by the environment alone.
@@ -122,8 +125,8 @@ defmodule Mote.MixProject do
       # checksums are those of the precompiled libraries, written when a release is made.
       files: ~w(
         lib guides checksum-*.exs
-        native/Cargo.toml native/Cargo.lock native/mote_{vm,jit,nif,plot}/Cargo.toml
-        native/mote_{vm,jit,nif,plot}/src native/mote_jit/benches/*.rs
+        native/Cargo.toml native/Cargo.lock native/mote_{vm,jit,nif,plot,tls}/Cargo.toml
+        native/mote_{vm,jit,nif,plot,tls}/src native/mote_jit/benches/*.rs
         .formatter.exs mix.exs README.md CHANGELOG.md LICENSE
       )
     ]

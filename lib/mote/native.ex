@@ -4,7 +4,9 @@ defmodule Mote.Native do
   # machine's references away.
   @moduledoc false
 
-  use Mote.Native.Library, crate: :mote_nif
+  use Mote.Native.Library,
+    crate: :mote_nif,
+    features: if(Application.compile_env(:mote, :tls, false), do: ["tls"], else: [])
 
   def machine_start(_name, _sponsors, _fuel, _memory, _gc, _order), do: :erlang.nif_error(:nif_not_loaded)
 
@@ -135,8 +137,8 @@ defmodule Mote.Native do
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
-  def socket_listen(_machine, _sponsor, _place, _session, _plan), do: :erlang.nif_error(:nif_not_loaded)
-  def socket_connect(_machine, _sponsor, _place, _nodelay), do: :erlang.nif_error(:nif_not_loaded)
+  def socket_listen(_machine, _sponsor, _place, _session, _plan, _tls), do: :erlang.nif_error(:nif_not_loaded)
+  def socket_connect(_machine, _sponsor, _place, _nodelay, _tls), do: :erlang.nif_error(:nif_not_loaded)
   def socket_datagrams(_machine, _sponsor, _place, _peer), do: :erlang.nif_error(:nif_not_loaded)
   def socket_dialer(_machine, _sponsor, _allowed, _kept), do: :erlang.nif_error(:nif_not_loaded)
 

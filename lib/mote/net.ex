@@ -48,6 +48,7 @@ defmodule Mote.Net do
   | `:peer`, `:local` | `{:ok, {ip, port}}` | of a Unix-domain socket `{:ok, {:local, path}}` |
   | `:counters` | a map | `:bytes_in` and `:bytes_out`; of a listener `:connections`, those that are open |
   | `:info` | `{:ok, map}` | `:local`, `:peer` and `:counters` |
+  | `:tls` | `{:ok, map}` | of a connection with TLS, see *TLS* |
   | `:close` | `:ok` | whoever waits gets `{:error, :closed}` |
 
   Otherwise the answer is `{:error, reason}`:
@@ -103,6 +104,26 @@ defmodule Mote.Net do
   The answer is `{:error, :eacces}` for a place that is not allowed, and an error of the system such as `:econnrefused`. A connection
   that a session asks for is on the session's thread.
 
+  ## TLS
+
+  With `config :mote, tls: true` Mote is built with TLS 1.2 and 1.3, by rustls: the configuration of a project that depends on it says
+  so, since the precompiled library has none. A listener with the option `:tls` presents a certificate:
+
+      Mote.Net.listen(machine, port: 4433, accept: Echo.start(), tls: [certfile: "server.pem", keyfile: "server.key"])
+
+  and `connect/3` with `:tls` connects to one that must prove its name. All requests are as above, and so is what is promised of them:
+  a write is answered when the system has taken all that became of its bytes. A session hears of a connection when the two ends have
+  agreed; those that have not after 30 seconds are closed. What both have agreed on is the answer to `:tls`, a map:
+
+    * `:version` - `:"tlsv1.3"` or `:"tlsv1.2"`;
+    * `:alpn` - the protocol of those of the option `:alpn`, a binary, or `nil`;
+    * `:server_name` - in a server, the name that the client has asked for, or `nil`;
+    * `:certificate` - the peer's, in DER, or `nil` of a client that was not asked for one.
+
+  A handshake that fails, and a record that nobody could have sealed, is `{:error, reason}` with the name of the alert, as `:ssl` has
+  it, such as `:unknown_ca`, `:certificate_expired` or `:handshake_failure`; `:hostname_check_failed` is a certificate for another
+  name. A peer that closes the connection and has not said so is `:reset`, since somebody else may have cut it off.
+
   ## Listeners
 
   A listener takes `:close`, `:local`, `:counters` and `:info`. It accepts for as long as the machine and its sponsor live, whether
@@ -112,6 +133,7 @@ defmodule Mote.Net do
   """
 
   alias Mote.{Address, Behaviour, Error, Machine, Native}
+  alias Mote.Net.Tls
 
   @backlog 1_024
   @most 0xFFFFFFFFFFFFFFFF
@@ -125,9 +147,10 @@ defmodule Mote.Net do
     sponsor: nil,
     backlog: @backlog,
     max_connections: :infinity,
-    nodelay: true
+    nodelay: true,
+    tls: nil
   ]
-  @connect [sponsor: nil, nodelay: true, timeout: @timeout]
+  @connect [sponsor: nil, nodelay: true, timeout: @timeout, tls: nil]
   @udp [port: 0, ip: nil, peer: nil, sponsor: nil]
   @dialer [allow: nil, sponsor: nil]
 
@@ -145,7 +168,10 @@ defmodule Mote.Net do
     * `:sponsor` - the I/O sponsor (default: the only one);
     * `:backlog` - connections that may wait in the system to be accepted (default #{@backlog});
     * `:max_connections` - the most that are open at once, others wait in the system (default `:infinity`);
-    * `:nodelay` - that small writes go at once (default `true`).
+    * `:nodelay` - that small writes go at once (default `true`);
+    * `:tls` - a list of options for connections with TLS: `:certfile` and `:keyfile`, the paths of a chain of certificates and of its key,
+      in PEM; `:hosts`, other ones for clients that ask for a name, such as `%{"a.example" => [certfile: …, keyfile: …]}`;
+      `:cacertfile`, those who sign the certificates that clients must have; and `:alpn`, a list of protocols, the best first.
 
   Returns `{:error, reason}` with an error of the system, such as `:eaddrinuse`, `:eacces` or `:eaddrnotavail`.
 
@@ -165,8 +191,9 @@ defmodule Mote.Net do
     place = if opts[:path], do: place!(opts[:path]), else: place!({opts[:ip], opts[:port]})
     plan = {backlog!(opts[:backlog]), most!(opts[:max_connections]), boolean!(opts, :nodelay)}
     sponsor = sponsor!(opts)
+    tls = Tls.server!(opts[:tls])
     session = Mote.create(machine, accept)
-    opened(machine, sponsor, &Native.socket_listen(&1, sponsor, place, session.key, plan))
+    opened(machine, sponsor, &Native.socket_listen(&1, sponsor, place, session.key, plan, tls))
   end
 
   @doc """
@@ -175,18 +202,21 @@ defmodule Mote.Net do
 
     * `:sponsor` - the I/O sponsor (default: the only one);
     * `:nodelay` - that small writes go at once (default `true`);
-    * `:timeout` - how long to wait, in milliseconds, or `:infinity` (default #{@timeout}).
+    * `:timeout` - how long to wait, in milliseconds, or `:infinity` (default #{@timeout});
+    * `:tls` - `true`, or a list of options for a connection with TLS: `:server_name`, the name that the server's certificate must be for
+      (default: the address); `:cacertfile`, the path of the certificates that are trusted, in PEM (default: those that the system
+      trusts); `:certfile` and `:keyfile`, to be presented to servers that ask; and `:alpn`, a list of protocols.
 
-  Returns `{:error, reason}` with `:timeout` or an error of the system, such as `:econnrefused`. Raises as `listen/2` does.
+  Returns `{:error, reason}` with `:timeout`, a failed handshake or an error of the system, such as `:econnrefused`. Raises as `listen/2` does.
   """
   @spec connect(Machine.t(), {:inet.ip_address(), :inet.port_number()} | String.t(), keyword) ::
           {:ok, Address.t()} | {:error, atom}
   def connect(machine, target, opts \\ []) do
     opts = options!(opts, @connect, "Mote.Net.connect/3")
     {place, sponsor, nodelay} = {place!(target), sponsor!(opts), boolean!(opts, :nodelay)}
-    timeout = timeout!(opts[:timeout])
+    {timeout, tls} = {timeout!(opts[:timeout]), Tls.client!(opts[:tls], target)}
 
-    with {:ok, socket} <- opened(machine, sponsor, &Native.socket_connect(&1, sponsor, place, nodelay)) do
+    with {:ok, socket} <- opened(machine, sponsor, &Native.socket_connect(&1, sponsor, place, nodelay, tls)) do
       case Mote.ask(socket, :connection, timeout) do
         {:ok, :ok} ->
           {:ok, socket}
@@ -340,6 +370,12 @@ defmodule Mote.Net do
 
       {_native, :several_io} ->
         raise ArgumentError, "expected :sponsor to say which I/O sponsor is meant: the machine has several"
+
+      {_native, :no_tls} ->
+        Tls.refused!(:no_tls)
+
+      {_native, {:bad_tls, _message} = refused} ->
+        Tls.refused!(refused)
 
       {native, :no_sponsor} ->
         known = Native.machine_sponsors(native)

@@ -31,15 +31,26 @@ defmodule Mote.Native.Library do
 
   @cargo "native/Cargo.toml"
 
-  @doc "Makes the library of `:crate`, a package in `native/`, and loads it with the module."
-  defmacro __using__(crate: crate) do
+  @doc """
+  Makes the library of `:crate`, a package in `native/`, and loads it with the module. Those that are precompiled have none of its
+  optional `:features`.
+  """
+  defmacro __using__(options) do
     module = __CALLER__.module
     supported!(:os.type())
-    options = [otp_app: :mote, crate: to_string(crate), path: "native/#{crate}", env: env()]
+    {crate, features} = {options[:crate], Keyword.get(options, :features, [])}
+
+    options = [
+      otp_app: :mote,
+      crate: to_string(crate),
+      path: "native/#{crate}",
+      env: env(),
+      features: features
+    ]
 
     if Code.ensure_loaded?(RustlerPrecompiled) do
       quote do
-        use RustlerPrecompiled, unquote(options ++ precompiled(module, crate))
+        use RustlerPrecompiled, unquote(options ++ precompiled(module, crate, features != []))
       end
     else
       ready!(module)
@@ -158,11 +169,11 @@ defmodule Mote.Native.Library do
   end
 
   # Without :force_build where nobody asks for it here, so that what is configured for RustlerPrecompiled holds.
-  defp precompiled(module, crate) do
+  defp precompiled(module, crate, asked?) do
     config = Mix.Project.config()
     version = config[:version]
     artifact = artifact(crate, version, target())
-    reason = reason_to_build(set?("MOTE_BUILD"), checksums(module), artifact)
+    reason = reason_to_build(asked? or set?("MOTE_BUILD"), checksums(module), artifact)
 
     if reason == :unlisted,
       do: Mix.shell().info("Mote #{version} has no precompiled #{artifact}: building from source")

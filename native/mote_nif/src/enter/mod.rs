@@ -11,3 +11,4 @@ pub mod room;
 pub mod socket;
 pub mod target;
 pub mod timer;
+pub mod tls;

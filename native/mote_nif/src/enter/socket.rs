@@ -1,6 +1,7 @@
 //! Sockets that processes open.
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
+use crate::enter::tls::{client_seals, server_seals, ClientTerm, ServerTerm, TlsError};
 use crate::held::handle::{parse_key, Handle};
 use crate::held::machine::MachineResource;
 use crate::term::atoms::{self, names, Name};
@@ -37,11 +38,17 @@ pub fn listen_within<'a>(
     PlaceTerm(place): PlaceTerm,
     session: Term<'a>,
     (backlog, most, nodelay): (i32, usize, bool),
+    tls: Option<ServerTerm<'a>>,
 ) -> Term<'a> {
+    let seals = match tls.as_ref().map(server_seals).transpose() {
+        Ok(seals) => seals,
+        Err(error) => return refused(env, error),
+    };
     let plan = Listening {
         backlog,
         most,
         nodelay,
+        seals,
     };
     opened(env, machine, |machine| {
         let session = parse_key(session).ok_or(OpenError::Unknown)?;
@@ -55,10 +62,22 @@ pub fn connect_within<'a>(
     sponsor: Name,
     PlaceTerm(place): PlaceTerm,
     nodelay: bool,
+    tls: Option<ClientTerm<'a>>,
 ) -> Term<'a> {
+    let seals = match tls.as_ref().map(client_seals).transpose() {
+        Ok(seals) => seals,
+        Err(error) => return refused(env, error),
+    };
     opened(env, machine, |machine| {
-        machine.connect(named(sponsor), &place, nodelay)
+        machine.connect(named(sponsor), &place, nodelay, seals.as_deref())
     })
+}
+
+fn refused(env: Env<'_>, error: TlsError) -> Term<'_> {
+    match error {
+        TlsError::Missing => names::no_tls().encode(env),
+        TlsError::Bad(message) => (names::bad_tls(), message).encode(env),
+    }
 }
 
 pub fn datagrams_within<'a>(

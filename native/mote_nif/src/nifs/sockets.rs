@@ -3,13 +3,14 @@ use crate::codec::budget::WriteMode;
 use crate::enter::socket::{
     connect_within, datagrams_within, dialer_within, listen_within, PlaceTerm,
 };
+use crate::enter::tls::{ClientTerm, ServerTerm};
 use crate::held::machine::MachineResource;
 use crate::term::atoms::Name;
 use crate::term::resource::ResourceArc;
 use rustler::{Env, Term};
 
 /// The key of a listener, `{:error, reason}` if the system refuses, or why there is none: `:stopped`, `:no_sponsor`, `:no_io`,
-/// `:several_io`, `:unknown`. Waits for a thread of the sponsor.
+/// `:several_io`, `:unknown`, `:no_tls`, or `{:bad_tls, message}`. Waits for a thread of the sponsor.
 #[rustler::nif(schedule = "DirtyIo")]
 fn socket_listen<'a>(
     env: Env<'a>,
@@ -17,16 +18,10 @@ fn socket_listen<'a>(
     sponsor: Name,
     place: PlaceTerm,
     session: Term<'a>,
-    (backlog, most, nodelay): (i32, usize, bool),
+    plan: (i32, usize, bool),
+    tls: Option<ServerTerm<'a>>,
 ) -> Term<'a> {
-    listen_within(
-        env,
-        machine,
-        sponsor,
-        place,
-        session,
-        (backlog, most, nodelay),
-    )
+    listen_within(env, machine, sponsor, place, session, plan, tls)
 }
 
 /// The key of a socket whose connection was begun, or why there is none, as `socket_listen` says it.
@@ -37,8 +32,9 @@ fn socket_connect<'a>(
     sponsor: Name,
     place: PlaceTerm,
     nodelay: bool,
+    tls: Option<ClientTerm<'a>>,
 ) -> Term<'a> {
-    connect_within(env, machine, sponsor, place, nodelay)
+    connect_within(env, machine, sponsor, place, nodelay, tls)
 }
 
 /// The key of a socket for datagrams, of all peers or of one, or why there is none, as `socket_listen` says it.

@@ -59,6 +59,8 @@ pub mod names {
         reference_on = "Elixir.Mote.Reference.On",
         misplaced = "beam_only",
         no_io,
+        no_tls,
+        bad_tls,
         socket,
         several_io,
         mail = "mote_mail",

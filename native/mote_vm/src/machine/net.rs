@@ -7,6 +7,7 @@ use crate::base::atom::Atom;
 use crate::boundary::parcel::Parcel;
 pub use crate::boundary::sockets::place::SocketPlace;
 use crate::boundary::sockets::record::SocketKind;
+pub use crate::boundary::sockets::seal;
 use crate::platform::failure;
 use crate::threads::inbox::Entry;
 use crate::threads::net::{ListenerPlan, Opening};
@@ -14,12 +15,13 @@ use crate::threads::sponsor::Sponsor;
 use crate::threads::thread::task;
 use crate::values::actor::BehaviourId;
 use crate::values::handles::Key;
+use seal::SealMaker;
 use std::io;
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 
 /// What a listener does.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Listening {
     /// Connections that may wait to be accepted.
     pub backlog: i32,
@@ -27,6 +29,8 @@ pub struct Listening {
     pub most: usize,
     /// Small writes go at once.
     pub nodelay: bool,
+    /// Seals its connections.
+    pub seals: Option<Arc<dyn SealMaker>>,
 }
 
 /// The reason why a socket could not be opened.
@@ -76,6 +80,7 @@ impl Machine {
                 session: key,
                 most: plan.most,
                 nodelay: plan.nodelay,
+                seals: plan.seals.clone(),
             }),
         );
         if opened.is_err() {
@@ -91,10 +96,13 @@ impl Machine {
         sponsor: Option<Atom>,
         place: &SocketPlace,
         nodelay: bool,
+        seals: Option<&dyn SealMaker>,
     ) -> Result<Key, OpenError> {
         let sponsor = self.io_sponsor(sponsor)?;
+        let seal = seals.map(|seals| seals.make()).transpose()?;
         let socket = place.connect(nodelay)?;
-        self.open(&sponsor, Opening::Socket(socket, SocketKind::Connecting))
+        let opening = Opening::Socket(socket, SocketKind::Connecting, seal);
+        self.open(&sponsor, opening)
     }
 
     /// Opens a socket for datagrams there, which gets those of all peers, or of that one. The caller owns the handle.
@@ -106,7 +114,8 @@ impl Machine {
     ) -> Result<Key, OpenError> {
         let sponsor = self.io_sponsor(sponsor)?;
         let socket = place.datagrams(peer)?;
-        self.open(&sponsor, Opening::Socket(socket, SocketKind::Datagrams))
+        let opening = Opening::Socket(socket, SocketKind::Datagrams, None);
+        self.open(&sponsor, opening)
     }
 
     /// Makes an actor that makes connections for whoever holds it, to where it may: `allowed` holds a tuple of a list

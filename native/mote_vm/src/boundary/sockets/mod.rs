@@ -21,6 +21,7 @@ pub(crate) mod datagrams;
 pub mod place;
 pub(crate) mod reading;
 pub(crate) mod record;
+pub mod seal;
 pub(crate) mod transfer;
 
 use crate::base::quota::Quota;

@@ -4,6 +4,7 @@
 //! 1. A read takes no more than it answers with. What is read from the system beyond that, to find the end of a line, of a packet
 //!    or of a pattern, stays for the next read, and is never more than the read's own limit.
 //! 2. Bytes are looked at once, however slowly they come.
+use crate::base::atom::Atom;
 
 /// The most bytes of `:some`, and of one call to the system.
 pub(crate) const CHUNK: usize = 64 << 10;
@@ -14,6 +15,8 @@ pub(crate) enum ReadSpec {
     Connection,
     /// Also, and the answer is its socket.
     Socket,
+    /// There will be no connection, for that reason. Nobody has asked yet.
+    Failed(Atom),
     /// The next datagram, so many bytes of it at most.
     Datagram(u32),
     /// What is there.
@@ -57,12 +60,14 @@ impl ReadSpec {
         let answer = |taken| ReadMatch::Answer { taken, skip: 0 };
         match self {
             // The others are answered elsewhere.
-            ReadSpec::Connection | ReadSpec::Socket | ReadSpec::Datagram(_) | ReadSpec::Some => {
-                match n {
-                    0 => ReadMatch::More(CHUNK),
-                    _ => answer(n.min(CHUNK)),
-                }
-            }
+            ReadSpec::Connection
+            | ReadSpec::Failed(_)
+            | ReadSpec::Socket
+            | ReadSpec::Datagram(_)
+            | ReadSpec::Some => match n {
+                0 => ReadMatch::More(CHUNK),
+                _ => answer(n.min(CHUNK)),
+            },
             ReadSpec::Exact(wanted) => match (*wanted as usize).checked_sub(n) {
                 Some(0) | None => answer(*wanted as usize),
                 Some(more) => ReadMatch::More(more),

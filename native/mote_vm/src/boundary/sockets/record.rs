@@ -1,7 +1,7 @@
 //! The record of one socket: some words, and boxes while something waits.
 use super::buffer::Buffer;
 use super::reading::ReadSpec;
-use crate::base::atom::Atom;
+use super::seal::{SealMaker, Sealed};
 use crate::base::ids::{ThreadNumber, TimerId};
 use crate::values::actor::Actor;
 use crate::values::handles::Key;
@@ -21,6 +21,8 @@ pub(crate) enum SocketKind {
     Listener,
     /// Its connection is being made.
     Connecting,
+    /// There is a connection, and its ends agree on how to seal it.
+    Sealing,
     Connection,
     /// It has no connection, or one that the peer knows nothing of.
     Datagrams,
@@ -50,8 +52,6 @@ pub(crate) struct SocketRecord {
     pub(crate) is_dirty: bool,
     /// The machine is not quiet before its bytes have gone.
     pub(crate) is_counted: bool,
-    /// The reason why there is no connection, until somebody asks.
-    pub(crate) failed: Option<Atom>,
     /// It is in the list of those to be looked at again.
     pub(crate) is_listed: bool,
     /// Nobody holds it any more, and its thread is to close it.
@@ -69,6 +69,7 @@ pub(crate) struct SocketRecord {
     /// Bytes that were read beyond what was asked for.
     pub(crate) input: Option<Box<Buffer>>,
     pub(crate) output: Option<Box<Output>>,
+    pub(crate) sealed: Option<Box<Sealed>>,
     /// The listener that has accepted it, or that it is.
     pub(crate) of: Option<Arc<Accepting>>,
     pub(crate) bytes_in: u64,
@@ -97,6 +98,8 @@ pub(crate) struct Accepting {
     pub(crate) thread: ThreadNumber,
     pub(crate) number: u32,
     pub(crate) nodelay: bool,
+    /// Seals its connections.
+    pub(crate) seals: Option<Arc<dyn SealMaker>>,
     /// Connections that are open, and the most of them.
     pub(crate) open: AtomicUsize,
     pub(crate) most: usize,
@@ -120,7 +123,6 @@ impl SocketRecord {
             ends: false,
             is_dirty: false,
             is_counted: false,
-            failed: None,
             is_listed: false,
             is_doomed: Cell::new(false),
             session: Cell::new(std::ptr::null()),
@@ -131,6 +133,7 @@ impl SocketRecord {
             timer: None,
             input: None,
             output: None,
+            sealed: None,
             of: None,
             bytes_in: 0,
             bytes_out: 0,
@@ -139,7 +142,10 @@ impl SocketRecord {
 
     /// Returns whether it keeps its actor alive (mod.rs, invariant 2).
     pub(crate) fn is_root(&self) -> bool {
-        let begins = matches!(self.kind, SocketKind::Listener | SocketKind::Connecting);
+        let begins = matches!(
+            self.kind,
+            SocketKind::Listener | SocketKind::Connecting | SocketKind::Sealing
+        );
         begins || !self.reader.is_none() || self.output.is_some()
     }
 
@@ -147,6 +153,13 @@ impl SocketRecord {
     pub(crate) fn is_behind(&self) -> bool {
         let output = self.output.as_ref();
         output.is_some_and(|output| output.bytes.rest().len() > MOST_UNSENT)
+    }
+
+    /// Tells a peer behind a seal that no more comes.
+    pub(crate) fn end_seal(&mut self) {
+        if let Some(sealed) = &mut self.sealed {
+            sealed.end(&self.socket);
+        }
     }
 
     /// Puts it into the list of those to be looked at again.

@@ -1,6 +1,7 @@
 use super::datagrams::{self, head, HEAD};
 use super::reading::{ReadSpec, CHUNK};
 use super::record::SocketKind;
+use super::seal::{Agreed, Seal, SealError, Sealed, Wire};
 use super::transfer::{consume, end_input, end_output, read, write, write_later, ReadStep, VISIT};
 use super::*;
 use socket2::Socket;
@@ -317,4 +318,102 @@ fn datagrams_wait_for_room_in_their_order_and_one_that_fails_keeps_none() {
     let sent = sent.map(|(n, size)| (Some(n as u8).filter(|_| *size > 0), *size));
     assert_eq!(came, sent.collect::<Vec<_>>());
     assert_eq!((record.output.is_none(), quota.held()), (true, 0));
+}
+
+/// A seal that doubles each byte.
+#[derive(Default)]
+struct Doubling(Vec<u8>);
+
+impl Seal for Doubling {
+    fn shake(&mut self, _: &mut Wire<'_>) -> std::io::Result<()> {
+        Ok(())
+    }
+
+    fn receive(
+        &mut self,
+        wire: &mut Wire<'_>,
+        most: usize,
+        show: &mut dyn FnMut(&[u8]),
+    ) -> std::io::Result<usize> {
+        assert!(most > 0);
+        let mut both = [0; 2];
+        match wire.read(&mut both)? {
+            2 if both[0] == both[1] => show(&both[..1]),
+            0 => return Ok(0),
+            _ => return Err(SealError("bad".into()).into()),
+        }
+        Ok(1)
+    }
+
+    fn seal(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let first = &bytes[..bytes.len().min(1_000)];
+        self.0.extend(first.iter().flat_map(|byte| [byte, byte]));
+        Ok(first.len())
+    }
+
+    fn flush(&mut self, wire: &mut Wire<'_>) -> std::io::Result<()> {
+        while !self.0.is_empty() {
+            // One by one, so that it stops anywhere.
+            let n = wire.write(&self.0[..1])?;
+            self.0.drain(..n);
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.0.extend(b"..");
+    }
+
+    fn agreed(&self) -> Agreed {
+        Agreed::default()
+    }
+
+    fn bytes(&self) -> usize {
+        100
+    }
+}
+
+/// seal.rs, invariants 2 and 3.
+#[test]
+fn sealed_bytes_count_when_all_that_they_became_has_gone() {
+    let quota = Arc::<Quota>::default();
+    let (ours, mut theirs) = pair();
+    let mut record = SocketRecord::new(ours, SocketKind::Connection, 0);
+    let seal = Sealed::new(Box::<Doubling>::default(), &quota);
+    record.sealed = Some(Box::new(seal));
+    assert_eq!(quota.held(), 100);
+    let data: Vec<u8> = (0..400_000u32).map(|n| n as u8).collect();
+    let writer = (Value::fixnum(1), data.len());
+    assert!(write_later(&mut record, writer, |to| to.add(&data), &quota));
+    let mut came = Vec::new();
+    let mut buffer = [0; 3_333];
+    let (mut done, mut stops) = (0, 0);
+    // Visits end within what was sealed, and so does what the system takes.
+    while !write(&mut record, 777, &quota, |_| done += 1).expect("a peer") {
+        assert_eq!(done, 0);
+        if !std::mem::replace(&mut record.writable, true) {
+            stops += 1;
+            let n = theirs.read(&mut buffer).expect("bytes");
+            came.extend(&buffer[..n]);
+        }
+    }
+    assert!(stops > 1, "the system has taken all at once");
+    assert_eq!((done, record.bytes_out), (1, 400_000));
+    record.end_seal();
+    theirs.write_all(b"aabc").expect("room");
+    let mut scratch = vec![MaybeUninit::uninit(); CHUNK];
+    record.stops_short = true;
+    let step = read(&mut record, &mut scratch, CHUNK, &quota);
+    assert!(matches!(step, ReadStep::Came(1)));
+    let step = read(&mut record, &mut scratch, CHUNK, &quota);
+    assert!(matches!(&step, ReadStep::Failed(error) if crate::platform::failure::is_fatal(error)));
+    drop(record);
+    theirs.read_to_end(&mut came).expect("the end");
+    let doubled: Vec<u8> = data
+        .iter()
+        .chain(b".")
+        .flat_map(|byte| [*byte, *byte])
+        .collect();
+    assert!(came == doubled);
+    assert_eq!(quota.held(), 0);
 }

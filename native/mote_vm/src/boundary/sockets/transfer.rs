@@ -68,7 +68,7 @@ pub(crate) fn read(
         if !quota.has(most) {
             return ReadStep::NoMemory;
         }
-        let n = match record.socket.recv(&mut scratch[..most]) {
+        let n = match receive(record, &mut scratch[..most]) {
             Ok(0) => {
                 record.ended = true;
                 continue;
@@ -95,6 +95,13 @@ pub(crate) fn read(
             }
         }
         keep(record, came, quota);
+    }
+}
+
+fn receive(record: &mut SocketRecord, room: &mut ReadRoom) -> Result<usize, Error> {
+    match &mut record.sealed {
+        Some(sealed) => sealed.receive(&record.socket, room),
+        None => record.socket.recv(room),
     }
 }
 
@@ -146,6 +153,7 @@ pub(crate) fn write(
     let Some(output) = &mut record.output else {
         return Ok(true);
     };
+    let (socket, sealed) = (&record.socket, &mut record.sealed);
     let Output {
         bytes,
         writers,
@@ -154,10 +162,16 @@ pub(crate) fn write(
     let (mut left, mut failed) = (visit, None);
     while record.writable && left > 0 && failed.is_none() && !bytes.rest().is_empty() {
         let rest = bytes.rest();
-        match send(&record.socket, &rest[..rest.len().min(left)]) {
+        let next = &rest[..rest.len().min(left)];
+        let sent = match sealed {
+            Some(sealed) => sealed.send(socket, next),
+            None => send(socket, next),
+        };
+        match sent {
             Ok(n) => {
                 record.bytes_out += n as u64;
-                left -= n;
+                // Of what was sealed in a visit before there may be more.
+                left = left.saturating_sub(n);
                 bytes.take(n);
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -180,13 +194,13 @@ pub(crate) fn write(
 }
 
 #[cfg(any(target_os = "linux", target_os = "freebsd"))]
-fn send(socket: &socket2::Socket, bytes: &[u8]) -> std::io::Result<usize> {
+pub(super) fn send(socket: &socket2::Socket, bytes: &[u8]) -> std::io::Result<usize> {
     // A peer that has gone is an error, and not a signal to the process.
     socket.send_with_flags(bytes, libc::MSG_NOSIGNAL)
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "freebsd")))]
-fn send(socket: &socket2::Socket, bytes: &[u8]) -> std::io::Result<usize> {
+pub(super) fn send(socket: &socket2::Socket, bytes: &[u8]) -> std::io::Result<usize> {
     // The socket itself asks for no signal: socket2 sees to that where there is no such flag.
     socket.send(bytes)
 }

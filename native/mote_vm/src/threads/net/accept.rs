@@ -10,6 +10,7 @@ use super::Service;
 use crate::base::ids::TimerId;
 use crate::boundary::sockets::counts::add;
 use crate::boundary::sockets::record::{Accepting, SocketKind, SocketRecord};
+use crate::boundary::sockets::seal::SealMaker;
 use crate::platform::failure::{is_shortage, would_wait};
 use crate::threads::inbox::Entry;
 use crate::threads::thread::{task, Dispatch};
@@ -26,6 +27,8 @@ use std::sync::Arc;
 const AT_ONCE: usize = 64;
 /// Milliseconds for which nothing is accepted when the system has no files left.
 const PAUSE: u64 = 100;
+/// Milliseconds in which a peer is to agree on how its connection is sealed.
+const HANDSHAKE: u64 = 30_000;
 
 /// A listener to be.
 pub(crate) struct ListenerPlan {
@@ -34,6 +37,7 @@ pub(crate) struct ListenerPlan {
     pub(crate) session: Key,
     pub(crate) most: usize,
     pub(crate) nodelay: bool,
+    pub(crate) seals: Option<Arc<dyn SealMaker>>,
 }
 
 impl Accepting {
@@ -61,6 +65,7 @@ impl Service<'_> {
             thread: self.context.station.number,
             number,
             nodelay: plan.nodelay,
+            seals: plan.seals,
             open: AtomicUsize::new(0),
             most: plan.most,
             is_full: AtomicBool::new(false),
@@ -154,19 +159,46 @@ impl Service<'_> {
         self.context.machine.push(station, Entry::Task(adopt));
     }
 
-    /// A connection begins here: its session hears of it.
+    /// A connection begins here: its session hears of it, when that is sealed if it is to be.
     fn adopt(&mut self, socket: Socket, of: Arc<Accepting>) {
         if of.nodelay {
             // Sockets of the file system know no such thing.
             let _ = socket.set_tcp_nodelay(true);
         }
-        let mut record = self.record(socket, SocketKind::Connection);
+        let mut record = self.record(socket, SocketKind::Sealing);
         record.of = Some(of.clone());
-        let Ok((number, actor)) = self.put(record) else {
+        let put = match of.seals.as_ref().map(|seals| seals.make()) {
+            None => self.put(record),
+            Some(Ok(seal)) => {
+                self.seal(&mut record, seal);
+                self.put(record)
+            }
+            Some(Err(error)) => {
+                self.has_one_less();
+                Err(error)
+            }
+        };
+        let Ok((number, actor)) = put else {
             add(&self.net.sockets.counts.errors, 1);
             return self.has_left(&of);
         };
-        match self.begin_session(&of, actor) {
+        if of.seals.is_some() {
+            let id = self.arm(actor, Value::fixnum(0), HANDSHAKE);
+            self.with(number, |record| record.timer = Some(Box::new(id)));
+        }
+        self.shake(number);
+    }
+
+    /// A connection that was accepted can be used: its session hears of it.
+    pub(super) fn tell_session(&mut self, number: u32, of: &Accepting) {
+        let found = self.with(number, |record| (record.actor, record.timer.take()));
+        let Some((actor, timer)) = found else {
+            return;
+        };
+        if let Some(timer) = timer {
+            self.context.machine.cancel_timer(*timer);
+        }
+        match self.begin_session(of, actor) {
             Some(session) => {
                 self.with(number, |record| record.session.set(session));
             }

@@ -3,6 +3,7 @@
 use super::words::{word, words};
 use super::Service;
 use crate::base::atom::Atom;
+use crate::boundary::sockets::seal::Agreed;
 use crate::heap::Heap;
 use crate::terms::map::from_entries;
 use crate::threads::thread::Dispatch;
@@ -81,6 +82,24 @@ impl Service<'_> {
         let pair = |(name, value): &(&str, Value)| (Value::atom(word(name)), *value);
         let entries = entries.iter().map(pair).collect();
         self.turn.heap.insist(|heap| from_entries(heap, entries))
+    }
+
+    /// What the ends of a sealed connection have agreed on; `nil` where there is no such thing.
+    pub(super) fn agreed(&mut self, agreed: &Agreed) -> Value {
+        let mut or_nil = |bytes: Option<&[u8]>| bytes.map_or(Value::NIL, |bytes| self.bytes(bytes));
+        let entries = [
+            ("version", Value::atom(word(agreed.version))),
+            ("alpn", or_nil(agreed.alpn.as_deref())),
+            (
+                "server_name",
+                or_nil(agreed.server_name.as_ref().map(|name| name.as_bytes())),
+            ),
+            ("certificate", or_nil(agreed.certificate.as_deref())),
+        ];
+        match entries.iter().any(|(_, value)| value.is_none()) {
+            true => Value::NONE,
+            false => self.map(&entries),
+        }
     }
 
     /// An address as `:inet` has it: `{ip, port}`, or `{:local, path}`.

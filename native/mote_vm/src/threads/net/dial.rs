@@ -60,9 +60,12 @@ impl Service<'_> {
         self.begin_read(number, customer, ReadSpec::Socket, timeout)
     }
 
-    /// Returns whether its connection is being made for whoever asked a dialer.
-    pub(super) fn is_dialed(&self, number: u32) -> Option<bool> {
-        self.with(number, |record| matches!(record.spec, ReadSpec::Socket))
+    /// Returns whether nobody has it yet: its connection is being made for whoever asked a dialer, or for a session.
+    pub(super) fn is_nobodys(&self, number: u32) -> Option<bool> {
+        self.with(number, |record| {
+            let is_dialed = matches!(record.spec, ReadSpec::Socket);
+            is_dialed || record.of.is_some() && record.kind == SocketKind::Sealing
+        })
     }
 }
 

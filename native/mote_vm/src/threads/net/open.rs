@@ -3,6 +3,7 @@ use super::accept::ListenerPlan;
 use super::Service;
 use crate::boundary::sockets::counts::add;
 use crate::boundary::sockets::record::{SocketKind, SocketRecord};
+use crate::boundary::sockets::seal::{Seal, Sealed};
 use crate::boundary::sockets::Sockets;
 use crate::threads::thread::Dispatch;
 use crate::values::actor::{Actor, BehaviourId, Header};
@@ -19,7 +20,7 @@ const PACED: usize = 4 << 10;
 /// Something to open.
 pub(crate) enum Opening {
     Listener(ListenerPlan),
-    Socket(Socket, SocketKind),
+    Socket(Socket, SocketKind, Option<Box<dyn Seal>>),
 }
 
 impl Service<'_> {
@@ -28,6 +29,12 @@ impl Service<'_> {
         let mut record = SocketRecord::new(socket, kind, self.context.machine.gc().begun());
         record.stops_short = is_unix;
         record
+    }
+
+    /// Seals what goes by a record's socket. A seal has bytes of its own, which come with no event.
+    pub(super) fn seal(&self, record: &mut SocketRecord, seal: Box<dyn Seal>) {
+        record.stops_short = true;
+        record.sealed = Some(Box::new(Sealed::new(seal, &self.net.sockets.quota)));
     }
 
     /// Makes a socket an actor. Whoever chose this thread for it has counted it.
@@ -92,8 +99,11 @@ impl Dispatch {
         self.serve_between(|service| {
             opened = match opening {
                 Opening::Listener(plan) => service.listen(plan),
-                Opening::Socket(socket, kind) => {
-                    let record = service.record(socket, kind);
+                Opening::Socket(socket, kind, seal) => {
+                    let mut record = service.record(socket, kind);
+                    if let Some(seal) = seal {
+                        service.seal(&mut record, seal);
+                    }
                     service.put(record).map(|(_, actor)| actor)
                 }
             };

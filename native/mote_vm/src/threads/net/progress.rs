@@ -8,14 +8,11 @@ use crate::boundary::sockets::datagrams;
 use crate::boundary::sockets::reading::ReadSpec;
 use crate::boundary::sockets::record::{Accepting, SocketKind, SocketRecord};
 use crate::boundary::sockets::transfer::{self, ReadStep, VISIT};
-use crate::platform::failure::name;
+use crate::platform::failure::{is_fatal, name};
 use crate::values::value::Value;
 use std::io::Error;
 use std::net::Shutdown;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-
-/// Reasons for which nothing more can be done with a connection.
-const FATAL: &[&str] = &["reset", "timeout", "eio"];
 
 impl Service<'_> {
     /// Sees to what has happened at the sockets.
@@ -58,6 +55,7 @@ impl Service<'_> {
                 self.receive_on(number);
                 self.flush(number);
             }
+            Some(SocketKind::Sealing) => self.shake(number),
             Some(SocketKind::Connecting) | None => {}
         }
     }
@@ -67,23 +65,56 @@ impl Service<'_> {
         let outcome = self.with(number, |record| record.socket.take_error());
         match outcome {
             Some(Ok(None)) => {
-                self.with(number, |record| record.kind = SocketKind::Connection);
+                self.with(number, |record| record.kind = SocketKind::Sealing);
+                self.shake(number);
+            }
+            Some(Ok(Some(error)) | Err(error)) => self.is_none(number, &error),
+            None => {}
+        }
+    }
+
+    /// There is a connection: if it is to be sealed, its ends agree first.
+    pub(super) fn shake(&mut self, number: u32) {
+        let shaken = self.with(number, |record| match &mut record.sealed {
+            Some(sealed) => sealed.shake(&record.socket),
+            None => Ok(true),
+        });
+        match shaken {
+            Some(Ok(true)) => self.begins(number),
+            Some(Err(error)) => self.is_none(number, &error),
+            Some(Ok(false)) | None => {}
+        }
+    }
+
+    /// A connection can be used.
+    fn begins(&mut self, number: u32) {
+        let of = self.with(number, |record| {
+            record.kind = SocketKind::Connection;
+            record.of.clone()
+        });
+        match of.flatten() {
+            Some(of) => self.tell_session(number, &of),
+            None => {
                 add(&self.net.sockets.counts.connected, 1);
                 self.read_on(number);
                 self.flush(number);
             }
-            Some(Ok(Some(error)) | Err(error)) => {
-                add(&self.net.sockets.counts.errors, 1);
-                let is_awaited = |record: &mut SocketRecord| {
-                    record.failed = Some(name(&error));
-                    record.kind = SocketKind::Connection;
-                    !record.reader.is_none() || record.output.is_some()
-                };
-                if self.with(number, is_awaited) == Some(true) {
-                    self.close(number, name(&error));
-                }
+        }
+    }
+
+    /// There will be no connection. Of one that was to be accepted nobody has heard.
+    fn is_none(&mut self, number: u32, error: &Error) {
+        add(&self.net.sockets.counts.errors, 1);
+        let is_over = |record: &mut SocketRecord| {
+            record.kind = SocketKind::Connection;
+            if record.of.is_some() || !record.reader.is_none() || record.output.is_some() {
+                return true;
             }
-            None => {}
+            record.spec = ReadSpec::Failed(name(error));
+            false
+        };
+        if self.with(number, is_over) == Some(true) {
+            self.close(number, name(error));
         }
     }
 
@@ -129,8 +160,7 @@ impl Service<'_> {
         });
         if let Some((true, SocketKind::Listener)) = waits {
             self.accept(number);
-        } else if let (Some((true, _)), Some(true)) = (waits, self.is_dialed(number)) {
-            // Nobody has it.
+        } else if let (Some((true, _)), Some(true)) = (waits, self.is_nobodys(number)) {
             self.close(number, Atom::TIMEOUT);
         } else if let Some((true, _)) = waits {
             if let Some(customer) = self.end_read(number) {
@@ -162,7 +192,8 @@ impl Service<'_> {
             ..
         } = &mut **net;
         let step = sockets.with(number, |record| {
-            if record.reader.is_none() || record.kind == SocketKind::Connecting {
+            let is_to_be = matches!(record.kind, SocketKind::Connecting | SocketKind::Sealing);
+            if record.reader.is_none() || is_to_be {
                 return None;
             }
             match record.spec {
@@ -219,7 +250,7 @@ impl Service<'_> {
             }
             ReadStep::Failed(error) => {
                 self.refuse(customer, name(&error));
-                self.failed(number, name(&error));
+                self.failed(number, &error);
             }
         }
     }
@@ -249,11 +280,12 @@ impl Service<'_> {
                     };
                     Ok(datagrams::write(record, VISIT, &sockets.quota, show))
                 }
-                SocketKind::Listener | SocketKind::Connecting => return None,
+                SocketKind::Listener | SocketKind::Connecting | SocketKind::Sealing => return None,
             };
             add(&sockets.counts.bytes_out, record.bytes_out - before);
             let is_over = !matches!(done, Ok(false));
             if is_over && record.ends {
+                record.end_seal();
                 // The peer may be gone: then there is nothing to end.
                 let _ = record.socket.shutdown(Shutdown::Write);
             }
@@ -293,7 +325,7 @@ impl Service<'_> {
             for writer in writers.unwrap_or_default() {
                 self.refuse(writer, reason);
             }
-            self.failed(number, reason);
+            self.failed(number, &error);
         }
         if was_behind {
             self.read_on(number);
@@ -311,10 +343,10 @@ impl Service<'_> {
     }
 
     /// Something has failed: a connection of which nothing can come any more is closed.
-    fn failed(&mut self, number: u32, reason: Atom) {
+    fn failed(&mut self, number: u32, error: &Error) {
         add(&self.net.sockets.counts.errors, 1);
-        if FATAL.contains(&reason.name()) {
-            self.close(number, reason);
+        if is_fatal(error) {
+            self.close(number, name(error));
         }
     }
 
@@ -340,6 +372,7 @@ impl Service<'_> {
         if let Some(timer) = record.timer.take() {
             self.context.machine.cancel_timer(*timer);
         }
+        record.end_seal();
         transfer::end_input(&mut record, &sockets.quota);
         let writers = transfer::end_output(&mut record, &sockets.quota);
         let reader = Some(record.reader).filter(|reader| !reader.is_none());

@@ -96,7 +96,10 @@ impl Service<'_> {
         };
         let failed = self.with(number, |record| {
             record.session.set(std::ptr::null());
-            record.failed
+            match record.spec {
+                ReadSpec::Failed(reason) => Some(reason),
+                _ => None,
+            }
         });
         if let Some(Some(reason)) = failed {
             self.close(number, reason);
@@ -139,6 +142,14 @@ impl Service<'_> {
         } else if word == words.info {
             let info = self.info(number).unwrap_or(Value::NONE);
             self.give(customer, info);
+        } else if word == words.tls {
+            let agreed = self.with(number, |record| {
+                let sealed = record.sealed.as_ref();
+                sealed.map(|sealed| sealed.agreed())
+            });
+            let agreed = agreed.flatten().ok_or(words.bad_request)?;
+            let agreed = self.agreed(&agreed);
+            self.give(customer, agreed);
         } else if word == words.connection {
             return self.begin_read(number, customer, ReadSpec::Connection, None);
         } else {
@@ -257,6 +268,9 @@ impl Service<'_> {
                 (Shutdown::Both, true) => Shutdown::Read,
                 (how, _) => how,
             };
+            if now != Shutdown::Read {
+                record.end_seal();
+            }
             record.socket.shutdown(now)
         });
         let shut = shut.unwrap_or(Ok(()));

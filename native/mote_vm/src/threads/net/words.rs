@@ -41,6 +41,7 @@ words! {
     set = "set",
     shutdown = "shutdown",
     some = "some",
+    tls = "tls",
     too_long = "too_long",
     until = "until",
     write = "write",

@@ -1,0 +1,45 @@
+defmodule Mote.Certificates do
+  @moduledoc "Certificates of a test, made by Erlang, as files in PEM."
+
+  @doc """
+  Writes the files of a server and of a client, each signed by a root of its own, into a directory. Returns for each its `:identity`, a
+  list of options, and its `:root`, the path of what the other one is to trust.
+  """
+  def write!(dir, name \\ "a.example", opts \\ []) do
+    signed = [key: key(name), digest: :sha256]
+    server = signed ++ [extensions: [alternative(name)]] ++ Keyword.get(opts, :peer, [])
+    chain = &%{root: signed, intermediates: [], peer: &1}
+    made = :public_key.pkix_test_data(%{server_chain: chain.(server), client_chain: chain.(signed)})
+
+    for side <- [:server, :client], into: %{} do
+      config = made[:"#{side}_config"]
+      other = made[if(side == :server, do: :client_config, else: :server_config)]
+      path = &Path.join(dir, "#{name}-#{side}-#{&1}.pem")
+      {type, key} = config[:key]
+      File.write!(path.("cert"), pem([{:Certificate, config[:cert], :not_encrypted}]))
+      File.write!(path.("key"), pem([{type, key, :not_encrypted}]))
+      # The other side is given this one's root first, and then its own.
+      File.write!(path.("root"), pem([{:Certificate, hd(other[:cacerts]), :not_encrypted}]))
+      {side, %{identity: [certfile: path.("cert"), keyfile: path.("key")], root: path.("root")}}
+    end
+  end
+
+  @doc "A key that no certificate is for, in PEM."
+  def new_key do
+    key = :public_key.generate_key({:namedCurve, :secp256r1})
+    pem([:public_key.pem_entry_encode(:ECPrivateKey, key)])
+  end
+
+  # One for each name, since it takes long to make. That of a curve would do if Erlang named the signature as others read it.
+  defp key(name) do
+    with nil <- :persistent_term.get({__MODULE__, name}, nil) do
+      key = :public_key.generate_key({:rsa, 2_048, 65_537})
+      :persistent_term.put({__MODULE__, name}, key)
+      key
+    end
+  end
+
+  defp pem(entries), do: :public_key.pem_encode(entries)
+
+  defp alternative(name), do: {:Extension, {2, 5, 29, 17}, false, [dNSName: String.to_charlist(name)]}
+end
