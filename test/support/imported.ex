@@ -17,6 +17,12 @@ defmodule Mote.Imported.Tax do
   def with_tax(sum, country), do: sum + div(sum * rate(country), 100)
 end
 
+defmodule Mote.Imported.Later do
+  @moduledoc "Calls what `in` has become in Elixir 1.20, also where Elixir is older and has no such function."
+  @compile {:no_warn_undefined, {Enum, :__in__, 2}}
+  def within(value, source), do: Enum.__in__(value, source)
+end
+
 defmodule Mote.Imported.Date do
   @moduledoc "Has the end of its name in common with a module of the library."
   def new(year, month, day), do: {year, month, day}
@@ -83,7 +89,8 @@ defmodule Mote.Imported.Pricing do
   def flag(map), do: map[:a] && (map[:b] || :no)
   def header(<<kind::4, size::4, rest::binary-size(size), _::binary>>), do: {kind, rest}
   def bytes(text), do: for(<<byte <- text>>, byte > ?a, into: "", do: <<byte + 1, 0::16-little>>)
-  def pairs(map), do: for({key, values} <- map, value <- values, uniq: true, do: {key, value})
+  # Sorted, as the order of a map is not the same everywhere.
+  def pairs(map), do: Enum.sort(for {key, values} <- map, value <- values, uniq: true, do: {key, value})
   def adder(n), do: fn x -> x + n end
   def twice(fun, x), do: x |> fun.() |> fun.()
   def named(items, name), do: Enum.filter(items, &match?(%{name: ^name}, &1))

@@ -172,6 +172,24 @@ defmodule Mote.Behaviour.ImportsTest do
   defp text(%FunctionClauseError{} = error), do: inspect({error.module, error.function, error.arity})
   defp text(exception), do: Exception.message(exception)
 
+  test "`in` is what it is in Elixir, as later releases spell it, too" do
+    {module, _} =
+      defined("use Mote.Behaviour, import: [Mote.Imported.Later]", """
+      defactor a() do
+        {customer, {value, source}} -> send customer, Mote.Imported.Later.within(value, source)
+      end
+      """)
+
+    for tier <- [:interp, :native] do
+      actor = Mote.create(start_supervised!({Mote, tier: tier}, id: tier), module.a())
+
+      for source <- [[1, 2.0], [], 1..3, 3..1//-2, MapSet.new([2]), %{2 => 1}, :no],
+          value <- [1, 2, 2.0, {2, 1}] do
+        assert answer(Mote.ask(actor, {value, source})) === outcome(fn -> value in source end)
+      end
+    end
+  end
+
   test "a failure tells of the line where it is", %{shop: shop} do
     machine = start_supervised!(Mote)
     {:error, error} = Mote.ask(Mote.create(machine, shop.shop()), {:total, [@cart, [country: :xx]]})

@@ -44,6 +44,9 @@ defmodule Mote.Behaviour.Imports.Expanded do
     end
   end
 
+  # What Elixir makes of `in` from 1.20 on.
+  defp walk({{:., _, [Enum, :__in__]}, meta, [_, _] = args}, s), do: {:in, meta, walk(args, s)}
+
   defp walk({{:., _, [_, name]}, _, _} = call, s) when is_atom(name), do: remote(call, s)
   defp walk({{:., dot, [fun]}, meta, args}, s), do: {{:., dot, [walk(fun, s)]}, meta, walk(args, s)}
 
