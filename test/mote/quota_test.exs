@@ -165,12 +165,13 @@ defmodule Mote.QuotaTest do
     end
   end
 
-  test "a bomb without end stays within the quota, and the machine recovers when it is gone" do
+  test "a bomb without end stays within the quota, and the machine goes on" do
     machine = start(memory: 48 * @megabyte, sponsors: [main: [threads: 2], calm: []])
     bomb = Mote.create(machine, Holders.bomb())
     echo = Mote.create(machine, Actors.many(0))
     Mote.send(bomb, 0)
-    eventually(fn -> Mote.info(machine).counters.aborts_no_memory > 10_000 end)
+    # Few: where what lives comes near to the quota, each of them may take a collection.
+    eventually(fn -> Mote.info(machine).counters.aborts_no_memory > 100 end)
 
     for _ <- 1..200 do
       # A block for each thread, and what is on its way between them.

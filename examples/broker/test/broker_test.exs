@@ -140,7 +140,12 @@ defmodule Broker.BrokerTest do
     test "is not fooled by a byte at a time", %{stage: stage} do
       {client, _} = Stage.client(stage, "drip", keep_alive: 10)
       Stage.say(client, <<0x30, 100>>)
-      for _ <- 1..14, do: Stage.advance(stage, 1_000) && Stage.say(client, "x")
+
+      for _ <- 1..14 do
+        Stage.advance(stage, 1_000)
+        Stage.say(client, "x")
+      end
+
       Stage.advance(stage, 1_000)
       assert Stage.heard(client) == [{:disconnect, 0x8D}, :shut]
     end

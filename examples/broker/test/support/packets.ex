@@ -103,8 +103,7 @@ defmodule Broker.Packets do
 
   defp prefix(bytes) do
     {size, rest} = number(bytes)
-    <<properties::binary-size(size), rest::binary>> = rest
-    {properties, rest}
+    :erlang.split_binary(rest, size)
   end
 
   defp number(<<0::1, n::7, rest::binary>>), do: {n, rest}

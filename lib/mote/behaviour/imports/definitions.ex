@@ -151,7 +151,6 @@ defmodule Mote.Behaviour.Imports.Definitions do
     Code.eval_quoted(code, [], file: file)
     :nothing
   catch
-    :throw, {__MODULE__, functions} -> {:ok, functions}
     _, reason -> {:error, reason}
   end
 
@@ -171,14 +170,15 @@ defmodule Mote.Behaviour.Imports.Definitions do
   defp once({word, _, _}, _) when word in [:defmodule, :defimpl, :defprotocol], do: nil
   defp once(expression, _), do: expression
 
+  # By a signal, which nobody catches: from 1.20 on Elixir unloads a module whose body fails, and the one that is there has its name.
   @doc "Ends the reading of a module at the end of its body."
-  @spec taken(Macro.Env.t()) :: no_return
+  @spec taken(Macro.Env.t()) :: true
   def taken(%{module: module}) do
     functions =
       for function <- Module.definitions_in(module),
           {:v1, kind, meta, clauses} <- [Module.get_definition(module, function)],
           do: {function, {kind, meta, clauses}}
 
-    throw({__MODULE__, Map.new(functions)})
+    Process.exit(self(), {:read, {:ok, Map.new(functions)}})
   end
 end
