@@ -50,7 +50,8 @@ defmodule Broker.Packet do
             {:more, missing}
 
           true ->
-            <<body::binary-size(size), rest::binary>> = rest
+            body = binary_part(rest, 0, size)
+            rest = binary_part(rest, size, byte_size(rest) - size)
             with {:ok, packet} <- packet(first >>> 4, first &&& 15, body, version), do: {:ok, packet, rest}
         end
 

@@ -39,7 +39,8 @@ defmodule Broker.Properties do
   @doc "The properties that a packet begins with, as a list of names and values."
   defpure parse(bytes, packet) do
     with {:ok, size, rest} when size <= byte_size(rest) <- Wire.varint(bytes) do
-      <<part::binary-size(size), rest::binary>> = rest
+      part = binary_part(rest, 0, size)
+      rest = binary_part(rest, size, byte_size(rest) - size)
       with {:ok, properties} <- fields(part, packet, []), do: {:ok, properties, rest}
     else
       _ -> :error

@@ -66,7 +66,8 @@ defmodule Broker.Packets do
 
   def read(<<first, rest::binary>>, version) do
     {size, rest} = number(rest)
-    <<body::binary-size(size), rest::binary>> = rest
+    body = binary_part(rest, 0, size)
+    rest = binary_part(rest, size, byte_size(rest) - size)
     [one(first, body, version) | read(rest, version)]
   end
 
