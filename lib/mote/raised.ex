@@ -105,6 +105,15 @@ defmodule Mote.Raised do
       when not (is_integer(first) and is_integer(last) and is_integer(step)),
       do: told(:range, [first, last, step])
 
+  # Elixir has a text of everything.
+  def exception({:raised, {_module, _line, {Kernel, :inspect}}, arguments})
+      when tuple_size(arguments) == 1 or is_list(elem(arguments, 1)) do
+    %ArgumentError{
+      message:
+        "inspect has no text in a machine for pids, references, functions and addresses, nor for structs of modules that are not in import:"
+    }
+  end
+
   def exception({:raised, {_module, _line, {module, name}}, arguments}) when is_atom(module) do
     {name, arguments} = Call.library(name, Tuple.to_list(arguments))
     arity = length(arguments)

@@ -156,9 +156,9 @@ defmodule Mote.Imported.Pricing do
   defp hint(x) when is_tuple(x), do: "#{tuple_size(x)} parts"
   defp hint(_), do: "no tuple"
   def thrown_text(x), do: throw(inspect(x))
+  def unsure(x), do: raise(ArgumentError, "#{inspect(x)} #{if x == [], do: hint(x)}")
 
   # Not for machines.
-  def unsure(x), do: raise(ArgumentError, "#{inspect(x)} #{if x == [], do: hint(x)}")
   def waits(x), do: x |> shown() |> waiting()
 
   defp waiting(x) do

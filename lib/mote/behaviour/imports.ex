@@ -19,6 +19,15 @@ defmodule Mote.Behaviour.Imports do
              [:array, :calendar, :dict, :gb_sets, :gb_trees, :lists, :maps, :orddict, :ordsets] ++
              [:proplists, :queue, :sets, :string]
 
+  # Of these only `Mote.Prelude.Inspected` has functions.
+  @inspected [Inspect.Algebra, Code.Identifier, Macro] ++
+               for(
+                 type <-
+                   [Atom, BitString, Date, DateTime, Float, Integer, List, Map, MapSet, NaiveDateTime, Range] ++
+                     [Time, Tuple],
+                 do: Module.concat(Inspect, type)
+               )
+
   # What the clauses of a module see: no import but Kernel's.
   @kernel Map.take(__ENV__, [:functions, :macros])
 
@@ -72,7 +81,7 @@ defmodule Mote.Behaviour.Imports do
   @doc "A call of such a function; nil where the module is none of those."
   @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr() | nil
   def call(module, name, args, env) do
-    if Module.open?(env.module) and (module in @library or module in named(env)) do
+    if Module.open?(env.module) and had?(module, env) do
       function = {module, name, length(args)}
       from = Map.get(env, :mote_import, %{line: env.line, column: Map.get(env, :column), within: []})
       Module.put_attribute(env.module, :mote_imported, {function, from})
@@ -80,11 +89,20 @@ defmodule Mote.Behaviour.Imports do
     end
   end
 
+  defp had?(module, env) do
+    module in @library or module in named(env) or
+      (module in @inspected and env.module == Mote.Prelude.Inspected)
+  end
+
   defp named(%{module: module}), do: Module.get_attribute(module, :mote_imports) || []
 
   @doc "Whether a module is part of Elixir's library, of which a failure is told as one of the function that was called."
   @spec library?(module) :: boolean
-  def library?(module), do: module in @library
+  def library?(module), do: module in @library or module in @inspected
+
+  @doc "Whether anybody can call its functions."
+  @spec offered?(module) :: boolean
+  def offered?(module), do: module in @library
 
   @doc "The function of the library that a unit has under that name, or nil."
   @spec library(atom) :: {module, atom} | nil

@@ -233,6 +233,19 @@ defmodule Mote.Prelude.String do
   defpure valid_points?(<<_::utf8, rest::binary>>), do: valid_points?(rest)
   defpure valid_points?(_), do: false
 
+  defpure printable?(text, limit \\ :infinity)
+          when is_binary(text) and (limit == :infinity or (is_integer(limit) and limit >= 0)),
+          do: printable_points?(text, limit)
+
+  defpurep printable_points?("", _), do: true
+  defpurep printable_points?(_, 0), do: true
+
+  defpurep printable_points?(<<c::utf8, rest::binary>>, limit)
+           when c in 0x20..0x7E or c in 0xA0..0xFFFD or c >= 0x10000 or c in 7..13 or c in [?\e, ?\d],
+           do: printable_points?(rest, if(limit == :infinity, do: limit, else: limit - 1))
+
+  defpurep printable_points?(_, _), do: false
+
   # -- text that is cut off within a code point ------------------------------------------------------------------
 
   defpure replace_invalid(text, new \\ "\uFFFD") when is_binary(text) and is_binary(new),

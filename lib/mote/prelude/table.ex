@@ -54,7 +54,7 @@ defmodule Mote.Prelude.Table do
     {String, ~w[
       at/2 byte_slice/3 codepoints/1 contains?/2 duplicate/2 ends_with?/2 first/1 graphemes/1
       last/1 length/1=characters next_codepoint/1 next_grapheme/1 next_grapheme_size/1 pad_leading/2,3
-      pad_trailing/2,3 replace_invalid/1,2 replace_leading/3 replace_prefix/3 replace_suffix/3 replace_trailing/3 reverse/1 slice/3 split/1
+      pad_trailing/2,3 printable?/1,2 replace_invalid/1,2 replace_leading/3 replace_prefix/3 replace_suffix/3 replace_trailing/3 reverse/1 slice/3 split/1
       split_at/2 starts_with?/2 to_charlist/1=charlist to_integer/1,2 trim/1,2 trim_leading/1,2 trim_trailing/1,2
       valid?/1,2
     ]},
@@ -84,6 +84,7 @@ defmodule Mote.Prelude.Table do
     {Function, Kernel, ~w[identity/1]},
     {System, Erlang, ~w[convert_time_unit/3]},
     {Kernel, Text, ~w[to_charlist/1=charlist]},
+    {Kernel, Inspected, ~w[inspect/1,2=text]},
     {List, Differences, ~w[myers_difference/2]},
     {List, Float, ~w[to_float/1=of_list]},
     {List, Integer, ~w[to_integer/1,2=of_list]},

@@ -80,7 +80,7 @@ defmodule Mote.Raised.Attempt do
   def known?(module, name, arity) do
     function = {module, name, arity}
 
-    (Imports.library?(module) and function not in @settings) or {module, name} == {Mote.Directory, :shard} or
+    (Imports.offered?(module) and function not in @settings) or {module, name} == {Mote.Directory, :shard} or
       function in Listing.all()
   end
 

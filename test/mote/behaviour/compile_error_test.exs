@@ -12,9 +12,9 @@ defmodule Mote.Behaviour.CompileErrorTest do
     test "leave their names to functions of the module that have other arguments, or are not imported" do
       module =
         module("""
-        import Kernel, except: [inspect: 1]
-        defpure f(x), do: inspect(x)
-        defpurep inspect(x), do: node(x, 0, x)
+        import Kernel, except: [binding: 1]
+        defpure f(x), do: binding(x)
+        defpurep binding(x), do: node(x, 0, x)
         defpure node(left, key, right), do: {left, key, right}
         """)
 
@@ -35,28 +35,26 @@ defmodule Mote.Behaviour.CompileErrorTest do
     end
 
     test "are Kernel's where it is named, or where a macro has imported it" do
-      head = "import Kernel, except: [inspect: 1, node: 1]\ndefpure node(x), do: x\n"
+      head = "import Kernel, except: [exit: 1, node: 1]\ndefpure node(x), do: x\n"
 
       for call <- [
-            "Kernel.inspect(x)",
-            "x |> Kernel.inspect()",
-            "Enum.map(x, &Kernel.inspect/1)",
+            "Kernel.exit(x)",
+            "x |> Kernel.exit()",
+            "Enum.map(x, &Kernel.exit/1)",
             "Kernel.node(x)"
           ] do
-        assert error(head <> "defpure inspect(x), do: #{call}") =~
-                 ~r/^4: (inspect|node) is not available in a behaviour/
+        assert error(head <> "defpure exit(x), do: #{call}") =~
+                 ~r/^4: (exit|node) is not available in a behaviour/
       end
 
       macros = "Mote.Compiled.Macros#{System.unique_integer([:positive])}"
 
-      Code.compile_string(
-        "defmodule #{macros} do\ndefmacro shown(x), do: quote(do: inspect(unquote(x)))\nend"
-      )
+      Code.compile_string("defmodule #{macros} do\ndefmacro shown(x), do: quote(do: exit(unquote(x)))\nend")
 
       assert error(
                head <>
-                 "require #{macros}\ndefpure inspect(x), do: {:own, x}\ndefpure f(x), do: #{macros}.shown(x)"
-             ) =~ "inspect is not available in a behaviour"
+                 "require #{macros}\ndefpure exit(x), do: {:own, x}\ndefpure f(x), do: #{macros}.shown(x)"
+             ) =~ "exit is not available in a behaviour"
     end
 
     test "that the language has itself keep their meaning, so that no function has their names" do
@@ -216,7 +214,6 @@ defmodule Mote.Behaviour.CompileErrorTest do
              "Integer.is_odd/1 is a macro: write require Integer at the top of the module"},
             {":math.tau()", ":math.tau/0 is not available"},
             {":erlang.now()", ":erlang.now/0 is not available in a behaviour: a turn that runs again"},
-            {"inspect(x)", "inspect is not available"},
             {"x.Foo",
              ~S[invalid alias: "x.Foo": an alias is an atom that is known when compiling; to call a] <>
                ~S[ function or to read a field of that name write it in double quotes, x."Foo"]},

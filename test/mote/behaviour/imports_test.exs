@@ -95,7 +95,9 @@ defmodule Mote.Behaviour.ImportsTest do
     letters: ["abcd"],
     hinted: [{}],
     hinted: [:a],
-    thrown_text: [{:a}]
+    thrown_text: [{:a}],
+    unsure: [{:a}],
+    unsure: [[]]
   ]
 
   setup_all do
@@ -251,7 +253,6 @@ defmodule Mote.Behaviour.ImportsTest do
           {"known(x)",
            "#{file}:#{line("def known")}: function_exported? is not available in a behaviour: which code"},
           {"exported(x, :rate)", "#{file}:#{line("def exported")}: function_exported? is not available in"},
-          {"unsure(x)", "#{file}:#{line("def unsure")}: inspect is not available in a behaviour: "},
           {"own_process()", "#{file}:#{line("def own_process")}: self() cannot be used"},
           {"total(x, country: :de)", "name the module in use Mote.Behaviour, import: [Mote.Imported.Tax]"},
           {"of_module(x, :de)", "the module of a call must be known when compiling, got: module"},

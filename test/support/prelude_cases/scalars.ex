@@ -24,6 +24,15 @@ defmodule Mote.PreludeCases.Scalars do
       Integer.undigits(digits)
       Integer.undigits(Integer.digits(number, n + 2), n + 2)
       """,
+      "inspect" => """
+      inspect({t, bin, u, float, l, {}})
+      inspect({f, number, chars, kw, %{n => digits}, [t | t]})
+      inspect(terms, limit: n)
+      inspect({map, terms, u, [i: l]}, pretty: true, width: n * 9, limit: n_more * 5)
+      inspect([kw | u], charlists: :as_lists, binaries: :as_binaries, base: :hex)
+      inspect([~c"abc", u, s], printable_limit: n, pretty: i > 0)
+      inspect({Range.new(i, n), MapSet.new(ints), [digits_text: {t, 1}]}, structs: i > 0, base: :binary)
+      """,
       "Bytes, and what Erlang calls text" => """
       :binary.bin_to_list(bin)
       :binary.copy(bin)
@@ -248,6 +257,8 @@ defmodule Mote.PreludeCases.Scalars do
       String.valid?(bin)
       String.valid?(bin, :fast_ascii)
       String.valid?(u, :default)
+      String.printable?(bin)
+      String.printable?(u <> bin, n)
       String.next_grapheme_size(u)
       String.bag_distance(s, "a" <> u)
       String.bag_distance(u <> "é", s)

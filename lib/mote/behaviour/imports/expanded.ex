@@ -12,7 +12,16 @@ defmodule Mote.Behaviour.Imports.Expanded do
            [:->, :<-, :|, :when, :in, :__aliases__]
   @ends [error: 1, error: 2, error: 3, throw: 1, exit: 1, nif_error: 1, nif_error: 2]
   @made [{Kernel.Utils, :raise}]
-  @instead %{{Kernel.Utils, :destructure} => {Mote.Prelude.Kernel, :elements}}
+  @instead %{
+    {Kernel.Utils, :destructure} => {Mote.Prelude.Kernel, :elements},
+    {Inspect, :inspect} => {Mote.Prelude.Inspected, :doc},
+    {Inspect.Algebra, :to_doc} => {Mote.Prelude.Inspected, :to_doc},
+    {Inspect.Algebra, :to_doc_with_opts} => {Mote.Prelude.Inspected, :to_doc_with_opts},
+    {Inspect.Algebra, :color} => {Mote.Prelude.Inspected, :plain},
+    {Inspect.Algebra, :color_doc} => {Mote.Prelude.Inspected, :plain},
+    {IO.ANSI, :format_fragment} => {Mote.Prelude.Inspected, :sequence},
+    {:io_lib_format, :fwrite_g} => {Float, :to_string}
+  }
 
   # What the library asks a node for, and a machine knows: ports, and no time zone but UTC. It warns nobody.
   @ports for scheme <- ~w[ftp sftp tftp http https ldap ldaps ws wss],
@@ -67,6 +76,11 @@ defmodule Mote.Behaviour.Imports.Expanded do
        when is_atom(name) and is_atom(context),
        do: {:&, meta, [{:/, slash, [{{:., [], [s.module, name]}, [no_parens: true], []}, arity]}]}
 
+  defp walk({:&, meta, [{:/, slash, [{{:., dot, [module, name]}, about, []}, arity]}]}, _) do
+    {module, name} = Map.get(@instead, {module, name}, {module, name})
+    {:&, meta, [{:/, slash, [{{:., dot, [module, name]}, about, []}, arity]}]}
+  end
+
   defp walk({:&, _, _} = capture, _), do: capture
 
   defp walk({:case, meta, [value, [do: clauses]]}, s),
@@ -84,10 +98,16 @@ defmodule Mote.Behaviour.Imports.Expanded do
   defp walk(map, s) when is_map(map), do: map |> Macro.escape() |> walk(s)
   defp walk(other, _), do: other
 
-  defp own(name, meta, args, s), do: {{:., meta, [s.module, name]}, meta, walk(args, s)}
+  defp own(name, meta, args, s), do: remote({{:., meta, [s.module, name]}, meta, args}, s)
 
   defp remote({{:., _, [IO, :warn]}, _, _}, %{library?: true}), do: :ok
   defp remote({{:., _, [Calendar, :get_time_zone_database]}, _, []}, %{library?: true}), do: Mote.Prelude.Zone
+
+  defp remote(
+         {{:., dot, [{{:., _, [:elixir_config, _]}, _, []}, :tokenize]}, meta, args},
+         %{library?: true} = s
+       ),
+       do: {{:., dot, [Mote.Prelude.Inspected, :tokenize]}, meta, walk(args, s)}
 
   defp remote({{:., dot, [:elixir_config, :get]}, meta, args}, %{library?: true} = s),
     do: {{:., dot, [Map, :get]}, meta, [Macro.escape(@ports) | walk(args, s)]}

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Imports.Message do
-  # What an exception says, where it shows terms by `inspect`, which no machine has: a text that is made in Elixir, when somebody
-  # wants to see it.
+  # What an exception says, where it shows terms by `inspect`: a text that is made in Elixir, which shows everything, when somebody wants
+  # to see it.
   #
   # 1. The code stays in the module with behaviours: `__mote__(:messages)`. In the reason of the abort there are the key of the code
   #    and the values of its variables; so a reason that is forged runs no code of its own.

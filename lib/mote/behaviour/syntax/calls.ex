@@ -186,8 +186,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   defp prelude({:template, Mote.Prelude.Inline.Best = module, name}, args, env),
     do: Templates.call(module, name, with_order(name, args, env), length(args), env)
 
-  defp prelude({:pure, module, name}, args, env),
-    do: {:call, env.line, {module, name, length(args)}, Syntax.exprs(args, env)}
+  defp prelude({:pure, module, name}, args, env), do: function(module, name, args, env)
 
   # By the order of terms no function is called.
   defp prelude({:template, module, name} = entry, args, env) do

@@ -55,7 +55,6 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {:erlang, :list_to_atom} => @atoms,
     {String, :normalize} => @unicode,
     {String, :equivalent?} => @unicode,
-    {String, :printable?} => @unicode,
     {String, :jaro_distance} => @distance,
     {String, :chunk} => @unicode,
     {List, :to_unsafe_atom} => @atoms,

@@ -31,8 +31,6 @@ defmodule Mote.Behaviour.Syntax.Hints do
     &: "a guard tests values, and makes no functions",
     super: "there is nothing to override",
     make_ref: "the address of a fresh actor is as unique: create sink()",
-    inspect:
-      "to_string/1 makes text of binaries, atoms, numbers and lists of characters; send other terms as they are",
     node: "an actor's address says where it is: put a name into the message for the receiver",
     is_port: "no value of a machine is known to be a port",
     function_exported?: "which code is loaded is not known in a machine",
