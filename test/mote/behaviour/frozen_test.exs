@@ -8,7 +8,10 @@ defmodule Mote.Behaviour.FrozenTest do
   alias Mote.Frozen
 
   # Made of tables of Elixir's own, or with Erlang's `:queue`, which another release changes.
-  @of_elixir for(name <- [Casing, Characters, MapSet], do: inspect(Module.concat(Mote.Prelude, name))) ++
+  @of_elixir for(
+               name <- [Casing, Characters, Inspected, MapSet],
+               do: inspect(Module.concat(Mote.Prelude, name))
+             ) ++
                for(name <- ~w[Barber BoundedBuffer FilterBank], do: "Frozen.#{name}.Actors")
   @same_elixir? Version.match?(System.version(), "~> 1.14.0")
 
