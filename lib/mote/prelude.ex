@@ -14,6 +14,7 @@ defmodule Mote.Prelude do
             {Mote.Prelude.Enum, :sort_descending} => {Enum, :sort},
             {Mote.Prelude.Inline.Enum, :sort_by_descending} => {Enum, :sort_by},
             {Mote.Prelude.List, :keysort_descending} => {List, :keysort},
+            {Mote.Prelude.Inspected, :text_by} => {Kernel, :inspect},
             {Mote.Prelude.Access, :held} => {Access, :get_and_update},
             {Mote.Prelude.Access, :put} => {Access, :get_and_update},
             {Mote.Prelude.Access, :popped} => {Access, :pop},

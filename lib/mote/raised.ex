@@ -107,10 +107,10 @@ defmodule Mote.Raised do
 
   # Elixir has a text of everything.
   def exception({:raised, {_module, _line, {Kernel, :inspect}}, arguments})
-      when tuple_size(arguments) == 1 or is_list(elem(arguments, 1)) do
+      when is_list(elem(arguments, 1)) do
     %ArgumentError{
       message:
-        "inspect has no text in a machine for pids, references, functions and addresses, nor for structs of modules that are not in import:"
+        "inspect has no text in a machine for pids, references, functions and addresses, nor for structs whose modules import: does not name"
     }
   end
 

@@ -8,6 +8,26 @@ defmodule Mote.Imported.Item do
   end
 end
 
+defmodule Mote.Imported.Secret do
+  @moduledoc "Shows a part of itself."
+  @derive {Inspect, except: [:secret], optional: [:size]}
+  defstruct [:secret, :id, size: 0]
+end
+
+defmodule Mote.Imported.Bag do
+  @moduledoc "Shows itself in its own way."
+  defstruct items: [], name: nil
+
+  defimpl Inspect do
+    import Inspect.Algebra
+
+    def inspect(%{items: items, name: name}, opts) when is_list(items) do
+      open = if name, do: concat(["#Bag<", Kernel.inspect(name), " "]), else: "#Bag<"
+      container_doc(open, items, ">", opts, &to_doc/2, separator: ";", break: :flex)
+    end
+  end
+end
+
 defmodule Mote.Imported.Tax do
   @moduledoc "Rates. One of the modules that `Mote.Imported.Pricing` calls."
   @rates %{de: 19, fr: 20}

@@ -10,7 +10,7 @@ defmodule Mote.Behaviour.Imports do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Imports.{Definitions, Expanded, Message}
+  alias Mote.Behaviour.Imports.{Definitions, Expanded, Message, Structs}
   alias Mote.Behaviour.Syntax.Elsewhere
 
   # Elixir's modules of which functions are had that `Mote.Prelude` does not have.
@@ -19,12 +19,12 @@ defmodule Mote.Behaviour.Imports do
              [:array, :calendar, :dict, :gb_sets, :gb_trees, :lists, :maps, :orddict, :ordsets] ++
              [:proplists, :queue, :sets, :string]
 
-  # Of these only `Mote.Prelude.Inspected` has functions.
-  @inspected [Inspect.Algebra, Code.Identifier, Macro] ++
+  # Of these only `Mote.Prelude.Inspected` has functions, and plain Elixir.
+  @inspected [Inspect, Inspect.Algebra, Code.Identifier, Macro] ++
                for(
                  type <-
-                   [Atom, BitString, Date, DateTime, Float, Integer, List, Map, MapSet, NaiveDateTime, Range] ++
-                     [Time, Tuple],
+                   [Any, Atom, BitString, Date, DateTime, Float, Integer, List, Map, MapSet, NaiveDateTime] ++
+                     [Range, Time, Tuple],
                  do: Module.concat(Inspect, type)
                )
 
@@ -34,18 +34,23 @@ defmodule Mote.Behaviour.Imports do
   @doc "Checks the modules that are named, and notes them."
   @spec begin(module, [module], Macro.Env.t()) :: :ok
   def begin(module, imported, env) do
-    for name <- [:mote_imported, :mote_read], do: Module.register_attribute(module, name, accumulate: true)
+    for name <- [:mote_imported, :mote_read, :mote_structs],
+        do: Module.register_attribute(module, name, accumulate: true)
+
     for name <- imported, reason = unfit(name), do: Error.raise_at(env, env.line, "import: #{reason}")
 
-    shown =
-      for name <- imported, function_exported?(name, :__struct__, 0), impl = shown_by(name), do: {name, impl}
+    structs = Enum.filter(imported, &function_exported?(&1, :__struct__, 0))
+
+    [shown, inspected] =
+      for protocol <- [String.Chars, Inspect],
+          do: for(name <- structs, impl = implementation(protocol, name), do: {name, impl})
 
     Module.put_attribute(module, :mote_shown, shown)
-    Module.put_attribute(module, :mote_imports, imported ++ for({_, impl} <- shown, do: impl))
+    Module.put_attribute(module, :mote_imports, imported ++ for({_, impl} <- shown ++ inspected, do: impl))
   end
 
-  defp shown_by(name) do
-    impl = Module.concat(String.Chars, name)
+  defp implementation(protocol, name) do
+    impl = Module.concat(protocol, name)
     if match?({:module, _}, Code.ensure_compiled(impl)), do: impl
   end
 
@@ -82,16 +87,26 @@ defmodule Mote.Behaviour.Imports do
   @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr() | nil
   def call(module, name, args, env) do
     if Module.open?(env.module) and had?(module, env) do
-      function = {module, name, length(args)}
-      from = Map.get(env, :mote_import, %{line: env.line, column: Map.get(env, :column), within: []})
-      Module.put_attribute(env.module, :mote_imported, {function, from})
+      noted({module, name, length(args)}, env)
       {:call, env.line, {nil, inside(module, name), length(args)}, Syntax.exprs(args, env)}
     end
   end
 
+  @doc "The name of the function that shows the structs of the program (`Structs`), which is called."
+  @spec structs(Macro.Env.t()) :: atom
+  def structs(env) do
+    noted({Inspect, :structs, 2}, env)
+    inside(Inspect, :structs)
+  end
+
+  defp noted(function, env) do
+    from = Map.get(env, :mote_import, %{line: env.line, column: Map.get(env, :column), within: []})
+    Module.put_attribute(env.module, :mote_imported, {function, from})
+  end
+
   defp had?(module, env) do
     module in @library or module in named(env) or
-      (module in @inspected and env.module == Mote.Prelude.Inspected)
+      (module in @inspected and (env.module == Mote.Prelude.Inspected or is_map_key(env, :mote_import)))
   end
 
   defp named(%{module: module}), do: Module.get_attribute(module, :mote_imports) || []
@@ -143,9 +158,8 @@ defmodule Mote.Behaviour.Imports do
     end
   end
 
-  defp compiled({module, name, arity} = function, from, env) do
-    with {:ok, %{file: file, functions: functions}} <- read(module, env),
-         {:ok, meta, clauses} <- defined(functions, function, from) do
+  defp compiled({_, name, arity} = function, from, env) do
+    with {:ok, file, meta, clauses} <- found(function, from, env) do
       here = %{env | file: file, line: meta[:line] || 0, function: {name, arity}, aliases: []}
 
       here =
@@ -160,6 +174,15 @@ defmodule Mote.Behaviour.Imports do
   rescue
     error in [Mote.CompileError, Error.Several] ->
       {:error, mistake(function, from, refused(error, function, env), env)}
+  end
+
+  defp found({Inspect, :structs, 2}, from, env),
+    do: {:ok, env.file, [line: from.line], Structs.clauses(named(env), %{env | line: from.line})}
+
+  defp found({module, _, _} = function, from, env) do
+    with {:ok, %{file: file, functions: functions}} <- read(module, env),
+         {:ok, meta, clauses} <- defined(functions, function, from),
+         do: {:ok, file, meta, clauses}
   end
 
   defp read(module, env) do

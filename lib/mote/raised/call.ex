@@ -82,6 +82,8 @@ defmodule Mote.Raised.Call do
     do: {:slice, [source, range_of(first, last, step)]}
 
   def library(:concat_all, [lists, []]) when is_list(lists), do: {:concat, [Enum.reverse(lists)]}
+  def library(:inspect, [term, [], _structs]), do: {:inspect, [term]}
+  def library(:inspect, [term, options, _structs]), do: {:inspect, [term, options]}
   def library(name, arguments), do: {name, arguments}
 
   defp range_of(first, last, []), do: %Range{first: first, last: last, step: 1}

@@ -97,7 +97,8 @@ defmodule Mote.Behaviour.ImportsTest do
     hinted: [:a],
     thrown_text: [{:a}],
     unsure: [{:a}],
-    unsure: [[]]
+    unsure: [[]],
+    unsure: [{%Item{name: "a"}, ~D[2020-02-29]}]
   ]
 
   setup_all do

@@ -31,7 +31,7 @@ defmodule Mote.PreludeCases.Scalars do
       inspect({map, terms, u, [i: l]}, pretty: true, width: n * 9, limit: n_more * 5)
       inspect([kw | u], charlists: :as_lists, binaries: :as_binaries, base: :hex)
       inspect([~c"abc", u, s], printable_limit: n, pretty: i > 0)
-      inspect({Range.new(i, n), MapSet.new(ints), [digits_text: {t, 1}]}, structs: i > 0, base: :binary)
+      inspect({Range.new(i, n), MapSet.new(ints), [digits_text: {t, 1}]}, safe: i > 0, base: :binary)
       """,
       "Bytes, and what Erlang calls text" => """
       :binary.bin_to_list(bin)

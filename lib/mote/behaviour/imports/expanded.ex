@@ -112,6 +112,10 @@ defmodule Mote.Behaviour.Imports.Expanded do
   defp remote({{:., dot, [:elixir_config, :get]}, meta, args}, %{library?: true} = s),
     do: {{:., dot, [Map, :get]}, meta, [Macro.escape(@ports) | walk(args, s)]}
 
+  # As `@derive Inspect` makes it.
+  defp remote({{:., _, [module, :__info__]}, _, [:struct]}, _) when is_atom(module),
+    do: Macro.escape(module.__info__(:struct))
+
   # What Elixir's compiler puts in place of `Float.to_charlist/1`.
   defp remote({{:., dot, [:erlang, :float_to_list]}, meta, [float, [:short]]}, s),
     do: {{:., dot, [Float, :to_charlist]}, meta, [walk(float, s)]}

@@ -4,7 +4,8 @@ defmodule Mote.Behaviour.Syntax.Calls do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Imports, Primitives, Syntax}
-  alias Mote.Behaviour.Syntax.{Applied, Effects, Functions, Hints, Loops, Maps, Paths, Ranges, Templates}
+  alias Mote.Behaviour.Syntax.{Applied, Effects, Functions, Hints, Inspected, Loops, Maps, Paths, Ranges}
+  alias Mote.Behaviour.Syntax.Templates
   alias Mote.Prelude
 
   # What `vec_map2` does with each pair of elements.
@@ -119,6 +120,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   @doc "A function or a macro of Kernel that is not a primitive."
   def kernel(:apply, args, env), do: Applied.expr(args, env)
+  def kernel(:inspect, args, %{context: nil} = env) when length(args) in 1..2, do: Inspected.expr(args, env)
 
   def kernel(name, args, env) do
     entry = Prelude.entry(Kernel, name, length(args))

@@ -200,6 +200,7 @@ defmodule Mote.Behaviour.Syntax.Maps do
     end
 
     defaults = Macro.struct!(module, env)
+    if Module.open?(env.module), do: Module.put_attribute(env.module, :mote_structs, module)
 
     for {key, _} <- pairs, not is_map_key(defaults, key) do
       Error.raise_at(env, env.line, "%#{inspect(module)}{} has no key #{Macro.to_string(key)}")
