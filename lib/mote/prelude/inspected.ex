@@ -105,9 +105,6 @@ try do
         else: as_map(struct, opts)
     end
 
-    @doc "Why Elixir's definitions cannot be compiled; nil where they can."
-    def missing, do: nil
-
     # -- in place of -----------------------------------------------------------------------------------------------
 
     # Colours are sequences for a terminal, which the node decides about.
@@ -161,8 +158,7 @@ rescue
       @moduledoc false
       use Mote.Behaviour
 
-      @reason "Elixir's own definition cannot be compiled for a machine: #{Exception.message(error)}"
-
-      def missing, do: @reason
+      Module.register_attribute(__MODULE__, :mote_missing, persist: true)
+      @mote_missing "Elixir's own definition cannot be compiled for a machine: #{Exception.message(error)}"
     end
 end

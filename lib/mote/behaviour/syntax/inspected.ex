@@ -17,8 +17,8 @@ defmodule Mote.Behaviour.Syntax.Inspected do
     do: {:call, env.line, {nil, :text, length(args)}, Syntax.exprs(args, env)}
 
   def expr([term | options], %{line: l} = env) do
-    if reason = Prelude.Inspected.missing(),
-      do: Error.raise_at(env, l, "inspect is not available in a behaviour: #{reason}")
+    for {:mote_missing, [reason]} <- Prelude.Inspected.__info__(:attributes),
+        do: Error.raise_at(env, l, "inspect is not available in a behaviour: #{reason}")
 
     options = List.first(options, [])
     allowed(options, env)
