@@ -93,8 +93,7 @@ defmodule Mote.Behaviour.InspectTest do
              ~D[2020-02-29],
              ~T[01:02:03.040],
              ~N[2020-02-29 01:02:03],
-             ~U[2020-02-29 01:02:03Z],
-             [~D[0000-01-01]]
+             ~U[2020-02-29 01:02:03Z]
            ]
 
   @options [[], [limit: 0], [limit: 3], [limit: :infinity], [limit: 7, pretty: true], [printable_limit: 2]] ++
@@ -152,8 +151,8 @@ defmodule Mote.Behaviour.InspectTest do
 
   @structs [
     %{__struct__: Structs, z: 1, a: [2], b: nil},
-    %{__struct__: Structs, z: 1},
-    %{__struct__: Structs, z: 1, a: 2, b: 3, c: 4},
+    %{__struct__: Structs},
+    [~D[0000-01-01]],
     %RuntimeError{message: "no"},
     %Item{name: "a", price: %Bag{items: [1, %Item{name: [%Secret{id: 7}]}, ~D[2020-02-29]]}},
     %Secret{secret: 1, size: 2},
@@ -172,6 +171,9 @@ defmodule Mote.Behaviour.InspectTest do
         assert {term, options, asked(structs, term, options)} === {term, options, elixir(term, options)}
       end
 
+      # One more key makes a map of it.
+      more = %{__struct__: Structs, z: 1, a: 2, b: 3, c: 4}
+      assert asked(structs, more, nil) == "%{__struct__: #{inspect(Structs)}, a: 2, b: 3, c: 4, z: 1}"
       # Elixir shows that something has failed.
       assert asked(structs, %Bag{items: 1}, nil) == :raised
     end
