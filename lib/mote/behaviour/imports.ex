@@ -323,6 +323,7 @@ defmodule Mote.Behaviour.Imports do
     end
   end
 
+  defp spelled({Inspect, :structs, 2}), do: "inspect"
   defp spelled({module, name, arity}), do: "#{inspect(module)}.#{name}/#{arity}"
 
   # Those that `Mote.Behaviour.Compiler` knows.

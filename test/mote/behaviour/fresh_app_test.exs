@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.FreshAppTest do
   test "what a module imports is that of the same run of mix", %{tmp_dir: dir} do
     file = Path.join(dir, "lib/prices.ex")
     assert {_, 0} = compile(dir)
-    assert asked(dir) =~ ~s({"119 euros", ~D[2020-03-01]})
+    assert asked(dir) =~ ~s({"119 euros", ~D[2020-03-01], "[#Sum<119>]"})
 
     # In files of their own, of which the second does not change any more.
     [prices, till] = file |> File.read!() |> String.split(~r/(?=defmodule FreshApp.Till)/)
@@ -49,7 +49,7 @@ defmodule Mote.Behaviour.FreshAppTest do
       File.write!(file, String.replace(prices, "@percent 19", "@percent #{percent}"))
       File.touch!(file, System.os_time(:second) + seconds)
       assert {_, 0} = compile(dir)
-      assert asked(dir) =~ ~s({"#{100 + percent} euros", ~D[2020-03-01]})
+      assert asked(dir) =~ ~s({"#{100 + percent} euros", ~D[2020-03-01], "[#Sum<#{100 + percent}>]"})
     end
   end
 

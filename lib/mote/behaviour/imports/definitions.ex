@@ -69,8 +69,14 @@ defmodule Mote.Behaviour.Imports.Definitions do
       _ ->
         {:error,
          "#{inspect(module)} has no file with debug information yet, and is not defined at the top of its source, or in the body " <>
-           "of another module there: put it into a file of its own"}
+           "of another module there: #{instead(module)}"}
     end
+  end
+
+  defp instead(module) do
+    if function_exported?(module, :__impl__, 1),
+      do: "write a defimpl in place of @derive",
+      else: "put it into a file of its own"
   end
 
   # The body of the module, and what stands around it.
