@@ -110,7 +110,7 @@ defmodule Mote.Raised do
       when is_list(elem(arguments, 1)) do
     %ArgumentError{
       message:
-        "inspect has no text in a machine for pids, references, functions and addresses, nor for structs whose modules import: does not name"
+        "inspect has no text in a machine for functions, addresses and timers, nor for structs whose modules import: does not name"
     }
   end
 

@@ -4,8 +4,8 @@ try do
     # compiles (`Mote.Behaviour.Imports`). Here is what decides by the type of a term in place of the protocol, and what takes the
     # place of a few functions that ask the node for something.
     #
-    # 1. A text is Elixir's, to the byte, or the turn is aborted: for what a machine only carries (pids, references, functions, addresses),
-    #    for structs that are not in `doc/2`, and for atoms with letters of which only tables of Unicode know what they are.
+    # 1. A text is Elixir's, to the byte, or the turn is aborted: for functions, addresses and timers, for structs that neither this module
+    #    nor the caller knows, and for atoms with letters of which only tables of Unicode know what they are.
     # 2. A struct has the fields that it was defined with, and no others.
     @moduledoc false
     use Mote.Behaviour
@@ -81,6 +81,7 @@ try do
     defpure doc(term, opts) when is_float(term), do: Inspect.Float.inspect(term, opts)
     defpure doc(%{__struct__: module} = term, opts) when is_atom(module), do: of_struct(term, opts)
     defpure doc(term, opts) when is_map(term), do: Inspect.Map.inspect(term, opts)
+    defpure doc(term, _opts), do: Mote.Total.carried_text(term)
 
     defpurep of_struct(struct, %{structs: false} = opts), do: as_map(struct, opts)
     defpurep of_struct(%Range{} = range, opts), do: Inspect.Range.inspect(range, opts)

@@ -185,6 +185,9 @@ defmodule Mote.Total.Binaries do
   defp between([last | _], _, 1), do: [last]
   defp between([binary | rest], joiner, count), do: [binary, joiner | between(rest, joiner, count - 1)]
 
+  def carried_text(term) when is_pid(term) or is_reference(term) or is_port(term), do: inspect(term)
+  def carried_text(_), do: @none
+
   def ascii_run(binary, from)
       when is_binary(binary) and is_integer(from) and from >= 0 and from <= byte_size(binary),
       do: printable(:erlang.binary_part(binary, from, byte_size(binary) - from), 0)

@@ -278,17 +278,28 @@ defmodule Mote.Behaviour.InspectTest do
     assert Enum.uniq(for name <- unknown, c <- to_charlist(name), c > 127, do: c) -- ~c"ªµºĲĳĿŀŉſ" == []
   end
 
+  test "is Elixir's own for pids, references and ports" do
+    # As another node would have given it.
+    elsewhere = <<131, 88, 100, 4::16, "a@bc", 77::32, 0::32, 1::32>> |> :erlang.binary_to_term()
+    carried = [self(), make_ref(), elsewhere, hd(Port.list()), :erlang.list_to_pid(~c"<0.1.2>")]
+
+    for tier <- [:interp, :native] do
+      shown = Mote.create(start_supervised!({Mote, tier: tier}, id: tier), Shown.shown())
+      for term <- carried ++ [carried], do: assert(Mote.ask!(shown, {term, nil}) === inspect(term))
+    end
+  end
+
   test "of what a machine only carries aborts the turn, and says so" do
     machine = start_supervised!(Mote)
     shown = Mote.create(machine, Shown.shown())
 
-    for term <- [self(), make_ref(), &String.length/1, <<1::3>>, shown, %URI{}, %{__struct__: No.Such}, :漢],
+    for term <- [&String.length/1, <<1::3>>, shown, %URI{}, %{__struct__: No.Such}, :漢],
         shape <- [& &1, &{1, [&1]}, &%{a: &1}] do
       {:error, error} = Mote.ask(shown, {shape.(term), nil})
       assert error.reason == :aborted
 
       assert Mote.Raised.format(error.context.reason) =~
-               ~r/^\*\* \(ArgumentError\) inspect_test.exs:\d+: inspect has no text in a machine for pids, /
+               ~r/^\*\* \(ArgumentError\) inspect_test.exs:\d+: inspect has no text in a machine for functions, /
     end
 
     assert {:error, %{reason: :aborted}} = Mote.ask(shown, {1, [syntax_colors: [number: :red]]})

@@ -191,7 +191,8 @@ defmodule Mote.Behaviour.ProgramsTest do
     :binary_find,
     :binary_join,
     :ascii_run,
-    :ascii_changed
+    :ascii_changed,
+    :carried_text
   ]
 
   # Some more programs, where what is rare has not occurred by chance, and how often.

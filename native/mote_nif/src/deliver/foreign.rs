@@ -34,6 +34,16 @@ fn one(send: impl FnOnce(&mut dyn FnMut(Delivery, u64))) -> Delivery {
     became
 }
 
+/// Returns what `inspect` of Elixir makes of a pid, a reference or a port: Erlang's text, with two words spelled out.
+fn shown(term: Term<'_>) -> Option<String> {
+    let text = format!("{term:?}");
+    match (text.starts_with('<'), text.strip_prefix("#Ref<")) {
+        (true, _) => Some(format!("#PID{text}")),
+        (_, Some(numbers)) => Some(format!("#Reference<{numbers}")),
+        _ => text.starts_with("#Port<").then_some(text),
+    }
+}
+
 /// Fires a timer when a process has ended, whose pid `write` writes.
 fn watch(
     machine: &dyn Carrier,
@@ -75,6 +85,9 @@ impl Foreign for Process {
             self.0.encode(env)
         });
     }
+    fn text(&self) -> Option<String> {
+        OwnTerm::make_always(|env| self.0.encode(env)).with(shown)
+    }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
@@ -107,6 +120,9 @@ impl Foreign for Abroad {
     fn watch(&self, timer: TimerId, machine: &dyn Carrier) {
         let key = self.0.with(ProcessKey::of);
         watch(machine, key, timer, |env| self.0.to(env));
+    }
+    fn text(&self) -> Option<String> {
+        self.0.with(shown)
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
@@ -164,6 +180,12 @@ impl Foreign for Opaque {
     }
     fn external_bytes(&self) -> usize {
         CARRIED + self.bytes
+    }
+    fn text(&self) -> Option<String> {
+        match self.class {
+            Class::Reference | Class::Port => self.term.with(shown),
+            _ => None,
+        }
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)

@@ -143,6 +143,10 @@ pub trait Foreign: Send + Sync + 'static {
     fn watch(&self, _timer: TimerId, _machine: &dyn Carrier) {}
     /// Cancels the timer of another machine, if it is one. Runs on a dispatch thread and must not block.
     fn cancel_timer(&self) {}
+    /// Returns how programs of the embedder show it; `None` of a value that is more than a name.
+    fn text(&self) -> Option<String> {
+        None
+    }
     /// The order among foreign values of the same class; `Equal` is Elixir's `===`.
     fn compare(&self, other: &dyn Foreign) -> Ordering;
     /// The order of a big integer against a float.

@@ -154,6 +154,8 @@ macro_rules! primitives {
             // What String does at once where a text is of ASCII.
             134 AsciiRun     ascii_run(a, b)     partial Fixnum walks "Mote.Total.ascii_run"     => ascii::ascii_run(&mut heap.work, a, b);
             135 AsciiChanged ascii_changed(a, b) partial Any    walks "Mote.Total.ascii_changed" => ascii::ascii_changed(heap, a, b);
+            // What `inspect` shows of what is only carried.
+            136 CarriedText carried_text(a) partial Any free "Mote.Total.carried_text" => text::carried_text(heap, a);
 
             140 VecNew        vec_new(a, b)         partial Any     walks      "Mote.Vector.new"              => vectors::vec_new(heap, a, b);
             141 VecFromBinary vec_from_binary(a, b) partial Any     walks      "Mote.Vector.from_binary"      => vectors::vec_from_binary(heap, a, b);

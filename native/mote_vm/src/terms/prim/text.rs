@@ -41,6 +41,15 @@ pub(crate) fn to_string(heap: &mut Heap, a: Value) -> Value {
     }
 }
 
+/// `carried_text(a)`: of a process, a reference or a port, as the embedder shows it.
+#[cold]
+pub(crate) fn carried_text(heap: &mut Heap, a: Value) -> Value {
+    match a.as_foreign().and_then(|foreign| foreign.text()) {
+        Some(text) => heap.bytes(text.as_bytes()),
+        None => Value::NONE,
+    }
+}
+
 /// Gives the decimal digits of an integer to `take`.
 fn digits<T>(n: i64, take: impl FnOnce(&[u8]) -> T) -> T {
     let mut all = [0; MOST_DIGITS];
