@@ -37,7 +37,7 @@ fn work(shared: &ParkerScene, much: usize, at_most: Option<Duration>) {
 
 /// The thread that sleeps, and how it ends.
 fn sleeper(shared: &ParkerScene, bound: bool, much: usize, at_most: Option<Duration>) {
-    shared.parker.open(bound);
+    shared.parker.open(bound, None);
     work(shared, much, at_most);
     // It works, and somebody may still want to wake it.
     thread::yield_now();
