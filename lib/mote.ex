@@ -890,7 +890,8 @@ defmodule Mote do
     * `counters` - what all of its threads have done since its start: see `Mote.Counters`;
     * `sponsors` - for each name a map of `started` (nanoseconds after the machine), `threads` (the counters of each),
       `asleep` (how many threads are), `inbox` (messages and events that wait to enter), `queued` (events in its
-      threads' queues), `queue_bytes`, `waiting` (both together, as its `:inbox` counts them), `high_water` (the most
+      threads' queues), `queue_bytes`, `waiting` (both together and what outboxes hold, as its `:inbox` counts them), `held` (messages that outboxes
+      with `on_full: :hold` hold), `high_water` (the most
       that waited whenever that was counted: as something entered, and at the end of a batch of turns) and `overloaded`
       (how many messages found it full); and `beam`, whether it is a beam sponsor. Of one that is, `timeout` says how long a
       turn may take (milliseconds, or `:infinity`), `running` how many turns run, and `longest` which of them has run longest: `nil`, or `behaviour` (`{module, name}`) and `age` (milliseconds);

@@ -50,7 +50,7 @@ defmodule Mote.Native do
   def drain_forget(_machine, _ticket), do: :erlang.nif_error(:nif_not_loaded)
   def machine_now(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_advance(_machine, _limit, _ignores_beam), do: :erlang.nif_error(:nif_not_loaded)
-  def outbox_open(_machine, _capacity), do: :erlang.nif_error(:nif_not_loaded)
+  def outbox_open(_machine, _capacity, _holds), do: :erlang.nif_error(:nif_not_loaded)
   def outbox_take(_outbox, _max), do: :erlang.nif_error(:nif_not_loaded)
   def outbox_letter(_letter), do: :erlang.nif_error(:nif_not_loaded)
   def outbox_close(_outbox), do: :erlang.nif_error(:nif_not_loaded)

@@ -33,11 +33,36 @@ defmodule Mote.Outbox do
     * Waiting messages count against the machine's `:memory`. When that is used up, a message is discarded and
       counted like one that finds the outbox full, and in `refused_no_memory` as well; taking messages makes
       room.
+    * An outbox that was opened with `on_full: :hold` discards nothing: see below.
     * When the process that opened it ends, the outbox closes. Messages that wait then, or are sent later,
       count as `undelivered` in the machine's counters.
     * When the machine ends, the outbox is closed: waiting messages can still be taken, but nothing arrives
       any more, **not even a wake-up**. A process that waits for one in a `receive` of its own should monitor
       the machine, as below; `stream/1` does so itself.
+
+  ## Without loss
+
+  An outbox that is opened with `on_full: :hold` takes every message, in the same order, and its `:capacity` is a credit: what waits
+  beyond it is **held** in the machine, in two accounts.
+
+    * It counts as waiting in the sponsor whose turn has sent it (`held` and `waiting` in `Mote.info/1`). So a sponsor with an `:inbox` is full
+      while its consumers are slow: `Mote.send/3` returns an error with the reason `:overloaded`, or waits, as `:on_full` of the sponsor or of
+      the call says, and goes on as messages are taken. What comes from actors is not refused, as everywhere.
+    * It counts against the `:memory` of the outbox's machine. A turn that sends more than there is memory for is undone and runs again after a
+      collection; if there is still no room, it is aborted with `:no_memory`, and nothing that it sends is sent. Messages
+      from outside are refused with `:no_memory` before that: the last eighth of the memory is left to turns.
+
+  So every message of a turn that was committed can be taken, as long as the process lives that opened the outbox. When that ends, the outbox closes
+  as any other does, what waits or is held counts as `undelivered`, and senders that wait for room go on. When the machine stops,
+  it waits for its outboxes to be read, as long as its `:shutdown` says, and what was not read then can still be taken. `Mote.drain/2` does not wait for
+  what is held: the turns are done. Nor is it part of an image (`Mote.save/3`): it has left the actors, and stays in the
+  outbox. Timers are not refused when they are due, as everywhere; what they send to an outbox is held even
+  beyond the memory.
+
+      outbox = Mote.Outbox.open(machine, on_full: :hold, capacity: 1_000)
+
+  An actor that produces by itself is not slowed down by an outbox. Let it produce on credit that the consumer gives: the
+  guide *Recipes* has such a producer for `GenStage`.
 
   ## Demand
 
@@ -73,14 +98,19 @@ defmodule Mote.Outbox do
   @doc """
   Opens an outbox of the calling process for the actors of a machine.
 
-  Option: `:capacity`, how many messages may wait (default 65,536). Raises `Mote.Error` when the machine is not running.
+  Options:
+
+    * `:capacity` - how many messages may wait (default 65,536);
+    * `:on_full` - what becomes of messages beyond that: they are discarded (`:discard`, the default), or held in the machine (`:hold`).
+
+  Raises `Mote.Error` when the machine is not running.
   """
-  @spec open(Machine.t(), capacity: pos_integer) :: t
+  @spec open(Machine.t(), capacity: pos_integer, on_full: :discard | :hold) :: t
   def open(machine, opts \\ []) do
-    capacity = capacity!(opts)
+    {capacity, on_full} = options!(opts)
 
     with {:ok, native} <- Machine.fetch(machine),
-         %__MODULE__{} = outbox <- Native.outbox_open(native, capacity) do
+         %__MODULE__{} = outbox <- Native.outbox_open(native, capacity, on_full == :hold) do
       outbox
     else
       {:error, error} -> raise error
@@ -192,7 +222,7 @@ defmodule Mote.Outbox do
 
   @doc """
   Figures of an outbox: `owner`, `capacity`, `waiting`, `received` (all messages that ever came in),
-  `overflowed` (those that found it full) and `closed`, which is also true after the end of its machine.
+  `overflowed` (those that found it full, or no memory) and `closed`, which is also true after the end of its machine.
   """
   @spec info(t) :: %{
           owner: pid,
@@ -217,15 +247,18 @@ defmodule Mote.Outbox do
 
   def info(other), do: no_outbox(other)
 
-  defp capacity!(opts) do
+  defp options!(opts) do
     capacity = if Keyword.keyword?(opts), do: Keyword.get(opts, :capacity, @capacity)
+    on_full = if Keyword.keyword?(opts), do: Keyword.get(opts, :on_full, :discard)
 
-    unless is_integer(capacity) and capacity in 1..@most and Keyword.keys(opts) -- [:capacity] == [] do
+    unless is_integer(capacity) and capacity in 1..@most and on_full in [:discard, :hold] and
+             Keyword.keys(opts) -- [:capacity, :on_full] == [] do
       raise ArgumentError,
-            "expected the options of an outbox to be [capacity: messages], at least 1, got: #{inspect(opts)}"
+            "expected the options of an outbox to be [capacity: messages, on_full: :discard or :hold], with a capacity of at " <>
+              "least 1, got: #{inspect(opts)}"
     end
 
-    capacity
+    {capacity, on_full}
   end
 
   # To others its reference means nothing.

@@ -56,7 +56,7 @@ pub fn leave<'m>(
         mail.put_outbound(machine, target, count, departures);
         told(Delivery::Done, count as u64);
         // Without the lock: it needs an environment.
-        match declined.map(|message| copy(account, message, machine)) {
+        match declined.map(|message| copy(account, message, machine, false)) {
             Some(Some(copied)) => {
                 let mut departures = mail.outbound.departures.lock();
                 departures.inlet.bag.letters.add(copied);

@@ -7,11 +7,14 @@ use crate::held::structs;
 use crate::term::atoms::names;
 use crate::term::own_term::{OwnTerm, ENVIRONMENT};
 use mote_vm::boundary::outbox::{Account, Posted};
-use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, Messages};
+use mote_vm::values::foreign::{
+    Carrier, Class, Delivery, Foreign, HeldPlaces, HoldingReceiver, Messages,
+};
 use mote_vm::Term as VmTerm;
 use rustler::Encoder;
 use std::any::Any;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Letters that are written while the reader waits: a microsecond or two.
 const LETTERS_AT_ONCE: usize = 64;
@@ -32,11 +35,21 @@ impl Writable {
     }
 }
 
-/// A copy of a message that is to wait, charged to that account; `None` when there is no memory for it.
-pub fn copy(account: &Account, message: VmTerm<'_>, machine: &dyn Carrier) -> Option<Copied> {
+/// A copy of a message that is to wait, charged to that account; `None` when there is no memory for it, and it is not to be had
+/// `anyway`.
+pub fn copy(
+    account: &Account,
+    message: VmTerm<'_>,
+    machine: &dyn Carrier,
+    anyway: bool,
+) -> Option<Copied> {
     let mut decoder = Decoder::for_what_waits();
     let term = OwnTerm::make(|env| Some(decoder.term(env, machine, message)))?;
-    let charge = account.charge(ENVIRONMENT + decoder.size())?;
+    let bytes = ENVIRONMENT + decoder.size();
+    let charge = match anyway {
+        true => account.charge_anyway(bytes),
+        false => account.charge(bytes)?,
+    };
     Some(Copied {
         term,
         _charge: charge,
@@ -64,7 +77,7 @@ impl Foreign for Writable {
         let outbox = &self.0.outbox;
         let mut posted = outbox.post(|letters| letters.write(message));
         if posted == Posted::Declined {
-            posted = match copy(&self.0.account, message, machine) {
+            posted = match copy(&self.0.account, message, machine, outbox.holds()) {
                 Some(copy) => outbox.post(|letters| letters.add(copy)),
                 None => outbox.refuse(),
             };
@@ -116,10 +129,22 @@ impl Foreign for Writable {
             }
         }
     }
+    fn holding(&self) -> Option<&dyn HoldingReceiver> {
+        self.0.outbox.holds().then_some(self)
+    }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
     fn as_any(&self) -> &dyn Any {
         self
+    }
+}
+
+impl HoldingReceiver for Writable {
+    fn memory_left(&self) -> usize {
+        self.0.account.left()
+    }
+    fn count_held(&self, places: Arc<dyn HeldPlaces>) {
+        self.0.outbox.count_surplus(Some(places));
     }
 }

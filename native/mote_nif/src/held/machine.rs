@@ -217,8 +217,9 @@ impl MachineResource {
         let outboxes = outboxes.iter().filter_map(Weak::upgrade);
         let desks = self.known_desks();
         let desks = desks.iter().map(|(_, desk)| desk.unfinished());
+        let sponsors = info.sponsors.iter();
         Unfinished {
-            events: info.sponsors.iter().map(|sponsor| sponsor.waiting).sum(),
+            events: sponsors.map(|sponsor| sponsor.waiting - sponsor.held).sum(),
             turns: desks.sum(),
             timers: info.counts().timers,
             letters: outboxes.map(|outbox| outbox.info().waiting).sum(),

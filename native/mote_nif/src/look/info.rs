@@ -127,6 +127,7 @@ pub fn sponsor<'a>(env: Env<'a>, resource: &MachineResource, info: &SponsorInfo)
             ("asleep", info.asleep.encode(env)),
             ("inbox", info.inbox.encode(env)),
             ("waiting", (info.waiting + at_desk).encode(env)),
+            ("held", info.held.encode(env)),
             ("high_water", info.high_water.encode(env)),
             ("overloaded", info.overloaded.encode(env)),
             ("queued", info.queued.encode(env)),

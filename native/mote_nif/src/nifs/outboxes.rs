@@ -14,12 +14,17 @@ use std::sync::Arc;
 
 /// An outbox of the calling process: `%Mote.Outbox{}`, `:stopped` or `:stopping`.
 #[rustler::nif]
-fn outbox_open<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, capacity: u64) -> Term<'a> {
+fn outbox_open<'a>(
+    env: Env<'a>,
+    machine: ResourceArc<MachineResource>,
+    capacity: u64,
+    holds: bool,
+) -> Term<'a> {
     let account = match machine.open(env) {
         Ok(running) => running.account(),
         Err(word) => return word.encode(env),
     };
-    let outbox = Arc::new(Outbox::new(capacity, account.clone()));
+    let outbox = Arc::new(Outbox::new(capacity, holds, account.clone()));
     machine.has_outbox(&outbox);
     let outbox = ResourceArc::new(OutboxResource {
         outbox,

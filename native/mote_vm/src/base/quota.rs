@@ -79,7 +79,12 @@ impl Quota {
 
     /// Returns whether `bytes` more would leave some of the reserve, for turns that send elsewhere or arm timers.
     pub(crate) fn has(&self, bytes: usize) -> bool {
-        self.held().saturating_add(bytes) <= self.limit - self.limit / RESERVE / 2
+        self.held().saturating_add(bytes) <= self.for_most()
+    }
+
+    /// The most that is taken by whoever leaves some of the reserve.
+    fn for_most(&self) -> usize {
+        self.limit - self.limit / RESERVE / 2
     }
 
     /// Returns whether there are `bytes` more.
@@ -106,6 +111,11 @@ impl Account {
     pub fn charge(&self, bytes: usize) -> Option<Charge> {
         let taken = self.0.has(bytes) && self.0.take(bytes);
         taken.then(|| self.charge_of(bytes))
+    }
+
+    /// Returns the bytes that could be charged.
+    pub fn left(&self) -> usize {
+        self.0.for_most().saturating_sub(self.0.held())
     }
 
     /// Takes `bytes` even beyond the limit, for what was accepted before.

@@ -17,11 +17,14 @@
 //!    While one caller grants permits, others leave it to that one, which looks again under the lock before it stops.
 //! 4. Places may be taken ahead (inbox.rs), never more than a sixteenth of those that are free: they count as taken, and
 //!    are returned with the next ones. A caller that uses one later checks again whether another one waits.
-//! 5. A room that is closed gives permits to all callers that wait or come: they find out what has happened to the sponsor by
+//! 5. Messages that an outbox holds (outbox/surplus.rs) take places as well. They are past: they are told apart, so that the end of
+//!    a machine does not count them as messages that were not done.
+//! 6. A room that is closed gives permits to all callers that wait or come: they find out what has happened to the sponsor by
 //!    trying again.
 use crate::base::sync::{
     fence, AcqRel, Acquire, AtomicBool, AtomicU64, AtomicUsize, Mutex, Relaxed, Release, SeqCst,
 };
+use crate::values::foreign::HeldPlaces;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -46,6 +49,8 @@ pub(crate) struct Room {
     /// True if callers that do not say otherwise wait for room.
     pub(crate) patient: bool,
     taken: AtomicUsize,
+    /// Those that what outboxes hold has taken.
+    held: AtomicUsize,
     most: AtomicUsize,
     refused: AtomicU64,
     /// True while the line is not empty.
@@ -66,6 +71,7 @@ impl Room {
             bound,
             patient,
             taken: AtomicUsize::new(0),
+            held: AtomicUsize::new(0),
             most: AtomicUsize::new(0),
             refused: AtomicU64::new(0),
             awaited: AtomicBool::new(false),
@@ -134,7 +140,7 @@ impl Room {
         0
     }
 
-    /// Takes a place beyond the bound (invariant 5).
+    /// Takes a place beyond the bound (invariant 6).
     fn take_if_closed(&self) -> bool {
         let closed = self.closed.load(Acquire);
         if closed {
@@ -248,10 +254,28 @@ impl Room {
         self.taken.load(Relaxed)
     }
 
+    /// Returns the number of places that what outboxes hold has taken.
+    pub(crate) fn held(&self) -> usize {
+        // Relaxed: a figure for people, and exact when all threads have ended.
+        self.held.load(Relaxed)
+    }
+
     /// Returns how much waits, the most that ever did, and how often the outside was refused.
     pub(crate) fn figures(&self) -> (usize, usize, u64) {
         let most = self.most.load(Relaxed);
         (self.taken.load(Relaxed), most, self.refused.load(Relaxed))
+    }
+}
+
+impl HeldPlaces for Room {
+    fn add_held(&self, n: usize) {
+        self.held.fetch_add(n, Relaxed);
+        self.add(n);
+    }
+
+    fn give_held(self: Arc<Room>, n: usize) {
+        self.held.fetch_sub(n, Relaxed);
+        self.leave(n);
     }
 }
 

@@ -130,6 +130,8 @@ pub struct SponsorInfo {
     pub waiting: usize,
     /// See `waiting`.
     pub high_water: usize,
+    /// Part of `waiting`: messages that outboxes hold.
+    pub held: usize,
     /// Messages from outside that found it full.
     pub overloaded: u64,
     /// Events that are queued.

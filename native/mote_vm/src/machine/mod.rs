@@ -253,6 +253,7 @@ fn sponsor_info(sponsor: &Sponsor) -> SponsorInfo {
         inbox: inboxes,
         waiting: taken.saturating_sub(ahead),
         high_water,
+        held: sponsor.room.held(),
         overloaded,
         queued: stations.iter().map(|s| s.queued.load(Relaxed)).sum(),
         queue_bytes: stations.iter().map(|s| s.queue_bytes.load(Relaxed)).sum(),

@@ -38,6 +38,22 @@ pub(crate) fn exceeds(
     !walk.on()
 }
 
+/// Returns the number of parts that a value has when it is written out, if that are no more than `most`, and there is memory to find
+/// out.
+pub(crate) fn parts_within(
+    value: Value,
+    most: usize,
+    lender: impl FnOnce() -> Option<Arc<dyn Lender>>,
+) -> Option<usize> {
+    let mut walk = WrittenWalk {
+        left: most,
+        parts: LentStack::new(),
+        lender: lender(),
+        lacks_memory: false,
+    };
+    (walk.visit(value) && walk.on()).then_some(most - walk.left)
+}
+
 /// Returns whether a value has few parts, nested no deeper than `depth`, as most messages: seen without memory for a walk.
 fn is_small(value: Value, left: &mut usize, depth: usize) -> bool {
     if value.is_immediate() {

@@ -415,6 +415,9 @@ impl Dispatch {
             };
             if !now.is_empty() {
                 foreign.deliver_all(Messages(now.iter()), &context.machine, told);
+                if let Some(holding) = foreign.holding() {
+                    holding.count_held(context.sponsor.room.clone());
+                }
             }
             let Some((_, behind)) = later.split_first() else {
                 return;

@@ -110,6 +110,22 @@ pub trait Carrier {
     fn have_left(&self, messages: usize, undelivered: u64);
 }
 
+/// The places of a sponsor that what waits there takes, as far as a receiver that holds messages takes them.
+pub trait HeldPlaces: Send + Sync {
+    /// Takes `n` places, whether there are any or not.
+    fn add_held(&self, n: usize);
+    /// Returns `n` of them. Callers that wait for room are called.
+    fn give_held(self: Arc<Self>, n: usize);
+}
+
+/// A receiver that refuses no message of a committed turn, and holds what its reader has not taken.
+pub trait HoldingReceiver {
+    /// Returns the bytes that there is memory for.
+    fn memory_left(&self) -> usize;
+    /// Counts what has just been sent to it, as far as it is held, among what waits there.
+    fn count_held(&self, places: Arc<dyn HeldPlaces>);
+}
+
 /// A value of the outside. Shared by every heap cell and parcel that carries it; dropped with the last.
 pub trait Foreign: Send + Sync + 'static {
     /// Its class.
@@ -134,6 +150,10 @@ pub trait Foreign: Send + Sync + 'static {
     /// A message to it is not delivered, for written out it is larger than the memory of the machine. Runs on a dispatch thread
     /// and must not block.
     fn too_large(&self, _machine: &dyn Carrier) {}
+    /// Returns the receiver, if it is one that refuses no message. A turn that sends it more than it has memory for is aborted.
+    fn holding(&self) -> Option<&dyn HoldingReceiver> {
+        None
+    }
     /// Returns the same address, but carrying that sponsor; `None` if it has no sponsor to choose.
     fn on(&self, _sponsor: Atom) -> Option<ForeignRef> {
         None

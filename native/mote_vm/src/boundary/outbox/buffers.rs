@@ -42,18 +42,21 @@ impl<F> Buffers<F> {
         }
     }
 
-    /// Returns the buffer for the next letter; `None` when there is no memory for it.
+    /// Returns the buffer for the next letter; `None` when there is no memory for it, and it is not to be had `anyway`.
     #[inline]
-    pub(super) fn next(&mut self) -> Option<&mut Letters<F>> {
+    pub(super) fn next(&mut self, anyway: bool) -> Option<&mut Letters<F>> {
         if self.open.is_full() {
-            self.turn()?;
+            self.turn(anyway)?;
         }
         Some(&mut self.open)
     }
 
     #[cold]
-    fn turn(&mut self) -> Option<()> {
-        let charge = self.account.charge(Letters::<F>::BYTES)?;
+    fn turn(&mut self, anyway: bool) -> Option<()> {
+        let charge = match anyway {
+            true => self.account.charge_anyway(Letters::<F>::BYTES),
+            false => self.account.charge(Letters::<F>::BYTES)?,
+        };
         let blank = self.blank.pop().unwrap_or_else(Letters::buffer);
         let full = replace(&mut self.open, blank);
         self.full.push_back((full, charge));
@@ -87,7 +90,7 @@ mod tests {
     use std::sync::Arc;
 
     fn write(buffers: &mut Buffers<usize>, letters: std::ops::Range<usize>) {
-        letters.for_each(|n| assert!(buffers.next().is_some_and(|buffer| buffer.add(n))));
+        letters.for_each(|n| assert!(buffers.next(false).is_some_and(|buffer| buffer.add(n))));
     }
 
     /// All that is there, in the order of reading, and how many buffers that was.
@@ -123,7 +126,7 @@ mod tests {
         let (mut buffers, mut reader) = (Buffers::new(Account::of(&quota)), Letters::default());
         for _ in 0..2 {
             let mut n = 0;
-            while buffers.next().is_some_and(|buffer| buffer.add(n)) {
+            while buffers.next(false).is_some_and(|buffer| buffer.add(n)) {
                 n += 1;
             }
             assert_eq!(quota.held(), 9 * Letters::<usize>::BYTES);

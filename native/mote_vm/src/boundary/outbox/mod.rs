@@ -2,7 +2,9 @@
 //! nothing.
 //!
 //! Senders append to buffers under a lock, the reader takes one buffer at a time and reads it in peace. A sender never waits
-//! for room: a letter that finds the outbox full, or the machine's memory used up, is refused and counted.
+//! for room: a letter that finds the outbox full, or the machine's memory used up, is refused and counted. An outbox that
+//! **holds** refuses none: letters beyond its capacity count as what waits in the sponsor that has sent them (surplus.rs), and a
+//! turn that sends it more than there is memory for is aborted before (turns/turn/at_commit.rs).
 //!
 //! Invariants:
 //! 1. Letters of one sender are read in the order in which they were sent: they are appended in order, and the reader
@@ -10,11 +12,12 @@
 //! 2. No wake-up is lost: the reader goes to sleep only after it has found, under the senders' lock, nothing there,
 //!    and has cleared `told` in that moment; the next sender finds it cleared, and wakes.
 //! 3. Between two times that the reader finds nothing, at most one wake-up is sent.
-//! 4. Never more than `capacity` letters wait: senders count what they have written under their lock, and the reader
+//! 4. Never more than `capacity` letters wait, unless it holds: senders count what they have written under their lock, and the reader
 //!    counts what it has read. Each count has one writer at a time, and the reader's is on a cache line of its own: so
 //!    a letter costs one lock and no more.
 mod buffers;
 mod letters;
+mod surplus;
 
 pub use crate::base::quota::{Account, Charge};
 pub use letters::{Letters, Part, Plain, Row};
@@ -22,6 +25,9 @@ pub use letters::{Letters, Part, Plain, Row};
 use buffers::Buffers;
 
 use crate::base::sync::{AtomicU64, Mutex, MutexGuard, Relaxed};
+use crate::values::foreign::HeldPlaces;
+use std::sync::Arc;
+use surplus::Surplus;
 
 /// The fate of a letter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,6 +55,8 @@ struct WriteSide<F> {
     /// Letters that were ever written, and that found no room.
     received: u64,
     overflowed: u64,
+    /// Letters beyond the capacity, if it holds.
+    surplus: Surplus,
 }
 
 /// Number of letters that the reader has read.
@@ -58,6 +66,8 @@ struct ReadCount(AtomicU64);
 /// One outbox: a side that actors write to, and one that its process reads.
 pub struct Outbox<F> {
     capacity: u64,
+    /// It refuses no letter.
+    holds: bool,
     entrance: Mutex<WriteSide<F>>,
     /// The reader's buffer.
     taken: Mutex<Letters<F>>,
@@ -113,11 +123,12 @@ impl<F> WriteGuard<'_, F> {
         if entrance.closed {
             return Posted::Closed;
         }
-        if self.outbox.waiting(entrance) >= self.outbox.capacity {
+        let holds = self.outbox.holds;
+        if !holds && self.outbox.waiting(entrance) >= self.outbox.capacity {
             entrance.overflowed += 1;
             return Posted::Full;
         }
-        let Some(buffer) = entrance.buffers.next() else {
+        let Some(buffer) = entrance.buffers.next(holds) else {
             entrance.overflowed += 1;
             return Posted::NoMemory;
         };
@@ -131,20 +142,39 @@ impl<F> WriteGuard<'_, F> {
 }
 
 impl<F> Outbox<F> {
-    /// Creates an outbox for `capacity` letters, charged to `account`. The embedder charges what its own copies take.
-    pub fn new(capacity: u64, account: Account) -> Outbox<F> {
+    /// Creates an outbox for `capacity` letters, charged to `account`; one that `holds` counts what is more, and refuses none. The
+    /// embedder charges what its own copies take.
+    pub fn new(capacity: u64, holds: bool, account: Account) -> Outbox<F> {
         let entrance = WriteSide {
             buffers: Buffers::new(account),
             told: false,
             closed: false,
             received: 0,
             overflowed: 0,
+            surplus: Surplus::default(),
         };
         Outbox {
             capacity,
+            holds,
             entrance: Mutex::new(entrance),
             taken: Mutex::new(Letters::default()),
             seen: ReadCount(AtomicU64::new(0)),
+        }
+    }
+
+    /// Returns whether it refuses no letter.
+    pub fn holds(&self) -> bool {
+        self.holds
+    }
+
+    /// Counts the letters beyond the capacity, if it holds. Those that have been posted since the last time count in `places`.
+    pub fn count_surplus(&self, places: Option<Arc<dyn HeldPlaces>>) {
+        if self.holds {
+            let mut entrance = self.entrance.lock();
+            let beyond = self.waiting(&entrance).saturating_sub(self.capacity);
+            let uncounted = entrance.surplus.put_right(beyond, places);
+            drop(entrance);
+            uncounted.take_off();
         }
     }
 
@@ -185,6 +215,8 @@ impl<F> Outbox<F> {
             count += 1;
         };
         self.saw(count);
+        drop(taken);
+        self.count_surplus(None);
         rest
     }
 
@@ -233,9 +265,12 @@ impl<F> Outbox<F> {
         let count = self.waiting(&entrance);
         self.saw(count);
         let waiting = std::mem::take(&mut entrance.buffers);
+        let letters = (waiting, std::mem::take(&mut *taken));
+        drop((entrance, taken));
+        self.count_surplus(None);
         Lost {
             count,
-            _letters: (waiting, std::mem::take(&mut *taken)),
+            _letters: letters,
         }
     }
 
@@ -255,6 +290,8 @@ impl<F> Outbox<F> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::base::quota::Quota;
+    use crate::boundary::room::Room;
     use std::sync::atomic::AtomicUsize;
     use std::sync::atomic::Ordering::SeqCst;
 
@@ -282,7 +319,7 @@ mod tests {
 
     #[test]
     fn one_wake_up_for_all_that_has_come() {
-        let outbox = Outbox::new(10, Account::default());
+        let outbox = Outbox::new(10, false, Account::default());
         let waits = |wake| Posted::Waits { wake };
         assert_eq!(post(&outbox, 1), waits(true));
         assert_eq!(post(&outbox, 2), waits(false));
@@ -297,7 +334,7 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_counted() {
-        let outbox = Outbox::new(2, Account::default());
+        let outbox = Outbox::new(2, false, Account::default());
         let posted: Vec<Posted> = (0..4).map(|n| post(&outbox, n)).collect();
         assert_eq!(posted[2..], [Posted::Full, Posted::Full]);
         assert_eq!(take(&outbox, 1).0, [0]);
@@ -310,12 +347,12 @@ mod tests {
 
     #[test]
     fn a_closed_one_gives_what_waits_unless_nobody_is_left() {
-        let outbox = Outbox::new(9, Account::default());
+        let outbox = Outbox::new(9, false, Account::default());
         post(&outbox, 1);
         outbox.close();
         assert_eq!(post(&outbox, 2), Posted::Closed);
         assert_eq!(take(&outbox, 9), (vec![1], ReadEnd::Closed));
-        let outbox = Outbox::new(9, Account::default());
+        let outbox = Outbox::new(9, false, Account::default());
         (0..5).for_each(|n| assert_ne!(post(&outbox, n), Posted::Full));
         take(&outbox, 2);
         assert_eq!(outbox.abandon().count, 3);
@@ -323,11 +360,57 @@ mod tests {
         assert_eq!(take(&outbox, 9), (vec![], ReadEnd::Closed));
     }
 
+    #[test]
+    fn one_that_holds_refuses_nothing_and_counts_what_is_beyond() {
+        let outbox = Outbox::new(2, true, Account::default());
+        let [one, other] = [(); 2].map(|()| Arc::new(Room::new(3, false)));
+        let held = || [&one, &other].map(|room| (room.held(), room.waiting()));
+        let send = |n, room: &Arc<Room>| {
+            assert!(matches!(post(&outbox, n), Posted::Waits { .. }));
+            outbox.count_surplus(Some(room.clone()));
+        };
+        (0..2).for_each(|n| send(n, &one));
+        assert_eq!(held(), [(0, 0); 2]);
+        (2..6).for_each(|n| send(n, &one));
+        (6..9).for_each(|n| send(n, &other));
+        assert_eq!(held(), [(4, 4), (3, 3)]);
+        // Full, until the reader comes.
+        assert_eq!(one.enter_ahead(1), 0);
+        assert_eq!(take(&outbox, 3).0, [0, 1, 2]);
+        assert_eq!(held(), [(1, 1), (3, 3)]);
+        assert_eq!(one.enter_ahead(1), 1);
+        send(9, &one);
+        assert_eq!(take(&outbox, 2).0, [3, 4]);
+        assert_eq!(held(), [(1, 2), (2, 2)]);
+        assert_eq!(take(&outbox, 9).0, [5, 6, 7, 8, 9]);
+        assert_eq!(held(), [(0, 1), (0, 0)]);
+        (0..5).for_each(|n| send(n, &other));
+        assert_eq!(held(), [(0, 1), (3, 3)]);
+        assert_eq!(outbox.abandon().count, 5);
+        assert_eq!(held(), [(0, 1), (0, 0)]);
+        assert_eq!(outbox.info().overflowed, 0);
+    }
+
+    #[test]
+    fn one_that_holds_takes_what_was_accepted_beyond_the_limit() {
+        let quota = Arc::new(Quota::new(2 * Letters::<usize>::BYTES));
+        let account = Account::of(&quota);
+        let outbox = Outbox::new(1, true, account.clone());
+        assert!(account.left() > 0);
+        let n = if cfg!(miri) { 20_000 } else { 100_000 };
+        for letter in 0..n {
+            assert!(matches!(post(&outbox, letter), Posted::Waits { .. }));
+        }
+        assert_eq!(account.left(), 0);
+        assert!(take(&outbox, n + 1).0.into_iter().eq(0..n));
+        assert_eq!(quota.held(), 0);
+    }
+
     /// Senders and a reader that sleeps whenever it finds nothing: everything comes, each sender's in order.
     #[test]
     fn many_senders_and_a_reader() {
         let (senders, each) = if cfg!(miri) { (2, 30) } else { (4, 20_000) };
-        let outbox: Outbox<(usize, usize)> = Outbox::new(u64::MAX, Account::default());
+        let outbox: Outbox<(usize, usize)> = Outbox::new(u64::MAX, false, Account::default());
         let wakes = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| {
@@ -367,6 +450,7 @@ mod tests {
 mod models {
     use super::*;
     use crate::base::sync::{AtomicU64, Ordering::SeqCst};
+    use crate::boundary::room::Room;
     use loom::sync::Arc;
     use loom::thread;
 
@@ -375,7 +459,7 @@ mod models {
     #[test]
     fn no_wake_up_is_lost() {
         loom::model(|| {
-            let outbox = Arc::new(Outbox::new(9, Account::default()));
+            let outbox = Arc::new(Outbox::new(9, false, Account::default()));
             let woken = Arc::new(AtomicU64::new(0));
             let (o, w) = (outbox.clone(), woken.clone());
             let sender = thread::spawn(move || {
@@ -404,11 +488,42 @@ mod models {
         });
     }
 
+    /// Two senders and a reader: what counts in the end is what is beyond the capacity.
+    #[test]
+    fn what_is_held_counts_as_long_as_it_waits() {
+        loom::model(|| {
+            let outbox = Arc::new(Outbox::new(1, true, Account::default()));
+            let room = std::sync::Arc::new(Room::new(9, false));
+            let send = |outbox: &Outbox<u64>, places| {
+                outbox.post(|letters| letters.add(0));
+                outbox.count_surplus(Some(places));
+            };
+            let (o, r) = (outbox.clone(), room.clone());
+            let sender = thread::spawn(move || send(&o, r));
+            let o = outbox.clone();
+            let reader = thread::spawn(move || {
+                let mut read = 0;
+                o.take(|part| {
+                    read += part.is_some() as usize;
+                    part.is_some() || read == 0
+                });
+                read
+            });
+            send(&outbox, room.clone());
+            sender.join().unwrap();
+            let read = reader.join().unwrap();
+            assert_eq!(room.held(), (2 - read).saturating_sub(1));
+            assert_eq!(room.waiting(), room.held());
+            outbox.abandon().count;
+            assert_eq!(room.waiting(), 0);
+        });
+    }
+
     /// A letter comes while the outbox closes: it is read, or its sender knows that it will not be.
     #[test]
     fn no_letter_is_lost_when_it_closes() {
         loom::model(|| {
-            let outbox = Arc::new(Outbox::new(9, Account::default()));
+            let outbox = Arc::new(Outbox::new(9, false, Account::default()));
             let o = outbox.clone();
             let sender = thread::spawn(move || o.post(|letters| letters.add(1)));
             let lost = outbox.abandon().count;

@@ -4,11 +4,14 @@ use super::stash::Stash;
 use super::Turn;
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
+use crate::base::lent::Lender;
 use crate::terms::prim::types::is_reference;
+use crate::terms::written::{exceeds, parts_within};
 use crate::turns::queue::Event;
 use crate::values::actor::{BehaviourId, SponsorId};
 use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
+use std::sync::Arc;
 
 /// The moment when a timer is due.
 #[derive(Clone, Copy)]
@@ -81,6 +84,9 @@ impl AtCommit {
         self.tally = Tally::default();
     }
 }
+
+/// Bytes that a part of a message takes outside, about.
+const WRITTEN_PART: usize = 32;
 
 /// Bytes that a turn may have staged beside the queue without anybody looking at the quota.
 const STAGED: usize = 1 << 20;
@@ -221,7 +227,33 @@ impl Turn {
     #[inline(always)]
     pub(crate) fn lacks_memory(&mut self) -> bool {
         let staged = !self.at_commit.outgoing.is_empty() || !self.at_commit.timers.is_empty();
-        self.queue.is_starved() || staged && self.lacks_room_elsewhere()
+        self.queue.is_starved()
+            || staged && (self.lacks_room_elsewhere() || self.lacks_room_outside())
+    }
+
+    /// Returns whether memory is lacking for messages to receivers that refuse none, which would be beyond the quota else.
+    fn lacks_room_outside(&self) -> bool {
+        let pool = &self.around.pool;
+        let lender = || Some(pool.clone() as Arc<dyn Lender>);
+        // What is larger than all that the machine holds is refused by those that refuse (terms/written.rs).
+        let words = || pool.quota.held() / size_of::<Value>();
+        let mut parts = 0;
+        let runs = self.at_commit.outgoing.chunk_by(|a, b| a.target == b.target);
+        runs.into_iter().any(|run| {
+            let target = run[0].target.as_foreign();
+            let Some(holding) = target.and_then(|target| target.holding()) else {
+                return false;
+            };
+            let most = holding.memory_left() / WRITTEN_PART;
+            run.iter().any(|out| {
+                let left = most.saturating_sub(parts);
+                let Some(more) = parts_within(out.message, left, lender) else {
+                    return true;
+                };
+                parts += more;
+                exceeds(out.message, words, lender)
+            })
+        })
     }
 
     /// Returns whether memory is lacking for events to actors of other sponsors and for timers. They take room that is not
