@@ -28,13 +28,17 @@ defmodule Mote.Behaviour.Primitives do
     end
   end
 
-  rows =
-    for line <- File.stream!(@table), line =~ ~r/^ +\d/ do
-      [number, name, arguments, has, answer, effort, spellings] =
-        Regex.run(row, line, capture: :all_but_first)
+  # Rows from this number on are the machine's own.
+  own = 200
 
+  rows =
+    for line <- File.stream!(@table),
+        line =~ ~r/^ +\d/,
+        [number, name, arguments, has, answer, effort, spellings] = Regex.run(row, line, capture: :all_but_first),
+        number = String.to_integer(number),
+        number < own do
       %{
-        number: String.to_integer(number),
+        number: number,
         name: String.to_atom(name),
         arity: arguments |> String.split(",", trim: true) |> length(),
         has: String.to_atom(has),

@@ -8,10 +8,10 @@
 //! leaves for the slow one. Nothing is assumed about the slow body.
 use super::facts::{Knowledge, Known};
 use super::kinds::Kinds;
-use super::live::{live, Registers};
 use super::loop_carried::LoopCarried;
 use super::subject::Subject;
 use mote_vm::code::ir::{Instr, Label, Operand};
+use mote_vm::code::live::{live, Registers};
 
 /// Times that a supposition is replaced by what the loop hands on. After that, less is supposed.
 const SUPPOSITIONS: usize = 2;

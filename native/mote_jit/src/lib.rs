@@ -24,8 +24,6 @@ mod link;
 
 mod stubs;
 
-mod live;
-
 mod range;
 
 mod kinds;

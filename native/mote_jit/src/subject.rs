@@ -4,8 +4,8 @@
 //! 1. Code is analysed and compiled only if that takes little time: the compiler's work grows with the registers that each
 //!    instruction has to keep ([`LARGEST_SPREAD`]). Larger code is refused before any of this begins.
 use super::kinds::Kinds;
-use super::live::{live, Registers};
 use mote_vm::code::ir::{Instr, Label};
+use mote_vm::code::live::{live, Registers};
 use mote_vm::code::verify::Verified;
 use mote_vm::values::value::Value;
 

@@ -240,7 +240,9 @@ fn operands(reader: &mut Reader) -> Result<Vec<Operand>, LoadError> {
 fn primitive(reader: &mut Reader) -> Result<Primitive, LoadError> {
     let start = reader.offset();
     let number = reader.varint()?;
-    Primitive::from_number(number).ok_or_else(|| unknown(start, "primitive", number))
+    Primitive::from_number(number)
+        .filter(|primitive| !primitive.is_own())
+        .ok_or_else(|| unknown(start, "primitive", number))
 }
 
 /// The operands of a primitive, whose number is not written: it is the arity.

@@ -164,10 +164,10 @@ macro_rules! registers_in {
     };
 }
 
-/// The label in a field.
+/// The label in a field, as it is or to be changed.
 macro_rules! label_in {
     ($label:ident, $field:ident, Label) => {
-        $label = Some(*$field)
+        $label = Some($field)
     };
     ($label:ident, $field:ident, $($other:tt)*) => {
         let _ = $field;
@@ -218,6 +218,17 @@ macro_rules! define {
 
             /// Returns where control may go besides the next instruction.
             pub fn label(&self) -> Option<Label> {
+                let mut label = None;
+                match self {
+                    $(Instr::$name $({ $($field),* })? => {
+                        $($(label_in!(label, $field, $kind $(($of))?);)*)?
+                    })*
+                }
+                label.copied()
+            }
+
+            /// The same, to be changed.
+            pub(super) fn label_mut(&mut self) -> Option<&mut Label> {
                 let mut label = None;
                 match self {
                     $(Instr::$name $({ $($field),* })? => {

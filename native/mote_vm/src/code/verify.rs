@@ -41,7 +41,8 @@ use super::ir::{
 
 mod flow;
 
-/// A unit for which the invariants of this module hold. Only [`verify`] makes one, and it cannot be changed.
+/// A unit for which the invariants of this module hold. Only [`verify`] makes one, and nothing but temporaries.rs
+/// changes it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verified {
     unit: Unit,
@@ -60,6 +61,12 @@ impl Verified {
     /// import.
     pub fn own_behaviour(&self, import: u32) -> Option<usize> {
         self.own_behaviours.get(import as usize).copied().flatten()
+    }
+
+    /// Changes the unit to one for which the same holds.
+    pub(super) fn changed(mut self, change: impl FnOnce(&mut Unit)) -> Verified {
+        change(&mut self.unit);
+        self
     }
 
     /// The unit. It no longer carries the proof.

@@ -41,6 +41,10 @@ impl ForeignBox {
         &self.value
     }
 
+    pub(super) fn value_mut(&mut self) -> &mut ForeignRef {
+        &mut self.value
+    }
+
     /// Notes that collection `number` has met the value.
     #[inline(always)]
     pub(crate) fn see(&self, number: u64) {
@@ -58,7 +62,7 @@ impl ForeignBox {
 pub(crate) struct ForeignCell {
     kept: NonNull<ForeignBox>,
     /// Bytes that the value is charged with.
-    bytes: usize,
+    pub(super) bytes: usize,
 }
 
 // SAFETY: the box is the holder's own, and what is in it may be shared.
@@ -72,16 +76,31 @@ impl ForeignCell {
     /// Once for each cell, and nothing reads the cell afterwards.
     #[must_use]
     pub(crate) unsafe fn drop(self, pool: &BlockPool) -> usize {
+        // SAFETY: the caller's promise.
+        let (bytes, buffer) = unsafe { self.take() };
+        if let Some(buffer) = buffer {
+            pool.keep_buffer(buffer);
+        }
+        bytes
+    }
+
+    /// Does the same, but gives the buffer to the caller.
+    ///
+    /// # Safety
+    /// As of `drop`.
+    #[must_use]
+    pub(super) unsafe fn take(self) -> (usize, Option<Vec<u8>>) {
         // SAFETY: the caller's promise; the box was leaked by `Heap::foreign`.
         let mut kept = unsafe { Box::from_raw(self.kept.as_ptr()) };
         // Whether nobody else has it takes some atomic steps to see, which most values are not worth.
-        if self.bytes >= CARRIED + SHORTEST {
-            let alone = Arc::get_mut(&mut kept.value);
-            if let Some(buffer) = alone.and_then(|value| value.take_bytes()) {
-                pool.keep_buffer(buffer);
-            }
-        }
-        self.bytes
+        let buffer = (self.bytes >= CARRIED + SHORTEST)
+            .then(|| Arc::get_mut(&mut kept.value)?.put_bytes(Vec::new()));
+        (self.bytes, buffer.flatten())
+    }
+
+    /// Returns whether the value is in this box.
+    pub(super) fn is(&self, kept: &ForeignBox) -> bool {
+        std::ptr::eq(self.kept.as_ptr(), kept)
     }
 
     /// Returns whether the last collection, which is over, has found the value live.
@@ -113,7 +132,7 @@ impl Foreigns {
     }
 
     /// Takes back what was charged.
-    fn discharge(&mut self, bytes: usize, pool: &BlockPool) {
+    pub(super) fn discharge(&mut self, bytes: usize, pool: &BlockPool) {
         self.ahead += bytes;
         if self.ahead > 2 * AHEAD {
             pool.let_go(self.ahead - AHEAD);

@@ -3,6 +3,7 @@ use super::block::{GRANULE, PAYLOAD};
 use super::cell::{self, Kind, CONSECUTIVE, MAY_HAVE_ATOMS};
 use super::{Heap, COPIED_BYTES};
 use crate::base::ids::TimerId;
+use crate::base::work::Work;
 use crate::values::actor::{Actor, Header};
 use crate::values::big;
 use crate::values::foreign::LongBytes;
@@ -159,22 +160,23 @@ impl Heap {
         })
     }
 
-    /// A binary of `n` bytes in the heap, however many, that `fill` computes. It is `NONE` if `fill` says so by `false`.
+    /// A binary of `n` bytes in the heap, however many, that `fill` computes, all of them. It is `NONE` if `fill` says so by `false`.
     pub(crate) fn computed_bytes(
         &mut self,
         n: usize,
-        fill: impl FnOnce(&mut [MaybeUninit<u8>]) -> bool,
+        fill: impl FnOnce(&mut Work, &mut [MaybeUninit<u8>]) -> bool,
     ) -> Value {
         let words = n.div_ceil(8);
-        let mut good = false;
-        let value = self.boxed(cell::header(Kind::Bytes, 0, n), words, |to| {
-            // SAFETY: `boxed` made room for that many words.
-            unsafe { std::ptr::write_bytes(to, 0, words) };
-            // SAFETY: `words` words hold n bytes, and nobody else knows them.
-            good = fill(unsafe { std::slice::from_raw_parts_mut(to.cast(), n) });
-        });
-        match good {
-            true => value,
+        let Some(cell) = self.allocate((words + 2) / 2) else {
+            return Value::NONE;
+        };
+        let cell = cell.as_ptr();
+        // SAFETY: as in `boxed`. Nobody ever reaches what is left unfinished.
+        unsafe { cell.write(cell::header(Kind::Bytes, 0, n)) };
+        // SAFETY: there is room for that many bytes behind the header, and nobody else knows them.
+        let to = unsafe { std::slice::from_raw_parts_mut(cell.add(1).cast(), n) };
+        match fill(&mut self.work, to) {
+            true => Value::boxed(cell),
             false => Value::NONE,
         }
     }

@@ -36,6 +36,7 @@ pub(crate) mod reserve;
 pub(crate) mod since;
 mod space;
 pub(crate) mod sweep;
+mod temporary;
 #[cfg(all(test, not(loom)))]
 mod tests;
 pub(crate) mod vacating;
@@ -75,6 +76,8 @@ pub(crate) struct Heap {
     large: Vec<NonNull<u8>>,
     foreigns: Foreigns,
     appending: Appending,
+    /// See temporary.rs.
+    spare: Vec<u8>,
     pool: Arc<BlockPool>,
     exhausted: bool,
     /// More than where the next ones go has changed since the last time that a turn took its savepoint.
@@ -128,6 +131,7 @@ impl Heap {
             large: Vec::new(),
             foreigns: Foreigns::default(),
             appending: Appending::default(),
+            spare: Vec::new(),
             pool,
             exhausted: false,
             moved: true,
@@ -281,8 +285,11 @@ impl Heap {
     }
 
     /// Returns an empty buffer with room for a binary of `length` bytes (buffers.rs).
-    pub(crate) fn buffer(&self, length: usize) -> Vec<u8> {
-        self.pool.buffers.take(length)
+    pub(crate) fn buffer(&mut self, length: usize) -> Vec<u8> {
+        match self.spare.capacity() == length {
+            true => std::mem::take(&mut self.spare),
+            false => self.pool.buffers.take(length),
+        }
     }
 
     /// Takes room for bytes that are used beside the heap for a while. Returns whether there was any.

@@ -70,6 +70,7 @@ impl Heap {
         self.last = number;
         self.marking = 0;
         self.foreigns.return_ahead(&self.pool);
+        self.spare = Vec::new();
         std::mem::take(&mut self.foreigns.cells)
     }
 

@@ -123,6 +123,10 @@ pub fn of(p: Primitive, guarded: bool) -> Helper {
         (Primitive::MapHasKey, true) => map_has_key as Helper,
         (Primitive::MapPut, true) => map_put as Helper,
         (Primitive::MapUpdate, true) => map_update as Helper,
+        (Primitive::VecMap2, true) => vec_map2 as Helper,
+        (Primitive::VecMap2Left, true) => vec_map2_left as Helper,
+        (Primitive::VecMap2Right, true) => vec_map2_right as Helper,
+        (Primitive::VecDrop, false) => vec_drop as Helper,
         (_, false) => OP,
         (_, true) => GUARD,
     }
@@ -185,6 +189,33 @@ extern "C" fn map_update(turn: *mut Turn, _p: u64, map: Value, key: Value, value
     carefully(turn, |turn| {
         let made = prim::maps::map_update(&mut turn.heap, map, key, value);
         answered(turn, made, NO_ANSWER)
+    })
+}
+
+extern "C" fn vec_map2(turn: *mut Turn, _p: u64, name: Value, a: Value, b: Value) -> u64 {
+    carefully(turn, |turn| {
+        let made = prim::vectors::vec_map2(&mut turn.heap, name, a, b);
+        answered(turn, made, NO_ANSWER)
+    })
+}
+
+extern "C" fn vec_map2_left(turn: *mut Turn, _p: u64, name: Value, a: Value, b: Value) -> u64 {
+    carefully(turn, |turn| {
+        let made = prim::vectors::vec_map2_left(&mut turn.heap, name, a, b);
+        answered(turn, made, NO_ANSWER)
+    })
+}
+
+extern "C" fn vec_map2_right(turn: *mut Turn, _p: u64, name: Value, a: Value, b: Value) -> u64 {
+    carefully(turn, |turn| {
+        let made = prim::vectors::vec_map2_right(&mut turn.heap, name, a, b);
+        answered(turn, made, NO_ANSWER)
+    })
+}
+
+extern "C" fn vec_drop(turn: *mut Turn, _p: u64, a: Value, _b: Value, _c: Value) -> u64 {
+    carefully(turn, |turn| {
+        Some(prim::vectors::vec_drop(&mut turn.heap, a).word())
     })
 }
 

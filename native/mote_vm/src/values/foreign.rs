@@ -185,8 +185,8 @@ pub trait Foreign: Send + Sync + 'static {
     fn bytes(&self) -> Option<&[u8]> {
         None
     }
-    /// Takes the bytes out of a binary that nobody else has, and that goes, if they can be used again.
-    fn take_bytes(&mut self) -> Option<Vec<u8>> {
+    /// Puts other bytes into a binary that nobody else has. Returns those that it had, if they can be used again.
+    fn put_bytes(&mut self, _bytes: Vec<u8>) -> Option<Vec<u8>> {
         None
     }
     /// About how many bytes it keeps outside of all heaps, what [`CARRIED`] stands for included.
@@ -226,8 +226,8 @@ impl Foreign for LongBytes {
     fn bytes(&self) -> Option<&[u8]> {
         Some(&self.0)
     }
-    fn take_bytes(&mut self) -> Option<Vec<u8>> {
-        Some(std::mem::take(&mut self.0).into_vec())
+    fn put_bytes(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
+        Some(std::mem::replace(&mut self.0, bytes.into()).into_vec())
     }
     fn as_any(&self) -> &dyn Any {
         self

@@ -11,6 +11,7 @@ use crate::code::ir::{Behaviour, Function, Import, Instr, Operand, Unit};
 use crate::code::job::{Compiled, Job};
 use crate::code::lower;
 use crate::code::slots::{BehaviourSlot, FunctionSlot};
+use crate::code::temporaries;
 use crate::code::verify::{verify, Verified};
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
@@ -26,7 +27,7 @@ impl Program {
         bytes: &[u8],
         opaque: DecodeOpaque,
     ) -> Result<(Atom, Job), LoadError> {
-        let verified = verify(&decode(bytes)?)?;
+        let verified = verify(&decode(bytes)?)?.changed(temporaries::note);
         let atoms: Vec<Atom> = verified.atoms.iter().map(|name| Atom::new(name)).collect();
         let module = Atom::new(&verified.module);
         let mut inner = self.inner.lock();

@@ -36,8 +36,8 @@ macro_rules! define {
         }
 
         impl Primitive {
-            /// Every primitive, in the order of the numbers.
-            pub const ALL: &'static [Primitive] = &[$(Primitive::$variant),*];
+            /// Every primitive, the machine's own included, in the order of the numbers.
+            const EVERY: &'static [Primitive] = &[$(Primitive::$variant),*];
 
             /// Returns the number of its arguments.
             pub const fn arity(self) -> usize {
@@ -87,7 +87,24 @@ macro_rules! define {
 
 primitives!(define);
 
+/// The least number of a primitive that is the machine's own.
+const OWN: u8 = 200;
+
 impl Primitive {
+    /// Every primitive that a unit may have, in the order of the numbers.
+    pub const ALL: &'static [Primitive] = {
+        let mut others = Primitive::EVERY.len();
+        while Primitive::EVERY[others - 1].is_own() {
+            others -= 1;
+        }
+        Primitive::EVERY.split_at(others).0
+    };
+
+    /// Returns whether it is the machine's own, and in no unit that it takes.
+    pub const fn is_own(self) -> bool {
+        self.number() >= OWN
+    }
+
     /// The number on the wire.
     pub const fn number(self) -> u8 {
         self as u8
@@ -101,7 +118,9 @@ mod tests {
     #[test]
     fn numbers_round_trip_and_gaps_are_none() {
         let found: Vec<_> = (0..300).filter_map(Primitive::from_number).collect();
-        assert_eq!(found, Primitive::ALL);
+        assert_eq!(found, Primitive::EVERY);
+        assert!(Primitive::ALL.iter().all(|primitive| !primitive.is_own()));
+        assert_eq!(found.len() - Primitive::ALL.len(), 3);
         for primitive in found {
             let number = u64::from(primitive.number());
             assert_eq!(Primitive::from_number(number), Some(primitive));

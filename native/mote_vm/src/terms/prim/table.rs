@@ -179,6 +179,12 @@ macro_rules! primitives {
             // Spelled `is_function(x, n)`; and what the body of a function that is a value begins with.
             160 IsFunctionOf is_function_of(a, b) partial Boolean free "is_function" => types::is_function_of(a, b);
             161 Captured     captured(a, b)       partial Any     free ""            => types::captured(a, b);
+
+            // From here on they are the machine's own, and in no unit that it takes: what others become where a vector is not read
+            // again (code/temporaries.rs). The result in the place of the first vector, or of the second.
+            200 VecMap2Left  vec_map2_left(a, b, c)  partial Any walks "" => vectors::vec_map2_left(heap, a, b, c);
+            201 VecMap2Right vec_map2_right(a, b, c) partial Any walks "" => vectors::vec_map2_right(heap, a, b, c);
+            202 VecDrop      vec_drop(a)             always  Any free  "" => vectors::vec_drop(heap, a);
         }
     };
 }

@@ -1,6 +1,8 @@
 //! Two vectors into one, element by element, or a vector and a number.
-use super::kernels::{odd, Other, Packed, Pairwise, Stored};
+use super::kernels::{odd, Other, Packed, Pairwise, Products, Stored, Unstored};
 use super::*;
+use crate::base::work::Work;
+use std::mem::MaybeUninit;
 
 /// Results of up to this many bytes are in the heap: making and dropping a value beside it takes longer than computing them.
 const IN_THE_HEAP: usize = 1024;
@@ -35,6 +37,20 @@ impl ElementOperation {
 
 /// `Mote.Vector.add(a, b)` and its likes: element by element, or each with a number.
 pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Value {
+    mapped(heap, name, a, b, None)
+}
+
+/// The same, in the place of `a`, which is not read again (code/temporaries.rs). Without an answer it is as it was.
+pub(crate) fn vec_map2_left(heap: &mut Heap, name: Value, a: Value, b: Value) -> Value {
+    mapped(heap, name, a, b, Some(a))
+}
+
+/// The same, in the place of `b`.
+pub(crate) fn vec_map2_right(heap: &mut Heap, name: Value, a: Value, b: Value) -> Value {
+    mapped(heap, name, a, b, Some(b))
+}
+
+fn mapped(heap: &mut Heap, name: Value, a: Value, b: Value, place: Option<Value>) -> Value {
     let of = ElementOperation::of(name).and_then(|operation| Some((operation, walked(heap, a)?)));
     let Some((operation, vector)) = of else {
         return Value::NONE;
@@ -50,15 +66,15 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
                 _ => return Value::NONE,
             };
             match operation {
-                ElementOperation::Add => floats_with(heap, x, other, |x, y| x + y),
-                ElementOperation::Sub => floats_with(heap, x, other, |x, y| x - y),
-                ElementOperation::Mul => floats_with(heap, x, other, |x, y| x * y),
-                ElementOperation::Div => floats_with(heap, x, other, |x, y| x / y),
+                ElementOperation::Add => floats_with(heap, place, x, other, |x, y| x + y),
+                ElementOperation::Sub => floats_with(heap, place, x, other, |x, y| x - y),
+                ElementOperation::Mul => floats_with(heap, place, x, other, |x, y| x * y),
+                ElementOperation::Div => floats_with(heap, place, x, other, |x, y| x / y),
                 ElementOperation::Min => {
-                    floats_with(heap, x, other, |x, y| if y < x { y } else { x })
+                    floats_with(heap, place, x, other, |x, y| if y < x { y } else { x })
                 }
                 ElementOperation::Max => {
-                    floats_with(heap, x, other, |x, y| if x < y { y } else { x })
+                    floats_with(heap, place, x, other, |x, y| if x < y { y } else { x })
                 }
             }
         }
@@ -74,24 +90,25 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
             let kind = names().i64;
             match operation {
                 // It has overflowed if its sign is that of neither operand.
-                ElementOperation::Add => answers(heap, kind, x, other, |x: i64, y| {
+                ElementOperation::Add => answers(heap, (kind, place), x, other, |x: i64, y| {
                     let sum = x.wrapping_add(y);
                     (sum, ((x ^ sum) & (y ^ sum)) as u64 >> 63)
                 }),
-                ElementOperation::Sub => answers(heap, kind, x, other, |x: i64, y| {
+                ElementOperation::Sub => answers(heap, (kind, place), x, other, |x: i64, y| {
                     let difference = x.wrapping_sub(y);
                     (difference, ((x ^ y) & (x ^ difference)) as u64 >> 63)
                 }),
-                ElementOperation::Mul => answers(heap, kind, x, other, |x: i64, y| {
-                    let (product, overflows) = x.overflowing_mul(y);
-                    (product, overflows.into())
-                }),
-                ElementOperation::Div => answers(heap, kind, x, other, |x: i64, y| {
+                ElementOperation::Mul => answers(heap, (kind, place), x, other, Products),
+                ElementOperation::Div => answers(heap, (kind, place), x, other, |x: i64, y| {
                     let quotient = x.checked_div(y);
                     (quotient.unwrap_or(0), quotient.is_none().into())
                 }),
-                ElementOperation::Min => answers(heap, kind, x, other, |x: i64, y| (x.min(y), 0)),
-                ElementOperation::Max => answers(heap, kind, x, other, |x: i64, y| (x.max(y), 0)),
+                ElementOperation::Min => {
+                    answers(heap, (kind, place), x, other, |x: i64, y| (x.min(y), 0))
+                }
+                ElementOperation::Max => {
+                    answers(heap, (kind, place), x, other, |x: i64, y| (x.max(y), 0))
+                }
             }
         }
     }
@@ -99,11 +116,12 @@ pub(crate) fn vec_map2(heap: &mut Heap, name: Value, a: Value, b: Value) -> Valu
 
 fn floats_with(
     heap: &mut Heap,
+    place: Option<Value>,
     x: &[Stored],
     other: Other<'_, f64>,
     f: impl Fn(f64, f64) -> f64,
 ) -> Value {
-    answers(heap, names().f64, x, other, |x, y| {
+    answers(heap, (names().f64, place), x, other, |x, y| {
         let answer = f(x, y);
         (answer, odd(answer))
     })
@@ -112,35 +130,68 @@ fn floats_with(
 /// The vector of the answers of `f`, if all are good. One loop for each operation works on several elements at once.
 fn answers<T: Packed>(
     heap: &mut Heap,
-    kind: Value,
+    (kind, place): (Value, Option<Value>),
     x: &[Stored],
     other: Other<'_, T>,
     f: impl Pairwise<T>,
 ) -> Value {
-    if size_of_val(x) <= IN_THE_HEAP {
-        let binary = heap.computed_bytes(size_of_val(x), |bytes| {
-            let (to, _) = bytes.as_chunks_mut();
-            kernels::each(x, other, to, &f)
-        });
-        return made(heap, kind, binary);
-    }
-    let bytes = heap.beside(size_of_val(x), |heap| {
-        let mut all = heap.buffer(size_of_val(x));
-        let (to, _) = all.spare_capacity_mut()[..size_of_val(x)].as_chunks_mut();
+    filled(heap, kind, place, size_of_val(x), &mut |work, to| {
         let parts = x
             .chunks(ELEMENTS_AT_ONCE)
             .zip(to.chunks_mut(ELEMENTS_AT_ONCE));
-        for (i, (x, to)) in parts.enumerate() {
-            heap.work.pass(x.len()).ok()?;
+        parts.enumerate().all(|(i, (x, to))| {
             let from = i * ELEMENTS_AT_ONCE;
-            if !kernels::each(x, other.part(from..from + x.len()), to, &f) {
-                return None;
-            }
+            let other = other.part(from..from + x.len());
+            work.pass(x.len()).is_ok() && kernels::each(x, other, to, &f)
+        })
+    })
+}
+
+/// Computes elements. Returns whether there are all of them.
+type Fill<'f> = &'f mut dyn FnMut(&mut Work, &mut [Unstored]) -> bool;
+
+/// A vector of `n` bytes: a new one, or one that is there and has as many.
+fn filled(heap: &mut Heap, kind: Value, place: Option<Value>, n: usize, fill: Fill<'_>) -> Value {
+    let place = place.and_then(|vector| Some((vector, Vector::binary(vector)?)));
+    if n > IN_THE_HEAP {
+        let Some(all) = beside(heap, n, fill) else {
+            return Value::NONE;
+        };
+        let Some((vector, binary)) = place else {
+            let binary = heap.owned_bytes(all);
+            return made(heap, kind, binary);
+        };
+        // SAFETY: code/temporaries.rs says that nobody reads it again.
+        unsafe { heap.exchange_bytes(binary, all) };
+        return vector;
+    }
+    let Some((vector, binary)) = place else {
+        let binary = heap.computed_bytes(n, |work, to| fill(work, to.as_chunks_mut().0));
+        return made(heap, kind, binary);
+    };
+    // Not in its place: it must be as it was where there is no answer.
+    let mut all = [const { MaybeUninit::uninit() }; IN_THE_HEAP];
+    if !fill(&mut heap.work, all[..n].as_chunks_mut().0) {
+        return Value::NONE;
+    }
+    // SAFETY: as above; all were written.
+    unsafe { heap.replace_bytes(binary, &all[..n]) };
+    vector
+}
+
+/// The bytes of a vector beside the heap.
+fn beside(heap: &mut Heap, n: usize, fill: Fill<'_>) -> Option<Vec<u8>> {
+    heap.beside(n, |heap| {
+        let mut all = heap.buffer(n);
+        if !fill(
+            &mut heap.work,
+            all.spare_capacity_mut()[..n].as_chunks_mut().0,
+        ) {
+            heap.keep_spare(all);
+            return None;
         }
-        // SAFETY: it has room for as many, and all parts were written.
-        unsafe { all.set_len(size_of_val(x)) };
+        // SAFETY: it has room for as many, and all were written.
+        unsafe { all.set_len(n) };
         Some(all)
-    });
-    let binary = or_none(bytes.map(|bytes| heap.owned_bytes(bytes)));
-    made(heap, kind, binary)
+    })
 }

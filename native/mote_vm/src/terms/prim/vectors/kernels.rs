@@ -11,7 +11,9 @@ use std::ops::Range;
 /// Number of sums of floats that are made beside each other.
 pub(super) const LANES: usize = 8;
 /// Elements of a block: as many as a few registers hold.
-const BLOCK: usize = 16;
+const BLOCK: usize = 32;
+/// Elements of a block of products that are added up.
+const ADDED: usize = 16;
 
 /// An element as it is stored.
 pub(super) type Stored = [u8; ELEMENT];
@@ -74,9 +76,59 @@ macro_rules! widened {
     };
 }
 
-/// An operation on two elements. Its answer comes with a mask, which is 0 if the answer is good.
-pub(super) trait Pairwise<T>: Fn(T, T) -> (T, u64) {}
-impl<T, F: Fn(T, T) -> (T, u64)> Pairwise<T> for F {}
+/// An operation on pairs of elements.
+pub(super) trait Pairwise<T> {
+    /// Computes some elements, which fit a block. Returns a mask, which is 0 if all answers are good.
+    fn some(&self, x: &[Stored], y: &[Stored], to: &mut [Unstored]) -> u64;
+}
+
+/// An operation on one pair. Its answer comes with a mask, which is 0 if the answer is good.
+impl<T: Packed, F: Fn(T, T) -> (T, u64)> Pairwise<T> for F {
+    #[inline(always)]
+    fn some(&self, x: &[Stored], y: &[Stored], to: &mut [Unstored]) -> u64 {
+        let mut bad = 0;
+        for ((x, y), to) in x.iter().zip(y).zip(to) {
+            let (answer, mask) = self(T::load(*x), T::load(*y));
+            *to = answer.store().map(MaybeUninit::new);
+            bad |= mask;
+        }
+        bad
+    }
+}
+
+/// The products of integers. No processor before AVX-512 multiplies 64 bits by 64; where all of a block have 32, none overflows.
+pub(super) struct Products;
+
+impl Pairwise<i64> for Products {
+    #[inline(always)]
+    fn some(&self, x: &[Stored], y: &[Stored], to: &mut [Unstored]) -> u64 {
+        if are_narrow(x, y) {
+            return (|x, y| (narrow_product(x, y), 0)).some(x, y, to);
+        }
+        let exact = |x: i64, y| {
+            let (product, overflows) = x.overflowing_mul(y);
+            (product, u64::from(overflows))
+        };
+        exact.some(x, y, to)
+    }
+}
+
+/// Returns whether all integers of both have 32 bits.
+#[inline(always)]
+fn are_narrow(x: &[Stored], y: &[Stored]) -> bool {
+    const HALF: i64 = 1 << 31;
+    let mut upper = 0;
+    for (x, y) in x.iter().zip(y) {
+        upper |= i64::load(*x).wrapping_add(HALF) | i64::load(*y).wrapping_add(HALF);
+    }
+    upper as u64 >> 32 == 0
+}
+
+/// The product of integers of 32 bits, which has 64. Shifts say so to the optimiser, which needs none of them then.
+#[inline(always)]
+fn narrow_product(x: i64, y: i64) -> i64 {
+    ((x << 32) >> 32).wrapping_mul((y << 32) >> 32)
+}
 
 /// The second operand of an operation: as many elements, or one for all.
 #[derive(Clone, Copy)]
@@ -95,18 +147,6 @@ impl<'v, T: Copy> Other<'v, T> {
     }
 }
 
-/// Computes some elements. Returns the masks of all answers together.
-#[inline(always)]
-fn some<T: Packed>(x: &[Stored], y: &[Stored], to: &mut [Unstored], f: &impl Pairwise<T>) -> u64 {
-    let mut bad = 0;
-    for ((x, y), to) in x.iter().zip(y).zip(to) {
-        let (answer, mask) = f(T::load(*x), T::load(*y));
-        *to = answer.store().map(MaybeUninit::new);
-        bad |= mask;
-    }
-    bad
-}
-
 widened! {
     /// Computes `f` of pairs of elements into `to`, all of one length. Returns whether all answers are good; only then all of
     /// them are written.
@@ -116,20 +156,20 @@ widened! {
             Other::Many(y) => {
                 let (y, y_rest) = y.as_chunks::<BLOCK>();
                 for ((x, y), to) in x.iter().zip(y).zip(to) {
-                    if some(x, y, to, f) != 0 {
+                    if f.some(x, y, to) != 0 {
                         return false;
                     }
                 }
-                some(x_rest, y_rest, to_rest, f) == 0
+                f.some(x_rest, y_rest, to_rest) == 0
             }
             Other::One(y) => {
                 let y = [y.store(); BLOCK];
                 for (x, to) in x.iter().zip(to) {
-                    if some(x, &y, to, f) != 0 {
+                    if f.some(x, &y, to) != 0 {
                         return false;
                     }
                 }
-                some(x_rest, &y, to_rest, f) == 0
+                f.some(x_rest, &y, to_rest) == 0
             }
         }
     }
@@ -165,27 +205,43 @@ widened! {
     }
 }
 
-/// The sum of the products of some pairs, if all integers have 32 bits. Their products have 64.
-#[inline(always)]
-fn narrow(x: &[Stored], y: &[Stored]) -> Option<Halves> {
-    let (mut wide, mut sum) = (0, Halves::default());
-    for (x, y) in x.iter().zip(y) {
-        let (x, y) = (i64::load(*x), i64::load(*y));
-        let (x32, y32) = (x as i32, y as i32);
-        wide |= (x ^ i64::from(x32)) | (y ^ i64::from(y32));
-        sum.add(i64::from(x32) * i64::from(y32));
+/// A sum of products of integers of 32 bits: of their lower halves, and of their upper ones. Each is made positive before, as
+/// only such numbers are shifted by vector instructions of any kind. Of fewer than 2^31 it is exact.
+#[derive(Default)]
+struct NarrowProducts {
+    low: u64,
+    high: u64,
+    pairs: u64,
+}
+
+impl NarrowProducts {
+    /// More than the absolute value of any of them.
+    const OFFSET: u32 = 62;
+
+    #[inline(always)]
+    fn add(&mut self, x: &[Stored], y: &[Stored]) {
+        for (x, y) in x.iter().zip(y) {
+            let product = narrow_product(i64::load(*x), i64::load(*y));
+            let product = product.wrapping_add(1 << Self::OFFSET) as u64;
+            self.low += product & u64::from(u32::MAX);
+            self.high += product >> 32;
+        }
+        self.pairs += x.len() as u64;
     }
-    (wide == 0).then_some(sum)
+
+    fn whole(&self) -> i128 {
+        let sum = (i128::from(self.high) << 32) + i128::from(self.low);
+        sum - (i128::from(self.pairs) << Self::OFFSET)
+    }
 }
 
 widened! {
     /// Returns the sum of the products of pairs of integers, fewer than 2^31. Returns `None` if it may exceed 127 bits on the way.
     fn dot(x: &[Stored], y: &[Stored]) -> Option<i128> {
-        let (mut sum, mut exact) = (Halves::default(), 0i128);
-        let mut add = |x: &[Stored], y: &[Stored], products: Option<Halves>| {
-            if let Some(products) = products {
-                sum.low += products.low;
-                sum.high += products.high;
+        let (mut narrow, mut exact) = (NarrowProducts::default(), 0i128);
+        let mut add = |x: &[Stored], y: &[Stored]| {
+            if are_narrow(x, y) {
+                narrow.add(x, y);
                 return Some(());
             }
             for (x, y) in x.iter().zip(y) {
@@ -194,12 +250,12 @@ widened! {
             }
             Some(())
         };
-        let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<BLOCK>(), y.as_chunks::<BLOCK>());
+        let ((x, x_rest), (y, y_rest)) = (x.as_chunks::<ADDED>(), y.as_chunks::<ADDED>());
         for (x, y) in x.iter().zip(y) {
-            add(x, y, narrow(x, y))?;
+            add(x, y)?;
         }
-        add(x_rest, y_rest, narrow(x_rest, y_rest))?;
-        exact.checked_add(sum.whole())
+        add(x_rest, y_rest)?;
+        exact.checked_add(narrow.whole())
     }
 }
 

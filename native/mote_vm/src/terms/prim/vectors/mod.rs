@@ -28,10 +28,11 @@ use std::sync::OnceLock;
 
 use elementwise::ElementOperation;
 
-pub(crate) use elementwise::vec_map2;
+pub(crate) use elementwise::{vec_map2, vec_map2_left, vec_map2_right};
 pub(crate) use order::{vec_argmax, vec_argmin, vec_max, vec_min, vec_sort};
 pub(crate) use parts::{
-    vec_concat, vec_from_binary, vec_get, vec_new, vec_size, vec_slice, vec_to_binary, vec_to_list,
+    vec_concat, vec_drop, vec_from_binary, vec_get, vec_new, vec_size, vec_slice, vec_to_binary,
+    vec_to_list,
 };
 pub(crate) use sums::{vec_distance, vec_dot, vec_sum};
 
@@ -96,6 +97,12 @@ impl<'h> Vector<'h> {
             [] if kind == names.i64 => Some(Integers(elements)),
             _ => None,
         }
+    }
+
+    /// The binary of a value that is a vector.
+    fn binary(a: Value) -> Option<Value> {
+        Vector::of(a)?;
+        Some(Node::of(a)?.items[1])
     }
 
     fn elements(self) -> &'h [[u8; ELEMENT]] {

@@ -16,6 +16,15 @@ pub(crate) fn vec_new(heap: &mut Heap, kind: Value, list: Value) -> Value {
     made(heap, kind, binary)
 }
 
+/// Forgets a vector that is not read again. Anything else is left alone.
+pub(crate) fn vec_drop(heap: &mut Heap, a: Value) -> Value {
+    if let Some(binary) = Vector::binary(a) {
+        // SAFETY: code/temporaries.rs has put this where nothing else refers to the vector, which `made` has made in this turn.
+        unsafe { heap.forget(binary, a) };
+    }
+    Value::NIL
+}
+
 /// The bytes of what is in a list, if all of it has some.
 fn listed(
     heap: &mut Heap,

@@ -362,3 +362,105 @@ proptest! {
         }
     }
 }
+
+/// Lengths around those of blocks and lanes, and of what is in the heap.
+fn lengths() -> impl Iterator<Item = usize> {
+    (0..70).chain(126..132).chain([1_000, 40_000])
+}
+
+#[test]
+fn a_result_in_the_place_of_an_operand_is_the_same() {
+    let mut heap = heap();
+    for n in lengths() {
+        let given: Vec<i64> = (0..n as i64).map(|i| i * 37 % 23 - 9).collect();
+        for (name, _) in ElementOperation::ALL {
+            let name = Value::atom(Atom::new(name));
+            let [x, y] = [7, 3].map(|by| {
+                let all: Vec<i64> = given.iter().map(|i| i * by + 500).collect();
+                integers_of(&mut heap, &all)
+            });
+            let add = Value::atom(Atom::new("add"));
+            let fresh = |heap: &mut Heap| vec_map2(heap, add, x, y);
+            let (expected, place) = (fresh(&mut heap), fresh(&mut heap));
+            let expected = vec_map2(&mut heap, name, x, expected);
+            let made = vec_map2_right(&mut heap, name, x, place);
+            assert!(made == place && stored(made) == stored(expected), "{n}");
+            let (expected, place) = (fresh(&mut heap), fresh(&mut heap));
+            let expected = vec_map2(&mut heap, name, expected, expected);
+            let made = vec_map2_left(&mut heap, name, place, place);
+            assert!(made == place && stored(made) == stored(expected), "{n}");
+        }
+    }
+}
+
+#[test]
+fn an_operand_stays_as_it_is_where_there_is_no_answer() {
+    let mut heap = heap();
+    let [add, mul, sub] = ["add", "mul", "sub"].map(|name| Value::atom(Atom::new(name)));
+    let zero = Value::fixnum(0);
+    for n in (1..70).chain(126..132) {
+        for at in 0..n {
+            let with = |one: i64, other: i64| -> Vec<i64> {
+                (0..n).map(|i| if i == at { one } else { other }).collect()
+            };
+            let large = integers_of(&mut heap, &with(i64::MAX, 3));
+            let place = vec_map2(&mut heap, add, large, zero);
+            let before = stored(place);
+            for (name, other) in [(add, 1), (mul, 1 << 40), (sub, -1)] {
+                let other = integers_of(&mut heap, &with(other, 0));
+                let found = vec_map2(&mut heap, name, place, other);
+                let made = vec_map2_left(&mut heap, name, place, other);
+                assert!(made.is_none() && found.is_none(), "{n} {at}");
+            }
+            assert_eq!(stored(place), before);
+            let floats: Vec<f64> = with(1, 0).iter().map(|i| *i as f64 * 1e308).collect();
+            let floats = vector(&mut heap, &floats);
+            let place = vec_map2(&mut heap, add, floats, zero);
+            let before = stored(place);
+            assert!(
+                vec_map2_right(&mut heap, add, floats, place).is_none(),
+                "{n} {at}"
+            );
+            assert_eq!(stored(place), before);
+        }
+    }
+    // Of another size.
+    let [one, two] = [1, 2].map(|n| integers_of(&mut heap, &vec![1; n]));
+    assert!(vec_map2_right(&mut heap, add, two, one).is_none());
+}
+
+#[test]
+fn what_is_dropped_is_used_again() {
+    let mut heap = heap();
+    let add = Value::atom(Atom::new("add"));
+    for n in lengths() {
+        let x = integers_of(&mut heap, &vec![1; n]);
+        let held = heap.position();
+        let quota = heap.foreign_bytes();
+        let mut places = Vec::new();
+        for _ in 0..3 {
+            let made = vec_map2(&mut heap, add, x, Value::fixnum(1));
+            let elements = Vector::of(made).unwrap().elements();
+            places.push((made, elements.as_ptr()));
+            assert!(elements.iter().all(|e| *e == 2i64.to_le_bytes()));
+            vec_drop(&mut heap, made);
+        }
+        assert!(places.iter().all(|(made, _)| *made == places[0].0), "{n}");
+        if n < 30_000 {
+            assert!(places.iter().all(|place| *place == places[0]), "{n}");
+        }
+        assert_eq!(heap.foreign_bytes(), quota, "{n}");
+        heap.rewind(held);
+    }
+    // Where something was made since, the cell stays, and says that it is no longer what it was.
+    let x = integers_of(&mut heap, &[1; 1_000]);
+    let made = vec_map2(&mut heap, add, x, x);
+    let behind = heap.cons(Value::NIL, Value::NIL);
+    let binary = Vector::binary(made).unwrap();
+    let granules = binary.boxed_granules();
+    vec_drop(&mut heap, made);
+    assert!(binary.foreign_box().is_none() && binary.boxed_granules() == granules);
+    assert!(behind.as_cons().is_some());
+    // Anything else is left alone.
+    assert!(vec_drop(&mut heap, Value::UNDEFINED) == Value::NIL);
+}

@@ -1,34 +1,47 @@
 //! Which registers are still read.
-use mote_vm::code::ir::{Instr, Operand, Register, MAX_REGISTERS};
+use super::ir::{Instr, Operand, Register, MAX_REGISTERS};
 
 /// A set of registers.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Registers([u64; MAX_REGISTERS as usize / 64]);
+pub struct Registers([u64; MAX_REGISTERS as usize / 64]);
 
 impl Registers {
-    pub(super) fn insert(&mut self, r: u32) {
+    /// Adds one.
+    pub fn insert(&mut self, r: u32) {
         self.0[r as usize / 64] |= 1 << (r % 64);
     }
 
-    pub(super) fn has(&self, r: Register) -> bool {
+    /// Returns whether it is among them.
+    pub fn has(&self, r: Register) -> bool {
         self.0[r as usize / 64] >> (r % 64) & 1 == 1
     }
 
-    pub(super) fn remove(&mut self, r: u32) {
+    /// Takes one out.
+    pub fn remove(&mut self, r: u32) {
         self.0[r as usize / 64] &= !(1 << (r % 64));
     }
 
-    pub(super) fn extend(&mut self, other: &Registers) {
+    /// Adds those of another set.
+    pub fn extend(&mut self, other: &Registers) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine |= theirs;
         }
     }
 
-    pub(super) fn count(&self) -> usize {
+    /// Takes out those that are not in another set.
+    pub(super) fn retain(&mut self, other: &Registers) {
+        for (mine, theirs) in self.0.iter_mut().zip(other.0) {
+            *mine &= theirs;
+        }
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Register> + '_ {
+    /// All of them, in ascending order.
+    pub fn iter(&self) -> impl Iterator<Item = Register> + '_ {
         self.0.iter().enumerate().flat_map(|(i, &word)| {
             let bits = std::iter::successors(Some(word), |w| Some(w & w.wrapping_sub(1)));
             bits.take_while(|w| *w != 0)
@@ -38,7 +51,7 @@ impl Registers {
 }
 
 /// The registers that are still read, before each instruction.
-pub(super) fn live(code: &[Instr]) -> Vec<Registers> {
+pub fn live(code: &[Instr]) -> Vec<Registers> {
     let mut live = vec![Registers::default(); code.len()];
     for (i, instruction) in code.iter().enumerate().rev() {
         let mut here = Registers::default();
