@@ -34,7 +34,8 @@ defmodule Mote.Behaviour.Primitives do
   rows =
     for line <- File.stream!(@table),
         line =~ ~r/^ +\d/,
-        [number, name, arguments, has, answer, effort, spellings] = Regex.run(row, line, capture: :all_but_first),
+        [number, name, arguments, has, answer, effort, spellings] =
+          Regex.run(row, line, capture: :all_but_first),
         number = String.to_integer(number),
         number < own do
       %{

@@ -390,8 +390,12 @@ impl BlockPool {
 
     /// Does the same as `lend`, but only while a quarter of the limit is left.
     fn lend_spare(&self, bytes: usize) -> bool {
-        let left = bytes.saturating_add(self.limit / 4);
-        self.quota.fits(left) && self.quota.take(bytes)
+        self.has_spare(bytes) && self.quota.take(bytes)
+    }
+
+    /// Returns whether a quarter of the limit is left beside so many bytes.
+    pub(super) fn has_spare(&self, bytes: usize) -> bool {
+        self.quota.fits(bytes.saturating_add(self.limit / 4))
     }
 
     fn allows(&self, bytes: usize, quota: impl FnOnce(&Quota, usize) -> bool) -> bool {

@@ -135,7 +135,9 @@ impl Foreigns {
     pub(super) fn discharge(&mut self, bytes: usize, pool: &BlockPool) {
         self.ahead += bytes;
         if self.ahead > 2 * AHEAD {
-            pool.let_go(self.ahead - AHEAD);
+            let less = self.ahead - AHEAD;
+            pool.let_go(less);
+            pool.pace.freed(less);
             self.ahead = AHEAD;
         }
     }

@@ -77,7 +77,7 @@ pub(crate) struct Heap {
     foreigns: Foreigns,
     appending: Appending,
     /// See temporary.rs.
-    spare: Vec<u8>,
+    spare: Vec<Vec<u8>>,
     pool: Arc<BlockPool>,
     exhausted: bool,
     /// More than where the next ones go has changed since the last time that a turn took its savepoint.
@@ -190,6 +190,7 @@ impl Heap {
             true => {
                 self.moved = false;
                 self.appending.clear();
+                self.end_of_spare();
                 *position = self.position();
             }
         }
@@ -213,6 +214,7 @@ impl Heap {
         }
         self.moved = true;
         self.appending.clear();
+        self.end_of_spare();
         self.exhausted = false;
     }
 
@@ -282,14 +284,6 @@ impl Heap {
             self.pool.quota.give(bytes);
         }
         answer
-    }
-
-    /// Returns an empty buffer with room for a binary of `length` bytes (buffers.rs).
-    pub(crate) fn buffer(&mut self, length: usize) -> Vec<u8> {
-        match self.spare.capacity() == length {
-            true => std::mem::take(&mut self.spare),
-            false => self.pool.buffers.take(length),
-        }
     }
 
     /// Takes room for bytes that are used beside the heap for a while. Returns whether there was any.

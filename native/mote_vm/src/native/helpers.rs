@@ -123,6 +123,7 @@ pub fn of(p: Primitive, guarded: bool) -> Helper {
         (Primitive::MapHasKey, true) => map_has_key as Helper,
         (Primitive::MapPut, true) => map_put as Helper,
         (Primitive::MapUpdate, true) => map_update as Helper,
+        (Primitive::VecGet, true) => vec_get as Helper,
         (Primitive::VecMap2, true) => vec_map2 as Helper,
         (Primitive::VecMap2Left, true) => vec_map2_left as Helper,
         (Primitive::VecMap2Right, true) => vec_map2_right as Helper,
@@ -189,6 +190,13 @@ extern "C" fn map_update(turn: *mut Turn, _p: u64, map: Value, key: Value, value
     carefully(turn, |turn| {
         let made = prim::maps::map_update(&mut turn.heap, map, key, value);
         answered(turn, made, NO_ANSWER)
+    })
+}
+
+extern "C" fn vec_get(turn: *mut Turn, _p: u64, vector: Value, index: Value, _c: Value) -> u64 {
+    carefully(turn, |turn| {
+        let found = prim::vectors::vec_get(&mut turn.heap, vector, index);
+        answered(turn, found, NO_ANSWER)
     })
 }
 

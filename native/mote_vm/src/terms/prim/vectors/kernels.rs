@@ -12,6 +12,8 @@ use std::ops::Range;
 pub(super) const LANES: usize = 8;
 /// Elements of a block: as many as a few registers hold.
 const BLOCK: usize = 32;
+/// The same where there are fewer: as many as one register holds.
+const FEW: usize = 4;
 /// Elements of a block of products that are added up.
 const ADDED: usize = 16;
 
@@ -147,30 +149,45 @@ impl<'v, T: Copy> Other<'v, T> {
     }
 }
 
+/// Computes `f` of pairs of elements in blocks, of which the last may begin before the end of the one before it: so few elements
+/// are computed one by one. Returns whether all answers are good.
+#[inline(always)]
+fn in_blocks<const N: usize, T: Packed>(
+    x: &[Stored],
+    y: Other<'_, T>,
+    to: &mut [Unstored],
+    f: &impl Pairwise<T>,
+) -> bool {
+    let one = match y {
+        Other::Many(_) => None,
+        Other::One(y) => Some([y.store(); N]),
+    };
+    let of = |i: usize, n: usize| match (y, &one) {
+        (Other::Many(y), _) => &y[i..i + n],
+        (_, Some(one)) => &one[..n],
+        _ => &[],
+    };
+    let blocks = x.as_chunks::<N>().0.iter().zip(to.as_chunks_mut::<N>().0);
+    for (i, (x, to)) in blocks.enumerate() {
+        if f.some(x, of(i * N, N), to) != 0 {
+            return false;
+        }
+    }
+    let (n, rest) = (x.len(), x.len() % N);
+    match (rest, x.last_chunk::<N>(), to.last_chunk_mut::<N>()) {
+        (0, ..) => true,
+        (_, Some(x), Some(to)) => f.some(x, of(n - N, N), to) == 0,
+        _ => f.some(x, of(0, n), to) == 0,
+    }
+}
+
 widened! {
     /// Computes `f` of pairs of elements into `to`, all of one length. Returns whether all answers are good; only then all of
     /// them are written.
     fn each[T: Packed, F: Pairwise<T>](x: &[Stored], y: Other<'_, T>, to: &mut [Unstored], f: &F) -> bool {
-        let ((x, x_rest), (to, to_rest)) = (x.as_chunks::<BLOCK>(), to.as_chunks_mut::<BLOCK>());
-        match y {
-            Other::Many(y) => {
-                let (y, y_rest) = y.as_chunks::<BLOCK>();
-                for ((x, y), to) in x.iter().zip(y).zip(to) {
-                    if f.some(x, y, to) != 0 {
-                        return false;
-                    }
-                }
-                f.some(x_rest, y_rest, to_rest) == 0
-            }
-            Other::One(y) => {
-                let y = [y.store(); BLOCK];
-                for (x, to) in x.iter().zip(to) {
-                    if f.some(x, &y, to) != 0 {
-                        return false;
-                    }
-                }
-                f.some(x_rest, &y, to_rest) == 0
-            }
+        match x.len() < BLOCK {
+            true => in_blocks::<FEW, T>(x, y, to, f),
+            false => in_blocks::<BLOCK, T>(x, y, to, f),
         }
     }
 }

@@ -38,6 +38,8 @@ pub(crate) use sums::{vec_distance, vec_dot, vec_sum};
 
 /// Bytes of an element.
 const ELEMENT: usize = 8;
+/// Granules of the cell of a vector: a header, the size, three keys, three items.
+const GRANULES: usize = 4;
 /// Elements that are gone over between two looks whether the turn is to end (work.rs, invariant 3).
 const ELEMENTS_AT_ONCE: usize = 1 << 14;
 
@@ -78,6 +80,7 @@ enum Vector<'h> {
 use Vector::{Floats, Integers};
 
 impl<'h> Vector<'h> {
+    #[inline(always)]
     fn of(a: Value) -> Option<Vector<'h>> {
         let names = names();
         let map = Node::of(a)?;
@@ -99,9 +102,9 @@ impl<'h> Vector<'h> {
         }
     }
 
-    /// The binary of a value that is a vector.
+    /// The binary of what `made` has made, or of something else than a vector.
+    #[inline(always)]
     fn binary(a: Value) -> Option<Value> {
-        Vector::of(a)?;
         Some(Node::of(a)?.items[1])
     }
 

@@ -20,7 +20,7 @@ pub(crate) fn vec_new(heap: &mut Heap, kind: Value, list: Value) -> Value {
 pub(crate) fn vec_drop(heap: &mut Heap, a: Value) -> Value {
     if let Some(binary) = Vector::binary(a) {
         // SAFETY: code/temporaries.rs has put this where nothing else refers to the vector, which `made` has made in this turn.
-        unsafe { heap.forget(binary, a) };
+        unsafe { heap.forget(binary, (a, GRANULES)) };
     }
     Value::NIL
 }
