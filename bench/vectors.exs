@@ -7,7 +7,7 @@ Code.require_file("load.exs", __DIR__)
 defmodule Mote.Bench.OfVectors do
   alias Mote.Bench.{Rounds, Run, Threads}
 
-  @sizes [50, 1_000, 100_000]
+  @sizes [50, 1_000, 5_000, 50_000]
   # Elements of a round.
   @elements 5_000_000
 

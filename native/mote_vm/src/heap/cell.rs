@@ -23,8 +23,8 @@
 //! Everything here reads through pointers that a [`Value`] carries. That is sound by value.rs, invariant 1: values
 //! with pointer tags are made by a heap only, and the machine drops its heaps after everything that holds values.
 //!
-//! A timer's reference learns where the timer is when its turn commits, before anybody else can see it; nothing else
-//! here is ever written to again.
+//! A timer's reference learns where the timer is when its turn commits, before anybody else can see it, and what is not read any
+//! more may be used again (temporary.rs); nothing else here is ever written to again.
 use super::foreigns::ForeignBox;
 use crate::base::ids::TimerId;
 use crate::values::big::Big;
