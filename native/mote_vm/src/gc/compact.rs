@@ -112,7 +112,8 @@ impl Stopped<'_> {
         machine.leases().while_all_rest(|resting| {
             let Moving { evacuation, stood } = &mut moving;
             let is_still = *stood == Some(standing(threads, resting));
-            let most = if urgent { usize::MAX } else { MOST_IN_GROUP };
+            let has_time = urgent || gc.holds_turns();
+            let most = if has_time { usize::MAX } else { MOST_IN_GROUP };
             while is_still && !evacuation.is_over() {
                 evacuation.move_next(pool, most);
                 if !urgent && start.elapsed() >= PAUSE {

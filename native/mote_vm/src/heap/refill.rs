@@ -27,42 +27,50 @@ impl Heap {
             return large.map(NonNull::cast);
         }
         let granules = bytes / GRANULE;
-        // Smaller cells fill the holes that this one would skip, unless there is no memory for it elsewhere.
-        if granules >= LEAST_WIDE && self.spaces[CELLS].has_holes() {
-            if let Some(cell) = self.take(WIDE, granules) {
+        if granules >= LEAST_WIDE {
+            if let Some(cell) = self.take_wide(granules) {
                 return Some(cell);
             }
         }
-        self.take_or_exhaust(CELLS, granules)
+        self.take(CELLS, granules)
     }
 
     #[cold]
     #[inline(never)]
     pub(super) fn allocate_actors_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
         self.moved = true;
-        self.take_or_exhaust(ACTORS, bytes / GRANULE)
+        self.take(ACTORS, bytes / GRANULE)
     }
 
-    /// Takes room in a space. Returns `None` if there is none: the memory is exhausted then.
-    fn take_or_exhaust(&mut self, of: usize, granules: usize) -> Option<NonNull<u64>> {
-        let taken = self.take(of, granules);
-        self.exhausted |= taken.is_none();
-        taken
-    }
-
-    /// Takes room in a space: what is left, or the next hole with at least `granules` granules, or a block.
+    /// Takes the next hole of a space that has at least `granules` granules, or a block. Returns `None` if there is none: the
+    /// memory is exhausted then.
     fn take(&mut self, of: usize, granules: usize) -> Option<NonNull<u64>> {
-        let bytes = granules * GRANULE;
-        if let Some(taken) = self.spaces[of].room.take(bytes) {
-            return Some(taken);
-        }
         match self.spaces[of].next_hole(granules, self.last) {
             Some(hole) => self.fill(of, hole),
-            // The next hole that is wide enough is taken instead.
-            None if of == WIDE && self.pool.is_short() => return None,
-            None => self.fill_block(of, granules)?,
+            None => {
+                let filled = self.fill_block(of, granules);
+                self.exhausted |= filled.is_none();
+                filled?;
+            }
         }
-        self.spaces[of].room.take(bytes)
+        self.spaces[of].room.take(granules * GRANULE)
+    }
+
+    /// Takes room for a wide cell that skips no hole which smaller cells can fill. Returns `None` if there is none: they have no holes,
+    /// or memory is short, so that it may as well skip some.
+    fn take_wide(&mut self, granules: usize) -> Option<NonNull<u64>> {
+        let (bytes, last) = (granules * GRANULE, self.last);
+        if let Some(taken) = self.spaces[WIDE].room.take(bytes) {
+            return Some(taken);
+        }
+        let [cells, wide, _] = &mut self.spaces;
+        let hole = cells.next_hole_if(granules, last);
+        match hole.or_else(|| wide.next_hole(granules, last)) {
+            Some(hole) => self.fill(WIDE, hole),
+            None if !cells.has_holes() || self.pool.is_short() => return None,
+            None => self.fill_block(WIDE, granules)?,
+        }
+        self.spaces[WIDE].room.take(bytes)
     }
 
     /// Goes to another block.

@@ -5,7 +5,8 @@
 //! each place is used again by itself, and no actor keeps a block from which all cells have gone.
 //!
 //! Invariants:
-//! 1. An extent is of one space. Only the first block of a heap has extents of both spaces, so that a small machine takes one
+//! 1. An extent is of one space. The room of wide cells may be a hole in one for all cells: it is that space's cursor that has passed
+//!    it. Only the first block of a heap has extents of both spaces, so that a small machine takes one
 //!    block for each thread; any other extent is a whole block.
 //! 2. Whoever lets go of the extent that a block begins with gives the block back. Of a block with two extents, both are let go
 //!    of at the same time.
@@ -274,6 +275,17 @@ impl Space {
         None
     }
 
+    /// The next hole, if it has at least `wanted` granules. It skips none.
+    pub(super) fn next_hole_if(&mut self, wanted: usize, last: u64) -> Option<Stretch> {
+        let hole = self.next_hole(0, last)?;
+        if hole.bytes() >= wanted * GRANULE {
+            return Some(hole);
+        }
+        self.cursor.granule = Block::granule_of(hole.next);
+        self.filled -= hole.bytes();
+        None
+    }
+
     /// Lets go of the extents of blocks in which nothing lives. Holes are looked for in the others from now on.
     pub(super) fn sweep(&mut self, pool: &BlockPool, lives: impl Fn(Block) -> bool) {
         self.extents.retain(|extent| {
@@ -288,7 +300,7 @@ impl Space {
         self.cursor = Cursor::default();
     }
 
-    /// Takes extents out of the space: nothing is filled there any more.
+    /// Takes extents out of the space.
     pub(super) fn leave(&mut self, leaves: impl Fn(&Extent) -> bool) -> Vec<Extent> {
         let (swept, at_cursor) = (self.swept, self.cursor.extent);
         let mut at = 0;
@@ -300,14 +312,18 @@ impl Space {
                 if at == at_cursor {
                     self.cursor.granule = 0;
                 }
-                if self.room.bytes() > 0 && extent.contains(self.room.next) {
-                    self.room = Stretch::NONE;
-                }
             }
             at += 1;
             goes
         };
         self.extents.extract_if(.., goes).collect()
+    }
+
+    /// These extents have left this space or another one: nothing is filled in them any more.
+    pub(super) fn leave_room(&mut self, of: &[Extent]) {
+        if self.room.bytes() > 0 && of.iter().any(|extent| extent.contains(self.room.next)) {
+            self.room = Stretch::NONE;
+        }
     }
 
     /// Takes an extent in, whose holes are filled as those of the last collection.

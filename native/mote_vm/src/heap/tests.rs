@@ -2,7 +2,7 @@
 //! and cells and actors keep to blocks of their own.
 use super::block::{Block, BlockPool, BLOCK, GRANULE, PAYLOAD};
 use super::marks::{mark, FIRST, GRANULES};
-use super::space::ACTORS;
+use super::space::{ACTORS, CELLS};
 use super::{Heap, LEAST_WIDE};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -228,6 +228,48 @@ fn no_hole_is_skipped_for_a_cell_that_is_too_wide_for_it() {
     }
     // One block for the wide ones.
     assert_eq!(modelled.pool.used(), used + BLOCK);
+}
+
+/// Keeps every second thing.
+fn keeps_half(modelled: &mut Modelled) {
+    modelled.collections += 1;
+    modelled.heap.start_marking(modelled.collections);
+    let mut n = 0;
+    modelled.live.retain(|thing| {
+        n += 1;
+        n % 2 == 0 && mark(thing.start.cast(), thing.granules, modelled.collections)
+    });
+    drop(modelled.heap.sweep());
+}
+
+#[test]
+fn holes_that_are_wide_enough_are_filled_though_nothing_small_is_made() {
+    let mut modelled = Modelled::new();
+    let n = 3 * PAYLOAD / GRANULE / 32;
+    modelled.cells(n, 32);
+    keeps_half(&mut modelled);
+    let used = modelled.pool.used();
+    modelled.cells(n / 2, 32);
+    modelled.check();
+    assert_eq!(modelled.pool.used(), used);
+}
+
+#[test]
+fn blocks_for_wide_cells_are_filled_though_no_other_has_a_hole() {
+    let mut modelled = Modelled::new();
+    let n = PAYLOAD / GRANULE / 8;
+    modelled.cells(n, 4);
+    keeps_half(&mut modelled);
+    // The first of them goes to a block for such cells alone, and small ones fill all holes and another block.
+    modelled.cells(1, 32);
+    while modelled.heap.spaces[CELLS].has_holes() {
+        modelled.cells(1, 4);
+    }
+    modelled.cells(modelled.heap.spaces[CELLS].room.bytes() / GRANULE / 4, 4);
+    let used = modelled.pool.used();
+    modelled.cells(PAYLOAD / GRANULE / 32 - 1, 32);
+    modelled.check();
+    assert_eq!(modelled.pool.used(), used);
 }
 
 #[test]

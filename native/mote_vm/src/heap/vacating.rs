@@ -68,8 +68,12 @@ impl Heap {
     /// Takes extents of cells out of the heap.
     pub(super) fn leave(&mut self, leaves: impl Fn(&Extent) -> bool) -> Vec<Extent> {
         self.moved = true;
-        let spaces = self.spaces[..ACTORS].iter_mut();
-        spaces.flat_map(|space| space.leave(&leaves)).collect()
+        let spaces = &mut self.spaces[..ACTORS];
+        let left: Vec<Extent> = (spaces.iter_mut())
+            .flat_map(|space| space.leave(&leaves))
+            .collect();
+        spaces.iter_mut().for_each(|space| space.leave_room(&left));
+        left
     }
 
     /// Takes an extent of cells in, whose holes are between the marks of the last collection.

@@ -80,7 +80,9 @@ impl Dispatch {
         }
         let machine = &self.context.machine;
         let is_worth_it = tries > 0 || machine.pool().has_found_much() || self.starved.may_wait();
-        let was_disturbed = machine.gc().compaction.take_broken_off() && tries > 0;
+        // Something may be made outside during each collection, for ever: so it waits for one that is hard once.
+        let was_disturbed =
+            machine.gc().compaction.take_broken_off() && tries > 0 && !self.starved.hard;
         if !was_disturbed && (tries + 1 >= most || !is_worth_it) {
             self.starved.tries = 0;
             return false;

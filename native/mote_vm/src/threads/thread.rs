@@ -220,14 +220,21 @@ impl Dispatch {
             self.turn.savepoint.queue = position;
             self.context.learn_about_sharing(&mut self.turn, end);
             self.context.share_some(&mut self.turn, backlog);
-            self.keep_house();
-            self.run_tasks();
+            self.attend();
             if self.turn.queue.is_empty() || self.is_full_away() {
                 self.idle();
             } else if self.is_paused() {
                 self.stay();
             }
         }
+    }
+
+    /// Does what there is to do between two batches. What was outside is committed when turns run again: for want of memory it
+    /// would be lost, as it cannot run twice.
+    pub(crate) fn attend(&mut self) {
+        self.keep_house();
+        self.wait_for_memory();
+        self.run_tasks();
     }
 
     /// Stands still for a collection, or makes one if it is due. Returns whether there was anything to do for one.

@@ -195,6 +195,52 @@ fn collections_come_to_an_end_where_what_waits_does_not_move() {
     thread.turn.queue.rest();
 }
 
+/// Whoever makes something outside during each collection keeps cells from moving in all of them.
+#[test]
+fn a_turn_is_given_up_though_cells_have_to_stay_each_time() {
+    let mut still = Still::new(1);
+    still.wakes();
+    let machine = still.machine.clone();
+    let thread = &mut still.thread;
+    // It takes memory beyond the quota at first.
+    assert!(thread.tries_again() && !thread.starved.awaits_collection());
+    let mut collections = 0;
+    while thread.tries_again() {
+        collections += 1;
+        assert!(collections <= 4, "it is tried for ever");
+        while thread.starved.awaits_collection() {
+            thread.keep_house();
+        }
+        machine.gc().compaction.breaks_off();
+    }
+    // One that goes on beside others, and one that is not to be disturbed.
+    assert!(collections >= 2);
+}
+
+/// Of many blocks that are nearly empty, one has a cell that very many places refer to. A turn waits for a collection.
+#[test]
+#[cfg_attr(miri, ignore)] // As above.
+fn blocks_are_cleared_out_for_a_turn_however_many_places_refer_to_what_is_in_them() {
+    use crate::heap::block::BLOCK;
+    use crate::heap::evacuation::MOST_IN_GROUP;
+    let mut still = Still::new(1);
+    still.wakes();
+    let machine = still.machine.clone();
+    let thread = &mut still.thread;
+    garbage(thread, 3);
+    let popular = thread.turn.heap.tuple(3, |_| Value::NIL);
+    garbage(thread, 20);
+    let referrers = thread.turn.heap.tuple(MOST_IN_GROUP + 1, |_| popular);
+    let keeper = actor(thread, BehaviourId::SHARED, referrers);
+    machine.handles().acquire(keeper, None);
+    let used = machine.pool().used();
+    assert!(thread.tries_again() && thread.tries_again());
+    while thread.starved.awaits_collection() {
+        thread.keep_house();
+    }
+    assert!(machine.pool().used() + 15 * BLOCK < used);
+}
+
 /// Turns make more than markers can keep up with, of whom each slice takes a limited time.
 #[test]
 fn while_marking_is_late_batches_of_turns_are_short() {

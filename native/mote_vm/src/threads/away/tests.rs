@@ -1,7 +1,7 @@
 use super::*;
 use crate::base::atom::Atom;
 use crate::boundary::parcel::{Builder, Parcel};
-use crate::boundary::turn_away::{Effect, Effects, Outcome};
+use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnEnd};
 use crate::heap::block::BLOCK;
 use crate::testing::still::Still;
 use crate::values::actor::BehaviourId;
@@ -30,6 +30,17 @@ fn event(target: *const Actor) -> Event {
     Event {
         target,
         message: Value::NIL,
+    }
+}
+
+/// A turn that sends so often, to nobody.
+fn sends(count: usize) -> Effects {
+    let mut values = Builder::new();
+    values.tuple(2 * count);
+    (0..2 * count).for_each(|_| values.atom(Atom::NIL));
+    Effects {
+        steps: (0..count).map(|_| Effect::Send).collect(),
+        values: Some(values.finish()),
     }
 }
 
@@ -131,14 +142,7 @@ fn effects_that_find_no_memory_abort_their_turn() {
     let thread = &mut still.thread;
     let [one] = actors(thread);
     // More than what is left of the block that the heap has at present.
-    let count = BLOCK;
-    let mut values = Builder::new();
-    (0..count).for_each(|_| values.atom(Atom::NIL));
-    values.tuple(count);
-    let effects = Effects {
-        steps: (0..count / 2).map(|_| Effect::Send).collect(),
-        values: Some(values.finish()),
-    };
+    let effects = sends(BLOCK / 2);
     thread.context.machine.quiescence().goes_away();
     let away = thread.away.as_mut().expect("a thread of those");
     away.leaves(1, event(one));
@@ -148,4 +152,34 @@ fn effects_that_find_no_memory_abort_their_turn() {
     let counts = &thread.turn.counts;
     assert_eq!((counts.aborts_no_memory, counts.sends), (1, 0));
     assert!(!thread.is_anybody_away() && thread.turn.queue.is_empty());
+}
+
+/// Another thread has used up the memory, and what lives takes longer to mark than a pause.
+#[test]
+#[cfg_attr(miri, ignore)] // Miri takes long.
+fn effects_wait_for_the_collection_that_finds_memory_for_them() {
+    let memory = 32 * BLOCK;
+    let mut still = still_within(1, memory);
+    still.wakes();
+    let machine = still.machine.clone();
+    let thread = &mut still.thread;
+    let [one] = actors(thread);
+    let heap = &mut thread.turn.heap;
+    let list = (0..1_500_000).fold(Value::EMPTY_LIST, |list, _| heap.cons(Value::NIL, list));
+    let keeper = thread.turn.create(BehaviourId::SHARED, list);
+    machine.handles().acquire(keeper.address_pointer(), None);
+    machine.handles().acquire(one, None);
+    thread.turn.tidy_up();
+    while !thread.turn.heap.exhausted() {
+        thread.turn.heap.tuple(99, |_| Value::NIL);
+    }
+    thread.turn.heap.forgive();
+    machine.quiescence().goes_away();
+    let away = thread.away.as_mut().expect("a thread of those");
+    away.leaves(1, event(one));
+    let outcome = Outcome::Done(sends(2_000));
+    thread.duties.ended.push_back(TurnEnd { number: 1, outcome });
+    thread.attend();
+    assert!(!thread.is_anybody_away());
+    assert_eq!(thread.turn.counts.aborts_no_memory, 0);
 }
