@@ -112,8 +112,11 @@ impl Stopped<'_> {
         machine.leases().while_all_rest(|resting| {
             let Moving { evacuation, stood } = &mut moving;
             let is_still = *stood == Some(standing(threads, resting));
-            let has_time = urgent || gc.holds_turns();
-            let most = if has_time { usize::MAX } else { MOST_IN_GROUP };
+            // Turns that are held wait for the memory: a group that stays would keep all of its blocks.
+            let most = match urgent || gc.holds_turns() {
+                true => usize::MAX,
+                false => MOST_IN_GROUP,
+            };
             while is_still && !evacuation.is_over() {
                 evacuation.move_next(pool, most);
                 if !urgent && start.elapsed() >= PAUSE {

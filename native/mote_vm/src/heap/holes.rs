@@ -12,11 +12,13 @@ pub(crate) struct Cursor {
     pub(crate) granule: usize,
 }
 
-/// The next run of at least `wanted` free granules within a range: its start and its end.
+/// The next run of at least `wanted` free granules within a range: its start and its end, or as far as `most` granules behind the
+/// start.
 pub(crate) fn next_hole(
     marks: Marks,
     within: Range<usize>,
     wanted: usize,
+    most: usize,
 ) -> Option<(usize, usize)> {
     let mut at = within.start;
     loop {
@@ -24,7 +26,8 @@ pub(crate) fn next_hole(
         if start >= within.end {
             return None;
         }
-        let end = find(marks, start..within.end, true);
+        let limit = within.end.min(start.saturating_add(most.max(wanted)));
+        let end = find(marks, start..limit, true);
         if end - start >= wanted {
             return Some((start, end));
         }
@@ -61,7 +64,7 @@ mod tests {
         let block = pool.acquire().unwrap();
         prepare(block, 1);
         let marks = Marks::of(block, 1);
-        let next = |from, wanted| next_hole(marks, from..GRANULES, wanted);
+        let next = |from, wanted| next_hole(marks, from..GRANULES, wanted, usize::MAX);
         assert_eq!(next(FIRST, 1), Some((FIRST, GRANULES)));
         marks.set(FIRST, FIRST + 100);
         marks.set(FIRST + 107, FIRST + 200);
@@ -70,8 +73,13 @@ mod tests {
         assert_eq!(next(FIRST, 8), Some((FIRST + 200, FIRST + 208)));
         assert_eq!(next(FIRST, 9), Some((FIRST + 209, GRANULES)));
         assert_eq!(next(FIRST + 201, 8).unwrap().0, FIRST + 209);
+        // No more of it is looked at than somebody wants to know.
+        let look = |wanted, most| next_hole(marks, FIRST..GRANULES, wanted, most);
+        assert_eq!(look(2, 5), Some((FIRST + 100, FIRST + 105)));
+        assert_eq!(look(2, 50), Some((FIRST + 100, FIRST + 107)));
+        assert_eq!(look(8, 8), Some((FIRST + 200, FIRST + 208)));
         // A range ends where it says, in the midst of a hole as well.
-        let within = |end, wanted| next_hole(marks, FIRST..end, wanted);
+        let within = |end, wanted| next_hole(marks, FIRST..end, wanted, usize::MAX);
         assert_eq!(within(FIRST + 104, 4), Some((FIRST + 100, FIRST + 104)));
         assert_eq!(within(FIRST + 104, 5), None);
         assert_eq!(within(FIRST + 100, 1), None);

@@ -47,11 +47,8 @@ impl Heap {
     fn take(&mut self, of: usize, granules: usize) -> Option<NonNull<u64>> {
         match self.spaces[of].next_hole(granules, self.last) {
             Some(hole) => self.fill(of, hole),
-            None => {
-                let filled = self.fill_block(of, granules);
-                self.exhausted |= filled.is_none();
-                filled?;
-            }
+            None if self.fill_block(of, granules).is_some() => {}
+            None => self.exhausted = true,
         }
         self.spaces[of].room.take(granules * GRANULE)
     }
@@ -60,12 +57,15 @@ impl Heap {
     /// or memory is short, so that it may as well skip some.
     fn take_wide(&mut self, granules: usize) -> Option<NonNull<u64>> {
         let (bytes, last) = (granules * GRANULE, self.last);
-        if let Some(taken) = self.spaces[WIDE].room.take(bytes) {
+        let [cells, wide, _] = &mut self.spaces;
+        if let Some(mut front) = cells.front_of_next_hole(granules, last) {
+            self.was_given(front);
+            return front.take(bytes);
+        }
+        if let Some(taken) = wide.room.take(bytes) {
             return Some(taken);
         }
-        let [cells, wide, _] = &mut self.spaces;
-        let hole = cells.next_hole_if(granules, last);
-        match hole.or_else(|| wide.next_hole(granules, last)) {
+        match wide.next_hole(granules, last) {
             Some(hole) => self.fill(WIDE, hole),
             None if !cells.has_holes() || self.pool.is_short() => return None,
             None => self.fill_block(WIDE, granules)?,
@@ -124,8 +124,13 @@ impl Heap {
     }
 
     fn fill(&mut self, of: usize, room: Stretch) {
-        let bytes = room.bytes();
         self.spaces[of].room = room;
+        self.was_given(room);
+    }
+
+    /// Notes that it was given this room to fill.
+    fn was_given(&mut self, room: Stretch) {
+        let bytes = room.bytes();
         self.mark_in_advance(room.next, bytes / GRANULE);
         self.untold += bytes;
         if self.untold >= UNTOLD {

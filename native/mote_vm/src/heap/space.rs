@@ -5,8 +5,7 @@
 //! each place is used again by itself, and no actor keeps a block from which all cells have gone.
 //!
 //! Invariants:
-//! 1. An extent is of one space. The room of wide cells may be a hole in one for all cells: it is that space's cursor that has passed
-//!    it. Only the first block of a heap has extents of both spaces, so that a small machine takes one
+//! 1. An extent is of one space. Only the first block of a heap has extents of both spaces, so that a small machine takes one
 //!    block for each thread; any other extent is a whole block.
 //! 2. Whoever lets go of the extent that a block begins with gives the block back. Of a block with two extents, both are let go
 //!    of at the same time.
@@ -129,17 +128,17 @@ impl Extent {
         }
     }
 
-    /// The next hole of at least `wanted` granules from a granule on, and the granule behind it.
-    pub(super) fn hole(&self, from: usize, wanted: usize, last: u64) -> Option<(Stretch, usize)> {
+    /// The next hole of at least `wanted` granules from a granule on, or the first `most` of it, and the granule behind that.
+    fn hole(&self, from: usize, wanted: usize, most: usize, last: u64) -> Option<(Stretch, usize)> {
         let within = from.max(self.first as usize)..self.end as usize;
-        let (start, end) = next_hole(Marks::of(self.block, last), within, wanted)?;
+        let (start, end) = next_hole(Marks::of(self.block, last), within, wanted, most)?;
         Some((self.room_of(start, end), end))
     }
 
     /// Overwrites what is not marked, so that a reader of freed memory is found out.
     pub(super) fn spoil(&self, last: u64) {
         let mut from = 0;
-        while let Some((hole, end)) = self.hole(from, 1, last) {
+        while let Some((hole, end)) = self.hole(from, 1, usize::MAX, last) {
             // SAFETY: unmarked granules hold nothing that can be reached.
             unsafe { std::ptr::write_bytes(hole.next, SPOILT, hole.bytes()) };
             from = end;
@@ -165,7 +164,7 @@ pub(super) struct Space {
     /// The shortest holes that are filled.
     shortest: usize,
     /// Bytes of holes that were filled so far.
-    filled: usize,
+    pub(super) filled: usize,
 }
 
 /// The state of a space when a turn began.
@@ -227,9 +226,9 @@ impl Space {
         emptied * GRANULE + filled
     }
 
-    /// Returns the stretch of everything made here since `then`, if the room is still the same.
+    /// Returns the stretch of everything made here since `then`, if the room is still the same and no hole was taken beside it.
     pub(super) fn stretch_since(&self, then: &SpacePosition) -> Option<Range<u64>> {
-        let is_same = self.room.end == then.room.end;
+        let is_same = self.room.end == then.room.end && self.filled == then.filled;
         is_same.then(|| then.room.next.addr() as u64..self.room.next.addr() as u64)
     }
 
@@ -257,33 +256,40 @@ impl Space {
 
     /// The next hole of at least `wanted` granules.
     pub(super) fn next_hole(&mut self, wanted: usize, last: u64) -> Option<Stretch> {
-        let wanted = wanted.max(self.shortest);
-        let cursor = &mut self.cursor;
+        let (hole, end) = self.find_hole(wanted, usize::MAX, last)?;
+        self.passes(hole, end);
+        Some(hole)
+    }
+
+    /// The front of the next hole, if that has at least `granules` granules. No hole is skipped, and the rest of this one is the next.
+    pub(super) fn front_of_next_hole(&mut self, granules: usize, last: u64) -> Option<Stretch> {
+        let (front, end) = self.find_hole(0, granules, last)?;
+        if front.bytes() < granules * GRANULE {
+            // The next look begins here.
+            self.cursor.granule = Block::granule_of(front.next);
+            return None;
+        }
+        self.passes(front, end);
+        Some(front)
+    }
+
+    fn find_hole(&mut self, wanted: usize, most: usize, last: u64) -> Option<(Stretch, usize)> {
+        let (wanted, cursor) = (wanted.max(self.shortest), &mut self.cursor);
         while cursor.extent < self.swept {
-            match self.extents[cursor.extent].hole(cursor.granule, wanted, last) {
-                Some((hole, end)) => {
-                    cursor.granule = end;
-                    self.filled += hole.bytes();
-                    return Some(hole);
-                }
-                None => {
-                    cursor.extent += 1;
-                    cursor.granule = 0;
-                }
+            let extent = &self.extents[cursor.extent];
+            let hole = extent.hole(cursor.granule, wanted, most, last);
+            if hole.is_some() {
+                return hole;
             }
+            cursor.extent += 1;
+            cursor.granule = 0;
         }
         None
     }
 
-    /// The next hole, if it has at least `wanted` granules. It skips none.
-    pub(super) fn next_hole_if(&mut self, wanted: usize, last: u64) -> Option<Stretch> {
-        let hole = self.next_hole(0, last)?;
-        if hole.bytes() >= wanted * GRANULE {
-            return Some(hole);
-        }
-        self.cursor.granule = Block::granule_of(hole.next);
-        self.filled -= hole.bytes();
-        None
+    fn passes(&mut self, hole: Stretch, end: usize) {
+        self.cursor.granule = end;
+        self.filled += hole.bytes();
     }
 
     /// Lets go of the extents of blocks in which nothing lives. Holes are looked for in the others from now on.
@@ -300,7 +306,7 @@ impl Space {
         self.cursor = Cursor::default();
     }
 
-    /// Takes extents out of the space.
+    /// Takes extents out of the space: nothing is filled there any more.
     pub(super) fn leave(&mut self, leaves: impl Fn(&Extent) -> bool) -> Vec<Extent> {
         let (swept, at_cursor) = (self.swept, self.cursor.extent);
         let mut at = 0;
@@ -312,18 +318,14 @@ impl Space {
                 if at == at_cursor {
                     self.cursor.granule = 0;
                 }
+                if self.room.bytes() > 0 && extent.contains(self.room.next) {
+                    self.room = Stretch::NONE;
+                }
             }
             at += 1;
             goes
         };
         self.extents.extract_if(.., goes).collect()
-    }
-
-    /// These extents have left this space or another one: nothing is filled in them any more.
-    pub(super) fn leave_room(&mut self, of: &[Extent]) {
-        if self.room.bytes() > 0 && of.iter().any(|extent| extent.contains(self.room.next)) {
-            self.room = Stretch::NONE;
-        }
     }
 
     /// Takes an extent in, whose holes are filled as those of the last collection.

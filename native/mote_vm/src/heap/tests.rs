@@ -254,6 +254,32 @@ fn holes_that_are_wide_enough_are_filled_though_nothing_small_is_made() {
     assert_eq!(modelled.pool.used(), used);
 }
 
+/// It lies in no room, and all the same it was made.
+#[test]
+fn a_wide_cell_in_a_hole_is_seen_by_all_who_ask_what_was_made() {
+    let mut modelled = Modelled::new();
+    modelled.cells(100, 32);
+    keeps_half(&mut modelled);
+    modelled.cells(1, 2);
+    let (position, stamp) = (modelled.heap.position(), modelled.heap.stamp());
+    modelled.cells(1, 2);
+    assert!(modelled.heap.stretch_since(&position).is_some());
+    modelled.cells(1, 32);
+    modelled.check();
+    modelled.heap.rewind(position);
+    assert!(modelled.heap.stretch_since(&position).is_some() && modelled.heap.stamp() == stamp);
+    let holes = modelled.heap.spaces[CELLS].filled;
+    modelled.cells(1, 32);
+    // Where the first one was.
+    let [.., first, again] = modelled.live[..] else {
+        unreachable!("made just now");
+    };
+    assert!(first == again && modelled.heap.spaces[CELLS].filled > holes);
+    assert!(modelled.heap.is_since(&position, again.start.cast()));
+    assert!(modelled.heap.stretch_since(&position).is_none());
+    assert!(modelled.heap.stamp() != stamp);
+}
+
 #[test]
 fn blocks_for_wide_cells_are_filled_though_no_other_has_a_hole() {
     let mut modelled = Modelled::new();

@@ -19,7 +19,7 @@ const NO_GROUP: u32 = u32::MAX - 1;
 /// The allocator's state. Two of the same heap differ if anything was made in between.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HeapStamp {
-    spaces: [(usize, usize); 3],
+    spaces: [(usize, usize, usize); 3],
     counts: [usize; 2],
 }
 
@@ -68,12 +68,8 @@ impl Heap {
     /// Takes extents of cells out of the heap.
     pub(super) fn leave(&mut self, leaves: impl Fn(&Extent) -> bool) -> Vec<Extent> {
         self.moved = true;
-        let spaces = &mut self.spaces[..ACTORS];
-        let left: Vec<Extent> = (spaces.iter_mut())
-            .flat_map(|space| space.leave(&leaves))
-            .collect();
-        spaces.iter_mut().for_each(|space| space.leave_room(&left));
-        left
+        let spaces = self.spaces[..ACTORS].iter_mut();
+        spaces.flat_map(|space| space.leave(&leaves)).collect()
     }
 
     /// Takes an extent of cells in, whose holes are between the marks of the last collection.
@@ -90,7 +86,7 @@ impl Heap {
             spaces: self
                 .spaces
                 .each_ref()
-                .map(|space| (space.room.next.addr(), space.extents.len())),
+                .map(|space| (space.room.next.addr(), space.extents.len(), space.filled)),
             counts: [self.large.len(), self.foreigns.cells.len()],
         }
     }

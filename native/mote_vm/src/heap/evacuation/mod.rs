@@ -33,7 +33,7 @@ use moving::Mover;
 use plan::EvacuationPlan;
 use trail::{Referrer, Trail};
 
-/// The most places and pins of a group that is moved while turns wait.
+/// The most places and pins of a group that is moved while turns wait for that alone.
 pub(crate) const MOST_IN_GROUP: usize = 128 << 10;
 
 /// The owner of an extent before it left, and again if it stays.

@@ -178,7 +178,10 @@ fn effects_wait_for_the_collection_that_finds_memory_for_them() {
     let away = thread.away.as_mut().expect("a thread of those");
     away.leaves(1, event(one));
     let outcome = Outcome::Done(sends(2_000));
-    thread.duties.ended.push_back(TurnEnd { number: 1, outcome });
+    thread
+        .duties
+        .ended
+        .push_back(TurnEnd { number: 1, outcome });
     thread.attend();
     assert!(!thread.is_anybody_away());
     assert_eq!(thread.turn.counts.aborts_no_memory, 0);
