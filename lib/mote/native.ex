@@ -134,6 +134,8 @@ defmodule Mote.Native do
   def inspect_entries(_machine, _shard, _after, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def inspect_entries(_machine, _shard, _after, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
   def inspect_entries_big(_machine, _shard, _after, _tag, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def fold_here(_machine, _place, _module, _name), do: :erlang.nif_error(:nif_not_loaded)
+  def fold_there(_machine, _place, _module, _name, _still, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_info(_machine, _key, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def actor_graph(_machine, _key, _depth, _limit, _tag), do: :erlang.nif_error(:nif_not_loaded)
 

@@ -1,3 +1,4 @@
+pub mod fold;
 pub mod image;
 pub mod info;
 pub mod migration;

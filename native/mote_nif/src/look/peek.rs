@@ -137,7 +137,7 @@ fn shown<'a>(env: Env<'a>, decoder: &mut Decoder, entries: &mut ShardEntries<'_>
 }
 
 /// The name of the behaviour and what it has captured, in one tuple.
-fn state<'a>(
+pub fn state<'a>(
     env: Env<'a>,
     decoder: &mut Decoder,
     machine: &Machine,

@@ -7,11 +7,12 @@ use crate::held::aside::aside;
 use crate::held::handle::parse_key;
 use crate::held::machine::MachineResource;
 use crate::held::question::Asker;
+use crate::look::fold;
 use crate::look::peek::{entries_within, peek_entries_within, peek_entry_within, peek_within};
 use crate::look::survey::{behaviour, figures, graph, show, survey, waiting};
-use crate::term::atoms::names;
+use crate::term::atoms::{names, Name};
 use crate::term::resource::{self, ResourceArc};
-use rustler::{Encoder, Env, Term};
+use rustler::{Binary, Encoder, Env, Term};
 use std::time::{Duration, Instant};
 
 /// `[{address, behaviour, events}]` of the actors that most events wait for. As all that follow: the asker's side of a
@@ -180,6 +181,26 @@ in_three_forms! {
         after: Term<'a>,
         tag: Term<'a>
     ) |env, mode| entries_within(env, (machine, shard), after, tag, mode)
+}
+
+plain_nif! {
+    /// `{[{name, capture, ...}], place, end}`: actors from a place on, `""` being the first one; an address in place of what cannot be seen
+    /// at once. The end is `:ended`, `:more` if there are more, or `:busy` if `fold_there` has to be asked. Otherwise `:stopped`.
+    fold_here as "fold_here" (machine: Term<'a>, place: Binary<'a>, module: Name, name: Name) |env| {
+        fold::fold_here(env, (machine, place, module, name))
+    }
+}
+
+plain_nif! {
+    /// Asks for the same; if `:standing` is the end, once more with `still`. Otherwise as `actor_info`.
+    fold_there as "fold_there" (
+        machine: Term<'a>,
+        place: Binary<'a>,
+        module: Name,
+        name: Name,
+        still: bool,
+        tag: Term<'a>
+    ) |env| fold::fold_there(env, (machine, place, module, name), still, tag)
 }
 
 /// Collects: the answer, when it is done, is `:ok`. Otherwise as `actor_info`.

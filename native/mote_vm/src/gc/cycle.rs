@@ -3,6 +3,7 @@ use super::roots::{self, RootVisitor};
 use super::{compact, PAUSE, STRESS_PAUSE};
 use crate::heap::evacuation::Evacuation;
 use crate::heap::pace::Stress;
+use crate::heap::residents::Residents;
 use crate::heap::Heap;
 use crate::threads::inbox::Inbox;
 use crate::threads::shared::Machine;
@@ -223,6 +224,9 @@ impl<'m> Stopped<'m> {
                 sweep(&mut thread.turn.heap);
                 thread.turn.queue.let_go();
             }
+            let heaps = threads.iter().map(|thread| &thread.turn.heap);
+            let heaps = heaps.chain(resting.iter().map(|heap| &**heap));
+            self.gc.leaves(Residents::of(number, heaps));
             let is_still = compaction.take_stood() == Some(stands);
             let stands = compact::standing(threads, resting);
             match evacuation {

@@ -33,6 +33,7 @@ pub(crate) mod marks;
 pub mod pace;
 mod refill;
 pub(crate) mod reserve;
+pub(crate) mod residents;
 pub(crate) mod since;
 mod space;
 pub(crate) mod sweep;
@@ -201,6 +202,9 @@ impl Heap {
     pub(crate) fn rewind(&mut self, position: HeapPosition) {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
+        if self.marking != 0 {
+            self.spaces[ACTORS].bury_since(&position.spaces[ACTORS], self.last);
+        }
         let spaces = self.spaces.iter_mut().zip(position.spaces);
         let freed = spaces
             .map(|(space, to)| space.rewind(to, &self.pool))

@@ -124,6 +124,10 @@ impl Heap {
     }
 
     fn fill(&mut self, of: usize, room: Stretch) {
+        if self.marking != 0 && of == ACTORS {
+            // It was marked in advance, and nothing more comes there.
+            self.spaces[ACTORS].room.bury();
+        }
         self.spaces[of].room = room;
         self.was_given(room);
     }

@@ -12,6 +12,7 @@
 use super::block::{Block, BlockPool, GRANULE};
 use super::holes::{next_hole, Cursor};
 use super::marks::{Marks, FIRST, GRANULES};
+use super::residents;
 use std::ops::Range;
 use std::ptr::NonNull;
 
@@ -54,6 +55,11 @@ impl Stretch {
         self.next = unsafe { cell.add(bytes) };
         // SAFETY: `next` is never null while bytes remain.
         Some(unsafe { NonNull::new_unchecked(cell.cast()) })
+    }
+
+    /// Buries all of it, so that nobody takes what is there for actors.
+    pub(super) fn bury(&self) {
+        (0..self.bytes() / GRANULE).for_each(|at| residents::bury(self.next, at));
     }
 
     fn contains(&self, cell: *const u8) -> bool {
@@ -203,6 +209,23 @@ impl Space {
             extents: self.extents.len(),
             cursor: self.cursor,
             filled: self.filled,
+        }
+    }
+
+    /// Buries what was made since a position in holes that were taken since: see residents.rs.
+    pub(super) fn bury_since(&self, then: &SpacePosition, last: u64) {
+        let mut at = then.cursor;
+        while at < self.cursor {
+            match self.extents[at.extent].hole(at.granule, self.shortest, last) {
+                Some((hole, end)) if (Cursor { granule: end, ..at }) <= self.cursor => {
+                    hole.bury();
+                    at.granule = end;
+                }
+                _ => {
+                    at.extent += 1;
+                    at.granule = 0;
+                }
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 //! Called by the collector while the heap's thread stands still.
 use super::block::{Block, GRANULE};
 use super::marks::{self, Marks};
-use super::space::{Extent, Space};
+use super::space::{Extent, Space, ACTORS};
 use super::{ForeignCell, Heap};
 
 impl Heap {
@@ -72,6 +72,11 @@ impl Heap {
         self.foreigns.return_ahead(&self.pool);
         self.spare = Vec::new();
         std::mem::take(&mut self.foreigns.cells)
+    }
+
+    /// Shows the extents of actors.
+    pub(crate) fn actor_extents(&self) -> &[Extent] {
+        &self.spaces[ACTORS].extents
     }
 
     /// Returns whether a cell was made here.

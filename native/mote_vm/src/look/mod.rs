@@ -3,11 +3,13 @@
 //! Nothing is recorded for it: an actor has 16 bytes and no counters. Answers are computed on demand:
 //! - about one actor, by one thread between two of its turns (inspect.rs), or by the caller while that thread sleeps (peek.rs);
 //! - about the actors of a directory's shard, in one of these two ways (entries.rs);
+//! - about all actors, some at a time, in one of these two ways (fold.rs);
 //! - about all of them, while all threads stand still (survey.rs): from their queues (waiting.rs), or by a walk over
 //!   everything that can be reached (census.rs, graph.rs, holders.rs);
 //! - or by counting turns for a while (watching/watch.rs, put together by turn_counts.rs).
 pub mod census;
 pub mod entries;
+pub mod fold;
 pub mod graph;
 pub mod holders;
 pub(crate) mod holding;

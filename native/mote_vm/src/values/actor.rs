@@ -92,6 +92,9 @@ const _: () = assert!(std::mem::size_of::<Actor>() == 16);
 pub(crate) struct Header(u64);
 
 impl Header {
+    /// The header in the place of an actor that is none: no sponsor and no thread has such a number.
+    pub(crate) const BURIED: Header = Header(u64::MAX);
+
     /// Creates the header of a new actor.
     #[inline(always)]
     pub(crate) fn new(

@@ -3,6 +3,7 @@ use super::compaction::Compaction;
 use super::garbage::Garbage;
 use super::pauses::Pauses;
 use crate::code::program::Program;
+use crate::heap::residents::Residents;
 use crate::turns::marking::packets::MarkingWork;
 use crate::turns::marking::phase::Phase;
 use parking_lot::{Mutex, MutexGuard};
@@ -46,6 +47,7 @@ pub(crate) struct Gc {
     pub(crate) work: Arc<MarkingWork>,
     pub(crate) garbage: Garbage,
     pub(crate) compaction: Compaction,
+    residents: Mutex<Arc<Residents>>,
     /// Number of threads that the system runs at once.
     pub(crate) cores: usize,
 }
@@ -62,6 +64,7 @@ impl Gc {
             work: Arc::new(MarkingWork::new(program)),
             garbage: Garbage::default(),
             compaction: Compaction::default(),
+            residents: Mutex::default(),
             cores: std::thread::available_parallelism().map_or(1, |n| n.get()),
         }
     }
@@ -134,6 +137,16 @@ impl Gc {
     /// Returns whether that collection is over.
     pub(crate) fn is_over(&self, number: u64) -> bool {
         self.over.load(SeqCst) >= number
+    }
+
+    /// Notes where actors are after a collection.
+    pub(crate) fn leaves(&self, residents: Residents) {
+        *self.residents.lock() = Arc::new(residents);
+    }
+
+    /// Returns where actors were after the last collection.
+    pub(crate) fn residents(&self) -> Arc<Residents> {
+        self.residents.lock().clone()
     }
 
     /// Returns the counters of the collections so far.

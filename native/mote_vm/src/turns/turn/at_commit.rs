@@ -238,7 +238,10 @@ impl Turn {
         // What is larger than all that the machine holds is refused by those that refuse (terms/written.rs).
         let words = || pool.quota.held() / size_of::<Value>();
         let mut parts = 0;
-        let runs = self.at_commit.outgoing.chunk_by(|a, b| a.target == b.target);
+        let runs = self
+            .at_commit
+            .outgoing
+            .chunk_by(|a, b| a.target == b.target);
         runs.into_iter().any(|run| {
             let target = run[0].target.as_foreign();
             let Some(holding) = target.and_then(|target| target.holding()) else {
