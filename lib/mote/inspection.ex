@@ -9,6 +9,7 @@ defmodule Mote.Inspection do
   | question | how it is answered | what it costs |
   |---|---|---|
   | `peek(address)` | by the caller, while that thread sleeps; otherwise as `info(address)` | nothing is stopped |
+  | `fold(machine, behaviour, acc, fun)` | in the same way, by the threads that own the actors | nothing is stopped but for a collection before; threads are held up some 100 µs at a time |
   | `info(address)` | by the thread that owns the actor, between two turns | nothing is stopped; a look at that thread's queue, and a walk over what the actor holds |
   | `top(machine, by: :queued)` | by a look at all queues | the machine stands still meanwhile: a millisecond for a million events, or so |
   | `top(machine, by: :bytes)`, `behaviours(machine)` | by a walk over everything that can be reached | the machine stands still meanwhile: as long as a collection takes, or several times as long |

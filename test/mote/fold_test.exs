@@ -54,7 +54,10 @@ defmodule Mote.FoldTest do
   end
 
   defp start(opts \\ []), do: start_supervised!({Mote, Keyword.put(opts, :id, make_ref())})
-  defp states(machine, behaviour \\ Behaviours), do: Mote.fold(machine, behaviour, [], &[&1 | &2])
+
+  defp states(machine, behaviour \\ Behaviours),
+    do: Mote.fold(machine, behaviour, [], &[&1 | &2], timeout: 60_000)
+
   defp carts(numbers), do: for(n <- numbers, do: Behaviours.cart([], n))
 
   # A machine whose order is seeded is never stood in for: its thread shows everything itself.
@@ -69,7 +72,7 @@ defmodule Mote.FoldTest do
         # Several slices, and several blocks of them.
         carts = Mote.create_many(machine, carts(1..200_000))
         Mote.send(hd(carts), {:put, :tea})
-        Mote.drain(machine)
+        Mote.drain(machine, 60_000)
 
         assert Enum.sort(states(machine)) ==
                  Enum.sort([{:cart, [:tea], 2} | for(n <- 2..200_000, do: {:cart, [], n})])
@@ -83,7 +86,7 @@ defmodule Mote.FoldTest do
         Mote.send(List.last(carts), :end)
         other = Mote.create(machine, Mote.Actors.echo())
         Process.put(:kept, [other | carts])
-        Mote.drain(machine)
+        Mote.drain(machine, 60_000)
         assert states(machine, {Behaviours, :paid}) == List.duplicate({:paid, []}, 4)
         assert Enum.sort(states(machine, {Behaviours, :cart})) == for(n <- 5..9, do: {:cart, [], n})
         assert length(states(machine, Behaviours)) == 9
@@ -95,7 +98,7 @@ defmodule Mote.FoldTest do
         carts = Mote.create_many(machine, carts(1..50))
         sizes = [100, 255, 256, 257, 1_500]
         for {cart, n} <- Enum.zip(carts, sizes), do: Mote.send(cart, {:fill, n})
-        Mote.drain(machine)
+        Mote.drain(machine, 60_000)
         expected = for(n <- sizes, do: {:cart, Enum.to_list(1..n), n}) ++ for(n <- 6..50, do: {:cart, [], n})
         assert Enum.sort(states(machine)) == Enum.sort(expected)
         assert length(carts) == 50
@@ -104,7 +107,7 @@ defmodule Mote.FoldTest do
       test "what nobody can reach is not shown, and no place is shown for what was there", %{machine: machine} do
         maker = Mote.create(machine, Behaviours.maker([]))
         for n <- [500, 503, 70, 503, 1_000, 3], do: Mote.send(maker, {:make, n})
-        Mote.drain(machine)
+        Mote.drain(machine, 60_000)
         assert Enum.sort(states(machine, {Behaviours, :cart})) == for(n <- 1..1_000//10, do: {:cart, [], n})
         assert [{:maker, _}] = states(machine, {Behaviours, :maker})
         assert is_struct(maker)
@@ -117,12 +120,13 @@ defmodule Mote.FoldTest do
     carts = Mote.create_many(machine, carts(1..30_000))
     maker = Mote.create(machine, Behaviours.maker([]))
 
-    seen =
-      Mote.fold(machine, {Behaviours, :cart}, [], fn {:cart, _, n}, seen ->
-        if rem(n, 100) == 0, do: Mote.send(maker, {:make, 1_000 + Enum.random(1..9)})
-        if rem(n, 10_000) == 0, do: Mote.gc(machine)
-        [n | seen]
-      end)
+    look = fn {:cart, _, n}, seen ->
+      if rem(n, 100) == 0, do: Mote.send(maker, {:make, 1_000 + Enum.random(1..9)})
+      if rem(n, 10_000) == 0, do: Mote.gc(machine)
+      [n | seen]
+    end
+
+    seen = Mote.fold(machine, {Behaviours, :cart}, [], look, timeout: 60_000)
 
     # Those of the maker have numbers of up to 1,009 as well, and may be seen.
     assert seen |> Enum.filter(&(&1 > 1_009)) |> Enum.sort() == Enum.to_list(1_010..30_000)
@@ -152,7 +156,8 @@ defmodule Mote.FoldTest do
     for mover <- movers, do: Mote.send(mover, {:move, 1_000_000_000})
 
     for _ <- 1..20 do
-      seen = Mote.fold(machine, Behaviours, [], fn {:mover, n, _}, seen -> [div(n, 1_000_000) | seen] end)
+      number = fn {:mover, n, _}, seen -> [div(n, 1_000_000) | seen] end
+      seen = Mote.fold(machine, Behaviours, [], number, timeout: 60_000)
       assert length(seen) == 200
     end
 
@@ -170,7 +175,7 @@ defmodule Mote.FoldTest do
     for cart <- pinned, do: Mote.send(cart, {:put, :it})
     moved = for n <- 301..400, do: Mote.create(machine, behaviour.(n))
     for cart <- moved, do: Mote.send(cart, {:put, :it}, sponsor: :gone)
-    Mote.drain(machine)
+    Mote.drain(machine, 60_000)
     expected = for n <- 1..400, do: {:cart, [:it], n + 1}
     assert Enum.sort(states(machine)) == expected
     Mote.remove_sponsor(machine, :gone)
@@ -185,7 +190,7 @@ defmodule Mote.FoldTest do
     machine = start()
     carts = Directory.start(machine, Behaviours.carts())
     for key <- 1..1_000, do: Directory.send(carts, key, {:put, key})
-    Mote.drain(machine)
+    Mote.drain(machine, 60_000)
     by_key = Directory.fold(carts, [], fn _key, state, all -> [state | all] end)
     assert Enum.sort(by_key) == Enum.sort(states(machine, {Behaviours, :cart}))
   end
@@ -239,7 +244,7 @@ defmodule Mote.FoldTest do
         end
 
       for {cart, _} <- Enum.take_every(kept, 3), do: Mote.send(cart, {:put, :it})
-      Mote.drain(machine)
+      Mote.drain(machine, 60_000)
       put = for {_, n} <- Enum.take_every(kept, 3), do: n + 1
       seen = states(machine)
       assert Enum.sort(for({:cart, [:it], n} when n > run <- seen, do: n)) == Enum.sort(put)

@@ -219,6 +219,7 @@ defmodule Mote.Chaos.Kinds do
       {3, {:info_actor, m, one([:relay, :worker, :keeper, :breaker]), any()}},
       {2, {:top, m, one([:turns, :queued, :bytes]), milliseconds()}},
       {2, {:behaviours, m, milliseconds()}},
+      {2, {:fold, m}},
       {2, {:graph, m, one([:relay, :keeper, :worker]), any()}},
       {3, {:trace, m, one([[], [sponsor: :main], [message: {:_, :get}]]), magnitude(200)}},
       {2, {:end_trace, any()}},

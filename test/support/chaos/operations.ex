@@ -52,6 +52,7 @@ defmodule Mote.Chaos.Operations do
   defp limit({:agree, _, _, _}), do: 60_000
   defp limit({:top, _, _, ms}), do: 10_000 + ms
   defp limit({name, _, _}) when name in [:behaviours], do: 15_000
+  defp limit({:fold, _}), do: 15_000
   defp limit({:pause, _, n, _}), do: 5_000 + n * 500
   defp limit({:ask_labour, _, _, _, _, timeout}), do: timeout
   defp limit({:ask_path, _, _, _, timeout}), do: timeout

@@ -216,7 +216,7 @@ impl Space {
     pub(super) fn bury_since(&self, then: &SpacePosition, last: u64) {
         let mut at = then.cursor;
         while at < self.cursor {
-            match self.extents[at.extent].hole(at.granule, self.shortest, last) {
+            match self.extents[at.extent].hole(at.granule, self.shortest, usize::MAX, last) {
                 Some((hole, end)) if (Cursor { granule: end, ..at }) <= self.cursor => {
                     hole.bury();
                     at.granule = end;

@@ -10,6 +10,7 @@
 use super::block::GRANULE;
 use super::cell::{self, Kind};
 use super::foreigns::ForeignBox;
+use super::space::CELLS;
 use super::Heap;
 use crate::values::foreign::LongBytes;
 use crate::values::value::Value;
@@ -80,8 +81,8 @@ impl Heap {
         };
         let behind = first.wrapping_add(words);
         let end = behind.cast::<u8>().wrapping_add(granules * GRANULE);
-        if std::ptr::eq(behind, around.boxed_pointer()) && end == self.cells.room.next {
-            self.cells.room.next = first.cast();
+        if std::ptr::eq(behind, around.boxed_pointer()) && end == self.spaces[CELLS].room.next {
+            self.spaces[CELLS].room.next = first.cast();
         }
     }
 

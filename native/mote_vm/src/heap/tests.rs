@@ -2,6 +2,7 @@
 //! and cells and actors keep to blocks of their own.
 use super::block::{Block, BlockPool, BLOCK, GRANULE, PAYLOAD};
 use super::marks::{mark, FIRST, GRANULES};
+use super::residents::Residents;
 use super::space::{ACTORS, CELLS};
 use super::{Heap, LEAST_WIDE};
 use proptest::prelude::*;
@@ -102,8 +103,31 @@ impl Modelled {
         });
         self.cells(meanwhile, 3);
         self.actors(meanwhile, 1);
+        self.step(&Step::Forget(meanwhile));
+        self.actors(meanwhile / 8, 5);
+        self.step(&Step::Forget(meanwhile / 2));
         drop(self.heap.sweep());
         self.heap.spoil();
+        self.check_residents();
+    }
+
+    /// The walk through the marks comes to every actor that lives, and to nothing else that is not buried.
+    fn check_residents(&self) {
+        let residents = Residents::of(self.collections, [&self.heap].into_iter());
+        let (mut found, mut from) = (Vec::new(), 0);
+        while let Some(slice) = residents.slice_from(from) {
+            let mut narrowed = slice;
+            residents.narrow(&mut narrowed);
+            assert_eq!(slice, narrowed);
+            from = slice.end();
+            found.extend(slice.actors().map(|(_, actor)| actor.cast_mut().cast()));
+        }
+        // SAFETY: granules of the heap's blocks, which nobody else writes to.
+        found.retain(|start: &*mut u64| unsafe { **start } != u64::MAX);
+        let lives = self.live.iter().filter(|thing| thing.is_actor);
+        let mut lives: Vec<_> = lives.map(|thing| thing.start).collect();
+        lives.sort_unstable();
+        assert!(found == lives, "{} of {}", found.len(), lives.len());
     }
 
     fn step(&mut self, step: &Step) {

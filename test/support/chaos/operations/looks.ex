@@ -12,6 +12,9 @@ defmodule Mote.Chaos.Operations.Looks do
   def run({:top, m, by, ms}, _lane), do: kept(Mote.top(Machines.at(m), by: by, for: ms))
   def run({:behaviours, m, ms}, _lane), do: Mote.behaviours(Machines.at(m), for: ms)
 
+  def run({:fold, m}, _lane),
+    do: Mote.fold(Machines.at(m), nil, 0, fn state, n when is_tuple(state) -> n + 1 end)
+
   def run({:graph, m, sort, i}, _lane),
     do: about(Pool.pick(Machines.sort(sort, Machines.at(m)), i), &inspect(Mote.graph(&1)))
 

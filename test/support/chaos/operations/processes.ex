@@ -24,8 +24,11 @@ defmodule Mote.Chaos.Operations.Processes do
 
   # -- outboxes ------------------------------------------------------------------------------------------------
 
-  def run({:outbox, m, capacity}, _lane),
-    do: Pool.put(:outbox, Mote.Outbox.open(Machines.at(m), capacity: capacity))
+  # Every other one holds.
+  def run({:outbox, m, capacity}, _lane) do
+    on_full = Enum.at([:discard, :hold], rem(capacity, 2))
+    Pool.put(:outbox, Mote.Outbox.open(Machines.at(m), capacity: capacity, on_full: on_full))
+  end
 
   def run({:take, i, n}, _lane), do: outbox(i, &Mote.Outbox.take(&1, n))
   def run({:outbox_info, i}, _lane), do: outbox(i, &Mote.Outbox.info/1)
