@@ -232,7 +232,7 @@ defmodule Mote.FoldTest do
 
     check all(steps <- list_of({integer(0..600), integer(0..600)}, max_length: 6), max_runs: 25) do
       # Terms of an earlier run may keep its actors.
-      run = System.unique_integer([:positive]) * 1_000
+      run = System.unique_integer([:positive, :monotonic]) * 1_000
 
       kept =
         for {made, dropped} <- steps, reduce: [] do

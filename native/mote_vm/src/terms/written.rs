@@ -38,13 +38,18 @@ pub(crate) fn exceeds(
     !walk.on()
 }
 
-/// Returns the number of parts that a value has when it is written out, if that are no more than `most`, and there is memory to find
-/// out.
+/// Returns the number of parts that a value has when it is written out, if that are no more than `most`, [`exceeds`] is not true of it,
+/// and there is memory to find out.
 pub(crate) fn parts_within(
     value: Value,
     most: usize,
+    all: impl FnOnce() -> usize,
     lender: impl FnOnce() -> Option<Arc<dyn Lender>>,
 ) -> Option<usize> {
+    let most = match most > ANYWAY {
+        true => most.min(ANYWAY.max(all())),
+        false => most,
+    };
     let mut walk = WrittenWalk {
         left: most,
         parts: LentStack::new(),
@@ -212,6 +217,19 @@ mod tests {
             }
         }
         assert!(exceeds(value, || 1 << 20));
+    }
+
+    #[test]
+    fn parts_are_counted_up_to_all_bounds() {
+        let mut heap = heap();
+        let pair = heap.tuple(2, |_| Value::NIL);
+        let parts = |value, most, all| parts_within(value, most, || all, || None);
+        assert_eq!((parts(pair, 3, 0), parts(pair, 2, 0)), (Some(3), None));
+        let value = (0..17).fold(pair, |value, _| heap.tuple(2, |_| value));
+        let count = (1 << 19) - 1;
+        assert_eq!(parts(value, usize::MAX, count), Some(count));
+        assert_eq!(parts(value, usize::MAX, count - 1), None);
+        assert_eq!(parts(value, count - 1, usize::MAX), None);
     }
 
     #[test]

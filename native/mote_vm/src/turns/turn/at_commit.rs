@@ -6,7 +6,7 @@ use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
 use crate::base::lent::Lender;
 use crate::terms::prim::types::is_reference;
-use crate::terms::written::{exceeds, parts_within};
+use crate::terms::written::parts_within;
 use crate::turns::queue::Event;
 use crate::values::actor::{BehaviourId, SponsorId};
 use crate::values::foreign::{Class, Outgoing};
@@ -250,11 +250,9 @@ impl Turn {
             let most = holding.memory_left() / WRITTEN_PART;
             run.iter().any(|out| {
                 let left = most.saturating_sub(parts);
-                let Some(more) = parts_within(out.message, left, lender) else {
-                    return true;
-                };
-                parts += more;
-                exceeds(out.message, words, lender)
+                let more = parts_within(out.message, left, words, lender);
+                parts += more.unwrap_or(0);
+                more.is_none()
             })
         })
     }
