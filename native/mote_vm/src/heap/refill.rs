@@ -8,6 +8,9 @@ use std::ptr::NonNull;
 /// Bytes that an allocator may be given before they are reported to the pace: holes are small, and one pace is for all threads.
 const UNTOLD: usize = 4096;
 
+/// A heap with fewer blocks for cells has none for wide ones alone: they skip less than such a block would take.
+const FEW: usize = 4;
+
 impl Heap {
     #[cold]
     #[inline(never)]
@@ -54,7 +57,7 @@ impl Heap {
     }
 
     /// Takes room for a wide cell that skips no hole which smaller cells can fill. Returns `None` if there is none: they have no holes,
-    /// or memory is short, so that it may as well skip some.
+    /// or it may as well skip some, since the heap is small or memory is short.
     fn take_wide(&mut self, granules: usize) -> Option<NonNull<u64>> {
         let (bytes, last) = (granules * GRANULE, self.last);
         let [cells, wide, _] = &mut self.spaces;
@@ -67,7 +70,9 @@ impl Heap {
         }
         match wide.next_hole(granules, last) {
             Some(hole) => self.fill(WIDE, hole),
-            None if !cells.has_holes() || self.pool.is_short() => return None,
+            None if cells.extents.len() < FEW || !cells.has_holes() || self.pool.is_short() => {
+                return None;
+            }
             None => self.fill_block(WIDE, granules)?,
         }
         self.spaces[WIDE].room.take(bytes)

@@ -278,6 +278,17 @@ fn holes_that_are_wide_enough_are_filled_though_nothing_small_is_made() {
     assert_eq!(modelled.pool.used(), used);
 }
 
+#[test]
+fn a_small_heap_takes_no_block_for_wide_cells_alone() {
+    let mut modelled = Modelled::new();
+    modelled.cells(100, 2);
+    keeps_half(&mut modelled);
+    // The next hole is too short for it.
+    modelled.cells(1, 32);
+    modelled.check();
+    assert_eq!(modelled.pool.used(), BLOCK);
+}
+
 /// It lies in no room, and all the same it was made.
 #[test]
 fn a_wide_cell_in_a_hole_is_seen_by_all_who_ask_what_was_made() {
@@ -307,8 +318,7 @@ fn a_wide_cell_in_a_hole_is_seen_by_all_who_ask_what_was_made() {
 #[test]
 fn blocks_for_wide_cells_are_filled_though_no_other_has_a_hole() {
     let mut modelled = Modelled::new();
-    let n = PAYLOAD / GRANULE / 8;
-    modelled.cells(n, 4);
+    modelled.cells(3 * PAYLOAD / GRANULE / 4, 4);
     keeps_half(&mut modelled);
     // The first of them goes to a block for such cells alone, and small ones fill all holes and another block.
     modelled.cells(1, 32);
