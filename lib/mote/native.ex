@@ -4,9 +4,7 @@ defmodule Mote.Native do
   # machine's references away.
   @moduledoc false
 
-  use Mote.Native.Library,
-    crate: :mote_nif,
-    features: if(Application.compile_env(:mote, :tls, false), do: ["tls"], else: [])
+  use Mote.Native.Library, crate: :mote_nif, optional: [:tls]
 
   def machine_start(_name, _sponsors, _fuel, _memory, _gc, _order), do: :erlang.nif_error(:nif_not_loaded)
 

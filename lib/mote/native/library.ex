@@ -32,13 +32,14 @@ defmodule Mote.Native.Library do
   @cargo "native/Cargo.toml"
 
   @doc """
-  Makes the library of `:crate`, a package in `native/`, and loads it with the module. Those that are precompiled have none of its
-  optional `:features`.
+  Makes the library of `:crate`, a package in `native/`, and loads it with the module. It has those of its `:optional` features that
+  the application's environment asks for, such as `config :mote, tls: true`; one that is precompiled has none.
   """
   defmacro __using__(options) do
     module = __CALLER__.module
     supported!(:os.type())
-    {crate, features} = {options[:crate], Keyword.get(options, :features, [])}
+    {crate, optional} = {options[:crate], Keyword.get(options, :optional, [])}
+    features = for name <- optional, Application.get_env(:mote, name, false), do: to_string(name)
 
     options = [
       otp_app: :mote,
@@ -48,14 +49,19 @@ defmodule Mote.Native.Library do
       features: features
     ]
 
+    # Mix compiles the module anew where these have changed.
+    noted = for name <- optional, do: quote(do: Application.compile_env(:mote, unquote(name), false))
+
     if Code.ensure_loaded?(RustlerPrecompiled) do
       quote do
+        unquote_splicing(noted)
         use RustlerPrecompiled, unquote(options ++ precompiled(module, crate, features != []))
       end
     else
       ready!(module)
 
       quote do
+        unquote_splicing(noted)
         use Rustler, unquote(options)
       end
     end
