@@ -188,8 +188,8 @@ defmodule Mote.FoldTest do
 
   test "the same states as those of a directory" do
     machine = start()
-    carts = Directory.start(machine, Behaviours.carts())
-    for key <- 1..1_000, do: Directory.send(carts, key, {:put, key})
+    carts = Directory.start(machine, Behaviours.carts(), shards: 4)
+    for key <- 1..500, do: Directory.send(carts, key, {:put, key})
     Mote.drain(machine, 60_000)
     by_key = Directory.fold(carts, [], fn _key, state, all -> [state | all] end)
     assert Enum.sort(by_key) == Enum.sort(states(machine, {Behaviours, :cart}))

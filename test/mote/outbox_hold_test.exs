@@ -19,6 +19,13 @@ defmodule Mote.OutboxHoldTest do
       message -> send out, message
     end
 
+    # Becomes with each message: of one that never does, messages keep no order on several threads.
+    defactor numbering(out, n) do
+      message ->
+        send out, message
+        become n: n + 1
+    end
+
     # Sends to itself, until it has counted so far.
     defactor producing(out, text) do
       {from, to} ->
@@ -239,7 +246,7 @@ defmodule Mote.OutboxHoldTest do
 
       tasks =
         for {{sponsor, n}, name} <- Enum.with_index(senders) do
-          actor = passing(machine, outbox)
+          actor = Mote.create(machine, Behaviours.numbering(outbox, 0))
 
           Task.async(fn ->
             for i <- 1..n, do: :ok = Mote.send(actor, {name, i}, sponsor: sponsor, timeout: :infinity)
