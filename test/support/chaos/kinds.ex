@@ -62,7 +62,7 @@ defmodule Mote.Chaos.Kinds do
   defp company(kind, context), do: several(0, 2, fn -> op(kind, context) end) |> Enum.filter(&repeats?/1)
 
   @once ~w(environment labour ask_labour askers spam crash stop add_sponsor remove_sponsor agree compile tree spawned)a ++
-          ~w(top behaviours graph gc pause outbox_owner)a
+          ~w(top behaviours fold graph gc pause outbox_owner)a
   defp repeats?(op), do: elem(op, 0) not in @once
 
   # -- traffic -------------------------------------------------------------------------------------------------

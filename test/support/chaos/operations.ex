@@ -10,7 +10,7 @@ defmodule Mote.Chaos.Operations do
   alias Mote.Chaos.Operations.{Futures, Lifecycle, Looks, Processes}
 
   @futures ~w(future touch wait kill_future toucher environment)a
-  @looks ~w(info info_actor info_kept top behaviours graph trace end_trace pause show)a
+  @looks ~w(info info_actor info_kept top behaviours fold graph trace end_trace pause show)a
   @processes ~w(receiver end_receiver spam askers outbox take outbox_info close outbox_owner spawned stray)a
   @lifecycle ~w(add_sponsor remove_sponsor stop crash gc drain compile load purge agree advance)a
 
