@@ -1,10 +1,10 @@
 //! Calls of helpers, for what is not inlined, and what they return.
-use super::{trusted, Body, Destination};
+use super::{trusted, Body, Destination, Mode};
 use crate::stubs::{operand, Seldom};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Type, Value};
-use mote_vm::code::ir::{Label, Operand};
+use mote_vm::code::ir::{Instr, Label, Operand};
 use mote_vm::native::{helpers, layout};
 use mote_vm::terms::prim::primitive::Primitive;
 
@@ -24,7 +24,19 @@ impl Body<'_, '_> {
         label: Option<Label>,
         frequency: Frequency,
     ) -> Value {
-        let mut words = vec![self.turn, self.b.ins().iconst(I64, i64::from(p.number()))];
+        let number = self.b.ins().iconst(I64, i64::from(p.number()));
+        let words = self.asked(number, args);
+        let answer = match (frequency, label) {
+            (Frequency::Often, _) => self.paid_helper(helpers::of(p, label.is_some()), &words),
+            (Frequency::Seldom, Some(_)) => self.paid_seldom(Seldom::Guard, &words),
+            (Frequency::Seldom, None) => self.paid_seldom(Seldom::Op, &words),
+        };
+        self.answer_or(label, answer)
+    }
+
+    /// What a helper is called with: the turn, the number of a primitive, and three arguments.
+    fn asked(&mut self, number: Value, args: &[Operand]) -> Vec<Value> {
+        let mut words = vec![self.turn, number];
         for i in 0..3 {
             let word = match args.get(i) {
                 Some(arg) => self.word(*arg),
@@ -32,14 +44,11 @@ impl Body<'_, '_> {
             };
             words.push(word);
         }
-        let answer = match (frequency, label) {
-            (Frequency::Often, _) => {
-                let helper = helpers::of(p, label.is_some());
-                self.paid_helper(helper, &words)
-            }
-            (Frequency::Seldom, Some(_)) => self.paid_seldom(Seldom::Guard, &words),
-            (Frequency::Seldom, None) => self.paid_seldom(Seldom::Op, &words),
-        };
+        words
+    }
+
+    /// Goes to the label unless there is an answer.
+    fn answer_or(&mut self, label: Option<Label>, answer: Value) -> Value {
         if let Some(label) = label {
             let none = self
                 .b
@@ -48,6 +57,34 @@ impl Body<'_, '_> {
             self.leave_if(none, self.to(label));
         }
         answer
+    }
+
+    /// Compiles a primitive on a vector and the instruction behind it, which drops the vector, to one call. Returns whether they
+    /// are that.
+    pub(super) fn answer_and_drop(&mut self, i: usize) -> bool {
+        let subject = self.active.subject;
+        let [Instr::GuardOp {
+            dst,
+            primitive,
+            args,
+            label,
+        }, Instr::Op {
+            primitive: Primitive::VecDrop,
+            args: dropped,
+            ..
+        }, ..] = &subject.code[i..]
+        else {
+            return false;
+        };
+        let Some(helper) = helpers::dropping(*primitive).filter(|_| self.mode == Mode::Fast) else {
+            return false;
+        };
+        let dropped = self.word(dropped[0]);
+        let words = self.asked(dropped, args);
+        let answer = self.paid_helper(helper, &words);
+        let answer = self.answer_or(Some(*label), answer);
+        self.set_word(*dst, answer);
+        true
     }
 
     /// Calls a helper that answers a word, and stops if it says so.

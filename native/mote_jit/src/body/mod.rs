@@ -364,7 +364,8 @@ impl<'a, 'b> Body<'a, 'b> {
                 self.active.state.transfer(instruction, subject);
                 continue;
             }
-            branched = self.compare_and_branch(i) || self.call_and_branch(i);
+            branched =
+                self.compare_and_branch(i) || self.call_and_branch(i) || self.answer_and_drop(i);
             if !branched {
                 self.instruction(instruction);
             }

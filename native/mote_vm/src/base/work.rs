@@ -88,9 +88,19 @@ impl Work {
     }
 
     /// Returns whether there is nothing to pay for.
-    #[inline(always)]
+    #[cfg(test)]
     pub(crate) fn is_none(&self) -> bool {
         self.counted == 0
+    }
+
+    /// Returns whether what was counted costs nothing, and forgets it then.
+    #[inline(always)]
+    pub(crate) fn is_slight(&mut self) -> bool {
+        let is_slight = self.counted < FREE + ELEMENTS;
+        if is_slight {
+            self.counted = 0;
+        }
+        is_slight
     }
 
     /// The fuel that is to be paid; all that is left when the turn is to end.

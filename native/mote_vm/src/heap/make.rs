@@ -3,7 +3,6 @@ use super::block::{GRANULE, PAYLOAD};
 use super::cell::{self, Kind, CONSECUTIVE, MAY_HAVE_ATOMS};
 use super::{Heap, COPIED_BYTES};
 use crate::base::ids::TimerId;
-use crate::base::work::Work;
 use crate::values::actor::{Actor, Header};
 use crate::values::big;
 use crate::values::foreign::LongBytes;
@@ -164,7 +163,7 @@ impl Heap {
     pub(crate) fn computed_bytes(
         &mut self,
         n: usize,
-        fill: impl FnOnce(&mut Work, &mut [MaybeUninit<u8>]) -> bool,
+        fill: impl FnOnce(&mut [MaybeUninit<u8>]) -> bool,
     ) -> Value {
         let words = n.div_ceil(8);
         let Some(cell) = self.allocate((words + 2) / 2) else {
@@ -175,7 +174,7 @@ impl Heap {
         unsafe { cell.write(cell::header(Kind::Bytes, 0, n)) };
         // SAFETY: there is room for that many bytes behind the header, and nobody else knows them.
         let to = unsafe { std::slice::from_raw_parts_mut(cell.add(1).cast(), n) };
-        match fill(&mut self.work, to) {
+        match fill(to) {
             true => Value::boxed(cell),
             false => Value::NONE,
         }

@@ -14,7 +14,6 @@ use super::space::CELLS;
 use super::Heap;
 use crate::values::foreign::LongBytes;
 use crate::values::value::Value;
-use std::mem::MaybeUninit;
 use std::sync::Arc;
 
 /// Buffers that a thread keeps by itself: as many as an operation has operands and results.
@@ -27,21 +26,6 @@ const LONG_WORDS: usize = 4;
 const NEAR: usize = 8;
 
 impl Heap {
-    /// Puts other bytes, as many, into a binary that has them in its cell.
-    ///
-    /// # Safety
-    /// Invariant 1; and the bytes are initialised.
-    pub(crate) unsafe fn replace_bytes(&mut self, binary: Value, bytes: &[MaybeUninit<u8>]) {
-        debug_assert!(binary
-            .short_bytes()
-            .is_some_and(|old| old.len() == bytes.len()));
-        // SAFETY: the bytes lie behind the header, and are as many; the caller's promise.
-        unsafe {
-            let to = binary.boxed_pointer().cast_mut().add(1);
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.cast(), bytes.len());
-        }
-    }
-
     /// Puts other bytes, as many, into a long binary, and keeps the buffer of those that it had.
     ///
     /// # Safety

@@ -83,7 +83,8 @@ fn made(turn: &mut Turn, value: Value) -> Option<u64> {
     Some(value.word())
 }
 
-/// A primitive; no answer is `otherwise`.
+/// A primitive; no answer is `otherwise`. In line, so that a known one is not looked for.
+#[inline(always)]
 fn primitive(turn: *mut Turn, p: u64, arguments: [Value; 3], otherwise: u64) -> u64 {
     carefully(turn, |turn| {
         let p = Primitive::from_number(p)?;
@@ -116,21 +117,40 @@ extern "C" fn draw(turn: *mut Turn) -> f64 {
 
 /// The helper of a primitive: one that knows which it is, for those that are often asked, or one that finds out.
 pub fn of(p: Primitive, guarded: bool) -> Helper {
+    use Primitive as P;
     match (p, guarded) {
-        (Primitive::MapGet, false) => map_get::<{ Value::UNDEFINED.word() }> as Helper,
-        (Primitive::MapGet, true) => map_get::<NO_ANSWER> as Helper,
-        (Primitive::MapFetch, true) => map_fetch as Helper,
-        (Primitive::MapHasKey, true) => map_has_key as Helper,
-        (Primitive::MapPut, true) => map_put as Helper,
-        (Primitive::MapUpdate, true) => map_update as Helper,
-        (Primitive::VecGet, true) => vec_get as Helper,
-        (Primitive::VecMap2, true) => vec_map2 as Helper,
-        (Primitive::VecMap2Left, true) => vec_map2_left as Helper,
-        (Primitive::VecMap2Right, true) => vec_map2_right as Helper,
-        (Primitive::VecDrop, false) => vec_drop as Helper,
+        (P::MapGet, false) => map_get::<{ Value::UNDEFINED.word() }> as Helper,
+        (P::MapGet, true) => map_get::<NO_ANSWER> as Helper,
+        (P::MapFetch, true) => map_fetch as Helper,
+        (P::MapHasKey, true) => map_has_key as Helper,
+        (P::MapPut, true) => map_put as Helper,
+        (P::MapUpdate, true) => map_update as Helper,
+        (P::VecGet, true) => of_vectors::<{ P::VecGet as u8 }> as Helper,
+        (P::VecMap2, true) => of_vectors::<{ P::VecMap2 as u8 }> as Helper,
+        (P::VecMap2Left, true) => of_vectors::<{ P::VecMap2Left as u8 }> as Helper,
+        (P::VecMap2Right, true) => of_vectors::<{ P::VecMap2Right as u8 }> as Helper,
+        (P::VecDot, true) => of_vectors::<{ P::VecDot as u8 }> as Helper,
+        (P::VecSum, true) => of_vectors::<{ P::VecSum as u8 }> as Helper,
+        (P::VecMin, true) => of_vectors::<{ P::VecMin as u8 }> as Helper,
+        (P::VecMax, true) => of_vectors::<{ P::VecMax as u8 }> as Helper,
+        (P::VecDrop, false) => vec_drop as Helper,
         (_, false) => OP,
         (_, true) => GUARD,
     }
+}
+
+/// The helper of a primitive on vectors that is followed by one that drops a vector, and does both: it takes that vector in place of
+/// the number. `None` where there is none.
+pub fn dropping(p: Primitive) -> Option<Helper> {
+    use Primitive as P;
+    Some(match p {
+        P::VecGet => of_vectors_dropping::<{ P::VecGet as u8 }> as Helper,
+        P::VecDot => of_vectors_dropping::<{ P::VecDot as u8 }> as Helper,
+        P::VecSum => of_vectors_dropping::<{ P::VecSum as u8 }> as Helper,
+        P::VecMin => of_vectors_dropping::<{ P::VecMin as u8 }> as Helper,
+        P::VecMax => of_vectors_dropping::<{ P::VecMax as u8 }> as Helper,
+        _ => return None,
+    })
 }
 
 extern "C" fn map_get<const OTHERWISE: u64>(
@@ -193,31 +213,31 @@ extern "C" fn map_update(turn: *mut Turn, _p: u64, map: Value, key: Value, value
     })
 }
 
-extern "C" fn vec_get(turn: *mut Turn, _p: u64, vector: Value, index: Value, _c: Value) -> u64 {
-    carefully(turn, |turn| {
-        let found = prim::vectors::vec_get(&mut turn.heap, vector, index);
-        answered(turn, found, NO_ANSWER)
-    })
+/// A primitive on vectors that is known where this is compiled, as it is in the code that calls it.
+extern "C" fn of_vectors<const P: u8>(
+    turn: *mut Turn,
+    _p: u64,
+    a: Value,
+    b: Value,
+    c: Value,
+) -> u64 {
+    primitive(turn, P.into(), [a, b, c], NO_ANSWER)
 }
 
-extern "C" fn vec_map2(turn: *mut Turn, _p: u64, name: Value, a: Value, b: Value) -> u64 {
+/// The same, with a vector in the place of the number, which is dropped if there is an answer.
+extern "C" fn of_vectors_dropping<const P: u8>(
+    turn: *mut Turn,
+    dropped: Value,
+    a: Value,
+    b: Value,
+    c: Value,
+) -> u64 {
     carefully(turn, |turn| {
-        let made = prim::vectors::vec_map2(&mut turn.heap, name, a, b);
-        answered(turn, made, NO_ANSWER)
-    })
-}
-
-extern "C" fn vec_map2_left(turn: *mut Turn, _p: u64, name: Value, a: Value, b: Value) -> u64 {
-    carefully(turn, |turn| {
-        let made = prim::vectors::vec_map2_left(&mut turn.heap, name, a, b);
-        answered(turn, made, NO_ANSWER)
-    })
-}
-
-extern "C" fn vec_map2_right(turn: *mut Turn, _p: u64, name: Value, a: Value, b: Value) -> u64 {
-    carefully(turn, |turn| {
-        let made = prim::vectors::vec_map2_right(&mut turn.heap, name, a, b);
-        answered(turn, made, NO_ANSWER)
+        let answer = of_vectors::<P>(turn, P.into(), a, b, c);
+        if answer != STOP && answer != NO_ANSWER {
+            prim::vectors::vec_drop(&mut turn.heap, dropped);
+        }
+        Some(answer)
     })
 }
 

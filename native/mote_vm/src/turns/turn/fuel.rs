@@ -167,7 +167,7 @@ impl Turn {
     /// Spends fuel for what a primitive has walked over.
     #[inline(always)]
     pub(crate) fn pay_for_work(&mut self) -> Result<(), Atom> {
-        match self.heap.work.is_none() {
+        match self.heap.work.is_slight() {
             true => Ok(()),
             false => self.pay(),
         }

@@ -2,7 +2,6 @@
 use super::kernels::{odd, Other, Packed, Pairwise, Products, Stored, Unstored};
 use super::*;
 use crate::base::work::Work;
-use std::mem::MaybeUninit;
 
 /// Results of up to this many bytes are in the heap: making and dropping a value beside it takes longer than computing them.
 const IN_THE_HEAP: usize = 1024;
@@ -127,7 +126,8 @@ fn floats_with(
     })
 }
 
-/// The vector of the answers of `f`, if all are good. One loop for each operation works on several elements at once.
+/// The vector of the answers of `f`, if all are good. One loop for each operation works on several elements at once. In the heap it
+/// is a new one: copying it to the place of another takes longer.
 fn answers<T: Packed>(
     heap: &mut Heap,
     (kind, place): (Value, Option<Value>),
@@ -135,7 +135,15 @@ fn answers<T: Packed>(
     other: Other<'_, T>,
     f: impl Pairwise<T>,
 ) -> Value {
-    filled(heap, kind, place, size_of_val(x), &mut |work, to| {
+    let n = size_of_val(x);
+    if n <= IN_THE_HEAP {
+        let binary = heap.computed_bytes(n, |bytes| {
+            let (to, _) = bytes.as_chunks_mut();
+            kernels::each(x, other, to, &f)
+        });
+        return made(heap, kind, binary);
+    }
+    let all = beside(heap, n, &mut |work, to| {
         let parts = x
             .chunks(ELEMENTS_AT_ONCE)
             .zip(to.chunks_mut(ELEMENTS_AT_ONCE));
@@ -144,43 +152,25 @@ fn answers<T: Packed>(
             let other = other.part(from..from + x.len());
             work.pass(x.len()).is_ok() && kernels::each(x, other, to, &f)
         })
-    })
-}
-
-/// Computes elements. Returns whether there are all of them.
-type Fill<'f> = &'f mut dyn FnMut(&mut Work, &mut [Unstored]) -> bool;
-
-/// A vector of `n` bytes: a new one, or one that is there and has as many.
-fn filled(heap: &mut Heap, kind: Value, place: Option<Value>, n: usize, fill: Fill<'_>) -> Value {
-    let place = place.and_then(|vector| Some((vector, Vector::binary(vector)?)));
-    if n > IN_THE_HEAP {
-        let Some(all) = beside(heap, n, fill) else {
-            return Value::NONE;
-        };
-        let Some((vector, binary)) = place else {
-            let binary = heap.owned_bytes(all);
-            return made(heap, kind, binary);
-        };
-        // SAFETY: code/temporaries.rs says that nobody reads it again.
-        unsafe { heap.exchange_bytes(binary, all) };
-        return vector;
-    }
-    let Some((vector, binary)) = place else {
-        let binary = heap.computed_bytes(n, |work, to| fill(work, to.as_chunks_mut().0));
-        return made(heap, kind, binary);
-    };
-    // Not in its place: it must be as it was where there is no answer.
-    let mut all = [const { MaybeUninit::uninit() }; IN_THE_HEAP];
-    if !fill(&mut heap.work, all[..n].as_chunks_mut().0) {
+    });
+    let Some(all) = all else {
         return Value::NONE;
+    };
+    if let Some((place, binary)) = place.zip(place.and_then(Vector::binary)) {
+        // SAFETY: code/temporaries.rs says that nobody reads it again. As many bytes as these are never in the heap.
+        unsafe { heap.exchange_bytes(binary, all) };
+        return place;
     }
-    // SAFETY: as above; all were written.
-    unsafe { heap.replace_bytes(binary, &all[..n]) };
-    vector
+    let binary = heap.owned_bytes(all);
+    made(heap, kind, binary)
 }
 
-/// The bytes of a vector beside the heap.
-fn beside(heap: &mut Heap, n: usize, fill: Fill<'_>) -> Option<Vec<u8>> {
+/// The bytes of a vector beside the heap, if `fill` says that it has computed all of them.
+fn beside(
+    heap: &mut Heap,
+    n: usize,
+    fill: &mut dyn FnMut(&mut Work, &mut [Unstored]) -> bool,
+) -> Option<Vec<u8>> {
     heap.beside(n, |heap| {
         let mut all = heap.buffer(n);
         if !fill(
