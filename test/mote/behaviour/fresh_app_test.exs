@@ -13,7 +13,8 @@ defmodule Mote.Behaviour.FreshAppTest do
     # Elixir asks for it from then on, and did not know it once.
     if Version.match?(System.version(), ">= 1.20.0"), do: pin_sizes(Path.join(dir, "lib/fresh_app.ex"))
     # As it was compiled.
-    config = "import Config\nconfig :mote, plots: #{Application.get_env(:mote, :plots, false)}\n"
+    [plots, tls] = for option <- [:plots, :tls], do: Application.get_env(:mote, option, false)
+    config = "import Config\nconfig :mote, plots: #{plots}, tls: #{tls}\n"
     File.mkdir_p!(Path.join(dir, "config"))
     File.write!(Path.join(dir, "config/config.exs"), config)
   end
