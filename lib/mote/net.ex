@@ -113,7 +113,8 @@ defmodule Mote.Net do
 
   and `connect/3` with `:tls` connects to one that must prove its name. All requests are as above, and so is what is promised of them:
   a write is answered when the system has taken all that became of its bytes. A session hears of a connection when the two ends have
-  agreed; those that have not after 30 seconds are closed. What both have agreed on is the answer to `:tls`, a map:
+  agreed; those that have not after 30 seconds are closed, by servers and by clients. What both have agreed on is the answer to `:tls`, a
+  map:
 
     * `:version` - `:"tlsv1.3"` or `:"tlsv1.2"`;
     * `:alpn` - the protocol of those of the option `:alpn`, a binary, or `nil`;

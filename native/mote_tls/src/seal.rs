@@ -82,7 +82,7 @@ impl Seal for Tls {
         wire: &mut Wire<'_>,
         most: usize,
         show: &mut dyn FnMut(&[u8]),
-    ) -> Result<usize> {
+    ) -> Result<()> {
         loop {
             let mut reader = self.0.reader();
             match reader.fill_buf() {
@@ -90,7 +90,7 @@ impl Seal for Tls {
                     let n = bytes.len().min(most);
                     show(&bytes[..n]);
                     reader.consume(n);
-                    return Ok(n);
+                    return Ok(());
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 // It has not said that this is the end: somebody may have cut it off.

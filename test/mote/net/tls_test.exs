@@ -165,9 +165,54 @@ defmodule Mote.Net.TlsTest do
       assert Task.await(written) == :ok
       assert {:error, :closed} = :ssl.recv(client, 1, 5_000)
     end
+
+    test "goes on writing when it reads no more", %{machine: machine, files: files} do
+      {_, port} = listen(machine, NetRig.tell(self()), tls: files.server.identity)
+      {:ok, client} = client(port, files)
+      assert_receive {:connected, socket}, 10_000
+      assert Mote.ask!(socket, {:shutdown, :read}) == :ok
+      assert Mote.ask!(socket, {:read, 1}) == {:error, :closed}
+      assert Mote.ask!(socket, {:write, "still here"}) == :ok
+      assert :ssl.recv(client, 10, 5_000) == {:ok, "still here"}
+
+      # While bytes wait, and somebody waits for a read.
+      {:ok, client} = client(port, files)
+      assert_receive {:connected, socket}, 10_000
+      text = :crypto.strong_rand_bytes(20_000_000)
+
+      [reader, writer] =
+        for request <- [{:read, 1}, {:write, text}],
+            do: Task.async(fn -> Mote.ask!(socket, request, 60_000) end)
+
+      eventually(fn -> Mote.info(machine).sponsors.net.net.bytes_out > 10 end)
+      assert Mote.ask!(socket, {:shutdown, :both}) == :ok
+      assert {:ok, ^text} = :ssl.recv(client, 20_000_000, 60_000)
+      assert Task.await_many([reader, writer], 60_000) == [{:error, :closed}, :ok]
+      assert {:error, :closed} = :ssl.recv(client, 1, 5_000)
+    end
   end
 
   describe "a client" do
+    test "gives up a server that says nothing for half a minute, and whoever asks is told", %{files: files} do
+      machine = machine(1, clock: :manual)
+      {:ok, silent} = :gen_tcp.listen(0, [:binary, active: false, ip: {127, 0, 0, 1}])
+      {:ok, port} = :inet.port(silent)
+      tasks = start_supervised!(Task.Supervisor)
+      open = fn -> Mote.info(machine).sponsors.net.net.open end
+
+      for is_killed <- [true, false] do
+        connect = &Net.connect(machine, {{127, 0, 0, 1}, port}, tls: trusts(files), timeout: &1)
+        task = Task.Supervisor.async_nolink(tasks, fn -> connect.(:infinity) end)
+        {:ok, peer} = :gen_tcp.accept(silent)
+        # It has greeted.
+        assert {:ok, <<22, _::binary>>} = :gen_tcp.recv(peer, 0, 5_000)
+        if is_killed, do: Task.shutdown(task, :brutal_kill)
+        assert open.() == 1
+        eventually(fn -> Mote.advance(machine, 30_000) == :ok and open.() == 0 end)
+        unless is_killed, do: assert(Task.await(task) == {:error, :timeout})
+      end
+    end
+
     test "talks to Erlang's server, which speaks first", %{machine: machine, files: files} do
       {port, task} =
         server(files, [alpn_preferred_protocols: ["mqtt"]], fn socket ->

@@ -46,7 +46,7 @@ pub(crate) struct SocketRecord {
     pub(crate) stops_short: bool,
     /// The peer will send no more, and all that came was read.
     pub(crate) ended: bool,
-    /// No more is to be sent when all bytes have gone.
+    /// No more is to be sent when all bytes have gone: behind a seal, its end among them.
     pub(crate) ends: bool,
     /// It is in the list of those that have something to write.
     pub(crate) is_dirty: bool,
@@ -153,13 +153,6 @@ impl SocketRecord {
     pub(crate) fn is_behind(&self) -> bool {
         let output = self.output.as_ref();
         output.is_some_and(|output| output.bytes.rest().len() > MOST_UNSENT)
-    }
-
-    /// Tells a peer behind a seal that no more comes.
-    pub(crate) fn end_seal(&mut self) {
-        if let Some(sealed) = &mut self.sealed {
-            sealed.end(&self.socket);
-        }
     }
 
     /// Puts it into the list of those to be looked at again.

@@ -51,18 +51,18 @@ pub struct Agreed {
 pub trait Seal: Send {
     /// Goes on with the handshake. `Ok`: it is over.
     fn shake(&mut self, wire: &mut Wire<'_>) -> Result<()>;
-    /// Shows some bytes that have come, at most so many, and returns how many; 0 when the peer has said that it sends no more.
+    /// Shows some bytes that have come, at most so many; none when the peer has said that it sends no more.
     fn receive(
         &mut self,
         wire: &mut Wire<'_>,
         most: usize,
         show: &mut dyn FnMut(&[u8]),
-    ) -> Result<usize>;
+    ) -> Result<()>;
     /// Seals the first of these bytes, unless sealed bytes are still to go. Returns how many it has sealed.
     fn seal(&mut self, bytes: &[u8]) -> Result<usize>;
     /// Writes sealed bytes. `Ok`: none are left.
     fn flush(&mut self, wire: &mut Wire<'_>) -> Result<()>;
-    /// Tells the peer that no more is sent.
+    /// Tells the peer that no more is sent, once, however often it is called.
     fn end(&mut self);
     /// What was agreed on, once the handshake is over.
     fn agreed(&self) -> Agreed;
@@ -107,11 +107,14 @@ impl Sealed {
 
     /// Receives as [`Socket::recv`] does.
     pub(super) fn receive(&mut self, socket: &Socket, room: &mut ReadRoom) -> Result<usize> {
-        let most = room.len();
+        let (most, mut shown) = (room.len(), 0);
         let mut show = |bytes: &[u8]| {
-            room[..bytes.len()].write_copy_of_slice(bytes);
+            room[shown..][..bytes.len()].write_copy_of_slice(bytes);
+            shown += bytes.len();
         };
-        self.seal.receive(&mut Wire(socket), most, &mut show)
+        self.seal.receive(&mut Wire(socket), most, &mut show)?;
+        // What is read there is what was written there, whatever a seal says.
+        Ok(shown)
     }
 
     /// Sends the first of these bytes. Returns how many have gone: the caller shows those that have not, again.
@@ -127,11 +130,10 @@ impl Sealed {
         Ok(std::mem::take(&mut self.sealed))
     }
 
-    /// Tells the peer that no more comes, as far as the system takes that at once.
-    pub(crate) fn end(&mut self, socket: &Socket) {
+    /// Tells the peer that no more comes. `Ok`: the system has taken that.
+    pub(crate) fn end(&mut self, socket: &Socket) -> Result<()> {
         self.seal.end();
-        // The peer may be gone, or have no room: it then sees the connection end.
-        let _ = self.seal.flush(&mut Wire(socket));
+        self.seal.flush(&mut Wire(socket))
     }
 
     pub(crate) fn agreed(&self) -> Agreed {

@@ -322,7 +322,10 @@ fn datagrams_wait_for_room_in_their_order_and_one_that_fails_keeps_none() {
 
 /// A seal that doubles each byte.
 #[derive(Default)]
-struct Doubling(Vec<u8>);
+struct Doubling {
+    to_go: Vec<u8>,
+    has_ended: bool,
+}
 
 impl Seal for Doubling {
     fn shake(&mut self, _: &mut Wire<'_>) -> std::io::Result<()> {
@@ -334,34 +337,37 @@ impl Seal for Doubling {
         wire: &mut Wire<'_>,
         most: usize,
         show: &mut dyn FnMut(&[u8]),
-    ) -> std::io::Result<usize> {
+    ) -> std::io::Result<()> {
         assert!(most > 0);
         let mut both = [0; 2];
         match wire.read(&mut both)? {
             2 if both[0] == both[1] => show(&both[..1]),
-            0 => return Ok(0),
+            0 => {}
             _ => return Err(SealError("bad".into()).into()),
         }
-        Ok(1)
+        Ok(())
     }
 
     fn seal(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let first = &bytes[..bytes.len().min(1_000)];
-        self.0.extend(first.iter().flat_map(|byte| [byte, byte]));
+        self.to_go
+            .extend(first.iter().flat_map(|byte| [byte, byte]));
         Ok(first.len())
     }
 
     fn flush(&mut self, wire: &mut Wire<'_>) -> std::io::Result<()> {
-        while !self.0.is_empty() {
+        while !self.to_go.is_empty() {
             // One by one, so that it stops anywhere.
-            let n = wire.write(&self.0[..1])?;
-            self.0.drain(..n);
+            let n = wire.write(&self.to_go[..1])?;
+            self.to_go.drain(..n);
         }
         Ok(())
     }
 
     fn end(&mut self) {
-        self.0.extend(b"..");
+        if !std::mem::replace(&mut self.has_ended, true) {
+            self.to_go.extend(b"..");
+        }
     }
 
     fn agreed(&self) -> Agreed {
@@ -399,7 +405,6 @@ fn sealed_bytes_count_when_all_that_they_became_has_gone() {
     }
     assert!(stops > 1, "the system has taken all at once");
     assert_eq!((done, record.bytes_out), (1, 400_000));
-    record.end_seal();
     theirs.write_all(b"aabc").expect("room");
     let mut scratch = vec![MaybeUninit::uninit(); CHUNK];
     record.stops_short = true;
@@ -409,11 +414,35 @@ fn sealed_bytes_count_when_all_that_they_became_has_gone() {
     assert!(matches!(&step, ReadStep::Failed(error) if crate::platform::failure::is_fatal(error)));
     drop(record);
     theirs.read_to_end(&mut came).expect("the end");
-    let doubled: Vec<u8> = data
-        .iter()
-        .chain(b".")
-        .flat_map(|byte| [*byte, *byte])
-        .collect();
+    let doubled: Vec<u8> = data.iter().flat_map(|byte| [*byte, *byte]).collect();
     assert!(came == doubled);
     assert_eq!(quota.held(), 0);
+}
+
+/// The end of a seal goes behind all bytes, and waits for room as they do.
+#[test]
+fn the_end_of_a_seal_waits_for_room() {
+    let quota = Arc::<Quota>::default();
+    let (ours, mut theirs) = pair();
+    let mut record = SocketRecord::new(ours, SocketKind::Connection, 0);
+    record.sealed = Some(Box::new(Sealed::new(Box::<Doubling>::default(), &quota)));
+    let mut count = 0;
+    while (&record.socket).write(b"x").is_ok() {
+        count += 1;
+    }
+    record.ends = true;
+    record.output = Some(Box::default());
+    for _ in 0..2 {
+        let is_over = write(&mut record, VISIT, &quota, |_| ()).expect("a peer");
+        assert!(!is_over && !record.writable && record.output.is_some());
+        record.writable = true;
+    }
+    let mut came = vec![0; count];
+    theirs.read_exact(&mut came).expect("bytes");
+    assert!(write(&mut record, VISIT, &quota, |_| ()).expect("a peer"));
+    assert!(record.output.is_none());
+    drop(record);
+    came.clear();
+    theirs.read_to_end(&mut came).expect("the end");
+    assert_eq!(came, b"..");
 }

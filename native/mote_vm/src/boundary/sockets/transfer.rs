@@ -143,7 +143,8 @@ pub(crate) fn write_later(
     true
 }
 
-/// Writes what waits, at most `visit` bytes of it. Those whose bytes have gone are shown. Returns whether nothing is left.
+/// Writes what waits, at most `visit` bytes of it, and then the end of a seal if no more is to come. Those whose bytes have gone are
+/// shown. Returns whether nothing is left.
 pub(crate) fn write(
     record: &mut SocketRecord,
     visit: usize,
@@ -186,7 +187,13 @@ pub(crate) fn write(
     if let Some(error) = failed {
         return Err(error);
     }
-    let is_over = bytes.rest().is_empty();
+    let mut is_over = bytes.rest().is_empty();
+    if let (true, true, Some(sealed)) = (is_over, record.ends, sealed) {
+        // Without it the peer could not tell the end from one that was cut off. Where the peer has gone there is nothing to end.
+        if sealed.end(socket).is_err_and(|error| would_wait(&error)) {
+            (record.writable, is_over) = (false, false);
+        }
+    }
     if is_over {
         end_output(record, quota);
     }

@@ -27,8 +27,6 @@ use std::sync::Arc;
 const AT_ONCE: usize = 64;
 /// Milliseconds for which nothing is accepted when the system has no files left.
 const PAUSE: u64 = 100;
-/// Milliseconds in which a peer is to agree on how its connection is sealed.
-const HANDSHAKE: u64 = 30_000;
 
 /// A listener to be.
 pub(crate) struct ListenerPlan {
@@ -178,15 +176,13 @@ impl Service<'_> {
                 Err(error)
             }
         };
-        let Ok((number, actor)) = put else {
-            add(&self.net.sockets.counts.errors, 1);
-            return self.has_left(&of);
-        };
-        if of.seals.is_some() {
-            let id = self.arm(actor, Value::fixnum(0), HANDSHAKE);
-            self.with(number, |record| record.timer = Some(Box::new(id)));
+        match put {
+            Ok((number, _)) => self.shake(number),
+            Err(_) => {
+                add(&self.net.sockets.counts.errors, 1);
+                self.has_left(&of);
+            }
         }
-        self.shake(number);
     }
 
     /// A connection that was accepted can be used: its session hears of it.

@@ -60,11 +60,11 @@ impl Service<'_> {
         self.begin_read(number, customer, ReadSpec::Socket, timeout)
     }
 
-    /// Returns whether nobody has it yet: its connection is being made for whoever asked a dialer, or for a session.
+    /// Returns whether nobody can use it yet: its connection is being made for whoever asked a dialer, or its ends have to agree.
     pub(super) fn is_nobodys(&self, number: u32) -> Option<bool> {
         self.with(number, |record| {
             let is_dialed = matches!(record.spec, ReadSpec::Socket);
-            is_dialed || record.of.is_some() && record.kind == SocketKind::Sealing
+            is_dialed || record.kind == SocketKind::Sealing
         })
     }
 }

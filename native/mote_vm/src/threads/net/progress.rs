@@ -14,6 +14,10 @@ use std::io::Error;
 use std::net::Shutdown;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 
+/// Milliseconds in which a peer is to agree on how its connection is sealed, and what their timer says in place of a read's number.
+const HANDSHAKE: u64 = 30_000;
+const OF_SHAKE: i64 = -1;
+
 impl Service<'_> {
     /// Sees to what has happened at the sockets.
     pub(super) fn happened(&mut self) {
@@ -82,7 +86,17 @@ impl Service<'_> {
         match shaken {
             Some(Ok(true)) => self.begins(number),
             Some(Err(error)) => self.is_none(number, &error),
-            Some(Ok(false)) | None => {}
+            Some(Ok(false)) => self.limit_shake(number),
+            None => {}
+        }
+    }
+
+    /// Both ends have to agree in time: the peer may say nothing, and whoever has asked for the connection may be gone.
+    fn limit_shake(&mut self, number: u32) {
+        let actor = |record: &mut SocketRecord| record.timer.is_none().then_some(record.actor);
+        if let Some(Some(actor)) = self.with(number, actor) {
+            let id = self.arm(actor, Value::fixnum(OF_SHAKE), HANDSHAKE);
+            self.with(number, |record| record.timer = Some(Box::new(id)));
         }
     }
 
@@ -152,11 +166,15 @@ impl Service<'_> {
         Ok(())
     }
 
-    /// The time of the read of that number is over, if it still waits; or a listener has paused for long enough.
+    /// The time of the read of that number is over, if it still waits, or that of [`OF_SHAKE`]; or a listener has paused for long
+    /// enough.
     pub(super) fn is_late(&mut self, number: u32, read: i64) {
         let waits = self.with(number, |record| {
-            let waits = i64::from(record.reads) == read && record.timer.take().is_some();
-            (waits, record.kind)
+            let is_it = match read {
+                OF_SHAKE => record.kind == SocketKind::Sealing,
+                read => i64::from(record.reads) == read,
+            };
+            (is_it && record.timer.take().is_some(), record.kind)
         });
         if let Some((true, SocketKind::Listener)) = waits {
             self.accept(number);
@@ -285,7 +303,6 @@ impl Service<'_> {
             add(&sockets.counts.bytes_out, record.bytes_out - before);
             let is_over = !matches!(done, Ok(false));
             if is_over && record.ends {
-                record.end_seal();
                 // The peer may be gone: then there is nothing to end.
                 let _ = record.socket.shutdown(Shutdown::Write);
             }
@@ -372,7 +389,10 @@ impl Service<'_> {
         if let Some(timer) = record.timer.take() {
             self.context.machine.cancel_timer(*timer);
         }
-        record.end_seal();
+        if let Some(sealed) = &mut record.sealed {
+            // The peer may be gone, or have no room: it then sees the connection end.
+            let _ = sealed.end(&record.socket);
+        }
         transfer::end_input(&mut record, &sockets.quota);
         let writers = transfer::end_output(&mut record, &sockets.quota);
         let reader = Some(record.reader).filter(|reader| !reader.is_none());

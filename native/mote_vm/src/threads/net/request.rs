@@ -263,16 +263,21 @@ impl Service<'_> {
         let shut = self.with(number, |record| {
             let writes = how != Shutdown::Read;
             record.ends |= writes;
+            let is_sealed = record.sealed.is_some();
+            if writes && is_sealed {
+                // The end of the seal waits to be written, as all bytes do.
+                record.output.get_or_insert_default();
+            }
             let now = match (how, record.output.is_some()) {
                 (Shutdown::Write, true) => return Ok(()),
                 (Shutdown::Both, true) => Shutdown::Read,
                 (how, _) => how,
             };
-            if now != Shutdown::Read {
-                record.end_seal();
-            }
+            // Not by the peer, but by its own will it reads no more: that is no end that was cut off.
+            record.ended |= is_sealed;
             record.socket.shutdown(now)
         });
+        self.flush(number);
         let shut = shut.unwrap_or(Ok(()));
         shut.map_err(|error| crate::platform::failure::name(&error))
     }
