@@ -204,6 +204,30 @@ defmodule Mote.OrderOnThreadsTest do
     for graph <- @graphs, do: assert(disorder([main: [threads: 3]], graph, during: guests) == 0)
   end
 
+  test "also from a process, when the sponsor that its messages enter by is removed" do
+    {:ok, machine} = Mote.start_link()
+
+    for n <- 1..150 do
+      :ok = Mote.add_sponsor(machine, :guest, threads: 1)
+      relay = Mote.create(machine, Actors.relay(self(), 0), sponsor: :guest)
+
+      sender =
+        Task.async(fn ->
+          for i <- 1..500, do: :ok = Mote.send(relay, {n, i})
+          for part <- Enum.chunk_every(501..1_000, 20), do: Mote.send_many(relay, Enum.map(part, &{n, &1}))
+        end)
+
+      assert_receive {^n, 1}, 60_000
+      :ok = Mote.remove_sponsor(machine, :guest)
+      Task.await(sender, 60_000)
+
+      for i <- 2..1_000 do
+        assert_receive {^n, next}, 60_000
+        assert {n, next} == {n, i}
+      end
+    end
+  end
+
   for threads <- [1, 2, 4] do
     test "a chain passes on in order what one turn sends, on #{threads} threads" do
       {:ok, machine} = Mote.start_link(sponsors: [main: [threads: unquote(threads)]])

@@ -26,6 +26,7 @@ impl Dispatch {
         let wanted = std::mem::take(&mut self.turn.leaving.wanted);
         self.turn.queue.prepend(&wanted);
         self.turn.leaving.claims.clear();
+        self.accept_first(&mut contents);
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }

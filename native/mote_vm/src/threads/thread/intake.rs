@@ -2,6 +2,8 @@
 //! Runs only between turns.
 use super::{prefetch_captures, Dispatch, PREFETCH_ACTOR, PREFETCH_CAPTURES};
 use crate::base::ids::TimerId;
+use crate::base::sync::Relaxed;
+use crate::boundary::batch::Batch;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::{Message, Timer};
 use crate::platform::prefetch::prefetch;
@@ -44,6 +46,7 @@ impl Dispatch {
         self.idling.trickle.took(contents.only_sent());
         let siblings = self.context.sponsor.stations.len() > 1;
         self.idling.shared |= siblings && !contents.events.is_empty();
+        self.accept_first(&mut contents);
         for event in contents.events.drain(..) {
             self.turn.queue.push(event.target, event.message);
         }
@@ -64,22 +67,7 @@ impl Dispatch {
                 Entry::Batch(batch) if self.seeded.choices.is_some() => {
                     self.seeded.arrivals.extend(batch.split());
                 }
-                Entry::Batch(batch) => {
-                    let turn = &mut self.turn;
-                    let (counts, queue) = (&mut turn.counts, &mut turn.queue);
-                    let scratch = &mut self.intake.scratch;
-                    // As in `unpack`.
-                    let buffer = turn.heap.insist(|heap| {
-                        batch.unpack(heap, scratch, |target, message| {
-                            counts.foreign_in += 1;
-                            match message {
-                                Some(message) => queue.push(target.0, message),
-                                None => counts.aborts_no_memory += 1,
-                            }
-                        })
-                    });
-                    self.context.machine.batch_buffers().give(buffer);
-                }
+                Entry::Batch(batch) => self.accept_all(batch),
                 Entry::Message(target, parcel) if self.seeded.choices.is_some() => {
                     self.seeded.arrivals.push_back((target, parcel));
                 }
@@ -115,12 +103,47 @@ impl Dispatch {
         self.seeded.senders.forget();
     }
 
+    /// Queues the messages from outside before what other threads have sent, if the sponsor is removed: what the same callers send next
+    /// comes by way of the first sponsor, and must not overtake them.
+    pub(super) fn accept_first(&mut self, contents: &mut Contents) {
+        // Relaxed: whoever was led elsewhere has seen it under a lock, and what it sent comes through the inbox's.
+        if !self.context.sponsor.removed.load(Relaxed) || self.seeded.choices.is_some() {
+            return;
+        }
+        let is_sent = |entry: &mut Entry| matches!(entry, Entry::Message(..) | Entry::Batch(..));
+        for entry in contents.entries.extract_if(.., is_sent) {
+            match entry {
+                Entry::Message(target, parcel) => self.accept(target, parcel),
+                Entry::Batch(batch) => self.accept_all(batch),
+                _ => {}
+            }
+        }
+    }
+
     /// Queues a message from outside.
     fn accept(&mut self, target: Target, parcel: Parcel) {
         self.turn.counts.foreign_in += 1;
         if let Some(message) = self.unpack(parcel) {
             self.turn.queue.push(target.0, message);
         }
+    }
+
+    /// Queues the messages of a batch.
+    fn accept_all(&mut self, batch: Box<Batch>) {
+        let turn = &mut self.turn;
+        let (counts, queue) = (&mut turn.counts, &mut turn.queue);
+        let scratch = &mut self.intake.scratch;
+        // As in `unpack`.
+        let buffer = turn.heap.insist(|heap| {
+            batch.unpack(heap, scratch, |target, message| {
+                counts.foreign_in += 1;
+                match message {
+                    Some(message) => queue.push(target.0, message),
+                    None => counts.aborts_no_memory += 1,
+                }
+            })
+        });
+        self.context.machine.batch_buffers().give(buffer);
     }
 
     /// Queues a message from outside that a stand-in brings, and that has a place.
