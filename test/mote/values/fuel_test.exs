@@ -3,7 +3,7 @@ defmodule Mote.Values.FuelTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
-  alias Mote.{Behaviour, Generators}
+  alias Mote.Generators
 
   defmodule Walks do
     use Mote.Behaviour, errors: :undefined
