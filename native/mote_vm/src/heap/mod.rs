@@ -205,7 +205,7 @@ impl Heap {
         if self.marking != 0 {
             self.spaces[ACTORS].bury_since(&position.spaces[ACTORS], self.last);
         }
-        let spaces = self.spaces.iter_mut().zip(position.spaces);
+        let spaces = self.spaces.iter_mut().zip(&position.spaces);
         let freed = spaces
             .map(|(space, to)| space.rewind(to, &self.pool))
             .sum::<usize>();

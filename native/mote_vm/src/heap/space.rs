@@ -231,7 +231,19 @@ impl Space {
 
     /// Returns to a position. The first extent stays: whoever makes and forgets a little again and again would take its block each
     /// time anew. Returns the bytes of extents and holes that it was given since then.
-    pub(super) fn rewind(&mut self, to: SpacePosition, pool: &BlockPool) -> usize {
+    #[inline]
+    pub(super) fn rewind(&mut self, to: &SpacePosition, pool: &BlockPool) -> usize {
+        let extents = self.extents.len() == to.extents;
+        let is_same = extents && self.filled == to.filled && self.cursor == to.cursor;
+        if is_same && self.room.end == to.room.end {
+            self.room.next = to.room.next;
+            return 0;
+        }
+        self.rewind_far(to, pool)
+    }
+
+    #[inline(never)]
+    fn rewind_far(&mut self, to: &SpacePosition, pool: &BlockPool) -> usize {
         let emptied = self.extents[to.extents..]
             .iter()
             .map(Extent::granules)
