@@ -18,7 +18,7 @@ use crate::term::resource::Resource;
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::outbox::Outbox;
 use mote_vm::image::tables::ImageIdentity;
-use mote_vm::machine::Machine;
+use mote_vm::machine::{Machine, SponsorInfo};
 use mote_vm::values::actor::SponsorId;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -217,9 +217,10 @@ impl MachineResource {
         let outboxes = outboxes.iter().filter_map(Weak::upgrade);
         let desks = self.known_desks();
         let desks = desks.iter().map(|(_, desk)| desk.unfinished());
-        let sponsors = info.sponsors.iter();
+        // The two are not read at one moment.
+        let events = |sponsor: &SponsorInfo| sponsor.waiting.saturating_sub(sponsor.held);
         Unfinished {
-            events: sponsors.map(|sponsor| sponsor.waiting - sponsor.held).sum(),
+            events: info.sponsors.iter().map(events).sum(),
             turns: desks.sum(),
             timers: info.counts().timers,
             letters: outboxes.map(|outbox| outbox.info().waiting).sum(),
