@@ -204,7 +204,7 @@ impl Batch {
             let position = heap.position();
             let made = parcel::unpack(&words, at, foreigns, &[], &mut once, heap, scratch);
             if made.is_none() {
-                heap.rewind(position);
+                heap.rewind(&position);
                 once.clear();
                 put_in(target, None);
             } else {

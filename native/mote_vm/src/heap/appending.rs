@@ -144,6 +144,8 @@ impl Heap {
         if bytes.len() <= INLINE_BYTES {
             return self.bytes(&bytes);
         }
+        // What is noted here is forgotten when the next turn begins.
+        self.moves += 1;
         let full = self.room_behind(first);
         let again = self
             .appending
@@ -255,7 +257,7 @@ mod tests {
         assert!(again.sliced().is_none(), "it is as long as it must be");
         let text = growing(&mut heap, 1_000);
         let position = heap.position();
-        heap.rewind(position);
+        heap.rewind(&position);
         assert!(heap.append(text, b"x").is_none());
     }
 

@@ -195,7 +195,6 @@ impl Heap {
             drop(unsafe { Box::from_raw(kept.as_ptr()) });
             self.foreigns.discharge(bytes, &self.pool);
         } else {
-            self.moved = true;
             self.foreigns.cells.push(ForeignCell { kept, bytes });
         }
         value
@@ -237,9 +236,9 @@ mod tests {
         assert!(!heap.foreign(long(10 * AHEAD)).is_none());
         assert_eq!(pool.quota.held(), before + 10 * AHEAD + CARRIED);
         // An abort.
-        heap.rewind(position);
+        heap.rewind(&position);
         assert!(pool.quota.held() <= before + 2 * AHEAD);
-        heap.rewind(nothing);
+        heap.rewind(&nothing);
         // The block stays.
         assert!(pool.quota.held() <= BLOCK + 2 * AHEAD);
         drop(heap);
@@ -277,22 +276,22 @@ mod tests {
         let shared = long(5_000);
         heap.foreign(shared.clone());
         heap.foreign(long(6_000));
-        heap.rewind(position);
+        heap.rewind(&position);
         assert_eq!(pool.buffers.bytes(), 6_000);
         assert_eq!(heap.buffer(6_000).capacity(), 6_000);
         assert_eq!(pool.buffers.bytes(), 0);
         assert_eq!(shared.bytes().map(<[u8]>::len), Some(5_000));
         heap.foreign(long(6_000));
-        heap.rewind(position);
+        heap.rewind(&position);
         // Nothing is kept where nothing was used lately, nor what is short.
         assert!(pool.reserve.forget());
         pool.trim();
         assert_eq!(pool.buffers.bytes(), 0);
         heap.foreign(long(6_000));
-        heap.rewind(position);
+        heap.rewind(&position);
         pool.reserve.collected(BLOCK, false);
         heap.foreign(long(1_000));
-        heap.rewind(position);
+        heap.rewind(&position);
         assert_eq!(pool.buffers.bytes(), 0);
     }
 

@@ -34,6 +34,8 @@ pub mod pace;
 mod refill;
 pub(crate) mod reserve;
 pub(crate) mod residents;
+#[cfg(all(test, not(loom)))]
+mod savepoints;
 pub(crate) mod since;
 mod space;
 pub(crate) mod sweep;
@@ -81,8 +83,8 @@ pub(crate) struct Heap {
     spare: Vec<Vec<u8>>,
     pool: Arc<BlockPool>,
     exhausted: bool,
-    /// More than where the next ones go has changed since the last time that a turn took its savepoint.
-    moved: bool,
+    /// Number of times that more has changed than where the next cell, actor and foreign value go.
+    moves: u64,
     /// True while what is made was accepted before: it gets its memory even beyond the quota.
     insists: bool,
     /// Bytes that its turns may take beyond the quota, since what lives and waits leaves that much (threads/starved.rs).
@@ -104,6 +106,7 @@ pub(crate) struct HeapPosition {
     spaces: [SpacePosition; 3],
     large: usize,
     foreigns: usize,
+    moves: u64,
 }
 
 impl Heap {
@@ -124,7 +127,7 @@ impl Heap {
         let mut work = Work::free();
         work.lender = Some(pool.clone());
         Heap {
-            spaces: [SHORTEST_FOR_CELLS, LEAST_WIDE, 1].map(Space::new),
+            spaces: [SHORTEST_FOR_CELLS, 1, LEAST_WIDE].map(Space::new),
             untold: 0,
             looked: 0,
             last: 0,
@@ -135,7 +138,7 @@ impl Heap {
             spare: Vec::new(),
             pool,
             exhausted: false,
-            moved: true,
+            moves: 0,
             insists: false,
             overdraft: 0,
             work,
@@ -176,32 +179,52 @@ impl Heap {
             spaces: self.spaces.each_ref().map(Space::position),
             large: self.large.len(),
             foreigns: self.foreigns.cells.len(),
+            moves: self.moves,
         }
     }
 
-    /// Moves a position that this was the last to see on to the present position.
+    /// Moves a position on to the present one.
     #[inline(always)]
     pub(crate) fn advance(&mut self, position: &mut HeapPosition) {
-        match self.moved {
-            false => {
-                for space in [CELLS, ACTORS] {
-                    position.spaces[space].room.next = self.spaces[space].room.next;
-                }
+        if self.moves == position.moves {
+            position.foreigns = self.foreigns.cells.len();
+            for space in [CELLS, ACTORS] {
+                position.spaces[space].room.next = self.spaces[space].room.next;
             }
-            true => {
-                self.moved = false;
-                self.appending.clear();
-                self.end_of_spare();
-                *position = self.position();
-            }
+        } else {
+            self.advance_far(position);
         }
+    }
+
+    /// Not in line: it would take the registers of the loop over turns.
+    #[cold]
+    #[inline(never)]
+    fn advance_far(&mut self, position: &mut HeapPosition) {
+        self.appending.clear();
+        self.end_of_spare();
+        *position = self.position();
     }
 
     /// Forgets everything allocated since `position`. No value made since then may be used again, and what it took makes no
     /// collection due any more.
-    pub(crate) fn rewind(&mut self, position: HeapPosition) {
+    #[inline]
+    pub(crate) fn rewind(&mut self, position: &HeapPosition) {
         // SAFETY: the cells are forgotten with them.
         unsafe { self.foreigns.truncate(position.foreigns, &self.pool) };
+        self.appending.clear();
+        self.exhausted = false;
+        if self.moves == position.moves {
+            for space in [CELLS, ACTORS] {
+                self.spaces[space].room.next = position.spaces[space].room.next;
+            }
+        } else {
+            self.rewind_far(position);
+        }
+    }
+
+    #[inline(never)]
+    fn rewind_far(&mut self, position: &HeapPosition) {
+        self.end_of_spare();
         if self.marking != 0 {
             self.spaces[ACTORS].bury_since(&position.spaces[ACTORS], self.last);
         }
@@ -216,10 +239,7 @@ impl Heap {
         for large in self.large.drain(position.large..) {
             self.pool.release_large(large);
         }
-        self.moved = true;
-        self.appending.clear();
-        self.end_of_spare();
-        self.exhausted = false;
+        self.moves += 1;
     }
 
     /// Bytes that it has been given and not used yet.

@@ -15,7 +15,7 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub(super) fn allocate_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
-        self.moved = true;
+        self.moves += 1;
         if bytes > PAYLOAD {
             let large = self.pool.acquire_large(bytes, self.insists);
             let large = large.or_else(|| match self.overdraws(bytes) {
@@ -41,7 +41,7 @@ impl Heap {
     #[cold]
     #[inline(never)]
     pub(super) fn allocate_actors_slowly(&mut self, bytes: usize) -> Option<NonNull<u64>> {
-        self.moved = true;
+        self.moves += 1;
         self.take(ACTORS, bytes / GRANULE)
     }
 
@@ -60,7 +60,7 @@ impl Heap {
     /// or it may as well skip some, since the heap is small or memory is short.
     fn take_wide(&mut self, granules: usize) -> Option<NonNull<u64>> {
         let (bytes, last) = (granules * GRANULE, self.last);
-        let [cells, wide, _] = &mut self.spaces;
+        let [cells, _, wide] = &mut self.spaces;
         if let Some(mut front) = cells.front_of_next_hole(granules, last) {
             self.was_given(front);
             return front.take(bytes);

@@ -44,7 +44,7 @@ mod tests {
         let since = things(heap, n);
         assert!(since.iter().all(|cell| heap.is_since(&start, *cell)));
         assert!(!before.iter().any(|cell| heap.is_since(&start, *cell)));
-        heap.rewind(start);
+        heap.rewind(&start);
     }
 
     #[test]
@@ -53,10 +53,10 @@ mod tests {
         let mut heap = Heap::new(pool.clone());
         let start = heap.position();
         let first = things(&mut heap, 1);
-        heap.rewind(start);
+        heap.rewind(&start);
         let start = heap.position();
         assert_eq!(things(&mut heap, GRANULES)[0], first[0]);
-        heap.rewind(start);
+        heap.rewind(&start);
         assert_eq!((pool.used(), things(&mut heap, 1)), (BLOCK, first));
     }
 
@@ -67,7 +67,7 @@ mod tests {
         let start = heap.position();
         things(&mut heap, 64 * GRANULES);
         assert!(pool.pace.has_allocated(32 * GRANULES));
-        heap.rewind(start);
+        heap.rewind(&start);
         assert_eq!(pool.pace.since_collected(), 0);
     }
 
@@ -121,7 +121,7 @@ mod tests {
         // A turn that is aborted has filled a few holes meanwhile.
         let start = heap.position();
         things(&mut heap, 100);
-        heap.rewind(start);
+        heap.rewind(&start);
         assert_eq!(pool.pace.since_begun(), 0);
         assert_eq!(pool.pace.since_collected(), BLOCK);
     }

@@ -66,7 +66,7 @@ impl Heap {
         for space in self.spaces.iter_mut().rev() {
             space.sweep(pool, lives);
         }
-        self.moved = true;
+        self.moves += 1;
         self.last = number;
         self.marking = 0;
         self.foreigns.return_ahead(&self.pool);
@@ -132,7 +132,7 @@ mod tests {
             .collect();
         assert_eq!(rounds, [1, 2, 3, 0, 1, 2]);
         // They are not there any more.
-        heap.rewind(empty);
+        heap.rewind(&empty);
         heap.look_ahead();
         assert_eq!(heap.looked, 0);
     }

@@ -104,6 +104,7 @@ impl Heap {
             self.pool.keep_buffer(buffer);
         } else if length > 0 {
             buffer.clear();
+            self.moves += 1;
             if self.spare.len() == BUFFERS {
                 self.spare.remove(0);
             }

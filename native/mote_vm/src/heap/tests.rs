@@ -143,7 +143,7 @@ impl Modelled {
                 assert!(self.live[before..].iter().all(is_since));
                 assert!(!self.live[..before].iter().rev().take(500).any(is_since));
                 self.live.truncate(before);
-                self.heap.rewind(position);
+                self.heap.rewind(&position);
             }
             Step::Collect(one_of, meanwhile) => self.collect(one_of, meanwhile),
         }
@@ -301,7 +301,7 @@ fn a_wide_cell_in_a_hole_is_seen_by_all_who_ask_what_was_made() {
     assert!(modelled.heap.stretch_since(&position).is_some());
     modelled.cells(1, 32);
     modelled.check();
-    modelled.heap.rewind(position);
+    modelled.heap.rewind(&position);
     assert!(modelled.heap.stretch_since(&position).is_some() && modelled.heap.stamp() == stamp);
     let holes = modelled.heap.spaces[CELLS].filled;
     modelled.cells(1, 32);

@@ -9,7 +9,7 @@
 //! 2. The word is written only while everything stands still, and is 0 in any block whose cells stay.
 use super::block::Block;
 use super::marks::{Marks, GRANULES};
-use super::space::{Extent, ACTORS, CELLS, WIDE};
+use super::space::{Extent, CELLS, WIDE};
 use super::Heap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -67,14 +67,16 @@ impl Heap {
 
     /// Takes extents of cells out of the heap.
     pub(super) fn leave(&mut self, leaves: impl Fn(&Extent) -> bool) -> Vec<Extent> {
-        self.moved = true;
-        let spaces = self.spaces[..ACTORS].iter_mut();
-        spaces.flat_map(|space| space.leave(&leaves)).collect()
+        self.moves += 1;
+        let spaces = [CELLS, WIDE].into_iter();
+        spaces
+            .flat_map(|space| self.spaces[space].leave(&leaves))
+            .collect()
     }
 
     /// Takes an extent of cells in, whose holes are between the marks of the last collection.
     pub(crate) fn take_in(&mut self, extent: Extent, last: u64) {
-        self.moved = true;
+        self.moves += 1;
         // Also of a heap that is newer than that: it knows no holes yet.
         self.last = last;
         self.spaces[CELLS].take_in(extent);

@@ -145,7 +145,7 @@ impl Machine {
             let shown = match made {
                 Ok(roots) => restorer.go_on(self, roots, migration, names),
                 Err(error) => {
-                    restorer.heap.rewind(position);
+                    restorer.heap.rewind(&position);
                     Err(error)
                 }
             };

@@ -115,7 +115,7 @@ impl Survey<'_> {
                 Some([names]) => self.write(*names, &waits, identity, write_foreign, take),
                 _ => Err(NotSaved::NoMemory),
             };
-            heap.rewind(position);
+            heap.rewind(&position);
             saved
         };
         let saved = self.machine.leases().with_guest(save);

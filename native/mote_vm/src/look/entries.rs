@@ -89,7 +89,7 @@ impl<'d> ShardEntries<'d> {
             Some(Value::NONE) => return None,
             Some(after) => map::entries_after(map, after).take(MOST + 1).collect(),
         };
-        heap.rewind(position);
+        heap.rewind(&position);
         let more = entries.len() > MOST;
         entries.truncate(MOST);
         Some(ShardEntries {

@@ -175,7 +175,7 @@ impl Dispatch {
             true => None,
             false => map::get(map, key, &mut Work::free()),
         };
-        heap.rewind(position);
+        heap.rewind(&position);
         found
     }
 }

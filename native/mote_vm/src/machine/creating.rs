@@ -46,7 +46,7 @@ impl Machine {
             match captures.unpack_each(count, heap, create) {
                 Some(actors) => Ok(self.0.handles.acquire_all(&actors, pinned)),
                 None => {
-                    heap.rewind(position);
+                    heap.rewind(&position);
                     Err(CreateError::NoMemory)
                 }
             }
@@ -159,7 +159,7 @@ impl Machine {
                 return Ok(made);
             }
         }
-        heap.rewind(position);
+        heap.rewind(&position);
         Err(CreateError::NoMemory)
     }
 

@@ -46,7 +46,7 @@ impl Dispatch {
                 })
             }
         };
-        self.turn.heap.rewind(from);
+        self.turn.heap.rewind(&from);
         deed
     }
 

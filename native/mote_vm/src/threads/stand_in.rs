@@ -259,7 +259,7 @@ impl Dispatch {
                 break;
             }
         }
-        self.forget(before);
+        self.forget(&before);
         if let Some(begin) = begin {
             self.turn.counts.busy_ns += MEASURED * begin.elapsed().as_nanos() as u64;
         }
@@ -286,15 +286,13 @@ impl Dispatch {
     }
 
     /// Forgets what was made since that position, where the thread had these footprints and becomes, if that can be (invariant 5).
-    fn forget(&mut self, (position, footprints, becomes): (HeapPosition, u64, u64)) {
-        if self.footprints() != footprints || !self.holds_nothing() {
+    fn forget(&mut self, (position, footprints, becomes): &(HeapPosition, u64, u64)) {
+        if self.footprints() != *footprints || !self.holds_nothing() {
             return;
         }
         let turn = &mut self.turn;
         match turn.counts.becomes - becomes {
-            0 => {
-                turn.heap.rewind(position);
-            }
+            0 => turn.heap.rewind(position),
             1 => {
                 // SAFETY: it has run a turn, and no collection has begun since.
                 let actor = unsafe { &*turn.became };

@@ -179,7 +179,7 @@ impl Turn {
         self.at_commit.forget();
         self.queue.rewind(self.savepoint.queue);
         self.counts.creates = self.savepoint.creates;
-        self.heap.rewind(self.savepoint.heap);
+        self.heap.rewind(&self.savepoint.heap);
     }
 
     /// Undoes the turn as if it had not begun: it is to run once more. Returns whether it has drawn random numbers.

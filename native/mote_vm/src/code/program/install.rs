@@ -33,11 +33,11 @@ impl Program {
         let mut inner = self.inner.lock();
         let position = inner.heap.position();
         let Some(constants) = constants(&verified, &atoms, &mut inner.heap, opaque) else {
-            inner.heap.rewind(position);
+            inner.heap.rewind(&position);
             return Err(LoadError::Constants);
         };
         if inner.behaviour_code.len() + verified.behaviours.len() > BehaviourId::LIMIT {
-            inner.heap.rewind(position);
+            inner.heap.rewind(&position);
             return Err(LoadError::TooManyBehaviours);
         }
         let own = own_slots(&mut inner, &verified);

@@ -29,7 +29,7 @@ const GRANULE: usize = 2;
 /// whether that was done: if what the actor holds cannot be copied, or is much, nothing is forgotten.
 pub(super) fn forget_all_but(
     heap: &mut Heap,
-    position: HeapPosition,
+    position: &HeapPosition,
     actor: &Actor,
     captures: usize,
 ) -> bool {
@@ -38,12 +38,12 @@ pub(super) fn forget_all_but(
 
 fn try_to_forget(
     heap: &mut Heap,
-    position: HeapPosition,
+    position: &HeapPosition,
     actor: &Actor,
     captures: usize,
 ) -> Option<()> {
     let mut copies = Copies {
-        made: heap.stretch_since(&position)?,
+        made: heap.stretch_since(position)?,
         cells: SmallVec::new(),
         words: SmallVec::new(),
         parts: SmallVec::new(),
@@ -183,7 +183,7 @@ mod tests {
         actor.set(BehaviourId::SINK, state);
         list(&mut built.heap, &[4, 5, 6]);
         let was = built.heap.position();
-        let forgotten = forget_all_but(&mut built.heap, position, actor, n);
+        let forgotten = forget_all_but(&mut built.heap, &position, actor, n);
         let made = built.heap.stretch_since(&position).expect("one stretch");
         if !forgotten {
             // Nothing has changed.
@@ -242,7 +242,7 @@ mod tests {
         let part = list(&mut built.heap, &[1]);
         let pair = built.heap.tuple(3, |_| part);
         actor.set(BehaviourId::SINK, pair);
-        assert!(forget_all_but(&mut built.heap, position, actor, 1));
+        assert!(forget_all_but(&mut built.heap, &position, actor, 1));
         let parts = actor.state().as_tuple().expect("a tuple");
         assert!(parts.iter().all(|again| *again == parts[0]));
         assert_eq!(numbers(parts[0]), [1]);

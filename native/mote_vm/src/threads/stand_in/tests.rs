@@ -85,7 +85,7 @@ fn what_others_may_read_is_not_moved() {
     // SAFETY: it was made above.
     let read = unsafe { &*actor }.captured(2).next().expect("a capture");
     assert_eq!(read.as_tuple().map(<[Value]>::len), Some(2));
-    thread.forget(before);
+    thread.forget(&before);
     // SAFETY: the heap that it is in lives.
     let actor = unsafe { &*actor };
     assert_eq!(actor.state(), state, "it has moved");

@@ -174,7 +174,7 @@ impl Dispatch {
         // It was accepted, and charged for: nothing but the system can refuse it now.
         let value = self.turn.heap.insist(|heap| parcel.unpack(heap, scratch));
         if value.is_none() {
-            self.turn.heap.rewind(position);
+            self.turn.heap.rewind(&position);
             self.turn.counts.aborts_no_memory += 1;
             return None;
         }

@@ -461,7 +461,7 @@ fn what_is_dropped_is_used_again() {
             assert!(places.iter().all(|place| *place == places[0]), "{n}");
         }
         assert_eq!(heap.foreign_bytes(), quota, "{n}");
-        heap.rewind(held);
+        heap.rewind(&held);
     }
     // Where something was made since, the cell stays, and says that it is no longer what it was.
     let x = integers_of(&mut heap, &[1; 1_000]);
