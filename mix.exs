@@ -171,6 +171,7 @@ defmodule Mote.MixProject do
       ],
       Machines: [
         Mote.Machine,
+        Mote.Durable,
         Mote.Image,
         Mote.Sponsor,
         Mote.Address,

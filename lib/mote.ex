@@ -125,6 +125,8 @@ defmodule Mote do
       with each actor whose module is another version today, or is gone, as `{module, name, captures}`, before the machine goes on, in the
       process of the machine. It returns the behaviour that the actor becomes, as `MyApp.Market.cart(items, 0)` makes it, or
       `:keep`. See the guide [State that lasts](images.md#a-deploy-with-a-changed-behaviour);
+    * `:durable` - `[dir: folder]` for a machine that survives the end of its node: what comes in is written down before it runs. See
+      `Mote.Durable` for its options, and for what such a machine does not do;
     * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes what it has when it is stopped in good order, see
       `stop/3` (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
 
@@ -1237,8 +1239,11 @@ defmodule Mote do
   def release(address), do: retain!(address, false)
 
   defp retain!(%Address{machine: machine, key: key} = address, kept?) do
-    with word when word != :ok <- Native.machine_retain(machine, key, kept?),
-         do: raise(Error.from(word, address: address))
+    case Native.machine_retain(machine, key, kept?) do
+      :ok -> :ok
+      :durable -> with({:error, error} <- Mote.Durable.synced(machine, address: address), do: raise(error))
+      word -> raise Error.from(word, address: address)
+    end
   end
 
   defp retain!(other, _kept?), do: raise(ArgumentError, "expected an address, got: #{inspect(other)}")

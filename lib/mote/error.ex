@@ -39,6 +39,10 @@ defmodule Mote.Error do
     * `:image` - an image was not saved, or a machine does not go on from it; the message says which file, where and why: see
       `Mote.save/3`;
     * `:identity_taken` - a machine with that `:identity` is running on this node already, `context.machine`;
+    * `:journal` - a durable machine does not go on from what is in its folder; the message says which file, where and why: see
+      `Mote.Durable`;
+    * `:dir_taken` - the folder of a durable machine is that of another one which runs: `context.system_pid` and `context.pid`;
+    * `:not_durable` - a durable machine does not do this, since its journal could not tell it again: see `Mote.Durable`;
     * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
       not running.
   """
@@ -71,6 +75,9 @@ defmodule Mote.Error do
           | :not_movable
           | :image
           | :identity_taken
+          | :journal
+          | :dir_taken
+          | :not_durable
           | :start
 
   @type t :: %__MODULE__{reason: reason, message: String.t(), context: map}
@@ -217,6 +224,15 @@ defmodule Mote.Error do
 
   def from(:no_memory, context) do
     new(:no_memory, "the machine has no memory left for this request", context)
+  end
+
+  def from(:not_durable, context) do
+    new(
+      :not_durable,
+      "a durable machine does not do this, since its journal could not tell it again: no timers, futures, shared constants or moves from " <>
+        "outside, and no messages of other machines' actors (see Mote.Durable)",
+      context
+    )
   end
 
   def from(:timeout, context) do

@@ -104,8 +104,19 @@ defmodule Mote.Image do
   # See `Mote.save/3`.
   @spec save(reference, String.t(), term, timeout) :: {:ok, t} | {:error, Error.t()}
   def save(native, path, names, timeout) do
-    ask = &Native.image_save(native, path, names, Long.kept(names), &1)
+    saved(native, path, timeout, &Native.image_save(native, path, names, Long.kept(names), &1))
+  end
 
+  @doc false
+  # The same, with the journal of a durable machine that goes on from it.
+  @spec save_and_begin(reference, {reference, String.t(), String.t()}, {pos_integer, tuple, tuple}, map) ::
+          {:ok, t} | {:error, Error.t()}
+  def save_and_begin(native, {_lock, path, _journal} = paths, {number, how, told}, names) do
+    begin = &Native.journal_begin(native, paths, number, how, told, names, Long.kept(names), &1)
+    saved(native, path, :infinity, begin)
+  end
+
+  defp saved(native, path, timeout, ask) do
     with {:ok, answer} <- Question.put(native, timeout, [path: path, survey: true], ask) do
       case answer do
         {:ok, {bytes, stood_still, about}} -> {:ok, about(path, bytes, about, stood_still)}
@@ -135,6 +146,27 @@ defmodule Mote.Image do
         {:ok, {:ok, names}, stay} -> {:ok, names, older(behaviours, asked ++ renewed, stay, native)}
         {:ok, {:error, text}, _stay} -> {:error, error(path, text)}
         {:ok, word, _stay} -> {:error, Error.from(word, path: path)}
+        {:error, error} -> {:error, error}
+      end
+    end
+  end
+
+  @doc false
+  # Lets a machine go on that is to do the same as another one did: with the code of that time, and with all values as they were, whatever
+  # they are today. Returns what was named.
+  @spec restore_as_it_was(reference, String.t()) :: {:ok, map} | {:error, Error.t()}
+  def restore_as_it_was(native, path) do
+    with {:ok, image, _about, units} <- open(path),
+         :ok <- load_units(native, path, image, units) do
+      lost = for {number, _about, {value, _here?}} <- Native.image_lost(image), do: {number, value}
+      {numbers, values} = Enum.unzip(lost)
+      values = List.to_tuple(values)
+      put = &Native.image_restore(native, image, numbers, values, Long.kept(values), {[], []}, &1)
+
+      case Question.put(native, :infinity, [path: path], put) do
+        {:ok, {:ok, names}} -> {:ok, names}
+        {:ok, {:error, text}} -> {:error, error(path, text)}
+        {:ok, word} -> {:error, Error.from(word, path: path)}
         {:error, error} -> {:error, error}
       end
     end
@@ -178,11 +210,14 @@ defmodule Mote.Image do
 
   # The versions that are in the image first: what the node has today is the present version, and new actors get that.
   defp load(native, path, image, units) do
-    with :ok <- units |> Enum.with_index() |> each(&load_unit(native, path, image, &1)) do
+    with :ok <- load_units(native, path, image, units) do
       present = for {module, hash} <- units, differs?(module, hash), uniq: true, do: module
       each(present, &Loader.beside(native, &1))
     end
   end
+
+  defp load_units(native, path, image, units),
+    do: units |> Enum.with_index() |> each(&load_unit(native, path, image, &1))
 
   defp differs?(module, hash), do: Loader.about(module, [:hash]) not in [:error, {:ok, [hash]}]
 

@@ -57,7 +57,7 @@ defmodule Mote.Machine do
 
   require Logger
 
-  alias Mote.{Address, Error, Far, Image, Native}
+  alias Mote.{Address, Durable, Error, Far, Image, Native}
   alias Mote.Machine.{Ending, Janitor, MemoryOptions, Options, Postman, Reporter, Table, Watcher, Workers}
 
   # Milliseconds to wait for another node that is to say which process a machine is.
@@ -335,6 +335,13 @@ defmodule Mote.Machine do
     Process.flag(:trap_exit, true)
     :ok = Janitor.watch(self())
 
+    case Durable.open(config) do
+      {:ok, durable, config} -> begin(config, durable)
+      {:error, error} -> {:stop, error}
+    end
+  end
+
+  defp begin(config, durable) do
     %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, clock: clock, schedule: schedule, tier: tier} =
       config
 
@@ -345,10 +352,11 @@ defmodule Mote.Machine do
         {:ok, _pid} = Watcher.start_link(native)
 
         with :ok <- claim(native, config),
-             {:ok, names} <- go_on(native, config) do
+             {:ok, names} <- go_on(native, config),
+             {:ok, _image} <- begin_journal(native, durable, names) do
           about = Reporter.about(config.name, config.telemetry)
           Table.put(self(), native, config.name, about, memory, clock, fuel, names)
-          {:ok, started(native, postman, about, config)}
+          {:ok, started(native, postman, about, config) |> Map.put(:keeper, keeper(native, durable, names))}
         else
           {:error, error} ->
             Native.machine_stop(native)
@@ -362,9 +370,22 @@ defmodule Mote.Machine do
     end
   end
 
-  defp claim(_native, %{identity: nil}), do: :ok
+  defp begin_journal(_native, nil, _names), do: {:ok, nil}
+  defp begin_journal(native, durable, names), do: Durable.begin(native, durable, names)
 
-  defp claim(native, %{identity: identity}) do
+  defp keeper(_native, nil, _names), do: nil
+
+  defp keeper(native, durable, names) do
+    {:ok, keeper} = Durable.Keeper.start_link(native, durable, names)
+    keeper
+  end
+
+  @doc false
+  # Gives a native machine the identity of its options.
+  @spec claim(reference, map) :: :ok | {:error, Error.t()}
+  def claim(_native, %{identity: nil}), do: :ok
+
+  def claim(native, %{identity: identity}) do
     with pid when is_pid(pid) <- Native.machine_claim(native, identity) do
       who = if name = Table.name(pid), do: "#{inspect(name)}, #{inspect(pid)}", else: inspect(pid)
 
@@ -419,6 +440,7 @@ defmodule Mote.Machine do
 
   @impl GenServer
   def handle_call(:native, _from, state), do: {:reply, state.native, state}
+  def handle_call(:keeper, _from, state), do: {:reply, state.keeper, state}
 
   def handle_call({:add_sponsor, sponsor, timeout}, _from, state),
     do: {:reply, add_beam_sponsor(state.native, sponsor, timeout), state}

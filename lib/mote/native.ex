@@ -31,6 +31,16 @@ defmodule Mote.Native do
 
   def machine_claim(_machine, _identity), do: :erlang.nif_error(:nif_not_loaded)
   def machine_retain(_machine, _key, _kept), do: :erlang.nif_error(:nif_not_loaded)
+  def journal_lock(_path, _who), do: :erlang.nif_error(:nif_not_loaded)
+  def journal_about(_path), do: :erlang.nif_error(:nif_not_loaded)
+
+  def journal_begin(_machine, _paths, _number, _how, _told, _names, _kept, _tag),
+    do: :erlang.nif_error(:nif_not_loaded)
+
+  def journal_prepare(_machine, _path), do: :erlang.nif_error(:nif_not_loaded)
+  def journal_run(_machine, _paths, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def journal_wait(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def journal_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def image_save(_machine, _path, _names, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def image_open(_path, _atoms), do: :erlang.nif_error(:nif_not_loaded)
   def image_load(_machine, _image, _number), do: :erlang.nif_error(:nif_not_loaded)

@@ -122,7 +122,11 @@ defmodule Mote.Timer do
     do: Process.cancel_timer(key)
 
   def cancel(%__MODULE__{machine: machine, key: key} = timer) do
-    with :unknown <- Native.cancel_timer(machine, key), do: no_timer(timer)
+    case Native.cancel_timer(machine, key) do
+      :unknown -> no_timer(timer)
+      :not_durable -> raise Error.from(:not_durable, machine: machine)
+      left -> left
+    end
   end
 
   def cancel(other), do: no_timer(other)

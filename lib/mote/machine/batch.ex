@@ -3,7 +3,7 @@ defmodule Mote.Machine.Batch do
   # together.
   @moduledoc false
 
-  alias Mote.{Address, Error, Far, Native}
+  alias Mote.{Address, Durable, Error, Far, Native}
   alias Mote.Far.Entry
   alias Mote.Machine.{Long, Sending}
   require Long
@@ -71,6 +71,9 @@ defmodule Mote.Machine.Batch do
       {:ok, []} ->
         :ok
 
+      {:durable, []} ->
+        Durable.synced(machine(messages, context), context)
+
       {:more, _} ->
         go(rest, accepted, opts, native, one, context)
 
@@ -79,11 +82,19 @@ defmodule Mote.Machine.Batch do
         with :ok <- single(message, accepted, opts, one),
              do: go(rest, accepted + 1, opts, native, one, context)
 
-      {:ok, tail} ->
+      {word, tail} when word in [:ok, :durable] ->
         raise ArgumentError, "expected a proper list of messages, got one that ends with #{inspect(tail)}"
 
       {word, _} ->
         raise Error.from(word, [accepted: accepted] ++ about(rest, context))
+    end
+  end
+
+  defp machine(messages, context) do
+    case context[:address] || messages do
+      %Address{machine: machine} -> machine
+      # What a batch of pairs has taken is for one machine.
+      [{%Address{machine: machine}, _} | _] -> machine
     end
   end
 

@@ -20,7 +20,8 @@ defmodule Mote.Machine.Options do
     image: nil,
     identity: nil,
     resolve: nil,
-    migrate: nil
+    migrate: nil,
+    durable: nil
   ]
 
   @type t :: %{
@@ -39,7 +40,8 @@ defmodule Mote.Machine.Options do
           image: nil | String.t(),
           identity: nil | String.t(),
           resolve: nil | (Mote.Image.lost_value() -> {:ok, term} | :lost),
-          migrate: nil | ({module, atom, tuple} -> Mote.Behaviour.t() | :keep)
+          migrate: nil | ({module, atom, tuple} -> Mote.Behaviour.t() | :keep),
+          durable: nil | Mote.Durable.t()
         }
 
   @doc "What a machine is started with; raises `ArgumentError`."
@@ -54,7 +56,7 @@ defmodule Mote.Machine.Options do
     name = name!(opts[:name])
     sponsors = sponsors!(opts[:sponsors])
 
-    %{
+    config = %{
       name: name,
       title: title(name),
       sponsors: sponsors,
@@ -71,8 +73,12 @@ defmodule Mote.Machine.Options do
       image: image!(opts[:image]),
       identity: identity!(opts[:identity]),
       resolve: asked!(opts, :resolve),
-      migrate: asked!(opts, :migrate)
+      migrate: asked!(opts, :migrate),
+      durable: Mote.Durable.options!(opts[:durable])
     }
+
+    :ok = Mote.Durable.possible!(config)
+    config
   end
 
   @doc """
@@ -192,9 +198,11 @@ defmodule Mote.Machine.Options do
            )
   end
 
-  defp identity!(nil), do: nil
+  @doc "The name of a machine beyond its life; raises `ArgumentError`."
+  @spec identity!(term) :: nil | String.t()
+  def identity!(nil), do: nil
 
-  defp identity!(identity) do
+  def identity!(identity) do
     if is_binary(identity) and byte_size(identity) in 1..255 and String.valid?(identity),
       do: identity,
       else:

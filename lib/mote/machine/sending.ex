@@ -2,7 +2,7 @@ defmodule Mote.Machine.Sending do
   # Sending from a process to an actor: accepted, refused, or waited for until the sponsor has room.
   @moduledoc false
 
-  alias Mote.{Address, Error, Far, Native}
+  alias Mote.{Address, Durable, Error, Far, Native}
   alias Mote.Machine.{Long, Question, SponsorOptions}
   require Long
 
@@ -16,6 +16,7 @@ defmodule Mote.Machine.Sending do
 
     case Long.call(message, Native.send(machine, key, sponsor, message)) do
       :ok -> :ok
+      :durable -> Durable.synced(machine, address: address, sponsor: sponsor)
       full when full in [:full, :full_wait] -> full({address, sponsor, message}, on_full || full, timeout)
       :unknown -> far(address, sponsor, message, on_full, timeout)
       word -> refused(word, address: address, sponsor: sponsor)
@@ -54,9 +55,10 @@ defmodule Mote.Machine.Sending do
 
     case Question.line(machine, timeout, context, &Native.wait_for_room(machine, key, sponsor, &1)) do
       {:ok, permit} ->
-        with word when word != :ok <-
-               Native.send_permitted(permit, machine, key, sponsor, message, Long.kept(message)) do
-          refused(word, context)
+        case Native.send_permitted(permit, machine, key, sponsor, message, Long.kept(message)) do
+          :ok -> :ok
+          :durable -> Durable.synced(machine, context)
+          word -> refused(word, context)
         end
 
       {:error, %Error{reason: :timeout}} ->

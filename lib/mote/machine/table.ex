@@ -46,6 +46,10 @@ defmodule Mote.Machine.Table do
   @spec names(pid) :: {:ok, map} | :error
   def names(pid), do: column(pid, 8)
 
+  @doc "Gives the running machine other names."
+  @spec put_names(pid, map) :: boolean
+  def put_names(pid, names), do: :ets.update_element(__MODULE__, pid, {8, names})
+
   # The application may have stopped, and the table with it.
   defp column(pid, number) do
     {:ok, :ets.lookup_element(:persistent_term.get(__MODULE__), pid, number)}

@@ -1,6 +1,7 @@
 //! Many messages in one call. They are written one by one and enter together; the caller continues with the rest.
 use crate::codec::budget::{spent, WriteMode};
 use crate::codec::encode::Writer;
+use crate::enter::noted;
 use crate::enter::target::{refusal, Addressee};
 use crate::held::lives::present;
 use crate::held::machine::{sponsor, MachineResource};
@@ -11,6 +12,7 @@ use crate::term::resource;
 use mote_vm::boundary::batch::BatchLetters;
 use mote_vm::machine::{Entrance, Machine};
 use mote_vm::values::actor::SponsorId;
+use mote_vm::values::handles::{Held, Key};
 use rustler::{Atom, Encoder, Env, Term};
 
 /// Messages that enter together.
@@ -50,6 +52,9 @@ pub struct Run<'m, 'a> {
     machine: &'m Machine,
     entrance: Entrance,
     pub letters: BatchLetters,
+    /// The records of its messages, and whom the next ones are for, where the machine is durable.
+    records: Vec<Vec<u8>>,
+    key: Option<Key>,
     writer: Writer<'m, 'a>,
     /// The reason why it does not go on.
     pub why: Atom,
@@ -70,6 +75,8 @@ impl<'m, 'a> Run<'m, 'a> {
             machine,
             entrance,
             letters,
+            records: Vec::new(),
+            key: None,
             writer,
             why: names::ok(),
         }
@@ -92,8 +99,14 @@ impl<'m, 'a> Run<'m, 'a> {
         if !self.machine.enters_by(&held, sponsor, &self.entrance) {
             return Err(names::more_left());
         }
-        self.letters.address(held);
+        self.address(held, address.key);
         Ok(())
+    }
+
+    /// Directs the following messages to the actor of that key.
+    fn address(&mut self, held: Held, key: Key) {
+        self.letters.address(held);
+        self.key = Some(key);
     }
 
     /// Writes a message if the batch has room. Returns false when the batch must end, and notes why.
@@ -115,6 +128,15 @@ impl<'m, 'a> Run<'m, 'a> {
             return false;
         }
         self.letters.end(&self.writer.builder);
+        let record = self.key.map(|key| noted::message(self.machine, key, false, message));
+        match record {
+            Some(Ok(Some(record))) => self.records.push(record),
+            Some(Err(why)) => {
+                self.why = why;
+                return false;
+            }
+            _ => {}
+        }
         true
     }
 
@@ -124,7 +146,19 @@ impl<'m, 'a> Run<'m, 'a> {
         spent(list.get_env(), 2 * self.letters.len());
         self.writer.count_spent(list.get_env());
         let batch = self.letters.seal(self.writer.builder);
-        match self.machine.send_batch(&self.entrance, batch) {
+        let (machine, entrance) = (self.machine, &self.entrance);
+        let sent = match self.records.is_empty() {
+            true => machine.send_batch(entrance, batch),
+            false => machine.noting(|notes| {
+                let (accepted, why) = machine.send_batch(entrance, batch);
+                if let Some(notes) = notes {
+                    let entered = self.records.iter().take(accepted);
+                    entered.for_each(|record| notes.record(&[record]));
+                }
+                (accepted, why)
+            }),
+        };
+        match sent {
             (accepted, None) => (accepted, rest, self.why),
             (accepted, Some(why)) => (accepted, after(list, accepted), refusal(why)),
         }
@@ -156,7 +190,7 @@ pub fn send_to_one<'a>(
     };
     let entrance = target.machine.entrance_to(&held, target.sponsor);
     let mut run = Run::new(target.resource, target.machine, entrance, mode);
-    run.letters.address(held);
+    run.address(held, target.key);
     let mut rest = messages;
     while let Some((message, tail)) = list_cell(rest) {
         if !run.write(message) {

@@ -1,6 +1,7 @@
 //! Creating actors: their behaviours and captures.
 use crate::codec::budget::{spent, WriteMode};
 use crate::codec::encode::Writer;
+use crate::enter::noted;
 use crate::held::handle::Handle;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::term::atoms::{names, Name};
@@ -40,16 +41,19 @@ pub fn create_within<'a>(
 /// A new actor, or why there is none; the caller releases the key.
 pub fn make<'a>(
     resource: &ResourceArc<MachineResource>,
-    behaviour: BehaviourParts,
-    captures: Term<'a>,
+    kind: BehaviourParts,
+    term: Term<'a>,
     pinned: Term<'a>,
     mode: WriteMode<'a>,
 ) -> Result<Key, Atom> {
-    let machine = resource.open(captures.get_env())?;
-    let (behaviour, captures) = prepare(resource, machine, behaviour, captures, mode)?;
-    let pinned = sponsor(machine, pinned)?;
-    let made = machine.create(&behaviour, pinned, captures);
-    made.map_err(not_created)
+    let machine = resource.open(term.get_env())?;
+    let (behaviour, captures) = prepare(resource, machine, kind, term, mode)?;
+    let on = sponsor(machine, pinned)?;
+    let made = noted::created(machine, kind, (term, pinned), || {
+        let key = machine.create(&behaviour, on, captures);
+        key.map(|key| vec![key]).map_err(not_created)
+    });
+    made.map(|keys| keys[0])
 }
 
 /// Keeps a value for the machine. Returns the key of a shared constant, or why there is none.
@@ -77,17 +81,19 @@ pub fn share_within<'a>(
 pub fn create_row_within<'a>(
     env: Env<'a>,
     resource: ResourceArc<MachineResource>,
-    behaviour: BehaviourParts,
-    captures: Term<'a>,
+    kind: BehaviourParts,
+    term: Term<'a>,
     pinned: Term<'a>,
     (count, mode): (usize, WriteMode<'a>),
 ) -> Term<'a> {
     let made = || {
-        let machine = resource.open(captures.get_env())?;
-        let (behaviour, captures) = prepare(&resource, machine, behaviour, captures, mode)?;
-        let pinned = sponsor(machine, pinned)?;
-        let made = machine.create_row(&behaviour, pinned, captures, count);
-        made.map_err(not_created)
+        let machine = resource.open(term.get_env())?;
+        let (behaviour, captures) = prepare(&resource, machine, kind, term, mode)?;
+        let on = sponsor(machine, pinned)?;
+        noted::created(machine, kind, (term, pinned), || {
+            let made = machine.create_row(&behaviour, on, captures, count);
+            made.map_err(not_created)
+        })
     };
     match made() {
         Ok(keys) => {
@@ -132,7 +138,7 @@ fn make_many<'a>(
     };
     let count = tuple_elements(first).len();
     let behaviour = behaviour(machine, kind, count)?;
-    let pinned = sponsor(machine, pinned)?;
+    let on = sponsor(machine, pinned)?;
     let mut writer = Writer::new(resource, machine, mode);
     writer.is_for_heap();
     let (mut made, mut rest, mut why) = (0, list, names::ok());
@@ -157,8 +163,11 @@ fn make_many<'a>(
         rest = tail;
     }
     writer.count_spent(list.get_env());
-    let keys = machine.create_many(&behaviour, pinned, made, writer.builder.finish());
-    Ok((keys.map_err(not_created)?, rest, why))
+    let keys = noted::created_each(machine, kind, (list, pinned), || {
+        let keys = machine.create_many(&behaviour, on, made, writer.builder.finish());
+        keys.map_err(not_created)
+    });
+    Ok((keys?, rest, why))
 }
 
 /// The present version of a behaviour, if it is that one.
@@ -194,6 +203,7 @@ pub fn not_created(error: CreateError) -> Atom {
     match error {
         CreateError::NoMemory => names::no_memory(),
         CreateError::OtherMachine => names::load(),
+        CreateError::NotDurable => names::not_durable(),
         CreateError::Misplaced => names::misplaced(),
     }
 }

@@ -6,6 +6,7 @@ pub mod drain;
 pub mod effects;
 pub mod future;
 pub mod moving;
+pub mod noted;
 pub mod question;
 pub mod room;
 pub mod socket;

@@ -34,6 +34,9 @@ pub fn hold<'a>(
     tag: Term<'a>,
 ) -> Term<'a> {
     inquiry_about(env, actor, tag, |target, customer| {
+        if target.machine.is_durable() {
+            return Err(names::not_durable());
+        }
         let hold = held(target.machine, hold)?;
         let take = Box::new(
             move |machine: &Machine, seen: Result<Inspection<'_>, Stays>| {

@@ -2,6 +2,7 @@
 use crate::codec::budget::{self, WriteMode};
 use crate::codec::encode::Writer;
 use crate::deliver::at_once;
+use crate::enter::noted;
 use crate::enter::target::Addressee;
 use crate::held::foreign::Awaiting;
 use crate::held::lives::present;
@@ -47,7 +48,10 @@ fn call<'a>(
         writer.request_of(waiting.clone());
         writer.term(request)?;
         writer.count_spent(env);
-        target.ask(writer.builder.finish(), &answered)
+        let record = noted::message(target.machine, target.key, true, request)?;
+        noted::noted(target.machine, record, || {
+            target.ask(writer.builder.finish(), &answered)
+        })
     });
     match put {
         Ok(ran) => budget::ran(env, ran),
@@ -116,7 +120,10 @@ fn ask_by<'a>(
         writer.request_of(Arc::new(Awaiting::Known(customer.clone())));
         writer.term(request)?;
         writer.count_spent(env);
-        send(&target, writer.builder.finish())
+        let record = noted::message(target.machine, target.key, true, request)?;
+        noted::noted(target.machine, record, || {
+            send(&target, writer.builder.finish())
+        })
     })
 }
 

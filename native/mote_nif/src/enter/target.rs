@@ -1,6 +1,7 @@
 //! Where a message goes, and why it was not accepted.
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
+use crate::enter::noted;
 use crate::held::handle::parse_key;
 use crate::held::lives::present;
 use crate::held::machine::{sponsor, MachineResource};
@@ -21,6 +22,7 @@ pub fn refusal(refusal: Refusal) -> Atom {
         Refusal::Unknown => names::unknown(),
         Refusal::Stopped => names::stopped(),
         Refusal::NoMemory => names::no_memory(),
+        Refusal::NotDurable => names::not_durable(),
         Refusal::Full { patient: false } => names::full(),
         Refusal::Full { patient: true } => names::full_wait(),
     }
@@ -137,7 +139,10 @@ pub fn send_within<'a>(
         writer.term(message)?;
         writer.count_spent(message.get_env());
         let parcel = writer.builder.finish();
-        target.send(parcel)
+        let record = noted::message(target.machine, target.key, false, message)?;
+        let answer = noted::answer(&record);
+        noted::noted(target.machine, record, || target.send(parcel))?;
+        Ok(answer)
     });
-    sent.err().unwrap_or_else(names::ok)
+    sent.unwrap_or_else(|word| word)
 }

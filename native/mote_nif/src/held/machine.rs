@@ -8,13 +8,14 @@
 use crate::held::binaries::Binaries;
 use crate::held::bridge::Bridge;
 use crate::held::desk::Desk;
+use crate::held::folder::FolderLock;
 use crate::held::mailbox::Mail;
 use crate::held::outbox::Copied;
 use crate::held::question::Questions;
 use crate::held::watches::Watches;
 use crate::term::atoms::{names, Name};
 use crate::term::own_term::Nursery;
-use crate::term::resource::Resource;
+use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::outbox::Outbox;
 use mote_vm::image::tables::ImageIdentity;
@@ -124,6 +125,8 @@ pub struct MachineResource {
     left: OnceLock<Unfinished>,
     /// The identity that it has beyond this life, and its lives so far (lives.rs).
     pub identity: Mutex<Option<ImageIdentity>>,
+    /// The folder of its journal, which is its own until it was joined.
+    pub folder: Mutex<Option<ResourceArc<FolderLock>>>,
     /// The outboxes that were opened, and are still there.
     outboxes: Mutex<Vec<Weak<Outbox<Copied>>>>,
 }
@@ -150,6 +153,7 @@ impl MachineResource {
             lost: Arc::default(),
             left: OnceLock::new(),
             identity: Mutex::default(),
+            folder: Mutex::default(),
             outboxes: Mutex::default(),
         }
     }

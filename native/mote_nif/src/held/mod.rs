@@ -4,6 +4,7 @@ pub mod bridge;
 pub mod call;
 pub mod desk;
 pub mod far;
+pub mod folder;
 pub mod foreign;
 pub mod future_value;
 pub mod handle;

@@ -26,6 +26,7 @@ use mote_vm::image::tables::{ImageIdentity, ImageLost, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
 use mote_vm::image::{ImageError, MigratingActor, Migration};
 use mote_vm::look::holders::HeldIn;
+use mote_vm::look::survey::Survey;
 use mote_vm::machine::Machine;
 use mote_vm::values::big::MOST_LIMBS;
 use mote_vm::values::foreign::{Class, ForeignRef};
@@ -34,6 +35,7 @@ use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
 use rustler::{Atom, Encoder, Env, OwnedEnv, Term, TermType};
 use std::hash::{BuildHasher, RandomState};
+use std::io;
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, LazyLock};
@@ -55,7 +57,17 @@ impl Resource for ImageResource {}
 resource_type!(ImageResource);
 
 /// What was saved, and how long the machine stood still for it.
-type Saved = (Result<ImageTables, NotSaved>, Duration);
+type Saved = (Result<ImageTables, Unsaved>, Duration);
+
+/// Why nothing was saved.
+enum Unsaved {
+    Image(NotSaved),
+    /// The journal that is to go on from the image could not begin.
+    Journal(String),
+}
+
+/// Begins the journal that goes on from an image, while the machine stands still for it.
+pub type BeginJournal = Box<dyn FnOnce(&mut Survey<'_>) -> io::Result<()> + Send>;
 
 /// Puts a question to which the answer is `{:ok, {bytes, microseconds, about}}` or `{:error, text}`, once the image is in the file.
 pub fn save<'a>(
@@ -63,6 +75,7 @@ pub fn save<'a>(
     (machine, running): (Term<'a>, &Machine),
     path: PathBuf,
     (named, identity): (Parcel, Option<ImageIdentity>),
+    begin: Option<BeginJournal>,
     tag: Term<'a>,
 ) -> Term<'a> {
     inquiry(env, machine, tag, |customer| {
@@ -81,7 +94,13 @@ pub fn save<'a>(
                 let taken = blocks.send(ImagePart::Block(block));
                 taken.ok().map(|()| free.try_recv().unwrap_or_default())
             };
-            let tables = survey.save(&named, identity, &written_form, &mut take);
+            let journal = begin.map_or(Ok(()), |begin| begin(survey));
+            let tables = match journal {
+                Ok(()) => survey
+                    .save(&named, identity, &written_form, &mut take)
+                    .map_err(Unsaved::Image),
+                Err(error) => Err(Unsaved::Journal(said(&error))),
+            };
             let stood = begun.elapsed();
             if tables.is_ok() {
                 // Whoever has stopped reading says why.
@@ -115,11 +134,14 @@ fn answer(
                 let about = about(env, tables);
                 (names::ok(), (bytes, stood.as_micros() as u64, about)).encode(env)
             }
-            (Err(why), _) if *why != NotSaved::Refused => {
+            (Err(Unsaved::Journal(why)), _) => {
+                (names::error(), format!("its journal cannot begin: {why}")).encode(env)
+            }
+            (Err(Unsaved::Image(why)), _) if *why != NotSaved::Refused => {
                 (names::error(), why.to_string()).encode(env)
             }
             (_, Err(error)) => (names::error(), said(&error)).encode(env),
-            (Err(why), _) => (names::error(), why.to_string()).encode(env),
+            (Err(Unsaved::Image(why)), _) => (names::error(), why.to_string()).encode(env),
         };
         customer.tagged(env, answer)
     });

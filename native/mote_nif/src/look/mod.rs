@@ -1,6 +1,7 @@
 pub mod fold;
 pub mod image;
 pub mod info;
+pub mod journal;
 pub mod migration;
 pub mod peek;
 pub mod proof;

@@ -33,7 +33,7 @@ fn image_save<'a>(
             let named = writer.builder.finish();
             let path = OsStr::from_bytes(path.as_slice()).into();
             let identity = resource.identity.lock().clone();
-            image::save(env, (machine, running), path, (named, identity), tag)
+            image::save(env, (machine, running), path, (named, identity), None, tag)
         }
         Err(why) => Atom::from(why).encode(env),
     }

@@ -1,6 +1,7 @@
 //! Machines: start, stop, code, what they hold.
 use crate::deliver::mail::{MailLeft, ROUND};
 use crate::enter::config::{foreign, schedule_of, sponsor_config, stress_of, SponsorTerm};
+use crate::enter::noted;
 use crate::enter::target::Addressee;
 use crate::held::bridge::{unpin, Bridge};
 use crate::held::lives::{self, present};
@@ -118,6 +119,8 @@ fn machine_join<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>) -> Term
             machine.mail.outbound.hand_over(env, running, postman);
         }
         lives::ended(&machine);
+        let folder = machine.folder.lock().take();
+        drop(folder);
         unpin(running);
         machine.joined(left);
     }
@@ -135,6 +138,10 @@ fn machine_add_sponsor<'a>(
     let Some(running) = machine.running() else {
         return names::stopped().encode(env);
     };
+    if running.is_durable() {
+        let text = "a durable machine has one sponsor with one thread";
+        return (names::error(), text).encode(env);
+    }
     let config = sponsor_config(sponsor);
     match running.add_sponsor(&config) {
         Ok(()) => names::ok().encode(env),
@@ -172,9 +179,13 @@ fn machine_claim<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, name: 
 #[rustler::nif]
 fn machine_retain<'a>(machine: Term<'a>, key: Term<'a>, kept: bool) -> Atom {
     let retained =
-        Addressee::look_at(machine, key).map(|of| match of.machine.retain(of.key, kept) {
-            true => names::ok(),
-            false => names::unknown(),
+        Addressee::look_at(machine, key).and_then(|of| {
+            let record = noted::retained(of.machine, of.key, kept);
+            let answer = noted::answer(&record);
+            noted::noted(of.machine, record, || match of.machine.retain(of.key, kept) {
+                true => Ok(answer),
+                false => Err(names::unknown()),
+            })
         });
     retained.unwrap_or_else(|word| word)
 }
@@ -257,7 +268,13 @@ fn machine_load<'a>(
     if before == Some(hash) {
         return names::ok().encode(env);
     }
-    if let Err(error) = running.load(&unit, &foreign) {
+    if before.is_some() && running.is_durable() {
+        let text = "a durable machine takes new code when it is started";
+        return (names::error(), text).encode(env);
+    }
+    let record = noted::code(running, &unit);
+    let loaded = noted::noted(running, record, || Ok(running.load(&unit, &foreign)));
+    if let Ok(Err(error)) = loaded {
         return (names::error(), error.to_string()).encode(env);
     }
     let before = before.filter(|_| takes_over);

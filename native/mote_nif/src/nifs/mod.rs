@@ -65,6 +65,7 @@ pub mod drains;
 pub mod fault;
 pub mod futures;
 pub mod images;
+pub mod journals;
 pub mod machines;
 pub mod mail;
 pub mod moves;

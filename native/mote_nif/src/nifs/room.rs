@@ -1,6 +1,7 @@
 //! Waiting for room in a sponsor.
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
+use crate::enter::noted;
 use crate::enter::room::{Admission, PlaceInLine, RoomWaiter};
 use crate::enter::target::Addressee;
 use crate::held::lives::present;
@@ -76,7 +77,10 @@ fn send_permitted<'a>(
         let mut writer = Writer::new(target.resource, target.machine, WriteMode::dirty(kept));
         writer.term(message)?;
         let parcel = writer.builder.finish();
-        permit.send(&target, parcel)
+        let record = noted::message(target.machine, target.key, false, message)?;
+        let answer = noted::answer(&record);
+        noted::noted(target.machine, record, || permit.send(&target, parcel))?;
+        Ok(answer)
     });
-    sent.err().unwrap_or_else(names::ok)
+    sent.unwrap_or_else(|word: Atom| word)
 }

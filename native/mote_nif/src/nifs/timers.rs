@@ -6,6 +6,7 @@ use crate::held::handle::parse_timer;
 use crate::held::machine::MachineResource;
 use crate::term::atoms::names;
 use crate::term::resource;
+use mote_vm::machine::Machine;
 use rustler::{Encoder, Env, Term};
 
 in_three_forms! {
@@ -27,6 +28,9 @@ fn cancel_timer<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>) -> Term<'a> 
         return names::unknown().encode(env);
     };
     let running = machine.running();
+    if running.is_some_and(Machine::is_durable) {
+        return names::not_durable().encode(env);
+    }
     match running.and_then(|running| running.cancel_timer(timer)) {
         Some(milliseconds) => milliseconds.encode(env),
         None => false.encode(env),

@@ -17,6 +17,11 @@ pub mod names {
     rustler::atoms! {
         ok,
         error,
+        durable,
+        not_durable,
+        batch,
+        os,
+        taken,
         asks,
         takes_for_integer,
         takes_for_float,

@@ -27,12 +27,27 @@ pub(crate) struct SystemTime {
     start: Instant,
     /// Milliseconds that had passed before, in another machine.
     before: AtomicU64,
+    /// The millisecond that it shows until it is held at another one; the greatest number while it is not held.
+    held: AtomicU64,
 }
 
+/// No clock is held there.
+const NOT_HELD: u64 = u64::MAX;
+
 impl SystemTime {
-    fn elapsed(&self) -> Duration {
+    fn passed(&self) -> Duration {
         // Relaxed: written before anything runs (`go_on_from`).
         self.start.elapsed() + Duration::from_millis(self.before.load(Relaxed))
+    }
+
+    fn held(&self) -> Option<u64> {
+        // Relaxed: the thread that holds it is the one that runs the turns.
+        Some(self.held.load(Relaxed)).filter(|held| *held != NOT_HELD)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.held()
+            .map_or_else(|| self.passed(), Duration::from_millis)
     }
 }
 
@@ -60,6 +75,7 @@ impl Clock {
             ClockKind::System => Clock::System(SystemTime {
                 start: Instant::now(),
                 before: AtomicU64::new(0),
+                held: AtomicU64::new(NOT_HELD),
             }),
             ClockKind::Manual => Clock::Manual(ManualTime::default()),
         }
@@ -75,7 +91,24 @@ impl Clock {
         }
     }
 
-    /// Whole milliseconds that have passed.
+    /// Whole milliseconds that have passed, whatever moment it is held at.
+    pub(crate) fn passed(&self) -> u64 {
+        match self {
+            Clock::System(start) => start.passed().as_millis() as u64,
+            Clock::Manual(_) => self.now(),
+        }
+    }
+
+    /// Holds it at that millisecond, until it is held at another one: it shows no other time meanwhile. A manual clock stands still
+    /// anyway.
+    pub(crate) fn hold(&self, instant: u64) {
+        if let Clock::System(time) = self {
+            // Relaxed: see `held`.
+            time.held.store(instant, Relaxed);
+        }
+    }
+
+    /// Whole milliseconds that have passed, as far as it shows them.
     pub(crate) fn now(&self) -> u64 {
         match self {
             Clock::System(start) => start.elapsed().as_millis() as u64,
@@ -101,7 +134,11 @@ impl Clock {
     /// The first millisecond that begins when `delay` have passed from now on: never too early.
     pub(crate) fn after(&self, delay: u64) -> u64 {
         let now = match self {
-            Clock::System(start) if delay > 0 => start.elapsed().as_nanos().div_ceil(1_000_000),
+            Clock::System(start) if delay > 0 => match start.held() {
+                // It may have passed almost all of that millisecond.
+                Some(held) => u128::from(held) + 1,
+                None => start.passed().as_nanos().div_ceil(1_000_000),
+            },
             _ => self.now().into(),
         };
         (now as u64).saturating_add(delay)
@@ -121,7 +158,7 @@ impl Clock {
     pub(crate) fn until(&self, instant: u64) -> Option<Duration> {
         match self {
             Clock::System(start) => {
-                Some(Duration::from_millis(instant).saturating_sub(start.elapsed()))
+                Some(Duration::from_millis(instant).saturating_sub(start.passed()))
             }
             Clock::Manual(_) => None,
         }
@@ -202,6 +239,19 @@ mod tests {
         }
         assert!(before.elapsed() >= Duration::from_millis(3));
         assert!(!clock.set(1_000_000) && clock.now() < 1_000_000);
+    }
+
+    #[test]
+    fn a_clock_that_is_held_shows_one_moment_and_is_never_early() {
+        let clock = Clock::new(ClockKind::System);
+        clock.go_on_from(1_000);
+        clock.hold(1_005);
+        std::thread::sleep(Duration::from_millis(2));
+        assert_eq!((clock.now(), clock.nanoseconds()), (1_005, 1_005_000_000));
+        assert_eq!((clock.after(0), clock.after(10), clock.left(1_010)), (1_005, 1_016, 5));
+        assert!(clock.passed() >= 1_002 && clock.until(1_000) == Some(Duration::ZERO));
+        clock.hold(1_006);
+        assert_eq!(clock.now(), 1_006);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The foundations, which know nothing of actors: locks and atomics that loom can take the place
 //! of (sync.rs), names, clocks, counters, and how much a machine may hold and a primitive may do.
 pub mod atom;
+pub(crate) mod checksum;
 pub mod clock;
 pub mod counters;
 pub mod ids;

@@ -9,6 +9,8 @@ pub enum Refusal {
     Stopped,
     /// The machine's quota is used up.
     NoMemory,
+    /// The machine is durable, and could not note this down.
+    NotDurable,
     /// The sponsor holds as many events as may wait in it. Says whether it asks senders to wait for room.
     Full {
         /// See `SponsorConfig::patient`.

@@ -5,6 +5,7 @@
 use super::blocks::{contents, place};
 use super::tables::{AdmitAtoms, ImageTables};
 use super::{wrong, ImageError};
+pub use crate::boundary::journal::said;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,14 +39,6 @@ pub fn write(path: &Path, parts: &Receiver<ImagePart>, rooms: &Sender<Vec<u8>>) 
         let _ = fs::remove_file(&beside);
     }
     written
-}
-
-/// What the system says, without the number that it gives it.
-pub fn said(error: &io::Error) -> String {
-    let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or_default();
-    let (first, rest) = text.split_at_checked(1).unwrap_or(("", text));
-    first.to_lowercase() + rest
 }
 
 /// Makes a file whose name no other writer has, nor has left there: a process of an earlier life may have had the same number.

@@ -324,9 +324,11 @@ impl Survey<'_> {
         }
         for station in &stations {
             let sponsor = self.sponsor_of(station);
-            station
-                .inbox
-                .each(|item| entered(item, heap, |event| put(sponsor, event)));
+            station.inbox.each(|item| match item {
+                // What has been noted there is still to be written into the journal that begins here.
+                InboxItem::Entry(_) if self.machine.journal().is_some() => {}
+                item => entered(item, heap, |event| put(sponsor, event)),
+            });
         }
         for thread in &self.threads {
             let sponsor = thread.context.sponsor.id;
@@ -346,9 +348,10 @@ impl Survey<'_> {
         for station in &stations {
             self.timers(station, heap, &mut waits.timers);
         }
+        // Those that were armed again came first, and have odd numbers (boundary/timers).
         waits
             .timers
-            .sort_by_key(|timer| (timer.due, timer.id.serial));
+            .sort_by_key(|timer| (timer.due, timer.id.serial % 2 == 0, timer.id.serial));
         waits
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A paused thread goes on taking in messages and answering looks; it runs no turns.
 use crate::base::atom::Atom;
+use crate::boundary::journal::Journal;
 use crate::threads::inbox::Entry;
 use crate::threads::shared::Machine;
 use crate::threads::sponsor::Sponsor;
@@ -31,6 +32,10 @@ impl Machine {
 
     /// Goes on.
     pub fn resume(&self) {
+        if self.journal().is_some_and(Journal::is_mute) {
+            // It runs no turns but those of its journal.
+            return;
+        }
         if self.is_paused() {
             self.open_line();
         }

@@ -61,6 +61,8 @@ pub enum CreateError {
     OtherMachine,
     /// The behaviour's turns run only outside of the machine, and those of the sponsor do not.
     Misplaced,
+    /// The machine is durable, and could not note this down.
+    NotDurable,
 }
 
 impl std::fmt::Display for CreateError {
@@ -69,6 +71,9 @@ impl std::fmt::Display for CreateError {
             CreateError::NoMemory => write!(f, "the machine has no memory left for the actor"),
             CreateError::OtherMachine => {
                 write!(f, "the behaviour or an address is one of another machine's")
+            }
+            CreateError::NotDurable => {
+                write!(f, "the machine is durable, and this is not written into its journal")
             }
             CreateError::Misplaced => {
                 write!(f, "the behaviour's turns run only outside of the machine, and those of this sponsor do not")

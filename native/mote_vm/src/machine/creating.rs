@@ -119,6 +119,9 @@ impl Machine {
         if !ours || !Arc::ptr_eq(&behaviour.program, &self.0.program) {
             return Err(CreateError::OtherMachine);
         }
+        if !self.admits() {
+            return Err(CreateError::NotDurable);
+        }
         let runs_away = |id| self.0.sponsors.by_id(id).most_away.is_some();
         let away_only = self.0.program.behaviour(behaviour.id).away_only;
         if away_only && !pinned.is_some_and(runs_away) {

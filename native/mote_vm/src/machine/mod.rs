@@ -11,6 +11,7 @@
 mod asking;
 pub(crate) mod contract;
 mod creating;
+pub mod durable;
 pub mod moving;
 pub mod net;
 mod outside;
@@ -50,7 +51,7 @@ use crate::watching::attention::Attention;
 pub use outside::{Entrance, OutsideCharge};
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 impl Machine {
     /// Starts a machine with its threads.
@@ -79,6 +80,7 @@ impl Machine {
             embedder,
             fuel: config.fuel,
             clock: Arc::new(Clock::new(config.clock)),
+            journal: OnceLock::new(),
             compiler: Arc::new(CompilerThread::new(config.compiler)),
         }));
         machine.start_scheduler()?;
@@ -114,6 +116,9 @@ impl Machine {
             sponsor.room.close();
         }
         self.0.batch_buffers.clear();
+        if let Some(journal) = self.journal() {
+            journal.end();
+        }
         self.0.handles.discharge();
         malloc::give_back();
         self.0.quiescence.tell();

@@ -177,6 +177,9 @@ impl Machine {
         if !message.is_for(&self.0.handles) {
             return Err(Refusal::Unknown);
         }
+        if !self.admits() {
+            return Err(Refusal::NotDurable);
+        }
         // Until the inbox keeps them.
         let _held = message.take_held();
         let mut via = Via::default();
@@ -280,6 +283,9 @@ impl Machine {
         if !batch.is_for(&self.0.handles) {
             return (0, Some(Refusal::Unknown));
         }
+        if !self.admits() {
+            return (0, Some(Refusal::NotDurable));
+        }
         let held = batch.take_held();
         let (entered, refused) = match entrance.0.push_batch(batch) {
             Ok(entered) => entered,
@@ -382,6 +388,10 @@ impl Machine {
     pub fn acquire(&self, actor: ActorRef<'_>) -> Key {
         // SAFETY: the term that the actor was seen in is borrowed from the running machine.
         let pinned = unsafe { (*actor.actor).header().pinned() };
+        if self.journal().is_some() {
+            // Turns have named those that they give out; another life would not know what a look has found.
+            return self.0.handles.acquire_held(actor.actor).unwrap_or(Key::NONE);
+        }
         self.0.handles.acquire(actor.actor, pinned)
     }
 

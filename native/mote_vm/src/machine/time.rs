@@ -30,6 +30,9 @@ impl Machine {
             .hold(target)
             .filter(|_| message.is_for(&self.0.handles))
             .ok_or(Refusal::Unknown)?;
+        if !self.admits() {
+            return Err(Refusal::NotDurable);
+        }
         // Both are held until the wheel keeps them.
         let _carried = message.take_held();
         let sponsor = match held.pinned.or(sponsor) {

@@ -12,6 +12,7 @@ use crate::boundary::timers::NEVER;
 use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
 use crate::terms::written::exceeds;
+use crate::threads::journaling::not_durable;
 use crate::threads::route::header;
 use crate::threads::thread::Dispatch;
 use crate::turns::abort::Abort;
@@ -236,6 +237,11 @@ impl Dispatch {
             (end, _) => end,
         };
         match end {
+            Ok(End::Done)
+                if !self.turn.at_commit.timers.is_empty() && self.has_staged_unnoted() =>
+            {
+                Verdict::Aborted(not_durable())
+            }
             Ok(End::Done) if self.turn.lacks_memory() => {
                 Verdict::Aborted(Value::atom(Atom::NO_MEMORY))
             }
@@ -329,6 +335,9 @@ impl Dispatch {
         // Whoever gets a message can read what had been done by then.
         self.publish_counters();
         let mut outgoing = std::mem::take(&mut self.turn.at_commit.outgoing);
+        if self.context.machine.journal().is_some() {
+            self.note_told(&mut outgoing);
+        }
         for run in outgoing.chunk_by(|a, b| a.target == b.target) {
             self.deliver_run(run);
         }
@@ -463,6 +472,10 @@ impl Dispatch {
             _ => &mut counts.aborts_match,
         };
         *counter += 1;
+        if kind == Atom::NO_MEMORY && self.context.machine.journal().is_some() {
+            // Where there is memory depends on when something was collected: the same turns need not find the same (journaling.rs).
+            panic!("a turn of a durable machine found no memory: give it more, or let it hold less");
+        }
         // Whoever hears of it may ask again at once: so what the turn had is free by then, unless the reason is part of it.
         let is_made_by_turn = reason.as_atom().is_none();
         if !is_made_by_turn {

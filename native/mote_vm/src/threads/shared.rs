@@ -4,6 +4,7 @@ use crate::base::clock::Clock;
 use crate::base::ids::{ThreadNumber, TimerId};
 use crate::base::quota::Account;
 use crate::boundary::batch::BatchBuffers;
+use crate::boundary::journal::Journal;
 use crate::boundary::leases::Leases;
 use crate::boundary::timers::Timer;
 use crate::code::program::Program;
@@ -25,7 +26,7 @@ use crate::values::handles::Handles;
 use crate::watching::attention::Attention;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The state that all threads of a machine share. Built by `Machine::start`.
 pub(crate) struct Shared {
@@ -48,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) embedder: Box<dyn Embedder>,
     pub(crate) fuel: u64,
     pub(crate) clock: Arc<Clock>,
+    /// Set once, when the machine becomes durable.
+    pub(crate) journal: OnceLock<Journal>,
     pub(crate) compiler: Arc<CompilerThread>,
 }
 

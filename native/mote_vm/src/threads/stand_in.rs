@@ -221,7 +221,8 @@ impl Dispatch {
     /// Returns whether there is nothing but turns to run.
     fn may_be_stood_in_for(&self) -> bool {
         let collects = self.context.machine.gc().phase() != Phase::None;
-        self.idling.has_slept && !collects && !self.is_watched()
+        let is_durable = self.context.machine.journal().is_some();
+        self.idling.has_slept && !collects && !self.is_watched() && !is_durable
     }
 
     /// Runs turns as the stand-in. Returns whether there is more to do.

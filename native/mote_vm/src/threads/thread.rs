@@ -16,6 +16,7 @@ mod intake;
 mod seen;
 pub(crate) mod watched;
 
+use crate::base::counters::Counts;
 use crate::base::ids::ThreadNumber;
 use crate::base::sync::Relaxed;
 use crate::boundary::timers::Timer;
@@ -70,6 +71,10 @@ pub(crate) struct Dispatch {
     pub(crate) idling: Idling,
     pub(crate) lent: Lent,
     pub(crate) seeded: SeededThread,
+    /// What it had done when its journal began (journaling.rs).
+    pub(crate) journaled: Counts,
+    /// Turns at the last entry of its journal.
+    pub(crate) entered_at: u64,
     /// The watches that count this thread's turns.
     pub(crate) watches: Vec<Watch>,
     /// The turns that are away, in a sponsor whose turns run outside (away.rs).
@@ -150,6 +155,8 @@ impl Dispatch {
             idling: Idling::default(),
             lent: Lent::default(),
             seeded: SeededThread::default(),
+            journaled: Counts::default(),
+            entered_at: 0,
             watches: Vec::new(),
             away,
             taken_up: TakenUp::default(),

@@ -16,7 +16,7 @@
 //! 6. A million references may end at once, on a thread that must not be held up: so each only leaves its key in `ended`. Whoever
 //!    has the lock of the book takes some of these, and releases them before it lets go: so a key is in `ended`, or released.
 //!    Whoever leaves the [`MANY`]th has another thread release all. A collection and a count begin with the keys that are left.
-//! 7. An entry that is kept from an earlier life has the key that it had there, which says another position: `renamed` knows where
+//! 7. An entry that has a name of its own (kept.rs), or is kept from an earlier life has the key that it had there, which says another position: `renamed` knows where
 //!    it is (kept.rs).
 mod kept;
 
@@ -47,6 +47,14 @@ pub struct Key {
     pub slot: u32,
     /// The proof.
     pub serial: u128,
+}
+
+impl Key {
+    /// A key of no actor.
+    pub(crate) const NONE: Key = Key {
+        slot: u32::MAX,
+        serial: 0,
+    };
 }
 
 /// Position of the pinned sponsor in a serial number, as in an actor's header. Below it is the number of the entry.

@@ -4,6 +4,7 @@ use super::{prefetch_captures, Dispatch, PREFETCH_ACTOR, PREFETCH_CAPTURES};
 use crate::base::ids::TimerId;
 use crate::base::sync::Relaxed;
 use crate::boundary::batch::Batch;
+use crate::boundary::journal::Journal;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::{Message, Timer};
 use crate::platform::prefetch::prefetch;
@@ -19,9 +20,17 @@ const FIRED_AT_ONCE: usize = 256;
 impl Dispatch {
     /// Takes what has come from elsewhere.
     pub(crate) fn drain(&mut self) {
+        if self.context.machine.journal().is_some_and(Journal::notes) {
+            return self.drain_noted();
+        }
         let mut contents = std::mem::take(&mut self.intake.contents);
         self.context.station.inbox.drain(&mut contents);
         self.take_in(contents);
+    }
+
+    /// Room for what has come, to be taken in.
+    pub(crate) fn take_contents(&mut self) -> Contents {
+        std::mem::take(&mut self.intake.contents)
     }
 
     /// Drains the inbox if little is in it. Returns whether that was so.
@@ -32,7 +41,7 @@ impl Dispatch {
         little
     }
 
-    fn take_in(&mut self, mut contents: Contents) {
+    pub(crate) fn take_in(&mut self, mut contents: Contents) {
         self.show_drained(&mut contents);
         let taken = contents.len();
         let outstanding = contents.outstanding();
@@ -185,7 +194,11 @@ impl Dispatch {
     pub(crate) fn look_at_the_clock(&mut self) {
         let context = &self.context;
         let (next, clock) = (context.station.timers.next(), context.machine.clock());
-        if next < u64::MAX && clock.passes() && next <= clock.now() {
+        if context.machine.journal().is_some() {
+            if self.is_entry_due() {
+                self.drain();
+            }
+        } else if next < u64::MAX && clock.passes() && next <= clock.now() {
             self.fire();
         }
     }

@@ -14,6 +14,9 @@ use rustc_hash::FxHashSet;
 /// The most serial numbers that an earlier life can have given: a machine that gives a million a second takes years for as many.
 pub(crate) const MOST_GIVEN: u64 = 1 << 48;
 
+/// The position that a key says which was not given by the table: no entry has it.
+const NOWHERE: u32 = u32::MAX;
+
 /// The keys of a machine's actors, as of one moment.
 #[derive(Default)]
 pub(crate) struct KeptKeys {
@@ -69,6 +72,64 @@ impl Handles {
             inner.put(entry, Some(key.slot), &self.quota);
         }
         true
+    }
+
+    /// Gives an actor the key with the serial number that `name` makes, and holds it, unless it is held already: so which key it has follows
+    /// from what was held and let go of before, and not from who has let go of which.
+    pub(crate) fn name(
+        &self,
+        actor: *const Actor,
+        pinned: Option<SponsorId>,
+        name: impl FnOnce() -> u128,
+    ) {
+        let mut inner = self.inner.lock();
+        let at = inner.by_actor.get(&actor).copied();
+        if at.is_some_and(|at| inner.slots[at as usize].kept) {
+            return;
+        }
+        let pinned_to = pinned.map_or(0, |sponsor| u128::from(sponsor.0) + 1);
+        let serial = name() | pinned_to << super::PINNED_SHIFT;
+        let Some(at) = at else {
+            let entry = HandleSlot {
+                actor,
+                pinned,
+                shared: false,
+                kept: true,
+                named: 0,
+                count: 1,
+                serial,
+            };
+            inner.put(entry, Some(NOWHERE), &self.quota);
+            return;
+        };
+        let entry = &mut inner.slots[at as usize];
+        let before = std::mem::replace(&mut entry.serial, serial);
+        entry.named = NOWHERE;
+        entry.kept = true;
+        // Those who have the earlier key find nothing by it any more, and return nothing.
+        entry.count = 1;
+        inner.renamed.remove(&before);
+        inner.renamed.insert(serial, at);
+    }
+
+    /// One more reference to an actor that is held, by its key; none to any other.
+    pub(crate) fn acquire_held(&self, actor: *const Actor) -> Option<Key> {
+        let mut inner = self.inner.lock();
+        let at = *inner.by_actor.get(&actor)?;
+        let entry = &mut inner.slots[at as usize];
+        entry.count += 1;
+        Some(entry.key())
+    }
+
+    /// Holds every actor that the outside has a key of.
+    pub(crate) fn retain_all(&self) {
+        let mut inner = self.inner.lock();
+        while self.settle_in(&mut inner, super::MANY) {}
+        let held = inner.slots.iter_mut().filter(|slot| slot.count > 0);
+        for slot in held.filter(|slot| !slot.kept) {
+            slot.kept = true;
+            slot.count += 1;
+        }
     }
 
     /// Holds an actor for whoever has its key, or lets go of it. Returns whether there is such an actor.

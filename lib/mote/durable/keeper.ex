@@ -1,0 +1,88 @@
+defmodule Mote.Durable.Keeper do
+  # Replaces the image and the journal of a durable machine by new ones, when the journal has become long, or somebody wants that.
+  #
+  # 1. One at a time. Where that fails, the journals before stay, and the machine goes on: the next try has the next number.
+  @moduledoc false
+
+  use GenServer
+
+  require Logger
+
+  alias Mote.{Durable, Native}
+  alias Mote.Machine.Table
+
+  # Milliseconds between two looks at the length of the journal.
+  @look 500
+
+  @spec start_link(reference, Durable.opened(), map) :: GenServer.on_start()
+  def start_link(native, opened, names), do: GenServer.start_link(__MODULE__, {self(), native, opened, names})
+
+  @spec checkpoint(pid, map | nil) :: {:ok, Mote.Image.t()} | {:error, Mote.Error.t()}
+  def checkpoint(keeper, names), do: GenServer.call(keeper, {:checkpoint, names}, :infinity)
+
+  @spec info(pid) :: {:ok, Durable.info()} | {:error, Mote.Error.t()}
+  def info(keeper), do: GenServer.call(keeper, :info, :infinity)
+
+  @impl GenServer
+  def init({machine, native, opened, names}) do
+    Process.send_after(self(), :look, @look)
+    {:ok, %{machine: machine, native: native, opened: opened, names: names}}
+  end
+
+  @impl GenServer
+  def handle_call({:checkpoint, names}, _from, state) do
+    {result, state} = begin(state, names || state.names)
+    {:reply, result, state}
+  end
+
+  def handle_call(:info, _from, %{native: native, opened: %{options: %{dir: dir}}} = state) do
+    reply =
+      with {number, bytes, {told, _named}, batches, microseconds} <- Native.journal_info(native) do
+        {:ok,
+         %{dir: dir, number: number, bytes: bytes, told: told, batches: batches, microseconds: microseconds}}
+      else
+        _stopped -> {:error, Mote.Error.from(:stopped, machine: state.machine)}
+      end
+
+    {:reply, reply, state}
+  end
+
+  @impl GenServer
+  def handle_info(:look, %{native: native, opened: %{options: options}} = state) do
+    Process.send_after(self(), :look, @look)
+
+    case Native.journal_info(native) do
+      {_number, bytes, _told, _batches, _took} when bytes >= options.image_every ->
+        {result, state} = begin(state, state.names)
+
+        with {:error, error} <- result do
+          Logger.error(
+            "no image of the durable machine #{inspect(state.machine)}: #{Exception.message(error)}"
+          )
+        end
+
+        {:noreply, state, :hibernate}
+
+      _short ->
+        {:noreply, state}
+    end
+  end
+
+  use Mote.Internal.Stray
+
+  defp who(state), do: "keeper of #{inspect(state.machine)}"
+
+  defp begin(%{opened: opened} = state, names) do
+    next = %{opened | number: opened.number + 1}
+    result = Durable.begin(state.native, next, names)
+    begun? = match?({number, _, _, _, _} when number == next.number, Native.journal_info(state.native))
+    state = if begun?, do: %{state | opened: next}, else: state
+
+    with {:ok, _image} <- result do
+      Table.put_names(state.machine, names)
+      {result, %{state | names: names}}
+    else
+      error -> {error, state}
+    end
+  end
+end

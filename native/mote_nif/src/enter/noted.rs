@@ -1,0 +1,266 @@
+//! What enters a durable machine, as its journal has it, and how it enters again.
+//!
+//! A record begins with a byte that says what it is; terms are in the external format, in which addresses find the present life of
+//! their machine (held/lives.rs).
+//!
+//! ```text
+//! message   key, whether a customer goes with it, the term
+//! actor     key, {module, name, version, captures, sponsor}
+//! code      the unit of a module
+//! retained  key, whether it is held
+//! ```
+use crate::codec::budget::WriteMode;
+use crate::codec::encode::Writer;
+use crate::enter::config::foreign;
+use crate::enter::create::{not_created, prepare, BehaviourParts};
+use crate::enter::target::refusal;
+use crate::held::bridge::pin;
+use crate::held::foreign::Awaiting;
+use crate::held::machine::{sponsor, MachineResource};
+use crate::held::question::Customer;
+use crate::term::atoms::{self, names, Name};
+use crate::term::read::list_cell;
+use crate::term::resource::ResourceArc;
+use mote_vm::machine::durable::MOST_RECORD;
+use mote_vm::machine::Machine;
+use mote_vm::values::handles::Key;
+use rustler::{Atom, Encoder, Env, OwnedEnv, Term};
+use std::sync::Arc;
+
+const MESSAGE: u8 = 1;
+const ACTOR: u8 = 2;
+const CODE: u8 = 3;
+const RETAINED: u8 = 4;
+
+/// Bytes of a key.
+const KEY: usize = 20;
+
+fn key_bytes(key: Key) -> [u8; KEY] {
+    let mut bytes = [0; KEY];
+    bytes[..4].copy_from_slice(&key.slot.to_le_bytes());
+    bytes[4..].copy_from_slice(&key.serial.to_le_bytes());
+    bytes
+}
+
+fn key_of(bytes: &[u8]) -> Option<(Key, &[u8])> {
+    let (slot, rest) = bytes.split_first_chunk()?;
+    let (serial, rest) = rest.split_first_chunk()?;
+    let key = Key {
+        slot: u32::from_le_bytes(*slot),
+        serial: u128::from_le_bytes(*serial),
+    };
+    Some((key, rest))
+}
+
+/// The record of a message for the actor of a key, if the machine is durable. `asked`: a customer goes with it.
+pub fn message(
+    machine: &Machine,
+    key: Key,
+    asked: bool,
+    message: Term<'_>,
+) -> Result<Option<Vec<u8>>, Atom> {
+    if !machine.is_durable() {
+        return Ok(None);
+    }
+    let written = message.to_binary();
+    let mut record = Vec::with_capacity(2 + KEY + written.len());
+    record.push(MESSAGE);
+    record.extend_from_slice(&key_bytes(key));
+    record.push(asked.into());
+    record.extend_from_slice(&written);
+    limited(record).map(Some)
+}
+
+fn limited(record: Vec<u8>) -> Result<Vec<u8>, Atom> {
+    match record.len() <= MOST_RECORD {
+        true => Ok(record),
+        false => Err(names::no_memory()),
+    }
+}
+
+/// Lets `act` put something in, and notes that down if there is a record of it.
+pub fn noted<R>(
+    machine: &Machine,
+    record: Option<Vec<u8>>,
+    act: impl FnOnce() -> Result<R, Atom>,
+) -> Result<R, Atom> {
+    let Some(record) = record else {
+        return act();
+    };
+    machine.noting(|notes| {
+        let done = act()?;
+        if let Some(notes) = notes {
+            notes.record(&[&record]);
+        }
+        Ok(done)
+    })
+}
+
+/// What a caller is told of something that has entered: whether it is to wait until the disk has it.
+pub fn answer(record: &Option<Vec<u8>>) -> Atom {
+    match record {
+        Some(_) => names::durable(),
+        None => names::ok(),
+    }
+}
+
+/// Lets `make` create actors that are alike, and notes that down where the machine is durable. They are held from then on.
+pub fn created(
+    machine: &Machine,
+    kind: BehaviourParts,
+    (captures, pinned): (Term<'_>, Term<'_>),
+    make: impl FnOnce() -> Result<Vec<Key>, Atom>,
+) -> Result<Vec<Key>, Atom> {
+    note_created(machine, make, |keys| {
+        let written = actor(kind, captures, pinned)?;
+        Ok(keys.iter().map(|_| written.clone()).collect())
+    })
+}
+
+/// The same for actors with the captures in a list, of which `make` creates the first ones.
+pub fn created_each<'a>(
+    machine: &Machine,
+    kind: BehaviourParts,
+    (list, pinned): (Term<'a>, Term<'a>),
+    make: impl FnOnce() -> Result<Vec<Key>, Atom>,
+) -> Result<Vec<Key>, Atom> {
+    note_created(machine, make, |keys| {
+        let mut rest = list;
+        let written = keys.iter().map_while(|_| {
+            let (captures, tail) = list_cell(rest)?;
+            rest = tail;
+            Some(actor(kind, captures, pinned))
+        });
+        written.collect()
+    })
+}
+
+/// The part of a record that says what an actor is.
+fn actor(
+    (Name(module), Name(name), version): BehaviourParts,
+    captures: Term<'_>,
+    pinned: Term<'_>,
+) -> Result<Arc<[u8]>, Atom> {
+    let env = captures.get_env();
+    let [module, name] = [module, name].map(|atom| atoms::to_term(env, atom));
+    let parts = (module, name, version, captures, pinned).encode(env);
+    limited(parts.to_binary().to_vec()).map(Arc::from)
+}
+
+fn note_created(
+    machine: &Machine,
+    make: impl FnOnce() -> Result<Vec<Key>, Atom>,
+    write: impl FnOnce(&[Key]) -> Result<Vec<Arc<[u8]>>, Atom>,
+) -> Result<Vec<Key>, Atom> {
+    machine.noting(|notes| {
+        let keys = make()?;
+        if let Some(notes) = notes {
+            for (key, written) in keys.iter().zip(write(&keys)?) {
+                machine.retain(*key, true);
+                notes.record(&[&[ACTOR], &key_bytes(*key), &written]);
+            }
+        }
+        Ok(keys)
+    })
+}
+
+/// The record of the code of a module.
+pub fn code(machine: &Machine, unit: &[u8]) -> Option<Vec<u8>> {
+    machine.is_durable().then(|| [&[CODE], unit].concat())
+}
+
+/// The record of an actor that is held for whoever has its key, or is not any more.
+pub fn retained(machine: &Machine, key: Key, kept: bool) -> Option<Vec<u8>> {
+    let record = || [&[RETAINED][..], &key_bytes(key), &[kept.into()]].concat();
+    machine.is_durable().then(record)
+}
+
+/// Lets what a record says enter again.
+pub fn enter_again(machine: &Machine, record: &[u8]) -> Result<(), String> {
+    let Some(resource) = pin(machine) else {
+        return Err("the machine has ended".to_string());
+    };
+    let Some((kind, rest)) = record.split_first() else {
+        return Err("a record is empty".to_string());
+    };
+    match *kind {
+        MESSAGE => send_again(&resource, machine, rest),
+        ACTOR => create_again(&resource, machine, rest),
+        CODE => {
+            let loaded = machine.load(rest, &foreign);
+            loaded.map(drop).map_err(|error| error.to_string())
+        }
+        RETAINED => {
+            let (key, kept) = key_of(rest).ok_or_else(cut)?;
+            machine.retain(key, kept == [1]);
+            Ok(())
+        }
+        other => Err(format!("there is no record of kind {other}")),
+    }
+}
+
+fn cut() -> String {
+    "a record is shorter than it can be".to_string()
+}
+
+fn read<R>(
+    bytes: &[u8],
+    act: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Result<R, Atom>,
+) -> Result<R, String> {
+    OwnedEnv::new().run(|env| {
+        // SAFETY: a journal is written by this machine alone, and trusted with making atoms as its code is.
+        let read = unsafe { env.binary_to_term_trusted(bytes) };
+        let Some((term, _)) = read else {
+            return Err("a record has no term in the external format".to_string());
+        };
+        act(env, term).map_err(|word| {
+            let word = word.to_term(env).atom_to_string().unwrap_or_default();
+            format!("it does not enter again: {word}")
+        })
+    })
+}
+
+fn send_again(
+    resource: &ResourceArc<MachineResource>,
+    machine: &Machine,
+    rest: &[u8],
+) -> Result<(), String> {
+    let (key, rest) = key_of(rest).ok_or_else(cut)?;
+    let (asked, written) = rest.split_first().ok_or_else(cut)?;
+    read(written, |env, term| {
+        let mut writer = Writer::new(resource, machine, known_binaries(env));
+        if *asked == 1 {
+            // Nobody waits for it any more.
+            let tag = names::nil().to_term(env);
+            let (customer, asker) = Customer::asking(resource.owner, tag, resource.clone(), key);
+            asker.close();
+            writer.request_of(Arc::new(Awaiting::Known(customer)));
+        }
+        writer.term(term)?;
+        let sent = machine.send_between(key, None, writer.builder.finish());
+        sent.map_err(refusal)
+    })
+}
+
+fn create_again(
+    resource: &ResourceArc<MachineResource>,
+    machine: &Machine,
+    rest: &[u8],
+) -> Result<(), String> {
+    let (key, written) = key_of(rest).ok_or_else(cut)?;
+    read(written, |env, term| {
+        let parts: Result<(Name, Name, u64, Term<'_>, Term<'_>), _> = term.decode();
+        let (module, name, version, captures, pinned) = parts.map_err(|_| names::unknown())?;
+        let kind = (module, name, version);
+        let mode = known_binaries(env);
+        let (behaviour, captures) = prepare(resource, machine, kind, captures, mode)?;
+        let pinned = sponsor(machine, pinned)?;
+        let made = machine.create_again(&behaviour, pinned, captures, key);
+        made.map_err(not_created)
+    })
+}
+
+/// The mode for terms of which nobody knows what their binaries keep alive: these are copied.
+fn known_binaries(env: Env<'_>) -> WriteMode<'_> {
+    WriteMode::dirty(Term::list_new_empty(env))
+}

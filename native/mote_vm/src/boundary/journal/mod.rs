@@ -1,0 +1,333 @@
+//! The journal of a durable machine: all that comes in is written down before it runs, so that the same turns can be run again.
+//!
+//! Callers outside put what they bring into an inbox and note it down under one lock, the door. The thread takes both under the same
+//! lock, writes what was noted ([`file`]), waits for the disk, and only then lets it in (threads/journaling.rs).
+//!
+//! Invariants:
+//! 1. What was noted and not taken is exactly what the inbox has, in the same order.
+//! 2. Nothing enters a durable machine that was not noted: doors refuse it ([`Journal::admits`]).
+//! 3. Whoever waits is called after the disk has all that was noted before, and is dropped if that is not to be.
+//! 4. A machine that runs its journal again is mute: it notes nothing, tells nobody anything, and gives the same keys to the same
+//!    actors, since they follow from the secret and from how many were given before.
+pub mod file;
+
+pub use file::{said, JournalEntry, JournalError, JournalFile, JournalHeader};
+use file::{JournalPlace, JournalWriter};
+use parking_lot::Mutex;
+use std::cell::Cell;
+#[allow(deprecated)] // Its algorithm is specified, which that of the default hasher is not.
+use std::hash::{Hasher, SipHasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// When a journal waits for the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum JournalSync {
+    /// After each batch; what comes at the same time is gathered for a moment.
+    #[default]
+    Batch,
+    /// After each batch, which is what is there.
+    Always,
+    /// Never: the system writes when it likes.
+    System,
+}
+
+/// How a journal is kept.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct JournalConfig {
+    /// When it waits for the disk.
+    pub sync: JournalSync,
+    /// Messages to processes have numbers.
+    pub numbered: bool,
+}
+
+/// The state of a journal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct JournalInfo {
+    /// The number of the image that it goes on from.
+    pub number: u64,
+    /// Bytes of its file.
+    pub bytes: u64,
+    /// How many messages were told to processes in all lives, and how many addresses were given out by that.
+    pub told: u64,
+    /// See `told`.
+    pub named: u64,
+    /// Batches that were written in this life, and how long writing and syncing them took.
+    pub batches: u64,
+    /// See `batches`.
+    pub took: Duration,
+}
+
+/// Called when the disk has what was noted before.
+type DurableWaiter = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct JournalDoor {
+    records: Vec<u8>,
+    waiters: Vec<DurableWaiter>,
+}
+
+/// What was noted, and who waits for it.
+#[derive(Default)]
+pub(crate) struct TakenNotes {
+    pub(crate) records: Vec<u8>,
+    pub(crate) waiters: Vec<DurableWaiter>,
+}
+
+/// What a caller notes down.
+pub struct Notes<'d>(&'d mut Vec<u8>);
+
+impl Notes<'_> {
+    /// Notes one thing that has entered.
+    pub fn record(&mut self, parts: &[&[u8]]) {
+        let length = parts.iter().map(|part| part.len()).sum::<usize>();
+        self.0.extend_from_slice(&(length as u32).to_le_bytes());
+        parts.iter().for_each(|part| self.0.extend_from_slice(part));
+    }
+}
+
+/// The most bytes of a record.
+pub const MOST_RECORD: usize = u32::MAX as usize;
+
+/// The part that only the thread of the machine touches, and whoever begins the next journal while that stands still.
+struct JournalBook {
+    header: JournalHeader,
+    writer: Option<JournalWriter>,
+    batches: u64,
+    took: Duration,
+    /// How long the last batch took, when it was over, and how many waited for it.
+    last: (Duration, Instant, usize),
+}
+
+/// The journal of a machine.
+pub(crate) struct Journal {
+    door: Mutex<JournalDoor>,
+    kept: Mutex<JournalBook>,
+    pub(crate) config: JournalConfig,
+    told: AtomicU64,
+    named: AtomicU64,
+    mute: bool,
+}
+
+thread_local! {
+    /// The calling thread is about to note what it lets in.
+    static NOTES: Cell<bool> = const { Cell::new(false) };
+}
+
+/// While it is there, the calling thread may let something in.
+struct MayEnter;
+
+impl MayEnter {
+    fn begin() -> MayEnter {
+        NOTES.set(true);
+        MayEnter
+    }
+}
+
+impl Drop for MayEnter {
+    fn drop(&mut self) {
+        NOTES.set(false);
+    }
+}
+
+impl Journal {
+    /// A journal that is written to the file of that name.
+    pub(crate) fn create(
+        path: &Path,
+        header: JournalHeader,
+        config: JournalConfig,
+    ) -> io::Result<Journal> {
+        let writer = JournalWriter::create(path, header)?;
+        Ok(Journal::with(header, Some(writer), config))
+    }
+
+    /// The journal of a machine that runs one again, which begins with that.
+    pub(crate) fn mute(header: JournalHeader) -> Journal {
+        Journal::with(header, None, JournalConfig::default())
+    }
+
+    fn with(
+        header: JournalHeader,
+        writer: Option<JournalWriter>,
+        config: JournalConfig,
+    ) -> Journal {
+        Journal {
+            door: Mutex::default(),
+            mute: writer.is_none(),
+            kept: Mutex::new(JournalBook {
+                header,
+                writer,
+                batches: 0,
+                took: Duration::ZERO,
+                last: (Duration::ZERO, Instant::now(), 0),
+            }),
+            config,
+            told: AtomicU64::new(header.told),
+            named: AtomicU64::new(header.named),
+        }
+    }
+
+    /// Goes on with the next file, and notes in the one before that it ends there.
+    pub(crate) fn begin(
+        &self,
+        path: &Path,
+        header: JournalHeader,
+        place: JournalPlace,
+    ) -> io::Result<()> {
+        let mut kept = self.kept.lock();
+        if let Some(writer) = kept.writer.as_mut() {
+            writer.append(place, header.moment, &[], true)?;
+        }
+        kept.writer = Some(JournalWriter::create(path, header)?);
+        kept.header = header;
+        Ok(())
+    }
+
+    /// Goes on with what was in the next file.
+    pub(crate) fn begin_mute(&self, header: JournalHeader) {
+        self.kept.lock().header = header;
+    }
+
+    /// Returns whether what comes in is noted.
+    pub(crate) fn notes(&self) -> bool {
+        !self.mute
+    }
+
+    /// Returns whether the machine runs a journal again.
+    pub(crate) fn is_mute(&self) -> bool {
+        self.mute
+    }
+
+    /// Returns whether the calling thread may let something in now (invariant 2).
+    pub(crate) fn admits(&self) -> bool {
+        self.mute || NOTES.get()
+    }
+
+    /// Lets `act` put something in, and note it down (invariant 1).
+    pub(crate) fn note<R>(&self, act: impl FnOnce(&mut Notes<'_>) -> R) -> R {
+        let mut door = self.door.lock();
+        let _until_done = MayEnter::begin();
+        act(&mut Notes(&mut door.records))
+    }
+
+    /// Calls `waiter` when the disk has what was noted so far (invariant 3). The thread must be woken.
+    pub(crate) fn wait(&self, waiter: DurableWaiter) {
+        self.door.lock().waiters.push(waiter);
+    }
+
+    /// Takes what was noted, while `take` takes what has come into the inbox.
+    pub(crate) fn take(&self, take: impl FnOnce()) -> TakenNotes {
+        let mut door = self.door.lock();
+        take();
+        let JournalDoor { records, waiters } = std::mem::take(&mut *door);
+        TakenNotes { records, waiters }
+    }
+
+    /// Gives back the room of what was written.
+    pub(crate) fn give_back(&self, mut records: Vec<u8>) {
+        records.clear();
+        let mut door = self.door.lock();
+        if door.records.capacity() == 0 && records.capacity() <= KEPT_ROOM {
+            door.records = records;
+        }
+    }
+
+    /// Drops all waiters: the machine has ended.
+    pub(crate) fn end(&self) {
+        let waiters = std::mem::take(&mut self.door.lock().waiters);
+        drop(waiters);
+    }
+
+    /// Writes an entry, and waits for the disk if it is to. `waiting` callers wait for it.
+    pub(crate) fn append(
+        &self,
+        place: JournalPlace,
+        moment: u64,
+        records: &[u8],
+        waiting: usize,
+    ) -> io::Result<()> {
+        let begun = Instant::now();
+        let mut kept = self.kept.lock();
+        let sync = self.config.sync != JournalSync::System;
+        if let Some(writer) = kept.writer.as_mut() {
+            writer.append(place, moment, records, sync)?;
+        }
+        let took = begun.elapsed();
+        kept.batches += 1;
+        kept.took += took;
+        kept.last = (took, Instant::now(), waiting);
+        Ok(())
+    }
+
+    /// Returns how long to gather what comes before the next batch. Where several callers waited for the last one, the others of them
+    /// are about to come back.
+    pub(crate) fn gathers(&self) -> Duration {
+        let last = self.kept.lock().last;
+        match self.config.sync {
+            JournalSync::Batch if last.2 > 1 => last.0.min(MOST_GATHERED) / 4,
+            _ => Duration::ZERO,
+        }
+    }
+
+    /// Returns whether turns that wait come before the next batch: for as long as the last one has taken, they have had nothing.
+    pub(crate) fn rests(&self) -> bool {
+        let (took, over, _) = self.kept.lock().last;
+        over.elapsed() < took
+    }
+
+    /// The number of the next message to a process.
+    pub(crate) fn tell(&self) -> u64 {
+        // Relaxed: only the thread adds.
+        self.told.fetch_add(1, Relaxed) + 1
+    }
+
+    /// The serial number of the next address that a turn gives out (invariant 4), but for where its actor is pinned.
+    #[allow(deprecated)]
+    pub(crate) fn name(&self) -> u128 {
+        // Relaxed: as above.
+        let number = self.named.fetch_add(1, Relaxed) + 1;
+        let [low, high] = self.kept.lock().header.secret;
+        let mut hasher = SipHasher::new_with_keys(low, high);
+        hasher.write_u64(number);
+        u128::from(hasher.finish()) << 64 | u128::from(NAMED | number)
+    }
+
+    /// Returns what the next journal begins with, but for its number, its seed and its secret.
+    pub(crate) fn header(&self) -> JournalHeader {
+        let header = self.kept.lock().header;
+        JournalHeader {
+            told: self.told.load(Relaxed),
+            named: self.named.load(Relaxed),
+            ..header
+        }
+    }
+
+    /// Its state.
+    pub(crate) fn info(&self) -> JournalInfo {
+        let kept = self.kept.lock();
+        JournalInfo {
+            number: kept.header.number,
+            bytes: kept.writer.as_ref().map_or(0, |writer| writer.bytes),
+            told: self.told.load(Relaxed),
+            named: self.named.load(Relaxed),
+            batches: kept.batches,
+            took: kept.took,
+        }
+    }
+}
+
+/// The room of records that is kept for the next ones.
+const KEPT_ROOM: usize = 1 << 20;
+
+/// The longest time for which a batch gathers, four times.
+const MOST_GATHERED: Duration = Duration::from_millis(4);
+
+/// A bit of serial numbers that were not counted up by the table of handles (values/handles.rs).
+const NAMED: u64 = 1 << 51;
+
+/// The file of the journal with that number.
+pub fn journal_path(folder: &Path, number: u64) -> PathBuf {
+    folder.join(format!("{number:08}.journal"))
+}

@@ -1,0 +1,152 @@
+use super::*;
+use proptest::prelude::*;
+use std::path::PathBuf;
+
+/// A file of its own in a folder of its own, both gone afterwards.
+struct JournalFolder(PathBuf);
+
+impl JournalFolder {
+    fn new(name: &str) -> JournalFolder {
+        let path = std::env::temp_dir().join(format!("mote-{}-{name}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("a folder");
+        JournalFolder(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("1.journal")
+    }
+}
+
+impl Drop for JournalFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn header() -> JournalHeader {
+    JournalHeader {
+        number: 7,
+        seed: 1,
+        secret: [2, 3],
+        fuel: 4,
+        told: 5,
+        named: 6,
+        moment: 7,
+    }
+}
+
+fn row(records: &[&[u8]]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for record in records {
+        bytes.extend_from_slice(&(record.len() as u32).to_le_bytes());
+        bytes.extend_from_slice(record);
+    }
+    bytes
+}
+
+/// The bytes of a journal with so many entries, and where each of these ends.
+fn written(name: &str, entries: u64) -> (Vec<u8>, Vec<usize>) {
+    let scratch = JournalFolder::new(name);
+    let mut writer = JournalWriter::create(&scratch.file(), header()).expect("a file");
+    let mut ends = vec![writer.bytes as usize];
+    for n in 0..entries {
+        let place = JournalPlace {
+            position: 10 * n,
+            trail: n,
+        };
+        let record = n.to_le_bytes();
+        let records = row(&[&record, b"", &record[..(n % 8) as usize]]);
+        writer.append(place, 100 + n, &records, n == 0).expect("room");
+        ends.push(writer.bytes as usize);
+    }
+    (fs::read(scratch.file()).expect("the file"), ends)
+}
+
+#[test]
+fn entries_come_back() {
+    let (bytes, _) = written("back", 5);
+    let journal = JournalFile::read(&bytes).expect("a journal");
+    assert_eq!((journal.header, journal.cut), (header(), None));
+    for (n, entry) in (0..).zip(&journal.entries) {
+        let place = JournalPlace {
+            position: 10 * n,
+            trail: n,
+        };
+        assert_eq!((entry.place, entry.moment), (place, 100 + n));
+        let record = n.to_le_bytes();
+        let shorter = record[..(n % 8) as usize].to_vec();
+        assert_eq!(entry.records, [record.to_vec(), Vec::new(), shorter]);
+    }
+    assert_eq!(journal.entries.len(), 5);
+}
+
+#[test]
+fn a_journal_that_was_cut_has_all_entries_before_the_cut() {
+    let (bytes, ends) = written("cut", 4);
+    for length in ends[0]..=bytes.len() {
+        let journal = JournalFile::read(&bytes[..length]).expect("a journal");
+        let whole = ends.iter().filter(|end| **end <= length).count() - 1;
+        assert_eq!(journal.entries.len(), whole, "{length}");
+        let cut = (length != ends[whole]).then_some(ends[whole] as u64);
+        assert_eq!(journal.cut, cut, "{length}");
+    }
+    for length in 0..ends[0] {
+        assert!(JournalFile::read(&bytes[..length]).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn a_changed_bit_is_refused_unless_it_is_in_the_last_entry() {
+    let (bytes, ends) = written("flip", 4);
+    for at in 0..8 * bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at / 8] ^= 1 << (at % 8);
+        let read = JournalFile::read(&changed);
+        if at / 8 < ends[3] {
+            let begin = ends.iter().rev().find(|end| **end <= at / 8);
+            match (read, begin) {
+                (Err(JournalError::Wrong { offset, .. }), Some(begin)) => {
+                    assert_eq!(offset as usize, *begin, "{at}");
+                }
+                (Err(_), None) => {}
+                (read, _) => panic!("{at}: {read:?}"),
+            }
+        } else {
+            let journal = read.expect("the entries before");
+            assert_eq!((journal.entries.len(), journal.cut), (3, Some(ends[3] as u64)));
+        }
+    }
+}
+
+#[test]
+fn another_version_is_named() {
+    let (mut bytes, _) = written("version", 1);
+    bytes[8] = 9;
+    let error = JournalFile::read(&bytes).expect_err("refused");
+    assert_eq!(
+        error.to_string(),
+        "at byte 8: the journal is of version 9 of the format, and this Mote reads version 1"
+    );
+    let other = JournalFile::read(b"something else").expect_err("refused");
+    assert_eq!(other.to_string(), "at byte 0: this is not the journal of a machine");
+}
+
+#[test]
+fn a_file_that_is_there_is_not_written_over() {
+    let scratch = JournalFolder::new("there");
+    assert!(JournalWriter::create(&scratch.file(), header()).is_ok());
+    assert!(JournalWriter::create(&scratch.file(), header()).is_err());
+}
+
+proptest! {
+    #[test]
+    fn bytes_of_any_kind_are_read_or_refused(bytes: Vec<u8>, entries in 0..3u64, at: prop::sample::Index) {
+        let (mut file, _) = written("any", entries);
+        let from = at.index(file.len());
+        for (place, byte) in file[from..].iter_mut().zip(&bytes) {
+            *place = *byte;
+        }
+        let _ = JournalFile::read(&file);
+    }
+}

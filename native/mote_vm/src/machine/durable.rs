@@ -1,0 +1,144 @@
+//! Durable machines, as the embedder sees them: what comes in is noted, journals begin with images, and are run again.
+//!
+//! Invariants:
+//! 1. A journal begins at the moment of the image with its number, while the machine stands still: so the two go together.
+use super::Machine;
+use crate::boundary::journal::{Journal, JournalConfig, Notes};
+pub use crate::boundary::journal::{
+    journal_path, said, JournalError, JournalFile, JournalHeader, JournalInfo, JournalSync,
+    MOST_RECORD,
+};
+use crate::boundary::parcel::Parcel;
+use crate::look::survey::Survey;
+use crate::machine::contract::{BehaviourVersion, CreateError};
+use crate::threads::inbox::Entry;
+use crate::threads::thread::{task, Dispatch};
+use crate::values::actor::SponsorId;
+use crate::values::handles::{KeptKeys, Key};
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::path::Path;
+
+/// Lets one thing enter that was noted down. Returns what is wrong with it.
+pub type EnterAgain = Box<dyn Fn(&Machine, &[u8]) -> Result<(), String> + Send>;
+
+/// Told how running journals again has ended: what begins the next one, or which one is wrong and what is.
+pub type RunAgain = Box<dyn FnOnce(Result<JournalHeader, (usize, JournalError)>) + Send>;
+
+impl Machine {
+    /// Lets `act` put something in. Where the machine is durable it is given what to note that with.
+    pub fn noting<R>(&self, act: impl FnOnce(Option<&mut Notes<'_>>) -> R) -> R {
+        match self.journal().filter(|journal| journal.notes()) {
+            Some(journal) => journal.note(|notes| act(Some(notes))),
+            None => act(None),
+        }
+    }
+
+    /// Returns whether what comes in is noted.
+    #[inline]
+    pub fn is_durable(&self) -> bool {
+        self.journal().is_some_and(Journal::notes)
+    }
+
+    /// Calls `waiter` when the disk has all that was noted before, or drops it if the machine ends. May be called on any thread.
+    pub fn when_durable(&self, waiter: Box<dyn FnOnce() + Send>) {
+        if let Some(journal) = self.journal() {
+            journal.wait(waiter);
+            self.0.sponsors.first().lead().wake();
+            if self.0.leases.is_closed() {
+                journal.end();
+            }
+        }
+    }
+
+    /// The state of its journal.
+    pub fn journal_info(&self) -> Option<JournalInfo> {
+        self.journal().map(Journal::info)
+    }
+
+    /// Creates an actor under the key that it had in another life, and holds it for whoever has that. Nothing if there is one already.
+    pub fn create_again(
+        &self,
+        behaviour: &BehaviourVersion,
+        pinned: Option<SponsorId>,
+        captures: Parcel,
+        key: Key,
+    ) -> Result<(), CreateError> {
+        if self.0.handles.hold(key).is_some() {
+            return Ok(());
+        }
+        let pinned = pinned.and_then(|id| self.0.sponsors.pin(|sponsor| sponsor.id == id));
+        self.create_for(behaviour, pinned, captures, |actor| {
+            let kept = KeptKeys {
+                given: 0,
+                keys: vec![(key, actor)],
+            };
+            self.0.handles.keep(&kept, |_| pinned);
+        })
+    }
+
+    /// Makes it a machine that runs journals again, the first of which begins with that. Before it goes on from the image, and before
+    /// anything has come in.
+    pub fn prepare_to_run_again(&self, header: JournalHeader) {
+        // The first one stays.
+        let _ = self.0.journal.set(Journal::mute(header));
+    }
+
+    /// Runs journals again, one after the other, on the thread of the machine. After that it runs no more turns.
+    pub fn run_again(&self, journals: Vec<JournalFile>, enter: EnterAgain, told: RunAgain) {
+        let act = task(move |thread: &mut Dispatch| {
+            let machine = thread.context.machine.clone();
+            let Some(journal) = machine.journal() else {
+                return;
+            };
+            let ran = thread.run_again(journal, &journals, &*enter);
+            told(ran.map(|()| journal.header()));
+        });
+        self.push(self.0.sponsors.first().lead(), Entry::Task(act));
+    }
+}
+
+impl Survey<'_> {
+    /// Begins the journal with that number, which goes on from the image that is saved in this very moment. The first one of a machine
+    /// goes on from `before`.
+    pub fn begin_journal(
+        &mut self,
+        path: &Path,
+        number: u64,
+        config: JournalConfig,
+        before: JournalHeader,
+    ) -> io::Result<()> {
+        let secrets = RandomState::new();
+        let machine = self.machine;
+        // Timers that were due by the time that it shows have fired.
+        let moment = match machine.journal() {
+            Some(_) => machine.clock().now(),
+            None => machine.clock().passed(),
+        };
+        let header = JournalHeader {
+            number,
+            seed: secrets.hash_one(0),
+            secret: [secrets.hash_one(1), secrets.hash_one(2)],
+            fuel: machine.fuel(),
+            moment,
+            ..machine.journal().map_or(before, Journal::header)
+        };
+        match machine.journal().zip(self.threads.first()) {
+            Some((journal, thread)) => {
+                journal.begin(path, header, thread.journal_place(journal))?;
+            }
+            None => {
+                machine.handles().retain_all();
+                // The first one stays.
+                let _ = machine
+                    .0
+                    .journal
+                    .set(Journal::create(path, header, config)?);
+            }
+        }
+        for thread in &mut self.threads {
+            thread.begin_journal(&header);
+        }
+        Ok(())
+    }
+}

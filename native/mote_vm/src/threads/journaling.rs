@@ -1,0 +1,307 @@
+//! The thread of a durable machine: it writes down what comes in before it lets it in, and runs what was written down again.
+//!
+//! What a turn does follows from what has entered, from where between the turns it has entered, from the time, and from random numbers.
+//! The time stands still between two entries of the journal, and random numbers follow from the seed in its header.
+//!
+//! Invariants:
+//! 1. Nothing that is noted runs before the disk has it, and the clock shows no other time than that of the last entry. So what a turn
+//!    tells the outside follows from what is on the disk.
+//! 2. Timers that are due come before what enters with the same entry.
+//! 3. What depends on anything else does not happen: a turn for which there is no memory ends the machine, one that watches a process
+//!    is aborted, and nobody stands in.
+//! 4. While turns run, there is an entry after so many of them at least. So a machine that runs its journal again, and as many turns
+//!    after the last entry, has done all that the outside has heard of: the same, since nothing else enters before.
+use super::shared::Machine;
+use super::thread::{Dispatch, BATCH};
+use crate::base::atom::Atom;
+use crate::base::checksum::checksum;
+use crate::base::counters::Counts;
+use crate::boundary::journal::file::{JournalError, JournalFile, JournalHeader, JournalPlace};
+use crate::boundary::journal::{said, Journal};
+use crate::terms::map::Node;
+use crate::terms::prim::random::Random;
+use crate::turns::turn::at_commit::{Due, TimerStep};
+use crate::values::foreign::{Class, Outgoing};
+use crate::values::value::Value;
+use rustc_hash::FxHashSet;
+use std::time::Instant;
+
+/// The longest that the clock shows the same time while turns run, in milliseconds.
+const STANDS_STILL: u64 = 100;
+
+/// The most turns that run after an entry and before the next one, but for those of a batch.
+const MOST_SINCE: u64 = 1 << 20;
+
+/// Parts of a message that are visited without a look whether that was done before.
+const FEW: usize = 64;
+
+/// Lets one thing enter that was noted down. Returns what is wrong with it.
+pub type EnterNoted<'e> = &'e dyn Fn(&Machine, &[u8]) -> Result<(), String>;
+
+/// The reason why a turn of a durable machine is aborted that watches a process.
+pub(crate) fn not_durable() -> Value {
+    Value::atom(Atom::new("not_durable"))
+}
+
+impl Machine {
+    /// Its journal, if it is durable.
+    #[inline(always)]
+    pub(crate) fn journal(&self) -> Option<&Journal> {
+        self.0.journal.get()
+    }
+
+    /// Returns whether the caller may let something in now: where there is a journal, only while it is noted.
+    #[inline(always)]
+    pub(crate) fn admits(&self) -> bool {
+        self.journal().is_none_or(Journal::admits)
+    }
+}
+
+impl Dispatch {
+    /// Takes what has come from elsewhere, and lets it in when the disk has it.
+    #[cold]
+    pub(crate) fn drain_noted(&mut self) {
+        let machine = self.context.machine.clone();
+        let Some(journal) = machine.journal() else {
+            return;
+        };
+        if !self.turn.queue.is_empty() && journal.rests() {
+            return;
+        }
+        let gathers = journal.gathers();
+        if !gathers.is_zero() && self.turn.queue.is_empty() {
+            let since = Instant::now();
+            while since.elapsed() < gathers {
+                std::thread::yield_now();
+            }
+        }
+        let mut contents = self.take_contents();
+        let noted = journal.take(|| self.context.station.inbox.drain(&mut contents));
+        let now = machine.clock().passed();
+        let is_due = self.context.station.timers.next() <= now;
+        if !noted.records.is_empty() || self.is_entry_due() {
+            let place = self.journal_place(journal);
+            let written = journal.append(place, now, &noted.records, noted.waiters.len());
+            if let Err(error) = written {
+                // In this order: whoever waits hears that the machine has ended.
+                machine.stop();
+                drop(noted.waiters);
+                let number = journal.info().number;
+                panic!("the journal {number} takes no more: {}", said(&error));
+            }
+            machine.clock().hold(now);
+            self.entered_at = self.turn.counts.turns;
+        }
+        journal.give_back(noted.records);
+        noted.waiters.into_iter().for_each(|waiter| waiter());
+        if is_due {
+            self.fire();
+        }
+        let lost = self.turn.counts.aborts_no_memory;
+        self.take_in(contents);
+        if self.turn.counts.aborts_no_memory > lost {
+            panic!("a durable machine found no memory for what has come in: give it more, or let it hold less");
+        }
+    }
+
+    /// Returns whether an entry is due although nothing has come.
+    pub(crate) fn is_entry_due(&self) -> bool {
+        let clock = self.context.machine.clock();
+        let now = clock.passed();
+        let since = self.turn.counts.turns - self.entered_at;
+        let is_late = clock.now() + STANDS_STILL <= now || since >= MOST_SINCE;
+        self.context.station.timers.next() <= now || is_late && !self.turn.queue.is_empty()
+    }
+
+    /// Where it is now between its turns.
+    pub(crate) fn journal_place(&self, journal: &Journal) -> JournalPlace {
+        let [turns, others @ ..] = figures(&self.turn.counts);
+        let [turns_then, others_then @ ..] = figures(&self.journaled);
+        let mut trail = journal.header().told.to_le_bytes().to_vec();
+        for (now, then) in others.iter().zip(others_then) {
+            trail.extend_from_slice(&now.wrapping_sub(then).to_le_bytes());
+        }
+        JournalPlace {
+            position: turns - turns_then,
+            trail: checksum(0, &trail),
+        }
+    }
+
+    /// A journal begins here.
+    pub(crate) fn begin_journal(&mut self, header: &JournalHeader) {
+        self.journaled = self.turn.counts;
+        self.entered_at = self.turn.counts.turns;
+        self.turn.random = Random::from_seed(header.seed);
+        self.context.machine.clock().hold(header.moment);
+    }
+
+    /// Names what a turn tells the outside: addresses that nobody has yet get their keys, and messages to processes their numbers. A
+    /// mute machine tells nothing.
+    #[cold]
+    pub(crate) fn note_told(&mut self, outgoing: &mut Vec<Outgoing>) {
+        let machine = self.context.machine.clone();
+        let Some(journal) = machine.journal() else {
+            return;
+        };
+        for out in outgoing.iter_mut() {
+            let Some(class) = out.target.foreign_class() else {
+                continue;
+            };
+            each_address(out.message, |address| {
+                let actor = address.address_pointer();
+                // SAFETY: part of a message of a turn that has just run.
+                let pinned = unsafe { (*actor).header().pinned() };
+                machine.handles().name(actor, pinned, || journal.name());
+            });
+            if class != Class::Pid {
+                continue;
+            }
+            let number = journal.tell();
+            if journal.config.numbered {
+                let (tag, number) = (Atom::new("mote_told"), number as i64);
+                let parts = [Value::atom(tag), Value::fixnum(number), out.message];
+                let heap = &mut self.turn.heap;
+                out.message = heap.insist(|heap| heap.tuple(parts.len(), |i| parts[i]));
+            }
+        }
+        if journal.is_mute() {
+            outgoing.retain(|out| out.target.foreign_class().is_none());
+        }
+    }
+
+    /// Returns whether a turn of a durable machine has staged what cannot be noted.
+    pub(crate) fn has_staged_unnoted(&self) -> bool {
+        let watches = |step: &TimerStep| {
+            matches!(
+                step,
+                TimerStep::Arm {
+                    due: Due::End(_),
+                    ..
+                }
+            )
+        };
+        self.context.machine.journal().is_some() && self.turn.at_commit.timers.iter().any(watches)
+    }
+
+    /// Runs journals again, one after the other. Returns the place of the one that is wrong, and what is.
+    pub(crate) fn run_again(
+        &mut self,
+        journal: &Journal,
+        journals: &[JournalFile],
+        enter: EnterNoted<'_>,
+    ) -> Result<(), (usize, JournalError)> {
+        let machine = self.context.machine.clone();
+        self.drain();
+        for (n, file) in journals.iter().enumerate() {
+            journal.begin_mute(file.header);
+            self.begin_journal(&file.header);
+            for entry in &file.entries {
+                let wrong = |problem: String| {
+                    let offset = entry.offset;
+                    (n, JournalError::Wrong { offset, problem })
+                };
+                self.run_until(entry.place.position).map_err(wrong)?;
+                if self.journal_place(journal) != entry.place {
+                    let problem = "the machine has not done the same as before: what it does depends on something that is not in \
+                        its journal";
+                    return Err(wrong(problem.to_string()));
+                }
+                machine.clock().hold(entry.moment);
+                if self.context.station.timers.next() <= entry.moment {
+                    self.fire();
+                }
+                for record in &entry.records {
+                    enter(&machine, record).map_err(wrong)?;
+                }
+                self.drain();
+            }
+        }
+        self.run_tail();
+        Ok(())
+    }
+
+    /// Runs the turns that may have run after the last entry, and told the outside something (invariant 4).
+    fn run_tail(&mut self) {
+        let most = self.turn.counts.turns + MOST_SINCE + BATCH;
+        while self.turn.counts.turns < most && !self.turn.queue.is_empty() {
+            self.run_some(most);
+        }
+    }
+
+    /// Runs turns until so many have run since the journal began.
+    fn run_until(&mut self, position: u64) -> Result<(), String> {
+        let goal = self.journaled.turns + position;
+        while self.turn.counts.turns < goal {
+            if self.context.machine.is_stopping() {
+                return Err("the machine was stopped".to_string());
+            }
+            if self.turn.queue.is_empty() {
+                let missing = goal - self.turn.counts.turns;
+                return Err(format!(
+                    "the machine has nothing to do where it ran {missing} turns more before: what it does depends on something that \
+                     is not in its journal"
+                ));
+            }
+            self.run_some(goal);
+        }
+        Ok(())
+    }
+
+    /// Runs turns for a batch, but not beyond `goal`.
+    fn run_some(&mut self, goal: u64) {
+        self.turn.queue.forgive();
+        for _ in 0..BATCH {
+            if self.turn.counts.turns == goal || self.starved.awaits_collection() {
+                break;
+            }
+            let Some(event) = self.turn.queue.pop() else {
+                break;
+            };
+            if self.may_run(event) {
+                self.turn_of(event);
+            }
+        }
+        self.turn.actor = std::ptr::null();
+        self.keep_house();
+        self.wait_for_memory();
+    }
+}
+
+/// What a thread has done, as far as it follows from its turns: first how many these were.
+fn figures(counts: &Counts) -> [u64; 4] {
+    [counts.turns, counts.sends, counts.creates, counts.becomes]
+}
+
+/// Shows every address in a value, in an order that follows from the value.
+fn each_address(value: Value, mut show: impl FnMut(Value)) {
+    let mut parts = vec![value];
+    let (mut visited, mut met) = (0, FxHashSet::default());
+    while let Some(part) = parts.pop() {
+        if part.is_address() {
+            show(part);
+            continue;
+        }
+        if part.is_immediate() {
+            continue;
+        }
+        // What is shared is visited once: written out, it could be larger than all that the machine holds.
+        visited += 1;
+        if visited > FEW && !met.insert(part.word()) {
+            continue;
+        }
+        if let Some(elements) = part.as_tuple().or_else(|| part.as_captured()) {
+            parts.extend(elements.iter().rev());
+        } else if let Some((head, tail)) = part.as_cons() {
+            parts.extend([tail, head]);
+        } else if let Some(node) = Node::of(part) {
+            if node.is_leaf() {
+                parts.extend(node.items.iter().rev());
+                parts.extend(node.keys.iter().rev());
+            } else {
+                parts.extend(node.items.iter().rev());
+            }
+        } else if let Some((_, address)) = part.as_on() {
+            parts.push(address);
+        }
+    }
+}
