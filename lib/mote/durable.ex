@@ -30,6 +30,9 @@ defmodule Mote.Durable do
   @patience 5_000
   @again 20
 
+  # The image of what a machine has come to that has run its journals again.
+  @recovered "recovered"
+
   @typedoc "What `info/1` returns."
   @type info :: %{
           dir: String.t(),
@@ -221,8 +224,13 @@ defmodule Mote.Durable do
   # Numbers of the images that are whole, and of the journals.
   defp list(dir) do
     case File.ls(dir) do
-      {:ok, names} -> {:ok, numbers(names, ".image"), numbers(names, ".journal")}
-      {:error, posix} -> {:error, error(dir, :file.format_error(posix))}
+      {:ok, names} ->
+        # What images had become that were not finished.
+        for name <- names, Path.extname(name) == ".part", do: File.rm(Path.join(dir, name))
+        {:ok, numbers(names, ".image"), numbers(names, ".journal")}
+
+      {:error, posix} ->
+        {:error, error(dir, :file.format_error(posix))}
     end
   end
 
@@ -233,27 +241,38 @@ defmodule Mote.Durable do
         do: number
   end
 
-  defp last(_dir, [], [], config), do: {:ok, identified(config, nil), 0, {0, 0}}
+  # A journal without an image is of a machine that ended before it had begun.
+  defp last(dir, images, journals, config) do
+    newest = Enum.max(images ++ journals, fn -> 0 end)
 
-  defp last(dir, [], journals, _config) do
-    path = journal(dir, Enum.min(journals))
-    {:error, error(path, "the image that this journal goes on from is not there")}
+    if images == [] do
+      first(dir, journals, newest, config)
+    else
+      number = Enum.max(images)
+      path = image(dir, number)
+
+      with {:ok, image} <- Image.read(path),
+           config = identified(config, image.identity),
+           {:ok, abouts} <- abouts(dir, number, journals, config) do
+        entries = for {_path, n, _told} <- abouts, reduce: 0, do: (sum -> sum + n)
+        {_path, _n, told} = List.last(abouts)
+
+        if entries == 0 and image.events == 0 and length(abouts) == 1,
+          do: {:ok, %{config | image: path}, newest, told},
+          else: run_again(dir, config, path, for({path, _n, _told} <- abouts, do: path), newest)
+      end
+    end
   end
 
-  defp last(dir, images, journals, config) do
-    number = Enum.max(images)
-    # More than one if the machine ended while it was about to replace its image.
-    later = journals |> Enum.filter(&(&1 >= number)) |> Enum.sort()
-    path = image(dir, number)
+  defp first(_dir, [], _newest, config), do: {:ok, identified(config, nil), 0, {0, 0}}
 
-    with {:ok, image} <- Image.read(path),
-         {:ok, abouts} <- abouts(dir, number, later, config) do
-      config = identified(config, image.identity)
-      {entries, told} = Enum.reduce(abouts, {0, {0, 0}}, fn {n, told}, {sum, _} -> {sum + n, told} end)
+  defp first(dir, journals, newest, config) do
+    path = journal(dir, Enum.min(journals))
 
-      if entries == 0 and image.events == 0 and length(abouts) == 1,
-        do: {:ok, %{config | image: path}, number, told},
-        else: run_again(dir, config, path, Enum.map(later, &journal(dir, &1)), Enum.max(later) + 1)
+    case Native.journal_about(path) do
+      {:ok, {0, _fuel, _told, false, _cut}} -> {:ok, identified(config, nil), newest, {0, 0}}
+      {:ok, _about} -> {:error, error(path, "the image that this journal goes on from is not there")}
+      {:error, text} -> {:error, error(path, text)}
     end
   end
 
@@ -263,35 +282,62 @@ defmodule Mote.Durable do
 
   defp identified(config, _identity), do: config
 
-  defp abouts(dir, number, later, config) do
-    if later == Enum.to_list(number..(number + length(later) - 1)//1) and later != [] do
-      last = List.last(later)
+  # Of the journal that goes on from an image, and those that go on from that one: there are more where the machine ended before it
+  # had the next image. What a start has left that was not finished is none of these.
+  defp abouts(dir, number, journals, config) do
+    later = journals |> Enum.filter(&(&1 > number)) |> Enum.sort()
 
-      Enum.reduce_while(later, {:ok, []}, fn n, {:ok, abouts} ->
-        with {:ok, about} <- about(journal(dir, n), n == last, config),
-             do: {:cont, {:ok, abouts ++ [about]}},
-             else: (error -> {:halt, error})
-      end)
+    if number in journals do
+      with {:ok, about, cut} <- about(journal(dir, number), config, true) do
+        Enum.reduce_while(later, {:ok, [about], number, cut}, &another(dir, config, &1, &2)) |> abouts()
+      end
     else
-      {:error,
-       error(journal(dir, number), "the journal that goes on from the image is not there, or one behind it")}
+      {:error, error(journal(dir, number), "the journal that goes on from the image is not there")}
     end
   end
 
-  defp about(path, last?, %{fuel: fuel}) do
+  defp abouts({:ok, abouts, _last, _cut}), do: {:ok, Enum.reverse(abouts)}
+  defp abouts({:error, error}), do: {:error, error}
+
+  defp another(dir, config, n, {:ok, abouts, last, cut}) do
+    {path, _entries, _told} = hd(abouts)
+
+    case about(journal(dir, n), config) do
+      {:begins, _} ->
+        {:cont, {:ok, abouts, last, cut}}
+
+      {:ok, _about, _cut} when n != last + 1 ->
+        {:halt,
+         {:error,
+          error(journal(dir, last + 1), "this journal is not there, and the next one goes on from it")}}
+
+      {:ok, _about, _cut} when cut != nil ->
+        {:halt,
+         {:error,
+          error(path, "at byte #{cut}: an entry is not whole, and another journal goes on from there")}}
+
+      {:ok, about, cut} ->
+        {:cont, {:ok, [about | abouts], n, cut}}
+
+      {:error, error} ->
+        {:halt, {:error, error}}
+    end
+  end
+
+  defp about(path, %{fuel: fuel}, first? \\ false) do
     case Native.journal_about(path) do
-      {:ok, {_entries, other, _told, _cut}} when other != fuel ->
+      {:ok, {_entries, other, _told, _continues?, _cut}} when other != fuel ->
         {:error,
          error(
            path,
-           "the machine was started with fuel: #{other}, and is now with #{fuel}: start it once with the former"
+           "the machine was started with fuel: #{other}, and is now with fuel: #{fuel}: start it once with the former"
          )}
 
-      {:ok, {_entries, _fuel, _told, cut}} when cut != nil and not last? ->
-        {:error, error(path, "at byte #{cut}: an entry is not whole, and another journal follows")}
+      {:ok, {entries, _fuel, _told, false, _cut}} when not first? ->
+        {:begins, entries}
 
-      {:ok, {entries, _fuel, told, _cut}} ->
-        {:ok, {entries, told}}
+      {:ok, {entries, _fuel, told, _continues?, cut}} ->
+        {:ok, {path, entries, told}, cut}
 
       {:error, text} ->
         {:error, error(path, text)}
@@ -299,7 +345,7 @@ defmodule Mote.Durable do
   end
 
   # In a machine of its own, which tells nobody anything: what it has come to is the image that the new machine goes on from.
-  defp run_again(dir, config, image, journals, number) do
+  defp run_again(dir, config, image, journals, newest) do
     %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, tier: tier} = config
 
     case Native.machine_start("again", sponsors, fuel, memory, gc, {:system, nil, tier}) do
@@ -307,7 +353,8 @@ defmodule Mote.Durable do
         {:ok, postman} = Postman.start_link(native)
 
         try do
-          path = image(dir, number)
+          # Without a number: no journal goes on from it.
+          path = Path.join(dir, @recovered)
           context = [path: path, survey: true]
 
           with :ok <- prepare(native, hd(journals)),
@@ -317,7 +364,7 @@ defmodule Mote.Durable do
                  Question.put(native, :infinity, context, &Native.journal_run(native, journals, &1)),
                {:ok, told} <- ran(ran),
                {:ok, _image} <- Image.save(native, path, names, :infinity) do
-            {:ok, %{config | image: path}, number, told}
+            {:ok, %{config | image: path}, newest, told}
           end
         after
           Native.machine_stop(native)
@@ -358,6 +405,7 @@ defmodule Mote.Durable do
          {:ok, images, journals} <- list(dir) do
       for n <- images, n < number, do: File.rm(image(dir, n))
       for n <- journals, n < number, do: File.rm(journal(dir, n))
+      File.rm(Path.join(dir, @recovered))
       {:ok, image}
     end
   end

@@ -147,6 +147,10 @@ impl<'m, 'a> Run<'m, 'a> {
         self.writer.count_spent(list.get_env());
         let batch = self.letters.seal(self.writer.builder);
         let (machine, entrance) = (self.machine, &self.entrance);
+        let why = match self.why == names::ok() && !self.records.is_empty() {
+            true => names::durable(),
+            false => self.why,
+        };
         let sent = match self.records.is_empty() {
             true => machine.send_batch(entrance, batch),
             false => machine.noting(|notes| {
@@ -159,8 +163,8 @@ impl<'m, 'a> Run<'m, 'a> {
             }),
         };
         match sent {
-            (accepted, None) => (accepted, rest, self.why),
-            (accepted, Some(why)) => (accepted, after(list, accepted), refusal(why)),
+            (accepted, None) => (accepted, rest, why),
+            (accepted, Some(refused)) => (accepted, after(list, accepted), refusal(refused)),
         }
     }
 }

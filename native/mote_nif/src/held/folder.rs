@@ -7,9 +7,15 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
 
-/// A folder that is one machine's while this lives.
-pub struct FolderLock {
-    _file: File,
+/// A folder that is one machine's until it is released, or this goes.
+pub struct FolderLock(File);
+
+impl FolderLock {
+    /// Lets another machine have it, whoever refers to this.
+    pub fn release(&self) {
+        // It goes with the file in any case.
+        let _ = self.0.unlock();
+    }
 }
 
 impl Resource for FolderLock {}
@@ -42,7 +48,7 @@ pub fn lock<'a>(env: Env<'a>, path: &Path, who: &str) -> Term<'a> {
         .and_then(|()| file.rewind())
         .and_then(|()| file.write_all(who.as_bytes()));
     match written {
-        Ok(()) => (names::ok(), ResourceArc::new(FolderLock { _file: file })).encode(env),
+        Ok(()) => (names::ok(), ResourceArc::new(FolderLock(file))).encode(env),
         Err(error) => (names::error(), said(&error)).encode(env),
     }
 }

@@ -42,18 +42,21 @@ pub fn beginning(
     Box::new(move |survey| survey.begin_journal(&path, number, config, before))
 }
 
-/// What is in a journal: `{:ok, {entries, fuel, {told, named}, cut}}`, where `cut` is the byte at which something incomplete was cut off,
+/// What is in a journal: `{:ok, {entries, fuel, {told, named}, continues, cut}}`, where `cut` is the byte at which something incomplete was cut off,
 /// or `nil`; or `{:error, text}`.
 pub fn about<'a>(env: Env<'a>, path: &Path) -> Term<'a> {
     match JournalFile::open(path) {
         Ok(file) => {
             let header = file.header;
             let told = (header.told, header.named);
-            (
-                names::ok(),
-                (file.entries.len(), header.fuel, told, file.cut),
-            )
-                .encode(env)
+            let about = (
+                file.entries.len(),
+                header.fuel,
+                told,
+                header.continues,
+                file.cut,
+            );
+            (names::ok(), about).encode(env)
         }
         Err(error) => (names::error(), error.to_string()).encode(env),
     }

@@ -119,8 +119,9 @@ fn machine_join<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>) -> Term
             machine.mail.outbound.hand_over(env, running, postman);
         }
         lives::ended(&machine);
-        let folder = machine.folder.lock().take();
-        drop(folder);
+        if let Some(folder) = machine.folder.lock().take() {
+            folder.release();
+        }
         unpin(running);
         machine.joined(left);
     }

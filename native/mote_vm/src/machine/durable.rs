@@ -121,6 +121,7 @@ impl Survey<'_> {
             secret: [secrets.hash_one(1), secrets.hash_one(2)],
             fuel: machine.fuel(),
             moment,
+            continues: machine.journal().is_some(),
             ..machine.journal().map_or(before, Journal::header)
         };
         match machine.journal().zip(self.threads.first()) {

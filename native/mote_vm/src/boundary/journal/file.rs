@@ -1,7 +1,7 @@
 //! A journal in a file: a header, then entries. An entry is what has entered a machine together, and where between its turns.
 //!
 //! ```text
-//! header   magic, version, number, seed, secret (2), fuel, told, named, moment, checksum    words of 8 bytes
+//! header   magic, version, number, seed, secret (2), fuel, told, named, moment, continues, checksum    words of 8 bytes
 //! entry    length, position, moment, trail, checksum of the records, checksum of these  words, then the records
 //! record   length (4 bytes), then as many bytes, which are the embedder's
 //! ```
@@ -20,7 +20,7 @@ use std::path::Path;
 const MAGIC: u64 = u64::from_le_bytes(*b"MOTE\0jnl");
 /// The version of the format.
 const VERSION: u64 = 1;
-const HEADER: usize = 88;
+const HEADER: usize = 96;
 const HEAD: usize = 48;
 
 /// What a journal begins with.
@@ -40,6 +40,8 @@ pub struct JournalHeader {
     pub named: u64,
     /// The machine's time, in milliseconds.
     pub moment: u64,
+    /// It goes on where the journal with the number before ends. Otherwise it is the first one of a life.
+    pub continues: bool,
 }
 
 /// Where in a machine's turns something has entered, and what shows that the machine is the one that it was.
@@ -184,6 +186,7 @@ fn header_bytes(header: &JournalHeader) -> [u8; HEADER] {
         header.told,
         header.named,
         header.moment,
+        header.continues.into(),
     ];
     put(&mut bytes, &words);
     let (words, sum) = bytes.split_at_mut(HEADER - 8);
@@ -279,6 +282,7 @@ fn read_header(bytes: &[u8]) -> Result<JournalHeader, JournalError> {
         told: word(7),
         named: word(8),
         moment: word(9),
+        continues: word(10) == 1,
     })
 }
 

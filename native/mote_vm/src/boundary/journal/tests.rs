@@ -33,6 +33,7 @@ fn header() -> JournalHeader {
         told: 5,
         named: 6,
         moment: 7,
+        continues: true,
     }
 }
 

@@ -1,0 +1,305 @@
+defmodule Mote.DurableTest do
+  use ExUnit.Case, async: true
+
+  alias Mote.{Durable, Error, Ledger, Long}
+
+  setup do
+    Process.flag(:trap_exit, true)
+    dir = Path.join(System.tmp_dir!(), "mote_durable_#{System.unique_integer([:positive])}_#{System.pid()}")
+    on_exit(fn -> File.rm_rf!(dir) end)
+    %{dir: dir}
+  end
+
+  defp kill(machine) do
+    Process.exit(machine, :kill)
+    assert_receive {:EXIT, ^machine, :killed}
+  end
+
+  defp files(dir, extension), do: dir |> Path.join("*" <> extension) |> Path.wildcard() |> Enum.sort()
+
+  test "a machine that was killed comes back with its state, its addresses and its names", %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir)
+    assert :ok = Mote.send(ledger, {:add, :sent, 1})
+    assert :ok = Mote.send_many(ledger, for(n <- 2..50, do: {:add, :sent, n}))
+    draw = Mote.ask!(ledger, {:add, :asked, 1})
+    account = Mote.ask!(ledger, {:open, :x})
+    paid = Mote.ask!(account, {:pay, 7})
+    row = :erlang.term_to_binary({ledger, account})
+    kill(machine)
+
+    {:ok, machine, again} = Ledger.start(dir)
+    {seen, draws, accounts, _ticks} = Mote.ask!(again, :all)
+    assert seen == %{sent: 50, asked: 1}
+    assert draws == %{asked: draw}
+    assert {7, _} = paid
+    assert {8, _} = Mote.ask!(accounts.x, {:pay, 1})
+    # Addresses of the life before, as terms and as bytes.
+    assert Mote.ask!(account, :balance) == 8
+    {ledger, account} = :erlang.binary_to_term(row)
+    assert Mote.ask!(account, :balance) == 8
+    assert {1, _, _, _} = Mote.ask!(ledger, {:add, :later, 1})
+    Mote.stop(machine)
+  end
+
+  test "what was not acknowledged before the first image of a life is not needed to start", %{dir: dir} do
+    {:ok, machine, _ledger} = Ledger.start(dir)
+    Mote.stop(machine)
+    [image] = files(dir, ".image")
+    # As if the next start had ended after its journal and before its image.
+    journal = Path.rootname(image) <> ".journal"
+    next = Path.join(dir, "00000099.journal")
+    other = dir <> "_other"
+    on_exit(fn -> File.rm_rf!(other) end)
+    {:ok, fresh} = Mote.start_link(durable: [dir: other])
+    File.cp!(hd(files(other, ".journal")), next)
+    Mote.stop(fresh)
+    assert {:ok, machine, _ledger} = Ledger.start(dir)
+    assert {:ok, %{number: 100}} = Durable.info(machine)
+    refute File.exists?(next) or File.exists?(journal)
+    Mote.stop(machine)
+  end
+
+  test "an image takes the place of a journal that has become long", %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir, image_every: 10_000)
+    {:ok, %{number: before}} = Durable.info(machine)
+
+    count =
+      Enum.reduce_while(Stream.iterate(1, &(&1 + 1)), 0, fn n, _ ->
+        :ok = Mote.send(ledger, {:add, :client, n})
+        {:ok, %{number: number}} = Durable.info(machine)
+        if number > before + 1, do: {:halt, n}, else: {:cont, n}
+      end)
+
+    kill(machine)
+    assert length(files(dir, ".image")) in 1..2
+    {:ok, machine, ledger} = Ledger.start(dir)
+    assert {%{client: ^count}, _, _, _} = Mote.ask!(ledger, :all)
+    Mote.stop(machine)
+  end
+
+  test "a journal goes on after an image that was not finished", %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir)
+    for n <- 1..20, do: :ok = Mote.send(ledger, {:add, :client, n})
+    [image] = files(dir, ".image")
+    [journal] = files(dir, ".journal")
+    [old_image, old_journal] = for path <- [image, journal], do: File.read!(path)
+    {:ok, _} = Durable.checkpoint(machine)
+    for n <- 21..40, do: :ok = Mote.send(ledger, {:add, :client, n})
+    kill(machine)
+
+    # What was written of the first journal until the second one began is not in the copy: the end of it is missing.
+    [second] = files(dir, ".journal")
+    [newer] = files(dir, ".image")
+    File.rm!(newer)
+    File.write!(image, old_image)
+    File.write!(journal, old_journal)
+    assert {:error, %Error{reason: :journal} = error} = Ledger.start(dir)
+    assert Exception.message(error) =~ Path.basename(second) <> ": at byte"
+  end
+
+  test "messages to processes have numbers that go on in the next life", %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
+    for n <- 1..3, do: Mote.send(ledger, {:tell, self(), n})
+    for n <- 1..3, do: assert_receive({:mote_told, ^n, ^n})
+    assert {:ok, %{told: 3}} = Durable.info(machine)
+    kill(machine)
+    {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
+    Mote.send(ledger, {:tell, self(), :next})
+    assert_receive {:mote_told, 4, :next}
+    refute_received {:mote_told, _, _}
+    Mote.stop(machine)
+  end
+
+  test "what its journal could not tell again it does not do", %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir)
+    reasons = fn act -> assert_raise(Error, act).reason end
+    assert reasons.(fn -> Mote.send_after(ledger, :tick, 1) end) == :not_durable
+    assert reasons.(fn -> Mote.share(machine, {:a, "value"}) end) == :not_durable
+    assert {:error, %Error{reason: :start}} = Mote.add_sponsor(machine, :more, threads: 1)
+    {:ok, other} = Mote.start_link()
+    assert {:error, %Error{reason: :not_durable}} = Mote.move(ledger, other)
+    account = Mote.ask!(ledger, {:open, :x})
+    # A turn that watches a process is aborted.
+    Mote.send(account, {:monitor, self()})
+    assert Mote.ask!(account, :balance) == 0
+    assert Mote.info(machine).counters.aborts_match == 1
+    # An actor that only a look has shown has an address that leads nowhere.
+    {:ok, {:account, _}} = Mote.peek(account)
+    for m <- [machine, other], do: Mote.stop(m)
+  end
+
+  for {opts, what} <- [
+        {[sponsors: [main: [threads: 2]]], "one sponsor with one thread"},
+        {[sponsors: [main: [threads: 1], more: [threads: 1]]], "one sponsor with one thread"},
+        {[sponsors: [main: [beam: true]]], "one sponsor with one thread"},
+        {[clock: :manual], "clock: :system"},
+        {[schedule: {:seeded, 1}], "schedule: :threads"},
+        {[image: "x"], "no :image"}
+      ] do
+    test "#{inspect(opts)} is refused", %{dir: dir} do
+      error = assert_raise ArgumentError, fn -> Mote.start_link([durable: [dir: dir]] ++ unquote(opts)) end
+      assert Exception.message(error) =~ unquote(what)
+    end
+  end
+
+  for {opts, what} <- [
+        {[], "a text"},
+        {[dir: "x", sync: :never], ":batch, :always or :os"},
+        {[dir: "x", image_every: 0], "a positive number"},
+        {[dir: "x", other: 1], "to be :dir"}
+      ] do
+    test "durable: #{inspect(opts)} is refused" do
+      error = assert_raise ArgumentError, fn -> Mote.start_link(durable: unquote(opts)) end
+      assert Exception.message(error) =~ unquote(what)
+    end
+  end
+
+  test "one machine has a folder, and the error names it", %{dir: dir} do
+    {:ok, machine, _ledger} = Ledger.start(dir)
+
+    assert {:error, %Error{reason: :dir_taken} = error} =
+             Mote.start_link(durable: [dir: dir], identity: "other")
+
+    assert error.context.pid == inspect(machine) and error.context.system_pid == System.pid()
+    assert Exception.message(error) =~ inspect(machine)
+    Mote.stop(machine)
+    assert {:ok, machine, _ledger} = Ledger.start(dir)
+    Mote.stop(machine)
+  end
+
+  describe "files that are not what they were" do
+    setup %{dir: dir} do
+      {:ok, machine, ledger} = Ledger.start(dir)
+      for n <- 1..10, do: :ok = Mote.send(ledger, {:add, :client, n})
+      kill(machine)
+      [journal] = files(dir, ".journal")
+      %{journal: journal, bytes: File.read!(journal)}
+    end
+
+    defp refused(dir) do
+      assert {:error, %Error{reason: :journal} = error} = Ledger.start(dir)
+      Exception.message(error)
+    end
+
+    test "a changed bit in the middle is refused with its place", %{dir: dir, journal: journal, bytes: bytes} do
+      # In the first entry, behind the header of 96 bytes.
+      <<before::binary-100, byte, rest::binary>> = bytes
+      File.write!(journal, [before, Bitwise.bxor(byte, 4), rest])
+      assert refused(dir) =~ journal <> ": at byte 96: the checksum of the entry is wrong"
+    end
+
+    test "another version is refused", %{
+      dir: dir,
+      journal: journal,
+      bytes: <<magic::binary-8, _, rest::binary>>
+    } do
+      File.write!(journal, [magic, 9, rest])
+      assert refused(dir) =~ journal <> ": at byte 8: the journal is of version 9"
+    end
+
+    test "a journal that is not there is missed", %{dir: dir, journal: journal} do
+      File.rm!(journal)
+      assert refused(dir) =~ journal <> ": the journal that goes on from the image is not there"
+    end
+
+    test "an image that is not there is missed", %{dir: dir, journal: journal} do
+      Enum.each(files(dir, ".image"), &File.rm!/1)
+      assert refused(dir) =~ journal <> ": the image that this journal goes on from is not there"
+    end
+
+    test "other fuel is refused", %{dir: dir, journal: journal} do
+      assert {:error, %Error{reason: :journal} = error} = Mote.start_link(durable: [dir: dir], fuel: 1_000)
+      assert Exception.message(error) =~ journal <> ": the machine was started with fuel: 10000000"
+    end
+
+    test "wherever a journal was cut, all whole entries are there", %{
+      dir: dir,
+      journal: journal,
+      bytes: bytes
+    } do
+      # One client has waited for each message, so that the last number tells how much was read.
+      lengths = if Long.long?(), do: 96..byte_size(bytes), else: Enum.take_random(96..byte_size(bytes), 12)
+      saved = dir <> "_saved"
+      on_exit(fn -> File.rm_rf!(saved) end)
+      File.cp_r!(dir, saved)
+
+      counts =
+        for length <- Enum.sort(lengths) do
+          File.rm_rf!(dir)
+          File.cp_r!(saved, dir)
+          File.write!(journal, binary_part(bytes, 0, length))
+          {:ok, machine, ledger} = Ledger.start(dir)
+          {seen, _draws, _accounts, _ticks} = Mote.ask!(ledger, :all)
+          Mote.stop(machine)
+          assert Map.keys(seen) -- [:client] == []
+          Map.get(seen, :client, 0)
+        end
+
+      assert counts == Enum.sort(counts)
+      assert Enum.all?(counts, &(&1 in 0..10))
+      if Long.long?(), do: assert(Enum.uniq(counts) == Enum.to_list(0..10))
+    end
+  end
+
+  test "a folder that cannot be written is named", %{dir: dir} do
+    File.write!(dir, "a file")
+    assert {:error, %Error{reason: :journal} = error} = Mote.start_link(durable: [dir: dir])
+    assert Exception.message(error) =~ dir
+  end
+
+  test "a program of any inputs comes to the same, wherever it is killed", %{dir: dir} do
+    for run <- 1..Long.runs(3) do
+      dir = Path.join(dir, "#{run}")
+      {:ok, machine, ledger} = Ledger.start(dir)
+      model = Enum.reduce(1..5, {machine, ledger, %{}, %{}}, fn _, model -> life(dir, model) end)
+      {machine, ledger, seen, balances} = model
+      {there, _draws, accounts, _ticks} = Mote.ask!(ledger, :all)
+      assert there == seen
+      assert Map.new(accounts, fn {name, account} -> {name, Mote.ask!(account, :balance)} end) == balances
+      Mote.stop(machine)
+    end
+  end
+
+  defp life(dir, {machine, ledger, seen, balances}) do
+    {seen, balances} =
+      Enum.reduce(1..Enum.random(1..40), {seen, balances}, fn _, {seen, balances} ->
+        client = Enum.random(1..3)
+        n = Map.get(seen, client, 0) + 1
+
+        case Enum.random(1..6) do
+          1 ->
+            :ok = Mote.send(ledger, {:add, client, n})
+            {Map.put(seen, client, n), balances}
+
+          2 ->
+            m = Enum.random(1..30)
+            :ok = Mote.send_many(for i <- n..(n + m), do: {ledger, {:add, client, i}})
+            {Map.put(seen, client, n + m), balances}
+
+          3 ->
+            assert {^n, _, _, _} = Mote.ask!(ledger, {:add, client, n})
+            {Map.put(seen, client, n), balances}
+
+          4 ->
+            Mote.ask!(ledger, {:open, client})
+            {seen, Map.put_new(balances, client, 0)}
+
+          5 when is_map_key(balances, client) ->
+            sum = balances[client] + n
+            assert {^sum, _} = Mote.ask!(ledger, {:pay, client, n})
+            {seen, Map.put(balances, client, sum)}
+
+          6 ->
+            if Enum.random(1..3) == 1, do: {:ok, _} = Durable.checkpoint(machine)
+            {seen, balances}
+
+          _ ->
+            {seen, balances}
+        end
+      end)
+
+    kill(machine)
+    {:ok, machine, ledger} = Ledger.start(dir)
+    {machine, ledger, seen, balances}
+  end
+end
