@@ -71,6 +71,7 @@ defmodule Mote.Bench do
     Programs.Askers,
     Programs.Boundary,
     Programs.Door,
+    Programs.Durable,
     Programs.Timers,
     Programs.Futures,
     Programs.FibFutures,

@@ -24,7 +24,6 @@ use crate::turns::turn::at_commit::{Due, TimerStep};
 use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
 use rustc_hash::FxHashSet;
-use std::time::Instant;
 
 /// The longest that the clock shows the same time while turns run, in milliseconds.
 const STANDS_STILL: u64 = 100;
@@ -70,10 +69,7 @@ impl Dispatch {
         }
         let gathers = journal.gathers();
         if !gathers.is_zero() && self.turn.queue.is_empty() {
-            let since = Instant::now();
-            while since.elapsed() < gathers {
-                std::thread::yield_now();
-            }
+            std::thread::sleep(gathers);
         }
         let mut contents = self.take_contents();
         let noted = journal.take(|| self.context.station.inbox.drain(&mut contents));

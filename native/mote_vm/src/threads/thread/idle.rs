@@ -77,6 +77,10 @@ impl Dispatch {
             }
             return;
         }
+        if self.context.machine.journal().is_some() {
+            // What comes waits for the disk in any case, and a thread that looks around is not woken as soon when the disk has it.
+            return self.rest_in(self.may_sleep());
+        }
         self.idling.trickle.wait();
         if self.look_for_work(self.patience()) {
             return;
