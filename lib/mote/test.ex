@@ -224,6 +224,8 @@ defmodule Mote.Test do
     * `:states` - how many situations are told apart (default #{@states});
     * `:depth` - how many turns an order may have (default #{@depth});
     * `:bytes` - what the search may take (default #{div(@bytes, 1024 * 1024)} MiB);
+    * `:threads` - how many threads search (default: as many as the BEAM has schedulers online). What they find does not depend on it:
+      the same states, the same number of orders, the same failure;
     * `:timeout` - milliseconds that it may take (default #{@patience});
     * `:fuel`, `:memory`, `:gc`, `:tier`, `:telemetry` - as for `Mote.start_link/1`.
 
@@ -372,6 +374,7 @@ defmodule Mote.Test do
       states: @states,
       depth: @depth,
       bytes: @bytes,
+      threads: System.schedulers_online(),
       timeout: @patience
     ]
 
@@ -413,6 +416,7 @@ defmodule Mote.Test do
 
   defp proof_option!({:order, order}) when order in [:pairs, :none], do: :ok
   defp proof_option!({key, n}) when key in [:states, :depth] and n in 1..0xFFFFFFF, do: :ok
+  defp proof_option!({:threads, n}) when n in 1..1_024, do: :ok
   defp proof_option!({key, n}) when key in [:bytes, :timeout] and n in 1..0xFFFFFFFFFFFF, do: :ok
 
   defp proof_option!({:allow, names}) do
@@ -424,6 +428,9 @@ defmodule Mote.Test do
 
   defp proof_option!({:order, other}),
     do: raise(ArgumentError, "expected :order to be :pairs or :none, got: #{inspect(other)}")
+
+  defp proof_option!({:threads, other}),
+    do: raise(ArgumentError, "expected :threads to be an integer from 1 to 1024, got: #{inspect(other)}")
 
   defp proof_option!({key, other}),
     do: raise(ArgumentError, "expected #{inspect(key)} to be a positive integer, got: #{inspect(other)}")

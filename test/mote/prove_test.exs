@@ -205,6 +205,50 @@ defmodule Mote.ProveTest do
       assert {:proved, %{orders: :infinite, ends: 0, states: 2}} = Mote.Test.prove(graph, &yes/1)
     end
 
+    test "nothing is put off for ever by others who go round in circles" do
+      for first <- [:circle, :counter] do
+        graph = fn machine ->
+          circle = fn ->
+            [a, b] = for _ <- 1..2, do: Mote.create(machine, Actors.ping(0))
+            Mote.send(a, {:ping, b})
+          end
+
+          if first == :circle, do: circle.()
+          counter = Mote.create(machine, Actors.counts(0))
+          Mote.send(counter, :once)
+          if first == :counter, do: circle.()
+          counter
+        end
+
+        never = {&[&1], &match?([{:counts, 0}], &1)}
+        assert {:failed, %Failure{turns: [_]}} = Mote.Test.prove(graph, &yes/1, always: never)
+      end
+    end
+
+    test "the number of threads makes no difference" do
+      for graph <- [&Commit.transaction(&1, 4, 4), &Philosophers.table(&1, 4, 3)] do
+        [one | others] =
+          for threads <- [1, 2, 5] do
+            {:proved, counts} = Mote.Test.prove(graph, &yes/1, threads: threads)
+            Map.delete(counts, :bytes)
+          end
+
+        # Enough for several to look at.
+        assert one.states > 1_000
+        assert others == [one, one]
+      end
+
+      [one | others] =
+        for threads <- [1, 2, 5] do
+          {:failed, failure} =
+            Mote.Test.prove(&Commit.transaction(&1, 5, 4), &yes/1, threads: threads, allow: [:ignored])
+
+          {failure.schedule, Enum.map(failure.turns, & &1.behaviour.name)}
+        end
+
+      assert others == [one, one]
+    end
+
     test "what processes and outboxes hear comes in every order" do
       test = self()
       ref = make_ref()
@@ -558,6 +602,7 @@ defmodule Mote.ProveTest do
           {[order: :some], "expected :order"},
           {[states: 0], "expected :states"},
           {[timeout: :infinity], "expected :timeout"},
+          {[threads: 0], "expected :threads"},
           {[eventually: &yes/1], "expected :eventually"},
           {[loses: []], "expected :loses"},
           {[aborts: fn _, _ -> [] end], "expected :aborts"},

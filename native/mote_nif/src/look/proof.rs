@@ -6,8 +6,8 @@ use mote_vm::prove::{
 };
 use rustler::{Atom, Encoder, Env, Term};
 
-/// States, depth, bytes; whether messages have an order, whether the search is reduced; and the findings that are no failures.
-pub type LimitsTerm = (u64, u32, u64, bool, bool, Vec<Atom>);
+/// States, depth, bytes; whether messages have an order, how many threads look, whether the search is reduced; and the findings that are no failures.
+pub type LimitsTerm = (u64, u32, u64, bool, usize, bool, Vec<Atom>);
 
 /// The keys of actors that are looked at after each turn; by which the caller tells goals; whose messages get lost; whose messages
 /// come twice; and whose turns are aborted.
@@ -21,7 +21,7 @@ pub type ActorsTerm<'a> = (
 
 /// The plan of a search with these actors; none if one of them is no key.
 pub fn plan(
-    (states, depth, bytes, ordered, reduces, allowed): LimitsTerm,
+    (states, depth, bytes, ordered, threads, reduces, allowed): LimitsTerm,
     (watched, goals, lost, twice, aborted): &ActorsTerm<'_>,
 ) -> Option<SearchPlan> {
     let is_allowed = |what: &FindingKind| allowed.contains(&what_name(*what));
@@ -30,6 +30,7 @@ pub fn plan(
         depth,
         bytes,
         ordered,
+        threads,
         reduces,
     };
     let all = [

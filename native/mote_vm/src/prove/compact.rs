@@ -11,15 +11,37 @@ pub(super) fn put(bytes: &mut Vec<u8>, mut number: u32) {
     bytes.push(number as u8);
 }
 
-/// Bytes with room for all that is written to them.
-pub(super) struct RoomyBytes<'b> {
-    pub(super) bytes: &'b mut [u8],
+/// Bytes that are written one behind the other, with room behind them: nothing is filled in that is written over at once.
+#[derive(Default)]
+pub(super) struct RoomyBytes {
+    bytes: Vec<u8>,
     /// How many were written.
-    pub(super) written: usize,
+    written: usize,
 }
 
-impl RoomyBytes<'_> {
-    /// As [`put`].
+impl RoomyBytes {
+    pub(super) fn len(&self) -> usize {
+        self.written
+    }
+
+    /// Forgets what was written from there on.
+    pub(super) fn truncate(&mut self, written: usize) {
+        self.written = written;
+    }
+
+    pub(super) fn written(&self, from: usize, to: usize) -> &[u8] {
+        &self.bytes[from..to]
+    }
+
+    /// Makes room for so many more.
+    pub(super) fn make_room(&mut self, more: usize) {
+        let needed = self.written + more;
+        if self.bytes.len() < needed {
+            self.bytes.resize(2 * needed, 0);
+        }
+    }
+
+    /// As [`put`], where there is room.
     #[inline]
     pub(super) fn put(&mut self, mut number: u32) {
         while number >= 0x80 {
@@ -99,14 +121,13 @@ impl SituationLine {
         }
     }
 
-    /// Takes the first one off. Returns whether there was one.
+    /// Takes the first one off, to the end of `written`. Returns whether there was one.
     pub(super) fn pop(&mut self, written: &mut Vec<u8>) -> bool {
         let Some(piece) = self.pieces.front() else {
             return false;
         };
         let mut rest = &piece[self.at..];
         let count = take(&mut rest) as usize;
-        written.clear();
         written.extend_from_slice(&rest[..count]);
         self.at = piece.len() - rest.len() + count;
         if self.at == piece.len() {
@@ -140,11 +161,13 @@ mod tests {
             line.push(&written(n));
             if n % 3 == 0 {
                 assert!(line.pop(&mut out) && out == written(next));
+                out.clear();
                 next += 1;
             }
         }
         while line.pop(&mut out) {
             assert_eq!(out, written(next));
+            out.clear();
             next += 1;
         }
         assert_eq!((next, line.is_empty(), line.bytes()), (400, true, 0));

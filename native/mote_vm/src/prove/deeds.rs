@@ -73,52 +73,32 @@ impl Deed {
 /// The shapes of an actor and of a message; then, for each actor that they name, the first place at which it is named.
 type Meeting = SmallVec<[u32; 14]>;
 
-/// The deeds that are known.
-pub(super) struct Deeds {
-    known: FxHashMap<Meeting, u32>,
-    all: Vec<Deed>,
+/// Room to make out which deed it is.
+#[derive(Default)]
+pub(super) struct MeetingRoom {
     meeting: Meeting,
-    /// One was noted since somebody asked.
-    pub(super) is_new: bool,
     /// Where each actor was named first, while a meeting is made out.
     first: Vec<u32>,
 }
 
+/// The deeds that are known.
+pub(super) struct Deeds {
+    known: FxHashMap<Meeting, u32>,
+    all: Vec<Deed>,
+}
+
 const NOWHERE: u32 = u32::MAX;
 
-impl Deeds {
-    /// The number of what a turn does that is aborted, or that never is.
-    pub(super) const NOTHING: u32 = 0;
-
-    pub(super) fn new() -> Deeds {
-        Deeds {
-            known: FxHashMap::default(),
-            all: vec![Deed::nothing(DeedEnd::Commits)],
-            meeting: Meeting::new(),
-            is_new: false,
-            first: Vec::new(),
-        }
-    }
-
+impl MeetingRoom {
+    /// Who and what comes together in the turn of that event.
     #[inline]
-    pub(super) fn of(&self, number: u32) -> &Deed {
-        &self.all[number as usize]
-    }
-
-    /// Bytes of the tables, about.
-    pub(super) fn bytes(&self) -> usize {
-        self.all.len() * (size_of::<Deed>() + 2 * size_of::<Sending>() + size_of::<Meeting>())
-    }
-
-    /// The number of what a turn of that event does, if it is known.
-    #[inline]
-    pub(super) fn find(&mut self, situation: &Situation, event: usize) -> Option<u32> {
+    fn meet(&mut self, situation: &Situation, event: usize) -> &[u32] {
         let event = situation.pending[event];
         let held = situation.actors[event.target as usize];
         if self.first.len() < situation.actors.len() {
             self.first.resize(situation.actors.len(), NOWHERE);
         }
-        let Deeds { meeting, first, .. } = self;
+        let MeetingRoom { meeting, first } = self;
         meeting.clear();
         meeting.extend([held.shape, event.message.shape]);
         let lists = [
@@ -137,15 +117,46 @@ impl Deeds {
         for name in lists.iter().flat_map(|names| names.iter()) {
             first[*name as usize] = NOWHERE;
         }
-        self.known.get(&self.meeting[..]).copied()
+        meeting
+    }
+}
+
+impl Deeds {
+    /// The number of what a turn does that is aborted, or that never is.
+    pub(super) const NOTHING: u32 = 0;
+
+    pub(super) fn new() -> Deeds {
+        Deeds {
+            known: FxHashMap::default(),
+            all: vec![Deed::nothing(DeedEnd::Commits)],
+        }
     }
 
-    /// Notes what the turn does that was looked for last.
-    pub(super) fn note(&mut self, deed: Deed) -> u32 {
-        let number = self.all.len() as u32;
+    #[inline]
+    pub(super) fn of(&self, number: u32) -> &Deed {
+        &self.all[number as usize]
+    }
+
+    /// Bytes of the tables, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.all.len() * (size_of::<Deed>() + 2 * size_of::<Sending>() + size_of::<Meeting>())
+    }
+
+    /// The number of what a turn of that event does, if it is known.
+    #[inline]
+    pub(super) fn find(
+        &self,
+        situation: &Situation,
+        event: usize,
+        room: &mut MeetingRoom,
+    ) -> Option<u32> {
+        self.known.get(room.meet(situation, event)).copied()
+    }
+
+    /// Notes what the turn of that event does.
+    pub(super) fn note(&mut self, situation: &Situation, event: usize, deed: Deed) {
+        let meeting = Meeting::from_slice(MeetingRoom::default().meet(situation, event));
+        self.known.insert(meeting, self.all.len() as u32);
         self.all.push(deed);
-        self.known.insert(self.meeting.clone(), number);
-        self.is_new = true;
-        number
     }
 }

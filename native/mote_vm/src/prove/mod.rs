@@ -4,7 +4,7 @@
 //! (situation.rs) is written down (written.rs, numbering.rs, colours.rs) so that those which differ only in where their actors lie
 //! are one; it is read into the heap again (read.rs), every event that may be next has its turn (turn.rs), and the turn is undone.
 //! Situations that were met before are not looked at again (seen.rs), and where the order of turns makes no difference, one
-//! order stands for all (reduction.rs). What is found is told as an order of events that a seeded machine can repeat
+//! order stands for all (reduction.rs). Several threads look at situations (batch.rs, looking.rs), and one takes up what they find. What is found is told as an order of events that a seeded machine can repeat
 //! (way.rs, threads/seeded).
 //!
 //! # The orders
@@ -17,9 +17,12 @@
 //!
 //! Timers never fire, random numbers and times are not varied. Where a turn arms, draws or asks, the search says so
 //! ([`LeftOut`]): it is not complete.
+mod batch;
 mod compact;
 mod deeds;
 mod digest;
+mod known;
+mod looking;
 mod number_set;
 mod numbering;
 mod parts;
@@ -43,7 +46,8 @@ use crate::values::value::Value;
 use parts::{Components, TooLarge};
 use rustc_hash::FxHashMap;
 pub use search::Search;
-use search::{FirstScene, Sought};
+use known::Sought;
+use search::FirstScene;
 use shapes::{Shapes, Sketching};
 use situation::{SentBy, Situation, WaitingEvent};
 use std::time::{Duration, Instant};
@@ -59,6 +63,8 @@ pub struct Limits {
     pub bytes: u64,
     /// False if messages have no order at all.
     pub ordered: bool,
+    /// Threads that look at situations.
+    pub threads: usize,
     /// False if every event that may be next is next, also where that makes no difference.
     pub reduces: bool,
 }

@@ -4,16 +4,19 @@
 //! captures name them; those that messages name that were heard; those that waiting messages are for, and that these name; and at
 //! last those that nobody holds and that have stashed something.
 //!
-//! Where that leaves a choice, colours decide: numbers by which actors are told apart that have no number yet. Actors of one
+//! Where that leaves a choice, events that look like no other come first, and what they lead to is numbered, until all that are left
+//! look alike. Then colours decide: numbers by which actors are told apart that have no number yet. Actors of one
 //! colour look alike: their behaviours, what they hold and what waits for them, and the colours of those that they hold. Which of
 //! them is numbered first then makes no difference, in all but odd cases; in these, one situation counts as several, which costs
 //! time and leaves nothing out.
 //!
 //! Invariants:
 //! 1. Every actor that may still have a turn has a number, and so has every actor that is named by one of those.
+//! 2. What decides, at every step, is what a situation is, and the numbers that were given before: never the numbers that its
+//!    actors had.
 use super::digest::mixed;
 use super::shapes::Shapes;
-use super::situation::{Named, Situation, WaitingEvent};
+use super::situation::{Named, SentBy, Situation};
 
 /// Times that each actor looks at those that it holds.
 const ROUNDS: usize = 3;
@@ -21,16 +24,10 @@ const ROUNDS: usize = 3;
 /// An actor without a number.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// Where an event looks like the shape of its actor, and not like a number.
-const UNNUMBERED: u32 = 1 << 31;
-
-/// Returns whether some events look alike that are in the order of what they look like, and do not name the same actors.
-fn are_some_alike(situation: &Situation, left: &[(u64, u32)]) -> bool {
-    left.windows(2).any(|pair| {
-        let [a, b] = [pair[0].1, pair[1].1].map(|at| &situation.pending[at as usize]);
-        let names = |event: &WaitingEvent| (event.target, situation.names(event.message));
-        pair[0].0 == pair[1].0 && names(a) != names(b)
-    })
+/// What the number of an actor looks like.
+#[inline]
+fn of_number(number: u32) -> u64 {
+    mixed(4, number.into())
 }
 
 /// See the head of this file. It keeps its room from one situation to the next.
@@ -42,11 +39,13 @@ pub(super) struct Numbering {
     pub(super) actors: Vec<u32>,
     /// Number of actors whose captures were met.
     followed: usize,
+    /// How often actors have looked at those that they hold; none has a colour before the first time.
+    rounds: usize,
     colours: Vec<u64>,
     next_colours: Vec<u64>,
     /// What each event looks like that names somebody without a number, and which one it is.
     left: Vec<(u64, u32)>,
-    /// The place of each of those among the events of its sender.
+    /// The place of each event among those of its sender.
     places: Vec<u32>,
 }
 
@@ -57,52 +56,94 @@ impl Numbering {
         self.of.resize(situation.actors.len(), NOBODY);
         self.actors.clear();
         self.followed = 0;
+        self.rounds = 0;
         (0..roots as u32).for_each(|root| self.add(root));
         self.follow(situation);
         for heard in &situation.heard {
             self.add_all(situation.names(heard.message));
         }
         self.follow(situation);
-        self.left.clear();
-        for (at, event) in situation.pending.iter().enumerate() {
-            let mut names = situation.names(event.message).iter();
-            let target = self.of(event.target);
-            if target == NOBODY || names.any(|name| self.of(*name) == NOBODY) {
-                let looks = match target {
-                    NOBODY => UNNUMBERED | situation.actors[event.target as usize].shape,
-                    number => number,
-                };
-                let looks = u64::from(looks) << 32 | u64::from(event.message.shape);
-                self.left.push((looks, at as u32));
+        let mut left = std::mem::take(&mut self.left);
+        left.clear();
+        if self.actors.len() < situation.actors.len() {
+            let events = (0..situation.pending.len() as u32).map(|at| (0, at));
+            left.extend(events.filter(|(_, at)| !self.is_numbered(situation, *at)));
+        }
+        self.number_events(situation, shapes, &mut left);
+        self.left = left;
+        if self.actors.len() < situation.actors.len() {
+            self.number_keepers(situation, shapes);
+        }
+    }
+
+    /// Returns whether all have numbers whom an event names.
+    #[inline]
+    fn is_numbered(&self, situation: &Situation, at: u32) -> bool {
+        let event = &situation.pending[at as usize];
+        let mut names = situation.names(event.message).iter();
+        self.of(event.target) != NOBODY && names.all(|name| self.of(*name) != NOBODY)
+    }
+
+    /// Numbers those whom events name, and those that these hold.
+    fn number_events(
+        &mut self,
+        situation: &Situation,
+        shapes: &Shapes,
+        left: &mut Vec<(u64, u32)>,
+    ) {
+        let mut kinds = 0;
+        while !left.is_empty() {
+            for (looks, at) in &mut *left {
+                *looks = self.of_event(situation, *at as usize);
             }
-        }
-        let is_kept = |at: &usize| shapes.of(situation.actors[*at].shape).keeps;
-        let kept = (0..situation.actors.len()).filter(is_kept);
-        let keepers = kept.clone().filter(|at| self.of[*at] == NOBODY).count();
-        if self.left.len() + keepers == 0 {
-            return;
-        }
-        self.left.sort_unstable_by_key(|(looks, _)| *looks);
-        if keepers > 1 || are_some_alike(situation, &self.left) {
-            self.colour(situation, keepers > 1);
-        }
-        let chooses = are_some_alike(situation, &self.left);
-        for at in 0..self.left.len() {
-            if chooses {
-                self.choose(situation, at);
+            if left.len() > 1 {
+                left.sort_unstable();
             }
-            let event = situation.pending[self.left[at].1 as usize];
-            self.add(event.target);
-            self.add_all(situation.names(event.message));
+            let (before, kinds_before) = (self.actors.len(), kinds);
+            kinds = 0;
+            for alike in left.chunk_by(|a, b| a.0 == b.0) {
+                kinds += 1;
+                if alike.windows(2).all(|pair| name_the_same(situation, pair)) {
+                    self.add_event(situation, alike[0].1);
+                }
+            }
+            if self.actors.len() == before {
+                // Where a look at others has told nobody apart, one more hardly ever does.
+                let is_of_use = self.rounds == 0 || kinds > kinds_before;
+                if self.rounds < ROUNDS && is_of_use {
+                    self.colour(situation, shapes);
+                    continue;
+                }
+                self.rounds = ROUNDS;
+                self.choose(situation, left);
+                self.add_event(situation, left[0].1);
+            }
+            left.retain(|(_, at)| !self.is_numbered(situation, *at));
+        }
+    }
+
+    fn add_event(&mut self, situation: &Situation, at: u32) {
+        let event = situation.pending[at as usize];
+        self.add(event.target);
+        self.add_all(situation.names(event.message));
+        self.follow(situation);
+    }
+
+    /// Numbers those that nobody names and that have stashed something.
+    fn number_keepers(&mut self, situation: &Situation, shapes: &Shapes) {
+        let is_kept = |at: &u32| shapes.of(situation.actors[*at as usize].shape).keeps;
+        let without = |at: &u32| self.of(*at) == NOBODY;
+        let all = 0..situation.actors.len() as u32;
+        let mut kept: Vec<u32> = all.filter(is_kept).filter(without).collect();
+        if kept.len() > 1 {
+            while self.rounds < ROUNDS {
+                self.colour(situation, shapes);
+            }
+            kept.sort_by_key(|at| self.of_actor(situation, *at));
+        }
+        for keeper in kept {
+            self.add(keeper);
             self.follow(situation);
-        }
-        if keepers > 0 {
-            let mut kept: Vec<usize> = kept.filter(|at| self.of[*at] == NOBODY).collect();
-            kept.sort_by_key(|at| self.colours.get(*at).copied());
-            for keeper in kept {
-                self.add(keeper as u32);
-                self.follow(situation);
-            }
         }
     }
 
@@ -133,85 +174,84 @@ impl Numbering {
         }
     }
 
-    /// Gives the actors their colours, and puts the events that are left in the order of what they look like then. Where no two
-    /// look alike, actors need not look at those that they hold, unless they are `to_be_told` apart without them.
-    fn colour(&mut self, situation: &Situation, to_be_told: bool) {
-        self.colours.clear();
-        let numbered = self.of.iter().zip(&situation.actors);
-        self.colours
-            .extend(numbered.map(|(number, actor)| match *number {
-                NOBODY => mixed(6, actor.shape.into()),
-                number => mixed(4, number.into()),
+    /// Each actor looks at those that it holds, and at what waits for it.
+    fn colour(&mut self, situation: &Situation, shapes: &Shapes) {
+        if self.rounds == 0 {
+            self.places.clear();
+            let events = situation.pending.iter().enumerate();
+            self.places.extend(events.map(|(at, event)| {
+                let target = situation.actors[event.target as usize];
+                match shapes.of(target.shape).is_safe {
+                    true => 0,
+                    false => situation.place(at) as u32,
+                }
             }));
-        self.places.clear();
-        let places = (0..situation.pending.len()).map(|at| situation.place(at) as u32);
-        self.places.extend(places);
-        self.look(situation);
-        for _ in 0..ROUNDS {
-            if !to_be_told && !are_some_alike(situation, &self.left) {
-                return;
-            }
-            self.colour_again(situation);
-            self.look(situation);
         }
-    }
-
-    /// Each actor looks at those that it holds.
-    fn colour_again(&mut self, situation: &Situation) {
-        self.next_colours.clone_from(&self.colours);
-        for (at, actor) in situation.actors.iter().enumerate() {
-            if self.of[at] == NOBODY {
-                self.next_colours[at] = self.of_value(situation, *actor);
-            }
-        }
+        let mut next = std::mem::take(&mut self.next_colours);
+        next.clear();
+        next.extend((0..situation.actors.len()).map(|at| match self.of[at] {
+            NOBODY => self.of_value(situation, situation.actors[at]),
+            number => of_number(number),
+        }));
         for (at, event) in situation.pending.iter().enumerate() {
             if self.of(event.target) == NOBODY {
-                let colour = self.of_event(situation, at);
-                let sum = &mut self.next_colours[event.target as usize];
+                let colour = mixed(self.of_event(situation, at), self.places[at].into());
+                let sum = &mut next[event.target as usize];
                 // A sum: their order is not known.
                 *sum = sum.wrapping_add(colour);
             }
         }
-        std::mem::swap(&mut self.colours, &mut self.next_colours);
+        self.next_colours = std::mem::replace(&mut self.colours, next);
+        self.rounds += 1;
+    }
+
+    /// What an actor looks like: its number, or what it was seen to be, with the numbers of those that it holds.
+    #[inline]
+    fn of_actor(&self, situation: &Situation, actor: u32) -> u64 {
+        let number = self.of(actor);
+        if number != NOBODY {
+            return of_number(number);
+        }
+        let held = situation.actors[actor as usize];
+        let seen = match self.rounds {
+            0 => held.shape.into(),
+            _ => self.colours[actor as usize],
+        };
+        let names = situation.names(held).iter();
+        names.fold(mixed(6, seen), |sum, name| {
+            mixed(sum, self.of(*name).into())
+        })
     }
 
     #[inline]
     fn of_value(&self, situation: &Situation, value: Named) -> u64 {
         let names = situation.names(value).iter();
         names.fold(mixed(6, value.shape.into()), |sum, name| {
-            mixed(sum, self.colours[*name as usize])
+            mixed(sum, self.of_actor(situation, *name))
         })
     }
 
     #[inline]
     fn of_event(&self, situation: &Situation, at: usize) -> u64 {
         let event = &situation.pending[at];
-        let sender = match event.sender.as_actor() {
-            Some(actor) => self.colours[actor as usize],
-            None if event.sender.is_gone() => 3,
-            None => event.sender.code().into(),
+        // Who sends nothing more is not told from nobody where its event is the only one, and may have no number yet if it does.
+        let sender = match event.sender {
+            SentBy::ITSELF | SentBy::COPY => event.sender.code(),
+            _ => SentBy::ANY.code(),
         };
         let message = self.of_value(situation, event.message);
-        mixed(mixed(message, self.places[at].into()), sender)
-    }
-
-    /// Puts the events that are left in the order of what they look like.
-    fn look(&mut self, situation: &Situation) {
-        let mut left = std::mem::take(&mut self.left);
-        for (looks, at) in &mut left {
-            let target = situation.pending[*at as usize].target;
-            let colour = self.colours[target as usize];
-            *looks = mixed(self.of_event(situation, *at as usize), colour);
-        }
-        left.sort_unstable_by_key(|(looks, _)| *looks);
-        self.left = left;
+        let place = match self.rounds {
+            0 => 0,
+            _ => self.places[at],
+        };
+        let target = self.of_actor(situation, event.target);
+        mixed(mixed(mixed(message, place.into()), sender.into()), target)
     }
 
     /// Puts that event first whose actors have the lowest numbers by now, and of those that one that comes first by what it looks
     /// like: where events look alike, those come next that the ones before lead to.
-    fn choose(&mut self, situation: &Situation, at: usize) {
-        let left = self.left[at..].iter().enumerate();
-        let least = left.min_by(|(_, a), (_, b)| {
+    fn choose(&self, situation: &Situation, left: &mut [(u64, u32)]) {
+        let least = left.iter().enumerate().min_by(|(_, a), (_, b)| {
             let target = |at: u32| self.of(situation.pending[at as usize].target);
             let names = |at: u32| {
                 let event = &situation.pending[at as usize];
@@ -223,7 +263,16 @@ impl Numbering {
             let first = (target(a.1), a.0).cmp(&(target(b.1), b.0));
             first.then_with(|| names(a.1).cmp(names(b.1)))
         });
-        let chosen = at + least.map_or(0, |(n, _)| n);
-        self.left.swap(at, chosen);
+        let chosen = least.map_or(0, |(at, _)| at);
+        left.swap(0, chosen);
     }
+}
+
+/// Returns whether two events name the same actors.
+fn name_the_same(situation: &Situation, pair: &[(u64, u32)]) -> bool {
+    let [a, b] = [pair[0].1, pair[1].1].map(|at| {
+        let event = &situation.pending[at as usize];
+        (event.target, situation.names(event.message))
+    });
+    a == b
 }

@@ -12,7 +12,8 @@
 //!    to do can come to tell that one. That is known only when it has run (search.rs).
 //! 3. If several actors are watched after each turn, what they are together depends on the order of their turns: those are not
 //!    chosen (search.rs).
-//! 4. Where no chosen event leads to a new situation, all events are taken: nothing is put off for ever.
+//! 4. Where no chosen event leads further, to a situation that more turns lead to than to this one, all events are taken. Since
+//!    steps that lead further end somewhere, nothing is put off for ever.
 use super::number_set::NumberSet;
 use super::shapes::Shapes;
 use super::situation::Situation;

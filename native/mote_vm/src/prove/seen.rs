@@ -6,6 +6,7 @@
 //! 2. At most three of four places are taken.
 use super::compact::make_room;
 use super::digest::Digest;
+use crate::platform::prefetch::prefetch;
 
 const FREE: u32 = u32::MAX;
 const FEWEST: usize = 1 << 8;
@@ -39,21 +40,52 @@ impl KnownSituations {
         self.digests.capacity() * size_of::<Digest>() + self.places.len() * size_of::<u32>()
     }
 
-    /// The number of a situation, and whether it is new.
-    pub(super) fn meet(&mut self, digest: Digest) -> (u32, bool) {
+    /// Calls for what tells whether a situation is known.
+    #[inline]
+    pub(super) fn prefetch(&self, digest: Digest) {
+        prefetch((&raw const self.places[self.start(digest)]).cast());
+    }
+
+    /// Calls for the digest that is to be that of a situation, as soon as its place has come.
+    #[inline]
+    pub(super) fn prefetch_digest(&self, digest: Digest) {
+        let number = self.places[self.start(digest)] & NUMBER;
+        if let Some(known) = self.digests.get(number as usize) {
+            prefetch((&raw const *known).cast());
+        }
+    }
+
+    /// The number of a situation, if it is known.
+    #[inline]
+    pub(super) fn number(&self, digest: Digest) -> Option<u32> {
+        self.find(digest).ok()
+    }
+
+    /// The number of a situation; or the place for it.
+    #[inline]
+    fn find(&self, digest: Digest) -> Result<u32, usize> {
         let mark = mark(digest);
         let mut at = self.start(digest);
         loop {
             let place = self.places[at];
             if place == FREE {
-                break;
+                return Err(at);
             }
             let number = place & NUMBER;
             if place & !NUMBER == mark && self.digests[number as usize] == digest {
-                return (number, false);
+                return Ok(number);
             }
             at = self.behind(at);
         }
+    }
+
+    /// The number of a situation, and whether it is new.
+    pub(super) fn meet(&mut self, digest: Digest) -> (u32, bool) {
+        let mark = mark(digest);
+        let at = match self.find(digest) {
+            Ok(number) => return (number, false),
+            Err(at) => at,
+        };
         let number = self.digests.len() as u32;
         self.places[at] = number | mark;
         make_room(&mut self.digests, 1);

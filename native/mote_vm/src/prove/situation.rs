@@ -37,10 +37,6 @@ impl SentBy {
         (self.0 > 3 && self.0.is_multiple_of(2)).then(|| (self.0 - 4) / 2)
     }
 
-    pub(super) fn is_gone(self) -> bool {
-        !self.0.is_multiple_of(2) && self != SentBy::ITSELF
-    }
-
     /// Returns whether no other event has to come before it.
     pub(super) fn is_open(self) -> bool {
         self == SentBy::ANY || self == SentBy::COPY

@@ -2,9 +2,13 @@
 //!
 //! A search knows events by their places among those that are written. A machine has them in a queue: what is sent comes to its
 //! end, in the order of the program, and what an actor gives back to itself before all others.
-use super::search::{opened, Search};
+use super::compact::RoomyBytes;
+use super::deeds::DeedEnd;
+use super::known::SearchKnowledge;
+use super::looking::opened;
+use super::search::Search;
 use super::situation::Situation;
-use super::written::read;
+use super::written::{read, SituationWriter};
 use crate::threads::seeded::EventFate;
 use crate::threads::thread::Dispatch;
 
@@ -12,7 +16,8 @@ impl Search {
     /// The places in the queue of the events that a way takes; `None` when there is no memory for it.
     pub(super) fn places(&mut self, dispatch: &mut Dispatch, way: &[u32]) -> Option<Vec<u32>> {
         let (mut here, mut next) = (Situation::default(), Situation::default());
-        let mut words = self.first.0.clone();
+        let (mut words, mut room) = (self.first.0.clone(), RoomyBytes::default());
+        let mut writer = SituationWriter::default();
         // The events in the order of the queue, by numbers of their own, and those of the events as they are written.
         let mut names: Vec<u32> = self.first.1.iter().map(|at| *at as u32).collect();
         let mut queue: Vec<u32> = (0..names.len() as u32).collect();
@@ -20,15 +25,18 @@ impl Search {
         let mut places = Vec::with_capacity(way.len());
         for &event in way {
             let (at, fate) = opened(event);
-            read(&words, &self.shapes, &mut here);
+            read(&words, &self.known.shapes, &mut here);
             let place = queue.iter().position(|name| *name == names[at])?;
             if fate != EventFate::Twice {
                 queue.remove(place);
                 names.remove(at);
             }
             places.push(fate.step(place as u32));
-            let deed = self.deed(dispatch, &here, at, fate).ok()??;
-            let deed = self.deeds.of(deed);
+            let deed = self.deed(dispatch, &here, at, fate);
+            let deed = self.known.deeds.of(deed);
+            if deed.end == DeedEnd::Broken {
+                return None;
+            }
             let mut name = |count: usize| -> Vec<u32> {
                 let from = given;
                 given += count as u32;
@@ -41,9 +49,11 @@ impl Search {
             queue.extend(&last);
             names.extend(last);
             next.after(&here, at, deed, fate == EventFate::Twice);
-            let written = self.writer.write(&next, self.roots, &self.shapes);
-            words = written.to_vec();
-            names = self.writer.places().map(|place| names[place]).collect();
+            let SearchKnowledge { roots, shapes, .. } = &self.known;
+            room.truncate(0);
+            writer.write(&next, *roots, shapes, &mut room);
+            words = room.written(0, room.len()).to_vec();
+            names = writer.places().map(|place| names[place]).collect();
         }
         Some(places)
     }

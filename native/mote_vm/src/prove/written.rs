@@ -63,27 +63,24 @@ impl Placed {
 #[derive(Default)]
 pub(super) struct SituationWriter {
     numbering: Numbering,
-    bytes: Vec<u8>,
     placed: Vec<Placed>,
     /// Rows of senders that send nothing more: target and sender, and the events.
     rows: Vec<(u32, SentBy, Vec<u32>)>,
 }
 
 impl SituationWriter {
-    /// Writes a situation down, of whose actors the outside holds the first `roots`.
-    pub(super) fn write(&mut self, situation: &Situation, roots: usize, shapes: &Shapes) -> &[u8] {
+    /// Writes a situation down behind what is there, of whose actors the outside holds the first `roots`.
+    pub(super) fn write(
+        &mut self,
+        situation: &Situation,
+        roots: usize,
+        shapes: &Shapes,
+        bytes: &mut RoomyBytes,
+    ) {
         self.numbering.number(situation, roots, shapes);
         self.place(situation, shapes);
         // Names may be written twice, where an event comes again.
-        let most = LONGEST * (3 + 4 * situation.size());
-        if self.bytes.len() < most {
-            self.bytes.resize(most, 0);
-        }
-        let mut room = RoomyBytes {
-            bytes: &mut self.bytes,
-            written: 0,
-        };
-        let bytes = &mut room;
+        bytes.make_room(LONGEST * (3 + 4 * situation.size()));
         let numbering = &self.numbering;
         let counts = [
             numbering.actors.len(),
@@ -91,7 +88,7 @@ impl SituationWriter {
             situation.heard.len(),
         ];
         counts.iter().for_each(|count| bytes.put(*count as u32));
-        let value = |bytes: &mut RoomyBytes<'_>, value: Named| {
+        let value = |bytes: &mut RoomyBytes, value: Named| {
             bytes.put(value.shape);
             let names = situation.names(value).iter();
             names.for_each(|name| bytes.put(numbering.of(*name)));
@@ -108,8 +105,6 @@ impl SituationWriter {
             bytes.put(*by);
             value(bytes, *message);
         }
-        let written = room.written;
-        &self.bytes[..written]
     }
 
     /// Of the events as they were written last, their places before.
