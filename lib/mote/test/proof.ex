@@ -75,7 +75,8 @@ defmodule Mote.Test.Proof do
   # `before`: the turns that come first.
   defp search(proof, mine, reduces, look, before \\ []) do
     limits =
-      {mine[:states], mine[:depth], mine[:bytes], mine[:order] == :pairs, mine[:threads], reduces, mine[:allow]}
+      {mine[:states], mine[:depth], mine[:bytes], mine[:order] == :pairs, mine[:threads], reduces,
+       mine[:allow]}
 
     with_order(proof, before, fn machine, context ->
       _ = walk(machine, before, proof)

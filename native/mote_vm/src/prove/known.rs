@@ -117,7 +117,10 @@ impl SearchKnowledge {
             (deed.asks, LeftOut::Clock),
             (deed.arms, LeftOut::Timers),
             (is_too_large, LeftOut::Size),
-            (deed.end == DeedEnd::Broken && !is_too_large, LeftOut::Memory),
+            (
+                deed.end == DeedEnd::Broken && !is_too_large,
+                LeftOut::Memory,
+            ),
         ];
         self.deeds.note(situation, event, deed);
         let left_out = all.into_iter().filter(|(is, _)| *is);

@@ -182,12 +182,7 @@ impl Looker {
     }
 
     /// Takes one step. The number of what the turn does.
-    fn take(
-        &mut self,
-        known: &SearchKnowledge,
-        at: usize,
-        fate: EventFate,
-    ) -> Result<u32, usize> {
+    fn take(&mut self, known: &SearchKnowledge, at: usize, fate: EventFate) -> Result<u32, usize> {
         let number = match fate {
             EventFate::Lost | EventFate::Aborted => Deeds::NOTHING,
             _ => {
