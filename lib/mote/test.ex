@@ -44,7 +44,8 @@ defmodule Mote.Test do
   failure.
 
   `{:order, steps}` is an order that `prove/3` has found: of each event its place among those that wait, or `{:lost, place}`,
-  `{:twice, place}` or `{:aborted, place}` where that becomes of it. After these it is first in, first out.
+  `{:twice, place}` or `{:aborted, place}` where that becomes of it, and `{:fires, place}` where the armed timer at that place fires, whatever
+  the time. After these it is first in, first out.
 
   Such a machine is several times slower than others, and has the same features: turns, sponsors, pins,
   `sendx`, timers, collections. Everything of `Mote` works with it, `Mote.step/2` also on sponsors of several
@@ -151,8 +152,11 @@ defmodule Mote.Test do
             "got: #{inspect(graph)} and #{inspect(property)}"
   end
 
-  @typedoc "A step of an order: the place of an event among those that wait, and what becomes of it if not a turn like any other."
-  @type step :: non_neg_integer | {:lost | :twice | :aborted, non_neg_integer}
+  @typedoc """
+  A step of an order: the place of an event among those that wait, and what becomes of it if not a turn like any other; or the place of a timer
+  among those that are armed, in the order in which they were armed, which fires.
+  """
+  @type step :: non_neg_integer | {:lost | :twice | :aborted | :fires, non_neg_integer}
 
   @typedoc "What `prove/3` finds wrong without being asked."
   @type flaw :: :aborted | :ignored | :dropped | :answered_again | :unanswered | :stashed
@@ -186,12 +190,17 @@ defmodule Mote.Test do
       raised or repeated.
     * `{:bounded, left_out, counts}` - nothing is wrong as far as it came. `left_out` says what is missing: more states, longer
       orders, memory, time (the options below); `:size`, situations with more than a thousand waiting messages or half a
-      megabyte; `:timers` that actors arm, which never fire here; `:random` numbers and times (`:clock`) other than
-      those that turns have seen.
+      megabyte; `:timers` that send to the outside or are monitors, which never fire here, or which are set again and again where one of the
+      other limits was reached; `:random` numbers and times (`:clock`) other than those that turns have seen.
 
   **Every order** is what a sponsor with several threads allows: messages of one actor or process to one actor come in the
   order in which they were sent, unless one of the two has a safe behaviour, one that never becomes. Nothing else has an order. What
   is true in all of these is true in sponsors with fewer threads.
+
+  **Timers** fire in every order that one clock allows, however long turns take and whatever the machine waits for: of two that are armed
+  one after the other, the second fires first only if it has less time; and time that has passed for one has passed for all.
+  When a timer has fired, its message waits like any other, also if the timer is cancelled then. Those for one actor come in the order
+  in which they fired. A machine is at rest when no timer is armed any more.
 
   Without being asked, a proof fails when
 

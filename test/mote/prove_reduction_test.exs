@@ -16,6 +16,7 @@ defmodule Mote.ProveReductionTest do
             :self -> send unquote(me), message
             :new -> send create(child(unquote(me), unquote(peers), unquote(out), [])), message
             :relay -> send create(relay(unquote(peers), unquote(out))), message
+            {:after, delay, n} -> send_after(delay, elem(unquote(peers), n), message)
             # Tells who it is, to be sent something.
             {:hi, n} -> send elem(unquote(peers), n), {:hi, message, unquote(me)}
             n -> send elem(unquote(peers), n), message
@@ -62,6 +63,19 @@ defmodule Mote.ProveReductionTest do
       {:hi, message, from} -> send from, message
     end
 
+    # Sets timers, and remembers and cancels the last one.
+    defactor waker(log, peers, timer) do
+      {customer, :log} ->
+        send customer, {:log, log}
+
+      {:set, delay, n, message} ->
+        become waker(log, peers, send_after(delay, elem(peers, n), message))
+
+      {:cancel, name} ->
+        if timer, do: cancel_timer(timer)
+        become waker([name | log], peers, nil)
+    end
+
     # It holds whom it was made by.
     defactor child(maker, peers, out, log) do
       {:do, name, steps} ->
@@ -84,6 +98,27 @@ defmodule Mote.ProveReductionTest do
             sent <- list_of(message(nodes + relays, 2), min_length: 1, max_length: 4) do
       {nodes, relays, Enum.map(sent, fn {to, message} -> {if(is_integer(to), do: to, else: 0), message} end)}
     end
+  end
+
+  # Two nodes and as many wakers, timers from outside, and messages to wakers, each by another.
+  defp timed do
+    gen all timers <- list_of(tuple({integer(1..3), integer(0..1), set_off()}), max_length: 2),
+            sent <- list_of(tuple({integer(0..1), waking()}), min_length: 1, max_length: 3) do
+      {timers, sent}
+    end
+  end
+
+  defp waking do
+    frequency([
+      {4, tuple({constant(:set), integer(1..3), integer(0..1), set_off()})},
+      {2, tuple({constant(:cancel), integer(0..9)})}
+    ])
+  end
+
+  # What comes when it is time, which may set another timer.
+  defp set_off do
+    after_it = tuple({tuple({constant(:after), integer(1..3), integer(0..1)}), constant({:do, :late, []})})
+    tuple({constant(:do), integer(0..9), list_of(after_it, max_length: 1)})
   end
 
   defp message(actors, depth) do
@@ -196,6 +231,51 @@ defmodule Mote.ProveReductionTest do
         assert {:proved, counts} = result
         assert found == ends
         assert counts.turns <= turns
+      end
+    end
+  end
+
+  defp rigged({timers, sent}, create, send, send_after) do
+    peers = web([], 2, 0, create.(Mote.Library.sink()), create)
+    wakers = for _ <- 1..2, do: create.(Web.waker([], List.to_tuple(peers), nil))
+    for {delay, to, message} <- timers, do: send_after.(Enum.at(peers, to), message, delay)
+    for {to, message} <- sent, do: send.(create.(Mote.Library.fwd(Enum.at(wakers, to))), message)
+    peers ++ wakers
+  end
+
+  defp proved_timed(program) do
+    {test, ref} = {self(), make_ref()}
+    graph = fn machine -> rigged(program, &Mote.create(machine, &1), &Mote.send/2, &Mote.send_after/3) end
+    result = Mote.Test.prove(graph, &send(test, {ref, logs(&1)}))
+    {result, received(ref, [])}
+  end
+
+  defp forced_timed(program) do
+    {:ok, agent} = Agent.start_link(fn -> %EveryOrder{} end)
+    create = fn behaviour -> Agent.get_and_update(agent, &EveryOrder.create(&1, behaviour)) end
+    send = fn to, message -> Agent.update(agent, &EveryOrder.send(&1, to, message)) end
+
+    send_after = fn to, message, delay ->
+      Agent.update(agent, &EveryOrder.send_after(&1, delay, to, message))
+    end
+
+    actors = rigged(program, create, send, send_after)
+    state = Agent.get(agent, & &1)
+    Agent.stop(agent)
+
+    with {ends, _turns} <- EveryOrder.ends(state, [:fwd], @most) do
+      seen = for state <- ends, do: for(%Address{id: id} <- actors, do: elem(state.actors[id].captures, 0))
+
+      seen |> Enum.uniq() |> Enum.sort()
+    end
+  end
+
+  property "also where timers fire, and are cancelled" do
+    check all program <- timed(), max_runs: @runs do
+      with [_ | _] = ends <- forced_timed(program) do
+        {result, found} = proved_timed(program)
+        assert {:proved, _counts} = result
+        assert found == ends
       end
     end
   end

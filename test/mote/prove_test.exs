@@ -79,7 +79,34 @@ defmodule Mote.ProveTest do
 
     defactor later() do
       :later -> send_after 10, self(), :now
+      {:later, other} -> send_after 10, other, :now
+      {:end_of, process} -> monitor(process, :now)
       :now -> :ok
+    end
+
+    # Sets a timer again and again, and counts if `step` is not 0.
+    defactor ticks(n, step) do
+      :tick ->
+        send_after 5, self(), :tick
+        become ticks(n + step, step)
+    end
+
+    # Says what it is told to, later.
+    defactor sets(log) do
+      {:set, timers} -> for {delay, what} <- timers, do: send_after(delay, log, {:say, what})
+    end
+
+    # Locks up when its time is over. `sure: true` looks whether the time is still the one that counts.
+    defactor lock(number, timer, sure, log) do
+      :open ->
+        if timer, do: cancel_timer(timer)
+        become lock(number + 1, send_after(10, self(), {:close, number + 1}), sure, log)
+
+      {:close, n} ->
+        if not sure or n == number do
+          send log, {:say, {:closed, number}}
+          become lock(number, nil, sure, log)
+        end
     end
 
     # Tells the log what its function makes of what comes, and takes another function.
@@ -451,6 +478,73 @@ defmodule Mote.ProveTest do
     end
   end
 
+  describe "timers" do
+    defp all_set(timers, opts \\ []) do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        for some <- timers, do: Mote.send(Mote.create(machine, Actors.sets(log)), {:set, some})
+        log
+      end
+
+      {{:proved, _}, said} = all_said(graph, opts)
+      Enum.uniq(said)
+    end
+
+    test "fire in the order that one clock allows" do
+      # By one turn.
+      assert all_set([[{10, :a}, {20, :b}]]) == [[:a, :b]]
+      assert all_set([[{20, :a}, {10, :b}]]) == [[:b, :a]]
+      assert all_set([[{10, :a}, {10, :b}]]) == [[:a, :b]]
+      # By two, which may have any time between them.
+      assert all_set([[{10, :a}], [{20, :b}]]) == [[:a, :b], [:b, :a]]
+      # Of three by two turns, two have their order.
+      assert [[:a, :b, :c], [:a, :c, :b], [:c, :a, :b]] = all_set([[{10, :a}, {20, :b}], [{10, :c}]])
+    end
+
+    test "of the outside are armed when nothing has run" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        for {delay, what} <- [{20, :a}, {10, :b}], do: Mote.send_after(log, {:say, what}, delay)
+        Mote.send(log, {:say, :c})
+        log
+      end
+
+      assert {{:proved, _}, said} = all_said(graph)
+      assert Enum.uniq(said) == [[:b, :a, :c], [:b, :c, :a], [:c, :b, :a]]
+    end
+
+    test "that have fired are not cancelled any more" do
+      graph = fn sure ->
+        fn machine ->
+          log = Mote.create(machine, Actors.log([]))
+          lock = Mote.create(machine, Actors.lock(0, nil, sure, log))
+          for _ <- 1..2, do: Mote.send(Mote.create(machine, Library.fwd(lock)), :open)
+          log
+        end
+      end
+
+      # Opened twice, it closes for the second time only when that is over.
+      closes_once? = &(said(&1) in [[{:closed, 2}], [{:closed, 1}, {:closed, 2}]])
+      assert {:proved, _} = Mote.Test.prove(graph.(true), closes_once?)
+      assert {:failed, failure} = Mote.Test.prove(graph.(false), closes_once?)
+      # The first timer fires, and the lock is opened before it hears of it.
+      assert {:order, steps} = failure.schedule
+      assert Enum.count(steps, &match?({:fires, _}, &1)) == 2
+      assert Enum.count(failure.turns, &(&1.behaviour.name == :lock and &1.message == :open)) == 2
+
+      # A machine repeats it.
+      {:ok, machine} =
+        Mote.start_link(schedule: failure.schedule, clock: :manual, sponsors: [main: [threads: 4]])
+
+      :ok = Mote.pause(machine)
+      log = graph.(false).(machine)
+      turns = for _ <- failure.turns, do: elem(Mote.step(machine), 1)
+      assert Enum.map(turns, & &1.message) == Enum.map(failure.turns, & &1.message)
+      :ok = Mote.resume(machine)
+      assert said(log) == [{:closed, 2}, {:closed, 2}]
+    end
+  end
+
   describe "what goes wrong:" do
     # Who has said what, where the one in between is at fault.
     defp said_with(fault) do
@@ -557,17 +651,21 @@ defmodule Mote.ProveTest do
                bounded(counts, [:count], timeout: 1, depth: 0xFFFFFFF, states: 0xFFFFFFF)
     end
 
-    test "timers, random numbers, times" do
-      assert {:bounded, [:timers], _} = bounded(fn _ -> Actors.later() end, [:later])
+    test "timers for the outside and ends of processes, random numbers, times" do
+      assert {:bounded, [:timers], _} = bounded(fn _ -> Actors.later() end, [{:later, self()}])
+      assert {:bounded, [:timers], _} = bounded(fn _ -> Actors.later() end, [{:end_of, self()}])
       assert {:bounded, [:random], _} = bounded(&Actors.dice/1, [:throw])
       assert {:bounded, [:clock], _} = bounded(&Actors.clock/1, [:look])
       # Which none of them sees.
       assert {:proved, _} = bounded(fn _ -> Actors.later() end, [:now])
     end
 
-    test "a timer of the outside" do
-      graph = fn machine -> Mote.send_after(Mote.create(machine, Actors.later()), :now, 10) end
-      assert {:bounded, [:timers], _} = Mote.Test.prove(graph, &yes/1)
+    test "timers that are set again and again, where that has no last state" do
+      ticks = fn machine -> Mote.send(Mote.create(machine, Actors.ticks(0, 1)), :tick) end
+      assert {:bounded, [:states, :timers], _} = Mote.Test.prove(ticks, &yes/1, states: 100)
+      assert {:bounded, [:depth, :timers], _} = Mote.Test.prove(ticks, &yes/1, depth: 100)
+      still = fn machine -> Mote.send(Mote.create(machine, Actors.ticks(0, 0)), :tick) end
+      assert {:proved, %{orders: :infinite, ends: 0}} = Mote.Test.prove(still, &yes/1)
     end
 
     test "situations that are too large" do

@@ -7,8 +7,21 @@ defmodule Mote.EveryOrder do
   alias Mote.{Behaviour, Turn}
   alias Mote.Reference.Address
 
+  # Timers are in the order in which they were armed. `armed`: of each its number, its reference, and what it sends to whom. What is known of
+  # when they are due is all that has been, `history`, oldest last: `{:arm, timer, delay, instant}`, `{:fire, timer, instant, others}`. Whether an order is
+  # allowed is asked of all of it each time, by shortest ways between instants (Bellman and Ford), so with nothing kept in between.
+  #
   # `faults`: the actors whose messages may get lost (`:loses`), or come twice (`:doubles`), and whose turns may be aborted (`:aborts`).
-  defstruct actors: %{}, next: 1, waiting: [], back: %{}, outside: [], faults: %{}
+  defstruct actors: %{},
+            next: 1,
+            waiting: [],
+            back: %{},
+            outside: [],
+            faults: %{},
+            armed: [],
+            history: [],
+            instant: 0,
+            timer: 1
 
   @type t :: %__MODULE__{}
 
@@ -63,7 +76,61 @@ defmodule Mote.EveryOrder do
         [turn(after_it, id, message, safe) | lost ++ twice]
       end
 
-    Enum.concat(given_back ++ waiting)
+    fired = for timer <- state.armed, fires?(state, timer), do: fire(state, timer)
+    Enum.concat(given_back ++ waiting ++ [fired])
+  end
+
+  # -- timers --------------------------------------------------------------------------------------------------
+
+  @doc "Arms a timer from outside, before anything runs."
+  def send_after(state, delay, target, message),
+    do: effect({:send_after, nil, delay, target, message}, state, :outside)
+
+  # The order of instants is known: a turn comes after those before it. So a timer may fire if others can be due later.
+  defp fires?(state, {timer, _, _, _}) do
+    Enum.all?(state.armed, fn
+      {^timer, _, _, _} -> true
+      {other, _, _, _} when other < timer -> latest(state, {:due, other}, {:due, timer}) > 0
+      {other, _, _, _} -> latest(state, {:due, other}, {:due, timer}) >= 0
+    end)
+  end
+
+  defp fire(state, {timer, _ref, id, message} = armed) do
+    left = List.delete(state.armed, armed)
+    others = for {other, _, _, _} <- left, do: other
+    history = [{:fire, timer, state.instant, others} | state.history]
+    %{state | armed: left, history: history, waiting: state.waiting ++ [{:clock, id, message}]}
+  end
+
+  # The largest difference between two instants that all bounds allow; `:infinity` if there is none.
+  defp latest(state, a, b) do
+    edges = edges(state)
+    nodes = [b | Enum.flat_map(edges, fn {x, y, _} -> [x, y] end)] |> Enum.uniq()
+
+    Enum.reduce(nodes, %{b => 0}, fn _, at ->
+      Enum.reduce(edges, at, fn {x, y, bound}, at ->
+        case at do
+          %{^y => d} -> Map.update(at, x, d + bound, &min(&1, d + bound))
+          _ -> at
+        end
+      end)
+    end)
+    |> Map.get(a, :infinity)
+  end
+
+  # `{x, y, n}`: x - y is n at most.
+  defp edges(state) do
+    turns = for n <- 1..state.instant//1, do: {{:turn, n - 1}, {:turn, n}, 0}
+
+    turns ++
+      Enum.flat_map(state.history, fn
+        {:arm, timer, delay, n} ->
+          [{{:due, timer}, {:turn, n}, delay}, {{:turn, n}, {:due, timer}, -delay}]
+
+        # Before the next turn, and before the others are due.
+        {:fire, timer, n, others} ->
+          [{{:due, timer}, {:turn, n + 1}, 0} | for(other <- others, do: {{:due, timer}, {:due, other}, 0})]
+      end)
   end
 
   defp fault?(state, fault, id), do: id in Map.get(state.faults, fault, [])
@@ -87,6 +154,8 @@ defmodule Mote.EveryOrder do
 
   defp apply_turn(state, id, %Turn{outcome: :commit} = turn, safe) do
     from = if safe?(state, id, safe), do: :any, else: id
+    sets? = Enum.any?(turn.effects, &(elem(&1, 0) == :send_after))
+    state = if sets?, do: %{state | instant: state.instant + 1}, else: state
     state = Enum.reduce(turn.effects, state, &effect(&1, &2, from))
     state = if turn.become, do: put_in(state.actors[id], turn.become), else: state
 
@@ -100,6 +169,15 @@ defmodule Mote.EveryOrder do
 
   defp effect({:create, %Address{id: id}, behaviour, _}, state, _from),
     do: %{state | actors: Map.put(state.actors, id, behaviour), next: max(state.next, id + 1)}
+
+  defp effect({:send_after, ref, delay, %Address{id: id}, message}, state, _from) do
+    armed = state.armed ++ [{state.timer, ref, id, message}]
+    history = [{:arm, state.timer, delay, state.instant} | state.history]
+    %{state | armed: armed, history: history, timer: state.timer + 1}
+  end
+
+  defp effect({:cancel_timer, ref}, state, _from),
+    do: %{state | armed: Enum.reject(state.armed, &match?({_, ^ref, _, _}, &1))}
 
   defp effect({:send, %Address{id: id} = target, message}, state, from) when is_integer(id),
     do: __MODULE__.send(state, target, message, from)

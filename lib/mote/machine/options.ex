@@ -122,7 +122,7 @@ defmodule Mote.Machine.Options do
 
   # What becomes of an event that an order names, in the bits above its place; those without a name have their turns.
   @place 0x10000000
-  @fates [lost: 1, twice: 2, aborted: 3]
+  @fates [lost: 1, twice: 2, aborted: 3, fires: 4]
 
   defguardp is_place(n) when is_integer(n) and n >= 0 and n < @place
 

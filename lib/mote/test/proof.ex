@@ -145,7 +145,9 @@ defmodule Mote.Test.Proof do
   # -- what it finds -------------------------------------------------------------------------------------------
 
   defp failure(proof, {:rest, order}) do
-    case ended(proof, order, &rest/3) do
+    go = if Enum.any?(order, &match?({:fires, _place}, &1)), do: &walk/3, else: &rest/3
+
+    case ended(proof, order, go) do
       {:ok, _turns} ->
         nil
 
@@ -253,8 +255,11 @@ defmodule Mote.Test.Proof do
     end
   end
 
-  # What is lost has none.
-  defp turns(order), do: Enum.count(order, &(not match?({:lost, _place}, &1)))
+  # What is lost has none, and no timer.
+  defp turns(order), do: Enum.count(order, &turn?/1)
+
+  defp turn?({fate, _place}) when fate in [:lost, :fires], do: false
+  defp turn?(_step), do: true
 
   @spec other!([Mote.Test.step()]) :: no_return
   defp other!(order) do
@@ -301,13 +306,12 @@ defmodule Mote.Test.Proof do
 
   defp nearest(failure, _proof, _mine), do: failure
 
-  # The first so many turns, and what is lost before them.
+  # The first so many turns, and what is lost and fires before them.
   defp prefix(order, turns) do
     {steps, _} =
       Enum.flat_map_reduce(order, 0, fn
         _step, ^turns -> {:halt, turns}
-        {:lost, _} = step, count -> {[step], count}
-        step, count -> {[step], count + 1}
+        step, count -> {[step], if(turn?(step), do: count + 1, else: count)}
       end)
 
     steps

@@ -15,6 +15,13 @@ pub struct TimerId {
     pub place: u32,
 }
 
+impl TimerId {
+    /// The order in which timers of one thread were armed, if those from outside (odd numbers) came first.
+    pub(crate) fn in_order(self) -> (bool, u64) {
+        (self.serial.is_multiple_of(2), self.serial)
+    }
+}
+
 /// A behaviour by name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct BehaviourName {

@@ -33,6 +33,16 @@ pub(super) struct Sending {
     pub(super) is_ordered: bool,
 }
 
+/// What a turn does to a timer.
+pub(super) enum TimerDeed {
+    /// It is armed for so many milliseconds. What it will send names the timer first.
+    Arm {
+        delay: u64,
+        sending: Sending,
+    },
+    Cancel(u32),
+}
+
 /// Everything that a turn does.
 pub(super) struct Deed {
     pub(super) end: DeedEnd,
@@ -45,8 +55,10 @@ pub(super) struct Deed {
     pub(super) heard: Vec<(u32, Sketch)>,
     /// It sends something to what is no address.
     pub(super) drops: bool,
-    /// It arms a timer.
-    pub(super) arms: bool,
+    /// In the order of the program.
+    pub(super) timers: Vec<TimerDeed>,
+    /// It arms a timer whose message goes to the outside, or which waits for the end of a process.
+    pub(super) arms_others: bool,
     /// It draws random numbers.
     pub(super) draws: bool,
     /// It asks what time it is.
@@ -54,6 +66,12 @@ pub(super) struct Deed {
 }
 
 impl Deed {
+    /// Returns whether it arms a timer for the actor itself.
+    pub(super) fn arms_its_own(&self) -> bool {
+        let is_own = |deed: &TimerDeed| matches!(deed, TimerDeed::Arm { sending, .. } if sending.target == 0);
+        self.timers.iter().any(is_own)
+    }
+
     pub(super) fn nothing(end: DeedEnd) -> Deed {
         Deed {
             end,
@@ -63,7 +81,8 @@ impl Deed {
             given_back: 0,
             heard: Vec::new(),
             drops: false,
-            arms: false,
+            timers: Vec::new(),
+            arms_others: false,
             draws: false,
             asks: false,
         }

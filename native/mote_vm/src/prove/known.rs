@@ -42,12 +42,17 @@ pub(super) struct SearchKnowledge {
     /// How many turns lead to the situations that are looked at, and the number of the first one that more lead to.
     pub(super) depth: u32,
     pub(super) deeper_from: u32,
+    /// Some actor arms timers for itself.
+    pub(super) arms_again: bool,
 }
 
 impl SearchKnowledge {
     /// What may become of an event.
     pub(super) fn fates(&self, here: &Situation, at: u16) -> SmallVec<[EventFate; 4]> {
         let WaitingEvent { target, sender, .. } = here.pending[usize::from(at)];
+        if sender == SentBy::ARMED {
+            return SmallVec::from_slice(&[EventFate::Fires]);
+        }
         let happens = |fate: EventFate| match fate {
             EventFate::Twice => sender != SentBy::COPY && sender != SentBy::ITSELF,
             // What an actor has kept is there.
@@ -115,13 +120,14 @@ impl SearchKnowledge {
         let all = [
             (deed.draws, LeftOut::Random),
             (deed.asks, LeftOut::Clock),
-            (deed.arms, LeftOut::Timers),
+            (deed.arms_others, LeftOut::Timers),
             (is_too_large, LeftOut::Size),
             (
                 deed.end == DeedEnd::Broken && !is_too_large,
                 LeftOut::Memory,
             ),
         ];
+        self.arms_again |= deed.arms_its_own();
         self.deeds.note(situation, event, deed);
         let left_out = all.into_iter().filter(|(is, _)| *is);
         left_out.map(|(_, what)| what).collect()

@@ -168,7 +168,10 @@ impl Looker {
         for at in &choice.events {
             for fate in known.fates(&self.here, *at) {
                 let deed = self.take(known, usize::from(*at), fate)?;
-                let mut heard = known.deeds.of(deed).heard.iter();
+                let deed = known.deeds.of(deed);
+                // What is armed when is seen by whatever else arms, and by what fires.
+                suffices &= deed.timers.is_empty();
+                let mut heard = deed.heard.iter();
                 suffices &= !heard.any(|(by, _)| {
                     let Looker {
                         acquaintance, here, ..
@@ -184,8 +187,8 @@ impl Looker {
     /// Takes one step. The number of what the turn does.
     fn take(&mut self, known: &SearchKnowledge, at: usize, fate: EventFate) -> Result<u32, usize> {
         let number = match fate {
-            EventFate::Lost | EventFate::Aborted => Deeds::NOTHING,
-            _ => {
+            EventFate::Lost | EventFate::Aborted | EventFate::Fires => Deeds::NOTHING,
+            EventFate::Runs | EventFate::Twice => {
                 let found = known.deeds.find(&self.here, at, &mut self.meeting);
                 found.ok_or(at)?
             }
@@ -194,8 +197,12 @@ impl Looker {
         if deed.end == DeedEnd::Broken {
             return Ok(number);
         }
-        self.next
-            .after(&self.here, at, deed, fate == EventFate::Twice);
+        match fate {
+            EventFate::Fires => self.next.after_firing(&self.here, at, &known.shapes),
+            _ => self
+                .next
+                .after(&self.here, at, deed, fate == EventFate::Twice),
+        }
         let from = self.bytes.len();
         self.writer
             .write(&self.next, known.roots, &known.shapes, &mut self.bytes);

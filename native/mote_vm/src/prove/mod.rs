@@ -13,10 +13,13 @@
 //! safe behaviour. What an actor gives back to itself comes first. Everything else has no order: that is what machines
 //! promise whose sponsors have several threads, so what is true in all these orders is true on every machine.
 //!
+//! Timers fire in every order that one clock allows (timing.rs). What fires then waits like a message: those for one actor come in
+//! the order in which they fire, and a timer that is cancelled meanwhile has fired all the same.
+//!
 //! # What is left out
 //!
-//! Timers never fire, random numbers and times are not varied. Where a turn arms, draws or asks, the search says so
-//! ([`LeftOut`]): it is not complete.
+//! Random numbers and times are not varied, ends of processes and timers for the outside do not come. Where a turn draws, asks, or
+//! waits for these, the search says so ([`LeftOut`]): it is not complete.
 mod batch;
 mod compact;
 mod deeds;
@@ -32,10 +35,12 @@ mod seen;
 mod shapes;
 mod situation;
 mod steps;
+mod timing;
 mod turn;
 mod way;
 mod written;
 
+use crate::boundary::timers::{Message, NEVER};
 use crate::threads::inbox::Entry;
 use crate::threads::seeded::EventFate;
 use crate::threads::shared::Machine;
@@ -147,7 +152,8 @@ pub enum LeftOut {
     Memory,
     /// A situation that is too large, or in which too many events wait.
     Size,
-    /// The timers that turns have armed: none has fired.
+    /// Timers that are no actor's, or that wait for the end of a process: none has fired. Or those that are armed again and again,
+    /// where some other limit was reached.
     Timers,
     /// Other random numbers than those that turns have drawn.
     Random,
@@ -238,6 +244,7 @@ impl Dispatch {
         let beginning = self.beginning(&held, sender);
         let beginning = beginning.map_err(|TooLarge| NoSearch::TooLarge)?;
         let (mut beginning, customers) = beginning;
+        let leaves_timers = beginning.leaves_timers;
         let mut wanted: Vec<(u32, usize)> = Vec::new();
         for customer in customers {
             let by = beginning.parts.foreign(customer);
@@ -255,7 +262,7 @@ impl Dispatch {
             allowed: plan.allowed,
         };
         let mut search = Search::new(plan.limits, asked, beginning);
-        if self.context.station.timers.next() < u64::MAX {
+        if leaves_timers {
             search.leave_out(LeftOut::Timers);
         }
         Ok(search)
@@ -263,9 +270,44 @@ impl Dispatch {
 
     /// The machine as it is, and the customers of the requests that wait. The outside holds these actors.
     fn beginning(
+        &mut self,
+        held: &[*const Actor],
+        sender: SentBy,
+    ) -> Result<(FirstScene, Vec<Value>), TooLarge> {
+        let from = self.turn.heap.position();
+        let armed = self.armed();
+        let beginning = self.beginning_with(held, sender, &armed);
+        self.turn.heap.rewind(from);
+        beginning
+    }
+
+    /// The timers that the outside has armed, in that order. Their messages are in the heap.
+    fn armed(&mut self) -> Vec<ArmedTimer> {
+        let (station, heap) = (&self.context.station, &mut self.turn.heap);
+        let now = self.context.machine.clock().now();
+        let mut armed = Vec::new();
+        station.timers.each_armed(station.number, |due, id, timer| {
+            let message = match &timer.message {
+                Message::Value(message) => *message,
+                Message::Parcel(parcel) => parcel.copy(heap),
+            };
+            armed.push(ArmedTimer {
+                order: id.in_order(),
+                timer: heap.timer(id),
+                delay: due.saturating_sub(now),
+                target: timer.target,
+                message,
+            });
+        });
+        armed.sort_by_key(|timer| timer.order);
+        armed
+    }
+
+    fn beginning_with(
         &self,
         held: &[*const Actor],
         sender: SentBy,
+        armed: &[ArmedTimer],
     ) -> Result<(FirstScene, Vec<Value>), TooLarge> {
         let (mut shapes, mut parts) = (Shapes::default(), Components::default());
         let (mut situation, mut customers) = (Situation::default(), Vec::new());
@@ -288,6 +330,24 @@ impl Dispatch {
                 message,
             });
         }
+        let mut leaves_timers = false;
+        for armed in armed {
+            let is_whole = !armed.message.is_none() && !armed.timer.is_none();
+            if !is_whole || !armed.target.is_address() || armed.delay >= NEVER / 2 {
+                leaves_timers = true;
+                continue;
+            }
+            let target = sketching.name(armed.target.address_pointer());
+            let message = sketching.timed(armed.timer, armed.message)?;
+            let message = situation.named(message.shape, message.names.into_iter());
+            situation.pending.push(WaitingEvent {
+                target,
+                sender: SentBy::ARMED,
+                message,
+            });
+            // All of them at one instant: no time passes.
+            situation.bounds.arm(armed.delay, 0);
+        }
         for actor in sketching.all_found()? {
             let actor = situation.named(actor.shape, actor.names.into_iter());
             situation.actors.push(actor);
@@ -298,9 +358,19 @@ impl Dispatch {
             roots,
             shapes,
             parts,
+            leaves_timers,
         };
         Ok((beginning, customers))
     }
+}
+
+/// A timer that the outside has armed.
+struct ArmedTimer {
+    order: (bool, u64),
+    timer: Value,
+    delay: u64,
+    target: Value,
+    message: Value,
 }
 
 /// The customer outside of a request.

@@ -236,7 +236,7 @@ impl Numbering {
         let event = &situation.pending[at];
         // Who sends nothing more is not told from nobody where its event is the only one, and may have no number yet if it does.
         let sender = match event.sender {
-            SentBy::ITSELF | SentBy::COPY => event.sender.code(),
+            SentBy::ITSELF | SentBy::COPY | SentBy::ARMED | SentBy::CLOCK => event.sender.code(),
             _ => SentBy::ANY.code(),
         };
         let message = self.of_value(situation, event.message);

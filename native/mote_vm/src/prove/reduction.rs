@@ -8,6 +8,7 @@
 //! Invariants:
 //! 1. An actor is chosen only if no other that has something to do can come to its address, by what it holds, by what is sent to
 //!    it, and by what the actors hold that it can send to. The events of an actor with a safe behaviour are chosen one by one.
+//!    A timer that is armed for the actor is such another.
 //! 2. What the outside hears is heard in every order: a turn that tells somebody is chosen only if nobody else who has something
 //!    to do can come to tell that one. That is known only when it has run (search.rs).
 //! 3. If several actors are watched after each turn, what they are together depends on the order of their turns: those are not
@@ -16,7 +17,7 @@
 //!    steps that lead further end somewhere, nothing is put off for ever.
 use super::number_set::NumberSet;
 use super::shapes::Shapes;
-use super::situation::Situation;
+use super::situation::{SentBy, Situation, WaitingEvent};
 use smallvec::SmallVec;
 
 /// Some of the events that may be next, all of them for that actor.
@@ -48,7 +49,10 @@ impl Acquaintance {
     ) {
         choices.clear();
         for &at in enabled {
-            let target = situation.pending[usize::from(at)].target;
+            let WaitingEvent { target, sender, .. } = situation.pending[usize::from(at)];
+            if sender == SentBy::ARMED {
+                continue;
+            }
             let is_safe = shapes.of(situation.actors[target as usize].shape).is_safe;
             let same = |choice: &&mut Choice| choice.target == target && !is_safe;
             match choices.iter_mut().find(same) {
@@ -60,7 +64,8 @@ impl Acquaintance {
                 }),
             }
         }
-        if choices.len() < 2 {
+        let chosen: usize = choices.iter().map(|choice| choice.events.len()).sum();
+        if choices.len() < 2 && chosen == enabled.len() {
             return choices.clear();
         }
         self.meet(situation);
@@ -98,10 +103,10 @@ impl Acquaintance {
         }
     }
 
-    fn is_own(choice: &Choice, at: usize, target: u32) -> bool {
+    fn is_own(choice: &Choice, at: usize, event: &WaitingEvent) -> bool {
         match choice.is_safe {
             true => at == usize::from(choice.events[0]),
-            false => target == choice.target,
+            false => event.target == choice.target && event.sender != SentBy::ARMED,
         }
     }
 
@@ -109,7 +114,7 @@ impl Acquaintance {
     fn reached_by_others(&self, situation: &Situation, choice: &Choice) -> Option<NumberSet> {
         let mut reached = NumberSet::default();
         for (at, event) in situation.pending.iter().enumerate() {
-            if !Self::is_own(choice, at, event.target) {
+            if !Self::is_own(choice, at, event) {
                 reached.add_all(&self.meant[at]);
             }
         }
@@ -139,8 +144,7 @@ impl Acquaintance {
         let mut actors = (0..).zip(&situation.actors);
         let mut events = situation.pending.iter().enumerate();
         actors.any(|(number, actor)| reached.has(number) && tells(actor.shape))
-            || events.any(|(at, event)| {
-                !Self::is_own(choice, at, event.target) && tells(event.message.shape)
-            })
+            || events
+                .any(|(at, event)| !Self::is_own(choice, at, event) && tells(event.message.shape))
     }
 }

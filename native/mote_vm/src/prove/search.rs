@@ -31,6 +31,8 @@ pub(super) struct FirstScene {
     pub(super) roots: usize,
     pub(super) shapes: Shapes,
     pub(super) parts: Components,
+    /// The outside has armed timers that a search does not have fire.
+    pub(super) leaves_timers: bool,
 }
 
 /// The search of one machine. It holds no values of the machine's heaps.
@@ -72,6 +74,7 @@ impl Search {
             roots,
             shapes,
             parts,
+            ..
         } = beginning;
         let (mut writer, mut room) = (SituationWriter::default(), RoomyBytes::default());
         writer.write(&situation, roots, &shapes, &mut room);
@@ -88,6 +91,7 @@ impl Search {
             seen: KnownSituations::new(),
             depth: 0,
             deeper_from: 1,
+            arms_again: false,
         };
         known.seen.meet(digest_of_bytes(&written));
         let mut line = SituationLine::default();
@@ -192,7 +196,7 @@ impl Search {
                 }
             }
             LookEnd::TooLarge => self.leave_out(LeftOut::Size),
-            LookEnd::TooDeep => self.leave_out(LeftOut::Depth),
+            LookEnd::TooDeep => self.stop_at(LeftOut::Depth),
             LookEnd::Rests | LookEnd::Unknown(_) => {
                 read(&here.0, &self.known.shapes, &mut here.1);
                 self.rest(dispatch, &here.1);
@@ -216,7 +220,7 @@ impl Search {
         event: usize,
         fate: EventFate,
     ) -> u32 {
-        if matches!(fate, EventFate::Lost | EventFate::Aborted) {
+        if !matches!(fate, EventFate::Runs | EventFate::Twice) {
             return Deeds::NOTHING;
         }
         let mut room = MeetingRoom::default();
@@ -301,6 +305,14 @@ impl Search {
         }
     }
 
+    /// Names a limit that is reached, and timers that may be why: those that are armed again and again.
+    fn stop_at(&mut self, limit: LeftOut) {
+        self.leave_out(limit);
+        if self.known.arms_again {
+            self.leave_out(LeftOut::Timers);
+        }
+    }
+
     /// Goes no further when a limit is reached.
     fn keep_limits(&mut self) {
         let states = self.known.seen.len() as u64;
@@ -313,7 +325,7 @@ impl Search {
             (self.bytes() as u64 > limits.bytes, LeftOut::Memory),
         ];
         if let Some((_, limit)) = all.into_iter().find(|(is_reached, _)| *is_reached) {
-            self.leave_out(limit);
+            self.stop_at(limit);
             self.full = true;
         }
     }

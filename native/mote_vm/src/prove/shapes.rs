@@ -2,13 +2,14 @@
 //! shape, and so have messages. Each shape is there once, so a situation is a few small numbers.
 //!
 //! Invariants:
-//! 1. Two values have the same shape exactly if they differ in nothing but the actors that they name.
+//! 1. Two values have the same shape exactly if they differ in nothing but the actors and timers that they name.
 //! 2. The words of a shape are as in a parcel (boundary/parcel.rs): the n-th actor that it names is the n-th of its making. No
 //!    word refers to a heap.
 use super::deeds::Sketch;
 use super::digest::digest;
 use super::number_set::NumberSet;
 use super::parts::{Component, Components, TooLarge};
+use crate::base::ids::{ThreadNumber, TimerId};
 use crate::boundary::parcel;
 use crate::boundary::parcel::{unpack_all, MadeOnce};
 use crate::code::op::Op;
@@ -31,6 +32,10 @@ pub(super) struct ShapeKind {
     pub(super) keeps: bool,
     /// It is one of an actor that takes no messages at all.
     pub(super) is_sink: bool,
+    /// It is one of a timer and its message: the shape of that.
+    pub(super) timed: u32,
+    /// It is one of a timer's reference.
+    pub(super) is_timer: bool,
 }
 
 /// The rest of a shape.
@@ -110,8 +115,24 @@ impl Shapes {
     }
 }
 
-/// The first word of a message.
+/// The first word of a message, of a timer's reference, and of a timer with its message.
 const MESSAGE: u64 = u64::MAX;
+const TIMER: u64 = u64::MAX - 1;
+const TIMED: u64 = u64::MAX - 2;
+
+/// Somebody whom values name: an actor, or a timer by its thread and its serial number. A situation takes timers for actors that do
+/// nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Referent {
+    Actor(*const Actor),
+    Timer(ThreadNumber, u64),
+}
+
+impl Referent {
+    pub(super) fn timer(id: TimerId) -> Referent {
+        Referent::Timer(id.thread, id.serial)
+    }
+}
 
 /// Takes values apart: into shapes, and the numbers of the actors that they name.
 pub(super) struct Sketching<'s> {
@@ -119,9 +140,9 @@ pub(super) struct Sketching<'s> {
     pub(super) shapes: &'s mut Shapes,
     pub(super) parts: &'s mut Components,
     /// The numbers of actors that were known before.
-    known: FxHashMap<*const Actor, u32>,
+    known: FxHashMap<Referent, u32>,
     /// Those that were not, and have got the next numbers.
-    found: Vec<*const Actor>,
+    found: Vec<Referent>,
     next: u32,
 }
 
@@ -131,7 +152,7 @@ impl<'s> Sketching<'s> {
         program: &'s Program,
         shapes: &'s mut Shapes,
         parts: &'s mut Components,
-        known: FxHashMap<*const Actor, u32>,
+        known: FxHashMap<Referent, u32>,
         next: u32,
     ) -> Sketching<'s> {
         parts.begin();
@@ -147,8 +168,13 @@ impl<'s> Sketching<'s> {
 
     /// The number of an actor.
     pub(super) fn name(&mut self, actor: *const Actor) -> u32 {
-        *self.known.entry(actor).or_insert_with(|| {
-            self.found.push(actor);
+        self.name_of(Referent::Actor(actor))
+    }
+
+    /// The number of an actor or a timer.
+    pub(super) fn name_of(&mut self, named: Referent) -> u32 {
+        *self.known.entry(named).or_insert_with(|| {
+            self.found.push(named);
             self.next += 1;
             self.next - 1
         })
@@ -157,6 +183,16 @@ impl<'s> Sketching<'s> {
     pub(super) fn message(&mut self, value: Value) -> Result<Sketch, TooLarge> {
         let first = Value::from_word(MESSAGE);
         self.sketch(first, [value].into_iter(), ShapeKind::default())
+    }
+
+    /// A timer's message, behind the timer.
+    pub(super) fn timed(&mut self, timer: Value, message: Value) -> Result<Sketch, TooLarge> {
+        let kind = ShapeKind {
+            timed: self.message(message)?.shape,
+            ..ShapeKind::default()
+        };
+        let first = Value::from_word(TIMED);
+        self.sketch(first, [timer, message].into_iter(), kind)
     }
 
     /// What an actor is.
@@ -171,10 +207,10 @@ impl<'s> Sketching<'s> {
         let keeps = behaviour.stashes && kept.is_some_and(|kept| kept.is_cons());
         let first = Value::from_word(id.0.into());
         let kind = ShapeKind {
-            count: 0,
             is_safe: behaviour.safe,
             is_sink: matches!(ops.first(), Some(Op::Ignore)),
             keeps,
+            ..ShapeKind::default()
         };
         self.sketch(first, captures(program, actor), kind)
     }
@@ -182,10 +218,22 @@ impl<'s> Sketching<'s> {
     /// What those are that were not known before, and those that these hold.
     pub(super) fn all_found(&mut self) -> Result<Vec<Sketch>, TooLarge> {
         let mut sketches = Vec::new();
-        while let Some(actor) = self.found.get(sketches.len()) {
-            sketches.push(self.actor(*actor)?);
+        while let Some(found) = self.found.get(sketches.len()) {
+            sketches.push(match *found {
+                Referent::Actor(actor) => self.actor(actor)?,
+                Referent::Timer(..) => self.timer()?,
+            });
         }
         Ok(sketches)
+    }
+
+    /// What a timer's reference is. Whether it is armed is seen by what waits.
+    fn timer(&mut self) -> Result<Sketch, TooLarge> {
+        let kind = ShapeKind {
+            is_timer: true,
+            ..ShapeKind::default()
+        };
+        self.sketch(Value::from_word(TIMER), std::iter::empty(), kind)
     }
 
     fn sketch(
@@ -197,16 +245,17 @@ impl<'s> Sketching<'s> {
         let mut sketch = Sketch::default();
         let (mut words, mut tells) = (vec![first], NumberSet::default());
         for value in values {
-            let mut addresses = Vec::new();
+            let mut named = Vec::new();
             self.parts.each(value, |part| {
                 match part {
-                    Component::Address(actor) => addresses.push(actor),
+                    Component::Address(actor) => named.push(Referent::Actor(actor)),
+                    Component::Timer(id) => named.push(Referent::timer(id)),
                     Component::Foreign(number) => tells.add(number),
                     _ => {}
                 }
-                write(part, &mut words, sketch.names.len() + addresses.len());
+                write(part, &mut words, sketch.names.len() + named.len());
             })?;
-            let names = addresses.into_iter().map(|actor| self.name(actor));
+            let names = named.into_iter().map(|named| self.name_of(named));
             sketch.names.extend(names);
         }
         let count = sketch.names.len() as u32;
@@ -221,7 +270,7 @@ impl<'s> Sketching<'s> {
 fn write(part: Component<'_>, words: &mut Vec<Value>, named: usize) {
     let (kind, count) = match part {
         Component::Word(value) => return words.push(value),
-        Component::Address(_) => (parcel::MADE, named - 1),
+        Component::Address(_) | Component::Timer(_) => (parcel::MADE, named - 1),
         Component::Tuple(n) => (parcel::TUPLE, n),
         Component::Function(what, n) => {
             words.push(what);
@@ -247,13 +296,6 @@ fn write(part: Component<'_>, words: &mut Vec<Value>, named: usize) {
             words.extend(big.limbs().iter().map(|limb| Value::from_word(*limb)));
             let sign = usize::from(big.is_negative());
             (parcel::INTEGER, 2 * big.limbs().len() + sign)
-        }
-        Component::Timer(id) => {
-            words.push(Value::from_word(id.serial));
-            (
-                parcel::TIMER,
-                (id.thread as usize) << 32 | id.place as usize,
-            )
         }
     };
     words.push(parcel::command(kind, count));

@@ -6,9 +6,10 @@
 //! Invariants:
 //! 1. The actors that the outside holds come first, in an order that does not change.
 //! 2. The events of one sender to one actor are in the order in which they were sent, and those that an actor has given back to
-//!    itself in the order in which they come. Messages heard are in the order of who has heard them, and then of when.
-use super::deeds::{Deed, Sending, Sketch};
+//!    itself in the order in which they come. Armed timers are in the order in which they were armed. Messages heard are in the order of who has heard them, and then of when.
+use super::deeds::{Deed, Sending, Sketch, TimerDeed};
 use super::shapes::Shapes;
+use super::timing::TimerBounds;
 
 /// The one who has sent an event, as far as the order of events depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -23,18 +24,24 @@ impl SentBy {
     /// It has come before, and comes once more: nobody's other events are ordered with it.
     pub(super) const COPY: SentBy = SentBy(2);
 
+    /// Nobody yet: it is a timer's, which is armed.
+    pub(super) const ARMED: SentBy = SentBy(3);
+
+    /// The clock: its timer has fired.
+    pub(super) const CLOCK: SentBy = SentBy(4);
+
     /// Somebody who sends nothing more, told from others by a number.
     pub(super) fn gone(number: u32) -> SentBy {
-        SentBy(3 + 2 * number)
+        SentBy(5 + 2 * number)
     }
 
     pub(super) fn actor(number: u32) -> SentBy {
-        SentBy(4 + 2 * number)
+        SentBy(6 + 2 * number)
     }
 
     /// The actor's number, if it is one.
     pub(super) fn as_actor(self) -> Option<u32> {
-        (self.0 > 3 && self.0.is_multiple_of(2)).then(|| (self.0 - 4) / 2)
+        (self.0 > 5 && self.0.is_multiple_of(2)).then(|| (self.0 - 6) / 2)
     }
 
     /// Returns whether no other event has to come before it.
@@ -80,6 +87,10 @@ pub(super) struct Situation {
     pub(super) actors: Vec<Named>,
     pub(super) pending: Vec<WaitingEvent>,
     pub(super) heard: Vec<Heard>,
+    /// What is known of when the armed timers are due.
+    pub(super) bounds: TimerBounds,
+    /// Of each timer that the last turn has cancelled, its place among the events then, if it was armed.
+    pub(super) cancelled: Vec<Option<usize>>,
     /// Names of all values, by places. Some may be of none any more.
     names: Vec<u32>,
 }
@@ -93,13 +104,16 @@ impl Situation {
 
     /// The number of words that it takes.
     pub(super) fn size(&self) -> usize {
-        self.actors.len() + self.pending.len() + self.heard.len() + self.names.len()
+        let timers = self.bounds.len();
+        let bounds = timers * (timers + 1);
+        self.actors.len() + self.pending.len() + self.heard.len() + self.names.len() + bounds
     }
 
     pub(super) fn clear(&mut self) {
         self.actors.clear();
         self.pending.clear();
         self.heard.clear();
+        self.bounds.clear();
         self.names.clear();
     }
 
@@ -131,6 +145,9 @@ impl Situation {
 
     fn may_be_next(&self, shapes: &Shapes, at: usize) -> bool {
         let WaitingEvent { target, sender, .. } = self.pending[at];
+        if sender == SentBy::ARMED {
+            return self.bounds.may_fire(self.rank(at));
+        }
         let given_back = |events: &[WaitingEvent]| {
             let mut events = events.iter();
             events.any(|event| event.target == target && event.sender == SentBy::ITSELF)
@@ -157,6 +174,34 @@ impl Situation {
         self.pending[..at].iter().filter(same).count()
     }
 
+    /// The number of timers that were armed before that one.
+    pub(super) fn rank(&self, at: usize) -> usize {
+        let before = self.pending[..at].iter();
+        before.filter(|event| event.sender == SentBy::ARMED).count()
+    }
+
+    /// Becomes the situation after a timer of `before` has fired.
+    pub(super) fn after_firing(&mut self, before: &Situation, at: usize, shapes: &Shapes) {
+        self.actors.clone_from(&before.actors);
+        self.heard.clone_from(&before.heard);
+        self.names.clone_from(&before.names);
+        self.pending.clone_from(&before.pending);
+        self.bounds.copy_from(&before.bounds);
+        self.bounds.fire(before.rank(at));
+        let fired = self.pending.remove(at);
+        // The first one that it names is the timer.
+        let message = Named {
+            shape: shapes.of(fired.message.shape).timed,
+            from: fired.message.from + 1,
+            count: fired.message.count - 1,
+        };
+        self.pending.push(WaitingEvent {
+            sender: SentBy::CLOCK,
+            message,
+            ..fired
+        });
+    }
+
     /// Becomes the situation after a turn of `before`, whose event it uses up, or one that `comes_again`.
     pub(super) fn after(
         &mut self,
@@ -168,6 +213,7 @@ impl Situation {
         self.actors.clone_from(&before.actors);
         self.heard.clone_from(&before.heard);
         self.names.clone_from(&before.names);
+        self.bounds.copy_from(&before.bounds);
         let used = before.pending[event];
         self.pending.clear();
         let me = used.target;
@@ -201,6 +247,7 @@ impl Situation {
             let event = self.arrival(sending, name, sender);
             self.pending.push(event);
         }
+        self.set_timers(&deed.timers, name);
         if let Some(next) = &deed.becomes {
             self.actors[me as usize] = self.sketched(next, name);
         }
@@ -211,6 +258,36 @@ impl Situation {
         for (by, message) in &deed.heard {
             let message = self.sketched(message, name);
             self.hear(Heard { by: *by, message });
+        }
+    }
+
+    /// Arms and cancels timers.
+    fn set_timers(&mut self, deeds: &[TimerDeed], name: impl Fn(u32) -> u32) {
+        self.cancelled.clear();
+        // All of these at one instant: those that were there before were armed earlier.
+        let mut since = self.bounds.len();
+        for deed in deeds {
+            match deed {
+                TimerDeed::Arm { delay, sending } => {
+                    let event = self.arrival(sending, &name, SentBy::ARMED);
+                    self.pending.push(event);
+                    self.bounds.arm(*delay, since);
+                }
+                TimerDeed::Cancel(timer) => {
+                    let timer = name(*timer);
+                    let mut events = self.pending.iter();
+                    let at = events.position(|event| {
+                        event.sender == SentBy::ARMED && self.names(event.message)[0] == timer
+                    });
+                    if let Some(at) = at {
+                        let rank = self.rank(at);
+                        since -= usize::from(rank < since);
+                        self.bounds.remove(rank);
+                        self.pending.remove(at);
+                    }
+                    self.cancelled.push(at);
+                }
+            }
         }
     }
 

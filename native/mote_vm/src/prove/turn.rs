@@ -1,14 +1,15 @@
 //! One turn of a search: run by the code that runs any other turn, looked at, and undone.
-use super::deeds::{Deed, DeedEnd, Sending};
+use super::deeds::{Deed, DeedEnd, Sending, TimerDeed};
 use super::parts::{Components, TooLarge};
-use super::shapes::{Shapes, Sketching};
+use super::shapes::{Referent, Shapes, Sketching};
 use super::situation::Situation;
 use crate::base::atom::Atom;
+use crate::base::ids::TimerId;
 use crate::threads::run_turn::Verdict;
 use crate::threads::thread::Dispatch;
 use crate::turns::queue::Event;
-use crate::turns::turn::at_commit::TimerStep;
-use crate::values::actor::{Actor, BehaviourId};
+use crate::turns::turn::at_commit::{Due, TimerStep};
+use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
 use rustc_hash::FxHashMap;
 
@@ -18,7 +19,7 @@ struct Staging {
     /// What its actor is.
     shape: u32,
     /// The places at which actors are named first, and their number (deeds.rs, invariant 1).
-    known: FxHashMap<*const Actor, u32>,
+    known: FxHashMap<Referent, u32>,
     next: u32,
 }
 
@@ -62,6 +63,7 @@ impl Dispatch {
         let event = situation.pending[event];
         let held = situation.actors[event.target as usize];
         let (heap, birth) = (&mut self.turn.heap, self.turn.birth);
+        let thread = self.turn.around.thread;
         let (mut made, mut known) = (FxHashMap::default(), FxHashMap::default());
         let mut addresses = Vec::new();
         let lists = [
@@ -70,15 +72,30 @@ impl Dispatch {
             situation.names(event.message),
         ];
         for name in lists.into_iter().flatten() {
-            let address = *made
-                .entry(*name)
-                .or_insert_with(|| heap.actor(birth.of(BehaviourId::SINK), Value::NONE));
-            if address.is_none() {
+            let shape = situation.actors[*name as usize].shape;
+            // No timer of a turn has an odd number.
+            let id = TimerId {
+                serial: u64::from(*name) << 1 | 1,
+                thread,
+                place: u32::MAX,
+            };
+            let (value, is_timer) =
+                *made
+                    .entry(*name)
+                    .or_insert_with(|| match shapes.of(shape).is_timer {
+                        true => (heap.timer(id), true),
+                        false => (heap.actor(birth.of(BehaviourId::SINK), Value::NONE), false),
+                    });
+            if value.is_none() {
                 return None;
             }
+            let named = match is_timer {
+                true => Referent::timer(id),
+                false => Referent::Actor(value.address_pointer()),
+            };
             let place = addresses.len() as u32;
-            known.entry(address.address_pointer()).or_insert(place);
-            addresses.push(address);
+            known.entry(named).or_insert(place);
+            addresses.push(value);
         }
         let (mine, theirs) = addresses[1..].split_at(held.count as usize);
         let (foreigns, mut stack) = (&parts.foreigns, Vec::new());
@@ -153,8 +170,33 @@ impl Dispatch {
             queued.push((event, is_ordered))
         });
         deed.drops = turn.at_commit.tally.dropped > 0;
-        let is_armed = |step: &TimerStep| matches!(step, TimerStep::Arm { .. });
-        deed.arms = turn.at_commit.timers.iter().any(is_armed);
+        for step in &turn.at_commit.timers {
+            let timer = match step {
+                TimerStep::Cancel(timer) | TimerStep::Arm { timer, .. } => timer.as_timer(),
+            };
+            let Some(id) = timer else { continue };
+            match step {
+                TimerStep::Cancel(_) => {
+                    let name = sketching.name_of(Referent::timer(id));
+                    deed.timers.push(TimerDeed::Cancel(name));
+                }
+                TimerStep::Arm {
+                    timer,
+                    due: Due::After(delay),
+                    target,
+                    message,
+                } if target.is_address() => {
+                    let sending = Sending {
+                        target: sketching.name(target.address_pointer()),
+                        message: sketching.timed(*timer, *message)?,
+                        is_ordered: false,
+                    };
+                    let delay = *delay;
+                    deed.timers.push(TimerDeed::Arm { delay, sending });
+                }
+                TimerStep::Arm { .. } => deed.arms_others = true,
+            }
+        }
         for out in &turn.at_commit.outgoing {
             if !out.target.is_address() {
                 let by = sketching.parts.foreign(out.target);

@@ -3,7 +3,7 @@
 //! A search knows events by their places among those that are written. A machine has them in a queue: what is sent comes to its
 //! end, in the order of the program, and what an actor gives back to itself before all others.
 use super::compact::RoomyBytes;
-use super::deeds::DeedEnd;
+use super::deeds::{DeedEnd, TimerDeed};
 use super::known::SearchKnowledge;
 use super::looking::opened;
 use super::search::Search;
@@ -16,16 +16,28 @@ impl Search {
     /// The places in the queue of the events that a way takes; `None` when there is no memory for it.
     pub(super) fn places(&mut self, dispatch: &mut Dispatch, way: &[u32]) -> Option<Vec<u32>> {
         let (mut here, mut next) = (Situation::default(), Situation::default());
-        let (mut words, mut room) = (self.first.0.clone(), RoomyBytes::default());
+        let mut words = self.first.0.clone();
         let mut writer = SituationWriter::default();
         // The events in the order of the queue, by numbers of their own, and those of the events as they are written.
         let mut names: Vec<u32> = self.first.1.iter().map(|at| *at as u32).collect();
-        let mut queue: Vec<u32> = (0..names.len() as u32).collect();
+        read(&words, &self.known.shapes, &mut here);
+        // The first timers come behind the first events, and are in no queue.
+        let mut queue: Vec<u32> = (0..(names.len() - here.bounds.len()) as u32).collect();
         let mut given = names.len() as u32;
         let mut places = Vec::with_capacity(way.len());
         for &event in way {
             let (at, fate) = opened(event);
             read(&words, &self.known.shapes, &mut here);
+            if fate == EventFate::Fires {
+                places.push(fate.step(here.rank(at) as u32));
+                names.remove(at);
+                names.push(given);
+                queue.push(given);
+                given += 1;
+                next.after_firing(&here, at, &self.known.shapes);
+                (words, names) = self.renamed(&mut writer, &next, &names);
+                continue;
+            }
             let place = queue.iter().position(|name| *name == names[at])?;
             if fate != EventFate::Twice {
                 queue.remove(place);
@@ -49,12 +61,33 @@ impl Search {
             queue.extend(&last);
             names.extend(last);
             next.after(&here, at, deed, fate == EventFate::Twice);
-            let SearchKnowledge { roots, shapes, .. } = &self.known;
-            room.truncate(0);
-            writer.write(&next, *roots, shapes, &mut room);
-            words = room.written(0, room.len()).to_vec();
-            names = writer.places().map(|place| names[place]).collect();
+            let mut cancelled = next.cancelled.iter();
+            for timer in &deed.timers {
+                match timer {
+                    // It is in no queue yet.
+                    TimerDeed::Arm { .. } => names.push(u32::MAX),
+                    TimerDeed::Cancel(_) => {
+                        let place = cancelled.next().copied().flatten();
+                        place.map(|place| names.remove(place));
+                    }
+                }
+            }
+            (words, names) = self.renamed(&mut writer, &next, &names);
         }
         Some(places)
+    }
+
+    /// A situation as it is written, and the names of its events in that order.
+    fn renamed(
+        &self,
+        writer: &mut SituationWriter,
+        situation: &Situation,
+        names: &[u32],
+    ) -> (Vec<u8>, Vec<u32>) {
+        let SearchKnowledge { roots, shapes, .. } = &self.known;
+        let mut room = RoomyBytes::default();
+        writer.write(situation, *roots, shapes, &mut room);
+        let names = writer.places().map(|place| names[place]).collect();
+        (room.written(0, room.len()).to_vec(), names)
     }
 }

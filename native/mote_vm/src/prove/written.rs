@@ -5,6 +5,7 @@
 //! for each actor   its shape, and whom that names
 //! for each event   its target, its sender, its shape, and whom that names
 //! for each message the foreign value that heard it, its shape, and whom that names
+//! for armed timers what is known of when they are due (timing.rs)
 //! ```
 //!
 //! Invariants:
@@ -24,6 +25,10 @@ const SINGLE: u64 = 1;
 const OF_GONE: u64 = 2;
 const OF_ACTOR: u64 = 3;
 const COPY: u64 = 4;
+const OF_CLOCK: u64 = 5;
+/// One row of all targets, behind all others.
+const ARMED: u64 = 6;
+const ANY_TARGET: u32 = (1 << 29) - 1;
 
 /// An event on its way to its place.
 #[derive(Clone, Copy)]
@@ -53,6 +58,8 @@ impl Placed {
             GIVEN_BACK => SentBy::ITSELF,
             SINGLE => SentBy::ANY,
             COPY => SentBy::COPY,
+            OF_CLOCK => SentBy::CLOCK,
+            ARMED => SentBy::ARMED,
             OF_GONE => SentBy::gone(self.key as u32),
             _ => SentBy::actor(self.key as u32),
         }
@@ -97,14 +104,16 @@ impl SituationWriter {
             value(bytes, situation.actors[*actor as usize]);
         }
         for placed in &self.placed {
-            bytes.put((placed.key >> TARGET) as u32);
+            let event = situation.pending[placed.at as usize];
+            bytes.put(numbering.of(event.target));
             bytes.put(placed.sender().code());
-            value(bytes, situation.pending[placed.at as usize].message);
+            value(bytes, event.message);
         }
         for Heard { by, message } in &situation.heard {
             bytes.put(*by);
             value(bytes, *message);
         }
+        situation.bounds.write(|number| bytes.put(number));
     }
 
     /// Of the events as they were written last, their places before.
@@ -125,7 +134,12 @@ impl SituationWriter {
                 SentBy::ITSELF => (GIVEN_BACK, 0),
                 SentBy::ANY => (SINGLE, shape),
                 SentBy::COPY => (COPY, shape),
+                SentBy::ARMED => {
+                    self.placed.push(Placed::new(ANY_TARGET, ARMED, 0, at));
+                    continue;
+                }
                 _ if is_safe() => (SINGLE, shape),
+                SentBy::CLOCK => (OF_CLOCK, 0),
                 // One without a number sends nothing more.
                 _ => match sender.as_actor().and_then(number) {
                     Some(number) => (OF_ACTOR, number),
@@ -227,6 +241,8 @@ pub(super) fn read(mut bytes: &[u8], shapes: &Shapes, situation: &mut Situation)
         let message = value(bytes, shapes, situation);
         situation.heard.push(Heard { by, message });
     }
+    let timers = situation.rank(situation.pending.len());
+    situation.bounds.read(timers, || take(bytes));
 }
 
 fn value(bytes: &mut &[u8], shapes: &Shapes, situation: &mut Situation) -> Named {

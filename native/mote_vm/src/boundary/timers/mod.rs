@@ -403,6 +403,25 @@ impl Timers {
         }
     }
 
+    /// The timer before which so many were armed of those that wait here and were this thread's from the beginning. Its number is
+    /// `thread`. Those from outside count as armed before its own.
+    pub(crate) fn nth(&self, thread: ThreadNumber, n: usize) -> Option<TimerId> {
+        let state = self.state.lock();
+        let id = |serial, place| TimerId {
+            serial,
+            thread,
+            place,
+        };
+        let mut armed = Vec::new();
+        let each = |_, timer: &Timer| armed.push(id(timer.serial, 0));
+        state.wheel.each_due(each);
+        armed.sort_by_key(|id| id.in_order());
+        let serial = armed.get(n)?.serial;
+        // It is there.
+        let mut ids = (0..u32::MAX).map(|place| id(serial, place));
+        ids.find(|id| is_here(&state.wheel, *id))
+    }
+
     fn note(&self, state: &mut ArmedTimers) {
         let next = state.wheel.next().into_iter().chain(state.adopted_next);
         self.next.store(next.min().unwrap_or(u64::MAX), Relaxed);

@@ -14,6 +14,8 @@ pub(crate) enum EventFate {
     Twice,
     /// Its turn is aborted, whatever it does.
     Aborted,
+    /// It is no event yet but an armed timer, which fires. The place is that among those that are armed.
+    Fires,
 }
 
 /// The bits of a step of an order that are the event's place. Those above are its fate.
@@ -21,11 +23,12 @@ const PLACE: u32 = (1 << 28) - 1;
 
 impl EventFate {
     /// All of them, by their numbers.
-    pub(crate) const ALL: [EventFate; 4] = [
+    pub(crate) const ALL: [EventFate; 5] = [
         EventFate::Runs,
         EventFate::Lost,
         EventFate::Twice,
         EventFate::Aborted,
+        EventFate::Fires,
     ];
 
     /// A step of an order.

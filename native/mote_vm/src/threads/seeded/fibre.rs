@@ -186,9 +186,21 @@ impl Dispatch {
             .as_ref()
             .filter(|_| self.seeded.shuffled)
         {
-            let queue = &mut self.turn.queue;
-            self.seeded.senders.keep_up(queue.len(), std::ptr::null());
+            let choices = choices.clone();
+            let keep_up = |dispatch: &mut Dispatch| {
+                let queued = dispatch.turn.queue.len();
+                dispatch.seeded.senders.keep_up(queued, std::ptr::null());
+            };
+            keep_up(self);
             while let Some((place, fate)) = choices.place() {
+                if fate == EventFate::Fires {
+                    let station = &self.context.station;
+                    let timer = station.timers.nth(station.number, place);
+                    self.fire_now(timer.as_slice());
+                    keep_up(self);
+                    continue;
+                }
+                let queue = &mut self.turn.queue;
                 if place >= queue.len() {
                     break;
                 }
@@ -206,6 +218,7 @@ impl Dispatch {
                     return event;
                 }
             }
+            let queue = &mut self.turn.queue;
             let next = self.seeded.senders.may_be_next(queue);
             if let Some(&ahead) = next.get(choices.choose(next.len())) {
                 queue.bring_forward(ahead);
