@@ -22,6 +22,7 @@ defmodule Mote.Sponsor do
           inbox: pos_integer | :infinity,
           on_full: :error | :wait,
           io: boolean,
+          partition: boolean,
           beam: boolean,
           max_concurrency: pos_integer,
           timeout: timeout

@@ -24,7 +24,7 @@ defmodule Mote.BadInputTest do
           {[sponsors: [1, 2]], "expected :sponsors to be a keyword list"},
           {[sponsors: [main: 1]], "expected the options of sponsor :main to be a keyword list, got: 1"},
           {[sponsors: [main: [thread: 1]]],
-           "unknown option :thread of sponsor :main; there are :threads, :pin, :inbox, :on_full and :io; " <>
+           "unknown option :thread of sponsor :main; there are :threads, :partition, :pin, :inbox, :on_full and :io; " <>
              "beam: true has others"},
           {[sponsors: [main: [threads: 0]]], ":cores or an integer from 1 to 1024, got: 0"},
           {[sponsors: [main: [threads: 1025]]], ":cores or an integer from 1 to 1024, got: 1025"},

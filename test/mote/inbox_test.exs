@@ -220,7 +220,7 @@ defmodule Mote.InboxTest do
            "expected :inbox of sponsor :main to be a positive number of events or :infinity, got: 0"},
           {[inbox: "many"], "got: \"many\""},
           {[on_full: :drop], "expected :on_full of sponsor :main to be :error or :wait, got: :drop"},
-          {[outbox: 1], "there are :threads, :pin, :inbox, :on_full and :io"}
+          {[outbox: 1], "there are :threads, :partition, :pin, :inbox, :on_full and :io"}
         ] do
       error = assert_raise ArgumentError, fn -> Mote.start_link(sponsors: [main: opts]) end
       assert Exception.message(error) =~ text

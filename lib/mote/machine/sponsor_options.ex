@@ -16,11 +16,12 @@ defmodule Mote.Machine.SponsorOptions do
 
   @typedoc """
   Name, threads, the cores that these are bound to, in turn (no cores: not bound), the events that may wait, and whether
-  senders wait for room. Of a beam sponsor, how many turns may run at once. Whether its threads have sockets.
+  senders wait for room. Of a beam sponsor, how many turns may run at once. Whether its threads have sockets, and whether each keeps
+  the actors that it is given.
   """
-  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean, pos_integer | nil, boolean}
+  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean, pos_integer | nil, {boolean, boolean}}
 
-  @options [:threads, :pin, :inbox, :on_full, :io]
+  @options [:threads, :partition, :pin, :inbox, :on_full, :io]
   @of_beam [:beam, :max_concurrency, :timeout, :inbox, :on_full]
 
   @doc "What a sponsor is started with; raises `ArgumentError`."
@@ -43,7 +44,8 @@ defmodule Mote.Machine.SponsorOptions do
       inbox!(name, Keyword.get(opts, :inbox, :infinity)),
       on_full!(name, Keyword.get(opts, :on_full, :error)),
       if(beam?, do: max_concurrency!(name, Keyword.get(opts, :max_concurrency, @max_concurrency))),
-      boolean!(name, :io, Keyword.get(opts, :io, false))
+      {boolean!(name, :io, Keyword.get(opts, :io, false)),
+       boolean!(name, :partition, Keyword.get(opts, :partition, false))}
     }
   end
 

@@ -10,12 +10,20 @@ use rustler::{Atom, Env, NifResult, Term, TermType};
 use std::sync::Arc;
 
 /// A sponsor: its name, how many threads, the cores that these are bound to, how much may wait in it, and whether
-/// senders wait for room; how many turns are away at once, if they run outside of the machine; and whether its threads have
-/// sockets.
-pub type SponsorTerm = (Name, usize, Vec<usize>, usize, bool, Option<usize>, bool);
+/// senders wait for room; how many turns are away at once, if they run outside of the machine; whether its threads have
+/// sockets, and whether each keeps the actors that it is given.
+pub type SponsorTerm = (
+    Name,
+    usize,
+    Vec<usize>,
+    usize,
+    bool,
+    Option<usize>,
+    (bool, bool),
+);
 
 pub fn sponsor_config(
-    (Name(name), threads, cores, inbox, patient, most_away, io): SponsorTerm,
+    (Name(name), threads, cores, inbox, patient, most_away, (io, partition)): SponsorTerm,
 ) -> SponsorConfig {
     SponsorConfig {
         name,
@@ -25,6 +33,7 @@ pub fn sponsor_config(
         patient,
         most_away,
         io,
+        partition,
     }
 }
 

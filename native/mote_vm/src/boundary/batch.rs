@@ -188,6 +188,35 @@ impl Batch {
         parts
     }
 
+    /// Divides the batch by what `of` says of the actor of each message, of which it holds nothing any more. The messages of each part are in
+    /// their order.
+    pub(crate) fn divide(self, of: impl Fn(Target) -> u16) -> Vec<(u16, Box<Batch>)> {
+        let mut parts: Vec<(u16, BatchLetters, Vec<Value>)> = Vec::new();
+        each(&self.letters.ends, &self.letters.targets, |target, at| {
+            let number = of(target);
+            let found = parts.iter().position(|(n, ..)| *n == number);
+            let part = found.unwrap_or_else(|| {
+                parts.push((number, BatchLetters::default(), Vec::new()));
+                parts.len() - 1
+            });
+            let (_, letters, words) = &mut parts[part];
+            words.extend(parcel::expand(&self.words, at));
+            letters.targets.push((target, letters.len()));
+            letters.ends.push(words.len() as u32);
+        });
+        let foreigns = self.contents.into_foreigns();
+        let batch = |(number, letters, words): (u16, BatchLetters, Vec<Value>)| {
+            let contents = Parcel::beside(&words, foreigns.clone());
+            let batch = Batch {
+                letters,
+                words,
+                contents,
+            };
+            (number, Box::new(batch))
+        };
+        parts.into_iter().map(batch).collect()
+    }
+
     /// Makes the messages in `heap`, one after the other; what does not fit is `None`. What they were written on is left.
     pub(crate) fn unpack(
         self,

@@ -114,14 +114,23 @@ impl Parcel {
 
     /// One of several messages that share foreign values.
     pub(crate) fn new(words: Vec<Value>, foreigns: ParcelForeigns) -> Parcel {
+        let contents = Parcel::beside(&words, foreigns);
+        Parcel {
+            words: Words::Many(words),
+            ..contents
+        }
+    }
+
+    /// Everything that goes with those words.
+    pub(crate) fn beside(words: &[Value], foreigns: ParcelForeigns) -> Parcel {
         let mut external_bytes = 0;
-        each_value(&words, |value| {
+        each_value(words, |value| {
             if let Some(foreign) = foreign(value, &foreigns) {
                 external_bytes += foreign.external_bytes();
             }
         });
         Parcel {
-            words: Words::Many(words),
+            words: Words::Few([Value::UNDEFINED; FEW], 0),
             foreigns,
             external_bytes,
             held: Vec::new(),

@@ -350,10 +350,17 @@ impl Restorer<'_> {
     /// Lets the events enter, all of them before the first turn.
     fn let_go(&self, events: Vec<Vec<Event>>) {
         for (sponsor, mut events) in self.sponsors.iter().zip(events) {
-            if !events.is_empty() {
-                // A machine that is being stopped takes no more, and needs none.
-                let wakes = sponsor.lead().inbox.push_events(&mut events, None);
-                sponsor.entered(wakes.unwrap_or(false));
+            for station in &sponsor.stations {
+                // As what comes from outside later: so it comes later.
+                // SAFETY: made by this restorer, in a heap that forgets nothing any more.
+                let enters = |event: &mut Event| unsafe { sponsor.entrance(event.target) };
+                let enters = |event: &mut Event| enters(event).number == station.number;
+                let mut some: Vec<Event> = events.extract_if(.., enters).collect();
+                if !some.is_empty() {
+                    // A machine that is being stopped takes no more, and needs none.
+                    let wakes = station.inbox.push_events(&mut some, None);
+                    sponsor.entered(station, wakes.unwrap_or(false));
+                }
             }
         }
     }
@@ -364,7 +371,21 @@ fn keep(machine: &Machine, keys: &KeptKeys) -> Result<(), ImageError> {
     // SAFETY: made by the restorer, in a heap that forgets nothing any more.
     let pinned = |actor: *const Actor| unsafe { (*actor).header().pinned() };
     match machine.handles().keep(keys, pinned) {
-        true => Ok(()),
+        true => {
+            // What the outside has is divided again among threads that keep their actors. All others go where they are sent to first.
+            for (_, actor) in &keys.keys {
+                // SAFETY: as above.
+                let actor = unsafe { &**actor };
+                let header = actor.header();
+                let pinned = header.pinned();
+                let sponsor = pinned.and_then(|id| machine.sponsors().other(id));
+                let sponsor = sponsor
+                    .as_ref()
+                    .unwrap_or_else(|| machine.sponsors().first());
+                actor.take(header, sponsor.begins_on(), None);
+            }
+            Ok(())
+        }
         false => Err(ImageError::Lacks(
             "two of the keys in it are the same, or of the same actor".to_string(),
         )),

@@ -1,5 +1,4 @@
 //! Asking from outside: a message whose sender does nothing else before it has an answer.
-use super::outside::Via;
 use super::Machine;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::Refusal;
@@ -44,7 +43,19 @@ impl Machine {
         caller: &WaitingCaller<'_>,
     ) -> Result<(), Parcel> {
         let named = target.pinned().or(sponsor);
-        let via = Via(named.map(|id| self.0.sponsors.by_id(id)));
-        self.bring(self.entrance_of(&via).lead(), target, message, caller)
+        let named = named.and_then(|id| self.sponsors().other(id));
+        let sponsor = named.as_ref().unwrap_or_else(|| self.sponsors().first());
+        let station = match sponsor.keeps_apart() {
+            // SAFETY: the handles keep it meanwhile.
+            true => self
+                .handles()
+                .visit(target, |actor, _| unsafe { sponsor.entrance(actor) }),
+            // Without a look at the actor.
+            false => Some(sponsor.lead()),
+        };
+        match station {
+            Some(station) => self.bring(station, target, message, caller),
+            None => Err(message),
+        }
     }
 }

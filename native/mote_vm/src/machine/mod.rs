@@ -1,7 +1,7 @@
 //! One machine, from start to stop, as its embedder sees it.
 //!
 //! What its threads know of it is in threads/shared.rs. Here, [`sponsors`] starts and ends threads, [`creating`] makes
-//! actors for callers, [`outside`] is what these callers do with actors, [`moving`] lets actors leave for other machines,
+//! actors for callers, [`outside`] is what these callers do with actors, [`batches`] with many at once, [`moving`] lets actors leave for other machines,
 //! [`net`] opens sockets, [`time`] has clock and timers, and [`traces`] shows turns to others.
 //!
 //! Invariants:
@@ -9,6 +9,7 @@
 //!    values point into: the pool is shared by count, and each heap holds it.
 //! 2. The memory is given back to the system only when all heaps are back and none is lent any more.
 mod asking;
+mod batches;
 pub(crate) mod contract;
 mod creating;
 pub mod durable;
@@ -48,7 +49,8 @@ use crate::turns::marking::state::Gc;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Handles;
 use crate::watching::attention::Attention;
-pub use outside::{Entrance, OutsideCharge};
+pub use batches::Entrance;
+pub use outside::OutsideCharge;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};

@@ -103,8 +103,8 @@ impl Machine {
         let Some(held) = self.hold(key) else {
             return false;
         };
-        let sponsor = self.entrance(&held, None);
-        self.push(sponsor.lead(), entry(Target(held.actor)));
+        let way = self.way_to(&held, None);
+        self.push(&way, entry(Target(held.actor)));
         // From here on the inbox keeps it.
         drop(held);
         true

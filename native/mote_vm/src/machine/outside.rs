@@ -4,8 +4,7 @@
 use super::Machine;
 use crate::base::atom::Atom;
 use crate::base::ids::ThreadNumber;
-use crate::boundary::batch::{Batch, BatchLetters};
-use crate::boundary::parcel::{Builder, Parcel};
+use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::{NotEntered, Refusal};
 use crate::boundary::room::{InLine, Permit};
 use crate::boundary::turn_away::TurnEnd;
@@ -16,6 +15,7 @@ use crate::machine::contract::{BehaviourVersion, LaunchError, Look, Outcome};
 use crate::threads::inbox::{Entry, Inbox, Sender, Wakes};
 use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in::WaitingCaller;
+use crate::threads::station::Station;
 use crate::threads::thread::Dispatch;
 use crate::values::actor::{Actor, SponsorId};
 use crate::values::foreign::Carrier;
@@ -36,15 +36,12 @@ impl Drop for OutsideCharge {
     }
 }
 
-/// A sponsor that messages enter by.
-pub struct Entrance(Arc<Sponsor>);
-
 /// The result of a push: whether the message has entered.
 type Pushed = Result<Wakes, (NotEntered, Entry)>;
 
-/// The sponsor that a message enters by, if that is not the first one.
+/// The sponsor that a message enters by, if that is not the first one, and the number of the thread of it.
 #[derive(Default)]
-pub(super) struct Via(pub(super) Option<Arc<Sponsor>>);
+pub(super) struct Via(Option<Arc<Sponsor>>, ThreadNumber);
 
 impl Machine {
     /// Creates an actor that nobody knows, for one message, by that sponsor or the first one: as `create` and `send` do, but
@@ -105,7 +102,7 @@ impl Machine {
     }
 
     /// Notes that there is no memory for something: a collection may find some.
-    fn fall_short(&self) {
+    pub(super) fn fall_short(&self) {
         self.0.pool.short();
         self.collect_if_due();
     }
@@ -146,9 +143,9 @@ impl Machine {
             sponsor,
             message,
             push,
-            |entrance, wakes| match caller {
-                Some(caller) => self.stand_in(entrance.lead(), caller),
-                None => entrance.entered(wakes),
+            |sponsor, station, wakes| match caller {
+                Some(caller) => self.stand_in(station, caller),
+                None => sponsor.entered(station, wakes),
             },
         )
     }
@@ -172,7 +169,7 @@ impl Machine {
         sponsor: Option<SponsorId>,
         mut message: Parcel,
         push: impl FnOnce(&Inbox, Entry) -> Pushed,
-        then: impl FnOnce(&Sponsor, Wakes),
+        then: impl FnOnce(&Sponsor, &Station, Wakes),
     ) -> Result<(), Refusal> {
         if !message.is_for(&self.0.handles) {
             return Err(Refusal::Unknown);
@@ -200,21 +197,40 @@ impl Machine {
         message: Parcel,
         push: impl FnOnce(&Inbox, Entry) -> Pushed,
     ) -> Pushed {
-        via.0 = sponsor.map(|id| self.0.sponsors.by_id(id));
-        let lead = self.entrance_of(via).lead();
-        match push(&lead.inbox, Entry::Message(Target(actor), message)) {
+        let station = self.find_way(via, sponsor, actor);
+        match push(&station.inbox, Entry::Message(Target(actor), message)) {
             Err((NotEntered::Closed, entry)) => {
                 // It was removed in this very moment: as what was there already, the message goes to the first.
-                via.0 = None;
-                let pushed = self.entrance_of(via).lead().inbox.push(entry);
+                let lead = self.sponsors().first().lead();
+                *via = Via(None, lead.number);
+                let pushed = lead.inbox.push(entry);
                 pushed.map_err(|entry| (NotEntered::Closed, entry))
             }
             pushed => pushed,
         }
     }
 
-    pub(super) fn entrance_of<'a>(&'a self, via: &'a Via) -> &'a Sponsor {
-        via.0.as_ref().unwrap_or_else(|| self.0.sponsors.first())
+    /// Returns the thread by which a message to an actor enters that is kept meanwhile, and notes it down.
+    #[inline(always)]
+    pub(super) fn find_way<'a>(
+        &'a self,
+        via: &'a mut Via,
+        sponsor: Option<SponsorId>,
+        actor: *const Actor,
+    ) -> &'a Arc<Station> {
+        via.0 = sponsor.and_then(|id| self.sponsors().other(id));
+        let entrance = via.0.as_ref().unwrap_or_else(|| self.sponsors().first());
+        // SAFETY: the caller's promise.
+        let station = unsafe { entrance.entrance(actor) };
+        via.1 = station.number;
+        station
+    }
+
+    /// Returns the thread by which messages to an actor enter, if `named` is the sponsor that the caller names.
+    pub(super) fn way_to(&self, target: &Held, named: Option<SponsorId>) -> Arc<Station> {
+        let named = target.pinned.or(named);
+        self.find_way(&mut Via::default(), named, target.actor)
+            .clone()
     }
 
     /// Returns the outcome of a push, and calls `then` if the message has entered.
@@ -223,15 +239,17 @@ impl Machine {
         &self,
         via: &Via,
         pushed: Pushed,
-        then: impl FnOnce(&Sponsor, Wakes),
+        then: impl FnOnce(&Sponsor, &Station, Wakes),
     ) -> Result<(), Refusal> {
         match pushed {
             Ok(wakes) => {
-                let entrance = self.entrance_of(via);
+                let Via(sponsor, thread) = via;
+                let sponsor = sponsor.as_ref().unwrap_or_else(|| self.sponsors().first());
+                let station = sponsor.station(*thread).unwrap_or_else(|| sponsor.lead());
                 if let Some(seeded) = &self.0.seeded {
-                    seeded.line.put(entrance.lead().number, 1);
+                    seeded.line.put(station.number, 1);
                 }
-                then(entrance, wakes);
+                then(sponsor, station, wakes);
                 Ok(())
             }
             Err((NotEntered::Refused(refusal), _)) => {
@@ -243,74 +261,6 @@ impl Machine {
             // The first one ends only with the machine.
             Err((NotEntered::Closed, _)) => Err(Refusal::Stopped),
         }
-    }
-
-    /// Returns the entrance of messages to an actor, for [`Machine::send_batch`].
-    pub fn entrance_to(&self, target: &Held, sponsor: Option<SponsorId>) -> Entrance {
-        Entrance(self.entrance(target, sponsor))
-    }
-
-    /// Returns whether a message to the actor enters there.
-    pub fn enters_by(
-        &self,
-        target: &Held,
-        sponsor: Option<SponsorId>,
-        entrance: &Entrance,
-    ) -> bool {
-        match target.pinned.or(sponsor) {
-            None => Arc::ptr_eq(self.0.sponsors.first(), &entrance.0),
-            Some(id) => Arc::ptr_eq(&self.0.sponsors.by_id(id), &entrance.0),
-        }
-    }
-
-    /// Returns the letters to write messages on for [`Machine::send_batch`], and the builder to write them with.
-    pub fn letters(&self) -> (BatchLetters, Builder) {
-        BatchLetters::on(&self.0.batch_buffers)
-    }
-
-    /// Sends many messages at once, for actors whose messages enter there. Accepts the first of them, as many as there is
-    /// room for. Returns their number, and the reason for refusing the others. If there is not enough memory for all of them,
-    /// none is accepted; sent one by one, some may be.
-    pub fn send_batch(
-        &self,
-        entrance: &Entrance,
-        mut batch: Box<Batch>,
-    ) -> (usize, Option<Refusal>) {
-        let n = batch.len();
-        if n == 0 {
-            return (0, None);
-        }
-        if !batch.is_for(&self.0.handles) {
-            return (0, Some(Refusal::Unknown));
-        }
-        if !self.admits() {
-            return (0, Some(Refusal::NotDurable));
-        }
-        let held = batch.take_held();
-        let (entered, refused) = match entrance.0.push_batch(batch) {
-            Ok(entered) => entered,
-            Err(batch) => {
-                // It was removed in this very moment, as in `send_with`.
-                let lead = self.0.sponsors.first().lead();
-                match lead.push(Entry::Batch(batch)) {
-                    Ok(()) => (n, None),
-                    Err(_) => (0, Some(Refusal::Stopped)),
-                }
-            }
-        };
-        if let Some(seeded) = &self.0.seeded {
-            let number = entrance.0.lead().number;
-            seeded.line.put(number, entered);
-        }
-        // From here on the inbox keeps them.
-        let [targets, others] = held;
-        self.0.handles.release_all(targets);
-        self.0.handles.release_all(others);
-        if refused == Some(Refusal::NoMemory) {
-            // Not counted: it may be that only all of them at once are too much.
-            self.fall_short();
-        }
-        (entered, refused)
     }
 
     /// Waits in line for room in the sponsor that such a send would enter; `waiter` is called on any thread, maybe at
@@ -449,8 +399,8 @@ impl Machine {
         let Some(target) = self.hold(key) else {
             return false;
         };
-        let sponsor = self.entrance(&target, None);
-        self.push(sponsor.lead(), inspect::entry(Target(target.actor), visit));
+        let way = self.way_to(&target, None);
+        self.push(&way, inspect::entry(Target(target.actor), visit));
         // From here on the inbox keeps it.
         drop(target);
         true

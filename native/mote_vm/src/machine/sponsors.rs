@@ -58,6 +58,7 @@ impl Machine {
                 let mut sponsor = Sponsor::new(id, config.name, stations.clone(), room);
                 sponsor.most_away = config.most_away;
                 sponsor.net = config.io.then(Arc::default);
+                sponsor.partition = config.partition;
                 sponsor
             }),
             false => Err(StartError::TooManyThreads),

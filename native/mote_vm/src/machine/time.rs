@@ -35,13 +35,9 @@ impl Machine {
         }
         // Both are held until the wheel keeps them.
         let _carried = message.take_held();
-        let sponsor = match held.pinned.or(sponsor) {
-            Some(id) => self.sponsors().by_id(id),
-            None => self.sponsors().first().clone(),
-        };
+        let station = self.way_to(&held, sponsor);
         let due = self.clock().after(milliseconds);
         let target = Value::address(held.actor);
-        let station = sponsor.lead();
         let armed = station
             .timers
             .arm_from_outside(station.number, due, target, message);
@@ -54,7 +50,7 @@ impl Machine {
                     .arm_from_outside(lead.number, due, target, message);
                 (lead.clone(), armed)
             }
-            armed => (station.clone(), armed),
+            armed => (station, armed),
         };
         match armed {
             Ok((id, earlier)) => {

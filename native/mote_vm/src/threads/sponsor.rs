@@ -12,7 +12,7 @@ use crate::threads::start_error::StartError;
 use crate::threads::station::Station;
 use crate::threads::wake_threshold::WakeThreshold;
 use crate::threads::worth_sharing::WorthSharing;
-use crate::values::actor::SponsorId;
+use crate::values::actor::{Actor, SponsorId};
 use parking_lot::RwLock;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
@@ -35,6 +35,8 @@ pub struct SponsorConfig {
     pub most_away: Option<usize>,
     /// Its threads have sockets (threads/net/).
     pub io: bool,
+    /// Each of its threads keeps the actors that it is given from outside; the threads take turns in being given one.
+    pub partition: bool,
 }
 
 impl SponsorConfig {
@@ -48,6 +50,7 @@ impl SponsorConfig {
             patient: false,
             most_away: None,
             io: false,
+            partition: false,
         }
     }
 }
@@ -62,7 +65,7 @@ pub(crate) struct Sponsor {
     pub(crate) id: SponsorId,
     pub(crate) name: Atom,
     pub(crate) started: Instant,
-    /// Its threads; the first one takes what comes from elsewhere.
+    /// Its threads; the first one takes what comes from elsewhere, unless each takes what is for its actors (`entrance`).
     pub(crate) stations: Vec<Arc<Station>>,
     /// Number of its threads that are asleep: a hint.
     pub(crate) asleep: AtomicUsize,
@@ -77,6 +80,8 @@ pub(crate) struct Sponsor {
     pub(crate) most_away: Option<usize>,
     /// What its sockets have done, if its threads have sockets.
     pub(crate) net: Option<Arc<SocketCounts>>,
+    /// Each of its threads keeps the actors that it was given from outside.
+    pub(crate) partition: bool,
     /// Number of actors that it was given from outside (`begins_on`).
     given: AtomicUsize,
     /// True while one of its threads gives actors away.
@@ -107,6 +112,7 @@ impl Sponsor {
             room,
             most_away: None,
             net: None,
+            partition: false,
             given: AtomicUsize::new(0),
             asleep: AtomicUsize::new(0),
             worth_waking: WakeThreshold::new(),
@@ -118,20 +124,57 @@ impl Sponsor {
         }
     }
 
-    /// Returns whether its threads share their work. Those of an I/O sponsor do not: each has its sockets, and the sessions of these.
+    /// Returns whether its threads share their work.
     #[inline]
     pub(crate) fn shares(&self) -> bool {
-        self.stations.len() > 1 && self.net.is_none()
+        self.stations.len() > 1 && !self.keeps()
+    }
+
+    /// Returns whether it has several threads that share no work.
+    #[inline]
+    pub(crate) fn keeps_apart(&self) -> bool {
+        self.stations.len() > 1 && self.keeps()
+    }
+
+    /// Returns whether each of its threads keeps its actors: those that it was given from outside, and in an I/O sponsor its sockets and
+    /// the sessions of these.
+    #[inline]
+    fn keeps(&self) -> bool {
+        self.partition || self.net.is_some()
     }
 
     /// The thread on which an actor from outside begins; 0 if that is the first to have an event for it. Threads that share no work
     /// take turns.
     pub(crate) fn begins_on(&self) -> ThreadNumber {
-        if self.net.is_none() {
+        if !self.keeps() {
             return 0;
         }
+        // Relaxed: any order will do.
         let turn = self.given.fetch_add(1, Relaxed);
         self.stations[turn % self.stations.len()].number
+    }
+
+    /// Returns the thread by whose inbox messages from outside for an actor enter: its owner where threads keep their actors. It is one
+    /// thread as long as no thread of another sponsor runs the actor, so messages keep their order. The lead takes an actor that is
+    /// nobody's before the message enters, since another thread could take it meanwhile, and what comes later would enter there.
+    ///
+    /// # Safety
+    ///
+    /// The actor is live.
+    #[inline]
+    pub(crate) unsafe fn entrance(&self, actor: *const Actor) -> &Arc<Station> {
+        let lead = self.lead();
+        if !self.keeps_apart() {
+            return lead;
+        }
+        // SAFETY: the caller's promise.
+        let actor = unsafe { &*actor };
+        let mut header = actor.header();
+        while header.owner() == 0 {
+            actor.take(header, lead.number, None);
+            header = actor.header();
+        }
+        self.station(header.owner()).unwrap_or(lead)
     }
 
     /// Its thread with the fewest sockets, which has one more now, or is about to.
@@ -163,26 +206,26 @@ impl Sponsor {
         first.then(|| Giving(self))
     }
 
-    /// Wakes the lead, to which a message from outside has been pushed (inbox.rs), if it sleeps. A sibling is woken with it
+    /// Wakes that thread of it, to which a message from outside has been pushed (inbox.rs), if it sleeps. A sibling is woken with it
     /// if that has always paid.
-    pub(crate) fn entered(&self, wakes: Wakes) {
-        let lead = self.lead();
+    pub(crate) fn entered(&self, station: &Station, wakes: Wakes) {
         // Hints, both: a sibling that is woken too often says so (wake_threshold.rs).
-        let sleeps = wakes && lead.presence.is_asleep();
-        lead.pushed(wakes);
+        let sleeps = wakes && self.shares() && station.presence.is_asleep();
+        station.pushed(wakes);
         if sleeps && self.worth_waking.has_always_paid() && !self.worth_sharing.pauses() {
             // The sender's core is barred for the lead, and may be the only other one.
             wake_one_of(&self.stations[1..], Waker::Rests);
         }
     }
 
-    /// Puts a batch of messages from outside into the lead's inbox (inbox.rs).
+    /// Puts a batch of messages from outside into the inbox of that thread of it (inbox.rs).
     pub(crate) fn push_batch(
         &self,
+        station: &Station,
         batch: Box<Batch>,
     ) -> Result<(usize, Option<Refusal>), Box<Batch>> {
-        let (entered, refused, wakes) = self.lead().inbox.push_batch(batch)?;
-        self.entered(wakes);
+        let (entered, refused, wakes) = station.inbox.push_batch(batch)?;
+        self.entered(station, wakes);
         Ok((entered, refused))
     }
 
@@ -299,6 +342,13 @@ impl Sponsors {
             Some(Slot::Running(sponsor)) => sponsor.clone(),
             _ => self.first().clone(),
         }
+    }
+
+    /// Returns the sponsor of that number, if it is another one than the first.
+    pub(crate) fn other(&self, id: SponsorId) -> Option<Arc<Sponsor>> {
+        // The first one has its number to the end, so nobody takes the lock for it.
+        let other = (id != self.first().id).then(|| self.by_id(id));
+        other.filter(|other| !Arc::ptr_eq(other, self.first()))
     }
 
     /// Returns the sponsor of that number if its turns run on its threads, or else the first such sponsor.

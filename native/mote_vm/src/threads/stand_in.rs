@@ -152,8 +152,13 @@ impl Machine {
             {
                 return None;
             }
+            let sponsor = &dispatch.context.sponsor;
             // A key that is kept from an earlier life (handles/kept.rs) may say another sponsor than the actor's.
-            let enters = |actor, pinned| (pinned == target.pinned()).then_some(Target(actor));
+            let enters = |actor, pinned| {
+                // SAFETY: the handles keep it meanwhile.
+                let is_here = || unsafe { sponsor.entrance(actor) }.number == station.number;
+                (pinned == target.pinned() && is_here()).then_some(Target(actor))
+            };
             let target = self.handles().visit(target, enters)??;
             let has_room = dispatch.context.sponsor.room.enter_at_once();
             has_room.then_some(target)

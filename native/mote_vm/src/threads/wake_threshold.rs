@@ -147,7 +147,7 @@ mod tests {
             if lead_is_awake {
                 sponsor.lead().presence.wake();
             }
-            sponsor.entered(wakes);
+            sponsor.entered(sponsor.lead(), wakes);
         })
     }
 
@@ -162,7 +162,8 @@ mod tests {
         letters.end(&builder);
         let mut batch = letters.seal(builder);
         let _held = batch.take_held();
-        let entered = still.thread.context.sponsor.push_batch(batch);
+        let sponsor = &still.thread.context.sponsor;
+        let entered = sponsor.push_batch(sponsor.lead(), batch);
         assert!(entered.is_ok_and(|entered| entered == (1, None)));
     }
 

@@ -45,6 +45,7 @@ mod threads;
 mod threads_away;
 mod threads_contention;
 mod threads_fault;
+mod threads_partition;
 mod threads_quiet;
 mod threads_removal;
 mod threads_sharing;

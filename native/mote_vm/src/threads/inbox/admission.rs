@@ -111,6 +111,22 @@ impl Inbox {
         Ok(self.announce_pushed())
     }
 
+    /// Puts in a batch that has its places. Returns the batch if the inbox is closed.
+    pub(crate) fn push_placed(&self, batch: Box<Batch>) -> Result<Wakes, Box<Batch>> {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return Err(batch);
+        }
+        let entry = Entry::Batch(batch);
+        let bytes = entry.bytes();
+        self.quota.take_anyway(bytes);
+        inner.contents.charged += bytes;
+        self.count(&inner.contents);
+        inner.contents.add(entry);
+        drop(inner);
+        Ok(self.announce_pushed())
+    }
+
     /// Puts in as many messages of a batch as there is room for, the first ones. Returns how many, and why the others were
     /// refused; returns the batch if the inbox is closed.
     pub(crate) fn push_batch(
