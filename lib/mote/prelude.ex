@@ -53,6 +53,32 @@ defmodule Mote.Prelude do
   @spec entry(module, atom, arity) :: {:pure | :template, module, atom} | nil
   def entry(module, name, arity), do: Map.get(@entries, {module, name, arity})
 
+  @doc """
+  Defines what the table has in the module that calls it, and what stands nowhere above: by the definition of Elixir's own function, of
+  the release that compiles.
+  """
+  defmacro released do
+    quote unquote: false do
+      for {name, arity, module, called} <- Mote.Prelude.missing(__MODULE__) do
+        args = Macro.generate_arguments(arity, Mote.Prelude)
+
+        defpure unquote(name)(unquote_splicing(args)),
+          do: unquote(module).unquote(called)(unquote_splicing(args))
+      end
+    end
+  end
+
+  @doc "What the table has in a module and the module has not defined so far."
+  @spec missing(module) :: [{atom, arity, module, atom}]
+  def missing(place) do
+    written =
+      for %{name: name, arity: arity} <- Module.get_attribute(place, :mote_definitions), do: {name, arity}
+
+    for {{module, called, arity}, {:pure, ^place, name}} <- Table.entries(),
+        {name, arity} not in written,
+        do: {name, arity, module, called}
+  end
+
   @doc "All of them."
   @spec functions() :: [{module, atom, arity}]
   def functions, do: @entries |> Map.keys() |> Enum.sort()

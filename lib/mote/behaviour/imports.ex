@@ -12,6 +12,7 @@ defmodule Mote.Behaviour.Imports do
   alias Mote.Behaviour.{AST, Error, Syntax}
   alias Mote.Behaviour.Imports.{Definitions, Expanded, Message, Structs}
   alias Mote.Behaviour.Syntax.Elsewhere
+  alias Mote.Prelude
 
   # Elixir's modules of which functions are had that `Mote.Prelude` does not have.
   @library [Calendar, Calendar.ISO, Date, Date.Range, DateTime, NaiveDateTime, Time, URI, Version] ++
@@ -27,6 +28,9 @@ defmodule Mote.Behaviour.Imports do
                      [Range, Time, Tuple],
                  do: Module.concat(Inspect, type)
                )
+
+  # Of these the modules of `Mote.Prelude` have functions, for all others.
+  @released [Access, Base, Enum, Float, Integer, Keyword, List, Map, MapSet, Range, String, Tuple]
 
   # What the clauses of a module see: no import but Kernel's.
   @kernel Map.take(__ENV__, [:functions, :macros])
@@ -109,11 +113,28 @@ defmodule Mote.Behaviour.Imports do
       (module in @inspected and (env.module == Mote.Prelude.Inspected or is_map_key(env, :mote_import)))
   end
 
-  defp named(%{module: module}), do: Module.get_attribute(module, :mote_imports) || []
+  defp named(%{module: module}),
+    do: if(Module.open?(module), do: Module.get_attribute(module, :mote_imports) || [], else: [])
+
+  @doc """
+  Whether a function is meant by its own definition, although `Mote.Prelude` has one of that name: in a module that names its module.
+  In the prelude itself that is so only in a definition that calls the very function that it defines.
+  """
+  @spec first?(module, atom, arity, Macro.Env.t()) :: boolean
+  def first?(module, name, arity, env) do
+    cond do
+      module not in named(env) -> false
+      not Prelude.part?(env.module) -> not is_map_key(env, :mote_import)
+      entry = Prelude.entry(module, name, arity) -> own?(entry, arity, env)
+      true -> false
+    end
+  end
+
+  defp own?({_, place, name}, arity, env), do: {env.module, env.function} == {place, {name, arity}}
 
   @doc "Whether a module is part of Elixir's library, of which a failure is told as one of the function that was called."
   @spec library?(module) :: boolean
-  def library?(module), do: module in @library or module in @inspected
+  def library?(module), do: module in @library or module in @inspected or module in @released
 
   @doc "Whether anybody can call its functions."
   @spec offered?(module) :: boolean

@@ -13,11 +13,11 @@ defmodule Mote.Behaviour.Loops do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Code, Error}
-  alias Mote.Behaviour.Loops.{Accumulators, Binary, Closures, Gather, Locals, Range}
+  alias Mote.Behaviour.Loops.{Accumulators, Binary, Closures, Gather, Locals, Onto, Range}
 
   @doc "A unit without loops; the functions made of them are among its codes."
   @spec unit(map) :: map
-  def unit(unit), do: %{unit | codes: Enum.flat_map(unit.codes, &code(&1, unit.file))}
+  def unit(unit), do: %{unit | codes: unit.codes |> Enum.flat_map(&code(&1, unit.file)) |> Onto.codes()}
 
   defp code(code, file) do
     s = %{code: code, file: file, next: code.next, lifted: [], count: 0}

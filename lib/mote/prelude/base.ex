@@ -1,29 +1,13 @@
 defmodule Mote.Prelude.Base do
   # Functions of Base: bytes as text of 16 or 64 characters, and back.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Base]
 
-  import Bitwise
+  require Mote.Prelude
 
   alias Mote.Prelude.Keyword, as: Pairs
-  alias Mote.Prelude.Text
 
   # -- 16 ------------------------------------------------------------------------------------------------------
-
-  @upper List.to_tuple(for byte <- 0..255, do: Base.encode16(<<byte>>))
-  @lower List.to_tuple(for byte <- 0..255, do: Base.encode16(<<byte>>, case: :lower))
-
-  defpure encode16(data), do: digits(data, @upper, [])
-
-  defpure encode16(data, options) do
-    case Pairs.get(options, :case, :upper) do
-      :upper -> digits(data, @upper, [])
-      :lower -> digits(data, @lower, [])
-    end
-  end
-
-  defpure digits(<<byte, rest::binary>>, pairs, done), do: digits(rest, pairs, [elem(pairs, byte) | done])
-  defpure digits("", _, done), do: Text.joined(Enum.reverse(done), "")
 
   defpure decode16(text, options \\ []) when is_binary(text) do
     case bytes16(text, letters(Pairs.get(options, :case, :upper)), 0, []) do
@@ -57,37 +41,6 @@ defmodule Mote.Prelude.Base do
   defpure digit(_, _), do: nil
 
   # -- 64 ------------------------------------------------------------------------------------------------------
-
-  defpure encode64(data), do: text64(data, true, ?+, ?/)
-  defpure encode64(data, options), do: text64(data, Pairs.get(options, :padding, true), ?+, ?/)
-  defpure url_encode64(data), do: text64(data, true, ?-, ?_)
-  defpure url_encode64(data, options), do: text64(data, Pairs.get(options, :padding, true), ?-, ?_)
-
-  # The last three bytes may be fewer, and the text then is as much shorter, or padded.
-  defpure text64(data, padding, plus, slash) do
-    missing = rem(3 - rem(byte_size(data), 3), 3)
-    filled = data <> binary_part(<<0, 0>>, 0, missing)
-    text = fours(filled, plus, slash, [])
-    kept = binary_part(text, 0, byte_size(text) - missing)
-    if padding, do: kept <> binary_part("==", 0, missing), else: kept
-  end
-
-  # Four characters for each three bytes.
-  defpure fours(<<a, b, c, rest::binary>>, plus, slash, done) do
-    four =
-      <<character(a >>> 2, plus, slash), character((a &&& 3) <<< 4 ||| b >>> 4, plus, slash),
-        character((b &&& 15) <<< 2 ||| c >>> 6, plus, slash), character(c &&& 63, plus, slash)>>
-
-    fours(rest, plus, slash, [four | done])
-  end
-
-  defpure fours("", _, _, done), do: Text.joined(Enum.reverse(done), "")
-
-  defpure character(n, _, _) when n < 26, do: ?A + n
-  defpure character(n, _, _) when n < 52, do: ?a + n - 26
-  defpure character(n, _, _) when n < 62, do: ?0 + n - 52
-  defpure character(62, plus, _), do: plus
-  defpure character(63, _, slash), do: slash
 
   defpure decode64(text), do: data64(text, [], ?+, ?/)
   defpure decode64(text, options), do: data64(text, options, ?+, ?/)
@@ -159,4 +112,6 @@ defmodule Mote.Prelude.Base do
   defpure number(c, plus, _) when c == plus, do: 62
   defpure number(c, _, slash) when c == slash, do: 63
   defpure number(_, _, _), do: nil
+
+  Mote.Prelude.released()
 end

@@ -2,31 +2,11 @@ defmodule Mote.Prelude.Base32 do
   # Functions of Base: bytes as text of 32 characters, of both alphabets, and back. Five bytes are eight characters. Where the
   # last ones are fewer bytes, the text is as much shorter, or padded.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Base]
+
+  require Mote.Prelude
 
   alias Mote.Prelude.Keyword, as: Pairs
-
-  defpure encode32(data, options \\ []), do: text(data, letter(options), ?2 - 26, 26, options)
-  defpure hex_encode32(data, options \\ []), do: text(data, letter(options) - 10, ?0, 10, options)
-
-  defpure letter(options) do
-    case Pairs.get(options, :case, :upper) do
-      :upper -> ?A
-      :lower -> ?a
-    end
-  end
-
-  # `letters` and `digits`: what is added to a number for each; letters come before digits in one alphabet, and after them in
-  # the other. `border`: where the second ones begin.
-  defpure text(data, letters, digits, border, options) do
-    missing = rem(5 - rem(byte_size(data), 5), 5)
-    filled = data <> binary_part(<<0, 0, 0, 0>>, 0, missing)
-    {low, high} = if border == 26, do: {letters, digits}, else: {digits, letters}
-    text = for <<n::5 <- filled>>, into: "", do: if(n < border, do: <<low + n>>, else: <<high + n>>)
-    spare = div(missing * 8, 5)
-    kept = binary_part(text, 0, byte_size(text) - spare)
-    if Pairs.get(options, :padding, true), do: kept <> binary_part("======", 0, spare), else: kept
-  end
 
   defpure decode32(text, options \\ []), do: data(text, :letters, options)
   defpure decode32!(text, options \\ []), do: elem(decode32(text, options), 1)
@@ -79,4 +59,6 @@ defmodule Mote.Prelude.Base32 do
   defpure number(:digits, case, c) when case != :upper and c in ?a..?v, do: c - ?a + 10
   defpure number(:digits, _, c) when c in ?0..?9, do: c - ?0
   defpure number(_, _, _), do: nil
+
+  Mote.Prelude.released()
 end

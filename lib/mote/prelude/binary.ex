@@ -4,11 +4,10 @@ defmodule Mote.Prelude.Binary do
   use Mote.Behaviour
 
   alias Mote.Prelude.{Places, Text}
-  alias Mote.Prelude.String, as: Words
 
   defpure bin_to_list(binary) when is_binary(binary), do: for(<<byte <- binary>>, do: byte)
   defpure list_to_bin(list) when is_list(list), do: Text.of_iodata(list)
-  defpure copy(binary, n \\ 1), do: Words.duplicate(binary, n)
+  defpure copy(binary, n \\ 1) when is_binary(binary), do: Enum.join(List.duplicate(binary, n))
   defpure first(binary), do: :binary.at(binary, 0)
   defpure last(binary), do: :binary.at(binary, byte_size(binary) - 1)
   defpure part(binary, {start, size}), do: binary_part(binary, start, size)

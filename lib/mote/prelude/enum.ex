@@ -2,7 +2,9 @@ defmodule Mote.Prelude.Enum do
   # Functions of Enum that take no functions, over whatever `Enum.to_list/1` takes.
   # They equal Elixir's own for arguments that those take; `Mote.Prelude` has the table.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Enum]
+
+  require Mote.Prelude
 
   alias Mote.Prelude.Text
 
@@ -168,42 +170,6 @@ defmodule Mote.Prelude.Enum do
     {first, max(last - first + 1, 0)}
   end
 
-  # Moves a part of it to another place.
-  defpure slide(source, index, to) when is_integer(index), do: slide(source, index..index//1, to)
-
-  defpure slide(source, first..last//1, to) when is_integer(to) and (first < 0 or last < 0 or to < 0) do
-    list = Enum.to_list(source)
-    size = length(list)
-    first = if first < 0, do: max(first + size, 0), else: first
-
-    if first < size,
-      do: moved(list, first, from_end(last, size), from_end(to, size)),
-      else: list
-  end
-
-  defpure slide(source, first..last//1, to) when is_integer(to),
-    do: moved(Enum.to_list(source), first, last, to)
-
-  # Elixir adds the size until it is no longer negative.
-  defpure from_end(index, _) when index >= 0, do: index
-  defpure from_end(index, size), do: rem(rem(index, size) + size, size)
-
-  defpure moved(list, first, last, to) do
-    cond do
-      first == to or first > last -> list
-      to < first -> swapped(list, to, first, last + 1)
-      to > last -> swapped(list, first, last + 1, to + 1)
-    end
-  end
-
-  # The elements from `a` to before `b`, and those from `b` to before `c`, change places.
-  defpure swapped(list, a, b, c) do
-    {before, rest} = split_at(list, a, [])
-    {one, rest} = split_at(rest, b - a, [])
-    {other, rest} = split_at(rest, c - b, [])
-    before ++ other ++ one ++ rest
-  end
-
   defpure reverse_slice(source, start, amount)
           when is_integer(start) and start >= 0 and is_integer(amount) and amount >= 0 do
     {before, rest} = split_at(Enum.to_list(source), start, [])
@@ -234,16 +200,6 @@ defmodule Mote.Prelude.Enum do
   defpure every([], _, _, taken), do: Enum.reverse(taken)
   defpure every([x | rest], nth, 0, taken), do: every(rest, nth, nth - 1, [x | taken])
   defpure every([_ | rest], nth, n, taken), do: every(rest, nth, n - 1, taken)
-
-  defpure drop_every(_, 1), do: []
-  defpure drop_every(source, 0), do: Enum.to_list(source)
-
-  defpure drop_every(source, nth) when is_integer(nth) and nth > 0,
-    do: others(Enum.to_list(source), nth, 0, [])
-
-  defpure others([], _, _, kept), do: Enum.reverse(kept)
-  defpure others([_ | rest], nth, 0, kept), do: others(rest, nth, nth - 1, kept)
-  defpure others([x | rest], nth, n, kept), do: others(rest, nth, n - 1, [x | kept])
 
   defpure chunk_every(source, n) when is_integer(n) and n > 0, do: chunks(Enum.to_list(source), n, [])
 
@@ -280,8 +236,6 @@ defmodule Mote.Prelude.Enum do
 
   defpure concat(a, b) when is_list(a) and is_list(b), do: a ++ b
   defpure concat(a, b), do: concat_all([b, a], [])
-
-  defpure reverse(source, tail), do: Enum.reverse(Enum.to_list(source)) ++ Enum.to_list(tail)
 
   defpure zip(a, b) do
     {xs, ys} = beside(a, b)
@@ -332,17 +286,6 @@ defmodule Mote.Prelude.Enum do
       do: Enum.reverse(rows),
       else: rows(for(list <- lists, do: tl(list)), [for(list <- lists, do: hd(list)) | rows])
   end
-
-  defpure unzip(source), do: unpaired(Enum.reverse(Enum.to_list(source)), [], [])
-
-  defpure unpaired([], xs, ys), do: {xs, ys}
-  defpure unpaired([{x, y} | rest], xs, ys), do: unpaired(rest, [x | xs], [y | ys])
-
-  defpure with_index(source), do: indexed(Enum.to_list(source), 0, [])
-  defpure with_index(source, offset) when is_integer(offset), do: indexed(Enum.to_list(source), offset, [])
-
-  defpure indexed([], _, done), do: Enum.reverse(done)
-  defpure indexed([x | rest], i, done), do: indexed(rest, i + 1, [{x, i} | done])
 
   defpure into(source, target) when is_list(target), do: target ++ Enum.to_list(source)
 
@@ -397,8 +340,6 @@ defmodule Mote.Prelude.Enum do
     {min(list), max(list)}
   end
 
-  defpure product(source), do: Enum.reduce(Enum.to_list(source), 1, fn x, product -> product * x end)
-
   defpure sort(source), do: :lists.sort(Enum.to_list(source))
 
   # What is equal keeps its order: so it is backwards before and after.
@@ -406,12 +347,6 @@ defmodule Mote.Prelude.Enum do
 
   defpure values([], values), do: Enum.reverse(values)
   defpure values([{_, x} | rest], values), do: values(rest, [x | values])
-
-  defpure dedup(source), do: deduped(Enum.to_list(source), [])
-
-  defpure deduped([], done), do: Enum.reverse(done)
-  defpure deduped([x | rest], [y | _] = done) when x === y, do: deduped(rest, done)
-  defpure deduped([x | rest], done), do: deduped(rest, [x | done])
 
   # Few are looked up in a map. Among many, each of them would be looked for all over the memory, and each change of a large map
   # would leave a path of it behind, all of which stays until the turn ends. So many are sorted.
@@ -459,10 +394,6 @@ defmodule Mote.Prelude.Enum do
       else: firsts(rest, Map.put(seen, x, true), [x | done])
   end
 
-  defpure frequencies(source) do
-    Enum.reduce(Enum.to_list(source), %{}, fn x, seen -> Map.put(seen, x, Map.get(seen, x, 0) + 1) end)
-  end
-
   # -- at random -----------------------------------------------------------------------------------------------
 
   defpure random(first..last//step) when first <= last or step < 0,
@@ -478,4 +409,6 @@ defmodule Mote.Prelude.Enum do
 
   defpure take_random(_, 0), do: []
   defpure take_random(source, n) when is_integer(n) and n > 0, do: take_first(shuffle(source), n, [])
+
+  Mote.Prelude.released()
 end

@@ -6,13 +6,17 @@ defmodule Mote.Prelude.Erlang do
   import Bitwise
 
   alias Mote.Prelude.Integer, as: Whole
-  alias Mote.Prelude.String, as: Words
   alias Mote.Prelude.Text
 
   defpure atom_to_binary(atom), do: Text.of_atom(atom)
   defpure binary_to_float(text), do: String.to_float(text)
-  defpure binary_to_integer(text), do: Words.to_integer(text)
-  defpure binary_to_integer(text, base), do: Words.to_integer(text, base)
+
+  defpure binary_to_integer(text) when is_binary(text) do
+    {n, ""} = Integer.parse(text)
+    n
+  end
+
+  defpure binary_to_integer(text, base), do: Whole.whole(text, base)
   defpure binary_to_list(binary) when is_binary(binary), do: for(<<byte <- binary>>, do: byte)
   defpure integer_to_binary(n), do: Whole.text(n)
   defpure integer_to_binary(n, base), do: Whole.text(n, base)

@@ -2,7 +2,9 @@ defmodule Mote.Prelude.Float do
   # Functions of Float. To round to decimal places the digits of a float are made one by one, exactly: a float between 0 and 1
   # is a number of at most 106 bits, over a power of two, if it does not vanish behind fifteen places.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Float]
+
+  require Mote.Prelude
 
   defpure text(f) when is_float(f), do: to_string(f)
   defpure charlist(f), do: for(<<c <- text(f)>>, do: c)
@@ -125,11 +127,7 @@ defmodule Mote.Prelude.Float do
 
   # -- as a fraction -------------------------------------------------------------------------------------------
 
-  defpure ratio(f) when is_float(f) and f == 0.0, do: {0, 1}
-  defpure ratio(f) when is_float(f), do: ratio(f, 1)
-
   # Each doubling is exact, and makes it an integer in the end.
-  defpure ratio(f, denominator) do
-    if f == trunc(f), do: {trunc(f), denominator}, else: ratio(f * 2, denominator * 2)
-  end
+
+  Mote.Prelude.released()
 end

@@ -1,23 +1,11 @@
 defmodule Mote.Prelude.Integer do
   # Functions of Integer, as far as they are no primitives.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Integer]
+
+  require Mote.Prelude
 
   alias Mote.Prelude.Text
-
-  defpure mod(a, b) do
-    case rem(a, b) do
-      r when r != 0 and r < 0 != b < 0 -> r + b
-      r -> r
-    end
-  end
-
-  defpure floor_div(a, b) do
-    if rem(a, b) != 0 and a < 0 != b < 0, do: div(a, b) - 1, else: div(a, b)
-  end
-
-  defpure gcd(a, 0) when is_integer(a), do: abs(a)
-  defpure gcd(a, b), do: gcd(b, rem(a, b))
 
   defpure pow(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
     do: power(base, exponent, 1)
@@ -246,4 +234,6 @@ defmodule Mote.Prelude.Integer do
 
   defpure ones(0, count), do: count
   defpure ones(n, count), do: ones(Bitwise.band(n, n - 1), count + 1)
+
+  Mote.Prelude.released()
 end

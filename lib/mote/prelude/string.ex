@@ -2,37 +2,21 @@ defmodule Mote.Prelude.String do
   # Functions of String: those that are the same whether text is bytes or characters, by bytes; those of ASCII letters, which
   # leave all other characters as they are; and those that count characters.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [String]
+
+  require Mote.Prelude
 
   alias Mote.Prelude.{Characters, Places, Text}
-
-  defpure starts_with?(text, prefixes) when is_binary(text) and is_list(prefixes),
-    do: any_prefix?(text, prefixes)
-
-  defpure starts_with?(text, prefix), do: prefix?(text, prefix)
 
   defpure prefix?(text, prefix) do
     n = byte_size(prefix)
     byte_size(text) >= n and binary_part(text, 0, n) === prefix
   end
 
-  defpure any_prefix?(_, []), do: false
-
-  defpure any_prefix?(text, [p | rest]),
-    do: if(prefix?(text, p), do: true, else: any_prefix?(text, rest))
-
-  defpure ends_with?(text, suffixes) when is_binary(text) and is_list(suffixes),
-    do: any_suffix?(text, suffixes)
-
-  defpure ends_with?(text, suffix), do: suffix?(text, suffix)
-
   defpure suffix?(text, suffix) do
     n = byte_size(suffix)
     byte_size(text) >= n and binary_part(text, byte_size(text) - n, n) === suffix
   end
-
-  defpure any_suffix?(_, []), do: false
-  defpure any_suffix?(text, [s | rest]), do: if(suffix?(text, s), do: true, else: any_suffix?(text, rest))
 
   defpure contains?(text, parts) when is_binary(text) and is_list(parts), do: any_part?(text, parts)
   defpure contains?(text, part), do: Places.found(text, part, 0) != nil
@@ -42,18 +26,7 @@ defmodule Mote.Prelude.String do
   defpure any_part?(text, [part | rest]),
     do: if(Places.found(text, part, 0) != nil, do: true, else: any_part?(text, rest))
 
-  defpure replace_prefix(text, prefix, new) when is_binary(prefix) and is_binary(new),
-    do: if(starts_with?(text, prefix), do: new <> from(text, byte_size(prefix)), else: text)
-
-  defpure replace_suffix(text, suffix, new) when is_binary(suffix) and is_binary(new) do
-    if ends_with?(text, suffix),
-      do: binary_part(text, 0, byte_size(text) - byte_size(suffix)) <> new,
-      else: text
-  end
-
   defpure from(text, at), do: binary_part(text, at, byte_size(text) - at)
-
-  defpure duplicate(text, n) when is_binary(text), do: Enum.join(List.duplicate(text, n))
 
   # -- letters of ASCII ----------------------------------------------------------------------------------------
 
@@ -80,8 +53,6 @@ defmodule Mote.Prelude.String do
 
   defpure trim_leading(text), do: from(text, Characters.leading(text, 0))
   defpure trim_trailing(text), do: binary_part(text, 0, Characters.trailing(text, byte_size(text), 0))
-
-  defpure trim(text, part), do: trim_trailing(trim_leading(text, part), part)
 
   defpure trim_leading(text, part) when part != "" do
     if prefix?(text, part),
@@ -153,67 +124,14 @@ defmodule Mote.Prelude.String do
   defpure slice_range(text, first, last, step \\ 1),
     do: Enum.join(Mote.Prelude.Enum.slice_range(graphemes(text), first, last, step))
 
-  defpure pad_leading(text, count, padding \\ " "), do: padding(text, count, padding) <> text
-  defpure pad_trailing(text, count, padding \\ " "), do: text <> padding(text, count, padding)
-
-  # A text as padding stands for its characters.
-  defpure padding(text, count, padding) when is_binary(padding),
-    do: padding(text, count, graphemes(padding))
-
-  defpure padding(text, count, [_ | _] = padding) when is_integer(count) and count >= 0,
-    do: Enum.join(padded(count - characters(text), padding, padding, []))
-
-  defpure padded(missing, _, _, done) when missing <= 0, do: Enum.reverse(done)
-
-  defpure padded(missing, [part | rest], all, done) when is_binary(part),
-    do: padded(missing - 1, if(rest == [], do: all, else: rest), all, [part | done])
-
-  defpure codepoints(text), do: points(text, [])
-
-  defpure points("", done), do: Enum.reverse(done)
-  defpure points(<<c::utf8, rest::binary>>, done), do: points(rest, [<<c::utf8>> | done])
-  defpure points(<<byte, rest::binary>>, done), do: points(rest, [<<byte>> | done])
-
   defpure charlist(text) when is_binary(text), do: Text.charlist(text)
 
-  # -- numbers -------------------------------------------------------------------------------------------------
-
-  defpure to_integer(text) when is_binary(text) do
-    case Integer.parse(text) do
-      {n, ""} -> n
-    end
-  end
-
-  defpure to_integer(text, base), do: Mote.Prelude.Integer.whole(text, base)
-
   # -- more of bytes and characters ----------------------------------------------------------------------------
-
-  defpure replace_leading(text, part, new) when is_binary(part) and part != "" and is_binary(new),
-    do: leading(text, part, new, 0)
-
-  defpure leading(text, part, new, n) do
-    if prefix?(text, part),
-      do: leading(from(text, byte_size(part)), part, new, n + 1),
-      else: duplicate(new, n) <> text
-  end
-
-  defpure replace_trailing(text, part, new) when is_binary(part) and part != "" and is_binary(new),
-    do: trailing(text, part, new, 0)
-
-  defpure trailing(text, part, new, n) do
-    if suffix?(text, part),
-      do: trailing(binary_part(text, 0, byte_size(text) - byte_size(part)), part, new, n + 1),
-      else: text <> duplicate(new, n)
-  end
 
   defpure split_at(text, n) when is_binary(text) and is_integer(n) do
     {to, _} = Characters.skip(text, counted(text, n) || 0)
     {binary_part(text, 0, to), from(text, to)}
   end
-
-  defpure next_codepoint(""), do: nil
-  defpure next_codepoint(<<c::utf8, rest::binary>>), do: {<<c::utf8>>, rest}
-  defpure next_codepoint(<<byte, rest::binary>>), do: {<<byte>>, rest}
 
   defpure next_grapheme(text) do
     {size, _} = Characters.skip(text, 1)
@@ -232,19 +150,6 @@ defmodule Mote.Prelude.String do
   defpure valid_points?(""), do: true
   defpure valid_points?(<<_::utf8, rest::binary>>), do: valid_points?(rest)
   defpure valid_points?(_), do: false
-
-  defpure printable?(text, limit \\ :infinity)
-          when is_binary(text) and (limit == :infinity or (is_integer(limit) and limit >= 0)),
-          do: printable_points?(text, limit)
-
-  defpurep printable_points?("", _), do: true
-  defpurep printable_points?(_, 0), do: true
-
-  defpurep printable_points?(<<c::utf8, rest::binary>>, limit)
-           when c in 0x20..0x7E or c in 0xA0..0xFFFD or c >= 0x10000 or c in 7..13 or c in [?\e, ?\d],
-           do: printable_points?(rest, if(limit == :infinity, do: limit, else: limit - 1))
-
-  defpurep printable_points?(_, _), do: false
 
   # -- text that is cut off within a code point ------------------------------------------------------------------
 
@@ -300,4 +205,6 @@ defmodule Mote.Prelude.String do
       _ -> at + 1
     end
   end
+
+  Mote.Prelude.released()
 end

@@ -7,9 +7,23 @@ defmodule Mote.Behaviour.FrozenTest do
 
   alias Mote.Frozen
 
-  # Made of tables of Elixir's own, or with Erlang's `:queue`, which another release changes.
+  # Made of Elixir's own tables and definitions, or with Erlang's `:queue`, which another release changes.
   @of_elixir for(
-               name <- [Casing, Characters, Inspected, MapSet],
+               name <-
+                 [
+                   Base,
+                   Base32,
+                   Casing,
+                   Characters,
+                   Enum,
+                   Float,
+                   Inspected,
+                   Integer,
+                   Keyword,
+                   List,
+                   MapSet,
+                   String
+                 ],
                do: inspect(Module.concat(Mote.Prelude, name))
              ) ++
                for(name <- ~w[Barber BoundedBuffer FilterBank], do: "Frozen.#{name}.Actors")

@@ -99,6 +99,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
       primitive == :elements -> AST.elements(env.line, Loops.listed(hd(args), env))
       primitive == :to_string or {module, name, arity} == {String.Chars, :to_string, 1} -> text(hd(args), env)
       primitive -> AST.op(env.line, primitive, Syntax.exprs(args, env))
+      Imports.first?(module, name, arity, env) -> Imports.call(module, name, args, env)
       module == Kernel -> Syntax.expr({name, [{:mote_kernel, true} | meta], args}, env)
       module == :erlang -> erlang(name, args, meta, env)
       {module, name, args} == {:math, :pi, []} -> {:lit, env.line, :math.pi()}
