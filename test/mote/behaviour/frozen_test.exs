@@ -12,7 +12,6 @@ defmodule Mote.Behaviour.FrozenTest do
                name <-
                  [
                    Base,
-                   Base32,
                    Casing,
                    Characters,
                    Enum,
