@@ -68,7 +68,7 @@ defmodule Mote.Prelude do
     end
   end
 
-  @doc "What the table has in a module and the module has not defined so far."
+  @doc "What the table has in a module, and the module has not defined so far."
   @spec missing(module) :: [{atom, arity, module, atom}]
   def missing(place) do
     written =
@@ -76,7 +76,32 @@ defmodule Mote.Prelude do
 
     for {{module, called, arity}, {:pure, ^place, name}} <- Table.entries(),
         {name, arity} not in written,
+        had?(module, called, arity),
         do: {name, arity, module, called}
+  end
+
+  # In a release that no test has seen, a definition may have what a machine does not. Everything else is there then.
+  @seen? Version.compare(System.version(), "1.21.0-dev") == :lt
+
+  defp had?(module, name, arity) do
+    args = Macro.generate_arguments(arity, __MODULE__)
+    alone = Module.concat(Mote, "Alone#{System.unique_integer([:positive])}")
+
+    @seen? or
+      match?(
+        [_ | _],
+        Code.compile_quoted(
+          quote do
+            defmodule unquote(alone) do
+              use Mote.Behaviour, import: [unquote(module)]
+              @mote_first true
+              defpure f(unquote_splicing(args)), do: unquote(module).unquote(name)(unquote_splicing(args))
+            end
+          end
+        )
+      )
+  rescue
+    _ in [CompileError, Mote.CompileError] -> false
   end
 
   @doc "All of them."

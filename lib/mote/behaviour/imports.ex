@@ -7,6 +7,8 @@ defmodule Mote.Behaviour.Imports do
   # 2. What cannot be compiled is told of where the module with behaviours calls it, with the function, its line and the reason.
   # 3. A failure in a function that is named belongs to its own module and line. One of the library is one operation, like those of
   #    `Mote.Prelude`, which come first.
+  # 4. The modules of `Mote.Prelude` import those whose functions they have: what is not written there is had from its definition once,
+  #    for all units.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
@@ -117,16 +119,23 @@ defmodule Mote.Behaviour.Imports do
     do: if(Module.open?(module), do: Module.get_attribute(module, :mote_imports) || [], else: [])
 
   @doc """
-  Whether a function is meant by its own definition, although `Mote.Prelude` has one of that name: in a module that names its module.
-  In the prelude itself that is so only in a definition that calls the very function that it defines.
+  Whether a function is meant by its own definition, although `Mote.Prelude` has it: in a definition of the prelude that calls the very
+  function that it defines, and in a module that says `@mote_first true`, to measure it.
   """
   @spec first?(module, atom, arity, Macro.Env.t()) :: boolean
   def first?(module, name, arity, env) do
     cond do
-      module not in named(env) -> false
-      not Prelude.part?(env.module) -> not is_map_key(env, :mote_import)
-      entry = Prelude.entry(module, name, arity) -> own?(entry, arity, env)
-      true -> false
+      module not in named(env) ->
+        false
+
+      not Prelude.part?(env.module) ->
+        Module.get_attribute(env.module, :mote_first) == true and not is_map_key(env, :mote_import)
+
+      entry = Prelude.entry(module, name, arity) ->
+        own?(entry, arity, env)
+
+      true ->
+        false
     end
   end
 

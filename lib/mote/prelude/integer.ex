@@ -7,6 +7,20 @@ defmodule Mote.Prelude.Integer do
 
   alias Mote.Prelude.Text
 
+  defpure mod(a, b) do
+    case rem(a, b) do
+      r when r != 0 and r < 0 != b < 0 -> r + b
+      r -> r
+    end
+  end
+
+  defpure floor_div(a, b) do
+    if rem(a, b) != 0 and a < 0 != b < 0, do: div(a, b) - 1, else: div(a, b)
+  end
+
+  defpure gcd(a, 0) when is_integer(a), do: abs(a)
+  defpure gcd(a, b), do: gcd(b, rem(a, b))
+
   defpure pow(base, exponent) when is_integer(base) and is_integer(exponent) and exponent >= 0,
     do: power(base, exponent, 1)
 

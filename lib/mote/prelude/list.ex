@@ -19,6 +19,11 @@ defmodule Mote.Prelude.List do
   defpure keysort_descending(list, place) when is_list(list),
     do: Enum.reverse(keysort(Enum.reverse(list), place))
 
+  # Elixir warns of its own from 1.18 on.
+  defpure zip(lists) when is_list(lists) do
+    for row <- Walk.rows(Enum.map(lists, fn list when is_list(list) -> list end), []), do: List.to_tuple(row)
+  end
+
   defpure ends_with?(list, suffix) do
     before = length(list) - length(suffix)
     before >= 0 and Walk.drop_first(list, before) === suffix

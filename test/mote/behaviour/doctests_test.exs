@@ -31,7 +31,7 @@ defmodule Mote.Behaviour.DoctestsTest do
   @otherwise [
     ~r/Range\.(disjoint\?|split)/,
     ~r/Integer\.extended_gcd/,
-    ~r/Keyword\.(get_and_update!?|from_keys)/,
+    ~r/Keyword\.get_and_update!?/,
     ~r/String\.(bag_distance|valid\?)/,
     ~r/String\.(downcase|capitalize)\(.*(greek|literal1)/,
     # What should be a function is looked at where it is called.
