@@ -277,7 +277,7 @@ impl Dispatch {
         let from = self.turn.heap.position();
         let armed = self.armed();
         let beginning = self.beginning_with(held, sender, &armed);
-        self.turn.heap.rewind(from);
+        self.turn.heap.rewind(&from);
         beginning
     }
 
