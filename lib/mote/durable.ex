@@ -140,7 +140,7 @@ defmodule Mote.Durable do
   def possible!(config) do
     alone? =
       case config.sponsors do
-        [{_name, 1, _cores, _inbox, _patient, nil, false}] -> true
+        [{_name, 1, _cores, _inbox, _patient, nil, {false, _partition}}] -> true
         _ -> false
       end
 
