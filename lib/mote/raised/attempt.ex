@@ -121,9 +121,10 @@ defmodule Mote.Raised.Attempt do
   def small?({module, name} = function, arguments) do
     {parts, integer} =
       cond do
+        costly?(function, arguments) -> @few
+        module in @collections -> @many
         module == Integer or Imports.library?(module) -> @large
-        costly?(function, arguments) or module not in @collections -> @few
-        true -> @many
+        true -> @few
       end
 
     name |> unlisted(arguments) |> left(parts, integer) >= 0
