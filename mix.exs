@@ -37,7 +37,7 @@ defmodule Mote.MixProject do
   end
 
   # Examples are for whoever works here: a dependency is built without them. The others in examples/ are projects of their own.
-  @examples ~w(examples/file_indexer examples/secure_socket examples/store_cache)
+  @examples ~w(examples/entity_store examples/file_indexer examples/secure_socket examples/store_cache)
 
   defp elixirc_paths(:test), do: ["lib", "test/support" | @examples]
   defp elixirc_paths(:dev), do: ["lib" | @examples]
@@ -213,6 +213,7 @@ defmodule Mote.MixProject do
       "bench/RESULTS.md",
       {:"bench/README.md", filename: "benchmarks"},
       {:"examples/secure_socket/README.md", filename: "secure_socket"},
+      {:"examples/entity_store/README.md", filename: "entity_store"},
       {:"examples/file_indexer/README.md", filename: "file_indexer"},
       {:"examples/store_cache/README.md", filename: "store_cache"},
       {:"examples/epidemic/README.md", filename: "epidemic"},

@@ -49,13 +49,27 @@ defmodule Mote.Bench.Measure do
     name = Atom.to_string(metric)
 
     cond do
-      String.starts_with?(name, "ns_") -> "ns"
-      String.starts_with?(name, "us_") -> "us"
-      String.starts_with?(name, "percent_") -> "%"
-      String.ends_with?(name, "_per_s") -> "per s"
-      String.starts_with?(name, "ratio_") or String.starts_with?(name, "by_") or name =~ "_by_" or name == "two_askers" -> "x"
-      String.starts_with?(name, "misses_") -> "misses"
-      String.contains?(name, "bytes") -> "bytes"
+      String.starts_with?(name, "ns_") ->
+        "ns"
+
+      String.starts_with?(name, "us_") ->
+        "us"
+
+      String.starts_with?(name, "percent_") ->
+        "%"
+
+      String.ends_with?(name, "_per_s") ->
+        "per s"
+
+      String.starts_with?(name, "ratio_") or String.starts_with?(name, "by_") or name =~ "_by_" or
+          name == "two_askers" ->
+        "x"
+
+      String.starts_with?(name, "misses_") ->
+        "misses"
+
+      String.contains?(name, "bytes") ->
+        "bytes"
     end
   end
 end

@@ -7,7 +7,8 @@ defmodule Mote.Bench.Programs.Durable do
   @moduledoc false
 
   use Mote.Bench.Program,
-    title: "n acknowledged messages to a durable machine, n / 20 transactions of Mnesia, 500 questions beside fdatasync",
+    title:
+      "n acknowledged messages to a durable machine, n / 20 transactions of Mnesia, 500 questions beside fdatasync",
     param: :n,
     defaults: [1_000_000],
     small: 1_000,
@@ -114,7 +115,9 @@ defmodule Mote.Bench.Programs.Durable do
       Logger.put_module_level(:mnesia_lib, :error)
       apply(mnesia, :create_schema, [[node()]])
       :ok = apply(mnesia, :start, [])
-      {:atomic, :ok} = apply(mnesia, :create_table, [:counters, [disc_copies: [node()], attributes: [:key, :value]]])
+
+      {:atomic, :ok} =
+        apply(mnesia, :create_table, [:counters, [disc_copies: [node()], attributes: [:key, :value]]])
 
       {us, _} =
         :timer.tc(fn ->
