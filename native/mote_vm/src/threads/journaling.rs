@@ -127,6 +127,8 @@ impl Dispatch {
     pub(crate) fn begin_journal(&mut self, header: &JournalHeader) {
         self.journaled = self.turn.counts;
         self.entered_at = self.turn.counts.turns;
+        // It waits for the disk, and is to run wherever there is a core when the disk has written: so no waker bars it from its own.
+        self.context.station.parker.open(true, None);
         self.turn.random = Random::from_seed(header.seed);
         self.context.machine.clock().hold(header.moment);
     }
