@@ -190,8 +190,8 @@ defmodule Mote.Test do
       raised or repeated.
     * `{:bounded, left_out, counts}` - nothing is wrong as far as it came. `left_out` says what is missing: more states, longer
       orders, memory, time (the options below); `:size`, situations with more than a thousand waiting messages or half a
-      megabyte; `:timers` that send to the outside or are monitors, which never fire here, or which are set again and again where one of the
-      other limits was reached; `:random` numbers and times (`:clock`) other than those that turns have seen.
+      megabyte; `:timers` that send to the outside, which never fire here, or which are set again and again where one of the other limits
+      was reached; `:random` numbers and times (`:clock`) other than those that turns have seen.
 
   **Every order** is what a sponsor with several threads allows: messages of one actor or process to one actor come in the
   order in which they were sent, unless one of the two has a safe behaviour, one that never becomes. Nothing else has an order. What
@@ -201,6 +201,9 @@ defmodule Mote.Test do
   one after the other, the second fires first only if it has less time; and time that has passed for one has passed for all.
   When a timer has fired, its message waits like any other, also if the timer is cancelled then. Those for one actor come in the order
   in which they fired. A machine is at rest when no timer is armed any more.
+
+  **Processes** that an actor monitors end at any time, or never. All their monitors fire, and those at once that are set later. They hear
+  nothing more, though the process that stands for one here is alive, and are owed no answer.
 
   Without being asked, a proof fails when
 

@@ -68,6 +68,9 @@ defmodule Mote.ProveReductionTest do
       {customer, :log} ->
         send customer, {:log, log}
 
+      {:watch, process, n, message} ->
+        become waker(log, peers, monitor(process, elem(peers, n), message))
+
       {:set, delay, n, message} ->
         become waker(log, peers, send_after(delay, elem(peers, n), message))
 
@@ -111,7 +114,8 @@ defmodule Mote.ProveReductionTest do
   defp waking do
     frequency([
       {4, tuple({constant(:set), integer(1..3), integer(0..1), set_off()})},
-      {2, tuple({constant(:cancel), integer(0..9)})}
+      {2, tuple({constant(:cancel), integer(0..9)})},
+      {2, tuple({constant(:watch), member_of([:a, :b]), integer(0..1), set_off()})}
     ])
   end
 
@@ -235,7 +239,22 @@ defmodule Mote.ProveReductionTest do
     end
   end
 
+  # Two processes that may end, for all that a machine knows.
+  defp process(name) do
+    with nil <- Process.get(name) do
+      pid = spawn_link(fn -> Process.sleep(:infinity) end)
+      Process.put(name, pid)
+      pid
+    end
+  end
+
   defp rigged({timers, sent}, create, send, send_after) do
+    sent =
+      for {to, message} <- sent,
+          do:
+            {to,
+             if(elem(message, 0) == :watch, do: put_elem(message, 1, process(elem(message, 1))), else: message)}
+
     peers = web([], 2, 0, create.(Mote.Library.sink()), create)
     wakers = for _ <- 1..2, do: create.(Web.waker([], List.to_tuple(peers), nil))
     for {delay, to, message} <- timers, do: send_after.(Enum.at(peers, to), message, delay)
@@ -270,7 +289,7 @@ defmodule Mote.ProveReductionTest do
     end
   end
 
-  property "also where timers fire, and are cancelled" do
+  property "also where timers fire, processes end, and neither is waited for any more" do
     check all program <- timed(), max_runs: @runs do
       with [_ | _] = ends <- forced_timed(program) do
         {result, found} = proved_timed(program)

@@ -80,7 +80,6 @@ defmodule Mote.ProveTest do
     defactor later() do
       :later -> send_after 10, self(), :now
       {:later, other} -> send_after 10, other, :now
-      {:end_of, process} -> monitor(process, :now)
       :now -> :ok
     end
 
@@ -89,6 +88,17 @@ defmodule Mote.ProveTest do
       :tick ->
         send_after 5, self(), :tick
         become ticks(n + step, step)
+    end
+
+    # Tells the log that somebody has gone.
+    defactor watches(log) do
+      {:end_of, process} -> monitor(process, :gone)
+      :gone -> send log, {:say, :gone}
+    end
+
+    # Has the customer wait.
+    defactor serves(log, customer) do
+      {from, :request} when customer == nil -> become serves(log, from)
     end
 
     # Says what it is told to, later.
@@ -238,16 +248,17 @@ defmodule Mote.ProveTest do
           circle = fn ->
             [a, b] = for _ <- 1..2, do: Mote.create(machine, Actors.ping(0))
             Mote.send(a, {:ping, b})
+            [a, b]
           end
 
-          if first == :circle, do: circle.()
+          # What is chosen first depends on who was seen first.
+          before = if first == :circle, do: circle.()
           counter = Mote.create(machine, Actors.counts(0))
           Mote.send(counter, :once)
-          if first == :counter, do: circle.()
-          counter
+          {counter, before || circle.()}
         end
 
-        never = {&[&1], &match?([{:counts, 0}], &1)}
+        never = {fn {counter, _} -> [counter] end, &match?([{:counts, 0}], &1)}
         assert {:failed, %Failure{turns: [_]}} = Mote.Test.prove(graph, &yes/1, always: never)
       end
     end
@@ -513,6 +524,43 @@ defmodule Mote.ProveTest do
       assert Enum.uniq(said) == [[:b, :a, :c], [:b, :c, :a], [:c, :b, :a]]
     end
 
+    test "that wait for the end of a process fire at any time, or never, and all of them" do
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        for _ <- 1..2, do: Mote.send(Mote.create(machine, Actors.watches(log)), {:end_of, self()})
+        log
+      end
+
+      assert {{:proved, _}, said} = all_said(graph)
+      assert Enum.uniq(said) == [[], [:gone, :gone]]
+      # Which is not waited for: it may never come.
+      gone = {&[&1], &match?([{:log, [:gone | _]}], &1)}
+      assert {:failed, %Failure{kind: :eventually}} = Mote.Test.prove(graph, &yes/1, eventually: gone)
+      # A machine does so again, also for what is armed when the process has ended.
+      never = {&[&1], &match?([{:log, []}], &1)}
+      assert {:failed, failure} = Mote.Test.prove(graph, &yes/1, always: never)
+      assert length(failure.turns) == 3
+
+      both = {&[&1], &(not match?([{:log, [_, _]}], &1))}
+      assert {:failed, failure} = Mote.Test.prove(graph, &yes/1, always: both)
+      assert length(failure.turns) == 6
+    end
+
+    test "a customer that has ended is owed no answer, and hears none" do
+      test = self()
+
+      graph = fn machine ->
+        log = Mote.create(machine, Actors.log([]))
+        Mote.send(Mote.create(machine, Actors.watches(log)), {:end_of, test})
+        Mote.send(Mote.create(machine, Actors.serves(log, nil)), {test, :request})
+        log
+      end
+
+      # It waits for ever, unless the customer ends.
+      assert {:failed, %Failure{kind: :unanswered}} = Mote.Test.prove(graph, &yes/1)
+      assert {:proved, _} = Mote.Test.prove(graph, &yes/1, allow: [:unanswered])
+    end
+
     test "that have fired are not cancelled any more" do
       graph = fn sure ->
         fn machine ->
@@ -651,9 +699,8 @@ defmodule Mote.ProveTest do
                bounded(counts, [:count], timeout: 1, depth: 0xFFFFFFF, states: 0xFFFFFFF)
     end
 
-    test "timers for the outside and ends of processes, random numbers, times" do
+    test "timers for the outside, random numbers, times" do
       assert {:bounded, [:timers], _} = bounded(fn _ -> Actors.later() end, [{:later, self()}])
-      assert {:bounded, [:timers], _} = bounded(fn _ -> Actors.later() end, [{:end_of, self()}])
       assert {:bounded, [:random], _} = bounded(&Actors.dice/1, [:throw])
       assert {:bounded, [:clock], _} = bounded(&Actors.clock/1, [:look])
       # Which none of them sees.

@@ -21,7 +21,9 @@ defmodule Mote.EveryOrder do
             armed: [],
             history: [],
             instant: 0,
-            timer: 1
+            timer: 1,
+            monitors: [],
+            ended: []
 
   @type t :: %__MODULE__{}
 
@@ -40,11 +42,14 @@ defmodule Mote.EveryOrder do
   defp ends(_left, _seen, _ends, turns, _safe, most) when turns > most, do: nil
 
   defp ends([state | left], seen, ends, turns, safe, most) do
-    case next(state, safe) do
-      [] ->
+    case {next(state, safe), process_ends(state)} do
+      {[], []} ->
         ends(left, seen, [state | ends], turns, safe, most)
 
-      states ->
+      {others, process_ends} ->
+        # Processes may live for ever.
+        ends = if others == [], do: [state | ends], else: ends
+        states = others ++ process_ends
         new = states |> Enum.uniq() |> Enum.reject(&(&1 in seen))
         seen = Enum.into(new, seen)
         ends(new ++ left, seen, ends, turns + length(states), safe, most)
@@ -81,6 +86,15 @@ defmodule Mote.EveryOrder do
   end
 
   # -- timers --------------------------------------------------------------------------------------------------
+
+  # Who is monitored may end, which all hear of that have asked for it.
+  defp process_ends(state) do
+    for pid <- state.monitors |> Enum.map(&elem(&1, 1)) |> Enum.uniq() do
+      {told, others} = Enum.split_with(state.monitors, &(elem(&1, 1) == pid))
+      told = for {_ref, _pid, id, message} <- told, do: {:clock, id, message}
+      %{state | monitors: others, ended: [pid | state.ended], waiting: state.waiting ++ told}
+    end
+  end
 
   @doc "Arms a timer from outside, before anything runs."
   def send_after(state, delay, target, message),
@@ -176,8 +190,19 @@ defmodule Mote.EveryOrder do
     %{state | armed: armed, history: history, timer: state.timer + 1}
   end
 
-  defp effect({:cancel_timer, ref}, state, _from),
-    do: %{state | armed: Enum.reject(state.armed, &match?({_, ^ref, _, _}, &1))}
+  defp effect({:monitor, ref, pid, %Address{id: id}, message}, state, _from) do
+    if pid in state.ended,
+      do: %{state | waiting: state.waiting ++ [{:clock, id, message}]},
+      else: %{state | monitors: state.monitors ++ [{ref, pid, id, message}]}
+  end
+
+  defp effect({:cancel_timer, ref}, state, _from) do
+    armed = Enum.reject(state.armed, &match?({_, ^ref, _, _}, &1))
+    %{state | armed: armed, monitors: Enum.reject(state.monitors, &match?({^ref, _, _, _}, &1))}
+  end
+
+  defp effect({:send, pid, message}, state, _from) when is_pid(pid),
+    do: if(pid in state.ended, do: state, else: %{state | outside: state.outside ++ [{pid, message}]})
 
   defp effect({:send, %Address{id: id} = target, message}, state, from) when is_integer(id),
     do: __MODULE__.send(state, target, message, from)

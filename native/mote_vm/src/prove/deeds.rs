@@ -35,9 +35,9 @@ pub(super) struct Sending {
 
 /// What a turn does to a timer.
 pub(super) enum TimerDeed {
-    /// It is armed for so many milliseconds. What it will send names the timer first.
+    /// It is armed for so many milliseconds, or until a process ends. What it will send names the timer first.
     Arm {
-        delay: u64,
+        delay: Option<u64>,
         sending: Sending,
     },
     Cancel(u32),
@@ -57,7 +57,7 @@ pub(super) struct Deed {
     pub(super) drops: bool,
     /// In the order of the program.
     pub(super) timers: Vec<TimerDeed>,
-    /// It arms a timer whose message goes to the outside, or which waits for the end of a process.
+    /// It arms a timer whose message goes to the outside.
     pub(super) arms_others: bool,
     /// It draws random numbers.
     pub(super) draws: bool,

@@ -56,6 +56,8 @@ pub(super) enum LookEnd {
     Leads(u32),
     /// Nothing waits.
     Rests,
+    /// Nothing waits but for ends of processes, to which these steps lead on, up to that one.
+    MayRest(u32),
     /// It has too much to look at.
     TooLarge,
     /// As many turns have led to it as may.
@@ -114,6 +116,7 @@ impl Looker {
         }
         let (steps, bytes, views) = (self.steps.len(), self.bytes.len(), self.views.len());
         match self.find_steps(known) {
+            Ok(()) if self.here.rests(&known.shapes) => LookEnd::MayRest(self.steps.len() as u32),
             Ok(()) => LookEnd::Leads(self.steps.len() as u32),
             Err(event) => {
                 self.steps.truncate(steps);
@@ -199,9 +202,13 @@ impl Looker {
         }
         match fate {
             EventFate::Fires => self.next.after_firing(&self.here, at, &known.shapes),
-            _ => self
-                .next
-                .after(&self.here, at, deed, fate == EventFate::Twice),
+            _ => self.next.after(
+                &self.here,
+                at,
+                deed,
+                fate == EventFate::Twice,
+                &known.shapes,
+            ),
         }
         let from = self.bytes.len();
         self.writer

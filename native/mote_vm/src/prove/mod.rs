@@ -14,12 +14,13 @@
 //! promise whose sponsors have several threads, so what is true in all these orders is true on every machine.
 //!
 //! Timers fire in every order that one clock allows (timing.rs). What fires then waits like a message: those for one actor come in
-//! the order in which they fire, and a timer that is cancelled meanwhile has fired all the same.
+//! the order in which they fire, and a timer that is cancelled meanwhile has fired all the same. A process whose end an actor waits
+//! for ends at any time, or never: all that wait for it hear of it, and it hears nothing more.
 //!
 //! # What is left out
 //!
-//! Random numbers and times are not varied, ends of processes and timers for the outside do not come. Where a turn draws, asks, or
-//! waits for these, the search says so ([`LeftOut`]): it is not complete.
+//! Random numbers and times are not varied, and timers for the outside do not fire. Where a turn draws, asks, or arms one, the search
+//! says so ([`LeftOut`]): it is not complete.
 mod batch;
 mod compact;
 mod deeds;
@@ -152,8 +153,7 @@ pub enum LeftOut {
     Memory,
     /// A situation that is too large, or in which too many events wait.
     Size,
-    /// Timers that are no actor's, or that wait for the end of a process: none has fired. Or those that are armed again and again,
-    /// where some other limit was reached.
+    /// Timers that send to the outside: none has fired. Or those that are armed again and again, where some other limit was reached.
     Timers,
     /// Other random numbers than those that turns have drawn.
     Random,
@@ -338,7 +338,7 @@ impl Dispatch {
                 continue;
             }
             let target = sketching.name(armed.target.address_pointer());
-            let message = sketching.timed(armed.timer, armed.message)?;
+            let message = sketching.timed(armed.timer, None, armed.message)?;
             let message = situation.named(message.shape, message.names.into_iter());
             situation.pending.push(WaitingEvent {
                 target,
@@ -346,7 +346,7 @@ impl Dispatch {
                 message,
             });
             // All of them at one instant: no time passes.
-            situation.bounds.arm(armed.delay, 0);
+            situation.bounds.arm(Some(armed.delay), 0);
         }
         for actor in sketching.all_found()? {
             let actor = situation.named(actor.shape, actor.names.into_iter());

@@ -50,6 +50,8 @@ pub struct Search {
     /// The first situation, and the places that its events had in the queue.
     pub(super) first: (Vec<u8>, Vec<usize>),
     steps: SearchSteps,
+    /// The situations in which nothing waits but for ends of processes.
+    may_rest: FxHashSet<u32>,
     line: SituationLine,
     batch: SearchBatch,
     /// One for each thread.
@@ -106,6 +108,7 @@ impl Search {
             is_judged,
             first: (written, places),
             steps: SearchSteps::new(),
+            may_rest: FxHashSet::default(),
             line,
             batch: SearchBatch::default(),
             lookers: std::iter::repeat_with(Looker::default)
@@ -189,15 +192,19 @@ impl Search {
             let views = self.known.views(&here.1);
             self.see(dispatch, views, None, true);
         }
-        match end {
-            LookEnd::Leads(to) => {
-                for step in from..to as usize {
-                    self.meet(dispatch, &lookers[by], step);
-                }
+        if let LookEnd::Leads(to) | LookEnd::MayRest(to) = end {
+            for step in from..to as usize {
+                self.meet(dispatch, &lookers[by], step);
             }
+        }
+        match end {
+            LookEnd::Leads(_) => {}
             LookEnd::TooLarge => self.leave_out(LeftOut::Size),
             LookEnd::TooDeep => self.stop_at(LeftOut::Depth),
-            LookEnd::Rests | LookEnd::Unknown(_) => {
+            LookEnd::Rests | LookEnd::MayRest(_) | LookEnd::Unknown(_) => {
+                if end != LookEnd::Rests {
+                    self.may_rest.insert(self.at);
+                }
                 read(&here.0, &self.known.shapes, &mut here.1);
                 self.rest(dispatch, &here.1);
             }
@@ -242,7 +249,8 @@ impl Search {
             let view = self.goal_view_of[at as usize];
             self.is_goal[view as usize]
         };
-        if let Some(lost) = self.steps.graph().lost(is_goal) {
+        let may_rest = |at: u32| self.may_rest.contains(&at);
+        if let Some(lost) = self.steps.graph().lost(is_goal, may_rest) {
             self.failed = true;
             self.at = lost;
             self.find(dispatch, FindingKind::Never, None);
@@ -333,7 +341,8 @@ impl Search {
     /// Nothing waits: an end that the caller looks at.
     fn rest(&mut self, dispatch: &mut Dispatch, here: &Situation) {
         self.counts.ends += 1;
-        let is_owed = |(by, count): &(u32, usize)| here.heard_by(*by) < *count;
+        let is_owed =
+            |(by, count): &(u32, usize)| here.heard_by(*by) < *count && !here.ended.contains(by);
         if self.known.asked.wanted.iter().any(is_owed) {
             self.fail(dispatch, FindingKind::Unanswered, None);
         }

@@ -32,8 +32,9 @@ pub(super) struct ShapeKind {
     pub(super) keeps: bool,
     /// It is one of an actor that takes no messages at all.
     pub(super) is_sink: bool,
-    /// It is one of a timer and its message: the shape of that.
+    /// It is one of a timer and its message: the shape of that; and the process whose end the timer waits for, if it does.
     pub(super) timed: u32,
+    pub(super) process: Option<u32>,
     /// It is one of a timer's reference.
     pub(super) is_timer: bool,
 }
@@ -185,14 +186,21 @@ impl<'s> Sketching<'s> {
         self.sketch(first, [value].into_iter(), ShapeKind::default())
     }
 
-    /// A timer's message, behind the timer.
-    pub(super) fn timed(&mut self, timer: Value, message: Value) -> Result<Sketch, TooLarge> {
+    /// A timer's message, behind the timer and the process for whose end that waits.
+    pub(super) fn timed(
+        &mut self,
+        timer: Value,
+        process: Option<Value>,
+        message: Value,
+    ) -> Result<Sketch, TooLarge> {
         let kind = ShapeKind {
             timed: self.message(message)?.shape,
+            process: process.map(|process| self.parts.foreign(process)),
             ..ShapeKind::default()
         };
         let first = Value::from_word(TIMED);
-        self.sketch(first, [timer, message].into_iter(), kind)
+        let values = std::iter::once(timer).chain(process);
+        self.sketch(first, values.chain([message]), kind)
     }
 
     /// What an actor is.

@@ -74,11 +74,40 @@ pub(super) struct WaitingEvent {
     pub(super) message: Named,
 }
 
+impl WaitingEvent {
+    /// What an armed timer sends when it fires. The first one that it names is the timer.
+    fn fired(self, shapes: &Shapes) -> WaitingEvent {
+        let Named { shape, from, count } = self.message;
+        WaitingEvent {
+            sender: SentBy::CLOCK,
+            message: Named {
+                shape: shapes.of(shape).timed,
+                from: from + 1,
+                count: count - 1,
+            },
+            ..self
+        }
+    }
+}
+
 /// A message that has left the machine, and who was to get it: a number of the search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heard {
     pub(super) by: u32,
     pub(super) message: Named,
+}
+
+/// What becomes of a timer.
+#[derive(Clone, Copy)]
+pub(super) enum TimerChange {
+    /// It waits, as the last event.
+    Armed,
+    /// It was armed, as many as that before it, and has fired at once: its event is the last one.
+    AtOnce(usize),
+    /// The event at that place has gone, if it was armed.
+    Cancelled(Option<usize>),
+    /// It has fired: the event at that place has gone, of as many timers before it, and another one has come as the last one.
+    Fired(usize, usize),
 }
 
 /// See the head of this file.
@@ -89,8 +118,10 @@ pub(super) struct Situation {
     pub(super) heard: Vec<Heard>,
     /// What is known of when the armed timers are due.
     pub(super) bounds: TimerBounds,
-    /// Of each timer that the last turn has cancelled, its place among the events then, if it was armed.
-    pub(super) cancelled: Vec<Option<usize>>,
+    /// The processes that have ended, in the order of their numbers.
+    pub(super) ended: Vec<u32>,
+    /// What has become of the timers of the last step, one by one.
+    pub(super) changes: Vec<TimerChange>,
     /// Names of all values, by places. Some may be of none any more.
     names: Vec<u32>,
 }
@@ -106,7 +137,12 @@ impl Situation {
     pub(super) fn size(&self) -> usize {
         let timers = self.bounds.len();
         let bounds = timers * (timers + 1);
-        self.actors.len() + self.pending.len() + self.heard.len() + self.names.len() + bounds
+        self.actors.len()
+            + self.pending.len()
+            + self.heard.len()
+            + self.names.len()
+            + self.ended.len()
+            + bounds
     }
 
     pub(super) fn clear(&mut self) {
@@ -114,6 +150,7 @@ impl Situation {
         self.pending.clear();
         self.heard.clear();
         self.bounds.clear();
+        self.ended.clear();
         self.names.clear();
     }
 
@@ -180,26 +217,49 @@ impl Situation {
         before.filter(|event| event.sender == SentBy::ARMED).count()
     }
 
-    /// Becomes the situation after a timer of `before` has fired.
+    /// Returns whether nothing comes any more but what ends of processes lead to.
+    pub(super) fn rests(&self, shapes: &Shapes) -> bool {
+        let mut pending = self.pending.iter();
+        pending.all(|event| self.awaited(event, shapes).is_some())
+    }
+
+    /// The process whose end a timer waits for.
+    fn awaited(&self, event: &WaitingEvent, shapes: &Shapes) -> Option<u32> {
+        match event.sender {
+            SentBy::ARMED => shapes.of(event.message.shape).process,
+            _ => None,
+        }
+    }
+
+    /// Becomes the situation after a timer of `before` has fired, or a process has ended that one waits for.
     pub(super) fn after_firing(&mut self, before: &Situation, at: usize, shapes: &Shapes) {
         self.actors.clone_from(&before.actors);
         self.heard.clone_from(&before.heard);
         self.names.clone_from(&before.names);
         self.pending.clone_from(&before.pending);
         self.bounds.copy_from(&before.bounds);
-        self.bounds.fire(before.rank(at));
-        let fired = self.pending.remove(at);
-        // The first one that it names is the timer.
-        let message = Named {
-            shape: shapes.of(fired.message.shape).timed,
-            from: fired.message.from + 1,
-            count: fired.message.count - 1,
+        self.ended.clone_from(&before.ended);
+        self.changes.clear();
+        let Some(process) = self.awaited(&self.pending[at], shapes) else {
+            return self.fire(at, shapes);
         };
-        self.pending.push(WaitingEvent {
-            sender: SentBy::CLOCK,
-            message,
-            ..fired
-        });
+        let place = self.ended.partition_point(|other| *other < process);
+        self.ended.insert(place, process);
+        let waits = |situation: &Situation| {
+            let mut pending = situation.pending.iter();
+            pending.position(|event| situation.awaited(event, shapes) == Some(process))
+        };
+        while let Some(at) = waits(self) {
+            self.fire(at, shapes);
+        }
+    }
+
+    fn fire(&mut self, at: usize, shapes: &Shapes) {
+        let rank = self.rank(at);
+        self.bounds.fire(rank);
+        let fired = self.pending.remove(at).fired(shapes);
+        self.pending.push(fired);
+        self.changes.push(TimerChange::Fired(at, rank));
     }
 
     /// Becomes the situation after a turn of `before`, whose event it uses up, or one that `comes_again`.
@@ -209,11 +269,13 @@ impl Situation {
         event: usize,
         deed: &Deed,
         comes_again: bool,
+        shapes: &Shapes,
     ) {
         self.actors.clone_from(&before.actors);
         self.heard.clone_from(&before.heard);
         self.names.clone_from(&before.names);
         self.bounds.copy_from(&before.bounds);
+        self.ended.clone_from(&before.ended);
         let used = before.pending[event];
         self.pending.clear();
         let me = used.target;
@@ -247,7 +309,7 @@ impl Situation {
             let event = self.arrival(sending, name, sender);
             self.pending.push(event);
         }
-        self.set_timers(&deed.timers, name);
+        self.set_timers(&deed.timers, name, shapes);
         if let Some(next) = &deed.becomes {
             self.actors[me as usize] = self.sketched(next, name);
         }
@@ -255,23 +317,31 @@ impl Situation {
             let next = self.sketched(next, name);
             self.actors.push(next);
         }
-        for (by, message) in &deed.heard {
+        let is_there = |(by, _): &&(u32, Sketch)| !before.ended.contains(by);
+        for (by, message) in deed.heard.iter().filter(is_there) {
             let message = self.sketched(message, name);
             self.hear(Heard { by: *by, message });
         }
     }
 
     /// Arms and cancels timers.
-    fn set_timers(&mut self, deeds: &[TimerDeed], name: impl Fn(u32) -> u32) {
-        self.cancelled.clear();
+    fn set_timers(&mut self, deeds: &[TimerDeed], name: impl Fn(u32) -> u32, shapes: &Shapes) {
+        self.changes.clear();
         // All of these at one instant: those that were there before were armed earlier.
         let mut since = self.bounds.len();
         for deed in deeds {
             match deed {
                 TimerDeed::Arm { delay, sending } => {
                     let event = self.arrival(sending, &name, SentBy::ARMED);
+                    let process = self.awaited(&event, shapes);
+                    if process.is_some_and(|process| self.ended.contains(&process)) {
+                        self.pending.push(event.fired(shapes));
+                        self.changes.push(TimerChange::AtOnce(self.bounds.len()));
+                        continue;
+                    }
                     self.pending.push(event);
                     self.bounds.arm(*delay, since);
+                    self.changes.push(TimerChange::Armed);
                 }
                 TimerDeed::Cancel(timer) => {
                     let timer = name(*timer);
@@ -285,7 +355,7 @@ impl Situation {
                         self.bounds.remove(rank);
                         self.pending.remove(at);
                     }
-                    self.cancelled.push(at);
+                    self.changes.push(TimerChange::Cancelled(at));
                 }
             }
         }

@@ -149,15 +149,21 @@ impl StepGraph {
         &self.to[self.from[at] as usize..self.from[at + 1] as usize]
     }
 
-    /// The first situation that a way leads to from the first one without a goal on it, and from which no way leads to a goal.
-    pub(super) fn lost(&self, is_goal: impl Fn(u32) -> bool) -> Option<u32> {
+    /// The first situation that a way leads to from the first one without a goal on it, and from which no way leads to a goal. Where
+    /// it `may_rest`, nothing has to lead on.
+    pub(super) fn lost(
+        &self,
+        is_goal: impl Fn(u32) -> bool,
+        may_rest: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
         let count = self.len() as u32;
         // Whether a way leads from there to a goal. A few times over all of them, until nothing changes: most steps lead on.
         let mut leads: Vec<bool> = (0..count).map(&is_goal).collect();
         let mut changes = true;
         while std::mem::take(&mut changes) {
             for at in (0..count).rev() {
-                let found = !leads[at as usize] && self.of(at).iter().any(|to| leads[*to as usize]);
+                let is_open = !leads[at as usize] && !may_rest(at);
+                let found = is_open && self.of(at).iter().any(|to| leads[*to as usize]);
                 leads[at as usize] |= found;
                 changes |= found;
             }
@@ -239,8 +245,9 @@ mod tests {
 
     #[test]
     fn what_is_lost_leads_to_no_goal_and_none_led_to_it() {
-        let lost =
-            |all: &[&[u32]], goals: &[u32]| steps(all).graph().lost(|at| goals.contains(&at));
+        let lost = |all: &[&[u32]], goals: &[u32]| {
+            steps(all).graph().lost(|at| goals.contains(&at), |_| false)
+        };
         // An end, and a circle.
         assert_eq!(lost(&[&[1, 2], &[], &[]], &[1]), Some(2));
         assert_eq!(lost(&[&[1, 2], &[], &[2]], &[1]), Some(2));
@@ -250,6 +257,9 @@ mod tests {
         assert_eq!(lost(&[&[1], &[2], &[]], &[1]), None);
         assert_eq!(lost(&[&[1], &[]], &[0]), None);
         assert_eq!(lost(&[&[1], &[]], &[]), Some(0));
+        // Where it may stay.
+        let graph = steps(&[&[1], &[2], &[]]).graph();
+        assert_eq!(graph.lost(|at| at == 2, |at| at == 1), Some(0));
     }
 
     #[test]

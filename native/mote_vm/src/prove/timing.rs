@@ -50,17 +50,22 @@ impl TimerBounds {
         self.later[a * self.len() + b]
     }
 
-    /// Arms one more. The last ones, from `since` on, were armed by the same turn, so at the same instant.
-    pub(super) fn arm(&mut self, delay: u64, since: usize) {
-        let delay = delay.min(LONGEST_DELAY) as i64;
+    /// Arms one more; one without a delay may fire at any time. The last ones, from `since` on, were armed by the same turn, so at the
+    /// same instant.
+    pub(super) fn arm(&mut self, delay: Option<u64>, since: usize) {
+        let delay = delay.map_or(UNBOUND, |delay| delay.min(LONGEST_DELAY) as i64);
         let count = self.len();
+        let difference = |a: i64, b: i64| match b == UNBOUND {
+            true => UNBOUND,
+            false => sum(a, -b),
+        };
         let mut later = Vec::with_capacity((count + 1) * (count + 1));
         for a in 0..count {
             later.extend((0..count).map(|b| self.later(a, b)));
-            later.push(sum(self.left[a], -delay));
+            later.push(difference(self.left[a], delay));
         }
         later.extend((0..count).map(|b| match b >= since {
-            true => delay - self.left[b],
+            true => difference(delay, self.left[b]),
             false => UNBOUND,
         }));
         later.push(0);
@@ -147,7 +152,7 @@ mod tests {
         let mut bounds = TimerBounds::default();
         delays.iter().for_each(|delay| {
             let count = bounds.len();
-            bounds.arm(*delay, count)
+            bounds.arm(Some(*delay), count)
         });
         bounds
     }
@@ -165,8 +170,8 @@ mod tests {
         assert_eq!(may_fire(&armed(&[11, 10])), [0, 1]);
         // At the same instant.
         let mut bounds = TimerBounds::default();
-        bounds.arm(11, 0);
-        bounds.arm(10, 0);
+        bounds.arm(Some(11), 0);
+        bounds.arm(Some(10), 0);
         assert_eq!(may_fire(&bounds), [1]);
     }
 
@@ -176,20 +181,20 @@ mod tests {
         let mut bounds = armed(&[150, 100]);
         bounds.fire(1);
         let since = bounds.len();
-        bounds.arm(60, since);
+        bounds.arm(Some(60), since);
         assert_eq!(may_fire(&bounds), [0]);
         // One of 40 may come first.
         let mut bounds = armed(&[150, 100]);
         bounds.fire(1);
         let since = bounds.len();
-        bounds.arm(40, since);
+        bounds.arm(Some(40), since);
         assert_eq!(may_fire(&bounds), [0, 1]);
         // Not twice: both times may have been the same.
         let mut bounds = armed(&[150, 100, 100]);
         bounds.fire(1);
         bounds.fire(1);
         let since = bounds.len();
-        bounds.arm(40, since);
+        bounds.arm(Some(40), since);
         assert_eq!(may_fire(&bounds), [0, 1]);
     }
 
@@ -199,7 +204,7 @@ mod tests {
         let mut fired = 0;
         loop {
             let since = bounds.len();
-            bounds.arm(1, since);
+            bounds.arm(Some(1), since);
             if !bounds.may_fire(1) {
                 break;
             }
@@ -207,6 +212,16 @@ mod tests {
             fired += 1;
         }
         assert_eq!(fired, 2);
+    }
+
+    #[test]
+    fn what_has_no_time_bounds_nobody() {
+        let mut bounds = armed(&[10]);
+        bounds.arm(None, 1);
+        bounds.arm(Some(5), 1);
+        assert_eq!(may_fire(&bounds), [0, 1, 2]);
+        bounds.fire(1);
+        assert_eq!(bounds, armed(&[10, 5]));
     }
 
     #[test]

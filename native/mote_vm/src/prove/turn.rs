@@ -182,16 +182,19 @@ impl Dispatch {
                 }
                 TimerStep::Arm {
                     timer,
-                    due: Due::After(delay),
+                    due,
                     target,
                     message,
                 } if target.is_address() => {
+                    let (delay, process) = match *due {
+                        Due::After(delay) => (Some(delay), None),
+                        Due::End(process) => (None, Some(process)),
+                    };
                     let sending = Sending {
                         target: sketching.name(target.address_pointer()),
-                        message: sketching.timed(*timer, *message)?,
+                        message: sketching.timed(*timer, process, *message)?,
                         is_ordered: false,
                     };
-                    let delay = *delay;
                     deed.timers.push(TimerDeed::Arm { delay, sending });
                 }
                 TimerStep::Arm { .. } => deed.arms_others = true,

@@ -3,11 +3,11 @@
 //! A search knows events by their places among those that are written. A machine has them in a queue: what is sent comes to its
 //! end, in the order of the program, and what an actor gives back to itself before all others.
 use super::compact::RoomyBytes;
-use super::deeds::{DeedEnd, TimerDeed};
+use super::deeds::DeedEnd;
 use super::known::SearchKnowledge;
 use super::looking::opened;
 use super::search::Search;
-use super::situation::Situation;
+use super::situation::{Situation, TimerChange};
 use super::written::{read, SituationWriter};
 use crate::threads::seeded::EventFate;
 use crate::threads::thread::Dispatch;
@@ -29,12 +29,16 @@ impl Search {
             let (at, fate) = opened(event);
             read(&words, &self.known.shapes, &mut here);
             if fate == EventFate::Fires {
-                places.push(fate.step(here.rank(at) as u32));
-                names.remove(at);
-                names.push(given);
-                queue.push(given);
-                given += 1;
                 next.after_firing(&here, at, &self.known.shapes);
+                for change in &next.changes {
+                    if let TimerChange::Fired(at, rank) = *change {
+                        places.push(fate.step(rank as u32));
+                        names.remove(at);
+                        names.push(given);
+                        queue.push(given);
+                        given += 1;
+                    }
+                }
                 (words, names) = self.renamed(&mut writer, &next, &names);
                 continue;
             }
@@ -60,16 +64,22 @@ impl Search {
             names.splice(..0, first);
             queue.extend(&last);
             names.extend(last);
-            next.after(&here, at, deed, fate == EventFate::Twice);
-            let mut cancelled = next.cancelled.iter();
-            for timer in &deed.timers {
-                match timer {
+            let is_twice = fate == EventFate::Twice;
+            next.after(&here, at, deed, is_twice, &self.known.shapes);
+            for change in &next.changes {
+                match *change {
                     // It is in no queue yet.
-                    TimerDeed::Arm { .. } => names.push(u32::MAX),
-                    TimerDeed::Cancel(_) => {
-                        let place = cancelled.next().copied().flatten();
-                        place.map(|place| names.remove(place));
+                    TimerChange::Armed => names.push(u32::MAX),
+                    TimerChange::AtOnce(rank) => {
+                        places.push(EventFate::Fires.step(rank as u32));
+                        names.push(given);
+                        queue.push(given);
+                        given += 1;
                     }
+                    TimerChange::Cancelled(Some(place)) => {
+                        names.remove(place);
+                    }
+                    TimerChange::Cancelled(None) | TimerChange::Fired(..) => {}
                 }
             }
             (words, names) = self.renamed(&mut writer, &next, &names);

@@ -6,6 +6,7 @@
 //! for each event   its target, its sender, its shape, and whom that names
 //! for each message the foreign value that heard it, its shape, and whom that names
 //! for armed timers what is known of when they are due (timing.rs)
+//! the processes that have ended
 //! ```
 //!
 //! Invariants:
@@ -114,6 +115,10 @@ impl SituationWriter {
             value(bytes, *message);
         }
         situation.bounds.write(|number| bytes.put(number));
+        situation
+            .ended
+            .iter()
+            .for_each(|process| bytes.put(*process));
     }
 
     /// Of the events as they were written last, their places before.
@@ -243,6 +248,9 @@ pub(super) fn read(mut bytes: &[u8], shapes: &Shapes, situation: &mut Situation)
     }
     let timers = situation.rank(situation.pending.len());
     situation.bounds.read(timers, || take(bytes));
+    while !bytes.is_empty() {
+        situation.ended.push(take(bytes));
+    }
 }
 
 fn value(bytes: &mut &[u8], shapes: &Shapes, situation: &mut Situation) -> Named {
