@@ -28,8 +28,9 @@ impl NumberSet {
         }
     }
 
+    /// Keeps its room.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        self.0.iter_mut().for_each(|word| *word = 0);
     }
 
     /// The first one that is not in `others`.

@@ -73,7 +73,7 @@ impl Acquaintance {
         // Always the same actor first, where there is a choice of choices: the others then meet fewer situations.
         choices.sort_by_key(|choice| {
             let shape = situation.actors[choice.target as usize].shape;
-            (choice.events.len(), shape)
+            (choice.events.len(), shapes.behaviour(shape).0, shape)
         });
     }
 

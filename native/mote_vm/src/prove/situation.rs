@@ -175,12 +175,14 @@ impl Situation {
     /// The events that may be next, by their places.
     pub(super) fn enabled(&self, shapes: &Shapes, enabled: &mut Vec<u16>) {
         enabled.clear();
+        let mut events = self.pending.iter();
+        let is_any_given_back = events.any(|event| event.sender == SentBy::ITSELF);
         let all = 0..self.pending.len();
-        let may_be = all.filter(|at| self.may_be_next(shapes, *at));
+        let may_be = all.filter(|at| self.may_be_next(shapes, *at, is_any_given_back));
         enabled.extend(may_be.map(|at| at as u16));
     }
 
-    fn may_be_next(&self, shapes: &Shapes, at: usize) -> bool {
+    fn may_be_next(&self, shapes: &Shapes, at: usize, is_any_given_back: bool) -> bool {
         let WaitingEvent { target, sender, .. } = self.pending[at];
         if sender == SentBy::ARMED {
             return self.bounds.may_fire(self.rank(at));
@@ -193,7 +195,11 @@ impl Situation {
             return !given_back(&self.pending[..at]);
         }
         let is_open = sender.is_open() || shapes.of(self.actors[target as usize].shape).is_safe;
-        !given_back(&self.pending) && (is_open || self.place(at) == 0)
+        let is_first = || {
+            let mut before = self.pending[..at].iter();
+            !before.any(|other| (other.target, other.sender) == (target, sender))
+        };
+        !(is_any_given_back && given_back(&self.pending)) && (is_open || is_first())
     }
 
     /// The number of messages that a foreign value has heard.
