@@ -727,6 +727,9 @@ defmodule Mote do
 
     * `:threads` - how many dispatch threads, 1 to 1024, or `:cores`, as many as the BEAM has schedulers online
       (default 1). A single-threaded sponsor is strictly first in, first out;
+    * `:partition` - `true` for a **partitioned** sponsor, whose threads share no work: each keeps the actors that it is given. The
+      threads take turns in being given those that are created from outside, and what an actor creates stays on its thread (default
+      `false`). Processes that ask actors of different threads do not wait for each other: see the guide *Running machines*;
     * `:pin` - `true` to bind its threads to the cores that the system gives this node, one core each, or a
       list of core numbers to choose from (default `false`: they run where the system puts them);
     * `:inbox` - how many events may wait in its inboxes and queues together. Beyond that, messages from outside are not
@@ -924,8 +927,8 @@ defmodule Mote do
     * `behaviour` - with its captures (see `complete`), as they are between two turns, or `:sink`;
     * `queued` - how many events wait for the actor with the thread that owns it (others may be on their way); `busy`,
       whether any does;
-    * `sponsor` - the sponsor whose thread owns it; `pinned` - the sponsor where all of its events run, or
-      `nil`;
+    * `sponsor` - the sponsor whose thread owns it; `thread`, the number of that thread in it, from 1 on; `pinned` - the sponsor where
+      all of its events run, or `nil`;
     * `bytes` - what it holds (see `Mote.Inspection`);
     * `complete` - whether `queued` and `bytes` are all there is. The actor's thread looks for a millisecond at most.
       For an actor that holds more than ten thousand values, or where more than 65,536 events wait, the figures are

@@ -74,7 +74,8 @@ defmodule Mote.Directory do
       and the next message for the key tries again. `ask/4` returns the error `:aborted` in that case, and if the actor aborts the
       turn that takes the request.
     * **Parallel work.** The entries are spread over shards, which are actors. The threads of a sponsor share them as they share
-      all actors, and each starts actors of its own.
+      all actors, and each starts actors of its own. In a partitioned sponsor (`partition: true`, see `Mote.add_sponsor/3`) each key is on one thread
+      for good, by its hash, with the shard that has it: processes that ask for keys of different threads do not wait for each other.
     * **Memory.** A key holds its actor until it is removed. The actors of a directory, and the directory
       itself, are collected when nothing refers to them.
 

@@ -56,7 +56,7 @@ defmodule Mote.Inspection do
 
   defp near(%{machine: machine, key: key} = address) do
     case Question.put(machine, @timeout, [address: address], &Native.actor_info(machine, key, &1)) do
-      {:ok, {behaviour, sponsor, pinned, {queued, bytes, complete}}} ->
+      {:ok, {behaviour, {sponsor, thread}, pinned, {queued, bytes, complete}}} ->
         %{
           address: address,
           machine: Native.machine_owner(machine),
@@ -64,6 +64,7 @@ defmodule Mote.Inspection do
           busy: queued > 0,
           queued: queued,
           sponsor: sponsor,
+          thread: thread,
           pinned: pinned,
           bytes: bytes,
           complete: complete

@@ -19,7 +19,8 @@ defmodule Mote.Machine.SponsorOptions do
   senders wait for room. Of a beam sponsor, how many turns may run at once. Whether its threads have sockets, and whether each keeps
   the actors that it is given.
   """
-  @type t :: {atom, pos_integer, [non_neg_integer], pos_integer, boolean, pos_integer | nil, {boolean, boolean}}
+  @type t ::
+          {atom, pos_integer, [non_neg_integer], pos_integer, boolean, pos_integer | nil, {boolean, boolean}}
 
   @options [:threads, :partition, :pin, :inbox, :on_full, :io]
   @of_beam [:beam, :max_concurrency, :timeout, :inbox, :on_full]

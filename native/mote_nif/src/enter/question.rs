@@ -9,7 +9,7 @@ use crate::held::lives::present;
 use crate::held::machine::MachineResource;
 use crate::held::question::{Asker, Customer};
 use crate::term::atoms::names;
-use crate::term::resource::{self, ResourceArc};
+use crate::term::resource::{self, LentResource, ResourceArc};
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::values::handles::Key;
 use rustler::{Atom, Encoder, Env, LocalPid, Term};
@@ -38,9 +38,11 @@ fn call<'a>(
 ) -> Result<Term<'a>, Atom> {
     let machine = present(machine);
     let target = Addressee::find((machine, key, sponsor))?;
-    let machine = machine.decode().map_err(|_| names::unknown())?;
+    // SAFETY: `Calling` drops the customer, or has it keep the machine, before this call ends.
+    let machine = unsafe { LentResource::of(machine) }.ok_or_else(names::unknown)?;
     let customer = Customer::calling(env.pid(), machine, target.key);
-    let waiting = Arc::new(Awaiting::calling(customer));
+    let calling = Calling(Arc::new(Awaiting::calling(customer)));
+    let waiting = &calling.0;
     let question = &waiting.customer().question;
     let answered = || !question.is_open();
     let (put, returned) = at_once::during(env, question, || -> Result<Duration, Atom> {
@@ -64,6 +66,18 @@ fn call<'a>(
     // The asker's side is made where somebody is to wait.
     let asker = || ResourceArc::new(Asker::of(waiting.customer()));
     Ok(returned.unwrap_or_else(|| asker().encode(env)))
+}
+
+/// The customer of a call, as long as that lasts.
+struct Calling(Arc<Awaiting>);
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        // If this is the last one there can be no other any more.
+        if Arc::strong_count(&self.0) > 1 {
+            self.0.customer().machine.keep();
+        }
+    }
 }
 
 /// Makes the process that has asked wait for a message with that tag. Returns its side of the question, or an answer that has come

@@ -16,7 +16,7 @@ use crate::held::machine::MachineResource;
 use crate::held::reason::Reason;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
-use crate::term::resource::{Resource, ResourceArc};
+use crate::term::resource::{LentResource, Resource, ResourceArc};
 use mote_vm::values::handles::Key;
 use mote_vm::ActorRef;
 use parking_lot::Mutex;
@@ -26,9 +26,20 @@ use std::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// The questions to one machine, counted.
+/// Number of lanes of a machine's questions. Threads whose numbers differ by this share one.
+const LANES: usize = 8;
+
+/// The questions to one machine, counted by the threads that ask: those that ask at the same time write nothing in common.
 #[derive(Default)]
 pub struct Questions {
+    lanes: [Arc<QuestionLane>; LANES],
+    broken: AtomicU64,
+}
+
+/// The questions to one machine that some threads have asked, counted. On cache lines of its own.
+#[derive(Default)]
+#[repr(align(128))]
+pub struct QuestionLane {
     /// Number of the newest question that actors could forget.
     asked: AtomicU64,
     /// Number of these that are closed or outside. Each open question of another kind counts as one less. So `asked` exceeds this by the
@@ -36,10 +47,9 @@ pub struct Questions {
     gone: AtomicU64,
     /// Number of questions that are outside. They are open as well, but counted separately.
     outside: AtomicU64,
-    broken: AtomicU64,
 }
 
-impl Questions {
+impl QuestionLane {
     // Relaxed, all but `asked` and `gone`: numbers that guard nothing. Release: whoever sees this sees what was gone before it.
     fn asked(&self) {
         self.asked.fetch_add(1, Release);
@@ -73,14 +83,32 @@ impl Questions {
         self.inquired();
         self.outside.fetch_sub(1, Relaxed);
     }
+}
+
+impl Questions {
+    /// Returns where the calling thread counts its questions.
+    fn lane(&self) -> Arc<QuestionLane> {
+        static THREADS: AtomicUsize = AtomicUsize::new(0);
+        thread_local! {
+            static LANE: usize = THREADS.fetch_add(1, Relaxed) % LANES;
+        }
+        self.lanes[LANE.with(|lane| *lane)].clone()
+    }
+
+    fn sum(&self, of: impl Fn(&QuestionLane) -> u64) -> u64 {
+        let all = self.lanes.iter().map(|lane| of(lane));
+        all.fold(0, u64::wrapping_add)
+    }
 
     /// Returns the number of questions that are open and not outside, and the number ever asked.
     fn open(&self) -> (u64, u64) {
         // Acquire: nothing is gone that does not count as asked, and what is asked comes after what was gone by then.
-        let mut gone = self.gone.load(Acquire);
+        let gone_now = || self.sum(|lane| lane.gone.load(Acquire));
+        let mut gone = gone_now();
         loop {
-            let asked = self.asked.load(Acquire);
-            let now = self.gone.load(Acquire);
+            // It only grows, one by one: the sum is what it was at some moment between the two looks at what is gone.
+            let asked = self.sum(|lane| lane.asked.load(Acquire));
+            let now = gone_now();
             // What was asked and closed in between, however much that is, would count as open.
             if now == gone {
                 return (asked.wrapping_sub(gone), asked);
@@ -96,7 +124,8 @@ impl Questions {
     /// Returns the number of open questions, and of those that nobody could answer any more while the machine was running.
     pub fn counts(&self) -> (u64, u64) {
         // One that is closed while it goes outside may be taken off before it is added.
-        let open = self.open().0.wrapping_add(self.outside.load(Relaxed));
+        let outside = self.sum(|lane| lane.outside.load(Relaxed));
+        let open = self.open().0.wrapping_add(outside);
         (open, self.broken.load(Relaxed))
     }
 
@@ -109,13 +138,14 @@ impl Questions {
 
 /// A question to another node, counted as open while actors here could answer or forget it: so a machine that has nothing to do
 /// looks whether they have.
-pub struct FarQuestion(Arc<Questions>);
+pub struct FarQuestion(Arc<QuestionLane>);
 
 impl FarQuestion {
     /// Counts one more question to another node.
-    pub fn new(questions: &Arc<Questions>) -> FarQuestion {
-        questions.asked();
-        FarQuestion(questions.clone())
+    pub fn new(questions: &Questions) -> FarQuestion {
+        let lane = questions.lane();
+        lane.asked();
+        FarQuestion(lane)
     }
 }
 
@@ -158,18 +188,18 @@ pub struct Question {
     lost: Mutex<Option<Reason>>,
     /// Time since which somebody waits. A call that has its answer at once never waits.
     since: OnceLock<Instant>,
-    questions: Arc<Questions>,
+    lane: Arc<QuestionLane>,
     pub route: AnswerRoute,
 }
 
 impl Question {
-    fn new(questions: &Arc<Questions>, route: AnswerRoute) -> Arc<Question> {
-        questions.asked();
-        Question::open(questions, route)
+    fn new(lane: Arc<QuestionLane>, route: AnswerRoute) -> Arc<Question> {
+        lane.asked();
+        Question::open(lane, route)
     }
 
     /// Makes a question that the caller counts.
-    fn open(questions: &Arc<Questions>, route: AnswerRoute) -> Arc<Question> {
+    fn open(lane: Arc<QuestionLane>, route: AnswerRoute) -> Arc<Question> {
         Arc::new(Question {
             state: AtomicU8::new(OPEN),
             passed: AtomicUsize::new(0),
@@ -178,7 +208,7 @@ impl Question {
                 AnswerRoute::Returned(_) => OnceLock::new(),
                 AnswerRoute::Message | AnswerRoute::Kept(_) => OnceLock::from(Instant::now()),
             },
-            questions: questions.clone(),
+            lane,
             route,
         })
     }
@@ -215,14 +245,15 @@ impl Question {
     }
 
     /// Returns whether it is counted in `questions`.
-    pub fn is_among(&self, questions: &Arc<Questions>) -> bool {
-        Arc::ptr_eq(&self.questions, questions)
+    pub fn is_among(&self, questions: &Questions) -> bool {
+        let lanes = &mut questions.lanes.iter();
+        lanes.any(|lane| Arc::ptr_eq(lane, &self.lane))
     }
 
     /// Takes the question outside, if it is open, until the returned value is dropped.
     pub fn go_outside(self: &Arc<Question>) -> Option<Outside> {
         self.change(OPEN, OUTSIDE).then(|| {
-            self.questions.went();
+            self.lane.went();
             Outside(self.clone())
         })
     }
@@ -247,7 +278,7 @@ impl Question {
                 return false;
             }
             if self.change(seen, state) {
-                self.questions.closed(seen == OUTSIDE);
+                self.lane.closed(seen == OUTSIDE);
                 return true;
             }
         }
@@ -279,7 +310,7 @@ impl Question {
         // As in `change`.
         let state = self.state.swap(CLOSED, AcqRel);
         if is_open(state) {
-            self.questions.closed(state == OUTSIDE);
+            self.lane.closed(state == OUTSIDE);
         }
         state
     }
@@ -298,7 +329,7 @@ impl Outside {
 impl Drop for Outside {
     fn drop(&mut self) {
         if self.0.change(OUTSIDE, OPEN) {
-            self.0.questions.came();
+            self.0.lane.came();
         }
     }
 }
@@ -367,7 +398,8 @@ pub struct Customer {
     /// The tag of the message, if the answer is one.
     tag: Option<OwnTerm>,
     pub question: Arc<Question>,
-    pub machine: ResourceArc<MachineResource>,
+    /// Counted by the call that has asked only if the customer outlives that.
+    pub machine: LentResource<MachineResource>,
     pub asked: Asked,
 }
 
@@ -379,7 +411,7 @@ impl Customer {
         machine: ResourceArc<MachineResource>,
         asked: Key,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, AnswerRoute::Message);
+        let question = Question::new(machine.questions.lane(), AnswerRoute::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Actor(asked))
     }
@@ -390,7 +422,7 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, AnswerRoute::Message);
+        let question = Question::new(machine.questions.lane(), AnswerRoute::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
@@ -402,8 +434,8 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::open(&machine.questions, AnswerRoute::Message);
-        machine.questions.inquired();
+        let question = Question::open(machine.questions.lane(), AnswerRoute::Message);
+        question.lane.inquired();
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
@@ -414,7 +446,7 @@ impl Customer {
         tag: Term<'_>,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&Arc::default(), AnswerRoute::Message);
+        let question = Question::new(Arc::default(), AnswerRoute::Message);
         let tag = Some(machine.tags.copy(tag));
         Customer::with(pid, tag, question, machine, Asked::Nobody)
     }
@@ -425,19 +457,22 @@ impl Customer {
         future: FutureValue,
         machine: ResourceArc<MachineResource>,
     ) -> (ResourceArc<Customer>, Asker) {
-        let question = Question::new(&machine.questions, AnswerRoute::Kept(Box::new(future)));
+        let question = Question::new(
+            machine.questions.lane(),
+            AnswerRoute::Kept(Box::new(future)),
+        );
         let asked = Asked::Launched(AtomicUsize::new(0));
         Customer::with(pid, None, question, machine, asked)
     }
 
     /// A customer for a call in `pid` that asks the actor of a key and returns the answer itself. It has no resource yet:
     /// most are answered before Elixir ever sees them.
-    pub fn calling(pid: LocalPid, machine: ResourceArc<MachineResource>, asked: Key) -> Customer {
+    pub fn calling(pid: LocalPid, machine: LentResource<MachineResource>, asked: Key) -> Customer {
         let call = AnswerRoute::Returned(Call::default());
         Customer {
             pid,
             tag: None,
-            question: Question::new(&machine.questions, call),
+            question: Question::new(machine.questions.lane(), call),
             machine,
             asked: Asked::Actor(asked),
         }
@@ -453,7 +488,7 @@ impl Customer {
             pid: self.pid,
             tag: self.tag.clone(),
             question: self.question.clone(),
-            machine: self.machine.clone(),
+            machine: self.machine.kept().into(),
             asked,
         })
     }
@@ -470,7 +505,7 @@ impl Customer {
             pid,
             tag,
             question,
-            machine,
+            machine: machine.into(),
             asked,
         };
         (ResourceArc::new(customer), asker)

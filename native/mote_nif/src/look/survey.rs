@@ -149,6 +149,9 @@ pub fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
         let sponsor = atoms::to_term(env, seen.sponsor);
         let pinned = atoms::to_term(env, seen.pinned.unwrap_or(VmAtom::NIL));
         let figures = (seen.queued, seen.bytes, seen.complete);
-        customer.tagged(env, (behaviour, sponsor, pinned, figures).encode(env))
+        customer.tagged(
+            env,
+            (behaviour, (sponsor, seen.thread), pinned, figures).encode(env),
+        )
     });
 }

@@ -142,7 +142,8 @@ fn actor_graph<'a>(
     })
 }
 
-/// Asks the machine what an actor is: the answer is `{behaviour, sponsor, pinned, {queued, bytes, complete}}`.
+/// Asks the machine what an actor is: the answer is `{behaviour, {sponsor, thread}, pinned, {queued, bytes,
+/// complete}}`.
 #[rustler::nif]
 fn actor_info<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, tag: Term<'a>) -> Term<'a> {
     inquiry_about(env, (machine, key), tag, |target, customer| {

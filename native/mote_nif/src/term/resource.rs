@@ -17,11 +17,11 @@ use rustler::sys::{
 use rustler::{Decoder, Encoder, Env, Error, LocalPid, NifResult, Term};
 use std::ffi::CString;
 use std::marker::PhantomData;
-use std::mem::MaybeUninit;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::ops::Deref;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
 
 /// A type of value that a term can hold a reference to. `resource_type!` makes it known to the BEAM.
 pub trait Resource: ResourceType + Send + Sync + 'static {
@@ -247,6 +247,69 @@ impl<T: Resource> Drop for ResourceArc<T> {
     fn drop(&mut self) {
         // SAFETY: counted once for this.
         unsafe { enif_release_resource(self.resource) };
+    }
+}
+
+/// A reference to a resource that somebody else keeps, such as a term for the length of a call. It counts only once it is to last longer: so
+/// calls on different cores that refer to one resource write nothing in common.
+pub struct LentResource<T: Resource> {
+    resource: ManuallyDrop<ResourceArc<T>>,
+    is_counted: AtomicBool,
+}
+
+impl<T: Resource> LentResource<T> {
+    /// The resource of a term, if it is one of that type.
+    ///
+    /// # Safety
+    ///
+    /// Before the call ends that the term is of, this is dropped or [`LentResource::keep`] is called.
+    pub unsafe fn of(term: Term<'_>) -> Option<LentResource<T>> {
+        let resource = find::<T>(term)?;
+        let of = PhantomData;
+        Some(LentResource {
+            resource: ManuallyDrop::new(ResourceArc { resource, of }),
+            is_counted: AtomicBool::new(false),
+        })
+    }
+
+    /// Counts from now on.
+    pub fn keep(&self) {
+        // Relaxed: whoever drops this comes after the caller, who has a part in it.
+        if !self.is_counted.swap(true, Relaxed) {
+            std::mem::forget(self.kept());
+        }
+    }
+
+    /// Returns a reference that counts.
+    pub fn kept(&self) -> ResourceArc<T> {
+        ResourceArc::clone(&self.resource)
+    }
+}
+
+impl<T: Resource> From<ResourceArc<T>> for LentResource<T> {
+    fn from(resource: ResourceArc<T>) -> Self {
+        LentResource {
+            resource: ManuallyDrop::new(resource),
+            is_counted: AtomicBool::new(true),
+        }
+    }
+}
+
+impl<T: Resource> Deref for LentResource<T> {
+    type Target = T;
+
+    #[inline(always)]
+    fn deref(&self) -> &T {
+        &self.resource
+    }
+}
+
+impl<T: Resource> Drop for LentResource<T> {
+    fn drop(&mut self) {
+        if *self.is_counted.get_mut() {
+            // SAFETY: counted once for this, and not used again.
+            unsafe { ManuallyDrop::drop(&mut self.resource) };
+        }
     }
 }
 

@@ -7,7 +7,8 @@
 //!
 //! Invariants:
 //! 1. A place is counted from before the message is in the inbox until its event has left the queue. Threads take
-//!    theirs off in batches, so the count is late, never low.
+//!    theirs off in batches, so the count is late, never low. A message that a stand-in brings (stand_in.rs, invariant 8) does not wait, so
+//!    it has none, and its sender writes nothing that is shared by all threads: it gets one if it is left in the queue.
 //! 2. While a caller waits for room, no later one gets any: it is given in order, as permits, and a permit is a place that is
 //!    counted already. One that is dropped unused goes to the next.
 //! 3. No room is left unoffered: a caller that returns places looks for waiters afterwards; one that adds a waiter looks for
@@ -94,10 +95,11 @@ impl Room {
         taken
     }
 
-    /// Takes a place for somebody from outside if one is free and nobody waits for one. Who gets none is not refused: it
-    /// has another way to enter.
-    pub(crate) fn enter_at_once(&self) -> bool {
-        !self.awaited.load(Relaxed) && self.take_one()
+    /// Returns whether a message may be brought that does not wait (invariant 1): a place is free, and nobody waits for one. Who may not is
+    /// not refused: it has another way to enter.
+    pub(crate) fn has_room(&self) -> bool {
+        // Relaxed, both: what is brought in the same moment as others come is as if it had come before.
+        !self.awaited.load(Relaxed) && self.taken.load(Relaxed) < self.bound
     }
 
     fn take_ahead(&self, most: usize) -> usize {

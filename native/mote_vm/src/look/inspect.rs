@@ -21,6 +21,8 @@ pub struct Inspection<'m> {
     pub captures: Vec<Term<'m>>,
     /// The sponsor whose thread owns it.
     pub sponsor: Atom,
+    /// The number of that thread in it, from 1 on.
+    pub thread: usize,
     /// The sponsor where its events run, whoever sends them.
     pub pinned: Option<Atom>,
     /// Events that wait for it with its owner.
@@ -67,6 +69,7 @@ impl Dispatch {
             behaviour: program.name(actor.header().behaviour()),
             captures: captures(program, actor).map(Term::new).collect(),
             sponsor: context.sponsor.name,
+            thread: context.sponsor.place(context.station.number) + 1,
             pinned: pinned.map(|id| context.machine.sponsors().by_id(id).name),
             queued,
             bytes: holding.bytes,

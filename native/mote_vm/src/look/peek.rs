@@ -13,7 +13,7 @@ use crate::threads::shared::Machine;
 use crate::threads::stand_in::{is_small, wake_if_needed, MOST_SENT};
 use crate::threads::thread::Dispatch;
 use crate::values::actor::Actor;
-use crate::values::handles::{Key, Target};
+use crate::values::handles::Key;
 use crate::values::term::Term;
 use crate::values::value::Value;
 use crate::watching::reach::captures;
@@ -104,7 +104,7 @@ impl Dispatch {
         look: impl FnOnce(&mut Dispatch, &Actor) -> Peek<R>,
     ) -> Peek<R> {
         let handles = self.context.machine.handles();
-        let Some(Target(actor)) = handles.visit(shown, |actor, _| Target(actor)) else {
+        let Some(actor) = handles.follow(shown) else {
             return Peek::Unknown;
         };
         // SAFETY: a handle that is followed during a stand-in needs no other root (stand_in.rs, invariant 8).

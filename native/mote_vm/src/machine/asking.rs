@@ -2,9 +2,12 @@
 use super::Machine;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::refusal::Refusal;
+use crate::threads::sponsor::Sponsor;
 use crate::threads::stand_in::WaitingCaller;
+use crate::threads::station::Station;
 use crate::values::actor::SponsorId;
 use crate::values::handles::Key;
+use std::sync::Arc;
 use std::time::Duration;
 
 impl Machine {
@@ -46,16 +49,28 @@ impl Machine {
         let named = named.and_then(|id| self.sponsors().other(id));
         let sponsor = named.as_ref().unwrap_or_else(|| self.sponsors().first());
         let station = match sponsor.keeps_apart() {
-            // SAFETY: the handles keep it meanwhile.
-            true => self
-                .handles()
-                .visit(target, |actor, _| unsafe { sponsor.entrance(actor) }),
             // Without a look at the actor.
             false => Some(sponsor.lead()),
+            true => self.thread_noted(sponsor, target),
         };
         match station {
             Some(station) => self.bring(station, target, message, caller),
             None => Err(message),
         }
+    }
+
+    /// Returns the thread by which messages to an actor enter, as was noted by whoever asked it before.
+    fn thread_noted<'a>(&self, sponsor: &'a Sponsor, target: Key) -> Option<&'a Arc<Station>> {
+        let handles = self.handles();
+        let noted = handles.noted_thread(target);
+        noted
+            .and_then(|thread| sponsor.station(thread))
+            .or_else(|| {
+                // SAFETY: the handles keep it meanwhile.
+                let way = |actor, _| unsafe { sponsor.entrance(actor) };
+                let way = handles.visit(target, way)?;
+                handles.note_thread(target, way.number);
+                Some(way)
+            })
     }
 }

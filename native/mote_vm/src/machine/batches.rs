@@ -80,18 +80,17 @@ impl Machine {
         batch: Box<Batch>,
     ) -> (usize, Option<Refusal>) {
         let n = batch.len();
-        match sponsor.push_batch(station, batch) {
-            Ok((entered, refused)) => {
-                if let Some(seeded) = self.seeded() {
-                    seeded.line.put(station.number, entered);
-                }
-                (entered, refused)
-            }
+        let (entered, refused) = match sponsor.push_batch(station, batch) {
+            Ok(pushed) => pushed,
             Err(batch) => match self.push_late(batch) {
                 true => (n, None),
                 false => (0, Some(Refusal::Stopped)),
             },
+        };
+        if let Some(seeded) = self.seeded() {
+            seeded.line.put(station.number, entered);
         }
+        (entered, refused)
     }
 
     /// Lets a batch enter by the first sponsor, for the one that it was for was removed in this very moment (outside.rs, `enter`). Returns

@@ -22,7 +22,7 @@ mod time;
 mod traces;
 
 use crate::base::atom::Atom;
-use crate::base::clock::Clock;
+use crate::base::clock::{Clock, ClockKind};
 use crate::boundary::batch::BatchBuffers;
 use crate::boundary::leases::Leases;
 use crate::code::constants::DecodeOpaque;
@@ -60,7 +60,7 @@ impl Machine {
     pub fn start(config: Config, embedder: Box<dyn Embedder>) -> Result<Machine, StartError> {
         let pool = Arc::new(BlockPool::new(config.memory, Pace::new(config.gc)));
         let quota = pool.quota.clone();
-        let quiescence = Arc::<Quiescence>::default();
+        let quiescence = Arc::new(Quiescence::new(config.clock == ClockKind::Manual));
         let program = Arc::new(Program::new().ok_or(StartError::Memory)?);
         let machine = Machine(Arc::new(Shared {
             name: config.name,

@@ -220,7 +220,7 @@ impl Machine {
     ) -> &'a Arc<Station> {
         via.0 = sponsor.and_then(|id| self.sponsors().other(id));
         let entrance = via.0.as_ref().unwrap_or_else(|| self.sponsors().first());
-        // SAFETY: the caller's promise.
+        // SAFETY: whoever calls keeps the actor, or has shown it to nobody yet.
         let station = unsafe { entrance.entrance(actor) };
         via.1 = station.number;
         station

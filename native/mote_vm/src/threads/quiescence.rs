@@ -1,7 +1,8 @@
 //! Counts exactly whether anything is left to do in a machine.
 //!
 //! Outstanding are: every awake thread, and every inbox that is not empty. An event in a queue needs no count of its own,
-//! for its thread is awake. Timers that are not due do not count. So are turns that are away (away.rs), apart from the others:
+//! for its thread is awake. A caller that stands in counts as its thread does, but in a lane of the thread's own as long as nobody wants to
+//! know whether it is quiet: so those that stand in for several threads write nothing in common. Timers that are not due do not count. So are turns that are away (away.rs), apart from the others:
 //! whoever moves time by hand may want to go on although they have not ended ([`Quiet::Native`]).
 //!
 //! Invariants:
@@ -11,7 +12,14 @@
 //!    outside or a timer can raise it again.
 //! 3. A waiter is notified when the count is zero after the waiter was registered, and never because of an earlier zero: the
 //!    waiter may have added something in between. The same holds for the count without turns that are away.
-use crate::base::sync::{AtomicBool, AtomicIsize, Mutex, Relaxed, SeqCst};
+//! 4. Whoever wants to know says so in `awaited`, then looks at the lanes, and then at the count. Whoever stands in is in its lane first,
+//!    then looks at `awaited`, and moves to the count if that is set. So a lane that was seen empty holds nobody later who is not in the
+//!    count, and with all of them empty the count says everything. Who leaves a lane looks at `awaited` afterwards, and tells the waiters.
+//!    The look at a lane is a step that changes it, as those of who stands in are: the later one of two sees what came before the other.
+use crate::base::ids::ThreadNumber;
+use crate::base::sync::{
+    AcqRel, AtomicBool, AtomicIsize, AtomicUsize, CachePadded, Mutex, Relaxed, SeqCst,
+};
 
 type Waiter = Box<dyn FnOnce() + Send>;
 
@@ -49,28 +57,89 @@ struct Waiters {
     given: u64,
 }
 
+/// Threads whose numbers differ by this share a lane.
+const LANES: usize = if cfg!(loom) { 2 } else { 8 };
+
+/// A caller that stands in, and where it counts: in its lane, or among all others.
+#[must_use]
+pub(crate) enum Stay {
+    InLane(ThreadNumber),
+    Counted,
+}
+
 /// The amount of work of one machine, and the waiters for its end. On cache lines of its own.
 #[repr(align(128))]
 pub(crate) struct Quiescence {
     outstanding: AtomicIsize,
+    /// Callers that stand in, by the numbers of their threads (invariant 4).
+    lanes: [CachePadded<AtomicUsize>; LANES],
     /// True if anybody waits, and true if anybody waits who ignores turns that are away. Written under the lock of the waiters.
     awaited: AtomicBool,
     ignored: AtomicBool,
+    /// Somebody always wants to know.
+    exact: bool,
     waiters: Mutex<Waiters>,
 }
 
 impl Default for Quiescence {
     fn default() -> Quiescence {
-        Quiescence {
-            outstanding: AtomicIsize::new(0),
-            awaited: AtomicBool::new(false),
-            ignored: AtomicBool::new(false),
-            waiters: Mutex::default(),
-        }
+        Quiescence::new(false)
     }
 }
 
 impl Quiescence {
+    /// Creates the count of a machine; `exact` if [`Quiescence::is_last`] is ever asked of it.
+    pub(crate) fn new(exact: bool) -> Quiescence {
+        Quiescence {
+            outstanding: AtomicIsize::new(0),
+            lanes: std::array::from_fn(|_| CachePadded(AtomicUsize::new(0))),
+            awaited: AtomicBool::new(exact),
+            ignored: AtomicBool::new(false),
+            exact,
+            waiters: Mutex::default(),
+        }
+    }
+
+    /// Counts a caller that stands in for that thread, before it does anything.
+    pub(crate) fn stand_in(&self, thread: ThreadNumber) -> Stay {
+        let lane = &self.lanes[usize::from(thread) % LANES].0;
+        // AcqRel, here and below: invariant 4. Relaxed: ordered by that.
+        lane.fetch_add(1, AcqRel);
+        if !self.awaited.load(Relaxed) {
+            return Stay::InLane(thread);
+        }
+        // Invariant 4: it is never in neither. Nobody needs to be told when it leaves the lane, but when it leaves the count.
+        self.add(1);
+        lane.fetch_sub(1, AcqRel);
+        Stay::Counted
+    }
+
+    /// The caller has gone; `leaves` if it has left something to do, for which the thread counts from now on.
+    pub(crate) fn stood_in(&self, stay: Stay, leaves: bool) {
+        match stay {
+            Stay::Counted if leaves => {}
+            Stay::Counted => self.done(1),
+            Stay::InLane(thread) => {
+                if leaves {
+                    self.add(1);
+                }
+                self.lanes[usize::from(thread) % LANES]
+                    .0
+                    .fetch_sub(1, AcqRel);
+                if self.awaited.load(Relaxed) {
+                    self.tell_if_quiet();
+                }
+            }
+        }
+    }
+
+    /// Returns whether nobody is in a lane, while it is awaited (invariant 4).
+    fn are_lanes_empty(&self) -> bool {
+        self.lanes
+            .iter()
+            .all(|lane| lane.0.fetch_add(0, AcqRel) == 0)
+    }
+
     /// Adds `n` things to do.
     pub(crate) fn add(&self, n: usize) {
         self.outstanding.fetch_add(n as isize, SeqCst);
@@ -111,7 +180,12 @@ impl Quiescence {
 
     /// Returns whether it is quiet at this moment, in that sense.
     pub(crate) fn is(&self, quiet: Quiet) -> bool {
-        quiet.left(self.outstanding.load(SeqCst)) == 0
+        let waiters = self.waiters.lock();
+        self.awaited.store(true, Relaxed);
+        let is_quiet =
+            self.are_lanes_empty() && quiet.left(self.outstanding.fetch_add(0, SeqCst)) == 0;
+        self.note(&waiters);
+        is_quiet
     }
 
     /// Returns whether a caller waits until nothing is left but turns that are away: a hint.
@@ -119,7 +193,8 @@ impl Quiescence {
         self.ignored.load(Relaxed)
     }
 
-    /// Returns whether nothing is left at this moment but the asker itself: a thread that is awake, or a caller that counts as one.
+    /// Returns whether nothing is left at this moment but the asker itself: a thread that is awake, or a caller that counts as one. Only of an
+    /// exact count.
     pub(crate) fn is_last(&self, quiet: Quiet) -> bool {
         quiet.left(self.outstanding.load(SeqCst)) == 1
     }
@@ -150,6 +225,10 @@ impl Quiescence {
     /// Notifies the waiters if it is quiet. If the count has risen again, whoever makes it zero the next time notifies them.
     fn tell_if_quiet(&self) {
         let mut waiters = self.waiters.lock();
+        if !self.are_lanes_empty() {
+            // Who leaves last tells.
+            return;
+        }
         // Under the lock: invariant 3. Adds nothing, but has a place in the order of the steps on the count (`done`).
         let count = self.outstanding.fetch_add(0, SeqCst);
         let is_told = |(_, quiet, _): &mut (Ticket, Quiet, Waiter)| quiet.left(count) == 0;
@@ -162,7 +241,8 @@ impl Quiescence {
     /// Notes which waiters there are, for those that look without the lock.
     fn note(&self, Waiters { waiting, .. }: &Waiters) {
         let ignores = |(_, quiet, _): &(Ticket, Quiet, Waiter)| *quiet == Quiet::Native;
-        self.awaited.store(!waiting.is_empty(), Relaxed);
+        self.awaited
+            .store(self.exact || !waiting.is_empty(), Relaxed);
         self.ignored.store(waiting.iter().any(ignores), Relaxed);
     }
 
@@ -298,6 +378,54 @@ mod models {
             );
             let saw = worker.join().unwrap();
             assert_eq!(told.load(Ordering::SeqCst), saw);
+        });
+    }
+
+    /// A caller stands in and sends to another thread; a second one, which stands in for that, takes it and leaves it to the thread. A waiter
+    /// that comes meanwhile is notified, and not before that is done.
+    #[test]
+    fn who_stands_in_counts_wherever_it_does() {
+        loom::model(|| {
+            let quiescence = Arc::new(Quiescence::default());
+            let sent = Arc::new(AtomicBool::new(false));
+            let done = Arc::new(AtomicBool::new(false));
+            let stay = quiescence.stand_in(0);
+            let (q, s) = (quiescence.clone(), sent.clone());
+            let first = thread::spawn(move || {
+                q.add(1); // an inbox that is not empty
+                s.store(true, Ordering::SeqCst);
+                q.stood_in(stay, false);
+            });
+            let (q, s, d) = (quiescence.clone(), sent.clone(), done.clone());
+            let second = thread::spawn(move || {
+                let stay = q.stand_in(1);
+                let came = s.load(Ordering::SeqCst);
+                if came {
+                    q.done(1); // drained
+                }
+                q.stood_in(stay, came);
+                if came {
+                    d.store(true, Ordering::SeqCst);
+                    q.done(1); // the thread has woken for what was left, and sleeps
+                }
+                came
+            });
+            let told = Arc::new(AtomicBool::new(false));
+            let (t, d) = (told.clone(), done.clone());
+            quiescence.wait(
+                Quiet::Whole,
+                Box::new(move || {
+                    assert!(d.load(Ordering::SeqCst));
+                    t.store(true, Ordering::SeqCst);
+                }),
+            );
+            first.join().unwrap();
+            if !second.join().unwrap() {
+                assert!(!quiescence.is_quiet());
+                done.store(true, Ordering::SeqCst);
+                quiescence.done(1); // drained
+            }
+            assert!(told.load(Ordering::SeqCst) && quiescence.is_quiet());
         });
     }
 }

@@ -187,6 +187,12 @@ impl Sponsor {
         station
     }
 
+    /// The place of its station of that number among all of them.
+    pub(crate) fn place(&self, number: ThreadNumber) -> usize {
+        let place = self.places.get(number as usize).copied().flatten();
+        place.map_or(0, usize::from)
+    }
+
     /// Its station of that number.
     #[inline]
     pub(crate) fn station(&self, number: ThreadNumber) -> Option<&Arc<Station>> {

@@ -153,15 +153,17 @@ impl Machine {
                 return None;
             }
             let sponsor = &dispatch.context.sponsor;
+            let actor = self.handles().follow(target)?;
+            // SAFETY: invariant 8.
+            let (pinned, way) = unsafe { ((*actor).header().pinned(), sponsor.entrance(actor)) };
+            if way.number != station.number {
+                // It has gone since that was noted.
+                self.handles().note_thread(target, way.number);
+                return None;
+            }
             // A key that is kept from an earlier life (handles/kept.rs) may say another sponsor than the actor's.
-            let enters = |actor, pinned| {
-                // SAFETY: the handles keep it meanwhile.
-                let is_here = || unsafe { sponsor.entrance(actor) }.number == station.number;
-                (pinned == target.pinned() && is_here()).then_some(Target(actor))
-            };
-            let target = self.handles().visit(target, enters)??;
-            let has_room = dispatch.context.sponsor.room.enter_at_once();
-            has_room.then_some(target)
+            let target = (pinned == target.pinned()).then_some(Target(actor))?;
+            sponsor.room.has_room().then_some(target)
         };
         let stand_in = station.presence.stand_in();
         let stood_in = self.stood_in(station, stand_in, begin, |dispatch, target| {
@@ -193,7 +195,7 @@ impl Machine {
             return None;
         }
         let begun = begin(dispatch)?;
-        self.quiescence().add(1);
+        let stay = self.quiescence().stand_in(station.number);
         let outcome = catch_unwind(AssertUnwindSafe(|| act(dispatch, begun)));
         let is_needed = *outcome.as_ref().unwrap_or(&true);
         let was_wanted = dispatch.lent.is_wanted;
@@ -208,9 +210,8 @@ impl Machine {
         if let Some(fault) = fault {
             self.fault(fault);
         }
-        if was_wanted || !is_needed {
-            self.quiescence().done(1);
-        }
+        let leaves = is_needed && !was_wanted;
+        self.quiescence().stood_in(stay, leaves);
         Some(is_needed)
     }
 }

@@ -19,7 +19,9 @@
 //! 7. An entry that has a name of its own (kept.rs), or is kept from an earlier life has the key that it had there, which says another position: `renamed` knows where
 //!    it is (kept.rs).
 mod kept;
+mod seats;
 
+use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
 use crate::base::sync::CachePadded;
 use crate::values::actor::{Actor, SponsorId};
@@ -32,6 +34,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 pub(crate) use kept::{bytes_of, KeptKeys, MOST_GIVEN};
+use seats::Seats;
 
 /// An actor that the sender holds a handle of.
 #[derive(Clone, Copy)]
@@ -102,6 +105,9 @@ struct Book {
     walk: Option<usize>,
     missed: Missed,
     charged: usize,
+    /// What is looked up without the lock, and its bytes.
+    seats: Arc<Seats>,
+    seat_bytes: usize,
 }
 
 impl Book {
@@ -109,7 +115,10 @@ impl Book {
     fn bytes(&self) -> usize {
         let by_actor = self.by_actor.capacity() * size_of::<(*const Actor, u32)>();
         let renamed = self.renamed.capacity() * size_of::<(u128, u32)>();
-        self.slots.capacity() * (size_of::<HandleSlot>() + size_of::<u32>()) + by_actor + renamed
+        self.slots.capacity() * (size_of::<HandleSlot>() + size_of::<u32>())
+            + by_actor
+            + renamed
+            + self.seat_bytes
     }
 
     /// The position of a key's entry, if there is one.
@@ -139,6 +148,7 @@ impl Book {
         entry.count -= 1;
         if entry.count == 0 {
             self.by_actor.remove(&entry.actor);
+            self.seats.clear(at);
             self.free.push(at as u32);
             if at as u32 != key.slot {
                 self.renamed.remove(&key.serial);
@@ -163,6 +173,7 @@ impl Book {
             self.renamed.insert(serial, at);
         }
         self.by_actor.insert(actor, at);
+        self.seat_bytes += self.seats.give(at as usize, serial, actor);
         // Where entries went, a table counts a smaller capacity than it had, and takes as much as before.
         let more = self.bytes().saturating_sub(self.charged);
         if more > 0 {
@@ -182,10 +193,11 @@ const MANY: usize = 1_024;
 const FEW: usize = 128;
 
 /// The table of the addresses that the outside of one machine holds.
-#[derive(Default)]
 pub(crate) struct Handles {
     inner: CachePadded<Mutex<Book>>,
     ended: CachePadded<Mutex<Vec<Key>>>,
+    /// Those of the book.
+    seats: Arc<Seats>,
     quota: Arc<Quota>,
     secret: RandomState,
 }
@@ -195,11 +207,20 @@ unsafe impl Send for Handles {}
 // SAFETY: as above; everything else is behind the mutex.
 unsafe impl Sync for Handles {}
 
+impl Default for Handles {
+    fn default() -> Handles {
+        Handles::new(Arc::default())
+    }
+}
+
 impl Handles {
     pub(crate) fn new(quota: Arc<Quota>) -> Handles {
+        let book = Book::default();
+        let seats = book.seats.clone();
         Handles {
-            inner: CachePadded::default(),
+            inner: CachePadded(Mutex::new(book)),
             ended: CachePadded::default(),
+            seats,
             quota,
             secret: RandomState::new(),
         }
@@ -338,6 +359,23 @@ impl Handles {
         let mut inner = self.inner.lock();
         let entry = inner.find(key)?;
         Some(act(entry.actor, entry.pinned))
+    }
+
+    /// Returns the actor of a key, for a caller that stands in: nothing needs to keep it meanwhile (seats.rs).
+    pub(crate) fn follow(&self, key: Key) -> Option<*const Actor> {
+        let seen = self.seats.actor(key.slot as usize, key.serial);
+        // One that is kept from an earlier life may be elsewhere (invariant 7).
+        seen.or_else(|| self.visit(key, |actor, _| actor))
+    }
+
+    /// Notes the thread by which messages for the actor of a key enter.
+    pub(crate) fn note_thread(&self, key: Key, thread: ThreadNumber) {
+        self.seats.note(key.slot as usize, thread);
+    }
+
+    /// Returns the thread that was noted last for a key, or for another one that had its position: a hint.
+    pub(crate) fn noted_thread(&self, key: Key) -> Option<ThreadNumber> {
+        self.seats.thread(key.slot as usize)
     }
 
     /// Returns whether the key stands for that actor.

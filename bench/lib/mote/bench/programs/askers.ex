@@ -3,7 +3,7 @@ defmodule Mote.Bench.Programs.Askers do
   # and four at once, each n operations on a thousand keys, in an order that no cache would like. What differs is measured in
   # turns, three times, and a figure is the median, in nanoseconds an operation over all askers together. A ratio is the median of those of
   # the turns, each of one asker; `two_askers` says how many times the operations of one asker two do in the same time, where each has
-  # a sponsor with its actors.
+  # a thread of a partitioned sponsor with its actors.
   @moduledoc false
 
   use Mote.Bench.Program,
@@ -15,7 +15,7 @@ defmodule Mote.Bench.Programs.Askers do
     metric: :ns_per_ask_become,
     expected: & &1,
     measures: & &1.figures,
-    machines: [mote: [a: [threads: 1], b: [threads: 1]]]
+    machines: [mote: [a: [threads: 1]]]
 
   alias Mote.Directory
 
@@ -70,12 +70,9 @@ defmodule Mote.Bench.Programs.Askers do
   defp kinds(machine) do
     cells = tuple(for _ <- 1..@keys, do: Mote.create(machine, Actors.cell(0), sponsor: :a))
 
-    own =
-      tuple(
-        for i <- 1..@keys,
-            do: Mote.create(machine, Actors.cell(0), sponsor: if(rem(i, 2) == 1, do: :a, else: :b))
-      )
-
+    {:ok, partitioned} = Mote.start_link(sponsors: [main: [threads: 2, partition: true]])
+    # The threads get them by turn.
+    own = tuple(Mote.create_many(partitioned, Actors.cell(0), @keys))
     directory = Directory.start(machine, Actors.cells(), sponsor: :a)
     for k <- 0..(@keys - 1), do: {:ok, 0} = Directory.ask(directory, k, {:add, 0})
     servers = tuple(for _ <- 1..@keys, do: elem(GenServer.start_link(Server, 0), 1))

@@ -155,15 +155,13 @@ impl Dispatch {
         self.context.machine.batch_buffers().give(buffer);
     }
 
-    /// Queues a message from outside that a stand-in brings, and that has a place.
+    /// Queues a message from outside that a stand-in brings, and that has no place (room.rs, invariant 1).
     pub(crate) fn take_brought(&mut self, target: Target, parcel: &mut Option<Parcel>) {
         self.idling.claimed_only = self.idling.claimed_only.saturating_add(1);
         self.idling.trickle.took(0);
         if let Some(parcel) = parcel.take() {
             self.accept(target, parcel);
         }
-        let queued = self.waiting();
-        self.context.recount_places(&mut self.turn, queued, 1);
     }
 
     /// Queues the next message from outside that waits for it. Returns whether there was one.

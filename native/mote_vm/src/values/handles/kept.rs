@@ -7,6 +7,7 @@
 //!    It can be told to hold others in the same way.
 //! 3. Numbers go on behind those of the earlier life, and what proves a key is made of a new secret: so a key that is not kept is as
 //!    hard to guess as any, also for whoever has read the image.
+use super::seats::Seat;
 use super::{HandleSlot, Handles, Key};
 use crate::values::actor::{Actor, SponsorId};
 use rustc_hash::FxHashSet;
@@ -151,5 +152,8 @@ impl Handles {
 pub(crate) fn bytes_of(keys: usize) -> usize {
     // Tables are at most twice as large as what is in them.
     2 * keys
-        * (size_of::<HandleSlot>() + size_of::<(u128, u32)>() + size_of::<(*const Actor, u32)>())
+        * (size_of::<HandleSlot>()
+            + size_of::<Seat>()
+            + size_of::<(u128, u32)>()
+            + size_of::<(*const Actor, u32)>())
 }
