@@ -170,6 +170,42 @@ defmodule Mote.Prelude.Enum do
     {first, max(last - first + 1, 0)}
   end
 
+  # Moves a part of it to another place.
+  defpure slide(source, index, to) when is_integer(index), do: slide(source, index..index//1, to)
+
+  defpure slide(source, first..last//1, to) when is_integer(to) and (first < 0 or last < 0 or to < 0) do
+    list = Enum.to_list(source)
+    size = length(list)
+    first = if first < 0, do: max(first + size, 0), else: first
+
+    if first < size,
+      do: moved(list, first, from_end(last, size), from_end(to, size)),
+      else: list
+  end
+
+  defpure slide(source, first..last//1, to) when is_integer(to),
+    do: moved(Enum.to_list(source), first, last, to)
+
+  # Elixir adds the size until it is no longer negative.
+  defpure from_end(index, _) when index >= 0, do: index
+  defpure from_end(index, size), do: rem(rem(index, size) + size, size)
+
+  defpure moved(list, first, last, to) do
+    cond do
+      first == to or first > last -> list
+      to < first -> swapped(list, to, first, last + 1)
+      to > last -> swapped(list, first, last + 1, to + 1)
+    end
+  end
+
+  # The elements from `a` to before `b`, and those from `b` to before `c`, change places.
+  defpure swapped(list, a, b, c) do
+    {before, rest} = split_at(list, a, [])
+    {one, rest} = split_at(rest, b - a, [])
+    {other, rest} = split_at(rest, c - b, [])
+    before ++ other ++ one ++ rest
+  end
+
   defpure reverse_slice(source, start, amount)
           when is_integer(start) and start >= 0 and is_integer(amount) and amount >= 0 do
     {before, rest} = split_at(Enum.to_list(source), start, [])
