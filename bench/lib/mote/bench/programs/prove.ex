@@ -86,7 +86,8 @@ defmodule Mote.Bench.Programs.Prove do
           ratio_two_threads: on_two / turns,
           bytes_per_state: counts.bytes / counts.states,
           states_per_s: states,
-          by_stateright: by_stateright(built, n, states)
+          by_stateright: by_stateright(built, n, states),
+          by_concuerror: {:unavailable, "no package has Concuerror: clone it to compare by hand"}
         ]
 
         {:figures, figures, counts.ends}
