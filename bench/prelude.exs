@@ -246,7 +246,7 @@ compiled = fn call, imports, number ->
   Code.compile_string("""
   defmodule #{inspect(module)} do
     use Mote.Behaviour, import: #{inspect(imports)}
-    @mote_first true
+    Module.put_attribute(__MODULE__, :mote_first, true)
     defpure repeat(0, n, _), do: n
     defpure repeat(k, n, {#{arguments}} = data), do: repeat(k - 1, if(#{call} == :nothing, do: n, else: n + 1), data)
     defactor bench(data), do: ({customer, k} -> send customer, repeat(k, 0, data))

@@ -94,7 +94,7 @@ defmodule Mote.Prelude do
           quote do
             defmodule unquote(alone) do
               use Mote.Behaviour, import: [unquote(module)]
-              @mote_first true
+              Module.put_attribute(__MODULE__, :mote_first, true)
               defpure f(unquote_splicing(args)), do: unquote(module).unquote(name)(unquote_splicing(args))
             end
           end

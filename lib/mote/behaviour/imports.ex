@@ -120,7 +120,7 @@ defmodule Mote.Behaviour.Imports do
 
   @doc """
   Whether a function is meant by its own definition, although `Mote.Prelude` has it: in a definition of the prelude that calls the very
-  function that it defines, and in a module that says `@mote_first true`, to measure it.
+  function that it defines, and in a module that has set `:mote_first`, to measure it.
   """
   @spec first?(module, atom, arity, Macro.Env.t()) :: boolean
   def first?(module, name, arity, env) do

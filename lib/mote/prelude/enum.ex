@@ -446,5 +446,11 @@ defmodule Mote.Prelude.Enum do
   defpure take_random(_, 0), do: []
   defpure take_random(source, n) when is_integer(n) and n > 0, do: take_first(shuffle(source), n, [])
 
+  defpure with_index(source), do: indexed(Enum.to_list(source), 0, [])
+  defpure with_index(source, offset) when is_integer(offset), do: indexed(Enum.to_list(source), offset, [])
+
+  defpure indexed([], _, done), do: Enum.reverse(done)
+  defpure indexed([x | rest], i, done), do: indexed(rest, i + 1, [{x, i} | done])
+
   Mote.Prelude.released()
 end
