@@ -205,11 +205,19 @@ impl Pace {
         self.allocated.load(Relaxed) >= bytes
     }
 
+    /// Returns whether somebody waited when it was looked last.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.awaited_since.load(Relaxed) != 0
+    }
+
     /// Returns how long to wait before checking whether somebody waits in vain. `newest` is the newest question, if any is
     /// still open.
     pub(crate) fn until_look(&self, newest: Option<u64>) -> Option<Duration> {
         if newest.is_none() {
-            self.awaited_since.store(0, Relaxed);
+            // Each question ends with this look, and seldom is there anything to write.
+            if self.is_awaited() {
+                self.awaited_since.store(0, Relaxed);
+            }
             return None;
         }
         let now = self.now();

@@ -59,7 +59,7 @@ impl Machine {
         // SAFETY: the batch's targets are held.
         let enters = |target: Target| unsafe { sponsor.entrance(target.0) };
         let (entered, refused) = match sponsor.keeps_apart() {
-            true => self.push_divided(sponsor, batch, enters),
+            true => self.push_divided(sponsor, *batch, enters),
             false => self.push_batch(sponsor, sponsor.lead(), batch),
         };
         // From here on the inbox keeps them.
@@ -105,7 +105,7 @@ impl Machine {
     fn push_divided<'a>(
         &self,
         sponsor: &'a Sponsor,
-        mut batch: Box<Batch>,
+        mut batch: Batch,
         enters: impl Fn(Target) -> &'a Arc<Station>,
     ) -> (usize, Option<Refusal>) {
         let patient = sponsor.room.patient;

@@ -20,7 +20,7 @@ impl Dispatch {
         let pace = &self.context.machine.pool().pace;
         pace.is_due() && !pace.put_off(|| self.queued())
             || self.idling.rests && self.would_collect()
-            || self.until_look() == Some(Duration::ZERO)
+            || self.is_look_due()
             || self.collection_was_asked()
             || self.context.machine.gc().compaction.is_planned()
     }
@@ -50,6 +50,13 @@ impl Dispatch {
     /// Returns whether a caller waits for a collection, or has not yet been notified that it is over.
     pub(crate) fn waits_for_collection(&self) -> bool {
         !self.duties.collections.is_empty()
+    }
+
+    /// Returns whether a collection should check now whether a caller outside waits in vain. A stand-in leaves it to the thread to see that
+    /// one begins to wait: so it does not read what others write that ask at this moment.
+    fn is_look_due(&self) -> bool {
+        let may_be = !self.lent.stands_in || self.context.machine.pool().pace.is_awaited();
+        may_be && self.until_look() == Some(Duration::ZERO)
     }
 
     /// Returns the time until a collection should check whether a caller outside waits in vain.

@@ -273,12 +273,13 @@ impl Dispatch {
         self.publish_all_but_time(0);
         self.tell_of_work();
         self.load.batch = batch;
-        self.lent.stands_in = false;
         let longer = since.map_or(Duration::ZERO, |since| since.elapsed());
         caller.ran.set(self.turn.take_back().max(longer));
         // The thread sleeps until the timer that was the next one.
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
-        self.is_needed() || !(caller.answered)()
+        let is_needed = self.is_needed() || !(caller.answered)();
+        self.lent.stands_in = false;
+        is_needed
     }
 
     /// Returns whether to run more turns than a stand-in always may: while waking the thread would take longer, since `since`, as

@@ -61,8 +61,9 @@ impl Dispatch {
         }
         self.publish_at(Instant::now(), 0);
         self.load.batch = batch;
-        self.lent.stands_in = false;
         self.lent.postponed |= self.context.station.timers.next() < next_timer;
-        self.is_needed()
+        let is_needed = self.is_needed();
+        self.lent.stands_in = false;
+        is_needed
     }
 }
