@@ -1,5 +1,5 @@
 defmodule Mote.Prelude.Base do
-  # Functions of Base: text of 16, 32 or 64 characters as bytes. The other way is Elixir's own.
+  # Functions of Base: bytes as text of 16 or 64 characters, and back.
   @moduledoc false
   use Mote.Behaviour, import: [Base]
 
@@ -7,98 +7,111 @@ defmodule Mote.Prelude.Base do
 
   alias Mote.Prelude.Keyword, as: Pairs
 
-  @digits "0123456789"
-  @upper "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-  @lower "abcdefghijklmnopqrstuvwxyz"
+  # -- 16 ------------------------------------------------------------------------------------------------------
 
-  # What each byte stands for, or nil.
-  table = fn alphabets ->
-    values = for text <- alphabets, {c, n} <- Enum.with_index(to_charlist(text)), into: %{}, do: {c, n}
-    List.to_tuple(for byte <- 0..255, do: values[byte])
+  defpure decode16(text, options \\ []) when is_binary(text) do
+    case bytes16(text, letters(Pairs.get(options, :case, :upper)), 0, []) do
+      :error -> :error
+      bytes -> {:ok, for(byte <- bytes, into: "", do: <<byte>>)}
+    end
   end
-
-  tables = fn alphabet ->
-    for {letters, all} <- [upper: [@upper], lower: [@lower], mixed: [@upper, @lower]],
-        into: %{},
-        do: {letters, table.(Enum.map(all, alphabet))}
-  end
-
-  @base16 tables.(&(@digits <> binary_part(&1, 0, 6)))
-  @base32 tables.(&(&1 <> "234567"))
-  @hex32 tables.(&(@digits <> binary_part(&1, 0, 22)))
-  @base64 table.([@upper <> @lower <> @digits <> "+/"])
-  @url64 table.([@upper <> @lower <> @digits <> "-_"])
-
-  defpure decode16(text, options \\ []), do: of_letters(text, {4, 2}, @base16, options)
-  defpure decode32(text, options \\ []), do: of_letters(text, {5, 8}, @base32, options)
-  defpure hex_decode32(text, options \\ []), do: of_letters(text, {5, 8}, @hex32, options)
-  defpure decode64(text, options \\ []), do: bytes(without_space(text, options), {6, 4}, @base64, options)
-  defpure url_decode64(text, options \\ []), do: bytes(without_space(text, options), {6, 4}, @url64, options)
 
   defpure decode16!(text, options \\ []), do: elem(decode16(text, options), 1)
-  defpure decode32!(text, options \\ []), do: elem(decode32(text, options), 1)
-  defpure hex_decode32!(text, options \\ []), do: elem(hex_decode32(text, options), 1)
-  defpure decode64!(text, options \\ []), do: elem(decode64(text, options), 1)
-  defpure url_decode64!(text, options \\ []), do: elem(url_decode64(text, options), 1)
 
   defpure valid16?(text, options \\ []), do: decode16(text, options) != :error
-  defpure valid32?(text, options \\ []), do: decode32(text, options) != :error
-  defpure hex_valid32?(text, options \\ []), do: hex_decode32(text, options) != :error
-  defpure valid64?(text, options \\ []), do: decode64(text, options) != :error
-  defpure url_valid64?(text, options \\ []), do: url_decode64(text, options) != :error
 
-  defpurep of_letters(text, shape, tables, options),
-    do: bytes(text, shape, Map.fetch!(tables, Pairs.get(options, :case, :upper)), options)
+  # Where the letters begin that are digits, of each case.
+  defpure letters(:upper), do: {?A, nil}
+  defpure letters(:lower), do: {nil, ?a}
+  defpure letters(:mixed), do: {?A, ?a}
 
-  defpurep without_space(text, options) do
-    case Pairs.get(options, :ignore) do
-      nil -> text
-      :whitespace -> for <<c <- text>>, c not in [?\s, ?\t, ?\n, ?\r], into: "", do: <<c>>
+  defpure bytes16(text, _, at, bytes) when at == byte_size(text), do: Enum.reverse(bytes)
+  defpure bytes16(text, _, at, _) when at + 1 == byte_size(text), do: :error
+
+  defpure bytes16(text, letters, at, bytes) do
+    case {digit(:binary.at(text, at), letters), digit(:binary.at(text, at + 1), letters)} do
+      {a, b} when a != nil and b != nil -> bytes16(text, letters, at + 2, [a * 16 + b | bytes])
+      _ -> :error
     end
   end
 
-  # A character has `bits`, and a `group` of them is whole bytes. The last ones may be fewer, with padding or where there need be
-  # none: then no character is more than it takes to have another byte.
-  defpurep bytes(text, {bits, group} = shape, table, options) when is_binary(text) do
-    filled = rem(byte_size(text), group) == 0
-    size = if filled, do: unpadded(text, byte_size(text), group - 2), else: byte_size(text)
+  defpure digit(c, _) when c in ?0..?9, do: c - ?0
+  defpure digit(c, {first, _}) when first != nil and c >= first and c < first + 6, do: c - first + 10
+  defpure digit(c, {_, first}) when first != nil and c >= first and c < first + 6, do: c - first + 10
+  defpure digit(_, _), do: nil
 
-    if rem(rem(size, group) * bits, 8) < bits and (filled or not Pairs.get(options, :padding, true)),
-      do: bytes(text, 0, size, shape, table, 0, []),
-      else: :error
+  # -- 64 ------------------------------------------------------------------------------------------------------
+
+  defpure decode64(text), do: data64(text, [], ?+, ?/)
+  defpure decode64(text, options), do: data64(text, options, ?+, ?/)
+  defpure decode64!(text), do: elem(decode64(text), 1)
+  defpure decode64!(text, options), do: elem(decode64(text, options), 1)
+  defpure url_decode64(text), do: data64(text, [], ?-, ?_)
+  defpure url_decode64(text, options), do: data64(text, options, ?-, ?_)
+  defpure url_decode64!(text), do: elem(url_decode64(text), 1)
+  defpure url_decode64!(text, options), do: elem(url_decode64(text, options), 1)
+  defpure valid64?(text), do: decode64(text) != :error
+  defpure valid64?(text, options), do: decode64(text, options) != :error
+  defpure url_valid64?(text), do: url_decode64(text) != :error
+  defpure url_valid64?(text, options), do: url_decode64(text, options) != :error
+
+  defpure data64(text, options, plus, slash) when is_binary(text) do
+    text =
+      case Pairs.get(options, :ignore) do
+        nil -> text
+        :whitespace -> for <<c <- text>>, c not in [?\s, ?\t, ?\n, ?\r], into: "", do: <<c>>
+      end
+
+    size = unpadded(text, byte_size(text))
+    padded = rem(byte_size(text), 4) == 0
+
+    if rem(size, 4) != 1 and
+         (padded or (Pairs.get(options, :padding, true) == false and size == byte_size(text))),
+       do: data(numbers(text, 0, size, plus, slash, []), rem(size, 4)),
+       else: :error
   end
 
-  # How much of a text is before its padding, which is of so many characters at most.
-  defpurep unpadded(text, size, most) when most > 0 and size > 0 do
-    if :binary.at(text, size - 1) == ?=, do: unpadded(text, size - 1, most - 1), else: size
+  # How much of a text is before its padding, which takes the place of one or two characters of the last four.
+  defpure unpadded(text, size) do
+    cond do
+      rem(size, 4) != 0 or size == 0 -> size
+      binary_part(text, size - 2, 2) == "==" -> size - 2
+      binary_part(text, size - 1, 1) == "=" -> size - 1
+      true -> size
+    end
   end
 
-  defpurep unpadded(_, size, _), do: size
-
+  defpure data(:error, _), do: :error
   # What is beyond whole bytes counts for nothing.
-  defpurep bytes(_, at, size, {bits, group}, _, number, parts) when at == size do
-    left = rem(size, group)
-    last = joined([Bitwise.bsl(number, bits * (group - left))], bits)
-    {:ok, joined(Enum.reverse(parts), bits) <> binary_part(last, 0, div(left * bits, 8))}
+  defpure data(numbers, 0), do: {:ok, bytes64(numbers, [], 0)}
+  defpure data(numbers, 2), do: {:ok, bytes64(numbers, [0, 0], 2)}
+  defpure data(numbers, 3), do: {:ok, bytes64(numbers, [0], 1)}
+
+  defpure bytes64(numbers, more, extra) do
+    data = fours(numbers ++ more, [])
+    binary_part(data, 0, byte_size(data) - extra)
   end
 
-  defpurep bytes(text, at, size, {bits, group} = shape, table, number, parts) do
-    case elem(table, :binary.at(text, at)) do
-      nil ->
-        :error
+  defpure fours([], parts), do: for(n <- Enum.reverse(parts), into: "", do: <<n::24>>)
 
-      n ->
-        number = Bitwise.bsl(number, bits) + n
+  defpure fours([a, b, c, d | rest], parts),
+    do: fours(rest, [a * 262_144 + b * 4096 + c * 64 + d | parts])
 
-        if rem(at + 1, group) == 0,
-          do: bytes(text, at + 1, size, shape, table, 0, [number | parts]),
-          else: bytes(text, at + 1, size, shape, table, number, parts)
+  defpure numbers(_, at, size, _, _, numbers) when at == size, do: Enum.reverse(numbers)
+
+  defpure numbers(text, at, size, plus, slash, numbers) do
+    case number(:binary.at(text, at), plus, slash) do
+      nil -> :error
+      n -> numbers(text, at + 1, size, plus, slash, [n | numbers])
     end
   end
 
-  defpurep joined(parts, 4), do: for(part <- parts, into: "", do: <<part>>)
-  defpurep joined(parts, 5), do: for(part <- parts, into: "", do: <<part::40>>)
-  defpurep joined(parts, 6), do: for(part <- parts, into: "", do: <<part::24>>)
+  defpure number(c, _, _) when c in ?A..?Z, do: c - ?A
+  defpure number(c, _, _) when c in ?a..?z, do: c - ?a + 26
+  defpure number(c, _, _) when c in ?0..?9, do: c - ?0 + 52
+  defpure number(c, plus, _) when c == plus, do: 62
+  defpure number(c, _, slash) when c == slash, do: 63
+  defpure number(_, _, _), do: nil
 
   Mote.Prelude.released()
 end

@@ -12,6 +12,7 @@ defmodule Mote.Behaviour.FrozenTest do
                name <-
                  [
                    Base,
+                   Base32,
                    Casing,
                    Characters,
                    Enum,
