@@ -128,7 +128,9 @@ impl<'m, 'a> Run<'m, 'a> {
             return false;
         }
         self.letters.end(&self.writer.builder);
-        let record = self.key.map(|key| noted::message(self.machine, key, false, message));
+        let record = self
+            .key
+            .map(|key| noted::message(self.machine, key, false, message));
         match record {
             Some(Ok(Some(record))) => self.records.push(record),
             Some(Err(why)) => {

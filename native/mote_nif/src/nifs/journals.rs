@@ -55,7 +55,14 @@ fn journal_begin<'a>(
     let begin = journal::beginning(path, number, JournalConfig { sync, numbered }, told);
     let path = OsStr::from_bytes(image.as_slice()).into();
     let identity = resource.identity.lock().clone();
-    image::save(env, (machine, running), path, (named, identity), Some(begin), tag)
+    image::save(
+        env,
+        (machine, running),
+        path,
+        (named, identity),
+        Some(begin),
+        tag,
+    )
 }
 
 /// Makes a machine that has done nothing yet one that runs journals again, the first of which has that name: `:ok`, `:stopped` or
@@ -80,7 +87,9 @@ fn journal_run<'a>(
     let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
         return names::unknown().encode(env);
     };
-    let paths = paths.iter().map(|path| OsStr::from_bytes(path.as_slice()).into());
+    let paths = paths
+        .iter()
+        .map(|path| OsStr::from_bytes(path.as_slice()).into());
     match resource.running() {
         Some(running) => journal::run_again(env, (machine, running), paths.collect(), tag),
         None => names::stopped().encode(env),

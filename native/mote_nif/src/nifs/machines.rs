@@ -179,15 +179,16 @@ fn machine_claim<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, name: 
 /// Holds an actor for whoever has its key, or lets go of it: `:ok`, `:unknown`, `:stopped`.
 #[rustler::nif]
 fn machine_retain<'a>(machine: Term<'a>, key: Term<'a>, kept: bool) -> Atom {
-    let retained =
-        Addressee::look_at(machine, key).and_then(|of| {
-            let record = noted::retained(of.machine, of.key, kept);
-            let answer = noted::answer(&record);
-            noted::noted(of.machine, record, || match of.machine.retain(of.key, kept) {
+    let retained = Addressee::look_at(machine, key).and_then(|of| {
+        let record = noted::retained(of.machine, of.key, kept);
+        let answer = noted::answer(&record);
+        noted::noted(of.machine, record, || {
+            match of.machine.retain(of.key, kept) {
                 true => Ok(answer),
                 false => Err(names::unknown()),
-            })
-        });
+            }
+        })
+    });
     retained.unwrap_or_else(|word| word)
 }
 

@@ -248,7 +248,10 @@ mod tests {
         clock.hold(1_005);
         std::thread::sleep(Duration::from_millis(2));
         assert_eq!((clock.now(), clock.nanoseconds()), (1_005, 1_005_000_000));
-        assert_eq!((clock.after(0), clock.after(10), clock.left(1_010)), (1_005, 1_016, 5));
+        assert_eq!(
+            (clock.after(0), clock.after(10), clock.left(1_010)),
+            (1_005, 1_016, 5)
+        );
         assert!(clock.passed() >= 1_002 && clock.until(1_000) == Some(Duration::ZERO));
         clock.hold(1_006);
         assert_eq!(clock.now(), 1_006);

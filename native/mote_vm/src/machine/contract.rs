@@ -73,7 +73,10 @@ impl std::fmt::Display for CreateError {
                 write!(f, "the behaviour or an address is one of another machine's")
             }
             CreateError::NotDurable => {
-                write!(f, "the machine is durable, and this is not written into its journal")
+                write!(
+                    f,
+                    "the machine is durable, and this is not written into its journal"
+                )
             }
             CreateError::Misplaced => {
                 write!(f, "the behaviour's turns run only outside of the machine, and those of this sponsor do not")

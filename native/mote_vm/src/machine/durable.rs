@@ -3,11 +3,11 @@
 //! Invariants:
 //! 1. A journal begins at the moment of the image with its number, while the machine stands still: so the two go together.
 use super::Machine;
-use crate::boundary::journal::{Journal, JournalConfig, Notes};
 pub use crate::boundary::journal::{
     journal_path, said, JournalError, JournalFile, JournalHeader, JournalInfo, JournalSync,
     MOST_RECORD,
 };
+use crate::boundary::journal::{Journal, JournalConfig, Notes};
 use crate::boundary::parcel::Parcel;
 use crate::look::survey::Survey;
 use crate::machine::contract::{BehaviourVersion, CreateError};

@@ -340,7 +340,11 @@ impl Machine {
         let pinned = unsafe { (*actor.actor).header().pinned() };
         if self.journal().is_some() {
             // Turns have named those that they give out; another life would not know what a look has found.
-            return self.0.handles.acquire_held(actor.actor).unwrap_or(Key::NONE);
+            return self
+                .0
+                .handles
+                .acquire_held(actor.actor)
+                .unwrap_or(Key::NONE);
         }
         self.0.handles.acquire(actor.actor, pinned)
     }

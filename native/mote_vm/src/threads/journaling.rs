@@ -16,7 +16,9 @@ use super::thread::{Dispatch, BATCH};
 use crate::base::atom::Atom;
 use crate::base::checksum::checksum;
 use crate::base::counters::Counts;
-use crate::boundary::journal::file::{JournalError, JournalFile, JournalHeader, JournalPlace};
+use crate::boundary::journal::file::{
+    JournalError, JournalFile, JournalHeader, JournalPlace, BEFORE,
+};
 use crate::boundary::journal::{said, Journal};
 use crate::terms::map::Node;
 use crate::terms::prim::random::Random;
@@ -191,6 +193,7 @@ impl Dispatch {
         let machine = self.context.machine.clone();
         self.drain();
         for (n, file) in journals.iter().enumerate() {
+            is_next(file, n.checked_sub(1).map(|n| &journals[n])).map_err(|wrong| (n, wrong))?;
             journal.begin_mute(file.header);
             self.begin_journal(&file.header);
             for entry in &file.entries {
@@ -262,6 +265,20 @@ impl Dispatch {
         self.turn.actor = std::ptr::null();
         self.keep_house();
         self.wait_for_memory();
+    }
+}
+
+/// Returns what is wrong if the journal before does not end where this one goes on.
+fn is_next(file: &JournalFile, before: Option<&JournalFile>) -> Result<(), JournalError> {
+    let (there, wanted) = (before.map(|f| f.entries.len() as u64), file.header.before);
+    match there {
+        Some(there) if there != wanted => Err(JournalError::Wrong {
+            offset: BEFORE,
+            problem: format!(
+                "it goes on after {wanted} entries of the journal before, which has {there}"
+            ),
+        }),
+        _ => Ok(()),
     }
 }
 

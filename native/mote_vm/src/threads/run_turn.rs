@@ -474,7 +474,9 @@ impl Dispatch {
         *counter += 1;
         if kind == Atom::NO_MEMORY && self.context.machine.journal().is_some() {
             // Where there is memory depends on when something was collected: the same turns need not find the same (journaling.rs).
-            panic!("a turn of a durable machine found no memory: give it more, or let it hold less");
+            panic!(
+                "a turn of a durable machine found no memory: give it more, or let it hold less"
+            );
         }
         // Whoever hears of it may ask again at once: so what the turn had is free by then, unless the reason is part of it.
         let is_made_by_turn = reason.as_atom().is_none();

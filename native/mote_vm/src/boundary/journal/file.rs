@@ -1,7 +1,7 @@
 //! A journal in a file: a header, then entries. An entry is what has entered a machine together, and where between its turns.
 //!
 //! ```text
-//! header   magic, version, number, seed, secret (2), fuel, told, named, moment, continues, checksum    words of 8 bytes
+//! header   magic, version, number, seed, secret (2), fuel, told, named, moment, continues, before, checksum    words of 8 bytes
 //! entry    length, position, moment, trail, checksum of the records, checksum of these  words, then the records
 //! record   length (4 bytes), then as many bytes, which are the embedder's
 //! ```
@@ -20,7 +20,9 @@ use std::path::Path;
 const MAGIC: u64 = u64::from_le_bytes(*b"MOTE\0jnl");
 /// The version of the format.
 const VERSION: u64 = 1;
-const HEADER: usize = 96;
+const HEADER: usize = 104;
+/// Where `before` is in it.
+pub(crate) const BEFORE: u64 = 88;
 const HEAD: usize = 48;
 
 /// What a journal begins with.
@@ -42,6 +44,8 @@ pub struct JournalHeader {
     pub moment: u64,
     /// It goes on where the journal with the number before ends. Otherwise it is the first one of a life.
     pub continues: bool,
+    /// Entries of the journal that it goes on from.
+    pub before: u64,
 }
 
 /// Where in a machine's turns something has entered, and what shows that the machine is the one that it was.
@@ -101,7 +105,7 @@ fn wrong<T>(offset: usize, problem: impl Into<String>) -> Result<T, JournalError
 pub(crate) struct JournalWriter {
     file: File,
     header: JournalHeader,
-    entries: u64,
+    pub(crate) entries: u64,
     pub(crate) bytes: u64,
     buffer: Vec<u8>,
 }
@@ -187,6 +191,7 @@ fn header_bytes(header: &JournalHeader) -> [u8; HEADER] {
         header.named,
         header.moment,
         header.continues.into(),
+        header.before,
     ];
     put(&mut bytes, &words);
     let (words, sum) = bytes.split_at_mut(HEADER - 8);
@@ -283,6 +288,7 @@ fn read_header(bytes: &[u8]) -> Result<JournalHeader, JournalError> {
         named: word(8),
         moment: word(9),
         continues: word(10) == 1,
+        before: word(11),
     })
 }
 

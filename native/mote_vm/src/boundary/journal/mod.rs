@@ -173,12 +173,13 @@ impl Journal {
     pub(crate) fn begin(
         &self,
         path: &Path,
-        header: JournalHeader,
+        mut header: JournalHeader,
         place: JournalPlace,
     ) -> io::Result<()> {
         let mut kept = self.kept.lock();
         if let Some(writer) = kept.writer.as_mut() {
             writer.append(place, header.moment, &[], true)?;
+            header.before = writer.entries;
         }
         kept.writer = Some(JournalWriter::create(path, header)?);
         kept.header = header;

@@ -34,6 +34,7 @@ fn header() -> JournalHeader {
         named: 6,
         moment: 7,
         continues: true,
+        before: 7,
     }
 }
 
@@ -58,7 +59,9 @@ fn written(name: &str, entries: u64) -> (Vec<u8>, Vec<usize>) {
         };
         let record = n.to_le_bytes();
         let records = row(&[&record, b"", &record[..(n % 8) as usize]]);
-        writer.append(place, 100 + n, &records, n == 0).expect("room");
+        writer
+            .append(place, 100 + n, &records, n == 0)
+            .expect("room");
         ends.push(writer.bytes as usize);
     }
     (fs::read(scratch.file()).expect("the file"), ends)
@@ -115,7 +118,10 @@ fn a_changed_bit_is_refused_unless_it_is_in_the_last_entry() {
             }
         } else {
             let journal = read.expect("the entries before");
-            assert_eq!((journal.entries.len(), journal.cut), (3, Some(ends[3] as u64)));
+            assert_eq!(
+                (journal.entries.len(), journal.cut),
+                (3, Some(ends[3] as u64))
+            );
         }
     }
 }
@@ -130,7 +136,10 @@ fn another_version_is_named() {
         "at byte 8: the journal is of version 9 of the format, and this Mote reads version 1"
     );
     let other = JournalFile::read(b"something else").expect_err("refused");
-    assert_eq!(other.to_string(), "at byte 0: this is not the journal of a machine");
+    assert_eq!(
+        other.to_string(),
+        "at byte 0: this is not the journal of a machine"
+    );
 }
 
 #[test]
