@@ -84,11 +84,13 @@ defmodule Mote.Bench do
     Programs.Collecting,
     Programs.GcPause,
     Programs.Quota,
-    Programs.Prove
+    Programs.Prove,
+    Programs.Sockets,
+    Programs.Broker
   ]
 
   # Programs of examples: they are not there where examples are not compiled.
-  @of_examples [Programs.Sockets]
+  @of_examples [Programs.SecureSockets]
 
   @doc "Every program, in the order in which they are listed and run."
   @spec programs() :: [module]

@@ -23,7 +23,8 @@ defmodule Mix.Tasks.Mote.Bench do
   ## Options
 
     * `--depth`, `--n`: the size, whichever the program has: numbers and ranges, separated by commas;
-    * `--runs`: how many timed runs (5);
+    * `--runs`: how many timed runs (5; 3 of `sockets`, 2 of `broker`);
+    * `--seconds`: how long each load of `sockets` and `broker` lasts (1);
     * `--sponsor`: `st` (a machine with one sponsor of one thread, the default), `mt` (one sponsor with a thread for
       each core) or `both`, alternating. Programs that are about sponsors have machines of their own;
     * `--tier`: `native`, `interp` (the interpreter) or `both`, alternating; without it, what the machine does by
@@ -67,6 +68,9 @@ defmodule Mix.Tasks.Mote.Bench do
     * `ns_per_message_p99`, `us_p99`: the 99th of a hundred; `ns_per_message_mad`: the median distance from the median;
     * `ns_per_straight_read`: a read in a loop, without a message; `misses_per_read`: cache misses of the whole OS process,
       where `perf` can count them;
+    * `us_cpu_per_echo`, `us_cpu_per_message_fan`: CPU time of a server, the system's included; `cpu_by_tokio`, `cpu_by_gen_tcp`,
+      `p99_by_tokio`, `cpu_by_mosquitto`, `bytes_by_mosquitto`: Mote's figure by that of the other (`bench/README.md` says how);
+      `bytes_per_idle_connection`: resident memory of the server for each;
     * `percent_of_core`: CPU time that the machine's threads take, in percent of one core.
 
   Memory is read from `/proc`, and left out where there is none.
@@ -129,7 +133,8 @@ defmodule Mix.Tasks.Mote.Bench do
     progress = fn line -> IO.puts(:stderr, "  " <> line) end
 
     given = [
-      runs: options.runs,
+      runs: options.runs || program.about().runs,
+      seconds: options.seconds || 1,
       sponsor: Options.sponsor(options),
       tier: options.tier,
       compare: options.compare,

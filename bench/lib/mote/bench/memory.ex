@@ -7,9 +7,9 @@ defmodule Mote.Bench.Memory do
   @clear_refs "/proc/self/clear_refs"
   @meminfo "/proc/meminfo"
 
-  @doc "Memory in use now (VmRSS)."
-  @spec rss() :: non_neg_integer | nil
-  def rss, do: field(@status, "VmRSS")
+  @doc "Memory in use now (VmRSS), by this OS process or another one."
+  @spec rss(os_pid :: String.t()) :: non_neg_integer | nil
+  def rss(os_pid \\ "self"), do: field("/proc/#{os_pid}/status", "VmRSS")
 
   @doc "The most memory in use since the start, or since `reset_peak/0` (VmHWM)."
   @spec peak() :: non_neg_integer | nil

@@ -9,6 +9,7 @@ defmodule Mote.Bench.Options do
     depth: :string,
     n: :string,
     runs: :integer,
+    seconds: :integer,
     sponsor: :string,
     tier: :string,
     compare: :string,
@@ -32,7 +33,8 @@ defmodule Mote.Bench.Options do
             suite: false,
             depth: nil,
             n: nil,
-            runs: 5,
+            runs: nil,
+            seconds: nil,
             sponsor: nil,
             tier: :default,
             compare: false,
@@ -45,7 +47,8 @@ defmodule Mote.Bench.Options do
           suite: boolean,
           depth: [pos_integer] | nil,
           n: [pos_integer] | nil,
-          runs: pos_integer,
+          runs: pos_integer | nil,
+          seconds: pos_integer | nil,
           sponsor: Variant.sponsors() | nil,
           tier: Variant.tiers(),
           compare: boolean | :schedulers,
@@ -67,6 +70,7 @@ defmodule Mote.Bench.Options do
          :ok <- used(options, :depth, "is not the size of", &(&1.param == :depth)),
          :ok <- used(options, :n, "is not the size of", &(&1.param == :n)),
          :ok <- used(options, :sponsor, "changes nothing for", &(&1.machines == nil)),
+         :ok <- used(options, :seconds, "changes nothing for", & &1.elsewhere),
          :ok <- used(options, :data, "changes nothing for", & &1.data),
          do: {:ok, options}
   end
@@ -169,8 +173,8 @@ defmodule Mote.Bench.Options do
          do: {:error, "--#{key} takes numbers and ranges such as 10 or 5..12,20, got: #{inspect(text)}"}
   end
 
-  defp option(:runs, runs) when runs > 0, do: {:ok, runs}
-  defp option(:runs, runs), do: {:error, "--runs must be at least 1, got: #{runs}"}
+  defp option(key, number) when key in [:runs, :seconds] and number > 0, do: {:ok, number}
+  defp option(key, n) when key in [:runs, :seconds], do: {:error, "--#{key} must be at least 1, got: #{n}"}
 
   defp option(key, text) when is_map_key(@choices, key) do
     choices = @choices[key]

@@ -19,7 +19,7 @@ defmodule Mote.Bench.Program do
   #   * `:param`: `:depth` or `:n`, the option that sets the size; `:defaults`: the sizes without it; `:small`: a
   #     size that is done within milliseconds, to load the code before anything is measured;
   #   * `:metric`: the figure that ratios are made of; its first word is its unit, such as `ns` or `us`;
-  #   * `:count`, `:expected`, `:processes`, `:measures`: the callbacks of these names, if they are that short, as a function or a
+  #   * `:count`, `:expected`, `:processes`, `:files`, `:measures`: the callbacks of these names, if they are that short, as a function or a
   #     value;
   #   * `:fresh` (false): measure every run in a node of its own, instead of only the first one;
   #   * `:settle` (0): milliseconds to wait after each stage before the memory is read;
@@ -30,6 +30,9 @@ defmodule Mote.Bench.Program do
   #   * `:aborts` (false): whether turns may be aborted, if the program is about that;
   #   * `:data` (false): whether it reads the directory that `--data` names;
   #   * `:ratio`: the two of its variants to compare, `{metric, variant, than}`, or a list of such;
+  #   * `:runs` (5): how many are timed if nothing else is said;
+  #   * `:elsewhere` (false): whether its work is done by other OS processes, each load for as many seconds as `--seconds` says;
+  #     then no small run goes ahead;
   #   * `:rust`: what it is always compared with, `[variant: program of native/mote_baseline]`;
   #   * `:plot` ([]): how `mix mote.report` measures and draws it, such as `[sizes: 5..16, full: 5..24, over: :count, x:
   #     :log2]`: see `Mote.Bench.Plot`.
@@ -63,6 +66,8 @@ defmodule Mote.Bench.Program do
           anew: [Variant.t()],
           aborts: boolean,
           data: boolean,
+          runs: pos_integer,
+          elsewhere: boolean,
           rust: [{Variant.t(), String.t()}],
           ratio: Variant.ratio() | [Variant.ratio()] | nil,
           plot: Plot.t()
@@ -87,6 +92,9 @@ defmodule Mote.Bench.Program do
   @doc "How many BEAM processes are alive at once, at most."
   @callback processes(param) :: non_neg_integer
 
+  @doc "How many files it, or an OS process that it starts, has open at once, at most. The default: 0, as few as ever."
+  @callback files(param) :: non_neg_integer
+
   @doc "The figures of a run in a node that had others before. The default: the time of all stages."
   @callback measures(Sample.t()) :: [{atom, number | nil}]
 
@@ -101,7 +109,7 @@ defmodule Mote.Bench.Program do
   # How much faster the machine with one thread for each core is than the one with a single thread.
   @ratio {:ratio_mt_vs_st, :mote_mt, :mote_st}
 
-  @short [:count, :expected, :processes, :measures]
+  @short [:count, :expected, :processes, :files, :measures]
 
   defmacro __using__(opts) do
     {short, opts} = Keyword.split(opts, @short)
@@ -118,12 +126,15 @@ defmodule Mote.Bench.Program do
       def count(size), do: size
 
       @impl true
+      def files(_size), do: 0
+
+      @impl true
       def measures(sample), do: Mote.Bench.Program.time(sample, count(sample.param))
 
       @impl true
       def measures_fresh(sample), do: Mote.Bench.Program.memory(sample, count(sample.param))
 
-      defoverridable count: 1, measures: 1, measures_fresh: 1
+      defoverridable count: 1, files: 1, measures: 1, measures_fresh: 1
       unquote_splicing(Enum.map(short, &callback/1))
     end
   end
@@ -161,6 +172,14 @@ defmodule Mote.Bench.Program do
 
   def asking(process, message, fun), do: fn _ -> fun.(answer(fn -> send(process, message) end)) end
 
+  @doc "Says in this node how long each load of a program lasts that is `elsewhere`."
+  @spec use_seconds(pos_integer) :: :ok
+  def use_seconds(seconds), do: Application.put_env(:mote, :bench_seconds, seconds)
+
+  @doc "How long that is; a second where nothing was said."
+  @spec seconds() :: pos_integer
+  def seconds, do: Application.get_env(:mote, :bench_seconds, 1)
+
   @doc "Checks the options of `use` and completes them."
   @spec about(module, keyword) :: about
   def about(module, opts) do
@@ -174,6 +193,8 @@ defmodule Mote.Bench.Program do
       anew: [],
       aborts: false,
       data: false,
+      runs: 5,
+      elsewhere: false,
       ratio: nil,
       rust: [],
       plot: []

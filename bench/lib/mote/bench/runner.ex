@@ -35,6 +35,7 @@ defmodule Mote.Bench.Runner do
 
   @type options :: [
           runs: pos_integer,
+          seconds: pos_integer,
           sponsor: Variant.sponsors(),
           tier: Variant.tiers(),
           compare: boolean | :schedulers,
@@ -48,7 +49,7 @@ defmodule Mote.Bench.Runner do
   @doc """
   The figures of one program of one size.
 
-  Options: `runs` (5) that are timed; `sponsor` (`:st`) and `tier` (`:default`): see `Mote.Bench.Variant`; `compare`
+  Options: `runs` (the program's own number) that are timed; `seconds` (1) that each load lasts, for a program that is `elsewhere`; `sponsor` (`:st`) and `tier` (`:default`): see `Mote.Bench.Variant`; `compare`
   (false): on BEAM processes too, `:schedulers` in a node with one scheduler besides; `data`: a directory, see `Mote.Bench.Northwind.Data`; `cores` (`:any`): `:even` makes
   rounds again that were not on even ones (`Mote.Bench.Cores`), for at most `patience` milliseconds (30,000); `where`
   (`:node`): see `Mote.Bench.Worker`; `progress`: is called with a line of text now and then.
@@ -56,7 +57,8 @@ defmodule Mote.Bench.Runner do
   @spec measure(module, pos_integer, options) :: [Measure.t()]
   def measure(program, param, opts \\ []) do
     defaults = [
-      runs: 5,
+      runs: program.about().runs,
+      seconds: 1,
       sponsor: :st,
       tier: :default,
       compare: false,
@@ -228,11 +230,14 @@ defmodule Mote.Bench.Runner do
   defp with_worker(program, param, variant, opts, fun) do
     processes = if Variant.processes?(variant), do: program.processes(param), else: 0
     where = if variant in Variant.rust(program), do: :here, else: opts[:where]
-    worker = Worker.start(where, processes, Variant.schedulers(variant))
+    files = program.files(param)
+    given = [processes: processes, schedulers: Variant.schedulers(variant), files: files]
+    worker = Worker.start(where, given)
 
     try do
       Worker.use_data(worker, opts[:data])
-      Worker.load(worker, program, variant)
+      Worker.call(worker, Program, :use_seconds, [opts[:seconds]])
+      unless program.about().elsewhere, do: Worker.load(worker, program, variant)
       fun.(worker)
     after
       Worker.stop(worker)

@@ -8,7 +8,7 @@ defmodule Mote.Bench.Worker do
   # it ends with its parent however that ends.
   @moduledoc false
 
-  alias Mote.Bench.{Keeper, Run, Sample, Variant}
+  alias Mote.Bench.{Files, Keeper, Run, Sample, Variant}
 
   @boot_timeout 60_000
   @run_timeout :timer.minutes(15)
@@ -27,26 +27,29 @@ defmodule Mote.Bench.Worker do
   def most_processes, do: @most_processes
 
   @doc """
-  Starts a place for runs. Where: `:node` or `:here`; `processes`: how many will be alive at once; `schedulers` of the
-  node, `nil` for one for each core.
-  """
-  @spec start(:node | :here, non_neg_integer, pos_integer | nil) :: t
-  def start(where, processes, schedulers \\ nil)
+  Starts a place for runs. Where: `:node` or `:here`. Options of a node: `processes` (0): how many will be alive at once;
+  `schedulers` (nil): `nil` is one for each core; `files` (0): how many it and what it starts have open at once, each; `flags`
+  ([]): others of the emulator.
 
-  def start(:here, _processes, _schedulers) do
+  Raises `Mote.Bench.Run.Error` if it cannot be started, or if so many files are not permitted.
+  """
+  @spec start(:node | :here, keyword) :: t
+  def start(where, opts \\ [])
+
+  def start(:here, _opts) do
     {:ok, keeper} = Keeper.start_link()
     %__MODULE__{where: :here, keeper: keeper}
   end
 
-  def start(:node, processes, schedulers) do
-    schedulers = if schedulers, do: [~c"+S", Integer.to_charlist(schedulers)], else: []
+  def start(:node, opts) do
+    opts = Keyword.validate!(opts, processes: 0, schedulers: nil, files: 0, flags: [])
+    schedulers = if opts[:schedulers], do: ["+S", "#{opts[:schedulers]}"], else: []
     paths = Enum.flat_map(:code.get_path(), &[~c"-pa", &1])
+    flags = ["+P", "#{limit(opts[:processes])}"] ++ schedulers ++ opts[:flags]
+    args = Enum.map(flags, &to_charlist/1) ++ paths
 
-    options = %{
-      connection: :standard_io,
-      args: [~c"+P", Integer.to_charlist(limit(processes))] ++ schedulers ++ paths,
-      wait_boot: @boot_timeout
-    }
+    options =
+      Map.merge(%{connection: :standard_io, args: args, wait_boot: @boot_timeout}, Files.exec(opts[:files]))
 
     # The node's output goes where that of its parent's own does: an Elixir that starts sets options there, which
     # devices such as that of a test that captures do not know.
@@ -104,6 +107,10 @@ defmodule Mote.Bench.Worker do
     :exit, _ -> :ok
   end
 
+  @doc "The process of the operating system that a node is."
+  @spec os_pid(t) :: String.t()
+  def os_pid(worker), do: call(worker, System, :pid, [])
+
   @doc false
   # Runs in the node: errors become values, since a peer does not tell the reason of a call that failed.
   def guarded(module, function, args) do
@@ -112,9 +119,11 @@ defmodule Mote.Bench.Worker do
     error -> {:error, error}
   end
 
-  defp call(%__MODULE__{where: :here}, module, function, args), do: apply(module, function, args)
+  @doc "Calls a function there, in a process that ends with the call. An error that it raises is raised here."
+  @spec call(t, module, atom, list) :: term
+  def call(%__MODULE__{where: :here}, module, function, args), do: apply(module, function, args)
 
-  defp call(%__MODULE__{where: peer}, module, function, args) do
+  def call(%__MODULE__{where: peer}, module, function, args) do
     case :peer.call(peer, __MODULE__, :guarded, [module, function, args], @run_timeout) do
       {:ok, result} -> result
       {:error, error} -> raise error

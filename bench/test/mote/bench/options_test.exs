@@ -7,7 +7,16 @@ defmodule Mote.Bench.OptionsTest do
 
   test "a program with its default size" do
     assert {:ok, options} = Options.parse(["fork_bomb"])
-    assert %Options{programs: [ForkBomb], runs: 5, compare: false, format: :table, cores: :any} = options
+
+    assert %Options{
+             programs: [ForkBomb],
+             runs: nil,
+             seconds: nil,
+             compare: false,
+             format: :table,
+             cores: :any
+           } = options
+
     assert Options.params(options, ForkBomb) == ForkBomb.about().defaults
   end
 
@@ -65,6 +74,8 @@ defmodule Mote.Bench.OptionsTest do
           {~w(ring --n many), "--n takes numbers and ranges"},
           {~w(ring --runs 0), "--runs must be at least 1"},
           {~w(ring --cores odd), ~s(--cores must be any or even, got: "odd")},
+          {~w(sockets --seconds 0), "--seconds must be at least 1, got: 0"},
+          {~w(ring --seconds 2), "--seconds changes nothing for ring"},
           {~w(ring --runs few), ~s(--runs cannot be "few")},
           {~w(ring --runs), "--runs needs a value"},
           {~w(ring --compare pony), ~s(--compare must be beam, got: "pony")},

@@ -74,7 +74,7 @@ defmodule Mote.Bench.ProgramsTest do
                ~w(erfc_bomb random_bomb time_eater time_eater_sends self_send cons fib erfc_dsl maps directory binaries) ++
                ~w(vectors idle estragon sendx from_sleep beside apart apart_erfc idle_cpu ask askers boundary door timers futures fib_futures) ++
                ~w(k_means k_nearest pool_size beam_turns telemetry churn) ++
-               ~w(collecting gc_pause quota prove sockets)
+               ~w(collecting gc_pause quota prove sockets broker secure_sockets)
 
     assert Bench.fetch("unknown") == :error
     page = File.read!("README.md")

@@ -59,7 +59,7 @@ defmodule Mote.Bench.SavinaTest do
   end
 
   test "the node of one scheduler has one" do
-    worker = Worker.start(:node, 10, Variant.schedulers(:beam_st))
+    worker = Worker.start(:node, processes: 10, schedulers: Variant.schedulers(:beam_st))
     assert :peer.call(worker.where, :erlang, :system_info, [:schedulers]) == 1
     Worker.stop(worker)
   end

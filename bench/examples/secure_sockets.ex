@@ -1,4 +1,4 @@
-defmodule Mote.Bench.Programs.Sockets do
+defmodule Mote.Bench.Programs.SecureSockets do
   # n connections of the example, both ends in this node, all open at once: what one takes while it waits, in the heap of
   # the machine and in the memory of the OS process; then every client sends packets, each when the one before came back
   # from an actor that echoes. It is not with the other programs because it is compiled only where examples are.
