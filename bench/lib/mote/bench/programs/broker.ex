@@ -65,13 +65,16 @@ defmodule Mote.Bench.Programs.Broker do
 
     cpu =
       for {load, used} <- loads,
-          name <- @names,
-          do: {named(:"us_cpu_per_message_#{load}", name), used[name][:all] || missing()}
+          {name, of} <- used,
+          do: {named(:"us_cpu_per_message_#{load}", name), of[:all]}
 
-    bytes = for name <- @names, do: {named(:bytes_per_idle_client, name), idle[name] || missing()}
+    bytes = for {name, bytes} <- idle, do: {named(:bytes_per_idle_client, name), bytes}
+
+    # The worse of the two; why there is no mosquitto is said once.
+    worse = if idle[:mosquitto], do: by |> Keyword.values() |> Enum.max(), else: {:unavailable, @none}
 
     cpu ++
-      [cpu_by_mosquitto: by |> Keyword.values() |> worst()] ++
+      [cpu_by_mosquitto: worse] ++
       by ++ busier ++ bytes ++ [bytes_by_mosquitto: ratio(idle[:mote], idle[:mosquitto])]
   end
 
@@ -80,13 +83,8 @@ defmodule Mote.Bench.Programs.Broker do
 
   defp by(used, name, which), do: ratio(used[name][which], used[:mosquitto][:all])
 
-  defp ratio(_ours, nil), do: missing()
+  defp ratio(_ours, nil), do: nil
   defp ratio(ours, theirs), do: ours / max(theirs, 0.001)
-
-  # Of several loads the one that is worst for us.
-  defp worst(ratios), do: Enum.find(ratios, &match?({:unavailable, _}, &1)) || Enum.max(ratios)
-
-  defp missing, do: {:unavailable, @none}
 
   # -- loads ----------------------------------------------------------------------------------------------------
 
