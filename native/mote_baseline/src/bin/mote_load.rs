@@ -124,12 +124,13 @@ impl Load {
     }
 
     fn run(&mut self, end: Instant, rate: u64) -> Result<(), Box<dyn Error>> {
-        if rate == 0 {
-            for n in 0..self.clients.len() {
-                self.send(n)?;
+        match 1_000_000_000_u64.checked_div(rate) {
+            Some(every) => self.at_rate(end, Duration::from_nanos(every))?,
+            None => {
+                for n in 0..self.clients.len() {
+                    self.send(n)?;
+                }
             }
-        } else {
-            self.at_rate(end, Duration::from_nanos(1_000_000_000 / rate))?;
         }
         self.rest(rate == 0, end)
     }
