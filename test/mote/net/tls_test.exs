@@ -206,6 +206,8 @@ defmodule Mote.Net.TlsTest do
         {:ok, peer} = :gen_tcp.accept(silent)
         # It has greeted.
         assert {:ok, <<22, _::binary>>} = :gen_tcp.recv(peer, 0, 5_000)
+        # And its caller waits to hear how that ends.
+        eventually(fn -> waits_for_answer?(task.pid) end)
         if is_killed, do: Task.shutdown(task, :brutal_kill)
         assert open.() == 1
         eventually(fn -> Mote.advance(machine, 30_000) == :ok and open.() == 0 end)
@@ -302,6 +304,11 @@ defmodule Mote.Net.TlsTest do
       {_client, socket} = NetRig.pair(port)
       assert Mote.ask!(socket, :tls) == {:error, :bad_request}
     end
+  end
+
+  defp waits_for_answer?(pid) do
+    info = Process.info(pid, [:status, :current_stacktrace])
+    info[:status] == :waiting and Enum.any?(info[:current_stacktrace], &match?({Mote.Machine.Question, _, _, _}, &1))
   end
 
   # A port that leads to another one, until its process is told to cut.
