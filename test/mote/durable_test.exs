@@ -97,6 +97,74 @@ defmodule Mote.DurableTest do
     assert Exception.message(error) =~ Path.basename(second) <> ": at byte 88: it goes on after"
   end
 
+  test "an address that was let go of leads nowhere, in this life and the next ones, and others lead where they did",
+       %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir)
+    a = Mote.ask!(ledger, {:open, :a})
+    assert Mote.ask!(a, :balance) == 0
+    :ok = Mote.release(a)
+    # Although this process has it still.
+    assert {:error, %Error{reason: :unknown_address}} = Mote.ask(a, :balance)
+    assert_raise Error, fn -> Mote.send_many(a, [:x]) end
+    {:ok, _} = Durable.checkpoint(machine)
+    # The actor is still there, and gets another one.
+    again = Mote.ask!(ledger, {:open, :a})
+    others = for n <- 1..5, do: Mote.ask!(ledger, {:open, n})
+
+    balances =
+      for {account, n} <- Enum.with_index([again | others]), do: Mote.ask!(account, {:pay, n}) |> elem(0)
+
+    assert balances == Enum.to_list(0..5)
+    kill(machine)
+    {:ok, machine, _ledger} = Ledger.start(dir)
+    assert {:error, %Error{reason: :unknown_address}} = Mote.ask(a, :balance)
+    assert for(account <- [again | others], do: Mote.ask!(account, :balance)) == balances
+    Mote.stop(machine)
+  end
+
+  test "addresses lead where they did, whoever lets go of them meanwhile", %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir, sync: :os)
+
+    opened =
+      1..4
+      |> Enum.map(fn client ->
+        Task.async(fn ->
+          for n <- 1..200, reduce: %{} do
+            opened ->
+              # Some are opened by all.
+              name = if rem(n, 2) == 0, do: rem(n, 10), else: {client, n}
+              account = Mote.ask!(ledger, {:open, name})
+
+              if rem(n, 2) == 0 do
+                try do
+                  Mote.send(account, {:unknown, n})
+                  Mote.release(account)
+                rescue
+                  # Another client was faster.
+                  Error -> :ok
+                end
+
+                opened
+              else
+                Map.put(opened, name, account)
+              end
+          end
+        end)
+      end)
+      |> Enum.map(&Task.await(&1, :infinity))
+      |> Enum.reduce(&Map.merge/2)
+
+    kill(machine)
+    {:ok, machine, ledger} = Ledger.start(dir)
+    for {name, account} <- opened, do: assert({1, _} = Mote.ask!(account, {:pay, 1}), inspect(name))
+
+    for {name, account} <- elem(Mote.ask!(ledger, :all), 2),
+        is_tuple(name),
+        do: assert(Mote.ask!(account, :balance) == 1)
+
+    Mote.stop(machine)
+  end
+
   test "messages to processes have numbers that go on in the next life", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
     for n <- 1..3, do: Mote.send(ledger, {:tell, self(), n})

@@ -7,7 +7,7 @@
 //! message   key, whether a customer goes with it, the term
 //! actor     key, {module, name, version, captures, sponsor}
 //! code      the unit of a module
-//! retained  key, whether it is held
+//! released  key
 //! ```
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
@@ -21,6 +21,7 @@ use crate::held::question::Customer;
 use crate::term::atoms::{self, names, Name};
 use crate::term::read::list_cell;
 use crate::term::resource::ResourceArc;
+use mote_vm::code::error::LoadError;
 use mote_vm::machine::durable::MOST_RECORD;
 use mote_vm::machine::Machine;
 use mote_vm::values::handles::Key;
@@ -30,7 +31,7 @@ use std::sync::Arc;
 const MESSAGE: u8 = 1;
 const ACTOR: u8 = 2;
 const CODE: u8 = 3;
-const RETAINED: u8 = 4;
+const RELEASED: u8 = 4;
 
 /// Bytes of a key.
 const KEY: usize = 20;
@@ -164,15 +165,31 @@ fn note_created(
     })
 }
 
-/// The record of the code of a module.
-pub fn code(machine: &Machine, unit: &[u8]) -> Option<Vec<u8>> {
-    machine.is_durable().then(|| [&[CODE], unit].concat())
+/// Loads the code of a module, and notes that down where the machine is durable.
+pub fn load(machine: &Machine, unit: &[u8]) -> Result<(), LoadError> {
+    machine.noting(|notes| {
+        machine.load(unit, &foreign)?;
+        if let Some(notes) = notes {
+            notes.record(&[&[CODE], unit]);
+        }
+        Ok(())
+    })
 }
 
-/// The record of an actor that is held for whoever has its key, or is not any more.
-pub fn retained(machine: &Machine, key: Key, kept: bool) -> Option<Vec<u8>> {
-    let record = || [&[RETAINED][..], &key_bytes(key), &[kept.into()]].concat();
-    machine.is_durable().then(record)
+/// Holds an actor for whoever has its key, or lets go of it: `:ok`, `:durable` or `:unknown`. A durable machine holds it until then in any
+/// case.
+pub fn retained(machine: &Machine, key: Key, kept: bool) -> Atom {
+    machine.noting(|notes| match notes {
+        None if machine.retain(key, kept) => names::ok(),
+        Some(notes) if machine.holds(key) => {
+            if !kept {
+                notes.record(&[&[RELEASED], &key_bytes(key)]);
+                notes.release(key);
+            }
+            names::durable()
+        }
+        _ => names::unknown(),
+    })
 }
 
 /// Lets what a record says enter again.
@@ -190,9 +207,9 @@ pub fn enter_again(machine: &Machine, record: &[u8]) -> Result<(), String> {
             let loaded = machine.load(rest, &foreign);
             loaded.map(drop).map_err(|error| error.to_string())
         }
-        RETAINED => {
-            let (key, kept) = key_of(rest).ok_or_else(cut)?;
-            machine.retain(key, kept == [1]);
+        RELEASED => {
+            let (key, _) = key_of(rest).ok_or_else(cut)?;
+            machine.release_again(key);
             Ok(())
         }
         other => Err(format!("there is no record of kind {other}")),

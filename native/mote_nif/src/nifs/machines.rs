@@ -1,6 +1,6 @@
 //! Machines: start, stop, code, what they hold.
 use crate::deliver::mail::{MailLeft, ROUND};
-use crate::enter::config::{foreign, schedule_of, sponsor_config, stress_of, SponsorTerm};
+use crate::enter::config::{schedule_of, sponsor_config, stress_of, SponsorTerm};
 use crate::enter::noted;
 use crate::enter::target::Addressee;
 use crate::held::bridge::{unpin, Bridge};
@@ -179,16 +179,8 @@ fn machine_claim<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, name: 
 /// Holds an actor for whoever has its key, or lets go of it: `:ok`, `:unknown`, `:stopped`.
 #[rustler::nif]
 fn machine_retain<'a>(machine: Term<'a>, key: Term<'a>, kept: bool) -> Atom {
-    let retained = Addressee::look_at(machine, key).and_then(|of| {
-        let record = noted::retained(of.machine, of.key, kept);
-        let answer = noted::answer(&record);
-        noted::noted(of.machine, record, || {
-            match of.machine.retain(of.key, kept) {
-                true => Ok(answer),
-                false => Err(names::unknown()),
-            }
-        })
-    });
+    let retained =
+        Addressee::look_at(machine, key).map(|of| noted::retained(of.machine, of.key, kept));
     retained.unwrap_or_else(|word| word)
 }
 
@@ -274,9 +266,7 @@ fn machine_load<'a>(
         let text = "a durable machine takes new code when it is started";
         return (names::error(), text).encode(env);
     }
-    let record = noted::code(running, &unit);
-    let loaded = noted::noted(running, record, || Ok(running.load(&unit, &foreign)));
-    if let Ok(Err(error)) = loaded {
+    if let Err(error) = noted::load(running, &unit) {
         return (names::error(), error.to_string()).encode(env);
     }
     let before = before.filter(|_| takes_over);

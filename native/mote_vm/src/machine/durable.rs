@@ -77,6 +77,18 @@ impl Machine {
         })
     }
 
+    /// Returns whether the outside has that key of an actor.
+    pub fn holds(&self, key: Key) -> bool {
+        self.0.handles.visit(key, |_, _| ()).is_some()
+    }
+
+    /// Lets go of a key when the entry that says so has entered, in a machine that runs its journal again.
+    pub fn release_again(&self, key: Key) {
+        if let Some(journal) = self.journal() {
+            journal.release_again(key);
+        }
+    }
+
     /// Makes it a machine that runs journals again, the first of which begins with that. Before it goes on from the image, and before
     /// anything has come in.
     pub fn prepare_to_run_again(&self, header: JournalHeader) {

@@ -11,6 +11,8 @@
 //!    is aborted, and nobody stands in.
 //! 4. While turns run, there is an entry after so many of them at least. So a machine that runs its journal again, and as many turns
 //!    after the last entry, has done all that the outside has heard of: the same, since nothing else enters before.
+//! 5. A key that is let go of goes with the entry that says so, and finds nothing from there on, whoever has it: a machine that runs its
+//!    journal again does not know who has. What is noted while the door is closed is for keys that are there (`noted`).
 use super::shared::Machine;
 use super::thread::{Dispatch, BATCH};
 use crate::base::atom::Atom;
@@ -74,7 +76,10 @@ impl Dispatch {
             std::thread::sleep(gathers);
         }
         let mut contents = self.take_contents();
-        let noted = journal.take(|| self.context.station.inbox.drain(&mut contents));
+        let noted = journal.take(|released| {
+            self.context.station.inbox.drain(&mut contents);
+            machine.handles().forget(released);
+        });
         let now = machine.clock().passed();
         let is_due = self.context.station.timers.next() <= now;
         if !noted.records.is_empty() || self.is_entry_due() {
@@ -214,6 +219,7 @@ impl Dispatch {
                 for record in &entry.records {
                     enter(&machine, record).map_err(wrong)?;
                 }
+                journal.take(|released| machine.handles().forget(released));
                 self.drain();
             }
         }

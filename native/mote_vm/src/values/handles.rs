@@ -78,6 +78,8 @@ struct HandleSlot {
     shared: bool,
     /// The machine itself holds one reference (kept.rs).
     kept: bool,
+    /// Its key finds nothing any more, but what it has counted is still there (kept.rs).
+    forgotten: bool,
     /// The position that its key says (invariant 7).
     named: u32,
     count: usize,
@@ -136,7 +138,7 @@ impl Book {
     /// The entry of a key, if there is one.
     fn find(&mut self, key: Key) -> Option<&mut HandleSlot> {
         let at = self.position(key)?;
-        self.slots.get_mut(at)
+        self.slots.get_mut(at).filter(|entry| !entry.forgotten)
     }
 
     /// One reference less.
@@ -147,7 +149,9 @@ impl Book {
         let entry = &mut self.slots[at];
         entry.count -= 1;
         if entry.count == 0 {
-            self.by_actor.remove(&entry.actor);
+            if self.by_actor.get(&entry.actor) == Some(&(at as u32)) {
+                self.by_actor.remove(&entry.actor);
+            }
             self.seats.clear(at);
             self.free.push(at as u32);
             if at as u32 != key.slot {
@@ -268,6 +272,7 @@ impl Handles {
             pinned,
             shared: false,
             kept: false,
+            forgotten: false,
             named: 0,
             count: 1,
             serial,
@@ -433,8 +438,9 @@ impl Walkable for Handles {
 
     fn each(&self, show: &mut dyn FnMut(Value)) {
         let inner = self.inner.lock();
-        let actors = inner.by_actor.keys().copied();
-        actors.map(Value::address).for_each(show);
+        // An actor can have entries besides the one that it is found by (kept.rs).
+        let held = inner.slots.iter().filter(|slot| slot.count > 0);
+        held.for_each(|slot| show(Value::address(slot.actor)));
     }
 }
 

@@ -12,6 +12,7 @@
 pub mod file;
 
 pub use file::{said, JournalEntry, JournalError, JournalFile, JournalHeader};
+use crate::values::handles::Key;
 use file::{JournalPlace, JournalWriter};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -67,6 +68,8 @@ type DurableWaiter = Box<dyn FnOnce() + Send>;
 struct JournalDoor {
     records: Vec<u8>,
     waiters: Vec<DurableWaiter>,
+    /// Keys that were let go of.
+    released: Vec<Key>,
 }
 
 /// What was noted, and who waits for it.
@@ -77,14 +80,20 @@ pub(crate) struct TakenNotes {
 }
 
 /// What a caller notes down.
-pub struct Notes<'d>(&'d mut Vec<u8>);
+pub struct Notes<'d>(&'d mut JournalDoor);
 
 impl Notes<'_> {
     /// Notes one thing that has entered.
     pub fn record(&mut self, parts: &[&[u8]]) {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
-        self.0.extend_from_slice(&(length as u32).to_le_bytes());
-        parts.iter().for_each(|part| self.0.extend_from_slice(part));
+        let records = &mut self.0.records;
+        records.extend_from_slice(&(length as u32).to_le_bytes());
+        parts.iter().for_each(|part| records.extend_from_slice(part));
+    }
+
+    /// Notes that a key was let go of: it is, when what was noted so far is taken.
+    pub fn release(&mut self, key: Key) {
+        self.0.released.push(key);
     }
 }
 
@@ -210,7 +219,7 @@ impl Journal {
     pub(crate) fn note<R>(&self, act: impl FnOnce(&mut Notes<'_>) -> R) -> R {
         let mut door = self.door.lock();
         let _until_done = MayEnter::begin();
-        act(&mut Notes(&mut door.records))
+        act(&mut Notes(&mut door))
     }
 
     /// Calls `waiter` when the disk has what was noted so far (invariant 3). The thread must be woken.
@@ -218,11 +227,20 @@ impl Journal {
         self.door.lock().waiters.push(waiter);
     }
 
-    /// Takes what was noted, while `take` takes what has come into the inbox.
-    pub(crate) fn take(&self, take: impl FnOnce()) -> TakenNotes {
+    /// Notes in a machine that runs its journal again that a key was let go of.
+    pub(crate) fn release_again(&self, key: Key) {
+        self.door.lock().released.push(key);
+    }
+
+    /// Takes what was noted, while `take` takes what has come into the inbox, and lets go of keys.
+    pub(crate) fn take(&self, take: impl FnOnce(&[Key])) -> TakenNotes {
         let mut door = self.door.lock();
-        take();
-        let JournalDoor { records, waiters } = std::mem::take(&mut *door);
+        let JournalDoor {
+            records,
+            waiters,
+            released,
+        } = std::mem::take(&mut *door);
+        take(&released);
         TakenNotes { records, waiters }
     }
 

@@ -31,7 +31,7 @@ impl Handles {
     pub(crate) fn keys(&self) -> KeptKeys {
         let mut inner = self.inner.lock();
         while self.settle_in(&mut inner, super::MANY) {}
-        let held = |slot: &&HandleSlot| slot.count > 0 && !slot.shared;
+        let held = |slot: &&HandleSlot| slot.count > 0 && !slot.shared && !slot.forgotten;
         let held = inner.slots.iter().filter(held);
         KeptKeys {
             given: inner.given,
@@ -66,6 +66,7 @@ impl Handles {
                 pinned: pinned(*actor),
                 shared: false,
                 kept: true,
+                forgotten: false,
                 named: 0,
                 count: 1,
                 serial: key.serial,
@@ -88,36 +89,46 @@ impl Handles {
         if at.is_some_and(|at| inner.slots[at as usize].kept) {
             return;
         }
+        // An entry that was forgotten is of its earlier key: it stays until those who have that let go of it.
         let pinned_to = pinned.map_or(0, |sponsor| u128::from(sponsor.0) + 1);
         let serial = name() | pinned_to << super::PINNED_SHIFT;
-        let Some(at) = at else {
-            let entry = HandleSlot {
-                actor,
-                pinned,
-                shared: false,
-                kept: true,
-                named: 0,
-                count: 1,
-                serial,
-            };
-            inner.put(entry, Some(NOWHERE), &self.quota);
-            return;
+        let entry = HandleSlot {
+            actor,
+            pinned,
+            shared: false,
+            kept: true,
+            forgotten: false,
+            named: 0,
+            count: 1,
+            serial,
         };
-        let entry = &mut inner.slots[at as usize];
-        let before = std::mem::replace(&mut entry.serial, serial);
-        entry.named = NOWHERE;
-        entry.kept = true;
-        // Those who have the earlier key find nothing by it any more, and return nothing.
-        entry.count = 1;
-        inner.renamed.remove(&before);
-        inner.renamed.insert(serial, at);
+        inner.put(entry, Some(NOWHERE), &self.quota);
+    }
+
+    /// Lets go of actors by their keys, which find nothing from now on, whoever has them.
+    pub(crate) fn forget(&self, keys: &[Key]) {
+        if keys.is_empty() {
+            return;
+        }
+        let mut inner = self.inner.lock();
+        for key in keys {
+            let Some(at) = inner.position(*key) else {
+                continue;
+            };
+            let entry = &mut inner.slots[at];
+            entry.forgotten = true;
+            if std::mem::take(&mut entry.kept) {
+                inner.seats.clear(at);
+                inner.release(*key);
+            }
+        }
     }
 
     /// One more reference to an actor that is held, by its key; none to any other.
     pub(crate) fn acquire_held(&self, actor: *const Actor) -> Option<Key> {
         let mut inner = self.inner.lock();
         let at = *inner.by_actor.get(&actor)?;
-        let entry = &mut inner.slots[at as usize];
+        let entry = Some(&mut inner.slots[at as usize]).filter(|entry| !entry.forgotten)?;
         entry.count += 1;
         Some(entry.key())
     }
