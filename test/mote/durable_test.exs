@@ -165,6 +165,29 @@ defmodule Mote.DurableTest do
     Mote.stop(machine)
   end
 
+  test "what send_many has acknowledged is in the journals of all machines, whatever it was sent with", %{
+    dir: dir
+  } do
+    [{one, a}, {two, b}] =
+      for name <- ["one", "two"] do
+        {:ok, machine, ledger} = Ledger.start(Path.join(dir, name))
+        {machine, ledger}
+      end
+
+    bytes = fn machine -> machine |> Durable.info() |> elem(1) |> Map.fetch!(:bytes) end
+
+    for n <- 1..50 do
+      before = bytes.(one)
+      :ok = Mote.send_many([{a, {:add, :client, n}}, {self(), n}])
+      after_one = bytes.(one)
+      assert after_one > before
+      :ok = Mote.send_many([{a, {:add, :other, n}}, {b, {:add, :other, n}}])
+      assert bytes.(one) > after_one
+    end
+
+    for machine <- [one, two], do: Mote.stop(machine)
+  end
+
   test "messages to processes have numbers that go on in the next life", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
     for n <- 1..3, do: Mote.send(ledger, {:tell, self(), n})

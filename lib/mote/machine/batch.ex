@@ -63,32 +63,42 @@ defmodule Mote.Machine.Batch do
     raise ArgumentError, "expected {address, message} in the list to send, got: #{inspect(other)}"
   end
 
-  defp go(messages, accepted, opts, native, one, context) do
+  # `unsynced`: the durable machine that has taken some whose disk was not waited for yet.
+  defp go(messages, accepted, opts, native, one, context, unsynced \\ nil) do
     {some, rest, why} = native.(messages)
     accepted = accepted + some
 
-    case {why, rest} do
-      {:ok, []} ->
-        :ok
+    {why, taken_by} =
+      case why do
+        {:durable, why} -> {why, machine(messages, context)}
+        why -> {why, unsynced}
+      end
 
-      {:durable, []} ->
-        Durable.synced(machine(messages, context), context)
+    with :ok <- if(taken_by == unsynced, do: :ok, else: synced(unsynced, context)),
+         :ok <- if(why == :more, do: :ok, else: synced(taken_by, context)) do
+      case {why, rest} do
+        {:ok, []} ->
+          :ok
 
-      {:more, _} ->
-        go(rest, accepted, opts, native, one, context)
+        {:more, _} ->
+          go(rest, accepted, opts, native, one, context, taken_by)
 
-      # What a batch cannot do: wait for room, share a long binary that the machine does not have yet, send to a process.
-      {why, [message | rest]} when why in [:full, :full_wait, :no_memory, :big, :long, :other] ->
-        with :ok <- single(message, accepted, opts, one),
-             do: go(rest, accepted + 1, opts, native, one, context)
+        # What a batch cannot do: wait for room, share a long binary that the machine does not have yet, send to a process.
+        {why, [message | rest]} when why in [:full, :full_wait, :no_memory, :big, :long, :other] ->
+          with :ok <- single(message, accepted, opts, one),
+               do: go(rest, accepted + 1, opts, native, one, context)
 
-      {word, tail} when word in [:ok, :durable] ->
-        raise ArgumentError, "expected a proper list of messages, got one that ends with #{inspect(tail)}"
+        {:ok, tail} ->
+          raise ArgumentError, "expected a proper list of messages, got one that ends with #{inspect(tail)}"
 
-      {word, _} ->
-        raise Error.from(word, [accepted: accepted] ++ about(rest, context))
+        {word, _} ->
+          raise Error.from(word, [accepted: accepted] ++ about(rest, context))
+      end
     end
   end
+
+  defp synced(nil, _context), do: :ok
+  defp synced(machine, context), do: Durable.synced(machine, context)
 
   defp machine(messages, context) do
     case context[:address] || messages do

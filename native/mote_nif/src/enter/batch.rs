@@ -10,7 +10,7 @@ use crate::term::atoms::names;
 use crate::term::read::{list_cell, tuple_elements, word_of};
 use crate::term::resource;
 use mote_vm::boundary::batch::BatchLetters;
-use mote_vm::machine::{Entrance, Machine};
+use mote_vm::machine::{Entrance, Machine, Refusal};
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::{Held, Key};
 use rustler::{Atom, Encoder, Env, Term};
@@ -53,7 +53,7 @@ pub struct Run<'m, 'a> {
     entrance: Entrance,
     pub letters: BatchLetters,
     /// The records of its messages, and whom the next ones are for, where the machine is durable.
-    records: Vec<Vec<u8>>,
+    records: Vec<(Key, Vec<u8>)>,
     key: Option<Key>,
     writer: Writer<'m, 'a>,
     /// The reason why it does not go on.
@@ -128,45 +128,50 @@ impl<'m, 'a> Run<'m, 'a> {
             return false;
         }
         self.letters.end(&self.writer.builder);
-        let record = self
-            .key
-            .map(|key| noted::message(self.machine, key, false, message));
-        match record {
-            Some(Ok(Some(record))) => self.records.push(record),
-            Some(Err(why)) => {
+        let Some(key) = self.key else {
+            return true;
+        };
+        match noted::message(self.machine, key, false, message) {
+            Ok(record) => self.records.extend(record.map(|record| (key, record))),
+            Err(why) => {
                 self.why = why;
                 return false;
             }
-            _ => {}
         }
         true
     }
 
-    /// Sends the written messages of `list`, up to `rest`. Returns the number accepted, the rest of the list, and why it is left.
-    pub fn send(self, list: Term<'a>, rest: Term<'a>) -> (usize, Term<'a>, Atom) {
+    /// Sends the written messages of `list`, up to `rest`. Returns the number accepted, the rest of the list, and why it is left:
+    /// `{:durable, why}` where a disk is to be waited for.
+    pub fn send(self, list: Term<'a>, rest: Term<'a>) -> Term<'a> {
+        let env = list.get_env();
         // A message costs more than its parts.
         spent(list.get_env(), 2 * self.letters.len());
         self.writer.count_spent(list.get_env());
         let batch = self.letters.seal(self.writer.builder);
         let (machine, entrance) = (self.machine, &self.entrance);
-        let why = match self.why == names::ok() && !self.records.is_empty() {
-            true => names::durable(),
-            false => self.why,
-        };
         let sent = match self.records.is_empty() {
             true => machine.send_batch(entrance, batch),
             false => machine.noting(|notes| {
+                if !self.records.iter().all(|(key, _)| machine.holds(*key)) {
+                    // Somebody has let go of one meanwhile: each of them alone says which.
+                    return (0, Some(Refusal::Full { patient: true }));
+                }
                 let (accepted, why) = machine.send_batch(entrance, batch);
                 if let Some(notes) = notes {
                     let entered = self.records.iter().take(accepted);
-                    entered.for_each(|record| notes.record(&[record]));
+                    entered.for_each(|(_, record)| notes.record(&[record]));
                 }
                 (accepted, why)
             }),
         };
-        match sent {
-            (accepted, None) => (accepted, rest, why),
+        let (accepted, rest, why) = match sent {
+            (accepted, None) => (accepted, rest, self.why),
             (accepted, Some(refused)) => (accepted, after(list, accepted), refusal(refused)),
+        };
+        match accepted > 0 && !self.records.is_empty() {
+            true => (accepted, rest, (names::durable(), why)).encode(env),
+            false => (accepted, rest, why).encode(env),
         }
     }
 }
@@ -204,7 +209,7 @@ pub fn send_to_one<'a>(
         }
         rest = tail;
     }
-    run.send(messages, rest).encode(env)
+    run.send(messages, rest)
 }
 
 /// Sends each message of a list of `{address, message}`. Returns the same as [`send_to_one`].
@@ -253,5 +258,5 @@ pub fn send_to_each<'a>(
         }
         rest = tail;
     }
-    run.send(pairs, rest).encode(env)
+    run.send(pairs, rest)
 }
