@@ -351,9 +351,13 @@ defmodule Mote.Machine do
         {:ok, postman} = Postman.start_link(native)
         {:ok, _pid} = Watcher.start_link(native)
 
+        # No turn runs, and tells something, before there is a journal that it follows from.
+        if durable, do: Native.machine_pause(native, true)
+
         with :ok <- claim(native, config),
              {:ok, names} <- go_on(native, config),
              {:ok, _image} <- begin_journal(native, durable, names) do
+          if durable, do: Native.machine_pause(native, false)
           about = Reporter.about(config.name, config.telemetry)
           Table.put(self(), native, config.name, about, memory, clock, fuel, names)
           {:ok, started(native, postman, about, config) |> Map.put(:keeper, keeper(native, durable, names))}

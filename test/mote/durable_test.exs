@@ -188,6 +188,38 @@ defmodule Mote.DurableTest do
     for machine <- [one, two], do: Mote.stop(machine)
   end
 
+  test "a turn that tells something follows from what is on the disk, also while a machine starts", %{
+    dir: dir
+  } do
+    me = self()
+    resolve = fn %{kind: :pid} -> {:ok, me} end
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    teller = Mote.create(machine, Ledger.teller(me, %{}))
+    {:ok, _} = Durable.checkpoint(machine, %{teller: teller})
+    :ok = Mote.send(teller, :tick)
+
+    Enum.reduce(1..8, {machine, %{}}, fn _, {machine, told} ->
+      assert_receive {:told, _, _}
+      kill(machine)
+      {:ok, machine} = Mote.start_link(durable: [dir: dir], resolve: resolve)
+      draws = Mote.ask!(Mote.names(machine).teller, :draws)
+      told = all_told(told)
+      wrong = for {n, draw} <- told, is_map_key(draws, n), draws[n] != draw, do: {n, draw, draws[n]}
+      assert wrong == []
+      {machine, told}
+    end)
+    |> elem(0)
+    |> Mote.stop()
+  end
+
+  defp all_told(told) do
+    receive do
+      {:told, n, draw} -> told |> Map.put(n, draw) |> all_told()
+    after
+      0 -> told
+    end
+  end
+
   test "messages to processes have numbers that go on in the next life", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
     for n <- 1..3, do: Mote.send(ledger, {:tell, self(), n})

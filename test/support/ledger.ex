@@ -69,6 +69,21 @@ defmodule Mote.Ledger do
       monitor(process, :gone)
   end
 
+  # Tells a process a random number each millisecond, and knows what it has told.
+  defactor teller(process, draws) do
+    :tick ->
+      draw = :rand.uniform()
+      send process, {:told, map_size(draws), draw}
+      send_after 1, self(), :tick
+      become teller(process, Map.put(draws, map_size(draws), draw))
+
+    {:tell_to, process} ->
+      become teller(process, draws)
+
+    {customer, :draws} ->
+      send customer, draws
+  end
+
   @doc "Starts the machine of a folder, or starts it again, and returns it with its ledger."
   def start(dir, opts \\ []) do
     with {:ok, machine} <- Mote.start_link(durable: [dir: dir] ++ opts) do

@@ -308,6 +308,8 @@ impl Restorer<'_> {
         migration: Option<Migration<'_>>,
         names: impl FnOnce(Term<'_>) -> R,
     ) -> Result<R, ImageError> {
+        // A durable machine runs nothing before its journal has begun.
+        let was_paused = machine.is_paused();
         machine.pause();
         machine.clock().go_on_from(self.image.tables.moment);
         self.arm(&roots.timers)?;
@@ -318,7 +320,9 @@ impl Restorer<'_> {
         }
         let shown = names(Term::new(roots.names));
         self.let_go(roots.events);
-        machine.resume();
+        if !was_paused {
+            machine.resume();
+        }
         // There may be timers that are due earlier than anything that a thread knew of.
         self.sponsors
             .iter()
