@@ -278,9 +278,16 @@ defmodule Mote.Durable do
 
   # The machine had this name for its addresses before; a new one is called as its folder.
   defp identified(%{identity: nil, durable: %{dir: dir}} = config, identity),
-    do: %{config | identity: identity || Options.identity!(dir)}
+    do: %{config | identity: identity || named_as(dir)}
 
   defp identified(config, _identity), do: config
+
+  # A path can be longer than an identity, and need not be a text.
+  defp named_as(dir) do
+    if byte_size(dir) <= 255 and String.valid?(dir),
+      do: Options.identity!(dir),
+      else: dir |> :erlang.md5() |> Base.encode16(case: :lower)
+  end
 
   # Of the journal that goes on from an image, and those that go on from that one: there are more where the machine ended before it
   # had the next image. What a start has left that was not finished is none of these.
@@ -364,7 +371,7 @@ defmodule Mote.Durable do
                  Question.put(native, :infinity, context, &Native.journal_run(native, journals, &1)),
                {:ok, told} <- ran(ran),
                {:ok, _image} <- Image.save(native, path, names, :infinity) do
-            {:ok, %{config | image: path}, newest, told}
+            {:ok, %{config | image: path, resolve: of_another_start(config.resolve)}, newest, told}
           end
         after
           Native.machine_stop(native)
@@ -377,6 +384,10 @@ defmodule Mote.Durable do
         {:error, Error.new(:start, "the machine could not start: #{text}", config: config)}
     end
   end
+
+  # This node has written the image, and yet its processes are not those that the journal names.
+  defp of_another_start(nil), do: nil
+  defp of_another_start(resolve), do: &resolve.(Image.of_another_start(&1))
 
   defp prepare(native, path) do
     with {:error, text} <- Native.journal_prepare(native, path), do: {:error, error(path, text)}

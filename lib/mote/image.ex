@@ -181,6 +181,12 @@ defmodule Mote.Image do
         do: {number, found}
   end
 
+  @doc false
+  # What is lost, as of an image of another start of the node, whoever has written it.
+  @spec of_another_start(lost_value) :: lost_value
+  def of_another_start(%{value: value} = lost), do: lost |> Map.delete(:value) |> with_value({value, false})
+  def of_another_start(lost), do: lost
+
   # All nodes without a name give the same pids, ports and references: in another start of one they are somebody else's.
   defp with_value(lost, {value, false})
        when (is_pid(value) or is_port(value) or is_reference(value)) and node(value) == :nonode@nohost,

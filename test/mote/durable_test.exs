@@ -220,6 +220,32 @@ defmodule Mote.DurableTest do
     end
   end
 
+  test "processes that a journal names are not taken for those of this start", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    keeper = Mote.create(machine, Ledger.teller(:nobody, %{}))
+    {:ok, _} = Durable.checkpoint(machine, %{keeper: keeper})
+    :ok = Mote.send(keeper, {:tell_to, self()})
+    kill(machine)
+    me = self()
+    resolve = fn lost -> send(me, {:lost, lost}) && :lost end
+    {:ok, machine} = Mote.start_link(durable: [dir: dir], resolve: resolve)
+    assert_receive {:lost, %{kind: :pid} = lost}
+    refute is_map_key(lost, :value)
+    Mote.stop(machine)
+  end
+
+  test "a folder whose path is longer than an identity, or no text", %{dir: dir} do
+    for name <- [String.duplicate("x", 250), <<255, 254>>] do
+      dir = Path.join([dir, name, "y"])
+      {:ok, machine, ledger} = Ledger.start(dir)
+      account = Mote.ask!(ledger, {:open, :x})
+      kill(machine)
+      {:ok, machine, _ledger} = Ledger.start(dir)
+      assert Mote.ask!(account, :balance) == 0
+      Mote.stop(machine)
+    end
+  end
+
   test "messages to processes have numbers that go on in the next life", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
     for n <- 1..3, do: Mote.send(ledger, {:tell, self(), n})
