@@ -246,6 +246,30 @@ defmodule Mote.DurableTest do
     end
   end
 
+  test "new addresses in an order that follows from nothing are not told, and others lead where they did", %{
+    dir: dir
+  } do
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    maker = Mote.create(machine, Ledger.maker([]))
+    {:ok, _} = Durable.checkpoint(machine, %{maker: maker})
+
+    for n <- 1..10 do
+      500 = Mote.ask!(maker, {:make, 10 * n, 10 * n + 9})
+      :ok = Mote.gc(machine)
+    end
+
+    assert {:error, %Error{}} = Mote.ask(maker, :map, 1_000)
+    {list, map} = Mote.ask!(maker, :list_and_map)
+    assert Enum.sort(list) == map |> Map.keys() |> Enum.sort()
+    assert for(account <- list, do: Mote.ask!(account, :balance)) == Enum.to_list(10..109)
+    # All of them have been told now.
+    assert Mote.ask!(maker, :map) == map
+    kill(machine)
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    assert for(account <- list, do: Mote.ask!(account, :balance)) == Enum.to_list(10..109)
+    Mote.stop(machine)
+  end
+
   test "messages to processes have numbers that go on in the next life", %{dir: dir} do
     {:ok, machine, ledger} = Ledger.start(dir, numbered: true)
     for n <- 1..3, do: Mote.send(ledger, {:tell, self(), n})

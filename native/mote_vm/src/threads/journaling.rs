@@ -25,6 +25,7 @@ use crate::boundary::journal::{said, Journal};
 use crate::terms::map::Node;
 use crate::terms::prim::random::Random;
 use crate::turns::turn::at_commit::{Due, TimerStep};
+use crate::values::actor::Actor;
 use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
 use rustc_hash::FxHashSet;
@@ -188,6 +189,20 @@ impl Dispatch {
         self.context.machine.journal().is_some() && self.turn.at_commit.timers.iter().any(watches)
     }
 
+    /// Returns whether a turn of a durable machine tells the outside new addresses in an order that follows from nothing: that of a map
+    /// whose keys have addresses depends on where actors are.
+    pub(crate) fn tells_in_no_order(&self) -> bool {
+        let machine = &self.context.machine;
+        if machine.journal().is_none() {
+            return false;
+        }
+        let mut named = FxHashSet::default();
+        let outgoing = self.turn.at_commit.outgoing.iter();
+        outgoing
+            .filter(|out| out.target.foreign_class().is_some())
+            .any(|out| has_no_order(out.message, &mut named, &|actor| machine.handles().is_named(actor)))
+    }
+
     /// Runs journals again, one after the other. Returns the place of the one that is wrong, and what is.
     pub(crate) fn run_again(
         &mut self,
@@ -293,6 +308,79 @@ fn figures(counts: &Counts) -> [u64; 4] {
     [counts.turns, counts.sends, counts.creates, counts.becomes]
 }
 
+/// Returns whether a map in a value has several keys with addresses, and in these entries several actors that are neither named by now,
+/// nor by what is shown before (`named`).
+fn has_no_order(
+    value: Value,
+    named: &mut FxHashSet<*const Actor>,
+    is_named: &dyn Fn(*const Actor) -> bool,
+) -> bool {
+    let mut parts = vec![value];
+    let (mut visited, mut met) = (0, FxHashSet::default());
+    while let Some(part) = parts.pop() {
+        if part.is_address() {
+            named.insert(part.address_pointer());
+            continue;
+        }
+        if part.is_immediate() {
+            continue;
+        }
+        visited += 1;
+        if visited > FEW && !met.insert(part.word()) {
+            continue;
+        }
+        if let Some(node) = Node::of(part) {
+            let mut by_address = Vec::new();
+            each_entry(node, &mut |key, item| {
+                let mut has_address = false;
+                each_address(key, |_| has_address = true);
+                if has_address {
+                    by_address.extend([key, item]);
+                }
+                parts.extend([item, key]);
+            });
+            if by_address.len() > 2 {
+                let mut new = FxHashSet::default();
+                for part in by_address {
+                    each_address(part, |address| {
+                        let actor = address.address_pointer();
+                        if !named.contains(&actor) && !is_named(actor) {
+                            new.insert(actor);
+                        }
+                    });
+                }
+                if new.len() > 1 {
+                    return true;
+                }
+            }
+        } else {
+            parts.extend(parts_of(part));
+        }
+    }
+    false
+}
+
+/// Shows the entries of a map.
+fn each_entry(node: Node<'_>, show: &mut dyn FnMut(Value, Value)) {
+    for (n, item) in node.items.iter().enumerate() {
+        match Node::of(*item).filter(|_| !node.is_leaf()) {
+            Some(inner) => each_entry(inner, show),
+            None => show(node.keys[n], *item),
+        }
+    }
+}
+
+/// Returns the parts of what is no map, the last one first.
+fn parts_of(part: Value) -> Vec<Value> {
+    if let Some(elements) = part.as_tuple().or_else(|| part.as_captured()) {
+        elements.iter().rev().copied().collect()
+    } else if let Some((head, tail)) = part.as_cons() {
+        vec![tail, head]
+    } else {
+        part.as_on().map(|(_, address)| address).into_iter().collect()
+    }
+}
+
 /// Shows every address in a value, in an order that follows from the value.
 fn each_address(value: Value, mut show: impl FnMut(Value)) {
     let mut parts = vec![value];
@@ -310,19 +398,13 @@ fn each_address(value: Value, mut show: impl FnMut(Value)) {
         if visited > FEW && !met.insert(part.word()) {
             continue;
         }
-        if let Some(elements) = part.as_tuple().or_else(|| part.as_captured()) {
-            parts.extend(elements.iter().rev());
-        } else if let Some((head, tail)) = part.as_cons() {
-            parts.extend([tail, head]);
-        } else if let Some(node) = Node::of(part) {
+        if let Some(node) = Node::of(part) {
+            parts.extend(node.items.iter().rev());
             if node.is_leaf() {
-                parts.extend(node.items.iter().rev());
                 parts.extend(node.keys.iter().rev());
-            } else {
-                parts.extend(node.items.iter().rev());
             }
-        } else if let Some((_, address)) = part.as_on() {
-            parts.push(address);
+        } else {
+            parts.extend(parts_of(part));
         }
     }
 }

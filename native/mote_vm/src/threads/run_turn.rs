@@ -238,7 +238,8 @@ impl Dispatch {
         };
         match end {
             Ok(End::Done)
-                if !self.turn.at_commit.timers.is_empty() && self.has_staged_unnoted() =>
+                if !self.turn.at_commit.timers.is_empty() && self.has_staged_unnoted()
+                    || !self.turn.at_commit.outgoing.is_empty() && self.tells_in_no_order() =>
             {
                 Verdict::Aborted(not_durable())
             }

@@ -105,6 +105,13 @@ impl Handles {
         inner.put(entry, Some(NOWHERE), &self.quota);
     }
 
+    /// Returns whether `name` would give an actor no other key.
+    pub(crate) fn is_named(&self, actor: *const Actor) -> bool {
+        let inner = self.inner.lock();
+        let at = inner.by_actor.get(&actor);
+        at.is_some_and(|at| inner.slots[*at as usize].kept)
+    }
+
     /// Lets go of actors by their keys, which find nothing from now on, whoever has them.
     pub(crate) fn forget(&self, keys: &[Key]) {
         if keys.is_empty() {
