@@ -20,7 +20,7 @@ const SHARE_WHEN_AWAITED: u64 = 20;
 /// turns.
 const SHARE_AT_LONG_REST: u64 = 50;
 /// Wait of the first collection after a question, and the longest wait of one while nobody asks anew.
-const FIRST_PATIENCE: Duration = Duration::from_millis(10);
+pub(crate) const FIRST_PATIENCE: Duration = Duration::from_millis(10);
 const MOST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A collection waits until `EACH` bytes are allocated for each event that was queued since the last one began and still

@@ -33,6 +33,8 @@
 //! 8. The caller's own message need not go by the inbox: the stand-in brings it to the queue, if the thread has taken in
 //!    everything that entered before it, and there is room and memory for it. A handle that is followed during a stand-in needs
 //!    no other root: no collection begins before the stand-in has gone (invariant 1).
+//! 9. Who sends while a stand-in is there does not wake the thread, and may wait for an answer. If the stand-in takes that in, and anybody
+//!    waits when it goes, the thread is woken to see to it, and sleeps for a moment only as long as that happens again.
 mod ends;
 mod kept;
 #[cfg(all(test, not(any(miri, loom))))]
@@ -116,6 +118,10 @@ pub(crate) struct Lent {
     pub(crate) stands_in: bool,
     pub(crate) postponed: bool,
     pub(crate) is_wanted: bool,
+    /// True if stand-ins have taken in what others have sent, while somebody waits; and true if the thread sleeps no longer than it takes
+    /// to look whether anybody still does (invariant 9).
+    pub(crate) took_in: bool,
+    pub(crate) watches: bool,
 }
 
 impl Machine {
@@ -355,9 +361,16 @@ impl Dispatch {
         LONG
     }
 
+    /// Returns whether the thread has to wake to see whether somebody waits in vain (invariant 9).
+    fn has_to_watch(&mut self) -> bool {
+        self.lent.took_in = self.lent.took_in && self.until_look().is_some();
+        self.lent.took_in && !self.lent.watches
+    }
+
     /// Returns whether the thread has to wake for what its stand-in leaves.
-    fn is_needed(&self) -> bool {
-        self.lent.is_wanted
+    fn is_needed(&mut self) -> bool {
+        self.has_to_watch()
+            || self.lent.is_wanted
             || self.lent.postponed
             || !(self.turn.queue.is_empty() || self.is_full_away())
             || self.owes()

@@ -11,6 +11,7 @@ use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign};
 use mote_vm::{Origin, Term, View};
 use std::any::Any;
 use std::cmp::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::Arc;
 
@@ -18,11 +19,14 @@ use std::sync::Arc;
 pub struct World {
     pub aborts: Receiver<String>,
     pub faults: Receiver<String>,
+    /// The number of the newest question of the outside that is open; 0 if none is.
+    pub question: Arc<AtomicU64>,
 }
 
 struct Ears {
     aborts: Sender<String>,
     faults: Sender<String>,
+    question: Arc<AtomicU64>,
 }
 
 impl Embedder for Ears {
@@ -35,6 +39,9 @@ impl Embedder for Ears {
         let behaviour = behaviour.map_or("nothing", |(_, name)| name.name());
         let text = format!("{} by {sponsor} in {behaviour}", fault.text);
         let _ = self.faults.send(text);
+    }
+    fn newest_question(&self) -> Option<u64> {
+        Some(self.question.load(SeqCst)).filter(|newest| *newest > 0)
     }
     fn as_any(&self) -> &dyn Any {
         self
@@ -127,10 +134,17 @@ fn start(
         schedule,
         compiler: compiler(),
     };
-    let machine = Machine::start(config, Box::new(Ears { aborts, faults })).expect("starts");
+    let question = Arc::<AtomicU64>::default();
+    let ears = Ears {
+        aborts,
+        faults,
+        question: question.clone(),
+    };
+    let machine = Machine::start(config, Box::new(ears)).expect("starts");
     let world = World {
         aborts: heard_aborts,
         faults: heard_faults,
+        question,
     };
     (machine, world)
 }

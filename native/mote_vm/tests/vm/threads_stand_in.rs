@@ -110,6 +110,40 @@ fn stand_ins(rig: &Rig) -> u64 {
     rig.machine.info().counts().stand_ins
 }
 
+/// Somebody asks while another one stands in, who takes that message in as well: nobody wakes the thread for it. When nobody can answer any
+/// more, a collection is to find that out.
+#[test]
+fn who_asks_while_another_stands_in_is_not_forgotten() {
+    for stands_in in [false, true] {
+        // So few blocks for two threads that nobody sets a time for a long rest.
+        let rig = rig(2);
+        let (tap, _told) = tap();
+        let deaf = teller(&rig, "tell", &tap);
+        let (machine, question) = (
+            rig.machine.clone(),
+            rig.world.lock().unwrap().question.clone(),
+        );
+        let asks = move || {
+            question.store(1, SeqCst);
+            machine.send(deaf, None, integers(&[1])).expect("room");
+        };
+        let collections = || rig.machine.info().gc.collections;
+        let before = collections();
+        if !stands_in {
+            asleep(&rig);
+            asks();
+        } else {
+            let meanwhile = Tap::with(move |_, _| asks());
+            let tell = teller(&rig, "tell", &meanwhile);
+            asleep(&rig);
+            ask(&rig, tell, integers(&[1]));
+            assert_eq!(stand_ins(&rig), 1);
+        }
+        until(|| collections() > before);
+        rig.world.lock().unwrap().question.store(0, SeqCst);
+    }
+}
+
 #[test]
 fn who_waits_runs_the_turns_of_a_sleeper() {
     let rig = rig(1);

@@ -6,6 +6,7 @@ mod tests;
 use super::Dispatch;
 use crate::base::sync::Relaxed;
 use crate::boundary::trickle::Trickle;
+use crate::heap::pace::FIRST_PATIENCE;
 use crate::threads::core_balance::CoreBalance;
 use crate::threads::long_rest::LongRest;
 use crate::threads::sharing::WORTH_ASKING;
@@ -130,6 +131,8 @@ impl Dispatch {
         let long = self.until_long_rest();
         let nap = nap.or_else(|| self.would_collect().then_some(REST));
         let waits = due.into_iter().chain(self.until_look()).chain(nap);
+        let watches = self.lent.watches.then_some(FIRST_PATIENCE);
+        let waits = waits.chain(watches);
         waits.chain(long).chain(self.until_unsent()).min()
     }
 
@@ -252,6 +255,8 @@ impl Dispatch {
         if std::mem::take(&mut self.lent.is_wanted) {
             self.context.machine.quiescence().done(1);
         }
+        // stand_in.rs, invariant 9.
+        self.lent.watches = std::mem::take(&mut self.lent.took_in);
     }
 }
 

@@ -33,8 +33,9 @@ impl Dispatch {
         std::mem::take(&mut self.intake.contents)
     }
 
-    /// Drains the inbox if little is in it. Returns whether that was so.
+    /// Drains the inbox for a stand-in, if little is in it. Returns whether that was so.
     pub(crate) fn drain_little(&mut self) -> bool {
+        self.lent.took_in = true;
         let mut contents = std::mem::take(&mut self.intake.contents);
         let little = self.context.station.inbox.drain_little(&mut contents);
         self.take_in(contents);
