@@ -4,6 +4,7 @@
 //! 1. All of a batch are as many turns away from the first situation (known.rs).
 //! 2. What is found is taken up in the order of the situations. So what a search finds does not depend on which thread has looked
 //!    at which of them, on how many threads there are, or on how large batches are.
+//! 3. What lookers keep until a batch is taken up is many times what its situations take, so these take [`MOST_BYTES`], and one more.
 use super::compact::SituationLine;
 use super::known::SearchKnowledge;
 use super::looking::{LookEnd, Looker};
@@ -12,6 +13,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// Situations of a batch: on one thread, and for each of several.
 const ALONE: usize = 64;
 const FOR_EACH: usize = 512;
+
+/// Bytes of the situations of a batch: as many as small ones take. A thousand steps may lead on from a large one, each to one as large.
+const MOST_BYTES: usize = 1 << 16;
 
 /// Situations that a thread takes at a time.
 const AT_A_TIME: usize = 16;
@@ -46,7 +50,10 @@ impl SearchBatch {
         } else {
             ALONE
         };
-        while self.ends.len() < size.min(most) && line.pop(&mut self.written) {
+        let has_room = |batch: &SearchBatch| {
+            batch.ends.len() < size.min(most) && batch.written.len() < threads * MOST_BYTES
+        };
+        while has_room(self) && line.pop(&mut self.written) {
             self.ends.push(self.written.len());
         }
     }
@@ -98,6 +105,28 @@ impl SearchBatch {
             for (at, from, end) in &looker.looked {
                 self.looked[*at as usize] = (by, *from as usize, *end);
             }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_large_situations_few_are_looked_at_together() {
+        let large = vec![7; MOST_BYTES / 4 + 1];
+        for (written, threads, together) in [
+            (&large[..1], 1, ALONE),
+            (&large[..1], 2, 2 * FOR_EACH),
+            (&large[..], 1, 4),
+            (&large[..], 2, 8),
+        ] {
+            let (mut line, mut batch) = (SituationLine::default(), SearchBatch::default());
+            (0..3 * FOR_EACH).for_each(|_| line.push(written));
+            batch.fill(&mut line, usize::MAX, threads);
+            assert_eq!(batch.ends.len(), together);
+            assert_eq!(batch.written.len(), together * written.len());
         }
     }
 }
