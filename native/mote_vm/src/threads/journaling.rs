@@ -200,7 +200,11 @@ impl Dispatch {
         let outgoing = self.turn.at_commit.outgoing.iter();
         outgoing
             .filter(|out| out.target.foreign_class().is_some())
-            .any(|out| has_no_order(out.message, &mut named, &|actor| machine.handles().is_named(actor)))
+            .any(|out| {
+                has_no_order(out.message, &mut named, &|actor| {
+                    machine.handles().is_named(actor)
+                })
+            })
     }
 
     /// Runs journals again, one after the other. Returns the place of the one that is wrong, and what is.
@@ -377,7 +381,10 @@ fn parts_of(part: Value) -> Vec<Value> {
     } else if let Some((head, tail)) = part.as_cons() {
         vec![tail, head]
     } else {
-        part.as_on().map(|(_, address)| address).into_iter().collect()
+        part.as_on()
+            .map(|(_, address)| address)
+            .into_iter()
+            .collect()
     }
 }
 

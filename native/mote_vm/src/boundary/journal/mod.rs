@@ -11,8 +11,8 @@
 //!    actors, since they follow from the secret and from how many were given before.
 pub mod file;
 
-pub use file::{said, JournalEntry, JournalError, JournalFile, JournalHeader};
 use crate::values::handles::Key;
+pub use file::{said, JournalEntry, JournalError, JournalFile, JournalHeader};
 use file::{JournalPlace, JournalWriter};
 use parking_lot::Mutex;
 use std::cell::Cell;
@@ -88,7 +88,9 @@ impl Notes<'_> {
         let length = parts.iter().map(|part| part.len()).sum::<usize>();
         let records = &mut self.0.records;
         records.extend_from_slice(&(length as u32).to_le_bytes());
-        parts.iter().for_each(|part| records.extend_from_slice(part));
+        parts
+            .iter()
+            .for_each(|part| records.extend_from_slice(part));
     }
 
     /// Notes that a key was let go of: it is, when what was noted so far is taken.
