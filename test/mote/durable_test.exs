@@ -1,7 +1,7 @@
 defmodule Mote.DurableTest do
   use ExUnit.Case, async: true
 
-  alias Mote.{Durable, Error, Ledger, Long}
+  alias Mote.{Durable, Error, Ledger, Long, Telling}
 
   setup do
     Process.flag(:trap_exit, true)
@@ -194,7 +194,7 @@ defmodule Mote.DurableTest do
     me = self()
     resolve = fn %{kind: :pid} -> {:ok, me} end
     {:ok, machine} = Mote.start_link(durable: [dir: dir])
-    teller = Mote.create(machine, Ledger.teller(me, %{}))
+    teller = Mote.create(machine, Telling.teller(me, %{}))
     {:ok, _} = Durable.checkpoint(machine, %{teller: teller})
     :ok = Mote.send(teller, :tick)
 
@@ -222,7 +222,7 @@ defmodule Mote.DurableTest do
 
   test "processes that a journal names are not taken for those of this start", %{dir: dir} do
     {:ok, machine} = Mote.start_link(durable: [dir: dir])
-    keeper = Mote.create(machine, Ledger.teller(:nobody, %{}))
+    keeper = Mote.create(machine, Telling.teller(:nobody, %{}))
     {:ok, _} = Durable.checkpoint(machine, %{keeper: keeper})
     :ok = Mote.send(keeper, {:tell_to, self()})
     kill(machine)
@@ -250,7 +250,7 @@ defmodule Mote.DurableTest do
     dir: dir
   } do
     {:ok, machine} = Mote.start_link(durable: [dir: dir])
-    maker = Mote.create(machine, Ledger.maker([]))
+    maker = Mote.create(machine, Telling.maker([]))
     {:ok, _} = Durable.checkpoint(machine, %{maker: maker})
 
     for n <- 1..10 do
@@ -261,12 +261,31 @@ defmodule Mote.DurableTest do
     assert {:error, %Error{}} = Mote.ask(maker, :map, 1_000)
     {list, map} = Mote.ask!(maker, :list_and_map)
     assert Enum.sort(list) == map |> Map.keys() |> Enum.sort()
-    assert for(account <- list, do: Mote.ask!(account, :balance)) == Enum.to_list(10..109)
+    assert for(account <- list, do: Mote.ask!(account, :value)) == Enum.to_list(10..109)
     # All of them have been told now.
     assert Mote.ask!(maker, :map) == map
     kill(machine)
     {:ok, machine} = Mote.start_link(durable: [dir: dir])
-    assert for(account <- list, do: Mote.ask!(account, :balance)) == Enum.to_list(10..109)
+    assert for(account <- list, do: Mote.ask!(account, :value)) == Enum.to_list(10..109)
+    Mote.stop(machine)
+  end
+
+  test "callers that wait when an image is made are told by the turns that run again, which do the same", %{
+    dir: dir
+  } do
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    line = Mote.create(machine, Telling.line([]))
+    callers = for _ <- 1..5, do: Task.async(fn -> Mote.ask(line, :wait, :infinity) end)
+    Mote.Eventually.eventually(fn -> Mote.ask!(line, :count) == 5 end)
+    {:ok, _} = Durable.checkpoint(machine)
+    cell = Mote.ask!(line, :tell)
+    assert Mote.ask!(cell, :value) == 5
+    told = for caller <- callers, do: caller |> Task.await() |> elem(1)
+    kill(machine)
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    assert Mote.ask!(cell, :value) == 5
+    assert for(cell <- told, do: Mote.ask!(cell, :value)) == List.duplicate(:told, 5)
+    assert Mote.ask!(line, :count) == 0
     Mote.stop(machine)
   end
 

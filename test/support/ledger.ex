@@ -69,37 +69,6 @@ defmodule Mote.Ledger do
       monitor(process, :gone)
   end
 
-  # Tells a process a random number each millisecond, and knows what it has told.
-  defactor teller(process, draws) do
-    :tick ->
-      draw = :rand.uniform()
-      send process, {:told, map_size(draws), draw}
-      send_after 1, self(), :tick
-      become teller(process, Map.put(draws, map_size(draws), draw))
-
-    {:tell_to, process} ->
-      become teller(process, draws)
-
-    {customer, :draws} ->
-      send customer, draws
-  end
-
-  # Makes actors, among others that are collected, and tells all in a map, or in a list as well.
-  defactor maker(made) do
-    {customer, {:make, from, upto}} ->
-      others = for n <- 1..500, do: create(account({n, n, n}))
-      for other <- others, do: send(other, {customer, :nothing})
-      accounts = for n <- from..upto, do: create(account(n))
-      send customer, length(others)
-      become maker(made ++ accounts)
-
-    {customer, :map} ->
-      send customer, for(account <- made, into: %{}, do: {account, 1})
-
-    {customer, :list_and_map} ->
-      send customer, {made, for(account <- made, into: %{}, do: {account, 1})}
-  end
-
   @doc "Starts the machine of a folder, or starts it again, and returns it with its ledger."
   def start(dir, opts \\ []) do
     with {:ok, machine} <- Mote.start_link(durable: [dir: dir] ++ opts) do

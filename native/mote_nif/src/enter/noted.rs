@@ -247,16 +247,20 @@ fn send_again(
     read(written, |env, term| {
         let mut writer = Writer::new(resource, machine, known_binaries(env));
         if *asked == 1 {
-            // Nobody waits for it any more.
-            let tag = names::nil().to_term(env);
-            let (customer, asker) = Customer::asking(resource.owner, tag, resource.clone(), key);
-            asker.close();
-            writer.request_of(Arc::new(Awaiting::Known(customer)));
+            writer.request_of(Arc::new(nobody(env, resource, key)));
         }
         writer.term(term)?;
         let sent = machine.send_between(key, None, writer.builder.finish());
         sent.map_err(refusal)
     })
+}
+
+/// A customer for which nobody waits any more.
+pub fn nobody(env: Env<'_>, resource: &ResourceArc<MachineResource>, asked: Key) -> Awaiting {
+    let tag = names::nil().to_term(env);
+    let (customer, asker) = Customer::asking(resource.owner, tag, resource.clone(), asked);
+    asker.close();
+    Awaiting::Known(customer)
 }
 
 fn create_again(

@@ -9,6 +9,7 @@ use crate::deliver::message::post;
 use crate::enter::config::{read_untrusted, untrusted};
 use crate::enter::question::inquiry;
 use crate::held::far::Far;
+use crate::enter::noted::nobody;
 use crate::held::foreign::{Abroad, Elsewhere, Opaque, Process};
 use crate::held::lives::{take_up, went_on};
 use crate::held::machine::MachineResource;
@@ -30,6 +31,7 @@ use mote_vm::look::survey::Survey;
 use mote_vm::machine::Machine;
 use mote_vm::values::big::MOST_LIMBS;
 use mote_vm::values::foreign::{Class, ForeignRef};
+use mote_vm::values::handles::Key;
 use mote_vm::Term as VmTerm;
 use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
@@ -231,11 +233,19 @@ pub fn restore<'a>(
                     (names::ok(), decoder.term(env, running, named)).encode(env)
                 })
             };
+            let read = |class: Class, written: Option<&[u8]>| match (class, written) {
+                // Turns that run again are to do with it what they did.
+                (Class::Address, None) if running.runs_again() => {
+                    let nobody = OwnedEnv::new().run(|env| nobody(env, &resource, Key::NONE));
+                    Some(Arc::new(nobody) as ForeignRef)
+                }
+                _ => read_form(class, written),
+            };
             let restored = running.restore(
                 &image.0,
                 goes_on,
                 resolved,
-                &read_form,
+                &read,
                 Some(migration),
                 show,
             );

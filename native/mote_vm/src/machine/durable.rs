@@ -77,6 +77,11 @@ impl Machine {
         })
     }
 
+    /// Returns whether it runs journals again.
+    pub fn runs_again(&self) -> bool {
+        self.journal().is_some_and(Journal::is_mute)
+    }
+
     /// Returns whether the outside has that key of an actor.
     pub fn holds(&self, key: Key) -> bool {
         self.0.handles.visit(key, |_, _| ()).is_some()

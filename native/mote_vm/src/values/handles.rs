@@ -54,7 +54,7 @@ pub struct Key {
 
 impl Key {
     /// A key of no actor.
-    pub(crate) const NONE: Key = Key {
+    pub const NONE: Key = Key {
         slot: u32::MAX,
         serial: 0,
     };
