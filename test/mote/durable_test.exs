@@ -270,6 +270,18 @@ defmodule Mote.DurableTest do
     Mote.stop(machine)
   end
 
+  test "a function that an image does not keep is one for the turns that run again", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    holding = Mote.create(machine, Telling.holding(nil))
+    :ok = Mote.ask!(holding, {:put, fn -> dir end})
+    {:ok, _} = Durable.checkpoint(machine)
+    {first, second} = Mote.ask!(holding, :tell)
+    kill(machine)
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    assert {Mote.ask!(first, :value), Mote.ask!(second, :value)} == {:first, :second}
+    Mote.stop(machine)
+  end
+
   test "callers that wait when an image is made are told by the turns that run again, which do the same", %{
     dir: dir
   } do

@@ -36,6 +36,18 @@ defmodule Mote.Telling do
       send customer, {made, for(account <- made, into: %{}, do: {account, 1})}
   end
 
+  # Tells something else if what it has is a function.
+  defactor holding(what) do
+    {customer, {:put, what}} ->
+      send customer, :ok
+      become holding(what)
+
+    {customer, :tell} ->
+      if is_function(what),
+        do: send(customer, {create(cell(:first)), create(cell(:second))}),
+        else: send(customer, create(cell(:other)))
+  end
+
   defactor cell(value) do
     {customer, :value} -> send customer, value
   end

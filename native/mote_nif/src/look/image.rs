@@ -239,6 +239,8 @@ pub fn restore<'a>(
                     let nobody = OwnedEnv::new().run(|env| nobody(env, &resource, Key::NONE));
                     Some(Arc::new(nobody) as ForeignRef)
                 }
+                // As is a function of which nothing was written but that it is one.
+                (Class::Function, None) if running.runs_again() => Some(a_new(Class::Function)),
                 _ => read_form(class, written),
             };
             let restored = running.restore(
@@ -383,13 +385,18 @@ fn traced(written: Option<Vec<u8>>) -> WrittenForeign {
     WrittenForeign::Trace(trace.unwrap_or_default())
 }
 
+/// A value of that class that is equal to no other one.
+fn a_new(class: Class) -> ForeignRef {
+    // SAFETY: the reference belongs to the environment in which it is made.
+    let term =
+        OwnTerm::make_always(|env| unsafe { Term::new(env, enif_make_ref(env.as_c_arg())) });
+    Arc::new(Opaque::small(term, class))
+}
+
 /// A value of the outside from what was written, or a new reference in its place.
 fn read_form(class: Class, written: Option<&[u8]>) -> Option<ForeignRef> {
     let Some(bytes) = written else {
-        // SAFETY: the reference belongs to the environment in which it is made.
-        let term =
-            OwnTerm::make_always(|env| unsafe { Term::new(env, enif_make_ref(env.as_c_arg())) });
-        return Some(Arc::new(Opaque::small(term, Class::Reference)));
+        return Some(a_new(Class::Reference));
     };
     let term = OwnTerm::make(|env| {
         let term = read_untrusted(env, bytes)?;
