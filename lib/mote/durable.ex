@@ -367,8 +367,7 @@ defmodule Mote.Durable do
           with :ok <- prepare(native, hd(journals)),
                :ok <- Machine.claim(native, config),
                {:ok, names} <- Image.restore_as_it_was(native, image),
-               {:ok, ran} <-
-                 Question.put(native, :infinity, context, &Native.journal_run(native, journals, &1)),
+               {:ok, ran} <- run(native, journals, context),
                {:ok, told} <- ran(ran),
                {:ok, _image} <- Image.save(native, path, names, :infinity) do
             {:ok, %{config | image: path, resolve: of_another_start(config.resolve)}, newest, told}
@@ -382,6 +381,19 @@ defmodule Mote.Durable do
 
       {:error, text} ->
         {:error, Error.new(:start, "the machine could not start: #{text}", config: config)}
+    end
+  end
+
+  # A machine that ends meanwhile has told why before.
+  defp run(native, journals, context) do
+    with {:error, error} <-
+           Question.put(native, :infinity, context, &Native.journal_run(native, journals, &1)) do
+      receive do
+        {:mote_fault, _sponsor, _behaviour, _kind, text} ->
+          {:error, error(hd(journals), "the machine ended while it ran this journal again: #{text}")}
+      after
+        @patience -> {:error, error}
+      end
     end
   end
 

@@ -282,6 +282,30 @@ defmodule Mote.DurableTest do
     Mote.stop(machine)
   end
 
+  test "a start whose memory is too small for its journal says so, and one with more goes on", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(durable: [dir: dir], memory: 64_000_000)
+    holding = Mote.create(machine, Telling.growing([]))
+    grown = grow(holding, 0)
+    assert_receive {:EXIT, ^machine, {:fault, _}}
+
+    assert {:error, %Error{reason: :journal} = error} =
+             Mote.start_link(durable: [dir: dir], memory: 64_000_000)
+
+    assert Exception.message(error) =~
+             ".journal: the machine ended while it ran this journal again: a turn of a durable machine found no memory"
+
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    assert Mote.ask!(holding, :count) in [grown, grown + 1]
+    Mote.stop(machine)
+  end
+
+  defp grow(holding, count) do
+    case Mote.ask(holding, {:grow, 20_000}) do
+      {:ok, _} -> grow(holding, count + 1)
+      {:error, error} -> if(error.reason == :machine_down, do: count)
+    end
+  end
+
   test "callers that wait when an image is made are told by the turns that run again, which do the same", %{
     dir: dir
   } do

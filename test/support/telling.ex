@@ -48,6 +48,15 @@ defmodule Mote.Telling do
         else: send(customer, create(cell(:other)))
   end
 
+  defactor growing(kept) do
+    {customer, {:grow, n}} ->
+      send customer, :ok
+      become growing([Enum.to_list(1..n) | kept])
+
+    {customer, :count} ->
+      send customer, length(kept)
+  end
+
   defactor cell(value) do
     {customer, :value} -> send customer, value
   end
