@@ -1237,6 +1237,8 @@ defmodule Mote do
   @doc """
   Lets go of an actor that is kept by `retain/1`, or from an earlier life of its machine, which keeps all actors that processes
   held then. From then on it is kept as any other. Returns `:ok` also if it was not kept, and raises as `retain/1` does.
+
+  In a durable machine (`Mote.Durable`), the address leads nowhere from then on, whoever still has it.
   """
   @spec release(Address.t()) :: :ok
   def release(address), do: retain!(address, false)
