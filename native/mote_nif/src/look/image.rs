@@ -7,9 +7,9 @@
 use crate::deliver::mail::assembled;
 use crate::deliver::message::post;
 use crate::enter::config::{read_untrusted, untrusted};
+use crate::enter::noted::nobody;
 use crate::enter::question::inquiry;
 use crate::held::far::Far;
-use crate::enter::noted::nobody;
 use crate::held::foreign::{Abroad, Elsewhere, Opaque, Process};
 use crate::held::lives::{take_up, went_on};
 use crate::held::machine::MachineResource;
@@ -243,14 +243,8 @@ pub fn restore<'a>(
                 (Class::Function, None) if running.runs_again() => Some(a_new(Class::Function)),
                 _ => read_form(class, written),
             };
-            let restored = running.restore(
-                &image.0,
-                goes_on,
-                resolved,
-                &read,
-                Some(migration),
-                show,
-            );
+            let restored =
+                running.restore(&image.0, goes_on, resolved, &read, Some(migration), show);
             match restored {
                 Ok(named) => {
                     if goes_on {
@@ -388,8 +382,7 @@ fn traced(written: Option<Vec<u8>>) -> WrittenForeign {
 /// A value of that class that is equal to no other one.
 fn a_new(class: Class) -> ForeignRef {
     // SAFETY: the reference belongs to the environment in which it is made.
-    let term =
-        OwnTerm::make_always(|env| unsafe { Term::new(env, enif_make_ref(env.as_c_arg())) });
+    let term = OwnTerm::make_always(|env| unsafe { Term::new(env, enif_make_ref(env.as_c_arg())) });
     Arc::new(Opaque::small(term, class))
 }
 
