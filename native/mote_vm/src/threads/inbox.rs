@@ -20,6 +20,8 @@
 //!    afterwards; in between it is odd. A sender that has read an even version, and then that the thread owns the actor,
 //!    gets its event in only while the version is the same. Otherwise it is refused and looks at the actor's record again
 //!    (giving.rs).
+//! 10. When a sponsor is removed, its inboxes turn away what comes from outside before any of that enters by the first sponsor. So what
+//!    the same caller sends next cannot overtake it: that enters there as well, or what it follows is here already.
 mod admission;
 mod contents;
 #[cfg(all(test, loom))]
@@ -45,6 +47,8 @@ struct Inner {
     contents: Contents,
     room: Arc<Room>,
     closed: bool,
+    /// Invariant 10.
+    turns_away: bool,
 }
 
 /// True if the sender is to wake the thread if it sleeps: no earlier sender has announced anything that is still to be taken out.
@@ -175,10 +179,15 @@ impl Inbox {
         self.taken(into);
     }
 
+    /// Lets in nothing more from outside, as if it were closed (invariant 10).
+    pub(crate) fn turn_away(&self) {
+        self.inner.lock().turns_away = true;
+    }
+
     /// Lets things in again, for the next thread of the same number.
     pub(crate) fn open(&self, room: &Arc<Room>) {
         let mut inner = self.inner.lock();
-        inner.closed = false;
+        (inner.closed, inner.turns_away) = (false, false);
         inner.room = room.clone();
     }
 

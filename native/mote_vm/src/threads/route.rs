@@ -125,6 +125,10 @@ impl ThreadContext {
                 }
                 continue;
             }
+            // What was listed for it while its sponsor was there goes first.
+            if self.hold_listed(turn, event.target, owner) {
+                break;
+            }
             if self.ask_for(turn, event, owner).is_ok() {
                 return false;
             }

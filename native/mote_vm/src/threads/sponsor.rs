@@ -303,15 +303,17 @@ impl Sponsors {
         Ok(sponsor)
     }
 
-    /// Takes a sponsor out; the first one stays.
+    /// Takes a sponsor out; the first one stays. One caller at a time.
     pub(crate) fn remove(&self, name: Atom) -> Option<Arc<Sponsor>> {
-        let mut slots = self.slots.write();
-        let found = running(&slots).find(|s| s.name == name)?.clone();
+        let found = self.by_name(name)?;
         if found.id.0 == 0 {
             return None;
         }
+        // Relaxed: who is turned away sees it by the inbox's lock.
         found.removed.store(true, Relaxed);
-        slots[found.id.0 as usize] = Slot::Gone;
+        // Before anything else for its actors can enter by the first sponsor. Without the lock, which others want who have an inbox's.
+        found.stations.iter().for_each(|s| s.inbox.turn_away());
+        self.slots.write()[found.id.0 as usize] = Slot::Gone;
         Some(found)
     }
 

@@ -159,6 +159,10 @@ impl Machine {
                 return None;
             }
             let sponsor = &dispatch.context.sponsor;
+            if sponsor.removed.load(Relaxed) {
+                // What the caller has sent before may have been turned away (inbox.rs, invariant 10).
+                return None;
+            }
             let actor = self.handles().follow(target)?;
             // SAFETY: invariant 8.
             let (pinned, way) = unsafe { ((*actor).header().pinned(), sponsor.entrance(actor)) };

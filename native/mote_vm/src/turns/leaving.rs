@@ -102,6 +102,12 @@ impl Leaving {
         list.is_some_and(|list| !list.events.is_empty())
     }
 
+    /// Returns whether an event for that actor of that thread is here.
+    pub(crate) fn lists(&self, owner: ThreadNumber, actor: *const Actor) -> bool {
+        let list = self.lists.get(ListKind::Owner.place(owner));
+        list.is_some_and(|list| list.events.iter().any(|event| event.target == actor))
+    }
+
     /// Sees the next event of an actor that another thread asks for: it may be the one that it is asked for.
     pub(crate) fn see_next(&mut self, event: &Event) {
         let mut claims = self.claims.iter_mut();

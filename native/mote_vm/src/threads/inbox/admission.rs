@@ -25,6 +25,10 @@ pub(crate) enum Sender {
 }
 
 impl Inner {
+    fn is_closed_to_outside(&self) -> bool {
+        self.closed || self.turns_away
+    }
+
     /// Takes a place for a message from outside, if there is one.
     fn enter(&mut self) -> bool {
         let places = &mut self.contents.places;
@@ -65,7 +69,7 @@ impl Inbox {
     ) -> Result<Wakes, (NotEntered, Entry)> {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
-        if inner.closed {
+        if inner.is_closed_to_outside() {
             return Err((NotEntered::Closed, entry));
         }
         let before = (inner.contents.charged, inner.contents.spare);
@@ -97,7 +101,7 @@ impl Inbox {
     pub(crate) fn push_between(&self, entry: Entry) -> Result<Wakes, (NotEntered, Entry)> {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
-        if inner.closed {
+        if inner.is_closed_to_outside() {
             return Err((NotEntered::Closed, entry));
         }
         let take = |bytes| self.quota.take(bytes);
@@ -114,7 +118,7 @@ impl Inbox {
     /// Puts in a batch that has its places. Returns the batch if the inbox is closed.
     pub(crate) fn push_placed(&self, batch: Box<Batch>) -> Result<Wakes, Box<Batch>> {
         let mut inner = self.inner.lock();
-        if inner.closed {
+        if inner.is_closed_to_outside() {
             return Err(batch);
         }
         let entry = Entry::Batch(batch);
@@ -135,7 +139,7 @@ impl Inbox {
     ) -> Result<(usize, Option<Refusal>, Wakes), Box<Batch>> {
         let mut guard = self.inner.lock();
         let inner = &mut *guard;
-        if inner.closed {
+        if inner.is_closed_to_outside() {
             return Err(batch);
         }
         let n = batch.len();

@@ -9,6 +9,7 @@ use crate::threads::thread_context::ThreadContext;
 use crate::turns::leaving::{List, ListKind};
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
+use crate::values::actor::Actor;
 use std::collections::VecDeque;
 use std::mem::replace;
 
@@ -33,6 +34,21 @@ impl ThreadContext {
         let version = |to| self.at(to, |station| station.inbox.version());
         let is_right = |list: &List| version(list.to) == list.version;
         turn.leaving.take_wrong(is_right)
+    }
+
+    /// Holds the events that are listed for a thread, if some are for that actor. Returns whether there are any.
+    pub(super) fn hold_listed(
+        &self,
+        turn: &mut Turn,
+        actor: *const Actor,
+        owner: ThreadNumber,
+    ) -> bool {
+        let has_some = turn.leaving.lists(owner, actor);
+        if has_some {
+            let listed = turn.leaving.take_wrong(|list| list.to != owner);
+            turn.leaving.held.extend(events_of(listed));
+        }
+        has_some
     }
 
     /// Sorts the events of lists anew. Returns whether there are any. Actors may change hands meanwhile: events that were
