@@ -308,7 +308,9 @@ defmodule Mote.Net.TlsTest do
 
   defp waits_for_answer?(pid) do
     info = Process.info(pid, [:status, :current_stacktrace])
-    info[:status] == :waiting and Enum.any?(info[:current_stacktrace], &match?({Mote.Machine.Question, _, _, _}, &1))
+
+    info[:status] == :waiting and
+      Enum.any?(info[:current_stacktrace], &match?({Mote.Machine.Question, _, _, _}, &1))
   end
 
   # A port that leads to another one, until its process is told to cut.
