@@ -21,7 +21,7 @@
 //!    gets its event in only while the version is the same. Otherwise it is refused and looks at the actor's record again
 //!    (giving.rs).
 //! 10. When a sponsor is removed, its inboxes turn away what comes from outside before any of that enters by the first sponsor. So what
-//!    the same caller sends next cannot overtake it: that enters there as well, or what it follows is here already.
+//!     the same caller sends next cannot overtake it: that enters there as well, or what it follows is here already.
 mod admission;
 mod contents;
 #[cfg(all(test, loom))]
