@@ -806,6 +806,8 @@ fn no_image_harms_a_machine() {
         let keep = round % 4 < 2;
         match go_on_with(&machine.0, changed, keep) {
             Err(why) => {
+                // One that got far has left it paused.
+                machine.0.resume();
                 refused += 1;
                 said.insert(
                     why.to_string()
