@@ -137,17 +137,12 @@ defmodule Mote.Image do
   def restore(native, path, resolve, migrate) do
     with {:ok, image, {_, _, _, _, behaviours, _}, units} <- open(path),
          :ok <- load(native, path, image, units) do
-      {numbers, values} = Enum.unzip(resolved(image, resolve))
-      values = List.to_tuple(values)
       {asked, renewed} = changed = Migration.numbers(behaviours, migrate)
-      put = &Native.image_restore(native, image, numbers, values, Long.kept(values), changed, &1)
+      put = put(native, image, resolved(image, resolve), changed)
 
-      case Migration.run(native, path, behaviours, migrate, put) do
-        {:ok, {:ok, names}, stay} -> {:ok, names, older(behaviours, asked ++ renewed, stay, native)}
-        {:ok, {:error, text}, _stay} -> {:error, error(path, text)}
-        {:ok, word, _stay} -> {:error, Error.from(word, path: path)}
-        {:error, error} -> {:error, error}
-      end
+      with {:ok, answer, stay} <- Migration.run(native, path, behaviours, migrate, put),
+           {:ok, names} <- named(answer, path),
+           do: {:ok, names, older(behaviours, asked ++ renewed, stay, native)}
     end
   end
 
@@ -159,18 +154,21 @@ defmodule Mote.Image do
     with {:ok, image, _about, units} <- open(path),
          :ok <- load_units(native, path, image, units) do
       lost = for {number, _about, {value, _here?}} <- Native.image_lost(image), do: {number, value}
-      {numbers, values} = Enum.unzip(lost)
-      values = List.to_tuple(values)
-      put = &Native.image_restore(native, image, numbers, values, Long.kept(values), {[], []}, &1)
-
-      case Question.put(native, :infinity, [path: path], put) do
-        {:ok, {:ok, names}} -> {:ok, names}
-        {:ok, {:error, text}} -> {:error, error(path, text)}
-        {:ok, word} -> {:error, Error.from(word, path: path)}
-        {:error, error} -> {:error, error}
-      end
+      put = put(native, image, lost, {[], []})
+      with {:ok, answer} <- Question.put(native, :infinity, [path: path], put), do: named(answer, path)
     end
   end
+
+  # Puts the question that lets a machine go on, with values in the place of those that are lost.
+  defp put(native, image, values, changed) do
+    {numbers, values} = Enum.unzip(values)
+    values = List.to_tuple(values)
+    &Native.image_restore(native, image, numbers, values, Long.kept(values), changed, &1)
+  end
+
+  defp named({:ok, names}, _path), do: {:ok, names}
+  defp named({:error, text}, path), do: {:error, error(path, text)}
+  defp named(word, path), do: {:error, Error.from(word, path: path)}
 
   defp resolved(_image, nil), do: []
 

@@ -335,7 +335,7 @@ defmodule Mote.Machine do
     Process.flag(:trap_exit, true)
     :ok = Janitor.watch(self())
 
-    case Durable.open(config) do
+    case Durable.Folder.open(config) do
       {:ok, durable, config} -> begin(config, durable)
       {:error, error} -> {:stop, error}
     end
@@ -375,7 +375,7 @@ defmodule Mote.Machine do
   end
 
   defp begin_journal(_native, nil, _names), do: {:ok, nil}
-  defp begin_journal(native, durable, names), do: Durable.begin(native, durable, names)
+  defp begin_journal(native, durable, names), do: Durable.Folder.begin(native, durable, names)
 
   defp keeper(_native, nil, _names), do: nil
 

@@ -288,11 +288,12 @@ defmodule Mote.DurableTest do
     grown = grow(holding, 0)
     assert_receive {:EXIT, ^machine, {:fault, _}}
 
+    # Twice as much is there while the journal runs again.
     assert {:error, %Error{reason: :journal} = error} =
-             Mote.start_link(durable: [dir: dir], memory: 64_000_000)
+             Mote.start_link(durable: [dir: dir], memory: 16_000_000)
 
-    assert Exception.message(error) =~
-             ".journal: the machine ended while it ran this journal again: a turn of a durable machine found no memory"
+    assert Exception.message(error) =~ ".journal: "
+    assert Exception.message(error) =~ "found no memory"
 
     {:ok, machine} = Mote.start_link(durable: [dir: dir])
     assert Mote.ask!(holding, :count) in [grown, grown + 1]

@@ -9,12 +9,13 @@ defmodule Mote.Durable.Keeper do
   require Logger
 
   alias Mote.{Durable, Native}
+  alias Mote.Durable.Folder
   alias Mote.Machine.Table
 
   # Milliseconds between two looks at the length of the journal.
   @look 500
 
-  @spec start_link(reference, Durable.opened(), map) :: GenServer.on_start()
+  @spec start_link(reference, Folder.opened(), map) :: GenServer.on_start()
   def start_link(native, opened, names), do: GenServer.start_link(__MODULE__, {self(), native, opened, names})
 
   @spec checkpoint(pid, map | nil) :: {:ok, Mote.Image.t()} | {:error, Mote.Error.t()}
@@ -74,7 +75,7 @@ defmodule Mote.Durable.Keeper do
 
   defp begin(%{opened: opened} = state, names) do
     next = %{opened | number: opened.number + 1}
-    result = Durable.begin(state.native, next, names)
+    result = Folder.begin(state.native, next, names)
     begun? = match?({number, _, _, _, _} when number == next.number, Native.journal_info(state.native))
     state = if begun?, do: %{state | opened: next}, else: state
 

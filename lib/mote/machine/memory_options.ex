@@ -42,6 +42,10 @@ defmodule Mote.Machine.MemoryOptions do
     bytes
   end
 
+  @doc "Returns twice as many bytes, as far as the machine can count."
+  @spec twice(pos_integer) :: pos_integer
+  def twice(bytes), do: min(2 * bytes, @infinity)
+
   @doc "When the machine collects; raises `ArgumentError`."
   @spec gc!(term) :: gc
   def gc!(opts) do

@@ -29,6 +29,18 @@ defmodule Mote.Bench.Child do
 
   @type t :: %__MODULE__{name: String.t(), port: port, os_pid: String.t()}
 
+  @doc "Raises `Mote.Bench.Run.Error` where the system does not say of a program what `program` reads."
+  @spec measurable!(String.t()) :: :ok
+  def measurable!(program) do
+    unless File.dir?("/proc/self/task"),
+      do:
+        raise(Run.Error,
+          message: "#{program} reads CPU time and memory from /proc, which this system does not have"
+        )
+
+    :ok
+  end
+
   @doc """
   Starts a program. Options: `watched` (false): see above; `silent` (false): what it says to its standard error is taken for its
   output, and not shown; others are those of `Port.open/2`, such as `:cd` and `:env`.

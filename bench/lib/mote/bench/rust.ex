@@ -6,7 +6,11 @@ defmodule Mote.Bench.Rust do
 
   @native Path.expand("../../../../native", __DIR__)
   @crate "mote_baseline"
-  @projects %{@crate => @native, "tokio_echo" => Path.expand("../../../tokio", __DIR__)}
+  @projects %{
+    @crate => @native,
+    "tokio_echo" => Path.expand("../../../tokio", __DIR__),
+    "mote_stateright" => Path.expand("../../../stateright", __DIR__)
+  }
 
   @doc "Builds a crate with optimisation. An error is a phrase that says why it cannot be had."
   @spec build(String.t()) :: :ok | {:error, String.t()}

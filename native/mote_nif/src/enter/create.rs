@@ -51,9 +51,9 @@ pub fn make<'a>(
     let on = sponsor(machine, pinned)?;
     let made = noted::created(machine, kind, (term, pinned), || {
         let key = machine.create(&behaviour, on, captures);
-        key.map(|key| vec![key]).map_err(not_created)
+        key.map(|key| [key]).map_err(not_created)
     });
-    made.map(|keys| keys[0])
+    made.map(|[key]| key)
 }
 
 /// Keeps a value for the machine. Returns the key of a shared constant, or why there is none.

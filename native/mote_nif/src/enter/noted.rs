@@ -106,12 +106,12 @@ pub fn answer(record: &Option<Vec<u8>>) -> Atom {
 }
 
 /// Lets `make` create actors that are alike, and notes that down where the machine is durable. They are held from then on.
-pub fn created(
+pub fn created<K: AsRef<[Key]>>(
     machine: &Machine,
     kind: BehaviourParts,
     (captures, pinned): (Term<'_>, Term<'_>),
-    make: impl FnOnce() -> Result<Vec<Key>, Atom>,
-) -> Result<Vec<Key>, Atom> {
+    make: impl FnOnce() -> Result<K, Atom>,
+) -> Result<K, Atom> {
     note_created(machine, make, |keys| {
         let written = actor(kind, captures, pinned)?;
         Ok(keys.iter().map(|_| written.clone()).collect())
@@ -148,20 +148,21 @@ fn actor(
     limited(parts.to_binary().to_vec()).map(Arc::from)
 }
 
-fn note_created(
+fn note_created<K: AsRef<[Key]>>(
     machine: &Machine,
-    make: impl FnOnce() -> Result<Vec<Key>, Atom>,
+    make: impl FnOnce() -> Result<K, Atom>,
     write: impl FnOnce(&[Key]) -> Result<Vec<Arc<[u8]>>, Atom>,
-) -> Result<Vec<Key>, Atom> {
+) -> Result<K, Atom> {
     machine.noting(|notes| {
-        let keys = make()?;
+        let made = make()?;
         if let Some(notes) = notes {
-            for (key, written) in keys.iter().zip(write(&keys)?) {
+            let keys = made.as_ref();
+            for (key, written) in keys.iter().zip(write(keys)?) {
                 machine.retain(*key, true);
                 notes.record(&[&[ACTOR], &key_bytes(*key), &written]);
             }
         }
-        Ok(keys)
+        Ok(made)
     })
 }
 
@@ -231,6 +232,9 @@ fn read<R>(
             return Err("a record has no term in the external format".to_string());
         };
         act(env, term).map_err(|word| {
+            if word == names::no_memory() {
+                return "the machine found no memory for it to enter again".to_string();
+            }
             let word = word.to_term(env).atom_to_string().unwrap_or_default();
             format!("it does not enter again: {word}")
         })

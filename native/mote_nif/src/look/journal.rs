@@ -42,8 +42,8 @@ pub fn beginning(
     Box::new(move |survey| survey.begin_journal(&path, number, config, before))
 }
 
-/// What is in a journal: `{:ok, {entries, fuel, {told, named}, continues, cut}}`, where `cut` is the byte at which something incomplete was cut off,
-/// or `nil`; or `{:error, text}`.
+/// What is in a journal: `{:ok, {entries, fuel, {told, named}, continues, cut}}`, where `cut` is the byte at which something incomplete
+/// was cut off, or `nil`; or `{:error, text}`.
 pub fn about<'a>(env: Env<'a>, path: &Path) -> Term<'a> {
     match JournalFile::open(path) {
         Ok(file) => {

@@ -6,7 +6,8 @@ use mote_vm::prove::{
 };
 use rustler::{Atom, Encoder, Env, Term};
 
-/// States, depth, bytes; whether messages have an order, how many threads look, whether the search is reduced; and the findings that are no failures.
+/// States, depth, bytes; whether messages have an order, how many threads look, whether the search is reduced; and the findings that
+/// are no failures.
 pub type LimitsTerm = (u64, u32, u64, bool, usize, bool, Vec<Atom>);
 
 /// The keys of actors that are looked at after each turn; by which the caller tells goals; whose messages get lost; whose messages

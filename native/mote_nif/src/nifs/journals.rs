@@ -1,10 +1,9 @@
 //! Durable machines and their journals.
-use crate::codec::budget::WriteMode;
-use crate::codec::encode::Writer;
 use crate::held::folder::{self, FolderLock};
 use crate::held::lives::present;
 use crate::held::machine::MachineResource;
-use crate::look::{image, journal};
+use crate::look::journal;
+use crate::nifs::images;
 use crate::term::atoms::names;
 use crate::term::resource::ResourceArc;
 use mote_vm::boundary::journal::JournalConfig;
@@ -38,31 +37,18 @@ fn journal_begin<'a>(
     kept: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
-        return names::unknown().encode(env);
+    let begins = |resource: &MachineResource| {
+        *resource.folder.lock() = Some(lock);
+        let sync = journal::sync_of(sync);
+        let path = OsStr::from_bytes(journal.as_slice()).into();
+        Some(journal::beginning(
+            path,
+            number,
+            JournalConfig { sync, numbered },
+            told,
+        ))
     };
-    let Some(running) = resource.running() else {
-        return names::stopped().encode(env);
-    };
-    let mut writer = Writer::new(&resource, running, WriteMode::dirty(kept));
-    if let Err(why) = writer.all(&[named]) {
-        return Atom::from(why).encode(env);
-    }
-    let named = writer.builder.finish();
-    *resource.folder.lock() = Some(lock);
-    let sync = journal::sync_of(sync);
-    let path = OsStr::from_bytes(journal.as_slice()).into();
-    let begin = journal::beginning(path, number, JournalConfig { sync, numbered }, told);
-    let path = OsStr::from_bytes(image.as_slice()).into();
-    let identity = resource.identity.lock().clone();
-    image::save(
-        env,
-        (machine, running),
-        path,
-        (named, identity),
-        Some(begin),
-        tag,
-    )
+    images::save(env, machine, image, (named, kept), begins, tag)
 }
 
 /// Makes a machine that has done nothing yet one that runs journals again, the first of which has that name: `:ok`, `:stopped` or

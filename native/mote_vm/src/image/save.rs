@@ -348,10 +348,10 @@ impl Survey<'_> {
         for station in &stations {
             self.timers(station, heap, &mut waits.timers);
         }
-        // Those that were armed again came first, and have odd numbers (boundary/timers).
+        // Those that were armed again came first.
         waits
             .timers
-            .sort_by_key(|timer| (timer.due, timer.id.serial % 2 == 0, timer.id.serial));
+            .sort_by_key(|timer| (timer.due, timer.id.in_order()));
         waits
     }
 

@@ -12,15 +12,13 @@ use crate::boundary::parcel::Parcel;
 use crate::look::survey::Survey;
 use crate::machine::contract::{BehaviourVersion, CreateError};
 use crate::threads::inbox::Entry;
+use crate::threads::journaling::EnterAgain;
 use crate::threads::thread::{task, Dispatch};
 use crate::values::actor::SponsorId;
 use crate::values::handles::{KeptKeys, Key};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::Path;
-
-/// Lets one thing enter that was noted down. Returns what is wrong with it.
-pub type EnterAgain = Box<dyn Fn(&Machine, &[u8]) -> Result<(), String> + Send>;
 
 /// Told how running journals again has ended: what begins the next one, or which one is wrong and what is.
 pub type RunAgain = Box<dyn FnOnce(Result<JournalHeader, (usize, JournalError)>) + Send>;
@@ -108,7 +106,7 @@ impl Machine {
             let Some(journal) = machine.journal() else {
                 return;
             };
-            let ran = thread.run_again(journal, &journals, &*enter);
+            let ran = thread.run_again(journal, &journals, &enter);
             told(ran.map(|()| journal.header()));
         });
         self.push(self.0.sponsors.first().lead(), Entry::Task(act));

@@ -1,8 +1,9 @@
 //! One machine, from start to stop, as its embedder sees it.
 //!
 //! What its threads know of it is in threads/shared.rs. Here, [`sponsors`] starts and ends threads, [`creating`] makes
-//! actors for callers, [`outside`] is what these callers do with actors, [`batches`] with many at once, [`moving`] lets actors leave for other machines,
-//! [`net`] opens sockets, [`time`] has clock and timers, and [`traces`] shows turns to others.
+//! actors for callers, [`outside`] is what these callers do with actors, [`batches`] with many at once, [`moving`] lets actors
+//! leave for other machines, [`durable`] writes down what comes in, [`net`] opens sockets, [`time`] has clock and timers, and
+//! [`traces`] shows turns to others.
 //!
 //! Invariants:
 //! 1. Everything that holds values (threads' queues and registers, timers) is dropped before the blocks that the

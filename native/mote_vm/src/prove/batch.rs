@@ -9,6 +9,7 @@ use super::compact::SituationLine;
 use super::known::SearchKnowledge;
 use super::looking::{LookEnd, Looker};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread::Builder;
 
 /// Situations of a batch: on one thread, and for each of several.
 const ALONE: usize = 64;
@@ -93,7 +94,8 @@ impl SearchBatch {
         if let [mine, others @ ..] = &mut lookers[..threads] {
             std::thread::scope(|scope| {
                 for looker in others {
-                    scope.spawn(|| look(looker));
+                    // Where the system gives no thread, the others look at more.
+                    let _ = Builder::new().spawn_scoped(scope, || look(looker));
                 }
                 look(mine);
             });

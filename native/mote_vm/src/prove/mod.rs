@@ -4,8 +4,8 @@
 //! (situation.rs) is written down (written.rs, numbering.rs, colours.rs) so that those which differ only in where their actors lie
 //! are one; it is read into the heap again (read.rs), every event that may be next has its turn (turn.rs), and the turn is undone.
 //! Situations that were met before are not looked at again (seen.rs), and where the order of turns makes no difference, one
-//! order stands for all (reduction.rs). Several threads look at situations (batch.rs, looking.rs), and one takes up what they find. What is found is told as an order of events that a seeded machine can repeat
-//! (way.rs, threads/seeded).
+//! order stands for all (reduction.rs). Several threads look at situations (batch.rs, looking.rs), and one takes up what they
+//! find. What is found is told as an order of events that a seeded machine can repeat (way.rs, threads/seeded).
 //!
 //! # The orders
 //!

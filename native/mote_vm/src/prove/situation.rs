@@ -6,7 +6,8 @@
 //! Invariants:
 //! 1. The actors that the outside holds come first, in an order that does not change.
 //! 2. The events of one sender to one actor are in the order in which they were sent, and those that an actor has given back to
-//!    itself in the order in which they come. Armed timers are in the order in which they were armed. Messages heard are in the order of who has heard them, and then of when.
+//!    itself in the order in which they come. Armed timers are in the order in which they were armed. Messages heard are in the
+//!    order of who has heard them, and then of when.
 use super::deeds::{Deed, Sending, Sketch, TimerDeed};
 use super::shapes::Shapes;
 use super::timing::TimerBounds;

@@ -13,6 +13,8 @@
 //!    after the last entry, has done all that the outside has heard of: the same, since nothing else enters before.
 //! 5. A key that is let go of goes with the entry that says so, and finds nothing from there on, whoever has it: a machine that runs its
 //!    journal again does not know who has. What is noted while the door is closed is for keys that are there (`noted`).
+mod told;
+
 use super::shared::Machine;
 use super::thread::{Dispatch, BATCH};
 use crate::base::atom::Atom;
@@ -22,13 +24,9 @@ use crate::boundary::journal::file::{
     JournalError, JournalFile, JournalHeader, JournalPlace, BEFORE,
 };
 use crate::boundary::journal::{said, Journal};
-use crate::terms::map::Node;
 use crate::terms::prim::random::Random;
 use crate::turns::turn::at_commit::{Due, TimerStep};
-use crate::values::actor::Actor;
-use crate::values::foreign::{Class, Outgoing};
 use crate::values::value::Value;
-use rustc_hash::FxHashSet;
 
 /// The longest that the clock shows the same time while turns run, in milliseconds.
 const STANDS_STILL: u64 = 100;
@@ -36,11 +34,8 @@ const STANDS_STILL: u64 = 100;
 /// The most turns that run after an entry and before the next one, but for those of a batch.
 const MOST_SINCE: u64 = 1 << 20;
 
-/// Parts of a message that are visited without a look whether that was done before.
-const FEW: usize = 64;
-
 /// Lets one thing enter that was noted down. Returns what is wrong with it.
-pub type EnterNoted<'e> = &'e dyn Fn(&Machine, &[u8]) -> Result<(), String>;
+pub(crate) type EnterAgain = Box<dyn Fn(&Machine, &[u8]) -> Result<(), String> + Send>;
 
 /// The reason why a turn of a durable machine is aborted that watches a process.
 pub(crate) fn not_durable() -> Value {
@@ -121,7 +116,8 @@ impl Dispatch {
     pub(crate) fn journal_place(&self, journal: &Journal) -> JournalPlace {
         let [turns, others @ ..] = figures(&self.turn.counts);
         let [turns_then, others_then @ ..] = figures(&self.journaled);
-        let mut trail = journal.header().told.to_le_bytes().to_vec();
+        let JournalHeader { told, named, .. } = journal.header();
+        let mut trail = [told, named].map(u64::to_le_bytes).concat();
         for (now, then) in others.iter().zip(others_then) {
             trail.extend_from_slice(&now.wrapping_sub(then).to_le_bytes());
         }
@@ -141,40 +137,6 @@ impl Dispatch {
         self.context.machine.clock().hold(header.moment);
     }
 
-    /// Names what a turn tells the outside: addresses that nobody has yet get their keys, and messages to processes their numbers. A
-    /// mute machine tells nothing.
-    #[cold]
-    pub(crate) fn note_told(&mut self, outgoing: &mut Vec<Outgoing>) {
-        let machine = self.context.machine.clone();
-        let Some(journal) = machine.journal() else {
-            return;
-        };
-        for out in outgoing.iter_mut() {
-            let Some(class) = out.target.foreign_class() else {
-                continue;
-            };
-            each_address(out.message, |address| {
-                let actor = address.address_pointer();
-                // SAFETY: part of a message of a turn that has just run.
-                let pinned = unsafe { (*actor).header().pinned() };
-                machine.handles().name(actor, pinned, || journal.name());
-            });
-            if class != Class::Pid {
-                continue;
-            }
-            let number = journal.tell();
-            if journal.config.numbered {
-                let (tag, number) = (Atom::new("mote_told"), number as i64);
-                let parts = [Value::atom(tag), Value::fixnum(number), out.message];
-                let heap = &mut self.turn.heap;
-                out.message = heap.insist(|heap| heap.tuple(parts.len(), |i| parts[i]));
-            }
-        }
-        if journal.is_mute() {
-            outgoing.retain(|out| out.target.foreign_class().is_none());
-        }
-    }
-
     /// Returns whether a turn of a durable machine has staged what cannot be noted.
     pub(crate) fn has_staged_unnoted(&self) -> bool {
         let watches = |step: &TimerStep| {
@@ -189,30 +151,12 @@ impl Dispatch {
         self.context.machine.journal().is_some() && self.turn.at_commit.timers.iter().any(watches)
     }
 
-    /// Returns whether a turn of a durable machine tells the outside new addresses in an order that follows from nothing: that of a map
-    /// whose keys have addresses depends on where actors are.
-    pub(crate) fn tells_in_no_order(&self) -> bool {
-        let machine = &self.context.machine;
-        if machine.journal().is_none() {
-            return false;
-        }
-        let mut named = FxHashSet::default();
-        let outgoing = self.turn.at_commit.outgoing.iter();
-        outgoing
-            .filter(|out| out.target.foreign_class().is_some())
-            .any(|out| {
-                has_no_order(out.message, &mut named, &|actor| {
-                    machine.handles().is_named(actor)
-                })
-            })
-    }
-
     /// Runs journals again, one after the other. Returns the place of the one that is wrong, and what is.
     pub(crate) fn run_again(
         &mut self,
         journal: &Journal,
         journals: &[JournalFile],
-        enter: EnterNoted<'_>,
+        enter: &EnterAgain,
     ) -> Result<(), (usize, JournalError)> {
         let machine = self.context.machine.clone();
         self.drain();
@@ -310,108 +254,4 @@ fn is_next(file: &JournalFile, before: Option<&JournalFile>) -> Result<(), Journ
 /// What a thread has done, as far as it follows from its turns: first how many these were.
 fn figures(counts: &Counts) -> [u64; 4] {
     [counts.turns, counts.sends, counts.creates, counts.becomes]
-}
-
-/// Returns whether a map in a value has several keys with addresses, and in these entries several actors that are neither named by now,
-/// nor by what is shown before (`named`).
-fn has_no_order(
-    value: Value,
-    named: &mut FxHashSet<*const Actor>,
-    is_named: &dyn Fn(*const Actor) -> bool,
-) -> bool {
-    let mut parts = vec![value];
-    let (mut visited, mut met) = (0, FxHashSet::default());
-    while let Some(part) = parts.pop() {
-        if part.is_address() {
-            named.insert(part.address_pointer());
-            continue;
-        }
-        if part.is_immediate() {
-            continue;
-        }
-        visited += 1;
-        if visited > FEW && !met.insert(part.word()) {
-            continue;
-        }
-        if let Some(node) = Node::of(part) {
-            let mut by_address = Vec::new();
-            each_entry(node, &mut |key, item| {
-                let mut has_address = false;
-                each_address(key, |_| has_address = true);
-                if has_address {
-                    by_address.extend([key, item]);
-                }
-                parts.extend([item, key]);
-            });
-            if by_address.len() > 2 {
-                let mut new = FxHashSet::default();
-                for part in by_address {
-                    each_address(part, |address| {
-                        let actor = address.address_pointer();
-                        if !named.contains(&actor) && !is_named(actor) {
-                            new.insert(actor);
-                        }
-                    });
-                }
-                if new.len() > 1 {
-                    return true;
-                }
-            }
-        } else {
-            parts.extend(parts_of(part));
-        }
-    }
-    false
-}
-
-/// Shows the entries of a map.
-fn each_entry(node: Node<'_>, show: &mut dyn FnMut(Value, Value)) {
-    for (n, item) in node.items.iter().enumerate() {
-        match Node::of(*item).filter(|_| !node.is_leaf()) {
-            Some(inner) => each_entry(inner, show),
-            None => show(node.keys[n], *item),
-        }
-    }
-}
-
-/// Returns the parts of what is no map, the last one first.
-fn parts_of(part: Value) -> Vec<Value> {
-    if let Some(elements) = part.as_tuple().or_else(|| part.as_captured()) {
-        elements.iter().rev().copied().collect()
-    } else if let Some((head, tail)) = part.as_cons() {
-        vec![tail, head]
-    } else {
-        part.as_on()
-            .map(|(_, address)| address)
-            .into_iter()
-            .collect()
-    }
-}
-
-/// Shows every address in a value, in an order that follows from the value.
-fn each_address(value: Value, mut show: impl FnMut(Value)) {
-    let mut parts = vec![value];
-    let (mut visited, mut met) = (0, FxHashSet::default());
-    while let Some(part) = parts.pop() {
-        if part.is_address() {
-            show(part);
-            continue;
-        }
-        if part.is_immediate() {
-            continue;
-        }
-        // What is shared is visited once: written out, it could be larger than all that the machine holds.
-        visited += 1;
-        if visited > FEW && !met.insert(part.word()) {
-            continue;
-        }
-        if let Some(node) = Node::of(part) {
-            parts.extend(node.items.iter().rev());
-            if node.is_leaf() {
-                parts.extend(node.keys.iter().rev());
-            }
-        } else {
-            parts.extend(parts_of(part));
-        }
-    }
 }

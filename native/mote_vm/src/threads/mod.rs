@@ -9,7 +9,7 @@ pub(crate) mod ended;
 pub(crate) mod fault;
 pub(crate) mod giving;
 pub(crate) mod inbox;
-pub mod journaling;
+pub(crate) mod journaling;
 pub(crate) mod long_rest;
 pub(crate) mod moments;
 pub(crate) mod net;

@@ -1,9 +1,11 @@
 //! Counts exactly whether anything is left to do in a machine.
 //!
 //! Outstanding are: every awake thread, and every inbox that is not empty. An event in a queue needs no count of its own,
-//! for its thread is awake. A caller that stands in counts as its thread does, but in a lane of the thread's own as long as nobody wants to
-//! know whether it is quiet: so those that stand in for several threads write nothing in common. Timers that are not due do not count. So are turns that are away (away.rs), apart from the others:
-//! whoever moves time by hand may want to go on although they have not ended ([`Quiet::Native`]).
+//! for its thread is awake. Turns that are away (away.rs) are, apart from the others: whoever moves time by hand may want to go on
+//! although they have not ended ([`Quiet::Native`]). Timers that are not due are not.
+//!
+//! A caller that stands in counts as its thread does, but in a lane of the thread's own as long as nobody wants to know whether it
+//! is quiet: so those that stand in for several threads write nothing in common.
 //!
 //! Invariants:
 //! 1. An inbox is added, under its lock, before the first thing is in it, and taken off after everything has left it, by

@@ -125,8 +125,8 @@ impl ThreadContext {
                 }
                 continue;
             }
-            // What was listed for it while its sponsor was there goes first.
-            if self.hold_listed(turn, event.target, owner) {
+            // What was listed for it while the sponsor that it is pinned to was there goes first.
+            if header.pinned().is_some() && self.hold_listed(turn, event.target, owner) {
                 break;
             }
             if self.ask_for(turn, event, owner).is_ok() {

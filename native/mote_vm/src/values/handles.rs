@@ -16,8 +16,8 @@
 //! 6. A million references may end at once, on a thread that must not be held up: so each only leaves its key in `ended`. Whoever
 //!    has the lock of the book takes some of these, and releases them before it lets go: so a key is in `ended`, or released.
 //!    Whoever leaves the [`MANY`]th has another thread release all. A collection and a count begin with the keys that are left.
-//! 7. An entry that has a name of its own (kept.rs), or is kept from an earlier life has the key that it had there, which says another position: `renamed` knows where
-//!    it is (kept.rs).
+//! 7. An entry that is kept from an earlier life has the key that it had there, and one that was named a key of its own: these say another
+//!    position, and `renamed` knows where the entry is (kept.rs).
 mod kept;
 mod seats;
 
@@ -60,6 +60,11 @@ impl Key {
     };
 }
 
+/// The part of a serial number that says the pinned sponsor.
+fn pinned_to(pinned: Option<SponsorId>) -> u128 {
+    pinned.map_or(0, |sponsor| u128::from(sponsor.0) + 1) << PINNED_SHIFT
+}
+
 /// Position of the pinned sponsor in a serial number, as in an actor's header. Below it is the number of the entry.
 const PINNED_SHIFT: u32 = 52;
 
@@ -87,6 +92,20 @@ struct HandleSlot {
 }
 
 impl HandleSlot {
+    /// An entry that is to be put into the table, with one reference.
+    fn new(actor: *const Actor, pinned: Option<SponsorId>, serial: u128) -> HandleSlot {
+        HandleSlot {
+            actor,
+            pinned,
+            shared: false,
+            kept: false,
+            forgotten: false,
+            named: 0,
+            count: 1,
+            serial,
+        }
+    }
+
     fn key(&self) -> Key {
         Key {
             slot: self.named,
@@ -265,19 +284,8 @@ impl Handles {
         inner.given += 1;
         // A counter never repeats, and what belongs to it nobody can guess without the key.
         let proof = self.secret.hash_one(inner.given);
-        let pinned_to = pinned.map_or(0, |sponsor| u64::from(sponsor.0) + 1);
-        let serial = (proof as u128) << 64 | u128::from(pinned_to << PINNED_SHIFT | inner.given);
-        let entry = HandleSlot {
-            actor,
-            pinned,
-            shared: false,
-            kept: false,
-            forgotten: false,
-            named: 0,
-            count: 1,
-            serial,
-        };
-        inner.put(entry, None, &self.quota)
+        let serial = u128::from(proof) << 64 | pinned_to(pinned) | u128::from(inner.given);
+        inner.put(HandleSlot::new(actor, pinned, serial), None, &self.quota)
     }
 
     /// One reference less.

@@ -40,11 +40,7 @@ defmodule Mote.Bench.Programs.Broker do
 
   @impl true
   def mote(_machine, n) do
-    unless File.dir?("/proc/self/task"),
-      do:
-        raise(Run.Error,
-          message: "broker reads CPU time and memory from /proc, which this system does not have"
-        )
+    :ok = Child.measurable!("broker")
 
     [
       deliver: fn _ ->

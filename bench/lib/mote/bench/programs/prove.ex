@@ -15,7 +15,7 @@ defmodule Mote.Bench.Programs.Prove do
     machines: [mote: [main: [threads: 1]]]
 
   alias Mote.Bench.Programs.Savina.Philosophers.Actors
-  alias Mote.Bench.Stateright
+  alias Mote.Bench.Rust
 
   defmodule Commit do
     # Gray and Lamport's ("Consensus on Transaction Commit", 2006): each resource manager may prepare or abort by itself, and the manager may
@@ -69,11 +69,13 @@ defmodule Mote.Bench.Programs.Prove do
     end
   end
 
+  # bench/stateright.
+  @stateright "mote_stateright"
   @bounds [states: 50_000_000, bytes: 4_000_000_000, timeout: 3_600_000]
 
   @impl true
   def mote(_machine, n) do
-    built = Stateright.build()
+    built = Rust.build(@stateright)
 
     [
       prove: fn _ ->
@@ -96,8 +98,9 @@ defmodule Mote.Bench.Programs.Prove do
   end
 
   defp by_stateright(:ok, n, states) do
-    {theirs, _count} = Stateright.commit(n)
-    states / theirs
+    {output, 0} = System.cmd(Rust.executable(@stateright), ["#{n}"], stderr_to_stdout: true)
+    [ns, theirs, _generated] = output |> String.split() |> Enum.map(&String.to_integer/1)
+    states / (theirs / ns * 1.0e9)
   end
 
   defp by_stateright({:error, reason}, _n, _states), do: {:unavailable, reason}

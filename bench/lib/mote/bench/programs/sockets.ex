@@ -38,11 +38,7 @@ defmodule Mote.Bench.Programs.Sockets do
 
   @impl true
   def mote(_machine, n) do
-    unless File.dir?("/proc/self/task"),
-      do:
-        raise(Run.Error,
-          message: "sockets reads CPU time and memory from /proc, which this system does not have"
-        )
+    :ok = Child.measurable!("sockets")
 
     with {:error, reason} <- Rust.build(),
          do: raise(Run.Error, message: "sockets has no clients: #{reason}")

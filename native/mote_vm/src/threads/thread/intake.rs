@@ -23,7 +23,7 @@ impl Dispatch {
         if self.context.machine.journal().is_some_and(Journal::notes) {
             return self.drain_noted();
         }
-        let mut contents = std::mem::take(&mut self.intake.contents);
+        let mut contents = self.take_contents();
         self.context.station.inbox.drain(&mut contents);
         self.take_in(contents);
     }
@@ -36,7 +36,7 @@ impl Dispatch {
     /// Drains the inbox for a stand-in, if little is in it. Returns whether that was so.
     pub(crate) fn drain_little(&mut self) -> bool {
         self.lent.took_in = true;
-        let mut contents = std::mem::take(&mut self.intake.contents);
+        let mut contents = self.take_contents();
         let little = self.context.station.inbox.drain_little(&mut contents);
         self.take_in(contents);
         little

@@ -8,7 +8,7 @@
 //! 3. Numbers go on behind those of the earlier life, and what proves a key is made of a new secret: so a key that is not kept is as
 //!    hard to guess as any, also for whoever has read the image.
 use super::seats::Seat;
-use super::{HandleSlot, Handles, Key};
+use super::{pinned_to, HandleSlot, Handles, Key};
 use crate::values::actor::{Actor, SponsorId};
 use rustc_hash::FxHashSet;
 
@@ -62,14 +62,8 @@ impl Handles {
         inner.given = inner.given.max(kept.given);
         for (key, actor) in &kept.keys {
             let entry = HandleSlot {
-                actor: *actor,
-                pinned: pinned(*actor),
-                shared: false,
                 kept: true,
-                forgotten: false,
-                named: 0,
-                count: 1,
-                serial: key.serial,
+                ..HandleSlot::new(*actor, pinned(*actor), key.serial)
             };
             inner.put(entry, Some(key.slot), &self.quota);
         }
@@ -90,17 +84,9 @@ impl Handles {
             return;
         }
         // An entry that was forgotten is of its earlier key: it stays until those who have that let go of it.
-        let pinned_to = pinned.map_or(0, |sponsor| u128::from(sponsor.0) + 1);
-        let serial = name() | pinned_to << super::PINNED_SHIFT;
         let entry = HandleSlot {
-            actor,
-            pinned,
-            shared: false,
             kept: true,
-            forgotten: false,
-            named: 0,
-            count: 1,
-            serial,
+            ..HandleSlot::new(actor, pinned, name() | pinned_to(pinned))
         };
         inner.put(entry, Some(NOWHERE), &self.quota);
     }

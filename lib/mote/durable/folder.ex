@@ -1,0 +1,320 @@
+defmodule Mote.Durable.Folder do
+  # The folder of a durable machine: its images and journals, which machine has it, and bringing a machine to the last entry in it.
+  #
+  # 1. A journal goes on from the image with its number. The next ones go on from it where the machine ended before it had the next image.
+  # 2. At any moment the newest image that is whole, with the journals from its number on, is what the machine was: older files go only when
+  #    the next image and its journal are on the disk.
+  @moduledoc false
+
+  alias Mote.{Durable, Error, Image, Machine, Native}
+  alias Mote.Machine.{MemoryOptions, Options, Postman, Question}
+
+  # Milliseconds for which the folder of a machine is waited for that has just ended on this node, and between two looks.
+  @patience 5_000
+  @again 20
+
+  # The image of what a machine has come to that has run its journals again.
+  @recovered "recovered"
+
+  @typedoc "The folder that a machine has, and the number of its next image."
+  @type opened :: %{
+          options: Durable.t(),
+          lock: reference,
+          number: pos_integer,
+          told: {non_neg_integer, non_neg_integer}
+        }
+
+  @doc """
+  Makes the folder the calling process's, and brings what is in it to its last entry. Returns the options of a machine that goes on from
+  there.
+  """
+  @spec open(map) :: {:ok, opened | nil, map} | {:error, Error.t()}
+  def open(%{durable: nil} = config), do: {:ok, nil, config}
+
+  def open(%{durable: %{dir: dir} = options} = config) do
+    with :ok <- made(dir),
+         {:ok, lock} <- lock(dir, @patience),
+         {:ok, images, journals} <- list(dir),
+         {:ok, config, number, told} <- last(dir, images, journals, config) do
+      {:ok, %{options: options, lock: lock, number: number + 1, told: told}, config}
+    end
+  end
+
+  defp made(dir) do
+    with {:error, posix} <- File.mkdir_p(dir), do: {:error, error(dir, :file.format_error(posix))}
+  end
+
+  defp lock(dir, patience) do
+    path = Path.join(dir, "lock")
+
+    case Native.journal_lock(path, "#{System.pid()} #{inspect(self())}") do
+      {:ok, lock} ->
+        {:ok, lock}
+
+      {:taken, who} ->
+        # A machine that was killed has it until its threads have ended.
+        if patience > 0 and ended?(who) do
+          Process.sleep(@again)
+          lock(dir, patience - @again)
+        else
+          {:error, taken(dir, who)}
+        end
+
+      {:error, text} ->
+        {:error, error(path, to_string(text))}
+    end
+  end
+
+  defp ended?(who) do
+    with [system, pid] <- String.split(who, " "),
+         do: system == System.pid() and not alive?(pid),
+         else: (_ -> true)
+  end
+
+  defp alive?("#PID" <> pid) do
+    pid |> String.to_charlist() |> :erlang.list_to_pid() |> Process.alive?()
+  rescue
+    ArgumentError -> false
+  end
+
+  defp taken(dir, who) do
+    {system, pid} =
+      case String.split(who, " ") do
+        [system, pid] -> {system, pid}
+        _ -> {"unknown", "unknown"}
+      end
+
+    message =
+      "#{dir} is the folder of another machine, which runs: process #{pid} of the system's process #{system}"
+
+    Error.new(:dir_taken, message, dir: dir, system_pid: system, pid: pid)
+  end
+
+  # Numbers of the images that are whole, and of the journals.
+  defp list(dir) do
+    case File.ls(dir) do
+      {:ok, names} ->
+        # What images had become that were not finished.
+        for name <- names, Path.extname(name) == ".part", do: File.rm(Path.join(dir, name))
+        {:ok, numbers(names, ".image"), numbers(names, ".journal")}
+
+      {:error, posix} ->
+        {:error, error(dir, :file.format_error(posix))}
+    end
+  end
+
+  defp numbers(names, extension) do
+    for name <- names,
+        Path.extname(name) == extension,
+        {number, ""} <- [name |> Path.rootname() |> Integer.parse()],
+        do: number
+  end
+
+  # A journal without an image is of a machine that ended before it had begun.
+  defp last(dir, images, journals, config) do
+    newest = Enum.max(images ++ journals, fn -> 0 end)
+
+    if images == [] do
+      first(dir, journals, newest, config)
+    else
+      number = Enum.max(images)
+      path = image(dir, number)
+
+      with {:ok, image} <- Image.read(path),
+           config = identified(config, image.identity),
+           {:ok, abouts} <- abouts(dir, number, journals, config) do
+        entries = for {_path, n, _told} <- abouts, reduce: 0, do: (sum -> sum + n)
+        {_path, _n, told} = List.last(abouts)
+
+        if entries == 0 and image.events == 0 and length(abouts) == 1,
+          do: {:ok, %{config | image: path}, newest, told},
+          else: run_again(dir, config, path, for({path, _n, _told} <- abouts, do: path), newest)
+      end
+    end
+  end
+
+  defp first(_dir, [], _newest, config), do: {:ok, identified(config, nil), 0, {0, 0}}
+
+  defp first(dir, journals, newest, config) do
+    path = journal(dir, Enum.min(journals))
+
+    case Native.journal_about(path) do
+      {:ok, {0, _fuel, _told, false, _cut}} -> {:ok, identified(config, nil), newest, {0, 0}}
+      {:ok, _about} -> {:error, error(path, "the image that this journal goes on from is not there")}
+      {:error, text} -> {:error, error(path, text)}
+    end
+  end
+
+  # The machine had this name for its addresses before; a new one is called as its folder.
+  defp identified(%{identity: nil, durable: %{dir: dir}} = config, identity),
+    do: %{config | identity: identity || named_as(dir)}
+
+  defp identified(config, _identity), do: config
+
+  # A path can be longer than an identity, and need not be a text.
+  defp named_as(dir) do
+    if byte_size(dir) <= 255 and String.valid?(dir),
+      do: Options.identity!(dir),
+      else: dir |> :erlang.md5() |> Base.encode16(case: :lower)
+  end
+
+  # Of the journal that goes on from an image, and those that go on from that one: there are more where the machine ended before it
+  # had the next image. What a start has left that was not finished is none of these.
+  defp abouts(dir, number, journals, config) do
+    later = journals |> Enum.filter(&(&1 > number)) |> Enum.sort()
+
+    if number in journals do
+      with {:ok, about, cut} <- about(journal(dir, number), config, true) do
+        Enum.reduce_while(later, {:ok, [about], number, cut}, &another(dir, config, &1, &2)) |> abouts()
+      end
+    else
+      {:error, error(journal(dir, number), "the journal that goes on from the image is not there")}
+    end
+  end
+
+  defp abouts({:ok, abouts, _last, _cut}), do: {:ok, Enum.reverse(abouts)}
+  defp abouts({:error, error}), do: {:error, error}
+
+  defp another(dir, config, n, {:ok, abouts, last, cut}) do
+    {path, _entries, _told} = hd(abouts)
+
+    case about(journal(dir, n), config) do
+      {:begins, _} ->
+        {:cont, {:ok, abouts, last, cut}}
+
+      {:ok, _about, _cut} when n != last + 1 ->
+        {:halt,
+         {:error,
+          error(journal(dir, last + 1), "this journal is not there, and the next one goes on from it")}}
+
+      {:ok, _about, _cut} when cut != nil ->
+        {:halt,
+         {:error,
+          error(path, "at byte #{cut}: an entry is not whole, and another journal goes on from there")}}
+
+      {:ok, about, cut} ->
+        {:cont, {:ok, [about | abouts], n, cut}}
+
+      {:error, error} ->
+        {:halt, {:error, error}}
+    end
+  end
+
+  defp about(path, %{fuel: fuel}, first? \\ false) do
+    case Native.journal_about(path) do
+      {:ok, {_entries, other, _told, _continues?, _cut}} when other != fuel ->
+        {:error,
+         error(
+           path,
+           "the machine was started with fuel: #{other}, and is now with fuel: #{fuel}: start it once with the former"
+         )}
+
+      {:ok, {entries, _fuel, _told, false, _cut}} when not first? ->
+        {:begins, entries}
+
+      {:ok, {entries, _fuel, told, _continues?, cut}} ->
+        {:ok, {path, entries, told}, cut}
+
+      {:error, text} ->
+        {:error, error(path, text)}
+    end
+  end
+
+  # In a machine of its own, which tells nobody anything: what it has come to is the image that the new machine goes on from.
+  defp run_again(dir, config, image, journals, newest) do
+    %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, tier: tier} = config
+
+    # Twice the memory: it once was enough, but when something is collected is another moment now. The new machine has as much as it asks for.
+    case Native.machine_start("again", sponsors, fuel, MemoryOptions.twice(memory), gc, {:system, nil, tier}) do
+      {:ok, native} ->
+        {:ok, postman} = Postman.start_link(native)
+
+        try do
+          # Without a number: no journal goes on from it.
+          path = Path.join(dir, @recovered)
+          context = [path: path, survey: true]
+
+          with :ok <- prepare(native, hd(journals)),
+               :ok <- Machine.claim(native, config),
+               {:ok, names} <- Image.restore_as_it_was(native, image),
+               {:ok, ran} <- run(native, journals, context),
+               {:ok, told} <- ran(ran),
+               :ok <- saved(native, path, names) do
+            {:ok, %{config | image: path, resolve: of_another_start(config.resolve)}, newest, told}
+          end
+        after
+          Native.machine_stop(native)
+          Native.machine_join(native)
+          Postman.finish(postman)
+          forget_reports()
+        end
+
+      {:error, text} ->
+        {:error, Error.new(:start, "the machine could not start: #{text}", config: config)}
+    end
+  end
+
+  defp saved(native, path, names) do
+    case Image.save(native, path, names, :infinity) do
+      {:ok, _image} ->
+        :ok
+
+      {:error, why} ->
+        {:error, error(path, "no image of what the machine has come to: #{Exception.message(why)}")}
+    end
+  end
+
+  # A machine that ends meanwhile has told why before.
+  defp run(native, journals, context) do
+    with {:error, error} <-
+           Question.put(native, :infinity, context, &Native.journal_run(native, journals, &1)) do
+      receive do
+        {:mote_fault, _sponsor, _behaviour, _kind, text} ->
+          {:error, error(hd(journals), "the machine ended while it ran this journal again: #{text}")}
+      after
+        @patience -> {:error, error}
+      end
+    end
+  end
+
+  # This node has written the image, and yet its processes are not those that the journal names.
+  defp of_another_start(nil), do: nil
+  defp of_another_start(resolve), do: &resolve.(Image.of_another_start(&1))
+
+  defp prepare(native, path) do
+    with {:error, text} <- Native.journal_prepare(native, path), do: {:error, error(path, text)}
+  end
+
+  defp ran({:ok, told}), do: {:ok, told}
+  defp ran({:error, {path, text}}), do: {:error, error(path, text)}
+
+  # A fault is what the question has been told, and reports are of the life before.
+  defp forget_reports do
+    receive do
+      message when is_tuple(message) and elem(message, 0) in [:mote_fault, :mote_aborted] -> forget_reports()
+    after
+      0 -> :ok
+    end
+  end
+
+  @doc "Makes the image and begins the journal with that number; older ones go."
+  @spec begin(reference, opened, map) :: {:ok, Image.t()} | {:error, Error.t()}
+  def begin(native, %{options: options, lock: lock, number: number, told: told}, names) do
+    %{dir: dir, sync: sync, numbered: numbered} = options
+    paths = {lock, image(dir, number), journal(dir, number)}
+
+    with {:ok, image} <- Image.save_and_begin(native, paths, {number, {sync, numbered}, told}, names),
+         {:ok, images, journals} <- list(dir) do
+      for n <- images, n < number, do: File.rm(image(dir, n))
+      for n <- journals, n < number, do: File.rm(journal(dir, n))
+      File.rm(Path.join(dir, @recovered))
+      {:ok, image}
+    end
+  end
+
+  defp image(dir, number), do: Path.join(dir, "#{padded(number)}.image")
+  defp journal(dir, number), do: Path.join(dir, "#{padded(number)}.journal")
+  defp padded(number), do: number |> Integer.to_string() |> String.pad_leading(8, "0")
+
+  defp error(path, text), do: Error.new(:journal, "#{path}: #{text}", path: path)
+end
