@@ -249,12 +249,12 @@ defmodule Mote.ProveReductionTest do
   end
 
   defp rigged({timers, sent}, create, send, send_after) do
-    sent =
-      for {to, message} <- sent,
-          do:
-            {to,
-             if(elem(message, 0) == :watch, do: put_elem(message, 1, process(elem(message, 1))), else: message)}
+    watching = fn
+      message when elem(message, 0) == :watch -> put_elem(message, 1, process(elem(message, 1)))
+      message -> message
+    end
 
+    sent = for {to, message} <- sent, do: {to, watching.(message)}
     peers = web([], 2, 0, create.(Mote.Library.sink()), create)
     wakers = for _ <- 1..2, do: create.(Web.waker([], List.to_tuple(peers), nil))
     for {delay, to, message} <- timers, do: send_after.(Enum.at(peers, to), message, delay)

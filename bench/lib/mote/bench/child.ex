@@ -111,7 +111,7 @@ defmodule Mote.Bench.Child do
   def files(os_pid), do: length(File.ls!("/proc/#{os_pid}/fd"))
 
   @doc "CPU time that a process takes while a function runs: of all its threads, and of the busiest, in nanoseconds; and what that returns."
-  @spec cpu(String.t(), (() -> result)) :: {all :: non_neg_integer, busiest :: non_neg_integer, result}
+  @spec cpu(String.t(), (... -> result)) :: {all :: non_neg_integer, busiest :: non_neg_integer, result}
         when result: term
   def cpu(os_pid, fun) do
     before = Threads.times(os_pid)

@@ -25,7 +25,7 @@ defmodule Mote.Bench.MqttLoad do
   end
 
   @doc "Has them send while a function runs, and returns how many messages have arrived meanwhile, and what that returns."
-  @spec during(t, (() -> result)) :: {non_neg_integer, result} when result: term
+  @spec during(t, (... -> result)) :: {non_neg_integer, result} when result: term
   def during(%__MODULE__{pids: pids, count: count}, fun) do
     for pid <- pids, do: send(pid, :go)
     Process.sleep(300)

@@ -4,6 +4,8 @@
 //! 1. What is read back makes no atoms and is of the kind that it was: nothing of it refers to a process, a node or code.
 //! 2. The thread that stands still for an image hands over blocks and waits only while [`BLOCKS`] of them are not written yet:
 //!    so an image takes no more memory than that.
+use crate::codec::budget::WriteMode;
+use crate::codec::encode::Writer;
 use crate::deliver::mail::assembled;
 use crate::deliver::message::post;
 use crate::enter::config::{read_untrusted, untrusted};
@@ -23,7 +25,7 @@ use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::image::file::{said, write, ImageFile, ImagePart};
 use mote_vm::image::save::NotSaved;
-use mote_vm::image::tables::{ImageIdentity, ImageLost, ImageTables};
+use mote_vm::image::tables::{ImageLost, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
 use mote_vm::image::{ImageError, MigratingActor, Migration};
 use mote_vm::look::holders::HeldIn;
@@ -35,9 +37,11 @@ use mote_vm::values::handles::Key;
 use mote_vm::Term as VmTerm;
 use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
-use rustler::{Atom, Encoder, Env, OwnedEnv, Term, TermType};
+use rustler::{Atom, Binary, Encoder, Env, OwnedEnv, Term, TermType};
+use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::mpsc::{channel, sync_channel, Receiver, Sender};
 use std::sync::{Arc, LazyLock};
@@ -71,15 +75,30 @@ enum Unsaved {
 /// Begins the journal that goes on from an image, while the machine stands still for it.
 pub type BeginJournal = Box<dyn FnOnce(&mut Survey<'_>) -> io::Result<()> + Send>;
 
-/// Puts a question to which the answer is `{:ok, {bytes, microseconds, about}}` or `{:error, text}`, once the image is in the file.
+/// Puts a question to which the answer is `{:ok, {bytes, microseconds, about}}` or `{:error, text}`, once the image is in the file of
+/// that name. `begins` makes what begins the journal that goes on from it, if there is to be one.
 pub fn save<'a>(
     env: Env<'a>,
-    (machine, running): (Term<'a>, &Machine),
-    path: PathBuf,
-    (named, identity): (Parcel, Option<ImageIdentity>),
-    begin: Option<BeginJournal>,
+    machine: Term<'a>,
+    path: Binary<'a>,
+    (named, kept): (Term<'a>, Term<'a>),
+    begins: impl FnOnce(&MachineResource) -> Option<BeginJournal>,
     tag: Term<'a>,
 ) -> Term<'a> {
+    let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
+        return names::unknown().encode(env);
+    };
+    let Some(running) = resource.running() else {
+        return names::stopped().encode(env);
+    };
+    let mut writer = Writer::new(&resource, running, WriteMode::dirty(kept));
+    if let Err(why) = writer.all(&[named]) {
+        return Atom::from(why).encode(env);
+    }
+    let named = writer.builder.finish();
+    let identity = resource.identity.lock().clone();
+    let begin = begins(&resource);
+    let path = PathBuf::from(OsStr::from_bytes(path.as_slice()));
     inquiry(env, machine, tag, |customer| {
         let (blocks, parts) = sync_channel(BLOCKS);
         let (rooms, free) = channel();

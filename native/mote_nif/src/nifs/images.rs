@@ -2,7 +2,7 @@
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::held::machine::MachineResource;
-use crate::look::image::{self, BeginJournal, ImageResource};
+use crate::look::image::{self, ImageResource};
 use crate::look::migration::{abandon, migrated, MigrationResource};
 use crate::term::atoms::names;
 use crate::term::resource::ResourceArc;
@@ -21,33 +21,7 @@ fn image_save<'a>(
     kept: Term<'a>,
     tag: Term<'a>,
 ) -> Term<'a> {
-    save(env, machine, path, (named, kept), |_| None, tag)
-}
-
-/// Saves an image, as `image_save` does. `begins` makes what begins the journal that goes on from it, if there is to be one.
-pub fn save<'a>(
-    env: Env<'a>,
-    machine: Term<'a>,
-    path: Binary<'a>,
-    (named, kept): (Term<'a>, Term<'a>),
-    begins: impl FnOnce(&MachineResource) -> Option<BeginJournal>,
-    tag: Term<'a>,
-) -> Term<'a> {
-    let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
-        return names::unknown().encode(env);
-    };
-    let Some(running) = resource.running() else {
-        return names::stopped().encode(env);
-    };
-    let mut writer = Writer::new(&resource, running, WriteMode::dirty(kept));
-    if let Err(why) = writer.all(&[named]) {
-        return Atom::from(why).encode(env);
-    }
-    let named = writer.builder.finish();
-    let path = OsStr::from_bytes(path.as_slice()).into();
-    let identity = resource.identity.lock().clone();
-    let begin = begins(&resource);
-    image::save(env, (machine, running), path, (named, identity), begin, tag)
+    image::save(env, machine, path, (named, kept), |_| None, tag)
 }
 
 /// Opens an image, if there are no more than so many atoms afterwards; and how many the node has now. `{:ok, image, about, [{module,

@@ -2,8 +2,7 @@
 use crate::held::folder::{self, FolderLock};
 use crate::held::lives::present;
 use crate::held::machine::MachineResource;
-use crate::look::journal;
-use crate::nifs::images;
+use crate::look::{image, journal};
 use crate::term::atoms::names;
 use crate::term::resource::ResourceArc;
 use mote_vm::boundary::journal::JournalConfig;
@@ -48,7 +47,7 @@ fn journal_begin<'a>(
             told,
         ))
     };
-    images::save(env, machine, image, (named, kept), begins, tag)
+    image::save(env, machine, image, (named, kept), begins, tag)
 }
 
 /// Makes a machine that has done nothing yet one that runs journals again, the first of which has that name: `:ok`, `:stopped` or

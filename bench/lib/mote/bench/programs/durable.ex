@@ -52,20 +52,22 @@ defmodule Mote.Bench.Programs.Durable do
       mnesia = mnesia(Path.join(dir, "mnesia"), transactions)
       {ask, sync} = questions(dir, min(n, @questions))
 
-      figures = [
-        messages_per_s: bursts,
-        singles_per_s: singles,
-        mnesia_per_s: mnesia,
-        by_mnesia: bursts / mnesia,
-        us_per_ask: ask,
-        us_per_fdatasync: sync,
-        by_fdatasync: ask / sync
-      ]
+      figures =
+        [messages_per_s: bursts, singles_per_s: singles] ++
+          beside(bursts, mnesia) ++
+          [us_per_ask: ask, us_per_fdatasync: sync, by_fdatasync: ask / sync]
 
       {:figures, figures, n}
     after
       File.rm_rf!(dir)
     end
+  end
+
+  defp beside(bursts, per_s) when is_float(per_s), do: [mnesia_per_s: per_s, by_mnesia: bursts / per_s]
+
+  defp beside(_bursts, {:unavailable, why}) do
+    IO.puts(:stderr, "  nothing beside it: #{why}")
+    []
   end
 
   # Only the sending is timed.
@@ -134,7 +136,7 @@ defmodule Mote.Bench.Programs.Durable do
       apply(mnesia, :stop, [])
       n / (us / 1_000_000)
     else
-      _ -> {:unavailable, "this Erlang has no Mnesia"}
+      _ -> {:unavailable, "this Erlang has no Mnesia (Debian: erlang-mnesia)"}
     end
   end
 
