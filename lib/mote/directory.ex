@@ -113,6 +113,9 @@ defmodule Mote.Directory do
 
       Mote.Directory.send(MyApp.Rooms, "lobby", {:say, "hello"})
 
+  If the machine is durable (`{Mote, name: MyApp.Mote, durable: [dir: dir]}`), the same children find the directory with all of its actors
+  after each restart.
+
   Behaviours cannot use names of processes: give them the directory that `fetch!/1` returns.
   """
 
@@ -193,7 +196,8 @@ defmodule Mote.Directory do
 
   @doc """
   Starts a process, linked to the calling one, that starts a directory and gives it a name for the functions of this
-  module. The name is gone when the process ends, and it ends when the machine does. Options:
+  module. The name is gone when the process ends, and it ends when the machine does. If the machine has gone on from an image, or from
+  its life before, and had a directory under that name (see `Mote.names/1`), it is that one. A durable machine names it in an image at once. Options:
 
     * `:name` - an atom (required);
     * `:machine` - where it is (required);

@@ -46,7 +46,8 @@ defmodule Mote.Durable do
 
   @doc """
   Makes an image of a durable machine now, and begins a new journal. `names` is what `Mote.names/1` returns from then on, in this life and
-  the next ones: an entry point such as `%{accounts: address}`; the default is what it returns now.
+  the next ones: an entry point such as `%{accounts: address}`; the default is what it returns now. Directories that
+  `Mote.Directory.start_link/1` has given a name stay among them.
 
   Returns the `Mote.Image` when the disk has it. Raises `ArgumentError` for a machine that is not durable.
   """
@@ -69,13 +70,26 @@ defmodule Mote.Durable do
     with {:ok, pid} <- keeper(machine), do: Keeper.info(pid)
   end
 
-  defp keeper(machine) do
-    with {:ok, native} <- Machine.fetch(machine) do
-      case GenServer.call(Native.machine_owner(native), :keeper) do
-        nil -> raise ArgumentError, "#{inspect(machine)} is not durable: see Mote.Durable"
-        pid -> {:ok, pid}
-      end
+  @doc false
+  # Lets each later life of a durable machine find a value under that name, whichever names `checkpoint/2` is given. Of another machine
+  # nothing outlives it.
+  @spec keep(Machine.t(), atom, term) :: :ok | {:error, Error.t()}
+  def keep(machine, name, value) do
+    case find(machine) do
+      {:ok, nil} -> :ok
+      {:ok, pid} -> Keeper.keep(pid, name, value)
+      {:error, error} -> {:error, error}
     end
+  end
+
+  defp keeper(machine) do
+    with {:ok, nil} <- find(machine),
+         do: raise(ArgumentError, "#{inspect(machine)} is not durable: see Mote.Durable")
+  end
+
+  defp find(machine) do
+    with {:ok, native} <- Machine.fetch(machine),
+         do: {:ok, GenServer.call(Native.machine_owner(native), :keeper)}
   catch
     :exit, _ -> {:error, Error.from(:stopped, machine: machine)}
   end

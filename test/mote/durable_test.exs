@@ -1,6 +1,8 @@
 defmodule Mote.DurableTest do
   use ExUnit.Case, async: true
 
+  import Mote.Eventually
+
   alias Mote.{Durable, Error, Ledger, Long, Telling}
 
   setup do
@@ -38,6 +40,78 @@ defmodule Mote.DurableTest do
     {ledger, account} = :erlang.binary_to_term(row)
     assert Mote.ask!(account, :balance) == 8
     assert {1, _, _, _} = Mote.ask!(ledger, {:add, :later, 1})
+    Mote.stop(machine)
+  end
+
+  defmodule Visits do
+    use Mote.Behaviour
+
+    defactor page(count) do
+      :visit -> become count: count + 1
+      {customer, :count} -> send customer, count
+    end
+
+    defdirectory pages() do
+      _path -> page(0)
+    end
+  end
+
+  test "a directory with a name is the same one in each life of its machine", %{dir: dir} do
+    [name, pages] = for part <- [Machine, Pages], do: Module.concat(__MODULE__, part)
+
+    children = [
+      {Mote, name: name, durable: [dir: dir]},
+      {Mote.Directory, name: pages, machine: name, start: Visits.pages(), shards: 2}
+    ]
+
+    {:ok, supervisor} = Supervisor.start_link(children, strategy: :rest_for_one)
+    # Whoever names other things loses no directory.
+    assert {:ok, _image} = Durable.checkpoint(name, %{other: 1})
+    assert Mote.names(name) == %{:other => 1, pages => Mote.Directory.fetch!(pages)}
+
+    for visits <- 1..3 do
+      assert :ok = Mote.Directory.send(pages, "/", :visit)
+      [keeper, machine] = for process <- [pages, name], do: Process.monitor(process)
+      Process.exit(Process.whereis(name), :kill)
+      for ref <- [keeper, machine], do: assert_receive({:DOWN, ^ref, :process, _, _})
+      eventually(fn -> Mote.Directory.ask(pages, "/", :count) == {:ok, visits} end)
+      assert Mote.names(name) == %{:other => 1, pages => Mote.Directory.fetch!(pages)}
+    end
+
+    # The name was in the image with which this life began.
+    assert {:ok, %{number: number}} = Durable.info(name)
+    Supervisor.stop(supervisor)
+    {:ok, machine} = Mote.start_link(name: name, durable: [dir: dir])
+    assert {:ok, %{number: next}} = Durable.info(machine)
+    assert next == number + 1
+    {:ok, _directory} = Mote.Directory.start_link(name: pages, machine: name, start: Visits.pages())
+    assert {:ok, %{number: ^next}} = Durable.info(machine)
+    Mote.stop(machine)
+  end
+
+  test "a folder that goes ends the machine before it acknowledges anything else", %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir)
+    assert :ok = Mote.send(ledger, {:add, :sent, 1})
+    File.rm_rf!(dir)
+    assert {:error, %Error{reason: :machine_down}} = Mote.send(ledger, {:add, :sent, 2})
+    assert_receive {:EXIT, ^machine, {:fault, %{text: text}}}
+    assert text =~ "takes no more: its file was removed"
+  end
+
+  test "a question that a directory passes on keeps no actor alive", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(durable: [dir: dir, sync: :os])
+    pages = Mote.Directory.start(machine, Visits.pages(), shards: 1)
+    {:ok, %{kept: kept}} = Durable.checkpoint(machine, %{pages: pages})
+
+    for n <- 1..100 do
+      assert Mote.Directory.ask!(pages, n, :count) == 0
+      assert Mote.Directory.delete(pages, n)
+    end
+
+    assert {:ok, %{kept: ^kept}} = Durable.checkpoint(machine)
+    Mote.gc(machine)
+    # The shard, and what the last turns have left.
+    assert Mote.info(machine).gc.live_actors < 10
     Mote.stop(machine)
   end
 
@@ -313,7 +387,7 @@ defmodule Mote.DurableTest do
     {:ok, machine} = Mote.start_link(durable: [dir: dir])
     line = Mote.create(machine, Telling.line([]))
     callers = for _ <- 1..5, do: Task.async(fn -> Mote.ask(line, :wait, :infinity) end)
-    Mote.Eventually.eventually(fn -> Mote.ask!(line, :count) == 5 end)
+    eventually(fn -> Mote.ask!(line, :count) == 5 end)
     {:ok, _} = Durable.checkpoint(machine)
     cell = Mote.ask!(line, :tell)
     assert Mote.ask!(cell, :value) == 5

@@ -5,7 +5,7 @@ defmodule Mote.Directory.Keeper do
 
   use GenServer
 
-  alias Mote.{Directory, Inspection}
+  alias Mote.{Directory, Durable, Inspection, Machine}
 
   @options [:name, :machine, :start, :shards, :sponsor]
 
@@ -42,14 +42,25 @@ defmodule Mote.Directory.Keeper do
     {machine, opts} = Keyword.pop(opts, :machine)
     {start, opts} = Keyword.pop(opts, :start)
     down = Mote.monitor(machine)
-    directory = if start, do: Directory.start(machine, start, opts), else: empty(machine, opts)
-    :persistent_term.put({Directory, name}, directory)
-    {:ok, %{name: name, down: down}}
+    directory = found(machine, name) || started(machine, start, opts)
+
+    with :ok <- Durable.keep(machine, name, directory) do
+      :persistent_term.put({Directory, name}, directory)
+      {:ok, %{name: name, down: down}}
+    else
+      {:error, error} -> {:stop, error}
+    end
   rescue
     error in [Mote.Error] -> {:stop, error}
   end
 
-  defp empty(machine, opts), do: Directory.start(machine, Directory.Entries.entries(), opts)
+  # What the machine has had under that name in the life before, if it is a directory.
+  defp found(machine, name) do
+    with %{^name => %Directory{} = directory} <- Machine.names(machine), do: directory, else: (_ -> nil)
+  end
+
+  defp started(machine, nil, opts), do: started(machine, Directory.Entries.entries(), opts)
+  defp started(machine, start, opts), do: Directory.start(machine, start, opts)
 
   @impl true
   def handle_info({:EXIT, _pid, reason}, state), do: {:stop, reason, state}

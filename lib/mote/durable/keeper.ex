@@ -2,6 +2,7 @@ defmodule Mote.Durable.Keeper do
   # Replaces the image and the journal of a durable machine by new ones, when the journal has become long, or somebody wants that.
   #
   # 1. One at a time. Where that fails, the journals before stay, and the machine goes on: the next try has the next number.
+  # 2. What a process keeps under its own name (a directory's) is among the names of each image, whichever names others choose.
   @moduledoc false
 
   use GenServer
@@ -21,19 +22,33 @@ defmodule Mote.Durable.Keeper do
   @spec checkpoint(pid, map | nil) :: {:ok, Mote.Image.t()} | {:error, Mote.Error.t()}
   def checkpoint(keeper, names), do: GenServer.call(keeper, {:checkpoint, names}, :infinity)
 
+  @spec keep(pid, atom, term) :: :ok | {:error, Mote.Error.t()}
+  def keep(keeper, name, value), do: GenServer.call(keeper, {:keep, name, value}, :infinity)
+
   @spec info(pid) :: {:ok, Durable.info()} | {:error, Mote.Error.t()}
   def info(keeper), do: GenServer.call(keeper, :info, :infinity)
 
   @impl GenServer
   def init({machine, native, opened, names}) do
     Process.send_after(self(), :look, @look)
-    {:ok, %{machine: machine, native: native, opened: opened, names: names}}
+    {:ok, %{machine: machine, native: native, opened: opened, names: names, kept: %{}}}
   end
 
   @impl GenServer
   def handle_call({:checkpoint, names}, _from, state) do
     {result, state} = begin(state, names || state.names)
     {:reply, result, state}
+  end
+
+  def handle_call({:keep, name, value}, _from, state) do
+    state = put_in(state.kept[name], value)
+
+    if match?(%{^name => ^value}, state.names) do
+      {:reply, :ok, state}
+    else
+      {result, state} = begin(state, state.names)
+      {:reply, with({:ok, _image} <- result, do: :ok), state}
+    end
   end
 
   def handle_call(:info, _from, %{native: native, opened: %{options: %{dir: dir}}} = state) do
@@ -74,6 +89,7 @@ defmodule Mote.Durable.Keeper do
   defp who(state), do: "keeper of #{inspect(state.machine)}"
 
   defp begin(%{opened: opened} = state, names) do
+    names = Map.merge(names, state.kept)
     next = %{opened | number: opened.number + 1}
     result = Folder.begin(state.native, next, names)
     begun? = match?({number, _, _, _, _} when number == next.number, Native.journal_info(state.native))

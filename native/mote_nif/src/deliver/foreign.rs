@@ -243,6 +243,9 @@ impl Foreign for Awaiting {
         let customer = self.customer();
         !customer.is_future() || customer.is_open()
     }
+    fn shows(&self, message: VmTerm<'_>) -> bool {
+        passed_on(message).is_none()
+    }
     fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
         let customer = self.customer();
         if let Some(to) = passed_on(message) {

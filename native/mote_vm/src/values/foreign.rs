@@ -134,6 +134,10 @@ pub trait Foreign: Send + Sync + 'static {
     fn is_address(&self) -> bool {
         false
     }
+    /// Returns whether somebody outside sees what is in a message to it, the addresses above all.
+    fn shows(&self, _message: Term<'_>) -> bool {
+        true
+    }
     /// Takes a message of a committed turn. Runs on a dispatch thread and must not block.
     fn deliver(&self, _message: Term<'_>, _machine: &dyn Carrier) -> Delivery {
         Delivery::NoAddress

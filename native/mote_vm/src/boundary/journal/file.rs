@@ -9,17 +9,19 @@
 //! Invariants:
 //! 1. What was synced is read, or the file is refused at the byte where it was changed. Only what was being written last may be
 //!    incomplete: it is cut off if nothing that is whole follows it.
-//! 2. The checksums of an entry depend on its number and on its journal's secret: an entry in another's place is as wrong as a changed
+//! 2. Nothing is acknowledged that was written into a file which no start would find.
+//! 3. The checksums of an entry depend on its number and on its journal's secret: an entry in another's place is as wrong as a changed
 //!    one.
 use crate::base::checksum::checksum;
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"MOTE\0jnl");
 /// The version of the format.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 const HEADER: usize = 104;
 /// Where `before` is in it.
 pub(crate) const BEFORE: u64 = 88;
@@ -157,6 +159,10 @@ impl JournalWriter {
         self.file.write_all(&self.buffer)?;
         if sync {
             self.file.sync_data()?;
+        }
+        // What is written into a file without a name is gone with the machine.
+        if self.file.metadata()?.nlink() == 0 {
+            return Err(io::Error::other("its file was removed"));
         }
         self.entries += 1;
         self.bytes += self.buffer.len() as u64;

@@ -3,11 +3,13 @@
 //! Invariants:
 //! 1. Addresses are named in an order that follows from the message, so that the turns of another life give the same names to the same
 //!    actors. What has no such order is not told.
+//! 2. Only addresses that somebody outside sees are named: each name keeps its actor alive.
 use super::Dispatch;
 use crate::base::atom::Atom;
 use crate::terms::map::Node;
 use crate::values::actor::Actor;
 use crate::values::foreign::{Class, Outgoing};
+use crate::values::term::Term;
 use crate::values::value::Value;
 use rustc_hash::FxHashSet;
 
@@ -24,16 +26,16 @@ impl Dispatch {
             return;
         };
         for out in outgoing.iter_mut() {
-            let Some(class) = out.target.foreign_class() else {
+            if !is_shown(out) {
                 continue;
-            };
+            }
             each_address(out.message, |address| {
                 let actor = address.address_pointer();
                 // SAFETY: part of a message of a turn that has just run.
                 let pinned = unsafe { (*actor).header().pinned() };
                 machine.handles().name(actor, pinned, || journal.name());
             });
-            if class != Class::Pid {
+            if out.target.foreign_class() != Some(Class::Pid) {
                 continue;
             }
             let number = journal.tell();
@@ -59,13 +61,19 @@ impl Dispatch {
         let mut named = FxHashSet::default();
         let outgoing = self.turn.at_commit.outgoing.iter();
         outgoing
-            .filter(|out| out.target.foreign_class().is_some())
+            .filter(|out| is_shown(out))
             .any(|out| {
                 has_no_order(out.message, &mut named, &|actor| {
                     machine.handles().is_named(actor)
                 })
             })
     }
+}
+
+/// Returns whether somebody outside sees what is in a message.
+fn is_shown(out: &Outgoing) -> bool {
+    let target = out.target.as_foreign();
+    target.is_some_and(|target| target.shows(Term::new(out.message)))
 }
 
 /// Returns whether a map in a value has several keys with addresses, and in these entries several actors that are neither named by now,
