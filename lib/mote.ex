@@ -87,7 +87,7 @@ defmodule Mote do
                    elem(machine, 1) not in [nil, node()]
 
   @typedoc "Options of `send/3`, `send_many/3` and `cast_stream/3`: see there which of them each takes."
-  @type send_options :: [sponsor: atom, on_full: :error | :wait, timeout: timeout]
+  @type send_options :: [sponsor: atom, on_full: :error | :wait, on_down: :error | :wait, timeout: timeout]
 
   @doc """
   Starts a machine, linked to the calling process.
@@ -456,7 +456,10 @@ defmodule Mote do
       and a pinned actor stays where it is. The default is the machine's first sponsor;
     * `:on_full` - what to do when the sponsor is full (see `add_sponsor/3`): return an error (`:error`), or let the calling
       process wait until there is room (`:wait`). The default is the sponsor's own `:on_full`;
-    * `:timeout` - how long to wait in that case, in milliseconds, or `:infinity` (default 5000).
+    * `:on_down` - what to do when the machine is down, and may go on with its actors (see [State that
+      lasts](images.md#callers-meanwhile)): raise (`:error`, the default), or let the calling process wait until it does (`:wait`). Then
+      the error `:machine_down` is returned, and `error.context.accepted` says whether the machine had accepted the message, 1 or 0;
+    * `:timeout` - how long to wait in these cases, in milliseconds, or `:infinity` (default 5000).
 
   If the message is not accepted, returns `{:error, error}` with the reason `:overloaded`, or `:no_memory` if the machine's
   `:memory` is used up.
@@ -504,7 +507,7 @@ defmodule Mote do
   @doc """
   Sends many messages to one actor, which is much cheaper than sending them one by one.
 
-  They are accepted in their order. Options and errors are those of `send/3`. If the sponsor is full, returns
+  They are accepted in their order. Options, but for `:on_down`, and errors are those of `send/3`. If the sponsor is full, returns
   `{:error, error}`. Then `error.context.accepted` says how many messages were accepted; these are always the first ones. A
   `Mote.Error` that is raised has the same figure.
   """
@@ -532,7 +535,7 @@ defmodule Mote do
   elements meanwhile. So a stream is no faster than the actor, apart from the messages that may wait. With `on_full: :error`,
   or after waiting `:timeout` milliseconds for one message, returns `{:error, error}` as `send_many/3` does.
 
-  Options are those of `send/3`, with `on_full: :wait` as default.
+  Options are those of `send_many/3`, with `on_full: :wait` as default.
   """
   @spec cast_stream(Address.t(), Enumerable.t(), send_options()) ::
           {:ok, non_neg_integer} | {:error, Error.t()}
@@ -588,7 +591,9 @@ defmodule Mote do
   Instead of the timeout there can be options:
 
     * `:timeout` - the same (default 5000);
-    * `:sponsor` - as in `send/3`.
+    * `:sponsor` - as in `send/3`;
+    * `:on_down` - as in `send/3`: with `:wait`, a machine that is down is waited for. A question that had been accepted is not asked again:
+      `error.context.accepted` of `:machine_down` is 1 then, and its turn may have run.
 
   Errors are `:timeout`, `:machine_down`, `:aborted` (the turn that took the question was aborted; the message says why),
   `:broken_promise` (nothing refers to the customer any more; the message says which behaviour aborted last, or had no clause),
@@ -620,7 +625,7 @@ defmodule Mote do
   defdelegate ask!(address, request, timeout_or_opts \\ @timeout), to: Ask
 
   @doc """
-  Asks several actors the same question at once, with one deadline for all. Options are those of `ask/3`.
+  Asks several actors the same question at once, with one deadline for all. Options are those of `ask/3` but for `:on_down`.
 
   Returns what `ask/3` would return for each, in the order of the addresses. Questions that are still open at the deadline are
   cancelled.
@@ -1246,12 +1251,16 @@ defmodule Mote do
   defp retain!(%Address{machine: machine, key: key} = address, kept?) do
     case Native.machine_retain(machine, key, kept?) do
       :ok -> :ok
-      :durable -> with({:error, error} <- Mote.Durable.synced(machine, address: address), do: raise(error))
+      durable when is_reference(durable) -> synced!(durable, address)
       word -> raise Error.from(word, address: address)
     end
   end
 
   defp retain!(other, _kept?), do: raise(ArgumentError, "expected an address, got: #{inspect(other)}")
+
+  defp synced!(durable, address) do
+    with {:error, error} <- Mote.Durable.synced(durable, address: address), do: raise(error)
+  end
 
   @doc """
   A machine as a value to look at, by its process, its name or the address of one of its actors.

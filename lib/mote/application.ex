@@ -1,6 +1,6 @@
 defmodule Mote.Application do
-  # Starts the processes that all machines of a node share: the table of running machines, the janitor, and
-  # the processes for other nodes. The tables belong to the supervisor, so that they outlive the processes
+  # Starts the processes that all machines of a node share: the table of running machines, that of processes
+  # that wait for one, the janitor, and the processes for other nodes. The tables belong to the supervisor, so that they outlive the processes
   # that use them.
   @moduledoc false
 
@@ -17,6 +17,7 @@ defmodule Mote.Application do
   @impl Supervisor
   def init(_arg) do
     Mote.Machine.Table.new()
+    Mote.Machine.Comeback.new()
     Mote.Far.Table.new()
     Mote.Far.Berth.new()
     Mote.Far.Lease.new()

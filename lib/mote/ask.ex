@@ -70,14 +70,14 @@ defmodule Mote.Ask do
   """
 
   alias Mote.{Address, Error, Far, Native}
-  alias Mote.Machine.{Long, Question, Questions, SponsorOptions, Worker}
+  alias Mote.Machine.{Comeback, Long, Question, Questions, SponsorOptions, Worker}
   require Long
   require Worker
   import Question, only: [is_timeout: 1]
 
   # A process may make 4,000 calls until others have their turn, and then a question takes as long as they do. So what
   # every question does is written out in `ask/3`.
-  @compile {:inline, options!: 2, not_own!: 1}
+  @compile {:inline, options!: 2, not_own!: 1, once: 5}
 
   @timeout 5_000
 
@@ -88,7 +88,7 @@ defmodule Mote.Ask do
 
   @type result :: {:ok, term} | {:error, Error.t()}
 
-  @type options :: timeout | [timeout: timeout, sponsor: atom]
+  @type options :: timeout | [timeout: timeout, sponsor: atom, on_down: :error | :wait]
 
   # -- one question, now ---------------------------------------------------------------------------------------
 
@@ -99,19 +99,25 @@ defmodule Mote.Ask do
   @doc false
   # The same for those who ask by way of another request: errors show what is meant.
   @spec ask(Address.t(), term, term, options) :: result
-  def ask(%Address{machine: machine, key: key} = address, request, meant, timeout_or_opts) do
+  def ask(%Address{} = address, request, meant, timeout_or_opts) do
     {timeout, named} = options!(timeout_or_opts, "ask/3")
     sponsor = address.sponsor || named
     not_own!(address)
 
+    if is_list(timeout_or_opts) and timeout_or_opts[:on_down] == :wait,
+      do: Comeback.act(address, timeout, &once(address, sponsor, request, meant, &1)),
+      else: once(address, sponsor, request, meant, timeout)
+  end
+
+  def ask(other, _request, _meant, _timeout_or_opts), do: not_an_address!(other)
+
+  defp once(%{machine: machine, key: key} = address, sponsor, request, meant, timeout) do
     case Native.ask(machine, key, sponsor, request) do
       {:ok, _answer} = answered -> answered
       :unknown -> far(about(address, sponsor, meant), request, timeout)
       open -> wait(open, request, about(address, sponsor, meant), timeout)
     end
   end
-
-  def ask(other, _request, _meant, _timeout_or_opts), do: not_an_address!(other)
 
   defp far([address: address, sponsor: sponsor, request: _] = context, request, timeout) do
     with true <- Far.far?(address),
@@ -348,12 +354,16 @@ defmodule Mote.Ask do
   defp options!(opts, function), do: named!(opts, function)
 
   defp named!(opts, function) when is_list(opts) do
-    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:timeout, :sponsor] == [] do
+    known = [:timeout, :sponsor] ++ if(function == "ask/3", do: [:on_down], else: [])
+
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- known == [] do
       raise ArgumentError,
-            "expected a timeout or the options of #{function}, :timeout and :sponsor, got: #{inspect(opts)}"
+            "expected a timeout or the options of #{function}, #{Enum.map_join(known, ", ", &inspect/1)}, got: #{inspect(opts)}"
     end
 
     {timeout, rest} = Keyword.pop(opts, :timeout, @timeout)
+    {on_down, rest} = Keyword.pop(rest, :on_down, :error)
+    Comeback.option!(on_down, function)
     Question.timeout!(timeout)
     {timeout, SponsorOptions.option!(rest, function)}
   end

@@ -5,7 +5,8 @@ defmodule Mote.Error do
   `reason` is for programs, `message` for people, `context` holds what it was about, such as `address` and `request` of a
   question. `Mote.waiting/2` takes the error of a question that timed out. The reasons:
 
-    * `:machine_down` - the machine is not running, or ended meanwhile; or it is stopping, and takes nothing new;
+    * `:machine_down` - the machine is not running, or ended meanwhile; or it is stopping, and takes nothing new. `context.accepted` is 1
+      of what it had accepted before it ended: a question may have had its effects;
     * `:unknown_address` - the address belongs to no running machine, or its key was not kept whole;
     * `:noconnection` - there is no connection to the node that the address belongs to, or it has ended meanwhile;
     * `:unknown_sponsor` - the machine has no sponsor of that name;
@@ -120,7 +121,8 @@ defmodule Mote.Error do
   def from(:stopping, context) do
     new(
       :machine_down,
-      "the machine is stopping: it finishes what it has, and takes nothing new (`:shutdown` in Mote.start_link/1)",
+      "the machine is stopping: it finishes what it has, and takes nothing new (`:shutdown` in Mote.start_link/1); or it is a durable " <>
+        "one that starts",
       context
     )
   end
@@ -326,6 +328,8 @@ defmodule Mote.Error do
   end
 
   def from(:machine_down, context) do
+    # One that was asked for something has accepted it.
+    context = context |> Map.new() |> Map.put(:accepted, 1)
     new(:machine_down, "the machine ended before it answered", context)
   end
 

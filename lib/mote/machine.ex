@@ -58,7 +58,19 @@ defmodule Mote.Machine do
   require Logger
 
   alias Mote.{Address, Durable, Error, Far, Image, Native}
-  alias Mote.Machine.{Ending, Janitor, MemoryOptions, Options, Postman, Reporter, Table, Watcher, Workers}
+
+  alias Mote.Machine.{
+    Comeback,
+    Ending,
+    Janitor,
+    MemoryOptions,
+    Options,
+    Postman,
+    Reporter,
+    Table,
+    Watcher,
+    Workers
+  }
 
   # Milliseconds to wait for another node that is to say which process a machine is.
   @patience 5_000
@@ -351,15 +363,17 @@ defmodule Mote.Machine do
         {:ok, postman} = Postman.start_link(native)
         {:ok, _pid} = Watcher.start_link(native)
 
-        # No turn runs, and tells something, before there is a journal that it follows from.
-        if durable, do: Native.machine_pause(native, true)
+        # No turn runs, and tells something, before there is a journal that it follows from. Nor does anything enter by addresses of
+        # earlier lives that would not be in that.
+        if durable, do: hold(native)
 
         with :ok <- claim(native, config),
              {:ok, names} <- go_on(native, config),
              {:ok, _image} <- begin_journal(native, durable, names) do
-          if durable, do: Native.machine_pause(native, false)
+          if durable, do: go(native)
           about = Reporter.about(config.name, config.telemetry)
           Table.put(self(), native, config.name, about, memory, clock, fuel, names)
+          Comeback.tell()
           {:ok, started(native, postman, about, config) |> Map.put(:keeper, keeper(native, durable, names))}
         else
           {:error, error} ->
@@ -372,6 +386,16 @@ defmodule Mote.Machine do
       {:error, text} ->
         {:stop, Error.new(:start, "the machine could not start: #{text}", config: config)}
     end
+  end
+
+  defp hold(native) do
+    Native.machine_close(native)
+    Native.machine_pause(native, true)
+  end
+
+  defp go(native) do
+    Native.machine_pause(native, false)
+    Native.machine_open(native)
   end
 
   defp begin_journal(_native, nil, _names), do: {:ok, nil}

@@ -12,6 +12,7 @@ defmodule Mote.Native do
   def machine_add_sponsor(_machine, _sponsor), do: :erlang.nif_error(:nif_not_loaded)
   def machine_remove_sponsor(_machine, _name), do: :erlang.nif_error(:nif_not_loaded)
   def machine_close(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_open(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_unfinished(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_stop(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_join(_machine), do: :erlang.nif_error(:nif_not_loaded)

@@ -202,7 +202,7 @@ defmodule Mote.AsyncTest do
 
       for opts <- [[wait: 1], [:sponsor], [timeout: 1, wait: 1]] do
         assert_raise ArgumentError,
-                     ~r/options of ask\/3, :timeout and :sponsor, got: #{Regex.escape(inspect(opts))}/,
+                     ~r/options of ask\/3, :timeout, :sponsor, :on_down, got: #{Regex.escape(inspect(opts))}/,
                      fn ->
                        Mote.ask(echo, 1, opts)
                      end

@@ -208,7 +208,7 @@ defmodule Mote.InboxTest do
     for {opts, text} <- [
           {[on_full: :drop], "expected :on_full of send/3 to be :error or :wait, got: :drop"},
           {[timeout: -1], "expected a timeout"},
-          {[patience: 1], "expected the options of send/3 to be :sponsor, :on_full and :timeout"},
+          {[patience: 1], "expected the options of send/3 to be :sponsor, :on_full, :timeout, :on_down, got"},
           {:main, "got: :main"}
         ] do
       error = assert_raise ArgumentError, fn -> Mote.send(teller, 1, opts) end

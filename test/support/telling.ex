@@ -75,4 +75,17 @@ defmodule Mote.Telling do
       send customer, cell
       become line([])
   end
+
+  defactor tally(n) do
+    :add ->
+      become tally(n + 1)
+
+    {customer, :add} ->
+      send customer, n + 1
+      become tally(n + 1)
+  end
+
+  defdirectory tallies() do
+    _key -> tally(0)
+  end
 end

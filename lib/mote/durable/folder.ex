@@ -228,6 +228,8 @@ defmodule Mote.Durable.Folder do
     case Native.machine_start("again", sponsors, fuel, MemoryOptions.twice(memory), gc, {:system, nil, tier}) do
       {:ok, native} ->
         {:ok, postman} = Postman.start_link(native)
+        # What comes by addresses of earlier lives is for the machine that goes on.
+        Native.machine_close(native)
 
         try do
           # Without a number: no journal goes on from it.

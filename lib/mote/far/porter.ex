@@ -158,7 +158,7 @@ defmodule Mote.Far.Porter do
   defp renew(_entry), do: :ok
 
   defp entry({:send, machine, key, sponsor, message}, state) do
-    with word when word not in [:ok, :durable] <- Native.send(machine, key, sponsor, message),
+    with word when is_atom(word) and word != :ok <- Native.send(machine, key, sponsor, message),
          {:error, _} <- patiently(machine, key, sponsor, &Sending.send(&1, message, @patient)),
          do: undelivered(state, 1)
 

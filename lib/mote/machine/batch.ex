@@ -70,7 +70,7 @@ defmodule Mote.Machine.Batch do
 
     {why, taken_by} =
       case why do
-        {:durable, why} -> {why, machine(messages, context)}
+        {durable, why} -> {why, durable}
         why -> {why, unsynced}
       end
 
@@ -99,14 +99,6 @@ defmodule Mote.Machine.Batch do
 
   defp synced(nil, _context), do: :ok
   defp synced(machine, context), do: Durable.synced(machine, context)
-
-  defp machine(messages, context) do
-    case context[:address] || messages do
-      %Address{machine: machine} -> machine
-      # What a batch of pairs has taken is for one machine.
-      [{%Address{machine: machine}, _} | _] -> machine
-    end
-  end
 
   # Of pairs the first one that is left was not accepted.
   defp about([{%Address{} = address, _} | _], context), do: Keyword.put_new(context, :address, address)

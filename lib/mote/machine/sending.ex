@@ -3,20 +3,32 @@ defmodule Mote.Machine.Sending do
   @moduledoc false
 
   alias Mote.{Address, Durable, Error, Far, Native}
-  alias Mote.Machine.{Long, Question, SponsorOptions}
+  alias Mote.Machine.{Comeback, Long, Question, SponsorOptions}
   require Long
 
   @timeout 5_000
 
   @doc "See `Mote.send/3`."
   @spec send(Address.t(), term, Mote.send_options()) :: :ok | {:error, Error.t()}
-  def send(%Address{machine: machine, key: key} = address, message, opts) do
-    {named, on_full, timeout} = options!(opts)
+  def send(address, message, []), do: put(address, message, {nil, nil, @timeout})
+
+  def send(address, message, opts) do
+    {sponsor, on_full, timeout} = options = options!(opts)
+
+    if opts[:on_down] == :wait,
+      do: Comeback.act(address, timeout, &put_down(address, message, {sponsor, on_full, &1})),
+      else: put(address, message, options)
+  end
+
+  defp put_down(address, message, options),
+    do: returned([:machine_down, :unknown_address], fn -> put(address, message, options) end)
+
+  defp put(%Address{machine: machine, key: key} = address, message, {named, on_full, timeout}) do
     sponsor = address.sponsor || named
 
     case Long.call(message, Native.send(machine, key, sponsor, message)) do
       :ok -> :ok
-      :durable -> Durable.synced(machine, address: address, sponsor: sponsor)
+      durable when is_reference(durable) -> Durable.synced(durable, address: address, sponsor: sponsor)
       full when full in [:full, :full_wait] -> full({address, sponsor, message}, on_full || full, timeout)
       :unknown -> far(address, sponsor, message, on_full, timeout)
       word -> refused(word, address: address, sponsor: sponsor)
@@ -28,11 +40,13 @@ defmodule Mote.Machine.Sending do
   its supervisor starts another one.
   """
   @spec send_named(Address.t(), term, Mote.send_options()) :: :ok | {:error, Error.t()}
-  def send_named(address, message, opts) do
-    send(address, message, opts)
+  def send_named(address, message, opts),
+    do: returned([:machine_down], fn -> send(address, message, opts) end)
+
+  defp returned(reasons, send) do
+    send.()
   rescue
-    error in Error ->
-      if error.reason == :machine_down, do: {:error, error}, else: reraise(error, __STACKTRACE__)
+    error in Error -> if error.reason in reasons, do: {:error, error}, else: reraise(error, __STACKTRACE__)
   end
 
   defp far(address, sponsor, message, on_full, timeout) do
@@ -57,12 +71,16 @@ defmodule Mote.Machine.Sending do
       {:ok, permit} ->
         case Native.send_permitted(permit, machine, key, sponsor, message, Long.kept(message)) do
           :ok -> :ok
-          :durable -> Durable.synced(machine, context)
+          durable when is_reference(durable) -> Durable.synced(durable, context)
           word -> refused(word, context)
         end
 
       {:error, %Error{reason: :timeout}} ->
         {:error, Error.from(:overloaded, [timeout: timeout] ++ context)}
+
+      # It has waited, and nothing of it was accepted.
+      {:error, %Error{reason: :machine_down}} ->
+        refused(:stopped, context)
 
       # A turn of the very sponsor that is full.
       {:error, %Error{reason: :overloaded} = error} ->
@@ -79,11 +97,15 @@ defmodule Mote.Machine.Sending do
   def options!([], _function), do: {nil, nil, @timeout}
 
   def options!(opts, function) do
-    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:sponsor, :on_full, :timeout] == [] do
+    known = [:sponsor, :on_full, :timeout] ++ if(function == "send/3", do: [:on_down], else: [])
+
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- known == [] do
       raise ArgumentError,
-            "expected the options of #{function} to be :sponsor, :on_full and :timeout, got: #{inspect(opts)}"
+            "expected the options of #{function} to be #{Enum.map_join(known, ", ", &inspect/1)}, got: #{inspect(opts)}"
     end
 
+    {on_down, opts} = Keyword.pop(opts, :on_down, :error)
+    Comeback.option!(on_down, function)
     {on_full, opts} = Keyword.pop(opts, :on_full)
     {timeout, opts} = Keyword.pop(opts, :timeout, @timeout)
     Question.timeout!(timeout)

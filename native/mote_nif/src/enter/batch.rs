@@ -56,13 +56,15 @@ pub struct Run<'m, 'a> {
     records: Vec<(Key, Vec<u8>)>,
     key: Option<Key>,
     writer: Writer<'m, 'a>,
+    /// What refers to the machine.
+    reference: Term<'a>,
     /// The reason why it does not go on.
     pub why: Atom,
 }
 
 impl<'m, 'a> Run<'m, 'a> {
     pub fn new(
-        resource: &'m MachineResource,
+        (reference, resource): (Term<'a>, &'m MachineResource),
         machine: &'m Machine,
         entrance: Entrance,
         mode: WriteMode<'a>,
@@ -78,6 +80,7 @@ impl<'m, 'a> Run<'m, 'a> {
             records: Vec::new(),
             key: None,
             writer,
+            reference,
             why: names::ok(),
         }
     }
@@ -142,7 +145,7 @@ impl<'m, 'a> Run<'m, 'a> {
     }
 
     /// Sends the written messages of `list`, up to `rest`. Returns the number accepted, the rest of the list, and why it is left:
-    /// `{:durable, why}` where a disk is to be waited for.
+    /// `{machine, why}` where that is to say when its disk has them.
     pub fn send(self, list: Term<'a>, rest: Term<'a>) -> Term<'a> {
         let env = list.get_env();
         // A message costs more than its parts.
@@ -170,7 +173,7 @@ impl<'m, 'a> Run<'m, 'a> {
             (accepted, Some(refused)) => (accepted, after(list, accepted), refusal(refused)),
         };
         match accepted > 0 && !self.records.is_empty() {
-            true => (accepted, rest, (names::durable(), why)).encode(env),
+            true => (accepted, rest, (self.reference, why)).encode(env),
             false => (accepted, rest, why).encode(env),
         }
     }
@@ -200,7 +203,12 @@ pub fn send_to_one<'a>(
         Err(word) => return (0, messages, word).encode(env),
     };
     let entrance = target.machine.entrance_to(&held, target.sponsor);
-    let mut run = Run::new(target.resource, target.machine, entrance, mode);
+    let mut run = Run::new(
+        (target.reference, target.resource),
+        target.machine,
+        entrance,
+        mode,
+    );
     run.address(held, target.key);
     let mut rest = messages;
     while let Some((message, tail)) = list_cell(rest) {
@@ -223,20 +231,20 @@ pub fn send_to_each<'a>(
         return (0, pairs, names::ok()).encode(env);
     };
     let found = address_of(first).and_then(|address| {
-        let found = resource::get(present(address.machine));
-        let resource: &MachineResource = found.ok_or_else(names::other)?;
+        let reference = present(address.machine);
+        let resource: &MachineResource = resource::get(reference).ok_or_else(names::other)?;
         let machine = resource.open(env)?;
         let named = sponsor(machine, name)?;
         let own = sponsor_of(machine, &address, named)?;
         let held = machine.hold(address.key).ok_or_else(names::unknown)?;
         let entrance = machine.entrance_to(&held, own);
-        Ok((resource, machine, named, entrance))
+        Ok(((reference, resource), machine, named, entrance))
     });
-    let (resource, machine, named, entrance) = match found {
+    let ((reference, resource), machine, named, entrance) = match found {
         Ok(found) => found,
         Err(word) => return (0, pairs, word).encode(env),
     };
-    let mut run = Run::new(resource, machine, entrance, mode);
+    let mut run = Run::new((reference, resource), machine, entrance, mode);
     let mut last = None;
     let mut rest = pairs;
     while let Some((pair, tail)) = list_cell(rest) {

@@ -97,11 +97,12 @@ pub fn noted<R>(
     })
 }
 
-/// What a caller is told of something that has entered: whether it is to wait until the disk has it.
-pub fn answer(record: &Option<Vec<u8>>) -> Atom {
+/// What a caller is told of something that has entered: `:ok`, or the machine that is to say when its disk has it. That is this one, even
+/// if another one has gone on by then.
+pub fn answer<'a>(record: &Option<Vec<u8>>, machine: Term<'a>) -> Term<'a> {
     match record {
-        Some(_) => names::durable(),
-        None => names::ok(),
+        Some(_) => machine,
+        None => names::ok().to_term(machine.get_env()),
     }
 }
 
@@ -177,19 +178,20 @@ pub fn load(machine: &Machine, unit: &[u8]) -> Result<(), LoadError> {
     })
 }
 
-/// Holds an actor for whoever has its key, or lets go of it: `:ok`, `:durable` or `:unknown`. A durable machine holds it until then in any
-/// case.
-pub fn retained(machine: &Machine, key: Key, kept: bool) -> Atom {
+/// Holds an actor for whoever has its key, or lets go of it: `:ok`, the machine whose disk is to have that, or `:unknown`. A durable machine
+/// holds it until then in any case.
+pub fn retained<'a>(reference: Term<'a>, machine: &Machine, key: Key, kept: bool) -> Term<'a> {
+    let env = reference.get_env();
     machine.noting(|notes| match notes {
-        None if machine.retain(key, kept) => names::ok(),
+        None if machine.retain(key, kept) => names::ok().to_term(env),
         Some(notes) if machine.holds(key) => {
             if !kept {
                 notes.record(&[&[RELEASED], &key_bytes(key)]);
                 notes.release(key);
             }
-            names::durable()
+            reference
         }
-        _ => names::unknown(),
+        _ => names::unknown().to_term(env),
     })
 }
 

@@ -30,6 +30,8 @@ pub fn refusal(refusal: Refusal) -> Atom {
 
 /// The target of a message.
 pub struct Addressee<'a> {
+    /// What refers to the actor's machine, in its present life.
+    pub reference: Term<'a>,
     /// The actor's machine.
     pub resource: &'a MachineResource,
     /// The running machine of that resource.
@@ -44,19 +46,19 @@ impl<'a> Addressee<'a> {
     /// Returns the fields of an address that the calling process sends to, or what is wrong with them.
     #[inline]
     pub fn find((machine, key, name): (Term<'a>, Term<'a>, Term<'a>)) -> Result<Self, Atom> {
-        let resource: &MachineResource =
-            resource::get(present(machine)).ok_or_else(names::unknown)?;
+        let machine = present(machine);
+        let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
         let running = resource.open(machine.get_env())?;
-        Addressee::of((resource, running), key, name)
+        Addressee::of((machine, resource, running), key, name)
     }
 
     /// Returns the fields of an address that is only looked at. That is possible even where nothing new is accepted.
     pub fn look_at(machine: Term<'a>, key: Term<'a>) -> Result<Self, Atom> {
-        let resource: &MachineResource =
-            resource::get(present(machine)).ok_or_else(names::unknown)?;
+        let machine = present(machine);
+        let resource: &MachineResource = resource::get(machine).ok_or_else(names::unknown)?;
         let running = resource.running().ok_or_else(names::stopped)?;
         Addressee::of(
-            (resource, running),
+            (machine, resource, running),
             key,
             names::nil().to_term(key.get_env()),
         )
@@ -64,13 +66,14 @@ impl<'a> Addressee<'a> {
 
     #[inline]
     fn of(
-        (resource, machine): (&'a MachineResource, &'a Machine),
+        (reference, resource, machine): (Term<'a>, &'a MachineResource, &'a Machine),
         key: Term<'_>,
         name: Term<'_>,
     ) -> Result<Self, Atom> {
         let key = parse_key(key).ok_or_else(names::unknown)?;
         let sponsor = sponsor(machine, name)?;
         Ok(Addressee {
+            reference,
             resource,
             machine,
             key,
@@ -133,16 +136,17 @@ pub fn send_within<'a>(
     target: (Term<'a>, Term<'a>, Term<'a>),
     message: Term<'a>,
     mode: WriteMode<'a>,
-) -> Atom {
+) -> Term<'a> {
+    let env = message.get_env();
     let sent = Addressee::find(target).and_then(|target| {
         let mut writer = Writer::new(target.resource, target.machine, mode);
         writer.term(message)?;
-        writer.count_spent(message.get_env());
+        writer.count_spent(env);
         let parcel = writer.builder.finish();
         let record = noted::message(target.machine, target.key, false, message)?;
-        let answer = noted::answer(&record);
+        let answer = noted::answer(&record, target.reference);
         noted::noted(target.machine, record, || target.send(parcel))?;
         Ok(answer)
     });
-    sent.unwrap_or_else(|word| word)
+    sent.unwrap_or_else(|word| word.to_term(env))
 }

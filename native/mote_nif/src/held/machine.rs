@@ -91,7 +91,7 @@ pub struct MachineResource {
     /// back by a join.
     machine: OnceLock<Machine>,
     joined: AtomicBool,
-    /// True once it accepts nothing new from outside and finishes what it has.
+    /// True while it accepts nothing new from outside: once it finishes what it has, and until the journal of a durable one has begun.
     closing: AtomicBool,
     /// Held while a unit is loaded, so that a unit is loaded once.
     pub loading: Mutex<()>,
@@ -174,8 +174,8 @@ impl MachineResource {
     #[inline]
     pub fn open(&self, env: Env<'_>) -> Result<&Machine, Atom> {
         let machine = self.running().ok_or_else(names::stopped)?;
-        // Relaxed: a caller that comes in beside `close` was before it. What it brings is counted as what was there.
-        match self.closing.load(Relaxed) {
+        // Acquire: for `reopen`. A caller that comes in beside `close` was before it. What it brings is counted as what was there.
+        match self.closing.load(Acquire) {
             false => Ok(machine),
             true => self.open_to_turns(env, machine),
         }
@@ -193,7 +193,7 @@ impl MachineResource {
 
     /// The machine for what another one's turns have sent to it.
     pub fn open_between(&self) -> Option<&Machine> {
-        self.running().filter(|_| !self.closing.load(Relaxed))
+        self.running().filter(|_| !self.closing.load(Acquire))
     }
 
     /// Takes nothing new from now on. Whoever waits for room learns it.
@@ -202,6 +202,12 @@ impl MachineResource {
         if let Some(machine) = self.running() {
             machine.release_waiters();
         }
+    }
+
+    /// Takes what is new again.
+    pub fn reopen(&self) {
+        // Release: whoever finds it open finds the journal that has begun.
+        self.closing.store(false, Release);
     }
 
     /// Notes an outbox of its actors.

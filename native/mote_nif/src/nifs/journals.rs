@@ -1,6 +1,5 @@
 //! Durable machines and their journals.
 use crate::held::folder::{self, FolderLock};
-use crate::held::lives::present;
 use crate::held::machine::MachineResource;
 use crate::look::{image, journal};
 use crate::term::atoms::names;
@@ -81,11 +80,11 @@ fn journal_run<'a>(
     }
 }
 
-/// Waits in the calling process until the disk has all that entered before. Returns the asker's side of a question, to which the answer is
+/// Waits in the calling process until the disk has all that has entered this life of a machine before. Returns the asker's side of a question, to which the answer is
 /// `:ok`, or `:stopped`.
 #[rustler::nif]
 fn journal_wait<'a>(env: Env<'a>, machine: Term<'a>, tag: Term<'a>) -> Term<'a> {
-    let Ok(resource) = present(machine).decode::<ResourceArc<MachineResource>>() else {
+    let Ok(resource) = machine.decode::<ResourceArc<MachineResource>>() else {
         return names::unknown().encode(env);
     };
     match resource.running().cloned() {

@@ -90,6 +90,13 @@ fn machine_close(machine: &MachineResource) -> Atom {
     names::ok()
 }
 
+/// Takes what is new from outside, which `machine_close` has kept out.
+#[rustler::nif]
+fn machine_open(machine: &MachineResource) -> Atom {
+    machine.reopen();
+    names::ok()
+}
+
 /// `{events, turns, letters, timers, questions}` that it has accepted and not done, or `:stopped`.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn machine_unfinished<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
@@ -176,12 +183,13 @@ fn machine_claim<'a>(env: Env<'a>, machine: ResourceArc<MachineResource>, name: 
     }
 }
 
-/// Holds an actor for whoever has its key, or lets go of it: `:ok`, `:unknown`, `:stopped`.
+/// Holds an actor for whoever has its key, or lets go of it: `:ok`, the durable machine that is to say when its disk has that, or why not.
 #[rustler::nif]
-fn machine_retain<'a>(machine: Term<'a>, key: Term<'a>, kept: bool) -> Atom {
-    let retained =
-        Addressee::look_at(machine, key).map(|of| noted::retained(of.machine, of.key, kept));
-    retained.unwrap_or_else(|word| word)
+fn machine_retain<'a>(env: Env<'a>, machine: Term<'a>, key: Term<'a>, kept: bool) -> Term<'a> {
+    match Addressee::find((machine, key, names::nil().to_term(env))) {
+        Ok(of) => noted::retained(of.reference, of.machine, of.key, kept),
+        Err(word) => word.to_term(env),
+    }
 }
 
 /// The process that answers for it, or `:unknown`.

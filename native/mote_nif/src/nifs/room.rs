@@ -66,21 +66,22 @@ fn leave_line(place: &PlaceInLine) -> Atom {
 /// Sends as `send_big`, after waiting for room.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn send_permitted<'a>(
+    env: Env<'a>,
     permit: &Admission,
     machine: Term<'a>,
     key: Term<'a>,
     sponsor: Term<'a>,
     message: Term<'a>,
     kept: Term<'a>,
-) -> Atom {
+) -> Term<'a> {
     let sent = Addressee::find((machine, key, sponsor)).and_then(|target| {
         let mut writer = Writer::new(target.resource, target.machine, WriteMode::dirty(kept));
         writer.term(message)?;
         let parcel = writer.builder.finish();
         let record = noted::message(target.machine, target.key, false, message)?;
-        let answer = noted::answer(&record);
+        let answer = noted::answer(&record, target.reference);
         noted::noted(target.machine, record, || permit.send(&target, parcel))?;
         Ok(answer)
     });
-    sent.unwrap_or_else(|word: Atom| word)
+    sent.unwrap_or_else(|word: Atom| word.to_term(env))
 }

@@ -17,7 +17,6 @@ pub mod names {
     rustler::atoms! {
         ok,
         error,
-        durable,
         not_durable,
         batch,
         os,
