@@ -17,14 +17,15 @@ defmodule Mote.Durable do
     * `:image_every` - bytes of the journal after which a new image takes the place of the image and the journal before (default 64 MiB):
       a machine that starts runs again at most as much;
     * `:numbered` - `true` for messages to processes that are `{:mote_told, number, message}`, counted through all lives. A process that
-      misses a number has lost a message in a crash (default `false`). Answers have no number.
+      misses a number has lost a message in a crash (default `false`). Answers have no number;
+    * `:take_over` - `true` for a machine that takes over its folder if that is a copy of another machine's: see `copy/2` (default `false`).
   """
 
   alias Mote.{Error, Image, Machine, Native}
-  alias Mote.Durable.Keeper
+  alias Mote.Durable.{Copy, Keeper}
   alias Mote.Machine.{Options, Question}
 
-  @defaults [dir: nil, sync: :batch, image_every: 64 * 1024 * 1024, numbered: false]
+  @defaults [dir: nil, sync: :batch, image_every: 64 * 1024 * 1024, numbered: false, take_over: false]
 
   @typedoc "What `info/1` returns."
   @type info :: %{
@@ -41,7 +42,19 @@ defmodule Mote.Durable do
           dir: String.t(),
           sync: :batch | :always | :os,
           image_every: pos_integer,
-          numbered: boolean
+          numbered: boolean,
+          take_over: boolean
+        }
+
+  @typedoc "What `copied/1` returns."
+  @type copied :: %{
+          state: :copying | :following | :away | :taken_over,
+          node: node,
+          dir: String.t(),
+          number: non_neg_integer,
+          journal: {pos_integer, non_neg_integer} | nil,
+          entries: non_neg_integer,
+          behind: non_neg_integer | nil
         }
 
   @doc """
@@ -69,6 +82,54 @@ defmodule Mote.Durable do
   def info(machine) do
     with {:ok, pid} <- keeper(machine), do: Keeper.info(pid)
   end
+
+  @doc """
+  Copies a durable machine to a folder of another node: its image, and the entries of its journal as the disk of this node has them. A
+  machine that is started there with `durable: [dir: folder, take_over: true]` goes on from the last entry that has arrived. The guide
+  [State that lasts](images.md#a-warm-standby) says what is lost and what is not.
+
+      {:ok, copy} = Mote.Durable.copy(MyApp.Mote, node: :"b@host", dir: "/var/lib/shop")
+
+  Options:
+
+    * `:node` - a node with the same version of Mote, where Mote is running (required);
+    * `:dir` - a folder there (required). It is new, or a copy of this machine's folder, with which this one goes on;
+    * `:wait` - `true` for a machine that acknowledges, answers and tells nothing that the copy does not have, from the moment on when
+      the copy has caught up (default `false`).
+
+  Returns a process, which ends with the machine. `copied/1` says how far it is, and `GenServer.stop/1` ends the copying; the
+  folder stays a copy.
+
+  Errors are `:noconnection`, `:dir_taken` (it is the folder of a machine, or of another one's copy), `:journal` (it cannot be written), and
+  `:copied` (the machine has a copy already). Raises `ArgumentError` for a machine that is not durable, and for other options.
+  """
+  @spec copy(Machine.t(), node: node, dir: String.t(), wait: boolean) :: {:ok, pid} | {:error, Error.t()}
+  def copy(machine, opts) do
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:node, :dir, :wait] == [] do
+      raise ArgumentError, "expected the options of copy/2 to be :node, :dir and :wait, got: #{inspect(opts)}"
+    end
+
+    Options.path!(opts[:dir], "the :dir of copy/2")
+    opts = Keyword.put_new(opts, :wait, false)
+    option!(opts, :node, "a node, an atom", &(is_atom(&1) and &1 not in [nil, true, false]), "of copy/2")
+    option!(opts, :wait, "true or false", &is_boolean/1, "of copy/2")
+    with {:ok, pid} <- keeper(machine), do: Keeper.copy(pid, Map.new(opts))
+  end
+
+  @doc """
+  How far the copy of a process is that `copy/2` has returned:
+
+    * `:state` - `:copying` until it has caught up; `:following`; `:away` while the other node cannot be reached, which is tried twice a
+      second; or `:taken_over`, when a machine there has taken over. Then nothing is copied any more;
+    * `:node`, `:dir` - where it is;
+    * `:number` - of its image: 0 before one has arrived;
+    * `:journal` - the number of its last journal, and how many bytes of that have arrived: as `:number` and `:bytes` of `info/1`, which it
+      has caught up with where it is not less. `nil` before one has arrived;
+    * `:entries` - entries of journals that have arrived;
+    * `:behind` - bytes that the disk of this node has, and that one not; `nil` where that is not known at the moment.
+  """
+  @spec copied(pid) :: copied
+  defdelegate copied(copy), to: Copy, as: :info
 
   @doc false
   # Lets each later life of a durable machine find a value under that name, whichever names `checkpoint/2` is given. Of another machine
@@ -111,7 +172,7 @@ defmodule Mote.Durable do
   def options!(opts) do
     unless Keyword.keyword?(opts) and Keyword.keys(opts) -- Keyword.keys(@defaults) == [] do
       raise ArgumentError,
-            "expected the options of :durable to be :dir, :sync, :image_every and :numbered, got: #{inspect(opts)}"
+            "expected the options of :durable to be :dir, :sync, :image_every, :numbered and :take_over, got: #{inspect(opts)}"
     end
 
     opts = Keyword.merge(@defaults, opts)
@@ -119,15 +180,16 @@ defmodule Mote.Durable do
     option!(opts, :sync, ":batch, :always or :os", &(&1 in [:batch, :always, :os]))
     option!(opts, :image_every, "a positive number of bytes", &(is_integer(&1) and &1 > 0))
     option!(opts, :numbered, "true or false", &is_boolean/1)
+    option!(opts, :take_over, "true or false", &is_boolean/1)
     %{Map.new(opts) | dir: Path.expand(opts[:dir])}
   end
 
-  defp option!(opts, key, expected, good?) do
+  defp option!(opts, key, expected, good?, of \\ "of :durable") do
     unless good?.(opts[key]),
       do:
         raise(
           ArgumentError,
-          "expected #{inspect(key)} of :durable to be #{expected}, got: #{inspect(opts[key])}"
+          "expected #{inspect(key)} #{of} to be #{expected}, got: #{inspect(opts[key])}"
         )
   end
 

@@ -42,7 +42,9 @@ defmodule Mote.Error do
     * `:identity_taken` - a machine with that `:identity` is running on this node already, `context.machine`;
     * `:journal` - a durable machine does not go on from what is in its folder; the message says which file, where and why: see
       `Mote.Durable`;
-    * `:dir_taken` - the folder of a durable machine is that of another one which runs: `context.system_pid` and `context.pid`;
+    * `:dir_taken` - the folder of a durable machine is that of another one which runs: `context.system_pid` and `context.pid`; or it is a
+      copy of another one's, or no copy: see `Mote.Durable.copy/2`;
+    * `:copied` - a durable machine has one copy, and this one has it: `context.copy`;
     * `:not_durable` - a durable machine does not do this, since its journal could not tell it again: see `Mote.Durable`;
     * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
       not running.
@@ -78,6 +80,7 @@ defmodule Mote.Error do
           | :identity_taken
           | :journal
           | :dir_taken
+          | :copied
           | :not_durable
           | :start
 

@@ -42,6 +42,8 @@ defmodule Mote.Native do
   def journal_run(_machine, _paths, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def journal_wait(_machine, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def journal_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
+  def journal_more(_machine, _place, _tag), do: :erlang.nif_error(:nif_not_loaded)
+  def journal_copied(_machine, _end), do: :erlang.nif_error(:nif_not_loaded)
   def image_save(_machine, _path, _names, _kept, _tag), do: :erlang.nif_error(:nif_not_loaded)
   def image_open(_path, _atoms), do: :erlang.nif_error(:nif_not_loaded)
   def image_load(_machine, _image, _number), do: :erlang.nif_error(:nif_not_loaded)

@@ -70,11 +70,14 @@ defmodule Mote.TwoNodes do
   def start do
     port = free_port()
 
-    with {:ok, away, node} <- peer(port, ["-name", "away@127.0.0.1"]),
+    with {:ok, away, node} <- start_away(port),
          do: start_home(%{away: away, node: node, port: port})
   catch
     :exit, reason -> {:error, reason}
   end
+
+  @doc "Starts `away` (again)."
+  def start_away(port), do: peer(port, ["-name", "away@127.0.0.1"])
 
   @doc "Starts `home` (again) and connects it."
   def start_home(%{port: port} = nodes) do

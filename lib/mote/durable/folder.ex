@@ -7,6 +7,7 @@ defmodule Mote.Durable.Folder do
   @moduledoc false
 
   alias Mote.{Durable, Error, Image, Machine, Native}
+  alias Mote.Durable.Standby
   alias Mote.Machine.{MemoryOptions, Options, Postman, Question}
 
   # Milliseconds for which the folder of a machine is waited for that has just ended on this node, and between two looks.
@@ -31,20 +32,27 @@ defmodule Mote.Durable.Folder do
   @spec open(map) :: {:ok, opened | nil, map} | {:error, Error.t()}
   def open(%{durable: nil} = config), do: {:ok, nil, config}
 
-  def open(%{durable: %{dir: dir} = options} = config) do
-    with :ok <- made(dir),
-         {:ok, lock} <- lock(dir, @patience),
+  def open(%{durable: %{dir: dir, take_over: take_over?} = options} = config) do
+    with :ok <- Standby.allows(dir, take_over?),
+         {:ok, lock} <- own(dir, take_over?),
+         :ok <- Standby.taken_over(dir),
+         :ok <- tidy(dir),
          {:ok, images, journals} <- list(dir),
          {:ok, config, number, told} <- last(dir, images, journals, config) do
       {:ok, %{options: options, lock: lock, number: number + 1, told: told}, config}
     end
   end
 
-  defp made(dir) do
-    with {:error, posix} <- File.mkdir_p(dir), do: {:error, error(dir, :file.format_error(posix))}
+  @doc "Makes a folder, and makes it the calling process's: the lock is to be held. One that a copy goes to is given up by that, if said so."
+  @spec own(String.t(), boolean) :: {:ok, reference} | {:error, Error.t()}
+  def own(dir, take_over? \\ false) do
+    case File.mkdir_p(dir) do
+      :ok -> lock(dir, take_over?, @patience)
+      {:error, posix} -> {:error, error(dir, :file.format_error(posix))}
+    end
   end
 
-  defp lock(dir, patience) do
+  defp lock(dir, take_over?, patience) do
     path = Path.join(dir, "lock")
 
     case Native.journal_lock(path, "#{System.pid()} #{inspect(self())}") do
@@ -53,9 +61,9 @@ defmodule Mote.Durable.Folder do
 
       {:taken, who} ->
         # A machine that was killed has it until its threads have ended.
-        if patience > 0 and ended?(who) do
+        if patience > 0 and free?(who, take_over?) do
           Process.sleep(@again)
-          lock(dir, patience - @again)
+          lock(dir, take_over?, patience - @again)
         else
           {:error, taken(dir, who)}
         end
@@ -65,16 +73,20 @@ defmodule Mote.Durable.Folder do
     end
   end
 
-  defp ended?(who) do
-    with [system, pid] <- String.split(who, " "),
-         do: system == System.pid() and not alive?(pid),
-         else: (_ -> true)
+  # Whether a folder that somebody has will soon be nobody's.
+  defp free?(who, take_over?) do
+    with [system, pid] <- String.split(who, " ") do
+      pid = if system == System.pid(), do: process(pid)
+      pid != nil and (not Process.alive?(pid) or (take_over? and Standby.give_up(pid)))
+    else
+      _ -> true
+    end
   end
 
-  defp alive?("#PID" <> pid) do
-    pid |> String.to_charlist() |> :erlang.list_to_pid() |> Process.alive?()
+  defp process("#PID" <> pid) do
+    pid |> String.to_charlist() |> :erlang.list_to_pid()
   rescue
-    ArgumentError -> false
+    ArgumentError -> nil
   end
 
   defp taken(dir, who) do
@@ -90,17 +102,23 @@ defmodule Mote.Durable.Folder do
     Error.new(:dir_taken, message, dir: dir, system_pid: system, pid: pid)
   end
 
-  # Numbers of the images that are whole, and of the journals.
-  defp list(dir) do
-    case File.ls(dir) do
-      {:ok, names} ->
-        # What images had become that were not finished.
-        for name <- names, Path.extname(name) == ".part", do: File.rm(Path.join(dir, name))
-        {:ok, numbers(names, ".image"), numbers(names, ".journal")}
+  @doc "Numbers of the images that are whole, and of the journals."
+  @spec list(String.t()) :: {:ok, [pos_integer], [pos_integer]} | {:error, Error.t()}
+  def list(dir) do
+    with {:ok, names} <- names(dir), do: {:ok, numbers(names, ".image"), numbers(names, ".journal")}
+  end
 
-      {:error, posix} ->
-        {:error, error(dir, :file.format_error(posix))}
+  @doc "Removes what files had become that were not finished."
+  @spec tidy(String.t()) :: :ok | {:error, Error.t()}
+  def tidy(dir) do
+    with {:ok, names} <- names(dir) do
+      for name <- names, Path.extname(name) == ".part", do: File.rm(Path.join(dir, name))
+      :ok
     end
+  end
+
+  defp names(dir) do
+    with {:error, posix} <- File.ls(dir), do: {:error, error(dir, :file.format_error(posix))}
   end
 
   defp numbers(names, extension) do
@@ -306,17 +324,31 @@ defmodule Mote.Durable.Folder do
     paths = {lock, image(dir, number), journal(dir, number)}
 
     with {:ok, image} <- Image.save_and_begin(native, paths, {number, {sync, numbered}, told}, names),
-         {:ok, images, journals} <- list(dir) do
-      for n <- images, n < number, do: File.rm(image(dir, n))
-      for n <- journals, n < number, do: File.rm(journal(dir, n))
+         :ok <- forget(dir, number) do
       File.rm(Path.join(dir, @recovered))
       {:ok, image}
     end
   end
 
-  defp image(dir, number), do: Path.join(dir, "#{padded(number)}.image")
-  defp journal(dir, number), do: Path.join(dir, "#{padded(number)}.journal")
+  @doc "Removes what is older than the image with that number."
+  @spec forget(String.t(), pos_integer) :: :ok | {:error, Error.t()}
+  def forget(dir, number) do
+    with {:ok, images, journals} <- list(dir) do
+      for n <- images, n < number, do: File.rm(image(dir, n))
+      for n <- journals, n < number, do: File.rm(journal(dir, n))
+      :ok
+    end
+  end
+
+  @doc "The file of an image."
+  @spec image(String.t(), pos_integer) :: String.t()
+  def image(dir, number), do: Path.join(dir, "#{padded(number)}.image")
+  @doc "The file of a journal."
+  @spec journal(String.t(), pos_integer) :: String.t()
+  def journal(dir, number), do: Path.join(dir, "#{padded(number)}.journal")
   defp padded(number), do: number |> Integer.to_string() |> String.pad_leading(8, "0")
 
-  defp error(path, text), do: Error.new(:journal, "#{path}: #{text}", path: path)
+  @doc "What is wrong with a file of the folder."
+  @spec error(String.t(), iodata) :: Error.t()
+  def error(path, text), do: Error.new(:journal, "#{path}: #{text}", path: path)
 end

@@ -3,6 +3,7 @@ defmodule Mote.Durable.Keeper do
   #
   # 1. One at a time. Where that fails, the journals before stay, and the machine goes on: the next try has the next number.
   # 2. What a process keeps under its own name (a directory's) is among the names of each image, whichever names others choose.
+  # 3. A machine waits for its copy no longer than there is a process that copies.
   @moduledoc false
 
   use GenServer
@@ -10,7 +11,7 @@ defmodule Mote.Durable.Keeper do
   require Logger
 
   alias Mote.{Durable, Native}
-  alias Mote.Durable.Folder
+  alias Mote.Durable.{Copy, Folder}
   alias Mote.Machine.Table
 
   # Milliseconds between two looks at the length of the journal.
@@ -28,10 +29,15 @@ defmodule Mote.Durable.Keeper do
   @spec info(pid) :: {:ok, Durable.info()} | {:error, Mote.Error.t()}
   def info(keeper), do: GenServer.call(keeper, :info, :infinity)
 
+  @spec copy(pid, Copy.options()) :: {:ok, pid} | {:error, Mote.Error.t()}
+  def copy(keeper, opts), do: GenServer.call(keeper, {:copy, opts}, :infinity)
+
   @impl GenServer
   def init({machine, native, opened, names}) do
     Process.send_after(self(), :look, @look)
-    {:ok, %{machine: machine, native: native, opened: opened, names: names, kept: %{}}}
+    # One that is stopped ends normally, which a link does not pass on.
+    Process.monitor(machine)
+    {:ok, %{machine: machine, native: native, opened: opened, names: names, kept: %{}, copy: nil}}
   end
 
   @impl GenServer
@@ -63,7 +69,32 @@ defmodule Mote.Durable.Keeper do
     {:reply, reply, state}
   end
 
+  def handle_call({:copy, opts}, _from, %{copy: nil, opened: %{options: %{dir: dir}}} = state) do
+    with {:ok, copy} = started <- Copy.start({state.machine, state.native, dir}, opts) do
+      Process.monitor(copy)
+      {:reply, started, %{state | copy: copy}}
+    else
+      error -> {:reply, error, state}
+    end
+  end
+
+  def handle_call({:copy, _opts}, _from, %{copy: copy} = state) do
+    message = "#{inspect(state.machine)} is copied already, by #{inspect(copy)}: a machine has one copy"
+    {:reply, {:error, Mote.Error.new(:copied, message, machine: state.machine, copy: copy)}, state}
+  end
+
   @impl GenServer
+  def handle_info({:DOWN, _, :process, machine, _}, %{machine: machine} = state), do: {:stop, :normal, state}
+
+  def handle_info({:DOWN, _, :process, copy, reason}, %{copy: copy} = state) do
+    Native.journal_copied(state.native, nil)
+
+    if reason != :normal,
+      do: Logger.error("the copy of the machine #{inspect(state.machine)} has ended: #{inspect(reason)}")
+
+    {:noreply, %{state | copy: nil}}
+  end
+
   def handle_info(:look, %{native: native, opened: %{options: options}} = state) do
     Process.send_after(self(), :look, @look)
 

@@ -7,10 +7,11 @@ use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
 use crate::look::image::BeginJournal;
 use crate::term::atoms::names;
+use crate::term::own_term::OwnTerm;
 use crate::term::resource::ResourceArc;
 use mote_vm::boundary::journal::JournalConfig;
 use mote_vm::machine::durable::{
-    JournalError, JournalFile, JournalHeader, JournalInfo, JournalSync,
+    JournalEnd, JournalError, JournalFile, JournalHeader, JournalInfo, JournalSync,
 };
 use mote_vm::machine::Machine;
 use rustler::{Atom, Encoder, Env, Term};
@@ -122,6 +123,15 @@ pub fn wait<'a>(
     let told = ResourceArc::new(Drain { customer, machine });
     running.when_durable(Box::new(move || drop(told)));
     ResourceArc::new(asker).encode(env)
+}
+
+/// Sends the calling process the message `tag` when the journal ends behind that place.
+pub fn more(env: Env<'_>, machine: &Machine, place: JournalEnd, tag: Term<'_>) {
+    let (pid, tag) = (env.pid(), OwnTerm::make_always(|env| tag.in_env(env)));
+    let more = move || {
+        post(&pid, |env, _| tag.with(|tag| tag.in_env(env)));
+    };
+    machine.when_journal_more(place, Box::new(more));
 }
 
 /// `{number, bytes, {told, named}, batches, microseconds}`.

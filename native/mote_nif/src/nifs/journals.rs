@@ -104,3 +104,28 @@ fn journal_info<'a>(env: Env<'a>, machine: &MachineResource) -> Term<'a> {
         None => names::nil().encode(env),
     }
 }
+
+/// Sends the calling process the message `tag` when the journal has more than that many bytes of the file with that number: `:ok`, or
+/// `:stopped`.
+#[rustler::nif]
+fn journal_more<'a>(
+    env: Env<'a>,
+    machine: &MachineResource,
+    place: (u64, u64),
+    tag: Term<'a>,
+) -> Atom {
+    let Some(running) = machine.running() else {
+        return names::stopped();
+    };
+    journal::more(env, running, place, tag);
+    names::ok()
+}
+
+/// Says where a copy of the journal ends, for which the machine is to wait, or `nil` if it is to wait for none.
+#[rustler::nif]
+fn journal_copied(machine: &MachineResource, end: Option<(u64, u64)>) -> Atom {
+    if let Some(running) = machine.running() {
+        running.journal_copied(end);
+    }
+    names::ok()
+}

@@ -4,8 +4,8 @@
 //! 1. A journal begins at the moment of the image with its number, while the machine stands still: so the two go together.
 use super::Machine;
 pub use crate::boundary::journal::{
-    journal_path, said, JournalError, JournalFile, JournalHeader, JournalInfo, JournalSync,
-    MOST_RECORD,
+    journal_path, said, JournalEnd, JournalError, JournalFile, JournalHeader, JournalInfo,
+    JournalSync, MOST_RECORD,
 };
 use crate::boundary::journal::{Journal, JournalConfig, Notes};
 use crate::boundary::parcel::Parcel;
@@ -46,6 +46,20 @@ impl Machine {
             if self.0.leases.is_closed() {
                 journal.end();
             }
+        }
+    }
+
+    /// Calls `more` when its journal ends behind that place.
+    pub fn when_journal_more(&self, place: JournalEnd, more: Box<dyn FnOnce() + Send>) {
+        if let Some(journal) = self.journal() {
+            journal.copy.when_more(place, more);
+        }
+    }
+
+    /// Says where a copy of its journal ends, for which it is to wait, or that it is to wait for none.
+    pub fn journal_copied(&self, end: Option<JournalEnd>) {
+        if let Some(journal) = self.journal() {
+            journal.copy.reached(end);
         }
     }
 

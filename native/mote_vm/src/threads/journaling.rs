@@ -4,7 +4,7 @@
 //! The time stands still between two entries of the journal, and random numbers follow from the seed in its header.
 //!
 //! Invariants:
-//! 1. Nothing that is noted runs before the disk has it, and the clock shows no other time than that of the last entry. So what a turn
+//! 1. Nothing that is noted runs before the disk has it, and the copy if that is waited for, and the clock shows no other time than that of the last entry. So what a turn
 //!    tells the outside follows from what is on the disk.
 //! 2. Timers that are due come before what enters with the same entry.
 //! 3. What depends on anything else does not happen: a turn for which there is no memory ends the machine, one that watches a process
@@ -87,6 +87,12 @@ impl Dispatch {
                 drop(noted.waiters);
                 let number = journal.info().number;
                 panic!("the journal {number} takes no more: {}", said(&error));
+            }
+            while journal.copy.is_behind() {
+                if machine.is_stopping() {
+                    // What was taken is lost with the machine, unless its journal is run again: whoever waits hears that it has ended.
+                    return;
+                }
             }
             machine.clock().hold(now);
             self.entered_at = self.turn.counts.turns;

@@ -9,9 +9,12 @@
 //! 3. Whoever waits is called after the disk has all that was noted before, and is dropped if that is not to be.
 //! 4. A machine that runs its journal again is mute: it notes nothing, tells nobody anything, and gives the same keys to the same
 //!    actors, since they follow from the secret and from how many were given before.
+pub(crate) mod copies;
 pub mod file;
 
 use crate::values::handles::Key;
+use copies::JournalCopy;
+pub use copies::JournalEnd;
 pub use file::{said, JournalEntry, JournalError, JournalFile, JournalHeader};
 use file::{JournalPlace, JournalWriter};
 use parking_lot::Mutex;
@@ -116,6 +119,7 @@ struct JournalBook {
 pub(crate) struct Journal {
     door: Mutex<JournalDoor>,
     kept: Mutex<JournalBook>,
+    pub(crate) copy: JournalCopy,
     pub(crate) config: JournalConfig,
     told: AtomicU64,
     named: AtomicU64,
@@ -151,7 +155,10 @@ impl Journal {
         config: JournalConfig,
     ) -> io::Result<Journal> {
         let writer = JournalWriter::create(path, header)?;
-        Ok(Journal::with(header, Some(writer), config))
+        let end = (header.number, writer.bytes);
+        let journal = Journal::with(header, Some(writer), config);
+        journal.copy.written(end);
+        Ok(journal)
     }
 
     /// The journal of a machine that runs one again, which begins with that.
@@ -174,6 +181,7 @@ impl Journal {
                 took: Duration::ZERO,
                 last: (Duration::ZERO, Instant::now(), 0),
             }),
+            copy: JournalCopy::default(),
             config,
             told: AtomicU64::new(header.told),
             named: AtomicU64::new(header.named),
@@ -192,8 +200,12 @@ impl Journal {
             writer.append(place, header.moment, &[], true)?;
             header.before = writer.entries;
         }
-        kept.writer = Some(JournalWriter::create(path, header)?);
+        let writer = JournalWriter::create(path, header)?;
+        let end = (header.number, writer.bytes);
+        kept.writer = Some(writer);
         kept.header = header;
+        drop(kept);
+        self.copy.written(end);
         Ok(())
     }
 
@@ -272,13 +284,18 @@ impl Journal {
         let begun = Instant::now();
         let mut kept = self.kept.lock();
         let sync = self.config.sync != JournalSync::System;
+        let mut bytes = 0;
         if let Some(writer) = kept.writer.as_mut() {
             writer.append(place, moment, records, sync)?;
+            bytes = writer.bytes;
         }
         let took = begun.elapsed();
         kept.batches += 1;
         kept.took += took;
         kept.last = (took, Instant::now(), waiting);
+        let end = (kept.header.number, bytes);
+        drop(kept);
+        self.copy.written(end);
         Ok(())
     }
 
