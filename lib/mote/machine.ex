@@ -374,7 +374,8 @@ defmodule Mote.Machine do
           about = Reporter.about(config.name, config.telemetry)
           Table.put(self(), native, config.name, about, memory, clock, fuel, names)
           Comeback.tell()
-          {:ok, started(native, postman, about, config) |> Map.put(:keeper, keeper(native, durable, names))}
+          state = started(native, postman, about, config)
+          {:ok, Map.put(state, :keeper, keeper(native, durable, names, {about, state.title}))}
         else
           {:error, error} ->
             Native.machine_stop(native)
@@ -401,10 +402,12 @@ defmodule Mote.Machine do
   defp begin_journal(_native, nil, _names), do: {:ok, nil}
   defp begin_journal(native, durable, names), do: Durable.Folder.begin(native, durable, names)
 
-  defp keeper(_native, nil, _names), do: nil
+  defp keeper(_native, nil, _names, _about), do: nil
 
-  defp keeper(native, durable, names) do
-    {:ok, keeper} = Durable.Keeper.start_link(native, durable, names)
+  defp keeper(native, %{from: from, options: %{dir: dir}} = durable, names, {machine, _title} = about) do
+    {:ok, keeper} = Durable.Keeper.start_link(native, durable, names, about)
+    {measurements, metadata} = Map.split(from, [:duration, :entries])
+    Reporter.tell(machine, [:durable, :start], measurements, Map.put(metadata, :dir, dir))
     keeper
   end
 
@@ -520,8 +523,9 @@ defmodule Mote.Machine do
   def terminate(reason, state) do
     {reporter, far_bytes} = if Ending.orderly?(reason), do: finish(state), else: {state.reporter, 0}
     Reporter.tick(reporter)
+    if state.keeper && Ending.orderly?(reason), do: Durable.Keeper.close(state.keeper)
     Native.machine_stop(state.native)
-    figures = state.native |> Native.machine_join() |> Ending.figures(far_bytes)
+    figures = state.native |> Native.machine_join() |> Ending.figures(far_bytes, state.keeper != nil)
     Postman.finish(state.postman)
     lost = if state.drain > 0, do: Ending.lost(figures)
 

@@ -119,6 +119,24 @@ defmodule Mote.Telemetry do
     {[:mote, :thread, :stats], "each interval, for each dispatch thread; only at level `:threads`",
      [counters: @counters, duration: "the time that this is about"],
      [thread: "its number within the sponsor, from 1"] ++ @sponsor},
+    {[:mote, :durable, :start],
+     "a durable machine has started: it goes on from what is in its folder, or begins there",
+     [
+       duration: "how long it took to come to the last entry in the folder",
+       entries: "of journals, that were run again"
+     ],
+     [dir: "its folder", image: "the number of the image that it goes on from, or `nil` where there was none"] ++
+       @machine},
+    {[:mote, :durable, :image], "a durable machine has a new image and a new journal",
+     [
+       bytes: "of the image",
+       duration: "how long it took, the disk included",
+       stood_still: "for how long no turn has run"
+     ], [dir: "its folder", number: "of the image"] ++ @machine},
+    {[:mote, :durable, :image_failed],
+     "a durable machine could not make an image: it goes on with the one before, and tries again after half a minute",
+     [duration: "how long it took"],
+     [dir: "its folder", number: "of the image", error: "a `Mote.Error`"] ++ @machine},
     {[:mote, :turn, :abort], "a turn was aborted; about ten a second of them are reported one by one",
      [system_time: "now"],
      [

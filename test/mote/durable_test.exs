@@ -1,6 +1,7 @@
 defmodule Mote.DurableTest do
   use ExUnit.Case, async: true
 
+  import ExUnit.CaptureLog
   import Mote.Eventually
 
   alias Mote.{Durable, Error, Ledger, Long, Telling}
@@ -90,12 +91,105 @@ defmodule Mote.DurableTest do
   end
 
   test "a folder that goes ends the machine before it acknowledges anything else", %{dir: dir} do
-    {:ok, machine, ledger} = Ledger.start(dir)
-    assert :ok = Mote.send(ledger, {:add, :sent, 1})
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    page = Mote.create(machine, Visits.page(0))
+    assert :ok = Mote.send(page, :visit)
+    # Who would notice it otherwise.
+    :sys.suspend(:sys.get_state(machine).keeper)
     File.rm_rf!(dir)
-    assert {:error, %Error{reason: :machine_down}} = Mote.send(ledger, {:add, :sent, 2})
+    assert {:error, %Error{reason: :machine_down}} = Mote.send(page, :visit)
     assert_receive {:EXIT, ^machine, {:fault, %{text: text}}}
     assert text =~ "takes no more: its file was removed"
+  end
+
+  defp told(event) do
+    caller = self()
+    id = {event, make_ref()}
+
+    :ok =
+      :telemetry.attach(
+        id,
+        event,
+        fn _, measured, about, _ -> send(caller, {event, measured, about}) end,
+        nil
+      )
+
+    on_exit(fn -> :telemetry.detach(id) end)
+  end
+
+  test "what a start goes on from, and images, are told", %{dir: dir} do
+    Enum.each(
+      [[:mote, :durable, :start], [:mote, :durable, :image], [:mote, :durable, :image_failed]],
+      &told/1
+    )
+
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    page = Mote.create(machine, Visits.page(0))
+    assert_receive {[_, _, :start], %{entries: 0}, %{dir: ^dir, image: nil, machine: ^machine}}
+    assert {:ok, _image} = Durable.checkpoint(machine)
+
+    assert_receive {[_, _, :image], %{bytes: _, duration: _, stood_still: _},
+                    %{number: number, machine: ^machine}}
+
+    assert :ok = Mote.send(page, :visit)
+    kill(machine)
+
+    log =
+      capture_log(fn ->
+        {:ok, machine} = Mote.start_link(durable: [dir: dir])
+        assert Mote.ask!(page, :count) == 1
+        assert_receive {[_, _, :start], %{entries: 1}, %{image: ^number, machine: ^machine}}
+        # No image where the next one would be.
+        File.mkdir!(Path.join(dir, String.pad_leading("#{number + 2}", 8, "0") <> ".image"))
+        assert {:error, %Error{reason: :image}} = Durable.checkpoint(machine)
+        assert_receive {[_, _, :image_failed], %{}, %{error: %Error{}, dir: ^dir, machine: ^machine}}
+        Mote.stop(machine)
+      end)
+
+    assert log =~ "runs again what came in after #{dir}"
+    assert log =~ "has no new image in its folder #{dir}"
+  end
+
+  test "the end of a journal that is not whole is left out, told and kept", %{dir: dir} do
+    {:ok, machine, ledger} = Ledger.start(dir)
+    for n <- 1..10, do: assert(:ok = Mote.send(ledger, {:add, :sent, n}))
+    kill(machine)
+    [journal] = files(dir, ".journal")
+    bytes = File.read!(journal)
+    kept = byte_size(bytes) - 60
+    File.write!(journal, [binary_part(bytes, 0, kept), :binary.copy(<<0>>, 60)])
+
+    log = capture_log(fn -> assert {:ok, _machine, _ledger} = Ledger.start(dir) end)
+    assert log =~ ~r/#{journal}: from byte \d+ on, the last \d+ bytes are no whole entry/
+    assert File.read!(Path.join(dir, "torn")) =~ binary_part(bytes, 0, kept)
+  end
+
+  test "a machine whose lock was removed writes nothing any more", %{dir: dir} do
+    {:ok, machine, _ledger} = Ledger.start(dir)
+    File.rm!(Path.join(dir, "lock"))
+    assert {:error, %Error{reason: :journal} = error} = Durable.checkpoint(machine)
+
+    assert Exception.message(error) =~
+             "lock: this file was removed, so the folder is not this machine's any more"
+
+    assert_receive {:EXIT, ^machine, %Error{reason: :journal}}, 5_000
+  end
+
+  test "an orderly end leaves an image of what would take long to do again, and no process", %{dir: dir} do
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    page = Mote.create(machine, Visits.page(0))
+    keeper = :sys.get_state(machine).keeper
+    ref = Process.monitor(keeper)
+    # Longer than an image takes, whatever that is.
+    :sys.replace_state(keeper, &%{&1 | took: -1})
+    assert :ok = Mote.send(page, :visit)
+    Mote.stop(machine)
+    assert_receive {:DOWN, ^ref, :process, ^keeper, :normal}
+    told([:mote, :durable, :start])
+    {:ok, machine} = Mote.start_link(durable: [dir: dir])
+    assert_receive {[_, _, :start], %{entries: 0}, %{machine: ^machine}}
+    assert Mote.ask!(page, :count) == 1
+    Mote.stop(machine)
   end
 
   test "a question that a directory passes on keeps no actor alive", %{dir: dir} do

@@ -517,7 +517,7 @@ defmodule Mote.TelemetryTest do
         end)
 
       lines = log |> String.split("\n") |> Enum.filter(&(&1 =~ "machine A.Machine"))
-      assert length(lines) == length(Telemetry.events()) - 2
+      assert length(lines) == length(Telemetry.events()) - 3
       assert log =~ "machine A.Machine has 5.0 MB of heap"
       # It would have been detached if it had failed.
       assert Telemetry.detach_default_logger() == :ok

@@ -4,7 +4,10 @@ defmodule Mote.Durable.Folder do
   # 1. A journal goes on from the image with its number. The next ones go on from it where the machine ended before it had the next image.
   # 2. At any moment the newest image that is whole, with the journals from its number on, is what the machine was: older files go only when
   #    the next image and its journal are on the disk.
+  # 3. Who has the file `lock` that is in the folder has the folder. A machine whose file that is not any more writes nothing there.
   @moduledoc false
+
+  require Logger
 
   alias Mote.{Durable, Error, Image, Machine, Native}
   alias Mote.Durable.Standby
@@ -17,12 +20,19 @@ defmodule Mote.Durable.Folder do
   # The image of what a machine has come to that has run its journals again.
   @recovered "recovered"
 
-  @typedoc "The folder that a machine has, and the number of its next image."
+  # What is kept of the last journal of which the end was not whole.
+  @torn "torn"
+
+  @typedoc """
+  The folder that a machine has, the number of its next image, and what it goes on from: an image, if there was one, so many entries of
+  journals, and the native time that it took to come that far.
+  """
   @type opened :: %{
           options: Durable.t(),
-          lock: reference,
+          lock: {reference, inode :: non_neg_integer},
           number: pos_integer,
-          told: {non_neg_integer, non_neg_integer}
+          told: {non_neg_integer, non_neg_integer},
+          from: %{image: pos_integer | nil, entries: non_neg_integer, duration: integer}
         }
 
   @doc """
@@ -36,12 +46,36 @@ defmodule Mote.Durable.Folder do
     with :ok <- Standby.allows(dir, take_over?),
          {:ok, lock} <- own(dir, take_over?),
          :ok <- Standby.taken_over(dir),
+         {:ok, %{inode: inode}} <- File.stat(lock(dir)),
          :ok <- tidy(dir),
          {:ok, images, journals} <- list(dir),
-         {:ok, config, number, told} <- last(dir, images, journals, config) do
-      {:ok, %{options: options, lock: lock, number: number + 1, told: told}, config}
+         began = System.monotonic_time(),
+         {:ok, config, number, told, entries} <- last(dir, images, journals, config) do
+      from = %{
+        image: Enum.max(images, fn -> nil end),
+        entries: entries,
+        duration: System.monotonic_time() - began
+      }
+
+      {:ok, %{options: options, lock: {lock, inode}, number: number + 1, told: told, from: from}, config}
+    else
+      {:error, posix} when is_atom(posix) -> {:error, error(lock(dir), :file.format_error(posix))}
+      {:error, error} -> {:error, error}
     end
   end
+
+  @doc "Whether a folder that was opened is still that machine's."
+  @spec held(opened) :: :ok | {:error, Error.t()}
+  def held(%{options: %{dir: dir}, lock: {_lock, inode}}) do
+    with {:ok, %{inode: ^inode}} <- File.stat(lock(dir)),
+         do: :ok,
+         else:
+           (_ ->
+              {:error,
+               error(lock(dir), "this file was removed, so the folder is not this machine's any more")})
+  end
+
+  defp lock(dir), do: Path.join(dir, "lock")
 
   @doc "Makes a folder, and makes it the calling process's: the lock is to be held. One that a copy goes to is given up by that, if said so."
   @spec own(String.t(), boolean) :: {:ok, reference} | {:error, Error.t()}
@@ -53,7 +87,7 @@ defmodule Mote.Durable.Folder do
   end
 
   defp lock(dir, take_over?, patience) do
-    path = Path.join(dir, "lock")
+    path = lock(dir)
 
     case Native.journal_lock(path, "#{System.pid()} #{inspect(self())}") do
       {:ok, lock} ->
@@ -140,24 +174,43 @@ defmodule Mote.Durable.Folder do
 
       with {:ok, image} <- Image.read(path),
            config = identified(config, image.identity),
-           {:ok, abouts} <- abouts(dir, number, journals, config) do
+           {:ok, abouts, cut} <- abouts(dir, number, journals, config) do
         entries = for {_path, n, _told} <- abouts, reduce: 0, do: (sum -> sum + n)
-        {_path, _n, told} = List.last(abouts)
+        {torn, _n, told} = List.last(abouts)
+        if cut, do: torn(dir, torn, cut, config.title)
 
-        if entries == 0 and image.events == 0 and length(abouts) == 1,
-          do: {:ok, %{config | image: path}, newest, told},
-          else: run_again(dir, config, path, for({path, _n, _told} <- abouts, do: path), newest)
+        if entries == 0 and image.events == 0 and length(abouts) == 1 do
+          {:ok, %{config | image: path}, newest, told, 0}
+        else
+          Logger.notice("machine #{config.title} runs again what came in after #{path}: #{entries} entries")
+          journals = for {path, _n, _told} <- abouts, do: path
+
+          with {:ok, config, told} <- run_again(dir, config, path, journals),
+               do: {:ok, config, newest, told, entries}
+        end
       end
     end
   end
 
-  defp first(_dir, [], _newest, config), do: {:ok, identified(config, nil), 0, {0, 0}}
+  # What was being written last when the machine ended was not acknowledged; what somebody has destroyed looks the same. So it is kept.
+  defp torn(dir, journal, cut, title) do
+    with {:ok, %{size: size}} when size > cut <- File.stat(journal) do
+      copied = File.cp(journal, Path.join(dir, @torn))
+
+      Logger.warning(
+        "machine #{title}: #{journal}: from byte #{cut} on, the last #{size - cut} bytes are no whole entry, and are left out" <>
+          if(copied == :ok, do: "; #{@torn} beside it is a copy", else: "")
+      )
+    end
+  end
+
+  defp first(_dir, [], _newest, config), do: {:ok, identified(config, nil), 0, {0, 0}, 0}
 
   defp first(dir, journals, newest, config) do
     path = journal(dir, Enum.min(journals))
 
     case Native.journal_about(path) do
-      {:ok, {0, _fuel, _told, false, _cut}} -> {:ok, identified(config, nil), newest, {0, 0}}
+      {:ok, {0, _fuel, _told, false, _cut}} -> {:ok, identified(config, nil), newest, {0, 0}, 0}
       {:ok, _about} -> {:error, error(path, "the image that this journal goes on from is not there")}
       {:error, text} -> {:error, error(path, text)}
     end
@@ -190,7 +243,7 @@ defmodule Mote.Durable.Folder do
     end
   end
 
-  defp abouts({:ok, abouts, _last, _cut}), do: {:ok, Enum.reverse(abouts)}
+  defp abouts({:ok, abouts, _last, cut}), do: {:ok, Enum.reverse(abouts), cut}
   defp abouts({:error, error}), do: {:error, error}
 
   defp another(dir, config, n, {:ok, abouts, last, cut}) do
@@ -239,7 +292,7 @@ defmodule Mote.Durable.Folder do
   end
 
   # In a machine of its own, which tells nobody anything: what it has come to is the image that the new machine goes on from.
-  defp run_again(dir, config, image, journals, newest) do
+  defp run_again(dir, config, image, journals) do
     %{sponsors: sponsors, fuel: fuel, memory: memory, gc: gc, tier: tier} = config
 
     # Twice the memory: it once was enough, but when something is collected is another moment now. The new machine has as much as it asks for.
@@ -260,7 +313,7 @@ defmodule Mote.Durable.Folder do
                {:ok, ran} <- run(native, journals, context),
                {:ok, told} <- ran(ran),
                :ok <- saved(native, path, names) do
-            {:ok, %{config | image: path, resolve: of_another_start(config.resolve)}, newest, told}
+            {:ok, %{config | image: path, resolve: of_another_start(config.resolve)}, told}
           end
         after
           Native.machine_stop(native)
@@ -319,11 +372,12 @@ defmodule Mote.Durable.Folder do
 
   @doc "Makes the image and begins the journal with that number; older ones go."
   @spec begin(reference, opened, map) :: {:ok, Image.t()} | {:error, Error.t()}
-  def begin(native, %{options: options, lock: lock, number: number, told: told}, names) do
+  def begin(native, %{options: options, lock: {lock, _inode}, number: number, told: told} = opened, names) do
     %{dir: dir, sync: sync, numbered: numbered} = options
     paths = {lock, image(dir, number), journal(dir, number)}
 
-    with {:ok, image} <- Image.save_and_begin(native, paths, {number, {sync, numbered}, told}, names),
+    with :ok <- held(opened),
+         {:ok, image} <- Image.save_and_begin(native, paths, {number, {sync, numbered}, told}, names),
          :ok <- forget(dir, number) do
       File.rm(Path.join(dir, @recovered))
       {:ok, image}

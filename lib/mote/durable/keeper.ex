@@ -12,16 +12,30 @@ defmodule Mote.Durable.Keeper do
 
   alias Mote.{Durable, Native}
   alias Mote.Durable.{Copy, Folder}
-  alias Mote.Machine.Table
+  alias Mote.Machine.{Reporter, Table}
 
-  # Milliseconds between two looks at the length of the journal.
+  # Milliseconds between two looks at the length of the journal, and after an image that could not be made.
   @look 500
+  @retry 30_000
 
-  @spec start_link(reference, Folder.opened(), map) :: GenServer.on_start()
-  def start_link(native, opened, names), do: GenServer.start_link(__MODULE__, {self(), native, opened, names})
+  # An image is due when the machine has worked for so many nanoseconds since the last one, and so many times as long as it has stood still
+  # for that: a start has to do all of this work again.
+  @work 30_000_000_000
+  @by_still 20
+
+  # Nanoseconds that an image takes, for all that is known before the first one.
+  @took 1_000_000_000
+
+  @spec start_link(reference, Folder.opened(), map, {Reporter.about(), String.t()}) :: GenServer.on_start()
+  def start_link(native, opened, names, about),
+    do: GenServer.start_link(__MODULE__, {self(), native, opened, names, about})
 
   @spec checkpoint(pid, map | nil) :: {:ok, Mote.Image.t()} | {:error, Mote.Error.t()}
   def checkpoint(keeper, names), do: GenServer.call(keeper, {:checkpoint, names}, :infinity)
+
+  @doc "Makes an image of a machine that is about to end, if a start would need longer for the work since the last one."
+  @spec close(pid) :: :ok
+  def close(keeper), do: GenServer.call(keeper, :close, :infinity)
 
   @spec keep(pid, atom, term) :: :ok | {:error, Mote.Error.t()}
   def keep(keeper, name, value), do: GenServer.call(keeper, {:keep, name, value}, :infinity)
@@ -33,17 +47,30 @@ defmodule Mote.Durable.Keeper do
   def copy(keeper, opts), do: GenServer.call(keeper, {:copy, opts}, :infinity)
 
   @impl GenServer
-  def init({machine, native, opened, names}) do
+  def init({machine, native, opened, names, {about, title}}) do
     Process.send_after(self(), :look, @look)
     # One that is stopped ends normally, which a link does not pass on.
     Process.monitor(machine)
-    {:ok, %{machine: machine, native: native, opened: opened, names: names, kept: %{}, copy: nil}}
+    state = %{machine: machine, native: native, opened: opened, names: names, kept: %{}, copy: nil}
+
+    {:ok,
+     Map.merge(state, %{about: about, title: title, worked: worked(native), took: @took, still: 0, retry: nil})}
   end
 
   @impl GenServer
   def handle_call({:checkpoint, names}, _from, state) do
     {result, state} = begin(state, names || state.names)
     {:reply, result, state}
+  end
+
+  def handle_call(:close, _from, state) do
+    # Nobody minds if there is none: the journal is there.
+    state =
+      if worked(state.native) - state.worked > state.took,
+        do: state |> begin(state.names) |> elem(1),
+        else: state
+
+    {:reply, :ok, state}
   end
 
   def handle_call({:keep, name, value}, _from, state) do
@@ -95,23 +122,15 @@ defmodule Mote.Durable.Keeper do
     {:noreply, %{state | copy: nil}}
   end
 
-  def handle_info(:look, %{native: native, opened: %{options: options}} = state) do
+  def handle_info(:look, %{opened: opened} = state) do
     Process.send_after(self(), :look, @look)
 
-    case Native.journal_info(native) do
-      {_number, bytes, _told, _batches, _took} when bytes >= options.image_every ->
-        {result, state} = begin(state, state.names)
-
-        with {:error, error} <- result do
-          Logger.error(
-            "no image of the durable machine #{inspect(state.machine)}: #{Exception.message(error)}"
-          )
-        end
-
-        {:noreply, state, :hibernate}
-
-      _short ->
-        {:noreply, state}
+    with :ok <- Folder.held(opened) do
+      if due?(state),
+        do: {:noreply, state |> begin(state.names) |> elem(1), :hibernate},
+        else: {:noreply, state}
+    else
+      {:error, error} -> {:stop, error, state}
     end
   end
 
@@ -119,18 +138,54 @@ defmodule Mote.Durable.Keeper do
 
   defp who(state), do: "keeper of #{inspect(state.machine)}"
 
-  defp begin(%{opened: opened} = state, names) do
+  defp due?(%{retry: nil, opened: %{options: options}} = state) do
+    case Native.journal_info(state.native) do
+      {_number, bytes, _told, batches, _took} ->
+        bytes >= options.image_every or
+          (batches > 0 and worked(state.native) - state.worked > max(@work, @by_still * state.still))
+
+      _stopped ->
+        false
+    end
+  end
+
+  defp due?(%{retry: at}), do: System.monotonic_time(:millisecond) >= at
+
+  # Nanoseconds for which the machine has run turns.
+  defp worked(native) do
+    with %{counters: %{busy_ns: busy}} <- Native.machine_info(native), do: busy, else: (_ -> 0)
+  end
+
+  defp begin(%{opened: opened, native: native} = state, names) do
     names = Map.merge(names, state.kept)
     next = %{opened | number: opened.number + 1}
-    result = Folder.begin(state.native, next, names)
-    begun? = match?({number, _, _, _, _} when number == next.number, Native.journal_info(state.native))
+    {worked, began} = {worked(native), System.monotonic_time()}
+    result = Folder.begin(native, next, names)
+    took = System.monotonic_time() - began
+    begun? = match?({number, _, _, _, _} when number == next.number, Native.journal_info(native))
     state = if begun?, do: %{state | opened: next}, else: state
+    where = %{dir: opened.options.dir, number: next.number}
 
-    with {:ok, _image} <- result do
+    with {:ok, image} <- result do
       Table.put_names(state.machine, names)
-      {result, %{state | names: names}}
+      still = System.convert_time_unit(image.stood_still, :microsecond, :native)
+      measurements = %{bytes: image.bytes, duration: took, stood_still: still}
+      Reporter.tell(state.about, [:durable, :image], measurements, where)
+      [took, still] = for time <- [took, still], do: System.convert_time_unit(time, :native, :nanosecond)
+      {result, %{state | names: names, worked: worked, took: took, still: still, retry: nil}}
     else
-      error -> {error, state}
+      {:error, error} ->
+        text = Exception.message(error)
+        Logger.error("machine #{state.title} has no new image in its folder #{where.dir}: #{text}")
+
+        Reporter.tell(
+          state.about,
+          [:durable, :image_failed],
+          %{duration: took},
+          Map.put(where, :error, error)
+        )
+
+        {result, %{state | retry: System.monotonic_time(:millisecond) + @retry}}
     end
   end
 end

@@ -118,14 +118,14 @@ defmodule Mote.Machine.Ending do
     left > 0
   end
 
-  @doc "Names the figures of `Native.machine_join/1`."
-  @spec figures(tuple, non_neg_integer) :: figures
-  def figures({events, turns, letters, timers, questions}, far_bytes) do
+  @doc "Names the figures of `Native.machine_join/1`. The next life of a durable machine does what waits in this one."
+  @spec figures(tuple, non_neg_integer, boolean) :: figures
+  def figures({events, turns, letters, timers, questions}, far_bytes, durable?) do
     %{
-      events: events,
+      events: if(durable?, do: 0, else: events),
       turns: turns,
       letters: letters,
-      timers: timers,
+      timers: if(durable?, do: 0, else: timers),
       questions: questions,
       far_bytes: far_bytes
     }

@@ -51,7 +51,8 @@ defmodule Mote.Machine.Janitor do
   defp clean_up({machine, about, reason} = work, state) do
     {cleaner, _} =
       spawn_monitor(fn ->
-        figures = machine |> Native.machine_join() |> Ending.figures(0)
+        durable? = is_tuple(Native.journal_info(machine))
+        figures = machine |> Native.machine_join() |> Ending.figures(0, durable?)
         Reporter.stop(about, reason, figures)
       end)
 

@@ -15,8 +15,8 @@ defmodule Mote.Telemetry.DefaultLogger do
     end
 
     level = level!(Keyword.get(opts, :level, :info))
-    # A machine logs aborted turns itself.
-    events = events -- [[:mote, :turn, :abort], [:mote, :turn, :unreported]]
+    # A machine logs these itself.
+    events = events -- [[:mote, :turn, :abort], [:mote, :turn, :unreported], [:mote, :durable, :image_failed]]
     :telemetry.attach_many(@id, events, &__MODULE__.handle/4, level)
   end
 
@@ -57,9 +57,26 @@ defmodule Mote.Telemetry.DefaultLogger do
 
   defp line([:machine, :unfinished], m, _),
     do:
-      {:info,
+      {if(m.events + m.turns + m.letters + m.far_bytes > 0, do: :warning, else: :info),
        fn ->
          "left unfinished: #{m |> Enum.filter(&(elem(&1, 1) > 0)) |> Enum.map_join(", ", fn {kind, n} -> "#{kind} #{n}" end)}"
+       end}
+
+  defp line([:durable, :start], _, %{image: nil} = meta),
+    do: {:info, fn -> "begins in the folder #{meta.dir}" end}
+
+  defp line([:durable, :start], m, meta),
+    do:
+      {:info,
+       fn ->
+         "goes on from image #{meta.image} in #{meta.dir} and #{m.entries} entries after it, within #{ms(m.duration)}"
+       end}
+
+  defp line([:durable, :image], m, meta),
+    do:
+      {:debug,
+       fn ->
+         "has image #{meta.number} in #{meta.dir}: #{mb(m.bytes)} in #{ms(m.duration)}, stood still for #{ms(m.stood_still)}"
        end}
 
   defp line([:machine, :quota], m, _),
