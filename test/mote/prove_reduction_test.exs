@@ -239,6 +239,15 @@ defmodule Mote.ProveReductionTest do
     end
   end
 
+  # What is written down of a situation that a look has come to, and has then forgotten for a turn that was not known.
+  test "also where an aborted turn leads to what was come to before" do
+    relayed = {:do, 0, [{0, {:do, 0, []}}, {{:hi, 0}, {:do, 0, []}}]}
+    program = {1, 1, [{1, relayed}, {0, {:do, 0, []}}, {0, {:do, 0, []}}]}
+    faults = %{@faultless | aborts: [0]}
+    {ends, _turns} = forced(program, faults)
+    assert {{:proved, _counts}, ^ends} = proved(program, faults)
+  end
+
   # Two processes that may end, for all that a machine knows.
   defp process(name) do
     with nil <- Process.get(name) do

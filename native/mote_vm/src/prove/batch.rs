@@ -13,10 +13,10 @@ use std::thread::Builder;
 
 /// Situations of a batch: on one thread, and for each of several.
 const ALONE: usize = 64;
-const FOR_EACH: usize = 512;
+const FOR_EACH: usize = 2_048;
 
 /// Bytes of the situations of a batch: as many as small ones take. A thousand steps may lead on from a large one, each to one as large.
-const MOST_BYTES: usize = 1 << 16;
+const MOST_BYTES: usize = 1 << 18;
 
 /// Situations that a thread takes at a time.
 const AT_A_TIME: usize = 16;

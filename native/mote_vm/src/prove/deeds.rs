@@ -4,6 +4,7 @@
 //! Invariants:
 //! 1. A deed names actors by where they were named before: 0 is the actor itself, then come those that it holds, those that the
 //!    message names, and those that the turn has made, in the order of `creates`.
+use super::sent_by::SentBy;
 use super::situation::Situation;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -31,6 +32,17 @@ pub(super) struct Sending {
     pub(super) message: Sketch,
     /// It comes after what the same actor has sent there before.
     pub(super) is_ordered: bool,
+}
+
+impl Sending {
+    /// Who has sent it, as far as the order of events depends on it, if that actor sends it.
+    #[inline]
+    pub(super) fn sender(&self, me: u32) -> SentBy {
+        match self.is_ordered {
+            true => SentBy::actor(me),
+            false => SentBy::ANY,
+        }
+    }
 }
 
 /// What a turn does to a timer.

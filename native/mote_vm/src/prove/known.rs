@@ -6,11 +6,13 @@
 //!    `deeper_from`. So whether a step leads further does not depend on what else is looked at meanwhile.
 use super::deeds::{Deed, DeedEnd, Deeds};
 use super::digest::{mixed, Digest};
+use super::outcomes::Outcomes;
 use super::parts::{Components, TooLarge};
 use super::reduction::Choice;
 use super::seen::KnownSituations;
+use super::sent_by::SentBy;
 use super::shapes::Shapes;
-use super::situation::{SentBy, Situation, WaitingEvent};
+use super::situation::{Situation, WaitingEvent};
 use super::{Allowed, LeftOut, Limits};
 use crate::threads::seeded::EventFate;
 use crate::threads::thread::Dispatch;
@@ -39,6 +41,7 @@ pub(super) struct SearchKnowledge {
     pub(super) parts: Components,
     pub(super) deeds: Deeds,
     pub(super) seen: KnownSituations,
+    pub(super) outcomes: Outcomes,
     /// How many turns lead to the situations that are looked at, and the number of the first one that more lead to.
     pub(super) depth: u32,
     pub(super) deeper_from: u32,
@@ -94,9 +97,12 @@ impl SearchKnowledge {
         view
     }
 
-    /// Returns whether somebody was answered more often than asked to be.
-    pub(super) fn is_excess(&self, situation: &Situation) -> bool {
-        let is_exceeded = |(by, count): &(u32, usize)| situation.heard_by(*by) > *count;
+    /// Returns whether somebody is answered by a turn more often than asked to be.
+    pub(super) fn is_excess(&self, here: &Situation, deed: &Deed) -> bool {
+        let is_exceeded = |(by, count): &(u32, usize)| {
+            let heard = deed.heard.iter().filter(|(other, _)| other == by);
+            !here.ended.contains(by) && here.heard_by(*by) + heard.count() > *count
+        };
         self.asked.wanted.iter().any(is_exceeded)
     }
 

@@ -6,11 +6,14 @@
 //! 2. A look that comes to a turn that is not known finds nothing: it is to be repeated when that has been run.
 use super::compact::RoomyBytes;
 use super::deeds::{DeedEnd, Deeds, MeetingRoom};
-use super::digest::{digest_of_bytes, Digest};
+use super::digest::Digest;
+use super::foretold::Foreteller;
 use super::known::SearchKnowledge;
+use super::likeness;
+use super::numbering::Numbering;
 use super::reduction::{Acquaintance, Choice};
 use super::situation::Situation;
-use super::written::{read, SituationWriter};
+use super::written::{read, write};
 use super::FindingKind;
 use crate::threads::seeded::EventFate;
 
@@ -42,7 +45,7 @@ pub(super) struct FoundStep {
     /// The number of the situation that it leads to, or [`NEW`].
     pub(super) to: u32,
     pub(super) digest: Digest,
-    /// Where that begins among the bytes, and where it ends.
+    /// Where that begins among the bytes, and where it ends: at 0 where it was not written.
     from: u32,
     end: u32,
     /// What is wrong there.
@@ -66,6 +69,16 @@ pub(super) enum LookEnd {
     Unknown(u32),
 }
 
+/// A step that is to be taken.
+struct Planned {
+    at: u16,
+    fate: EventFate,
+    /// The number of what the turn does.
+    deed: u32,
+    /// What was foretold of where it leads.
+    foretold: Option<Digest>,
+}
+
 /// Looks at situations, and keeps what it has found in some of them.
 #[derive(Default)]
 pub(super) struct Looker {
@@ -73,9 +86,11 @@ pub(super) struct Looker {
     next: Situation,
     enabled: Vec<u16>,
     choices: Vec<Choice>,
+    planned: Vec<Planned>,
     acquaintance: Acquaintance,
     meeting: MeetingRoom,
-    pub(super) writer: SituationWriter,
+    foreteller: Foreteller,
+    numbering: Numbering,
     /// The steps of all situations that were looked at since the last time that it was cleared, and where each leads.
     pub(super) steps: Vec<FoundStep>,
     bytes: RoomyBytes,
@@ -92,9 +107,20 @@ impl Looker {
         self.looked.clear();
     }
 
-    /// The situation that a step leads to, written down.
-    pub(super) fn written(&self, step: &FoundStep) -> &[u8] {
-        self.bytes.written(step.from as usize, step.end as usize)
+    /// The situation that a step leads to, written down; `here`: the one from which it leads.
+    pub(super) fn written(&mut self, known: &SearchKnowledge, here: &[u8], at: usize) -> &[u8] {
+        if self.steps[at].end == 0 {
+            // It was come to before, by a step that comes later, or by one that was forgotten.
+            read(here, &known.shapes, &mut self.here);
+            let (event, fate) = opened(self.steps[at].step);
+            let deed = self.deed(known, event, fate).unwrap_or(Deeds::NOTHING);
+            self.go(known, event, fate, deed);
+            let (from, digest) = self.write(known);
+            debug_assert_eq!(digest, self.steps[at].digest);
+            (self.steps[at].from, self.steps[at].end) = (from as u32, self.bytes.len() as u32);
+        }
+        let FoundStep { from, end, .. } = self.steps[at];
+        self.bytes.written(from as usize, end as usize)
     }
 
     /// What is seen there, if anybody looks.
@@ -130,7 +156,8 @@ impl Looker {
     /// Finds the steps; or the event whose turn is not known.
     fn find_steps(&mut self, known: &SearchKnowledge) -> Result<(), usize> {
         let mut enabled = std::mem::take(&mut self.enabled);
-        self.here.enabled(&known.shapes, &mut enabled);
+        self.here.enabled(&mut enabled);
+        self.foreteller.prepare(&self.here, known.roots);
         let mut choices = std::mem::take(&mut self.choices);
         choices.clear();
         if known.limits.reduces && enabled.len() > 1 {
@@ -149,7 +176,7 @@ impl Looker {
         choices: &[Choice],
     ) -> Result<(), usize> {
         for choice in choices {
-            if known.is_seen(choice) {
+            if known.is_seen(choice) || !self.acquaintance.allows(&self.here, choice) {
                 continue;
             }
             if self.choose(known, choice)? {
@@ -157,70 +184,112 @@ impl Looker {
             }
             enabled.retain(|at| !choice.events.contains(at));
         }
-        for at in enabled {
-            for fate in known.fates(&self.here, *at) {
-                self.take(known, (*at).into(), fate)?;
-            }
-        }
-        Ok(())
+        self.take_all(known, enabled)
     }
 
     /// Takes the steps of a choice. Returns whether they suffice (reduction.rs).
     fn choose(&mut self, known: &SearchKnowledge, choice: &Choice) -> Result<bool, usize> {
         let (mut suffices, from) = (true, self.steps.len());
-        for at in &choice.events {
-            for fate in known.fates(&self.here, *at) {
-                let deed = self.take(known, usize::from(*at), fate)?;
-                let deed = known.deeds.of(deed);
-                // What is armed when is seen by whatever else arms, and by what fires.
-                suffices &= deed.timers.is_empty();
-                let mut heard = deed.heard.iter();
-                suffices &= !heard.any(|(by, _)| {
-                    let Looker {
-                        acquaintance, here, ..
-                    } = self;
-                    acquaintance.others_may_tell(here, &known.shapes, choice, *by)
-                });
-            }
+        self.take_all(known, &choice.events)?;
+        for planned in &self.planned {
+            let deed = known.deeds.of(planned.deed);
+            // What is armed when is seen by whatever else arms, and by what fires.
+            suffices &= deed.timers.is_empty();
+            let mut heard = deed.heard.iter();
+            suffices &= !heard.any(|(by, _)| {
+                let Looker {
+                    acquaintance, here, ..
+                } = self;
+                acquaintance.others_may_tell(here, &known.shapes, choice, *by)
+            });
         }
         let mut steps = self.steps[from..].iter();
         Ok(suffices && steps.any(|step| known.is_further(step.digest)))
     }
 
-    /// Takes one step. The number of what the turn does.
-    fn take(&mut self, known: &SearchKnowledge, at: usize, fate: EventFate) -> Result<u32, usize> {
-        let number = match fate {
-            EventFate::Lost | EventFate::Aborted | EventFate::Fires => Deeds::NOTHING,
+    /// Takes all steps of some events. What is foretold is called for before it is looked up.
+    fn take_all(&mut self, known: &SearchKnowledge, events: &[u16]) -> Result<(), usize> {
+        let mut planned = std::mem::take(&mut self.planned);
+        planned.clear();
+        for at in events {
+            for fate in known.fates(&self.here, *at) {
+                match self.plan(known, *at, fate) {
+                    Some(step) => planned.push(step),
+                    None => return Err((*at).into()),
+                }
+            }
+        }
+        planned.iter().for_each(|step| self.take(known, step));
+        self.planned = planned;
+        Ok(())
+    }
+
+    /// The number of what the turn of a step does, if it is known.
+    fn deed(&mut self, known: &SearchKnowledge, event: usize, fate: EventFate) -> Option<u32> {
+        match fate {
+            EventFate::Lost | EventFate::Aborted | EventFate::Fires => Some(Deeds::NOTHING),
             EventFate::Runs | EventFate::Twice => {
-                let found = known.deeds.find(&self.here, at, &mut self.meeting);
-                found.ok_or(at)?
+                known.deeds.find(&self.here, event, &mut self.meeting)
+            }
+        }
+    }
+
+    /// Foretells where a step leads; `None` if its turn is not known.
+    fn plan(&mut self, known: &SearchKnowledge, at: u16, fate: EventFate) -> Option<Planned> {
+        let event = usize::from(at);
+        let deed = self.deed(known, event, fate)?;
+        let foretold = match fate {
+            EventFate::Twice | EventFate::Fires => None,
+            _ => {
+                let (here, deed) = (&self.here, known.deeds.of(deed));
+                self.foreteller.foretell(here, event, deed, &known.shapes)
             }
         };
-        let deed = known.deeds.of(number);
+        if let Some(foretold) = foretold {
+            known.outcomes.prefetch(foretold);
+        }
+        Some(Planned {
+            at,
+            fate,
+            deed,
+            foretold,
+        })
+    }
+
+    /// Takes one step.
+    fn take(&mut self, known: &SearchKnowledge, planned: &Planned) {
+        let Planned { fate, foretold, .. } = *planned;
+        let (at, deed) = (usize::from(planned.at), known.deeds.of(planned.deed));
         if deed.end == DeedEnd::Broken {
-            return Ok(number);
+            return;
         }
-        match fate {
-            EventFate::Fires => self.next.after_firing(&self.here, at, &known.shapes),
-            _ => self.next.after(
-                &self.here,
-                at,
-                deed,
-                fate == EventFate::Twice,
-                &known.shapes,
-            ),
+        let outcome = foretold.and_then(|foretold| known.outcomes.get(foretold));
+        if outcome.is_none() || known.has_views() {
+            self.go(known, at, fate, planned.deed);
         }
-        let from = self.bytes.len();
-        self.writer
-            .write(&self.next, known.roots, &known.shapes, &mut self.bytes);
-        let digest = digest_of_bytes(self.bytes.written(from, self.bytes.len()));
+        let (from, end, digest) = match outcome {
+            Some(digest) => (0, 0, digest),
+            None => {
+                let (from, digest) = self.write(known);
+                (from, self.bytes.len(), digest)
+            }
+        };
+        if cfg!(debug_assertions) && outcome.is_some() {
+            self.go(known, at, fate, planned.deed);
+            let (from, made_out) = self.write(known);
+            self.bytes.truncate(from);
+            assert_eq!(made_out, digest, "foretold.rs, invariant 1");
+        }
+        if let (Some(foretold), None) = (foretold, outcome) {
+            known.outcomes.put(foretold, digest);
+        }
         known.seen.prefetch(digest);
         let wrong = [
             (deed.end == DeedEnd::Aborted, FindingKind::Aborted),
             (deed.end == DeedEnd::Ignored, FindingKind::Ignored),
             (deed.drops, FindingKind::Dropped),
             (
-                !deed.heard.is_empty() && known.is_excess(&self.next),
+                !deed.heard.is_empty() && known.is_excess(&self.here, deed),
                 FindingKind::AnsweredAgain,
             ),
         ];
@@ -230,13 +299,32 @@ impl Looker {
             to: NEW,
             digest,
             from: from as u32,
-            end: self.bytes.len() as u32,
+            end: end as u32,
             wrong: wrong.into_iter().find(is_wrong).map(|(_, what)| what),
         });
         if known.has_views() {
             self.views.push(known.views(&self.next));
         }
-        Ok(number)
+    }
+
+    /// Goes to the situation that a step leads to; `deed`: the number of what the turn does.
+    fn go(&mut self, known: &SearchKnowledge, at: usize, fate: EventFate, deed: u32) {
+        let (here, deed) = (&self.here, known.deeds.of(deed));
+        match fate {
+            EventFate::Fires => self.next.after_firing(here, at, &known.shapes),
+            _ => {
+                let comes_again = fate == EventFate::Twice;
+                self.next.after(here, at, deed, comes_again, &known.shapes);
+            }
+        }
+    }
+
+    /// Writes the situation down that it went to. Where that begins, and its digest.
+    fn write(&mut self, known: &SearchKnowledge) -> (usize, Digest) {
+        let (from, shapes) = (self.bytes.len(), &known.shapes);
+        self.numbering.number(&self.next, known.roots, shapes);
+        write(&self.next, &self.numbering, shapes, &mut self.bytes);
+        (from, likeness::digest(&self.next, &self.numbering, shapes))
     }
 
     /// Looks up which of the situations that were come to are known.

@@ -1,10 +1,10 @@
 //! Every order of turns that a machine allows, or as many as there is room for.
 //!
 //! A paused machine is taken as it stands: its actors, and the events that wait for them. From there each situation
-//! (situation.rs) is written down (written.rs, numbering.rs, colours.rs) so that those which differ only in where their actors lie
-//! are one; it is read into the heap again (read.rs), every event that may be next has its turn (turn.rs), and the turn is undone.
-//! Situations that were met before are not looked at again (seen.rs), and where the order of turns makes no difference, one
-//! order stands for all (reduction.rs). Several threads look at situations (batch.rs, looking.rs), and one takes up what they
+//! (situation.rs) is written down (written.rs) and read again, and every event that may be next has its turn: what that does is known
+//! (deeds.rs), or the turn is run and undone (turn.rs). Situations that differ only in where their actors lie are one (likeness.rs,
+//! numbering.rs). Those that were met before are not looked at again (seen.rs); most of these are known by what the turn changes, without a
+//! look at the rest (foretold.rs, outcomes.rs). Where the order of turns makes no difference, one order stands for all (reduction.rs). Several threads look at situations (batch.rs, looking.rs), and one takes up what they
 //! find. What is found is told as an order of events that a seeded machine can repeat (way.rs, threads/seeded).
 //!
 //! # The orders
@@ -25,14 +25,19 @@ mod batch;
 mod compact;
 mod deeds;
 mod digest;
+mod foretold;
 mod known;
+mod likeness;
 mod looking;
 mod number_set;
 mod numbering;
+mod outcomes;
 mod parts;
 mod reduction;
+mod rows;
 mod search;
 mod seen;
+mod sent_by;
 mod shapes;
 mod situation;
 mod steps;
@@ -54,8 +59,9 @@ use parts::{Components, TooLarge};
 use rustc_hash::FxHashMap;
 use search::FirstScene;
 pub use search::Search;
+use sent_by::SentBy;
 use shapes::{Shapes, Sketching};
-use situation::{SentBy, Situation, WaitingEvent};
+use situation::{Situation, WaitingEvent};
 use std::time::{Duration, Instant};
 
 /// The bounds of a search, and how it goes.
@@ -324,9 +330,10 @@ impl Dispatch {
             let target = sketching.name(event.target);
             let message = sketching.message(event.message)?;
             let message = situation.named(message.shape, message.names.into_iter());
-            situation.pending.push(WaitingEvent {
+            situation.push_event(WaitingEvent {
                 target,
                 sender,
+                place: 0,
                 message,
             });
         }
@@ -340,9 +347,10 @@ impl Dispatch {
             let target = sketching.name(armed.target.address_pointer());
             let message = sketching.timed(armed.timer, None, armed.message)?;
             let message = situation.named(message.shape, message.names.into_iter());
-            situation.pending.push(WaitingEvent {
+            situation.push_event(WaitingEvent {
                 target,
                 sender: SentBy::ARMED,
+                place: 0,
                 message,
             });
             // All of them at one instant: no time passes.

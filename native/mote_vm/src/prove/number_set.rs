@@ -1,44 +1,64 @@
 //! Sets of small numbers.
-use smallvec::SmallVec;
 
-/// A set of small numbers. Most searches have fewer actors than a word has bits.
+/// A set of small numbers. Most searches have fewer actors than a word has bits: then all of them are in the first word.
 #[derive(Clone, Default)]
-pub(super) struct NumberSet(SmallVec<[u64; 1]>);
+pub(super) struct NumberSet {
+    first: u64,
+    others: Vec<u64>,
+}
 
 impl NumberSet {
+    #[inline]
     pub(super) fn add(&mut self, number: u32) {
-        let at = number as usize / 64;
-        if self.0.len() <= at {
-            self.0.resize(at + 1, 0);
+        match number.checked_sub(64) {
+            None => self.first |= 1 << number,
+            Some(number) => {
+                let at = number as usize / 64;
+                if self.others.len() <= at {
+                    self.others.resize(at + 1, 0);
+                }
+                self.others[at] |= 1 << (number % 64);
+            }
         }
-        self.0[at] |= 1 << (number % 64);
     }
 
+    #[inline]
     pub(super) fn has(&self, number: u32) -> bool {
-        let word = self.0.get(number as usize / 64);
-        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
+        let word = match number.checked_sub(64) {
+            None => self.first,
+            Some(number) => self.others.get(number as usize / 64).copied().unwrap_or(0),
+        };
+        word >> (number % 64) & 1 == 1
     }
 
+    #[inline]
     pub(super) fn add_all(&mut self, others: &NumberSet) {
-        if self.0.len() < others.0.len() {
-            self.0.resize(others.0.len(), 0);
+        self.first |= others.first;
+        if self.others.len() < others.others.len() {
+            self.others.resize(others.others.len(), 0);
         }
-        for (word, other) in self.0.iter_mut().zip(&others.0) {
+        for (word, other) in self.others.iter_mut().zip(&others.others) {
             *word |= other;
         }
     }
 
     /// Keeps its room.
     pub(super) fn clear(&mut self) {
-        self.0.iter_mut().for_each(|word| *word = 0);
+        self.first = 0;
+        self.others.iter_mut().for_each(|word| *word = 0);
     }
 
     /// The first one that is not in `others`.
+    #[inline]
     pub(super) fn next_but(&self, others: &NumberSet) -> Option<u32> {
-        let mut words = self.0.iter().enumerate();
+        let left = self.first & !others.first;
+        if left != 0 {
+            return Some(left.trailing_zeros());
+        }
+        let mut words = self.others.iter().enumerate();
         words.find_map(|(at, word)| {
-            let left = word & !others.0.get(at).copied().unwrap_or(0);
-            (left != 0).then(|| at as u32 * 64 + left.trailing_zeros())
+            let left = word & !others.others.get(at).copied().unwrap_or(0);
+            (left != 0).then(|| (at as u32 + 1) * 64 + left.trailing_zeros())
         })
     }
 }

@@ -4,19 +4,21 @@
 //! captures name them; those that messages name that were heard; those that waiting messages are for, and that these name; and at
 //! last those that nobody holds and that have stashed something.
 //!
-//! Where that leaves a choice, events that look like no other come first, and what they lead to is numbered, until all that are left
-//! look alike. Then colours decide: numbers by which actors are told apart that have no number yet. Actors of one
+//! Where that leaves a choice, those come first whom an event names that looks like no other, or whom all name that look alike, and what they
+//! lead to is numbered, until nobody is left of whom that is so. Then colours decide: numbers by which actors are told apart that have no number yet. Actors of one
 //! colour look alike: their behaviours, what they hold and what waits for them, and the colours of those that they hold. Which of
 //! them is numbered first then makes no difference, in all but odd cases; in these, one situation counts as several, which costs
 //! time and leaves nothing out.
 //!
 //! Invariants:
 //! 1. Every actor that may still have a turn has a number, and so has every actor that is named by one of those.
-//! 2. What decides, at every step, is what a situation is, and the numbers that were given before: never the numbers that its
-//!    actors had.
+//! 2. What decides, at every step, is what a situation is, and the numbers that were given before. Only where all that leaves a choice do
+//!    the numbers decide that its actors had; the order in which its events lie never does (outcomes.rs, invariant 1).
 use super::digest::mixed;
+use super::rows::ordered;
+use super::sent_by::SentBy;
 use super::shapes::Shapes;
-use super::situation::{Named, SentBy, Situation};
+use super::situation::{Named, Situation};
 
 /// Times that each actor looks at those that it holds.
 const ROUNDS: usize = 3;
@@ -41,6 +43,8 @@ pub(super) struct Numbering {
     followed: usize,
     /// How often actors have looked at those that they hold; none has a colour before the first time.
     rounds: usize,
+    /// What each actor looks like.
+    looks: Vec<u64>,
     colours: Vec<u64>,
     next_colours: Vec<u64>,
     /// What each event looks like that names somebody without a number, and which one it is.
@@ -65,13 +69,14 @@ impl Numbering {
         self.follow(situation);
         let mut left = std::mem::take(&mut self.left);
         left.clear();
-        if self.actors.len() < situation.actors.len() {
+        let live = situation.actors.len() - situation.gaps.len();
+        if self.actors.len() < live {
             let events = (0..situation.pending.len() as u32).map(|at| (0, at));
             left.extend(events.filter(|(_, at)| !self.is_numbered(situation, *at)));
         }
         self.number_events(situation, shapes, &mut left);
         self.left = left;
-        if self.actors.len() < situation.actors.len() {
+        if self.actors.len() < live {
             self.number_keepers(situation, shapes);
         }
     }
@@ -93,6 +98,7 @@ impl Numbering {
     ) {
         let mut kinds = 0;
         while !left.is_empty() {
+            self.look(situation);
             for (looks, at) in &mut *left {
                 *looks = self.of_event(situation, *at as usize);
             }
@@ -103,9 +109,7 @@ impl Numbering {
             kinds = 0;
             for alike in left.chunk_by(|a, b| a.0 == b.0) {
                 kinds += 1;
-                if alike.windows(2).all(|pair| name_the_same(situation, pair)) {
-                    self.add_event(situation, alike[0].1);
-                }
+                self.add_common(situation, alike);
             }
             if self.actors.len() == before {
                 // Where a look at others has told nobody apart, one more hardly ever does.
@@ -115,11 +119,31 @@ impl Numbering {
                     continue;
                 }
                 self.rounds = ROUNDS;
-                self.choose(situation, left);
+                self.choose(situation, shapes, left);
                 self.add_event(situation, left[0].1);
             }
             left.retain(|(_, at)| !self.is_numbered(situation, *at));
         }
+    }
+
+    /// Numbers those whom all events that look alike name at the same place.
+    fn add_common(&mut self, situation: &Situation, alike: &[(u64, u32)]) {
+        let [first, others @ ..] = alike else { return };
+        if others.is_empty() {
+            return self.add_event(situation, first.1);
+        }
+        let event = |at: u32| &situation.pending[at as usize];
+        let (one, names) = (event(first.1), situation.names(event(first.1).message));
+        if others.iter().all(|(_, at)| event(*at).target == one.target) {
+            self.add(one.target);
+        }
+        for (place, name) in names.iter().enumerate() {
+            let named = |at: u32| situation.names(event(at).message).get(place);
+            if others.iter().all(|(_, at)| named(*at) == Some(name)) {
+                self.add(*name);
+            }
+        }
+        self.follow(situation);
     }
 
     fn add_event(&mut self, situation: &Situation, at: u32) {
@@ -137,9 +161,11 @@ impl Numbering {
         let mut kept: Vec<u32> = all.filter(is_kept).filter(without).collect();
         if kept.len() > 1 {
             while self.rounds < ROUNDS {
+                self.look(situation);
                 self.colour(situation, shapes);
             }
-            kept.sort_by_key(|at| self.of_actor(situation, *at));
+            self.look(situation);
+            kept.sort_by_key(|at| self.looks[*at as usize]);
         }
         for keeper in kept {
             self.add(keeper);
@@ -174,16 +200,16 @@ impl Numbering {
         }
     }
 
-    /// Each actor looks at those that it holds, and at what waits for it.
+    /// Each actor looks at those that it holds, and at what waits for it, as these look now.
     fn colour(&mut self, situation: &Situation, shapes: &Shapes) {
         if self.rounds == 0 {
             self.places.clear();
-            let events = situation.pending.iter().enumerate();
-            self.places.extend(events.map(|(at, event)| {
+            let events = situation.pending.iter();
+            self.places.extend(events.map(|event| {
                 let target = situation.actors[event.target as usize];
                 match shapes.of(target.shape).is_safe {
                     true => 0,
-                    false => situation.place(at) as u32,
+                    false => event.place,
                 }
             }));
         }
@@ -205,29 +231,32 @@ impl Numbering {
         self.rounds += 1;
     }
 
-    /// What an actor looks like: its number, or what it was seen to be, with the numbers of those that it holds.
-    #[inline]
-    fn of_actor(&self, situation: &Situation, actor: u32) -> u64 {
-        let number = self.of(actor);
-        if number != NOBODY {
-            return of_number(number);
-        }
-        let held = situation.actors[actor as usize];
-        let seen = match self.rounds {
-            0 => held.shape.into(),
-            _ => self.colours[actor as usize],
-        };
-        let names = situation.names(held).iter();
-        names.fold(mixed(6, seen), |sum, name| {
-            mixed(sum, self.of(*name).into())
-        })
+    /// Finds what each actor looks like: its number, or what it was seen to be, with the numbers of those that it holds.
+    fn look(&mut self, situation: &Situation) {
+        let mut looks = std::mem::take(&mut self.looks);
+        looks.clear();
+        looks.extend(self.of.iter().enumerate().map(|(at, number)| {
+            if *number != NOBODY {
+                return of_number(*number);
+            }
+            let held = situation.actors[at];
+            let seen = match self.rounds {
+                0 => held.shape.into(),
+                _ => self.colours[at],
+            };
+            let names = situation.names(held).iter();
+            names.fold(mixed(6, seen), |sum, name| {
+                mixed(sum, self.of(*name).into())
+            })
+        }));
+        self.looks = looks;
     }
 
     #[inline]
     fn of_value(&self, situation: &Situation, value: Named) -> u64 {
         let names = situation.names(value).iter();
         names.fold(mixed(6, value.shape.into()), |sum, name| {
-            mixed(sum, self.of_actor(situation, *name))
+            mixed(sum, self.looks[*name as usize])
         })
     }
 
@@ -244,35 +273,33 @@ impl Numbering {
             0 => 0,
             _ => self.places[at],
         };
-        let target = self.of_actor(situation, event.target);
+        let target = self.looks[event.target as usize];
         mixed(mixed(mixed(message, place.into()), sender.into()), target)
     }
 
     /// Puts that event first whose actors have the lowest numbers by now, and of those that one that comes first by what it looks
     /// like: where events look alike, those come next that the ones before lead to.
-    fn choose(&self, situation: &Situation, left: &mut [(u64, u32)]) {
+    fn choose(&self, situation: &Situation, shapes: &Shapes, left: &mut [(u64, u32)]) {
         let least = left.iter().enumerate().min_by(|(_, a), (_, b)| {
             let target = |at: u32| self.of(situation.pending[at as usize].target);
             let names = |at: u32| {
                 let event = &situation.pending[at as usize];
-                let sender = event.sender.as_actor().map(|actor| self.of(actor));
+                let sender = ordered(event, situation, shapes).and_then(SentBy::as_actor);
+                let sender = sender.map(|actor| self.of(actor));
                 let names = situation.names(event.message).iter();
                 let names = names.map(|name| self.of(*name));
                 std::iter::once(sender.unwrap_or(NOBODY)).chain(names)
             };
             let first = (target(a.1), a.0).cmp(&(target(b.1), b.0));
-            first.then_with(|| names(a.1).cmp(names(b.1)))
+            let had = |at: u32| {
+                let event = &situation.pending[at as usize];
+                (event.target, situation.names(event.message))
+            };
+            first
+                .then_with(|| names(a.1).cmp(names(b.1)))
+                .then_with(|| had(a.1).cmp(&had(b.1)))
         });
         let chosen = least.map_or(0, |(at, _)| at);
         left.swap(0, chosen);
     }
-}
-
-/// Returns whether two events name the same actors.
-fn name_the_same(situation: &Situation, pair: &[(u64, u32)]) -> bool {
-    let [a, b] = [pair[0].1, pair[1].1].map(|at| {
-        let event = &situation.pending[at as usize];
-        (event.target, situation.names(event.message))
-    });
-    a == b
 }

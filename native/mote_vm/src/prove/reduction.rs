@@ -16,8 +16,9 @@
 //! 4. Where no chosen event leads further, to a situation that more turns lead to than to this one, all events are taken. Since
 //!    steps that lead further end somewhere, nothing is put off for ever.
 use super::number_set::NumberSet;
+use super::sent_by::SentBy;
 use super::shapes::Shapes;
-use super::situation::{SentBy, Situation, WaitingEvent};
+use super::situation::{Situation, WaitingEvent};
 use smallvec::SmallVec;
 
 /// Some of the events that may be next, all of them for that actor.
@@ -39,7 +40,7 @@ pub(super) struct Acquaintance {
 }
 
 impl Acquaintance {
-    /// The choices among events that may be next, those with the fewest events first.
+    /// The choices among events that may be next, those with the fewest events first, whether they are [allowed](Self::allows) or not.
     pub(super) fn choices(
         &mut self,
         situation: &Situation,
@@ -69,7 +70,6 @@ impl Acquaintance {
             return choices.clear();
         }
         self.meet(situation);
-        choices.retain(|choice| self.reached_by_others(situation, choice).is_some());
         // Always the same actor first, where there is a choice of choices: the others then meet fewer situations.
         choices.sort_by_key(|choice| {
             let shape = situation.actors[choice.target as usize].shape;
@@ -101,6 +101,11 @@ impl Acquaintance {
                 .iter()
                 .for_each(|name| meant.add(*name));
         }
+    }
+
+    /// Returns whether invariant 1 allows a choice.
+    pub(super) fn allows(&self, situation: &Situation, choice: &Choice) -> bool {
+        self.reached_by_others(situation, choice).is_some()
     }
 
     fn is_own(choice: &Choice, at: usize, event: &WaitingEvent) -> bool {

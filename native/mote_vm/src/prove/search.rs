@@ -9,15 +9,17 @@
 use super::batch::SearchBatch;
 use super::compact::{RoomyBytes, SituationLine};
 use super::deeds::{Deeds, MeetingRoom};
-use super::digest::digest_of_bytes;
 use super::known::{SearchKnowledge, Sought};
+use super::likeness;
 use super::looking::{FoundStep, LookEnd, Looker, NEW};
+use super::numbering::Numbering;
+use super::outcomes::Outcomes;
 use super::parts::Components;
 use super::seen::{KnownSituations, MOST_SITUATIONS};
 use super::shapes::Shapes;
 use super::situation::Situation;
 use super::steps::SearchSteps;
-use super::written::{read, SituationWriter};
+use super::written::{read, write};
 use super::{Finding, FindingKind, LeftOut, Limits, SearchCounts};
 use crate::threads::seeded::EventFate;
 use crate::threads::thread::Dispatch;
@@ -47,8 +49,8 @@ pub struct Search {
     goal_view_of: Vec<u32>,
     /// Nothing more is to be found out of goals.
     is_judged: bool,
-    /// The first situation, and the places that its events had in the queue.
-    pub(super) first: (Vec<u8>, Vec<usize>),
+    /// The first situation.
+    pub(super) first: Vec<u8>,
     steps: SearchSteps,
     /// The situations in which nothing waits but for ends of processes.
     may_rest: FxHashSet<u32>,
@@ -78,10 +80,11 @@ impl Search {
             parts,
             ..
         } = beginning;
-        let (mut writer, mut room) = (SituationWriter::default(), RoomyBytes::default());
-        writer.write(&situation, roots, &shapes, &mut room);
+        let (mut numbering, mut room) = (Numbering::default(), RoomyBytes::default());
+        numbering.number(&situation, roots, &shapes);
+        write(&situation, &numbering, &shapes, &mut room);
         let written = room.written(0, room.len()).to_vec();
-        let places = writer.places().collect();
+        let digest = likeness::digest(&situation, &numbering, &shapes);
         let is_judged = asked.goals.is_empty();
         let mut known = SearchKnowledge {
             limits,
@@ -91,11 +94,13 @@ impl Search {
             parts,
             deeds: Deeds::new(),
             seen: KnownSituations::new(),
+            outcomes: Outcomes::default(),
             depth: 0,
             deeper_from: 1,
             arms_again: false,
         };
-        known.seen.meet(digest_of_bytes(&written));
+        known.seen.meet(digest);
+        known.outcomes.make_room(1);
         let mut line = SituationLine::default();
         line.push(&written);
         let threads = limits.threads.max(1);
@@ -106,7 +111,7 @@ impl Search {
             is_goal: Vec::new(),
             goal_view_of: Vec::new(),
             is_judged,
-            first: (written, places),
+            first: written,
             steps: SearchSteps::new(),
             may_rest: FxHashSet::default(),
             line,
@@ -164,6 +169,8 @@ impl Search {
         if self.at == known.deeper_from {
             known.depth += 1;
             known.deeper_from = known.seen.len() as u32;
+            let width = known.deeper_from - self.at;
+            known.outcomes.make_room(width as usize);
         }
         let most = known.deeper_from - self.at;
         self.batch
@@ -194,7 +201,7 @@ impl Search {
         }
         if let LookEnd::Leads(to) | LookEnd::MayRest(to) = end {
             for step in from..to as usize {
-                self.meet(dispatch, &lookers[by], step);
+                self.meet(dispatch, &mut lookers[by], &here.0, step);
             }
         }
         match end {
@@ -259,7 +266,8 @@ impl Search {
 
     /// Bytes that it takes.
     fn bytes(&self) -> usize {
-        let known = self.known.shapes.bytes() + self.known.deeds.bytes();
+        let known =
+            self.known.shapes.bytes() + self.known.deeds.bytes() + self.known.outcomes.bytes();
         let goals = self.goal_view_of.capacity() * size_of::<u32>();
         self.known.seen.bytes() + self.steps.bytes() + self.line.bytes() + known + goals
     }
@@ -292,8 +300,8 @@ impl Search {
     }
 
     /// Meets the situation that a step leads to.
-    fn meet(&mut self, dispatch: &mut Dispatch, looker: &Looker, at: usize) {
-        let found: &FoundStep = &looker.steps[at];
+    fn meet(&mut self, dispatch: &mut Dispatch, looker: &mut Looker, here: &[u8], at: usize) {
+        let found: FoundStep = looker.steps[at];
         self.counts.turns += 1;
         let (number, is_new) = match found.to {
             NEW => self.known.seen.meet(found.digest),
@@ -301,7 +309,7 @@ impl Search {
         };
         self.steps.add(found.step, number);
         if is_new {
-            self.line.push(looker.written(found));
+            self.line.push(looker.written(&self.known, here, at));
             self.keep_limits();
         }
         let step = Some(found.step);

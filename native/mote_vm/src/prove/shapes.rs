@@ -47,7 +47,6 @@ struct KnownShape {
 }
 
 /// All shapes of a search.
-#[derive(Default)]
 pub(super) struct Shapes {
     all: Vec<KnownShape>,
     kinds: Vec<ShapeKind>,
@@ -55,7 +54,24 @@ pub(super) struct Shapes {
     words: usize,
 }
 
+impl Default for Shapes {
+    fn default() -> Shapes {
+        let mut shapes = Shapes {
+            all: Vec::new(),
+            kinds: Vec::new(),
+            by_digest: FxHashMap::default(),
+            words: 0,
+        };
+        let gap = vec![Value::from_word(GAP)];
+        shapes.number(gap, NumberSet::default(), ShapeKind::default());
+        shapes
+    }
+}
+
 impl Shapes {
+    /// The shape of what is no actor (situation.rs, invariant 1).
+    pub(super) const GAP: u32 = 0;
+
     #[inline]
     pub(super) fn of(&self, shape: u32) -> ShapeKind {
         self.kinds[shape as usize]
@@ -78,7 +94,8 @@ impl Shapes {
         self.all.len() * each + self.words * size_of::<Value>()
     }
 
-    fn number(&mut self, words: Vec<Value>, tells: NumberSet, kind: ShapeKind) -> u32 {
+    /// The number of a shape.
+    pub(super) fn number(&mut self, words: Vec<Value>, tells: NumberSet, kind: ShapeKind) -> u32 {
         let next = self.all.len() as u32;
         let number = *self.by_digest.entry(digest(&words)).or_insert(next);
         if number == next {
@@ -116,10 +133,11 @@ impl Shapes {
     }
 }
 
-/// The first word of a message, of a timer's reference, and of a timer with its message.
+/// The first word of a message, of a timer's reference, of a timer with its message, and of what is no actor.
 const MESSAGE: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const TIMED: u64 = u64::MAX - 2;
+const GAP: u64 = u64::MAX - 3;
 
 /// Somebody whom values name: an actor, or a timer by its thread and its serial number. A situation takes timers for actors that do
 /// nothing.

@@ -1,63 +1,19 @@
 //! A situation: what the actors of a machine are between two turns, what waits for them, and what the outside has heard.
 //!
 //! Actors are numbers here, and values are shapes (shapes.rs) with the numbers of the actors that they name. So nothing of it is
-//! in a heap.
+//! in a heap. An actor keeps its number for as long as somebody can come to it: so a turn leaves most of a situation as it is, and
+//! what is known of that is known of the next one (foretold.rs).
 //!
 //! Invariants:
-//! 1. The actors that the outside holds come first, in an order that does not change.
+//! 1. The actors that the outside holds come first, in an order that does not change. A number that nobody has is that of a gap
+//!    ([`Shapes::GAP`]); a turn gives the lowest ones to the actors that it makes.
 //! 2. The events of one sender to one actor are in the order in which they were sent, and those that an actor has given back to
 //!    itself in the order in which they come. Armed timers are in the order in which they were armed. Messages heard are in the
 //!    order of who has heard them, and then of when.
 use super::deeds::{Deed, Sending, Sketch, TimerDeed};
+use super::sent_by::SentBy;
 use super::shapes::Shapes;
 use super::timing::TimerBounds;
-
-/// The one who has sent an event, as far as the order of events depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct SentBy(u32);
-
-impl SentBy {
-    /// Nobody's other events are ordered with it.
-    pub(super) const ANY: SentBy = SentBy(0);
-    /// The actor gives it back to itself, before all that waits.
-    pub(super) const ITSELF: SentBy = SentBy(1);
-
-    /// It has come before, and comes once more: nobody's other events are ordered with it.
-    pub(super) const COPY: SentBy = SentBy(2);
-
-    /// Nobody yet: it is a timer's, which is armed.
-    pub(super) const ARMED: SentBy = SentBy(3);
-
-    /// The clock: its timer has fired.
-    pub(super) const CLOCK: SentBy = SentBy(4);
-
-    /// Somebody who sends nothing more, told from others by a number.
-    pub(super) fn gone(number: u32) -> SentBy {
-        SentBy(5 + 2 * number)
-    }
-
-    pub(super) fn actor(number: u32) -> SentBy {
-        SentBy(6 + 2 * number)
-    }
-
-    /// The actor's number, if it is one.
-    pub(super) fn as_actor(self) -> Option<u32> {
-        (self.0 > 5 && self.0.is_multiple_of(2)).then(|| (self.0 - 6) / 2)
-    }
-
-    /// Returns whether no other event has to come before it.
-    pub(super) fn is_open(self) -> bool {
-        self == SentBy::ANY || self == SentBy::COPY
-    }
-
-    pub(super) fn code(self) -> u32 {
-        self.0
-    }
-
-    pub(super) fn of_code(code: u32) -> SentBy {
-        SentBy(code)
-    }
-}
 
 /// A value, or what an actor is: its shape, and where the names of its actors are.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +28,8 @@ pub(super) struct Named {
 pub(super) struct WaitingEvent {
     pub(super) target: u32,
     pub(super) sender: SentBy,
+    /// How many events of the same sender wait for the same actor before it, where they have an order.
+    pub(super) place: u32,
     pub(super) message: Named,
 }
 
@@ -115,6 +73,8 @@ pub(super) enum TimerChange {
 #[derive(Default)]
 pub(super) struct Situation {
     pub(super) actors: Vec<Named>,
+    /// Numbers that nobody has, the lowest first.
+    pub(super) gaps: Vec<u32>,
     pub(super) pending: Vec<WaitingEvent>,
     pub(super) heard: Vec<Heard>,
     /// What is known of when the armed timers are due.
@@ -148,6 +108,7 @@ impl Situation {
 
     pub(super) fn clear(&mut self) {
         self.actors.clear();
+        self.gaps.clear();
         self.pending.clear();
         self.heard.clear();
         self.bounds.clear();
@@ -167,6 +128,37 @@ impl Situation {
         }
     }
 
+    /// The number of the n-th actor that the next turn makes.
+    #[inline]
+    pub(super) fn next_number(&self, n: usize) -> u32 {
+        let behind = || (self.actors.len() + n - self.gaps.len()) as u32;
+        self.gaps.get(n).copied().unwrap_or_else(behind)
+    }
+
+    /// Another event waits, behind all others.
+    pub(super) fn push_event(&mut self, event: WaitingEvent) {
+        let before = self
+            .pending
+            .iter()
+            .filter(|other| event.is_in_row_with(other));
+        let place = before.count() as u32;
+        self.pending.push(WaitingEvent { place, ..event });
+    }
+
+    /// An event waits no more.
+    fn take_event(&mut self, at: usize) -> WaitingEvent {
+        let taken = self.pending.remove(at);
+        self.close_row(&taken, at);
+        taken
+    }
+
+    /// Those that were behind an event in its row come one earlier.
+    fn close_row(&mut self, taken: &WaitingEvent, at: usize) {
+        for other in &mut self.pending[at..] {
+            other.place -= u32::from(other.is_in_row_with(taken));
+        }
+    }
+
     /// Notes that somebody has heard a message, after what that one has heard before.
     pub(super) fn hear(&mut self, heard: Heard) {
         let at = self.heard.partition_point(|other| other.by <= heard.by);
@@ -174,48 +166,38 @@ impl Situation {
     }
 
     /// The events that may be next, by their places.
-    pub(super) fn enabled(&self, shapes: &Shapes, enabled: &mut Vec<u16>) {
+    pub(super) fn enabled(&self, enabled: &mut Vec<u16>) {
         enabled.clear();
         let mut events = self.pending.iter();
         let is_any_given_back = events.any(|event| event.sender == SentBy::ITSELF);
         let all = 0..self.pending.len();
-        let may_be = all.filter(|at| self.may_be_next(shapes, *at, is_any_given_back));
+        let may_be = all.filter(|at| self.may_be_next(*at, is_any_given_back));
         enabled.extend(may_be.map(|at| at as u16));
     }
 
-    fn may_be_next(&self, shapes: &Shapes, at: usize, is_any_given_back: bool) -> bool {
-        let WaitingEvent { target, sender, .. } = self.pending[at];
+    fn may_be_next(&self, at: usize, is_any_given_back: bool) -> bool {
+        let WaitingEvent {
+            target,
+            sender,
+            place,
+            ..
+        } = self.pending[at];
         if sender == SentBy::ARMED {
             return self.bounds.may_fire(self.rank(at));
         }
-        let given_back = |events: &[WaitingEvent]| {
-            let mut events = events.iter();
+        if sender == SentBy::ITSELF {
+            return place == 0;
+        }
+        let given_back = || {
+            let mut events = self.pending.iter();
             events.any(|event| event.target == target && event.sender == SentBy::ITSELF)
         };
-        if sender == SentBy::ITSELF {
-            return !given_back(&self.pending[..at]);
-        }
-        let is_open = sender.is_open() || shapes.of(self.actors[target as usize].shape).is_safe;
-        let is_first = || {
-            let mut before = self.pending[..at].iter();
-            !before.any(|other| (other.target, other.sender) == (target, sender))
-        };
-        !(is_any_given_back && given_back(&self.pending)) && (is_open || is_first())
+        place == 0 && !(is_any_given_back && given_back())
     }
 
     /// The number of messages that a foreign value has heard.
     pub(super) fn heard_by(&self, by: u32) -> usize {
         self.heard.iter().filter(|heard| heard.by == by).count()
-    }
-
-    /// The number of events of the same sender that wait for the same actor before that one.
-    pub(super) fn place(&self, at: usize) -> usize {
-        let WaitingEvent { target, sender, .. } = self.pending[at];
-        if sender.is_open() {
-            return 0;
-        }
-        let same = |other: &&WaitingEvent| (other.target, other.sender) == (target, sender);
-        self.pending[..at].iter().filter(same).count()
     }
 
     /// The number of timers that were armed before that one.
@@ -238,14 +220,20 @@ impl Situation {
         }
     }
 
+    /// Becomes the same as another.
+    fn copy_from(&mut self, other: &Situation) {
+        self.actors.clone_from(&other.actors);
+        self.gaps.clone_from(&other.gaps);
+        self.pending.clone_from(&other.pending);
+        self.heard.clone_from(&other.heard);
+        self.bounds.copy_from(&other.bounds);
+        self.ended.clone_from(&other.ended);
+        self.names.clone_from(&other.names);
+    }
+
     /// Becomes the situation after a timer of `before` has fired, or a process has ended that one waits for.
     pub(super) fn after_firing(&mut self, before: &Situation, at: usize, shapes: &Shapes) {
-        self.actors.clone_from(&before.actors);
-        self.heard.clone_from(&before.heard);
-        self.names.clone_from(&before.names);
-        self.pending.clone_from(&before.pending);
-        self.bounds.copy_from(&before.bounds);
-        self.ended.clone_from(&before.ended);
+        self.copy_from(before);
         self.changes.clear();
         let Some(process) = self.awaited(&self.pending[at], shapes) else {
             return self.fire(at, shapes);
@@ -264,8 +252,8 @@ impl Situation {
     fn fire(&mut self, at: usize, shapes: &Shapes) {
         let rank = self.rank(at);
         self.bounds.fire(rank);
-        let fired = self.pending.remove(at).fired(shapes);
-        self.pending.push(fired);
+        let fired = self.take_event(at).fired(shapes);
+        self.push_event(fired);
         self.changes.push(TimerChange::Fired(at, rank));
     }
 
@@ -278,56 +266,81 @@ impl Situation {
         comes_again: bool,
         shapes: &Shapes,
     ) {
-        self.actors.clone_from(&before.actors);
-        self.heard.clone_from(&before.heard);
-        self.names.clone_from(&before.names);
-        self.bounds.copy_from(&before.bounds);
-        self.ended.clone_from(&before.ended);
+        self.copy_from(before);
         let used = before.pending[event];
-        self.pending.clear();
         let me = used.target;
-        let held = before.actors[me as usize];
-        let known = [before.names(held), before.names(used.message)];
-        let made = before.actors.len() as u32;
-        let name = |of: u32| match of.checked_sub(1) {
-            None => me,
-            Some(at) if at < held.count => known[0][at as usize],
-            Some(at) if at - held.count < used.message.count => {
-                known[1][(at - held.count) as usize]
+        let name = |of: u32| before.named_by_deed(&used, of);
+        match comes_again {
+            true => {
+                let (sender, place) = (SentBy::COPY, 0);
+                self.pending[event] = WaitingEvent {
+                    sender,
+                    place,
+                    ..used
+                };
+                self.close_row(&used, event);
             }
-            Some(at) => made + at - held.count - used.message.count,
-        };
+            false => {
+                self.take_event(event);
+            }
+        }
         let (first, last) = deed.queued.split_at(deed.given_back);
-        for sending in first {
-            let event = self.arrival(sending, name, SentBy::ITSELF);
-            self.pending.push(event);
-        }
-        self.pending.extend_from_slice(&before.pending[..event]);
-        if comes_again {
-            let sender = SentBy::COPY;
-            self.pending.push(WaitingEvent { sender, ..used });
-        }
-        self.pending.extend_from_slice(&before.pending[event + 1..]);
+        self.give_back(me, first, name);
         for sending in last {
-            let sender = match sending.is_ordered {
-                true => SentBy::actor(me),
-                false => SentBy::ANY,
-            };
+            let sender = sending.sender(me);
             let event = self.arrival(sending, name, sender);
-            self.pending.push(event);
+            self.push_event(event);
         }
         self.set_timers(&deed.timers, name, shapes);
         if let Some(next) = &deed.becomes {
             self.actors[me as usize] = self.sketched(next, name);
         }
-        for next in &deed.creates {
-            let next = self.sketched(next, name);
-            self.actors.push(next);
+        for (n, next) in deed.creates.iter().enumerate() {
+            let (next, number) = (self.sketched(next, name), before.next_number(n) as usize);
+            match self.actors.get_mut(number) {
+                Some(gap) => *gap = next,
+                None => self.actors.push(next),
+            }
         }
+        self.gaps.drain(..before.gaps.len().min(deed.creates.len()));
         let is_there = |(by, _): &&(u32, Sketch)| !before.ended.contains(by);
         for (by, message) in deed.heard.iter().filter(is_there) {
             let message = self.sketched(message, name);
             self.hear(Heard { by: *by, message });
+        }
+    }
+
+    /// The actor that a deed names so (deeds.rs, invariant 1), where it is the one of that event.
+    #[inline]
+    pub(super) fn named_by_deed(&self, used: &WaitingEvent, of: u32) -> u32 {
+        let Some(at) = of.checked_sub(1) else {
+            return used.target;
+        };
+        let held = self.actors[used.target as usize];
+        if at < held.count {
+            return self.names[(held.from + at) as usize];
+        }
+        let at = at - held.count;
+        if at < used.message.count {
+            return self.names[(used.message.from + at) as usize];
+        }
+        self.next_number((at - used.message.count) as usize)
+    }
+
+    /// An actor gives events back to itself: they come before all others.
+    fn give_back(&mut self, me: u32, first: &[Sending], name: impl Fn(u32) -> u32) {
+        if first.is_empty() {
+            return;
+        }
+        let is_own =
+            |event: &&mut WaitingEvent| (event.target, event.sender) == (me, SentBy::ITSELF);
+        for event in self.pending.iter_mut().filter(is_own) {
+            event.place += first.len() as u32;
+        }
+        for (at, sending) in first.iter().enumerate() {
+            let event = self.arrival(sending, &name, SentBy::ITSELF);
+            let place = at as u32;
+            self.pending.insert(at, WaitingEvent { place, ..event });
         }
     }
 
@@ -342,11 +355,11 @@ impl Situation {
                     let event = self.arrival(sending, &name, SentBy::ARMED);
                     let process = self.awaited(&event, shapes);
                     if process.is_some_and(|process| self.ended.contains(&process)) {
-                        self.pending.push(event.fired(shapes));
+                        self.push_event(event.fired(shapes));
                         self.changes.push(TimerChange::AtOnce(self.bounds.len()));
                         continue;
                     }
-                    self.pending.push(event);
+                    self.push_event(event);
                     self.bounds.arm(*delay, since);
                     self.changes.push(TimerChange::Armed);
                 }
@@ -360,7 +373,7 @@ impl Situation {
                         let rank = self.rank(at);
                         since -= usize::from(rank < since);
                         self.bounds.remove(rank);
-                        self.pending.remove(at);
+                        self.take_event(at);
                     }
                     self.changes.push(TimerChange::Cancelled(at));
                 }
@@ -377,6 +390,7 @@ impl Situation {
         WaitingEvent {
             target: name(sending.target),
             sender,
+            place: 0,
             message: self.sketched(&sending.message, name),
         }
     }

@@ -6,9 +6,10 @@ use super::compact::RoomyBytes;
 use super::deeds::DeedEnd;
 use super::known::SearchKnowledge;
 use super::looking::opened;
+use super::numbering::Numbering;
 use super::search::Search;
 use super::situation::{Situation, TimerChange};
-use super::written::{read, SituationWriter};
+use super::written::{read, write};
 use crate::threads::seeded::EventFate;
 use crate::threads::thread::Dispatch;
 
@@ -16,11 +17,11 @@ impl Search {
     /// The places in the queue of the events that a way takes; `None` when there is no memory for it.
     pub(super) fn places(&mut self, dispatch: &mut Dispatch, way: &[u32]) -> Option<Vec<u32>> {
         let (mut here, mut next) = (Situation::default(), Situation::default());
-        let mut words = self.first.0.clone();
-        let mut writer = SituationWriter::default();
-        // The events in the order of the queue, by numbers of their own, and those of the events as they are written.
-        let mut names: Vec<u32> = self.first.1.iter().map(|at| *at as u32).collect();
+        let mut words = self.first.clone();
+        let mut numbering = Numbering::default();
         read(&words, &self.known.shapes, &mut here);
+        // The events in the order of the queue, by numbers of their own, and those of the events as they are written.
+        let mut names: Vec<u32> = (0..here.pending.len() as u32).collect();
         // The first timers come behind the first events, and are in no queue.
         let mut queue: Vec<u32> = (0..(names.len() - here.bounds.len()) as u32).collect();
         let mut given = names.len() as u32;
@@ -39,7 +40,7 @@ impl Search {
                         given += 1;
                     }
                 }
-                (words, names) = self.renamed(&mut writer, &next, &names);
+                words = self.written(&mut numbering, &next);
                 continue;
             }
             let place = queue.iter().position(|name| *name == names[at])?;
@@ -82,22 +83,17 @@ impl Search {
                     TimerChange::Cancelled(None) | TimerChange::Fired(..) => {}
                 }
             }
-            (words, names) = self.renamed(&mut writer, &next, &names);
+            words = self.written(&mut numbering, &next);
         }
         Some(places)
     }
 
-    /// A situation as it is written, and the names of its events in that order.
-    fn renamed(
-        &self,
-        writer: &mut SituationWriter,
-        situation: &Situation,
-        names: &[u32],
-    ) -> (Vec<u8>, Vec<u32>) {
+    /// A situation as it is written.
+    fn written(&self, numbering: &mut Numbering, situation: &Situation) -> Vec<u8> {
         let SearchKnowledge { roots, shapes, .. } = &self.known;
         let mut room = RoomyBytes::default();
-        writer.write(situation, *roots, shapes, &mut room);
-        let names = writer.places().map(|place| names[place]).collect();
-        (room.written(0, room.len()).to_vec(), names)
+        numbering.number(situation, *roots, shapes);
+        write(situation, numbering, shapes, &mut room);
+        room.written(0, room.len()).to_vec()
     }
 }
