@@ -37,7 +37,7 @@ pub(super) struct Foreteller {
 }
 
 /// A turn in a situation.
-struct Turn<'a> {
+struct ForetoldTurn<'a> {
     here: &'a Situation,
     shapes: &'a Shapes,
     event: usize,
@@ -45,7 +45,7 @@ struct Turn<'a> {
     deed: &'a Deed,
 }
 
-impl Turn<'_> {
+impl ForetoldTurn<'_> {
     #[inline]
     fn name(&self, of: u32) -> u32 {
         self.here.named_by_deed(&self.used, of)
@@ -173,7 +173,7 @@ impl Foreteller {
         if !self.is_able || deed.given_back > 0 || !deed.timers.is_empty() {
             return None;
         }
-        let turn = Turn {
+        let turn = ForetoldTurn {
             here,
             shapes,
             event,
@@ -189,8 +189,8 @@ impl Foreteller {
     }
 
     /// Counts who is named after a turn, and finds those who are gone.
-    fn count_names(&mut self, turn: &Turn) {
-        let Turn {
+    fn count_names(&mut self, turn: &ForetoldTurn) {
+        let ForetoldTurn {
             here, used, deed, ..
         } = turn;
         self.left.clear();
@@ -258,7 +258,7 @@ impl Foreteller {
         sender.as_actor().is_some_and(is_gone)
     }
 
-    fn tell(&self, turn: &Turn) -> Option<Digest> {
+    fn tell(&self, turn: &ForetoldTurn) -> Option<Digest> {
         let mut sum = self.total;
         self.tell_actors(turn, &mut sum);
         self.tell_rows(turn, &mut sum)?;
@@ -274,8 +274,8 @@ impl Foreteller {
         Some(sum.digest())
     }
 
-    fn tell_actors(&self, turn: &Turn, sum: &mut DigestSum) {
-        let Turn {
+    fn tell_actors(&self, turn: &ForetoldTurn, sum: &mut DigestSum) {
+        let ForetoldTurn {
             here, used, deed, ..
         } = turn;
         let me = used.target;
@@ -301,8 +301,8 @@ impl Foreteller {
     }
 
     /// The event goes, and those behind it in its row come one earlier. Those who are gone send nothing more.
-    fn tell_rows(&self, turn: &Turn, sum: &mut DigestSum) -> Option<()> {
-        let Turn { here, used, .. } = turn;
+    fn tell_rows(&self, turn: &ForetoldTurn, sum: &mut DigestSum) -> Option<()> {
+        let ForetoldTurn { here, used, .. } = turn;
         let me = used.target;
         sum.take(self.events[turn.event]);
         if turn.deed.becomes.is_some() && turn.is_safe(me) {
@@ -331,7 +331,7 @@ impl Foreteller {
     }
 
     /// The sender of an event, as it is written after the turn (written.rs).
-    fn sender(&self, turn: &Turn, target: u32, sender: SentBy) -> Option<SentBy> {
+    fn sender(&self, turn: &ForetoldTurn, target: u32, sender: SentBy) -> Option<SentBy> {
         let as_gone = match sender.as_actor() {
             Some(actor) if self.is_gone(sender) => SentBy::gone_actor(actor),
             _ if sender.as_gone().is_some() => sender,
@@ -346,7 +346,7 @@ impl Foreteller {
 
     fn tell_sending(
         &self,
-        turn: &Turn,
+        turn: &ForetoldTurn,
         at: usize,
         sending: &Sending,
         sum: &mut DigestSum,

@@ -14,11 +14,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const FEWEST: usize = 1 << 8;
 const MOST: usize = 1 << 20;
 
-type Outcome = [AtomicU64; 3];
+type KeptOutcome = [AtomicU64; 3];
 
 /// See the head of this file.
 #[derive(Default)]
-pub(super) struct Outcomes(Vec<Outcome>);
+pub(super) struct Outcomes(Vec<KeptOutcome>);
 
 impl Outcomes {
     /// Makes room for what comes of so many situations.
@@ -27,17 +27,17 @@ impl Outcomes {
         if entries != self.0.len() {
             // The old ones go first.
             self.0 = Vec::new();
-            self.0.resize_with(entries, Outcome::default);
+            self.0.resize_with(entries, KeptOutcome::default);
         }
     }
 
     /// Bytes of the table.
     pub(super) fn bytes(&self) -> usize {
-        self.0.len() * size_of::<Outcome>()
+        self.0.len() * size_of::<KeptOutcome>()
     }
 
     #[inline]
-    fn of(&self, foretold: Digest) -> &Outcome {
+    fn of(&self, foretold: Digest) -> &KeptOutcome {
         &self.0[foretold[1] as usize & (self.0.len() - 1)]
     }
 
