@@ -162,11 +162,16 @@ defmodule Mote.Doctests do
     examples
     |> Enum.with_index()
     |> Enum.map(fn {example, i} -> {i, example} end)
-    |> Enum.chunk_every(@together)
+    |> Enum.group_by(fn {_, example} -> imports(example) end)
+    |> Enum.flat_map(fn {_, examples} -> Enum.chunk_every(examples, @together) end)
     |> Task.async_stream(&compiled/1, timeout: :infinity)
     |> Enum.map(fn {:ok, {module, accepted}} -> {module, accepted} end)
     |> Enum.reject(&match?({_, []}, &1))
   end
+
+  # What is made while it is read is gone through where it is named.
+  defp imports(%Example{quoted: quoted}),
+    do: if(Macro.to_string(quoted) =~ ~r/Stream|Date\.range/, do: [Date.Range, Stream], else: [])
 
   defp compiled([]), do: {nil, []}
 
@@ -200,7 +205,7 @@ defmodule Mote.Doctests do
     {module, accepted ++ more}
   end
 
-  defp source(module, examples) do
+  defp source(module, [{_, first} | _] = examples) do
     functions =
       for {i, %{variables: variables, quoted: quoted}} <- examples,
           do: at(quote(do: defpure(unquote({:"e#{i}", [], variables}), do: unquote(quoted))), i + 1)
@@ -214,7 +219,7 @@ defmodule Mote.Doctests do
 
     quote do
       defmodule unquote(module) do
-        use Mote.Behaviour
+        use Mote.Behaviour, import: unquote(imports(first))
         import Bitwise, warn: false
         unquote_splicing(functions)
         defactor(server(), do: unquote(clauses))

@@ -43,6 +43,52 @@ defmodule Mote.Imported.Later do
   def within(value, source), do: Enum.__in__(value, source)
 end
 
+defmodule Mote.Imported.Tree do
+  @moduledoc "Can be gone through, and cleans up."
+  defstruct [:left, :value, :right]
+
+  defimpl Enumerable do
+    def reduce(_, {:halt, acc}, _), do: {:halted, acc}
+    def reduce(tree, {:suspend, acc}, fun), do: {:suspended, acc, &reduce(tree, &1, fun)}
+    def reduce(nil, {:cont, acc}, _), do: {:done, acc}
+    def reduce([], {:cont, acc}, _), do: {:done, acc}
+    def reduce(%{} = tree, acc, fun), do: reduce([tree], acc, fun)
+    def reduce([nil | rest], acc, fun), do: reduce(rest, acc, fun)
+    def reduce([{:value, x} | rest], {:cont, acc}, fun), do: reduce(rest, fun.(x, acc), fun)
+
+    def reduce([%{left: l, value: x, right: r} | rest], acc, fun),
+      do: reduce([l, {:value, x}, r | rest], acc, fun)
+
+    def count(_), do: {:error, __MODULE__}
+    def member?(_, _), do: {:error, __MODULE__}
+    def slice(_), do: {:error, __MODULE__}
+  end
+
+  def again(x) do
+    try do
+      hd(x)
+    rescue
+      error -> reraise error, __STACKTRACE__
+    end
+  end
+
+  def at_the_end(x) do
+    try do
+      {:ok, hd(x)}
+    after
+      length(x)
+    end
+  end
+
+  def other(x) do
+    try do
+      hd(x)
+    rescue
+      ArgumentError -> raise KeyError, key: x, term: x
+    end
+  end
+end
+
 defmodule Mote.Imported.Date do
   @moduledoc "Has the end of its name in common with a module of the library."
   def new(year, month, day), do: {year, month, day}

@@ -291,6 +291,8 @@ defmodule Mote.Behaviour.Encode do
   end
 
   defp encode_constant(bits, t) when is_bitstring(bits), do: {opaque(6, bits), t}
+  # A default of a struct, which is named: others are none that a literal has.
+  defp encode_constant(function, t) when is_function(function), do: {opaque(2, function), t}
 
   defp opaque(class, term), do: [7, class, string(:erlang.term_to_binary(term))]
 

@@ -12,18 +12,18 @@ defmodule Mote.Behaviour.Imports do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}
-  alias Mote.Behaviour.Imports.{Definitions, Expanded, Message, Structs}
+  alias Mote.Behaviour.Imports.{Definitions, Expanded, Message, Sources, Structs}
   alias Mote.Behaviour.Syntax.Elsewhere
   alias Mote.Prelude
 
   # Elixir's modules of which functions are had that `Mote.Prelude` does not have.
   @library [Calendar, Calendar.ISO, Date, Date.Range, DateTime, NaiveDateTime, Time, URI, Version] ++
-             [Version.Parser, Version.Requirement, String.Chars.URI, String.Chars.Version] ++
+             [Inspect.Algebra, Version.Parser, Version.Requirement, String.Chars.URI, String.Chars.Version] ++
              [:array, :calendar, :dict, :gb_sets, :gb_trees, :lists, :maps, :orddict, :ordsets] ++
              [:proplists, :queue, :sets, :string]
 
   # Of these only `Mote.Prelude.Inspected` has functions, and plain Elixir.
-  @inspected [Inspect, Inspect.Algebra, Code.Identifier, Macro] ++
+  @inspected [Inspect, Code.Identifier, Macro] ++
                for(
                  type <-
                    [Any, Atom, BitString, Date, DateTime, Float, Integer, List, Map, MapSet, NaiveDateTime] ++
@@ -33,6 +33,17 @@ defmodule Mote.Behaviour.Imports do
 
   # Of these the modules of `Mote.Prelude` have functions, for all others.
   @released [Access, Base, Enum, Float, Integer, Keyword, List, Map, MapSet, Range, String, Tuple]
+
+  # Of these a module has functions that names something to go through.
+  @sources [Stream, Stream.Reducers] ++
+             for(
+               {protocol, types} <- [
+                 {Enumerable, [Date.Range, List, Range, Stream]},
+                 {Collectable, [BitString, List, Map, MapSet]}
+               ],
+               type <- types,
+               do: Module.concat(protocol, type)
+             )
 
   # What the clauses of a module see: no import but Kernel's.
   @kernel Map.take(__ENV__, [:functions, :macros])
@@ -47,12 +58,16 @@ defmodule Mote.Behaviour.Imports do
 
     structs = Enum.filter(imported, &function_exported?(&1, :__struct__, 0))
 
-    [shown, inspected] =
-      for protocol <- [String.Chars, Inspect],
+    [shown, inspected, sources] =
+      for protocol <- [String.Chars, Inspect, Enumerable],
           do: for(name <- structs, impl = implementation(protocol, name), do: {name, impl})
 
+    # The machine goes through these by itself.
+    sources = Enum.reject(sources, fn {name, _} -> name in [MapSet, Range] end)
     Module.put_attribute(module, :mote_shown, shown)
-    Module.put_attribute(module, :mote_imports, imported ++ for({_, impl} <- shown ++ inspected, do: impl))
+    Module.put_attribute(module, :mote_sources, sources)
+    others = for {_, impl} <- shown ++ inspected ++ sources, do: impl
+    Module.put_attribute(module, :mote_imports, imported ++ others)
   end
 
   defp implementation(protocol, name) do
@@ -89,6 +104,37 @@ defmodule Mote.Behaviour.Imports do
     end
   end
 
+  @doc """
+  What is gone through: what `function` makes of a source that is made while it is read (`:listed` a list, `:begun` its first elements),
+  in a module that knows such sources; in others the source itself.
+  """
+  @spec source(AST.expr(), :listed | :begun, Macro.Env.t()) :: AST.expr()
+  def source(source, function, env) do
+    if sources(env) == [] or AST.list?(source) do
+      source
+    else
+      noted({Enumerable, function, 1}, env)
+      {:call, env.line, {nil, inside(Enumerable, function), 1}, [source]}
+    end
+  end
+
+  @doc "A call of a function of Enum that takes no more of such a source than it needs; nil where the module knows none."
+  @spec enum(atom, [Macro.t()], Macro.Env.t()) :: AST.expr() | nil
+  def enum(name, args, env) do
+    function = {Enumerable, name, length(args)}
+
+    if {name, length(args)} in Sources.enum() and sources(env) != [] and not made?(env) do
+      noted(function, env)
+      {:call, env.line, {nil, inside(Enumerable, name), length(args)}, Syntax.exprs(args, env)}
+    end
+  end
+
+  # In what is made here sources are as they are.
+  defp made?(env), do: match?(%{mote_import: %{within: [{Enumerable, _, _} | _]}}, env)
+
+  defp sources(%{module: module}),
+    do: if(Module.open?(module), do: Module.get_attribute(module, :mote_sources) || [], else: [])
+
   @doc "A call of such a function; nil where the module is none of those."
   @spec call(module, atom, [Macro.t()], Macro.Env.t()) :: AST.expr() | nil
   def call(module, name, args, env) do
@@ -112,6 +158,7 @@ defmodule Mote.Behaviour.Imports do
 
   defp had?(module, env) do
     module in @library or module in named(env) or
+      (module in [Enumerable, Collectable | @sources] and sources(env) != []) or
       (module in @inspected and (env.module == Mote.Prelude.Inspected or is_map_key(env, :mote_import)))
   end
 
@@ -143,11 +190,12 @@ defmodule Mote.Behaviour.Imports do
 
   @doc "Whether a module is part of Elixir's library, of which a failure is told as one of the function that was called."
   @spec library?(module) :: boolean
-  def library?(module), do: module in @library or module in @inspected or module in @released
+  def library?(module),
+    do: module in @library or module in @inspected or module in @released or module in @sources
 
   @doc "Whether anybody can call its functions."
   @spec offered?(module) :: boolean
-  def offered?(module), do: module in @library
+  def offered?(module), do: module in @library or module in @sources
 
   @doc "The function of the library that a unit has under that name, or nil."
   @spec library(atom) :: {module, atom} | nil
@@ -210,6 +258,12 @@ defmodule Mote.Behaviour.Imports do
     do: {:ok, env.file, [line: from.line], Structs.clauses(named(env), %{env | line: from.line})}
 
   defp found({module, _, _} = function, from, env) do
+    if Sources.made?(function) and sources(env) != [],
+      do: {:ok, env.file, [line: from.line], Sources.clauses(function, sources(env))},
+      else: defined(module, function, from, env)
+  end
+
+  defp defined(module, function, from, env) do
     with {:ok, %{file: file, functions: functions}} <- read(module, env),
          {:ok, meta, clauses} <- defined(functions, function, from),
          do: {:ok, file, meta, clauses}

@@ -6,7 +6,7 @@ defmodule Mote.Behaviour.Template do
   #
   # 1. A parameter whose name begins with `fun` in the first clause is a function; it is handed on as it is.
   # 2. A range that a call has in place is a list by then, except for a parameter whose name begins with `walked` in the
-  #    first clause: that gets the range.
+  #    first clause: that gets the range. What is gone through is called `walked…` or `source` there.
   # 3. No call of a template stands inside of a `fn` that another one is given.
   @moduledoc false
 

@@ -1,7 +1,9 @@
 defmodule Mote.Prelude.Access do
   # `container[key]`, of maps, keyword lists and nil. A struct has no such access.
   @moduledoc false
-  use Mote.Behaviour
+  use Mote.Behaviour, import: [Access]
+
+  require Mote.Prelude
 
   alias Mote.Prelude.Keyword, as: Pairs
 
@@ -40,4 +42,14 @@ defmodule Mote.Prelude.Access do
 
   defpurep put([{_, _} = pair | rest], key, value, before, list),
     do: put(rest, key, value, [pair | before], list)
+
+  # What `fun` makes of the key's value, as `get_and_update_in` wants it.
+  defpure changed(container, key, fun) when is_function(fun) do
+    case fun.(held(container, key)) do
+      {got, new} -> {got, put(container, key, new)}
+      :pop -> popped(container, key)
+    end
+  end
+
+  Mote.Prelude.released()
 end

@@ -39,12 +39,22 @@ defmodule Mote.Prelude.Enum do
       else: Enum.to_list(first..last//step)
   end
 
+  defpure some({:"mote source", some, _next}), do: some
   defpure some(source), do: Enum.to_list(source)
 
   defpure others(first..last//step = range),
     do: if(Range.size(range) > @some, do: (first + @some * step)..last//step, else: [])
 
+  defpure others({:"mote source", _some, next}), do: next(next)
   defpure others(_), do: []
+
+  # One step of a source that is made while it is read.
+  defpure next(step) do
+    case step.({:cont, []}) do
+      {:suspended, some, step} -> {:"mote source", some, step}
+      {_, some} -> some
+    end
+  end
 
   # -- one element ---------------------------------------------------------------------------------------------
 

@@ -7,26 +7,55 @@ defmodule Mote.Prelude.Kernel do
   alias Mote.Prelude.Integer, as: Whole
   alias Mote.Prelude.{Places, Text}
 
-  # In the place of a key a function would be called with what Elixir calls it with.
-  defpure inside(container, [key]) when not is_function(key), do: Access.get(container, key)
+  # In the place of a key may stand a function, such as `Access.all/0` returns: it goes on by itself.
+  defpure inside(nil, [_ | _]), do: nil
+  defpure inside(container, [step]) when is_function(step), do: step.(:get, container, & &1)
 
-  defpure inside(container, [key | rest]) when not is_function(key),
-    do: inside(Access.get(container, key), rest)
+  defpure inside(container, [step | rest]) when is_function(step),
+    do: step.(:get, container, &inside(&1, rest))
 
-  defpure put_inside(container, [key], value) when not is_function(key), do: Access.put(container, key, value)
+  defpure inside(container, [key]), do: Access.get(container, key)
+  defpure inside(container, [key | rest]), do: inside(Access.get(container, key), rest)
 
-  defpure put_inside(container, [key | rest], value) when not is_function(key),
+  defpure put_inside(container, [step | _] = keys, value) when is_function(step, 3),
+    do: elem(changed(container, keys, fn _ -> {nil, value} end), 1)
+
+  defpure put_inside(container, [key], value), do: Access.put(container, key, value)
+
+  defpure put_inside(container, [key | rest], value),
     do: Access.put(container, key, put_inside(Access.held(container, key), rest, value))
 
-  defpure pop_inside(container, [key]) when not is_function(key), do: Access.popped(container, key)
+  # `update_in` and `get_and_update_in` of keys with functions among them.
+  defpure updated(container, [_ | _] = keys, fun) when is_function(fun),
+    do: elem(changed(container, keys, &{nil, fun.(&1)}), 1)
 
+  defpure changed(container, [step], fun) when is_function(step, 3),
+    do: step.(:get_and_update, container, fun)
+
+  defpure changed(container, [step | rest], fun) when is_function(step, 3),
+    do: step.(:get_and_update, container, &changed(&1, rest, fun))
+
+  defpure changed(container, [key], fun), do: Access.changed(container, key, fun)
+
+  defpure changed(container, [key | rest], fun),
+    do: Access.changed(container, key, &changed(&1, rest, fun))
+
+  defpure pop_inside(container, [step | _] = keys) when is_function(step), do: popped(container, keys)
+  defpure pop_inside(container, [key]), do: Access.popped(container, key)
   defpure pop_inside(container, [_ | _] = keys) when container != nil, do: popped(container, keys)
 
   # What lies in nothing goes with that.
   defpure popped(nil, [_ | _]), do: :pop
-  defpure popped(container, [key]) when not is_function(key), do: Access.popped(container, key)
 
-  defpure popped(container, [key | rest]) when not is_function(key) do
+  defpure popped(container, [step]) when is_function(step),
+    do: step.(:get_and_update, container, fn _ -> :pop end)
+
+  defpure popped(container, [step | rest]) when is_function(step),
+    do: step.(:get_and_update, container, &popped(&1, rest))
+
+  defpure popped(container, [key]), do: Access.popped(container, key)
+
+  defpure popped(container, [key | rest]) do
     case popped(Access.get(container, key), rest) do
       {got, new} -> {got, Access.put(container, key, new)}
       :pop -> Access.popped(container, key)

@@ -10,7 +10,9 @@ defmodule Mote.Prelude.Table do
   # word is `name/arity`, `name/arity,arity`, or `name/arity=own` where the function has another name there, since Kernel,
   # a primitive or another function of the same place has its name. A place belongs to the module of its first row.
   @pure [
-    {Access, ~w[fetch/2 fetch!/2 get/2,3 pop/2]},
+    {Access, ~w[
+      all/0 at/1 at!/1 elem/1 fetch/2 fetch!/2 filter/1 get/2,3 get_and_update/3=changed key/1,2 key!/1 pop/2 slice/1
+    ]},
     {Base, ~w[
       decode16!/1,2 decode16/1,2 decode64!/1,2 decode64/1,2 encode16/1,2 encode64/1,2 url_decode64!/1,2
       url_decode64/1,2 url_encode64/1,2 url_valid64?/1,2 valid16?/1,2 valid64?/1,2

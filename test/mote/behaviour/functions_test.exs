@@ -245,8 +245,10 @@ defmodule Mote.Behaviour.FunctionsTest do
     assert :stack = reason(machines, :nested, [200_000])
 
     assert %ArgumentError{} = Raised.exception(reason(machines, :tested, [1, -1]))
-    # A function in a path is called by Elixir, and not here.
-    assert {:raised, {Values, _, {Kernel, :get_in}}, _} = reason(machines, :path, [%{a: %{}}])
+  end
+
+  test "a function among keys goes on by itself", machines do
+    assert value(machines, :path, [%{a: %{}}]) == 1
   end
 
   test "a function of Elixir is carried, and not called", machines do

@@ -5,7 +5,9 @@ defmodule Mote.Behaviour.Imports.Expanded do
   # 1. A call of the module's own is one of that module, by its name: no word of the language is meant by it.
   # 2. What `if`, `and`, `or`, `&&` and `||` have become is one of them again, as far as it can be told.
   # 3. What ends a process is `"mote raised"`, with the function that makes the exception, and its arguments.
-  # 4. A module that is calculated is one of those that may be meant: `candidates`. Where none may be in the library, the call fails.
+  # 4. What fails in a `try` aborts the turn. So one whose handlers only raise again is its body, with what it does at its end; in the
+  #    library, of which nobody learns the exception, they may raise anything.
+  # 5. A module that is calculated is one of those that may be meant: `candidates`. Where none may be in the library, the call fails.
   @moduledoc false
 
   @forms [:case, :cond, :fn, :for, :with, :receive, :try, :{}, :%{}, :%, :<<>>, :=, :^, :__block__] ++
@@ -85,6 +87,19 @@ defmodule Mote.Behaviour.Imports.Expanded do
 
   defp walk({:case, meta, [value, [do: clauses]]}, s),
     do: decided(meta, walk(value, s), clauses, s) || {:case, meta, [walk(value, s), [do: walk(clauses, s)]]}
+
+  defp walk({:try, meta, [[{:do, body} | sections]]} = whole, s) do
+    {handlers, others} = Keyword.split(sections, [:rescue, :catch])
+    clauses = for {_, clauses} <- handlers, {:->, _, [_, handler]} <- clauses, do: handler
+
+    case Enum.all?(clauses, &raises?(&1, s)) and {others[:else], others[:after]} do
+      false -> whole
+      {nil, nil} -> walk(body, s)
+      {nil, last} -> at_the_end(walk(body, s), walk(last, s))
+      {clauses, nil} when s.library? -> walk({:case, meta, [body, [do: clauses]]}, s)
+      _ -> whole
+    end
+  end
 
   # Which clauses can be reached is known to who has written them.
   defp walk({:->, meta, [left, right]}, s),
@@ -169,6 +184,26 @@ defmodule Mote.Behaviour.Imports.Expanded do
        do: {:"mote raised", meta, [{module, name}, walk(argument, s)]}
 
   defp ended(name, [reason | _], meta, s), do: {:"mote raised", meta, [{:erlang, name}, walk(reason, s)]}
+
+  defp raises?({:__block__, _, expressions}, %{library?: true} = s),
+    do: expressions |> List.last() |> raises?(s)
+
+  defp raises?({{:., _, [:erlang, name]}, _, [_ | _]}, %{library?: true}), do: name in [:raise, :error]
+  defp raises?({{:., _, [:erlang, :raise]}, _, [_, reason, {:__STACKTRACE__, _, _}]}, _), do: caught?(reason)
+  # What Elixir makes of `reraise`.
+  defp raises?({{:., _, [:erlang, :error]}, _, [{{:., _, [:erlang, :raise]}, _, _} = again]}, s),
+    do: raises?(again, s)
+
+  defp raises?(_, _), do: false
+
+  defp caught?({{:., _, [Kernel.Utils, :raise]}, _, [exception]}), do: caught?(exception)
+  defp caught?({name, _, context}), do: is_atom(name) and is_atom(context)
+  defp caught?(_), do: false
+
+  defp at_the_end(value, last) do
+    result = {:"the value", [], __MODULE__}
+    {:__block__, [], [{:=, [], [result, value]}, last, result]}
+  end
 
   # -- decisions -----------------------------------------------------------------------------------------------
 

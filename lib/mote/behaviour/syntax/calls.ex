@@ -96,26 +96,71 @@ defmodule Mote.Behaviour.Syntax.Calls do
     primitive = Primitives.remote(module, name, arity)
 
     cond do
-      primitive == :elements -> AST.elements(env.line, Loops.listed(hd(args), env))
-      primitive == :to_string or {module, name, arity} == {String.Chars, :to_string, 1} -> text(hd(args), env)
-      primitive -> AST.op(env.line, primitive, Syntax.exprs(args, env))
-      Imports.first?(module, name, arity, env) -> Imports.call(module, name, args, env)
-      module == Kernel -> Syntax.expr({name, [{:mote_kernel, true} | meta], args}, env)
-      module == :erlang -> erlang(name, args, meta, env)
-      {module, name, args} == {:math, :pi, []} -> {:lit, env.line, :math.pi()}
-      {module, name, arity} == {Enum, :member?, 2} -> member_call(args, env)
-      {module, name, arity} == {Enum, :reverse, 1} -> reverse(args, env)
-      {name, arity} == {:slice, 2} and module in [Enum, String] -> slice(module, args, env)
-      module == Mote.Vector and arity == 2 and name in @vector_pairs -> vectors(name, args, env)
-      {module, name} == {System, :monotonic_time} -> monotonic_time(args, env)
-      module == Map and Maps.function?(name, arity) -> Maps.function(name, args, env)
-      {module, name, arity} == {Mote.Directory, :send, 3} -> Effects.send_to_key(args, env)
-      {module, name, arity} == {Mote.Directory, :shard, 2} -> function(Mote.Directory.Place, name, args, env)
-      module == Enum and Loops.loop?(name, arity) -> Loops.enum(name, args, env)
-      entry = Prelude.entry(module, name, arity) -> prelude(entry, args, env)
-      call = Imports.call(module, name, args, env) -> call
-      hint = Hints.remote(module, name, arity) -> Error.raise_at(env, env.line, hint)
-      true -> Syntax.expand({{:., meta, [module, name]}, meta, args}, env)
+      primitive == :elements ->
+        AST.elements(env.line, args |> hd() |> Loops.listed(env) |> Imports.source(:listed, env))
+
+      primitive == :to_string or {module, name, arity} == {String.Chars, :to_string, 1} ->
+        text(hd(args), env)
+
+      primitive == :map_new ->
+        AST.op(env.line, primitive, gone_through(args, env))
+
+      primitive ->
+        AST.op(env.line, primitive, Syntax.exprs(args, env))
+
+      call = module == Enum && Imports.enum(name, args, env) ->
+        call
+
+      Imports.first?(module, name, arity, env) ->
+        Imports.call(module, name, args, env)
+
+      module == Kernel ->
+        Syntax.expr({name, [{:mote_kernel, true} | meta], args}, env)
+
+      module == :erlang ->
+        erlang(name, args, meta, env)
+
+      {module, name, args} == {:math, :pi, []} ->
+        {:lit, env.line, :math.pi()}
+
+      {module, name, arity} == {Enum, :member?, 2} ->
+        member_call(args, env)
+
+      {module, name, arity} == {Enum, :reverse, 1} ->
+        reverse(args, env)
+
+      {name, arity} == {:slice, 2} and module in [Enum, String] ->
+        slice(module, args, env)
+
+      module == Mote.Vector and arity == 2 and name in @vector_pairs ->
+        vectors(name, args, env)
+
+      {module, name} == {System, :monotonic_time} ->
+        monotonic_time(args, env)
+
+      module == Map and Maps.function?(name, arity) ->
+        Maps.function(name, args, env)
+
+      {module, name, arity} == {Mote.Directory, :send, 3} ->
+        Effects.send_to_key(args, env)
+
+      {module, name, arity} == {Mote.Directory, :shard, 2} ->
+        function(Mote.Directory.Place, name, args, env)
+
+      module == Enum and Loops.loop?(name, arity) ->
+        Loops.enum(name, args, env)
+
+      entry = Prelude.entry(module, name, arity) ->
+        prelude(entry, args, env)
+
+      call = Imports.call(module, name, args, env) ->
+        call
+
+      hint = Hints.remote(module, name, arity) ->
+        Error.raise_at(env, env.line, hint)
+
+      true ->
+        Syntax.expand({{:., meta, [module, name]}, meta, args}, env)
     end
   end
 
@@ -189,10 +234,25 @@ defmodule Mote.Behaviour.Syntax.Calls do
   defp prelude({:template, Mote.Prelude.Inline.Best = module, name}, args, env),
     do: Templates.call(module, name, with_order(name, args, env), length(args), env)
 
+  # What steps among keys call is a value.
+  defp prelude({:template, Mote.Prelude.Inline.Kernel, name} = entry, [_, keys, _] = args, env) do
+    if is_list(keys) and Enum.any?(keys, &step?(&1, env)) do
+      own = if name == :update_in, do: :updated, else: :changed
+      function(Prelude.Kernel, own, args, env)
+    else
+      template(entry, args, env)
+    end
+  end
+
+  defp prelude({:pure, module, name}, args, env) when module in [Prelude.Enum, Prelude.MapSet],
+    do: {:call, env.line, {module, name, length(args)}, gone_through(args, env)}
+
   defp prelude({:pure, module, name}, args, env), do: function(module, name, args, env)
 
+  defp prelude(entry, args, env), do: template(entry, args, env)
+
   # By the order of terms no function is called.
-  defp prelude({:template, module, name} = entry, args, env) do
+  defp template({:template, module, name} = entry, args, env) do
     {others, [last]} = Enum.split(args, -1)
 
     case @sorters do
@@ -200,6 +260,15 @@ defmodule Mote.Behaviour.Syntax.Calls do
       _ -> Templates.call(module, name, args, env)
     end
   end
+
+  # The first of the arguments is what the function goes through.
+  defp gone_through([], _), do: []
+
+  defp gone_through([source | others], env),
+    do: [source |> Syntax.expr(env) |> Imports.source(:listed, env) | Syntax.exprs(others, env)]
+
+  defp step?({{:., _, [module, _]}, _, _}, env), do: Macro.expand(module, env) == Access
+  defp step?(_, _), do: false
 
   defp by_type({:pure, module, name}, {inline, template}, args, position, %{line: l} = env) do
     settled = Enum.map(args, fn _ -> true end)
@@ -255,7 +324,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
         :error -> {:slice, [range]}
       end
 
-    args = Syntax.exprs([source | parts], env)
+    args = gone_through([source | parts], env)
     {:call, env.line, {Module.concat(Prelude, module), name, length(args)}, args}
   end
 
@@ -285,7 +354,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   defp reverse([source], env),
-    do: AST.op(env.line, :reverse, [AST.elements(env.line, Syntax.expr(source, env))])
+    do: AST.op(env.line, :reverse, [AST.elements(env.line, hd(gone_through([source], env)))])
 
   # What is left of `defguard` and Elixir's own macros after their expansion.
   defp erlang(:andalso, [a, b], meta, env), do: Syntax.expr({:and, meta, [a, b]}, env)
@@ -486,7 +555,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   # The list comes first in Elixir, the value in the primitive; a list that does something keeps its place.
   defp member_call([list, value], env) do
-    list = Syntax.expr(list, env)
+    list = list |> Syntax.expr(env) |> Imports.source(:listed, env)
     value = Syntax.expr(value, env)
 
     if AST.simple?(list) or AST.simple?(value) do
@@ -521,5 +590,5 @@ defmodule Mote.Behaviour.Syntax.Calls do
   end
 
   defp in_list(value, source, env),
-    do: AST.op(env.line, :member, Syntax.exprs([value, source], env))
+    do: AST.op(env.line, :member, [Syntax.expr(value, env), hd(gone_through([source], env))])
 end

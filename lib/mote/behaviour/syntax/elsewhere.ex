@@ -15,7 +15,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
 
   @before "call it before you send: a machine takes terms as they are"
   @distance "releases of Elixir do not agree about it: write a defpure of your own, or use String.bag_distance/2"
-  @path "what it returns is a function that finds its way in containers: write a path, as in put_in(a.b[c], value)"
+  @path "not all releases of Elixir have it: write Access.filter/1, Access.at/1 or Access.all/0, or a path, as in put_in(a.b[c], value)"
 
   @functions %{
     {Process, :send_after} => @timer,
@@ -67,20 +67,12 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {:maps, :foreach} => "write Enum.each/2",
     {:maps, :iterator} => "write for {key, value} <- map",
     {:maps, :next} => "write for {key, value} <- map",
-    {String, :splitter} =>
-      "what it returns is a stream, which is made while it is read: write String.split/3",
+    {String, :splitter} => "write String.split/3",
+    {Stream, :interval} => @waiting,
+    {Stream, :timer} => @waiting,
     {String, :match?} => @regex,
-    {Access, :key} => @path,
-    {Access, :key!} => @path,
-    {Access, :all} => @path,
-    {Access, :at} => @path,
-    {Access, :at!} => @path,
-    {Access, :elem} => @path,
-    {Access, :filter} => @path,
     {Access, :find} => @path,
-    {Access, :slice} => @path,
     {Access, :values} => @path,
-    {Access, :get_and_update} => "write get_and_update_in(container, [key], fun)",
     {System, :system_time} => "there is System.monotonic_time(unit)",
     {System, :os_time} => "there is System.monotonic_time(unit)",
     {System, :unique_integer} => "the address of a fresh actor is as unique: create sink()"
@@ -88,7 +80,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
 
   @modules %{
     Function => "write &Module.name/1 for a function that is a value, and is_function(value, n) to test one",
-    Stream => "a stream is made while it is read: write the function of Enum of that name",
+    Stream => "name it, use Mote.Behaviour, import: [Stream]: functions of Enum then take streams, too",
     Regex => @regex,
     IO => @process,
     File => @process,

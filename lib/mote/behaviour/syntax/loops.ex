@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   # business of the pass `Mote.Behaviour.Loops`.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Error, Syntax}
+  alias Mote.Behaviour.{AST, Error, Imports, Syntax}
   alias Mote.Behaviour.Syntax.{Functions, Ranges}
 
   @enum [map: 2, each: 2, filter: 2, reduce: 3, sum: 1]
@@ -25,7 +25,7 @@ defmodule Mote.Behaviour.Syntax.Loops do
   # Of a range the sum is calculated: of one that is written in place, and of what turns out to be one.
   def enum(:sum, [source], env) do
     written = Ranges.parts(source, env) != :error
-    source = Syntax.expr(source, env)
+    source = made(source, env)
 
     cond do
       written -> sum_of_range(source, env)
@@ -199,7 +199,9 @@ defmodule Mote.Behaviour.Syntax.Loops do
   end
 
   defp source(ast, env),
-    do: range(ast, env) || {:list, env.line, AST.elements(env.line, Syntax.expr(ast, env))}
+    do: range(ast, env) || {:list, env.line, AST.elements(env.line, made(ast, env))}
+
+  defp made(ast, env), do: ast |> Syntax.expr(env) |> Imports.source(:listed, env)
 
   # A range that is written in place.
   defp range(ast, env) do

@@ -3,7 +3,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
   # where the template calls them. The variables of the template are renamed, those of the caller stay.
   @moduledoc false
 
-  alias Mote.Behaviour.{AST, Syntax}
+  alias Mote.Behaviour.{AST, Imports, Syntax}
   alias Mote.Behaviour.Syntax.{Functions, Loops}
   alias Mote.Prelude
 
@@ -41,7 +41,7 @@ defmodule Mote.Behaviour.Syntax.Templates do
     seen = %{key => Syntax.fresh(name)}
     fail = {:function_clause, called, arity}
     {functions, seen} = group([key], templates, fail, seen, [], env)
-    values = templates |> walked(name, length(args)) |> Enum.zip(values) |> Enum.map(&value(&1, env))
+    values = templates |> names(name, length(args)) |> Enum.zip(values) |> Enum.map(&value(&1, env))
     {:letrec, env.line, functions, {:local, env.line, seen[key], values}}
   end
 
@@ -126,18 +126,21 @@ defmodule Mote.Behaviour.Syntax.Templates do
     quote(do: fn a, b -> unquote(module).compare(a, b) != unquote(other) end)
   end
 
-  defp value({true, ast}, env), do: Syntax.expr(ast, env)
-  defp value({false, ast}, env), do: Loops.listed(ast, env)
+  # By the parameter's name: what goes through it step by step, what lists it, and what does neither.
+  defp value({"walked", ast}, env), do: ast |> Syntax.expr(env) |> Imports.source(:begun, env)
+  defp value({"walked_" <> _, ast}, env), do: ast |> Syntax.expr(env) |> Imports.source(:listed, env)
+  defp value({"source", ast}, env), do: ast |> Loops.listed(env) |> Imports.source(:listed, env)
+  defp value({_, ast}, env), do: Loops.listed(ast, env)
 
   # Whether each parameter is a function.
   defp functions(templates, name, arity),
     do: templates |> parameters(name, arity) |> Enum.map(&named?(&1, "fun"))
 
-  # Whether each of the others takes a range as it is.
-  defp walked(templates, name, arity) do
-    for parameter <- parameters(templates, name, arity),
-        not named?(parameter, "fun"),
-        do: named?(parameter, "walked")
+  # The names of the others; it is a pattern of a template that nobody calls from outside where there is none.
+  defp names(templates, name, arity) do
+    for parameter <- parameters(templates, name, arity), not named?(parameter, "fun") do
+      with {name, _, nil} <- parameter, do: to_string(name), else: (_ -> "")
+    end
   end
 
   defp parameters(templates, name, arity) do
