@@ -38,7 +38,8 @@ defmodule Mote.Total do
     Mote.Total.Maps,
     Mote.Total.Enumerable,
     Mote.Total.Binaries,
-    Mote.Total.Vectors
+    Mote.Total.Vectors,
+    Mote.Total.Regexes
   ]
 
   Enum.each(@cores, &Code.ensure_compiled!/1)

@@ -32,7 +32,7 @@ defmodule Mote.Behaviour.Imports do
                )
 
   # Of these the modules of `Mote.Prelude` have functions, for all others.
-  @released [Access, Base, Enum, Float, Integer, Keyword, List, Map, MapSet, Range, String, Tuple]
+  @released [Access, Base, Enum, Float, Integer, Keyword, List, Map, MapSet, Range, Regex, String, Tuple]
 
   # Of these a module has functions that names something to go through.
   @sources [Stream, Stream.Reducers] ++

@@ -17,6 +17,7 @@ defmodule Mote.Behaviour.Syntax do
     Paths,
     Pattern,
     Ranges,
+    Regexes,
     With
   }
 
@@ -208,6 +209,10 @@ defmodule Mote.Behaviour.Syntax do
 
   defp node(form, meta, args, %{context: nil} = env) when form in [:fn, :&],
     do: Functions.value({form, meta, args}, env)
+
+  defp node(sigil, _, [{:<<>>, _, _}, modifiers] = args, %{context: nil} = env)
+       when sigil in [:sigil_r, :sigil_R] and is_list(modifiers),
+       do: Regexes.literal(sigil, args, env)
 
   defp node(:self, _, [], env), do: {:self, env.line}
 

@@ -67,11 +67,13 @@ defmodule Mote.Prelude.Kernel do
 
   defpure power(base, exponent), do: :math.pow(base, exponent)
 
-  # `text =~ part`, where the part is no regex.
+  # `text =~ part`
   defpure matches?(text, "") when is_binary(text), do: true
 
   defpure matches?(text, part) when is_binary(text) and is_binary(part),
     do: Places.found(text, part, 0) != nil
+
+  defpure matches?(text, regex) when is_binary(text), do: Mote.Prelude.Regex.matched?(regex, text)
 
   # `to_string/1` of what is a list.
   defpure text(list), do: Text.of_list(list)

@@ -52,6 +52,9 @@ defmodule Mote.Prelude.Table do
       delete/2 difference/2 disjoint?/2 equal?/2 intersection/2 member?/2 new/0,1 put/2 size/1 subset?/2
       symmetric_difference/2 to_list/1 union/2
     ]},
+    {Regex, ~w[
+      escape/1 match?/2=matched? named_captures/2,3 names/1 opts/1 replace/3,4 run/2,3 scan/2,3 source/1 split/2,3
+    ]},
     {Range, ~w[disjoint?/2 new/2,3 shift/2 size/1 split/2 to_list/1]},
     {String, ~w[
       at/2 byte_slice/3 codepoints/1 contains?/2 duplicate/2 ends_with?/2 first/1 graphemes/1
@@ -93,6 +96,7 @@ defmodule Mote.Prelude.Table do
     {List, Text, ~w[to_charlist/1=characters to_string/1=of_list]},
     {String, Casing, ~w[capitalize/1,2 downcase/1,2 upcase/1,2]},
     {String, Differences, ~w[bag_distance/2 myers_difference/2=of_texts]},
+    {String, Regex, ~w[match?/2=of_text?]},
     {String, Places, ~w[count/2 replace/3,4 split/2,3]}
   ]
 

@@ -195,7 +195,9 @@ defmodule Mote.Raised.Attempt do
     (is_struct(value) or is_function(value)) and @protocols[operation].impl_for(value) != nil
   end
 
-  defp long?(_operation, _arguments), do: false
+  # A search may go back for long, and where PCRE has bugs end the process.
+  defp long?(_operation, arguments),
+    do: Enum.any?(arguments, &is_struct(&1, Regex)) and Enum.any?(arguments, &is_binary/1)
 
   defp elixir(tag, [left]) when tag in [:and, :or], do: raise(BadBooleanError, term: left, operator: tag)
   defp elixir(:badmatch, [value]), do: raise(MatchError, term: value)

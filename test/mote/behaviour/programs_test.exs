@@ -192,7 +192,9 @@ defmodule Mote.Behaviour.ProgramsTest do
     :binary_join,
     :ascii_run,
     :ascii_changed,
-    :carried_text
+    :carried_text,
+    :regex_run,
+    :regex_names
   ]
 
   # Some more programs, where what is rare has not occurred by chance, and how often.

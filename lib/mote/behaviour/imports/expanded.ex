@@ -22,6 +22,9 @@ defmodule Mote.Behaviour.Imports.Expanded do
     {Inspect.Algebra, :color} => {Mote.Prelude.Inspected, :plain},
     {Inspect.Algebra, :color_doc} => {Mote.Prelude.Inspected, :plain},
     {IO.ANSI, :format_fragment} => {Mote.Prelude.Inspected, :sequence},
+    {Regex, :safe_run} => {Mote.Prelude.Regex, :run_safe},
+    {Regex, :names} => {Mote.Prelude.Regex, :names},
+    {:erlang, :fun_info} => {Mote.Prelude.Regex, :information},
     {:io_lib_format, :fwrite_g} => {Float, :to_string}
   }
 

@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   alias Mote.Behaviour.{AST, Error, Imports, Primitives, Syntax}
   alias Mote.Behaviour.Syntax.{Applied, Effects, Functions, Hints, Inspected, Loops, Maps, Paths, Ranges}
-  alias Mote.Behaviour.Syntax.Templates
+  alias Mote.Behaviour.Syntax.{Regexes, Templates}
   alias Mote.Prelude
 
   # What `vec_map2` does with each pair of elements.
@@ -212,17 +212,9 @@ defmodule Mote.Behaviour.Syntax.Calls do
        when form in [:fn, :&],
        do: Templates.call(Mote.Prelude.Inline.Enum, :with_index_by, [source, fun], env)
 
-  defp prelude({:pure, Mote.Prelude.Places, :replace}, [_, _, {form, _, _} | _] = args, env)
-       when form in [:fn, :&],
-       do: Templates.call(Mote.Prelude.Inline.String, :replace, args, env)
-
   # What may turn out to be a function.
   defp prelude({:pure, Mote.Prelude.Enum, :with_index} = entry, [_, {_, _, _}] = args, env),
     do: by_type(entry, {Mote.Prelude.Inline.Enum, :with_index_by}, args, 1, env)
-
-  defp prelude({:pure, Mote.Prelude.Places, :replace} = entry, [_, _, {form, _, _} | _] = args, env)
-       when form not in [:<<>>, :<>],
-       do: by_type(entry, {Mote.Prelude.Inline.String, :replace}, args, 2, env)
 
   # Letters of ASCII need no tables, and the ends of Greek words more than there are.
   defp prelude({:pure, Prelude.Casing, name}, [text, :ascii], env),
@@ -233,6 +225,9 @@ defmodule Mote.Behaviour.Syntax.Calls do
 
   defp prelude({:template, Mote.Prelude.Inline.Best = module, name}, args, env),
     do: Templates.call(module, name, with_order(name, args, env), length(args), env)
+
+  defp prelude({:pure, Prelude.Places, name} = entry, args, env) when name in [:split, :replace],
+    do: Regexes.call(name, args, env, &places(entry, &1, env))
 
   # What steps among keys call is a value.
   defp prelude({:template, Mote.Prelude.Inline.Kernel, name} = entry, [_, keys, _] = args, env) do
@@ -260,6 +255,15 @@ defmodule Mote.Behaviour.Syntax.Calls do
       _ -> Templates.call(module, name, args, env)
     end
   end
+
+  defp places(_, [_, _, {form, _, _} | _] = args, env) when form in [:fn, :&],
+    do: Templates.call(Prelude.Inline.String, :replace, args, env)
+
+  defp places({:pure, _, :replace} = entry, [_, _, {form, _, _} | _] = args, env)
+       when form not in [:<<>>, :<>],
+       do: by_type(entry, {Prelude.Inline.String, :replace}, args, 2, env)
+
+  defp places({:pure, module, name}, args, env), do: function(module, name, args, env)
 
   # The first of the arguments is what the function goes through.
   defp gone_through([], _), do: []

@@ -8,7 +8,7 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
   @atoms "atoms are never freed: keep the binary"
   @existing "which atoms exist differs from node to node: keep the binary, or match the texts that you expect"
   @unicode "it needs tables of Unicode that are not in a machine"
-  @regex "there are no regexes in a machine: use patterns of binaries, String.split/3 or String.contains?/2"
+  @regex "a regex is written in place, ~r/…/, and used by the functions of Regex and String"
   @timer "write send_after(milliseconds, target, message), and cancel_timer(timer)"
   @monitor "write monitor(process, message): the message comes when the process has ended"
   @waiting "an actor does not wait: write send_after(milliseconds, self(), message), and go on when the message comes"
@@ -70,7 +70,6 @@ defmodule Mote.Behaviour.Syntax.Elsewhere do
     {String, :splitter} => "write String.split/3",
     {Stream, :interval} => @waiting,
     {Stream, :timer} => @waiting,
-    {String, :match?} => @regex,
     {Access, :find} => @path,
     {Access, :values} => @path,
     {System, :system_time} => "there is System.monotonic_time(unit)",

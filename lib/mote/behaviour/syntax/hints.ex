@@ -14,10 +14,8 @@ defmodule Mote.Behaviour.Syntax.Hints do
     reraise: "end the turn with abort(reason)",
     throw: "end the turn with abort(reason)",
     exit: "an actor ends by become sink(); a turn ends by abort(reason)",
-    sigil_r:
-      "use patterns of binaries, String.split/3 or String.contains?/2, or match it before you send the text",
-    sigil_R:
-      "use patterns of binaries, String.split/3 or String.contains?/2, or match it before you send the text",
+    sigil_r: "a guard tests values: decide it in the body, with text =~ ~r/…/",
+    sigil_R: "a guard tests values: decide it in the body, with text =~ ~r/…/",
     spawn: "make an actor with create name(…)",
     spawn_link: "make an actor with create name(…)",
     spawn_monitor: "make an actor with create name(…)",
@@ -151,7 +149,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
   end
 
   defp remote(nil, module, name, arity) do
-    if module in [Enum, List, Map, MapSet, Keyword, Tuple, String, Range, Access, Float, Atom, Base] or
+    if module in [Enum, List, Map, MapSet, Keyword, Tuple, String, Range, Access, Float, Atom, Base, Regex] or
          module in [:lists, :maps, :queue, :binary, :math, :rand, :erlang, Mote.Vector],
        do: library(module, name, arity)
   end

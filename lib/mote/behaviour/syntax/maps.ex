@@ -14,12 +14,11 @@ defmodule Mote.Behaviour.Syntax.Maps do
     end)
   end
 
-  # What `@attribute` with a regex becomes.
-  def literal([{:__struct__, Regex} | _], env),
-    do: Error.raise_at(env, env.line, Syntax.Hints.construct(:sigil_r))
-
   def literal(pairs, env) do
-    AST.map(env.line, for({key, value} <- pairs, do: {Syntax.expr(key, env), Syntax.expr(value, env)}))
+    if {:__struct__, Regex} in pairs,
+      do: Syntax.Regexes.made(pairs, env),
+      else:
+        AST.map(env.line, for({key, value} <- pairs, do: {Syntax.expr(key, env), Syntax.expr(value, env)}))
   end
 
   @doc "`%Name{…}`: the map with its defaults."

@@ -26,6 +26,7 @@ pub(crate) mod order;
 mod packed;
 pub mod primitive;
 pub(crate) mod random;
+pub(crate) mod regexes;
 pub(crate) mod search;
 pub(crate) mod sorted_lists;
 pub(crate) mod sorting;

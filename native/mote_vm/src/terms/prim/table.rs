@@ -157,6 +157,10 @@ macro_rules! primitives {
             // What `inspect` shows of what is only carried.
             136 CarriedText carried_text(a) partial Any free "Mote.Total.carried_text" => text::carried_text(heap, a);
 
+            // What `Regex` is made of: a pattern is `{source, options}`.
+            137 RegexRun   regex_run(a, b, c) partial Any walks "Mote.Total.regex_run"   => regexes::regex_run(heap, a, b, c);
+            138 RegexNames regex_names(a)     partial Any walks "Mote.Total.regex_names" => regexes::regex_names(heap, a);
+
             140 VecNew        vec_new(a, b)         partial Any     walks      "Mote.Vector.new"              => vectors::vec_new(heap, a, b);
             141 VecFromBinary vec_from_binary(a, b) partial Any     walks      "Mote.Vector.from_binary"      => vectors::vec_from_binary(heap, a, b);
             142 VecToList     vec_to_list(a)        partial List    walks      "Mote.Vector.to_list"          => vectors::vec_to_list(heap, a);
