@@ -128,6 +128,26 @@ defmodule Mote.BatchTest do
       assert heard(machine) == [1, 2, 3]
     end
 
+    test "to many of which one cannot be sent to: all before it are, wherever it stands, and none is kept" do
+      machine = start()
+      actors = for n <- 0..99, do: forward(machine) |> then(&{&1, n})
+      {first, _} = hd(actors)
+      lost = %{first | key: String.duplicate(<<0>>, 72)}
+      %{references: references} = Mote.info(machine)
+
+      for at <- [0, 1, 31, 32, 33, 63, 64, 99], wrong <- [lost, Mote.on(:nowhere, first)] do
+        error = catch_error(Mote.send_many(List.replace_at(actors, at, {wrong, :wrong})))
+        assert %Error{context: %{accepted: ^at}} = error
+        assert error.reason in [:unknown_address, :unknown_sponsor]
+        assert heard(machine) == Enum.to_list(0..(at - 1)//1)
+        assert Mote.info(machine).references == references
+      end
+
+      assert Mote.send_many(actors) == :ok
+      assert heard(machine) == Enum.to_list(0..99)
+      assert Mote.info(machine).references == references
+    end
+
     test "of a machine that has ended" do
       machine = start_supervised!({Mote, id: :ending})
       forward = forward(machine)

@@ -7,12 +7,13 @@ use crate::held::lives::present;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::held::structs::{address_fields, Fields};
 use crate::term::atoms::names;
-use crate::term::read::{list_cell, tuple_elements, word_of};
+use crate::term::read::{list_cell, tuple_elements};
 use crate::term::resource;
 use mote_vm::boundary::batch::BatchLetters;
 use mote_vm::machine::{Entrance, Machine, Refusal};
 use mote_vm::values::actor::SponsorId;
 use mote_vm::values::handles::{Held, Key};
+use rustler::sys::ErlNifTerm;
 use rustler::{Atom, Encoder, Env, Term};
 
 /// Messages that enter together.
@@ -44,6 +45,76 @@ pub fn sponsor_of(
             .map(Some)
             .ok_or_else(names::no_sponsor),
         None => Ok(named),
+    }
+}
+
+/// Pairs whose actors are looked up together: a lock for each of them would take as long as writing its message.
+const AHEAD: usize = 32;
+
+/// The next pairs of a list.
+struct Ahead<'m, 'a> {
+    machine: (&'m MachineResource, &'m Machine),
+    /// The sponsor that the call names.
+    named: Option<SponsorId>,
+    /// The last address, and its reference to the machine: most are the same.
+    last: Option<ErlNifTerm>,
+    reference: Option<ErlNifTerm>,
+    pairs: Vec<Pair<'a>>,
+    /// The keys of those whose address is another one than that before.
+    keys: Vec<Key>,
+}
+
+struct Pair<'a> {
+    /// The list that begins with it.
+    from: Term<'a>,
+    /// The actor, and the sponsor that its messages are sent by, if it is another one than that of the pair before.
+    to: Option<(Key, Option<SponsorId>)>,
+    message: Term<'a>,
+}
+
+impl<'a> Ahead<'_, 'a> {
+    /// Reads pairs, up to one that has to be sent otherwise. Returns the rest of the list, and why it is left if that is known.
+    fn read(&mut self, list: Term<'a>) -> (Term<'a>, Option<Atom>) {
+        self.pairs.clear();
+        self.keys.clear();
+        let mut rest = list;
+        while let Some((pair, tail)) = list_cell(rest).filter(|_| self.pairs.len() < AHEAD) {
+            let [address, message] = *tuple_elements(pair) else {
+                return (rest, Some(names::other()));
+            };
+            let is_last = self.last.replace(address) == Some(address);
+            // SAFETY: elements belong to the environment of their tuple.
+            let [address, message] =
+                [address, message].map(|term| unsafe { Term::new(pair.get_env(), term) });
+            let to = match is_last {
+                true => None,
+                false => match self.actor(address) {
+                    Ok(to) => Some(to),
+                    Err(why) => return (rest, Some(why)),
+                },
+            };
+            self.keys.extend(to.map(|(key, _)| key));
+            self.pairs.push(Pair {
+                from: rest,
+                to,
+                message,
+            });
+            rest = tail;
+        }
+        (rest, None)
+    }
+
+    fn actor(&mut self, address: Term<'_>) -> Result<(Key, Option<SponsorId>), Atom> {
+        let address = address_fields(address).ok_or_else(names::other)?;
+        let (resource, machine) = self.machine;
+        let reference = address.machine.as_c_arg();
+        if self.reference.replace(reference) != Some(reference) {
+            let machine: Option<&MachineResource> = resource::get(present(address.machine));
+            if !std::ptr::eq(machine.ok_or_else(names::other)?, resource) {
+                return Err(names::more_left());
+            }
+        }
+        Ok((address.key, sponsor_of(machine, &address, self.named)?))
     }
 }
 
@@ -85,24 +156,26 @@ impl<'m, 'a> Run<'m, 'a> {
         }
     }
 
-    /// Directs the following messages to another actor, if messages for it enter the same way.
-    pub fn turn_to(
-        &mut self,
-        pair: Term<'_>,
-        resource: &MachineResource,
-        named: Option<SponsorId>,
-    ) -> Result<(), Atom> {
-        let address = address_of(pair)?;
-        let machine: Option<&MachineResource> = resource::get(present(address.machine));
-        if !std::ptr::eq(machine.ok_or_else(names::other)?, resource) {
-            return Err(names::more_left());
+    /// Writes the messages of pairs. Returns the list from the first one on that it does not take, and notes why.
+    fn write_pairs(&mut self, ahead: &Ahead<'_, 'a>) -> Result<(), Term<'a>> {
+        let mut found = self.machine.look_up(&mut self.letters, &ahead.keys);
+        for pair in &ahead.pairs {
+            if let Some((key, sponsor)) = pair.to {
+                let Some(at) = found.next() else {
+                    self.why = names::unknown();
+                    return Err(pair.from);
+                };
+                let machine = self.machine;
+                if !machine.address_at(&mut self.letters, at, sponsor, &self.entrance) {
+                    self.why = names::more_left();
+                    return Err(pair.from);
+                }
+                self.key = Some(key);
+            }
+            if !self.write(pair.message) {
+                return Err(pair.from);
+            }
         }
-        let sponsor = sponsor_of(self.machine, &address, named)?;
-        let held = self.machine.hold(address.key).ok_or_else(names::unknown)?;
-        if !self.machine.enters_by(&held, sponsor, &self.entrance) {
-            return Err(names::more_left());
-        }
-        self.address(held, address.key);
         Ok(())
     }
 
@@ -245,26 +318,28 @@ pub fn send_to_each<'a>(
         Err(word) => return (0, pairs, word).encode(env),
     };
     let mut run = Run::new((reference, resource), machine, entrance, mode);
-    let mut last = None;
+    let mut ahead = Ahead {
+        machine: (resource, machine),
+        named,
+        last: None,
+        reference: None,
+        pairs: Vec::with_capacity(AHEAD),
+        keys: Vec::with_capacity(AHEAD),
+    };
     let mut rest = pairs;
-    while let Some((pair, tail)) = list_cell(rest) {
-        let [address, message] = tuple_elements(pair) else {
-            run.why = names::other();
-            break;
-        };
-        let word = word_of(*address);
-        if last != Some(word) {
-            if let Err(why) = run.turn_to(pair, resource, named) {
-                run.why = why;
-                break;
-            }
-            last = Some(word);
+    loop {
+        let (behind, why) = ahead.read(rest);
+        if let Err(left) = run.write_pairs(&ahead) {
+            return run.send(pairs, left);
         }
-        // SAFETY: elements belong to the environment of their tuple.
-        if !run.write(unsafe { Term::new(env, *message) }) {
+        rest = behind;
+        if let Some(why) = why {
+            run.why = why;
             break;
         }
-        rest = tail;
+        if ahead.pairs.len() < AHEAD {
+            break;
+        }
     }
     run.send(pairs, rest)
 }

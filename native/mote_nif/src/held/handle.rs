@@ -13,7 +13,6 @@ pub const KEY_BYTES: usize = 72;
 /// A reference to an actor, held by the key binaries that are made of it.
 pub struct Handle {
     machine: ResourceArc<MachineResource>,
-    key: Key,
     content: [u8; KEY_BYTES],
 }
 
@@ -23,11 +22,7 @@ impl Handle {
         let mut content = [0; KEY_BYTES];
         content[..4].copy_from_slice(&key.slot.to_le_bytes());
         content[4..20].copy_from_slice(&key.serial.to_le_bytes());
-        Handle {
-            machine,
-            key,
-            content,
-        }
+        Handle { machine, content }
     }
 
     /// The key binary, which holds on to the actor.
@@ -50,7 +45,7 @@ impl Drop for Handle {
         let ended = self
             .machine
             .any()
-            .map(|machine| machine.release_later(self.key));
+            .map(|machine| machine.release_later(key_in(&self.content)));
         if ended == Some(true) {
             let machine = self.machine.clone();
             aside(move || {
@@ -65,12 +60,16 @@ impl Drop for Handle {
 /// The key in a key binary, which anybody can have made: only the machine knows whether it is one of its own.
 pub fn parse_key(key: Term<'_>) -> Option<Key> {
     let binary = Binary::from_term(key).ok()?;
-    let bytes: &[u8; KEY_BYTES] = binary.as_slice().try_into().ok()?;
-    let (slot, rest) = bytes.split_first_chunk()?;
-    Some(Key {
-        slot: u32::from_le_bytes(*slot),
-        serial: u128::from_le_bytes(*rest.first_chunk()?),
-    })
+    binary.as_slice().try_into().ok().map(key_in)
+}
+
+fn key_in(content: &[u8; KEY_BYTES]) -> Key {
+    let [a, b, c, d, serial @ ..] = content;
+    let serial = serial.first_chunk().copied().unwrap_or_default();
+    Key {
+        slot: u32::from_le_bytes([*a, *b, *c, *d]),
+        serial: u128::from_le_bytes(serial),
+    }
 }
 
 /// Bytes of a timer's key.

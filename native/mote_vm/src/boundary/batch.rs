@@ -4,7 +4,8 @@
 use crate::base::sync::Mutex;
 use crate::boundary::parcel::{self, Builder, MadeOnce, Parcel};
 use crate::heap::Heap;
-use crate::values::handles::{Handles, Held, Target};
+use crate::values::actor::SponsorId;
+use crate::values::handles::{Handles, Held, HeldMany, Key, Target};
 use crate::values::value::Value;
 use std::ops::Range;
 use std::sync::Arc;
@@ -57,6 +58,8 @@ pub struct BatchLetters {
     /// The actors in their order, each with the number of its first message.
     targets: Vec<(Target, usize)>,
     held: Vec<Held>,
+    /// Actors that were looked up before it is known that anything is for them.
+    ahead: HeldMany,
 }
 
 impl BatchLetters {
@@ -74,6 +77,28 @@ impl BatchLetters {
     pub fn address(&mut self, target: Held) {
         self.targets.push((Target(target.actor), self.len()));
         self.held.push(target);
+    }
+
+    /// Looks up the actors of some keys. Returns where they are among those that it has looked up: none of a key without an actor, nor
+    /// of those behind it.
+    pub(crate) fn look_up(&mut self, handles: &Arc<Handles>, keys: &[Key]) -> Range<usize> {
+        let from = self.ahead.len();
+        handles.hold_each(keys, &mut self.ahead);
+        from..self.ahead.len()
+    }
+
+    /// Addresses everything that is written from here on to an actor that it has looked up, if that `suits`, whose pin that is shown.
+    /// Returns whether it does.
+    pub(crate) fn address_at(
+        &mut self,
+        at: usize,
+        suits: impl FnOnce(Option<SponsorId>) -> bool,
+    ) -> bool {
+        let found = self.ahead.get(at).filter(|(_, pinned)| suits(*pinned));
+        if let Some((actor, _)) = found {
+            self.targets.push((Target(actor), self.len()));
+        }
+        found.is_some()
     }
 
     /// A message ends, for the actor addressed last; without one it belongs to the next.
@@ -142,15 +167,17 @@ impl Batch {
 
     /// Returns whether all actors in it are of the machine of these handles.
     pub(crate) fn is_for(&self, handles: &Arc<Handles>) -> bool {
-        self.contents.is_for(handles) && self.letters.held.iter().all(|held| held.is_of(handles))
+        let BatchLetters { held, ahead, .. } = &self.letters;
+        self.contents.is_for(handles)
+            && held.iter().all(|held| held.is_of(handles))
+            && ahead.is_for(handles)
     }
 
     /// Takes out what it holds: to be dropped when the batch is an inbox's.
-    pub(crate) fn take_held(&mut self) -> [Vec<Held>; 2] {
-        [
-            std::mem::take(&mut self.letters.held),
-            self.contents.take_held(),
-        ]
+    pub(crate) fn take_held(&mut self) -> ([Vec<Held>; 2], HeldMany) {
+        let held = std::mem::take(&mut self.letters.held);
+        let ahead = std::mem::take(&mut self.letters.ahead);
+        ([held, self.contents.take_held()], ahead)
     }
 
     /// Shows the target of each message.

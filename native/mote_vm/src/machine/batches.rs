@@ -7,7 +7,8 @@ use crate::threads::inbox::Entry;
 use crate::threads::sponsor::Sponsor;
 use crate::threads::station::Station;
 use crate::values::actor::SponsorId;
-use crate::values::handles::{Held, Target};
+use crate::values::handles::{Held, Key, Target};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A sponsor that messages enter by.
@@ -26,7 +27,29 @@ impl Machine {
         sponsor: Option<SponsorId>,
         entrance: &Entrance,
     ) -> bool {
-        match target.pinned.or(sponsor) {
+        self.goes_by(target.pinned.or(sponsor), entrance)
+    }
+
+    /// Looks up the actors of some keys for `letters`. Returns where these have them: none of a key without an actor, nor of those
+    /// behind it.
+    pub fn look_up(&self, letters: &mut BatchLetters, keys: &[Key]) -> Range<usize> {
+        letters.look_up(self.handles(), keys)
+    }
+
+    /// Addresses what is written from here on to an actor that `letters` have looked up, if messages to it enter there. Returns whether
+    /// they do.
+    pub fn address_at(
+        &self,
+        letters: &mut BatchLetters,
+        at: usize,
+        sponsor: Option<SponsorId>,
+        entrance: &Entrance,
+    ) -> bool {
+        letters.address_at(at, |pinned| self.goes_by(pinned.or(sponsor), entrance))
+    }
+
+    fn goes_by(&self, sponsor: Option<SponsorId>, entrance: &Entrance) -> bool {
+        match sponsor {
             None => Arc::ptr_eq(self.sponsors().first(), &entrance.0),
             Some(id) => Arc::ptr_eq(&self.sponsors().by_id(id), &entrance.0),
         }
@@ -54,7 +77,7 @@ impl Machine {
         if !self.admits() {
             return (0, Some(Refusal::NotDurable));
         }
-        let [targets, others] = batch.take_held();
+        let ([targets, others], ahead) = batch.take_held();
         let Entrance(sponsor) = entrance;
         // SAFETY: the batch's targets are held.
         let enters = |target: Target| unsafe { sponsor.entrance(target.0) };
@@ -65,6 +88,7 @@ impl Machine {
         // From here on the inbox keeps them.
         self.handles().release_all(targets);
         self.handles().release_all(others);
+        drop(ahead);
         if refused == Some(Refusal::NoMemory) {
             // Not counted: it may be that only all of them at once are too much.
             self.fall_short();

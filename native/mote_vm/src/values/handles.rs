@@ -18,6 +18,7 @@
 //!    Whoever leaves the [`MANY`]th has another thread release all. A collection and a count begin with the keys that are left.
 //! 7. An entry that is kept from an earlier life has the key that it had there, and one that was named a key of its own: these say another
 //!    position, and `renamed` knows where the entry is (kept.rs).
+mod held;
 mod kept;
 mod seats;
 
@@ -33,6 +34,8 @@ use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+pub use held::Held;
+pub(crate) use held::HeldMany;
 pub(crate) use kept::{bytes_of, KeptKeys, MOST_GIVEN};
 use seats::Seats;
 
@@ -339,6 +342,22 @@ impl Handles {
         self.hold_if(key, |_| true)
     }
 
+    /// One more reference to the actor of each key, as [`Handles::hold`] adds it, up to one that has none. All are with what is held
+    /// there, which is of these handles.
+    pub(crate) fn hold_each(self: &Arc<Handles>, keys: &[Key], held: &mut HeldMany) {
+        if !held.belong_to(self) {
+            return;
+        }
+        let mut inner = self.inner.lock();
+        for key in keys {
+            let Some(entry) = inner.find(*key) else {
+                return;
+            };
+            entry.count += 1;
+            held.push(*key, entry.actor, entry.pinned);
+        }
+    }
+
     /// Adds a reference in the same way, but only to a shared constant.
     pub(crate) fn hold_shared(self: &Arc<Handles>, key: Key) -> Option<Held> {
         self.hold_if(key, |entry| entry.shared)
@@ -455,43 +474,6 @@ impl Walkable for Handles {
 impl Drop for Handles {
     fn drop(&mut self) {
         self.discharge();
-    }
-}
-
-/// A reference to an actor, given back when dropped.
-pub struct Held {
-    key: Key,
-    pub(crate) actor: *const Actor,
-    pub(crate) pinned: Option<SponsorId>,
-    /// None once somebody else is to release the key.
-    handles: Option<Arc<Handles>>,
-}
-
-// SAFETY: the pointer is a plain address here, and the handles are shared between threads.
-unsafe impl Send for Held {}
-// SAFETY: as above; nothing of it changes.
-unsafe impl Sync for Held {}
-
-impl Held {
-    /// Returns whether the actor is of the machine that these handles are of.
-    pub(crate) fn is_of(&self, handles: &Arc<Handles>) -> bool {
-        self.handles
-            .as_ref()
-            .is_some_and(|own| Arc::ptr_eq(own, handles))
-    }
-
-    /// The key; whoever takes it releases it.
-    pub fn into_key(mut self) -> Key {
-        self.handles = None;
-        self.key
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        if let Some(handles) = &self.handles {
-            handles.release(self.key);
-        }
     }
 }
 

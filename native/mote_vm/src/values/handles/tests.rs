@@ -50,6 +50,31 @@ fn who_holds_an_actor_keeps_it_though_its_key_is_released() {
 }
 
 #[test]
+fn many_are_held_up_to_a_key_of_no_actor_and_given_back_together() {
+    let (handles, others) = (Arc::new(Handles::default()), Arc::new(Handles::default()));
+    let pin = |n: usize| Some(SponsorId(n as u16)).filter(|_| n % 2 == 0);
+    let mut keys: Vec<Key> = (1..=5).map(|n| handles.acquire(actor(n), pin(n))).collect();
+    keys[3].serial ^= 1;
+    let mut many = HeldMany::default();
+    assert!(many.is_for(&handles) && many.is_for(&others));
+    handles.hold_each(&keys, &mut many);
+    handles.hold_each(&keys[..1], &mut many);
+    assert!(many.is_for(&handles) && !many.is_for(&others));
+    // They are all of one machine.
+    let key = others.acquire(actor(9), None);
+    others.hold_each(&[key], &mut many);
+    assert_eq!(many.len(), 4);
+    let all: Vec<_> = (0..5).map(|at| many.get(at)).collect();
+    let of = |n: usize| Some((actor(n), pin(n)));
+    assert_eq!(all, [of(1), of(2), of(3), of(1), None]);
+    keys[3].serial ^= 1;
+    keys.iter().for_each(|key| handles.release(*key));
+    assert_eq!((handles.len(), others.len()), (3, 1));
+    drop(many);
+    assert_eq!((handles.len(), others.len()), (0, 1));
+}
+
+#[test]
 fn a_walk_meets_whoever_was_held_when_it_began() {
     let handles = Arc::new(Handles::default());
     let keys: Vec<Key> = (1..=10).map(|n| handles.acquire(actor(n), None)).collect();
