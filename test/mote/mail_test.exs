@@ -39,6 +39,38 @@ defmodule Mote.MailTest do
     end
   end
 
+  # Tells all of its processes the same, and the first one in between what is for it alone.
+  defmodule Room do
+    use Mote.Behaviour, errors: :undefined
+
+    defactor room(pids) do
+      {:tell, message} ->
+        for pid <- pids, do: send(pid, message)
+
+      # Made for each of them.
+      {:number, n} ->
+        for pid <- pids, do: send(pid, {:number, n})
+
+      {:between, from, upto} ->
+        for n <- from..upto do
+          send hd(pids), {:alone, n}
+          for pid <- pids, do: send(pid, {:number, n})
+        end
+
+      {customer, :done} ->
+        send customer, self()
+    end
+  end
+
+  # Sends on, in one turn, what it gets.
+  defmodule Forward do
+    use Mote.Behaviour
+
+    defactor forward(to) do
+      messages -> for message <- messages, do: send(to, message)
+    end
+  end
+
   # Sends to one process, and begins anew, until it is told to stop.
   defmodule Rush do
     use Mote.Behaviour, errors: :undefined
@@ -103,6 +135,32 @@ defmodule Mote.MailTest do
     assert waiting() == 0
   end
 
+  test "maps of any size, in a rush and through an outbox", %{machine: machine} do
+    of = fn size -> Map.new(1..size//1, &{"key #{&1}", {&1, [&1]}}) end
+    maps = for size <- [0, 1, 2, 8, 9, 31, 32, 33, 40, 200], do: of.(size)
+    nested = Enum.reduce(1..12, :leaf, &%{&1 => &2, other: %{}})
+
+    maps =
+      maps ++
+        [
+          %{1 => :integer, 1.0 => :float, "1" => %{nil: nil}},
+          URI.parse("https://a.b/c?d"),
+          {%{a: 1}, [%{b: [%{}]}]},
+          nested
+        ]
+
+    # More than a rush, each several times and each different from the one before.
+    messages = List.flatten(List.duplicate(maps, 5))
+    Mote.send(Mote.create(machine, Forward.forward(self())), messages)
+    assert :ok = Mote.drain(machine, 60_000)
+    assert self() |> Process.info(:messages) |> elem(1) == messages
+
+    outbox = Mote.Outbox.open(machine)
+    Mote.send(Mote.create(machine, Forward.forward(outbox)), messages)
+    assert :ok = Mote.drain(machine, 60_000)
+    assert Mote.Outbox.take(outbox, length(messages)) == messages
+  end
+
   test "each of many processes gets what is for it, in order", %{machine: machine, teller: teller} do
     other = Mote.create(machine, Actors.teller(), sponsor: :other)
 
@@ -125,6 +183,88 @@ defmodule Mote.MailTest do
 
     for {{_, got}, k} <- tasks |> Task.await_many(60_000) |> Enum.with_index() do
       assert got == Enum.flat_map(1..10, &Enum.to_list((&1 * 100)..(&1 * 100 + 10 * k)))
+    end
+  end
+
+  describe "one message to many processes" do
+    # Processes that keep what they get.
+    defp keepers(count), do: for(_ <- 1..count, do: mailbox())
+    defp kept(pid), do: pid |> Process.info(:messages) |> elem(1)
+
+    test "is there once for each, whatever it is and however many they are", %{machine: machine} do
+      large = Map.new(1..200, &{&1, {&1, "value"}})
+
+      for count <- [2, 15, 16, 17, 1_000, 3_000] do
+        pids = keepers(count)
+        room = Mote.create(machine, Room.room(pids))
+        messages = [{:tell, 1}, {:number, 2}, {:tell, %{text: "text"}}, {:tell, large}, {:number, 3}]
+
+        messages =
+          messages ++ [{:tell, {large, room, Enum.to_list(1..2_000)}}, {:tell, String.duplicate("x", 5_000)}]
+
+        for message <- messages, do: Mote.send(room, message)
+        assert :ok = Mote.drain(machine, 60_000)
+
+        expected =
+          Enum.map(messages, fn
+            {:tell, message} -> message
+            number -> number
+          end)
+
+        for pid <- Enum.take(pids, 20) ++ [List.last(pids)], do: assert(kept(pid) == expected)
+        assert Enum.all?(pids, &(Process.info(&1, :message_queue_len) == {:message_queue_len, 7}))
+      end
+    end
+
+    test "keeps its place among what else is for one of them", %{machine: machine} do
+      pids = keepers(50)
+      # The first one twice.
+      room = Mote.create(machine, Room.room([hd(pids) | pids]))
+      # A first turn of few, then such as wait for the postman, and one that comes by itself behind them.
+      for {from, upto} <- [{1, 1}, {2, 40}, {41, 400}], do: Mote.send(room, {:between, from, upto})
+      assert {:ok, _} = Mote.ask(room, :done)
+      assert :ok = Mote.drain(machine, 60_000)
+      assert kept(hd(pids)) == Enum.flat_map(1..400, &[{:alone, &1}, {:number, &1}, {:number, &1}])
+      for pid <- tl(pids), do: assert(kept(pid) == Enum.map(1..400, &{:number, &1}))
+    end
+
+    test "is counted for each, also for those who are gone", %{machine: machine} do
+      [gone | pids] = keepers(100)
+      Process.unlink(gone)
+      Process.exit(gone, :kill)
+
+      for {few, rounds} <- [{pids, 30}, {Enum.take(pids, 2), 3}] do
+        %{undelivered: undelivered, foreign_out: out} = Mote.info(machine).counters
+        room = Mote.create(machine, Room.room([gone | few]))
+        for n <- 1..rounds, do: Mote.send(room, {:number, n})
+        assert :ok = Mote.drain(machine, 60_000)
+        counters = Mote.info(machine).counters
+
+        assert {counters.undelivered - undelivered, counters.foreign_out - out} ==
+                 {rounds, rounds * length(few)}
+      end
+    end
+
+    @tag capture_log: true
+    test "waits for the postman, is outstanding as often, and is sent at the end", %{machine: machine} do
+      postman = postman(machine)
+      :ok = :sys.suspend(postman)
+      pids = keepers(2_500)
+      room = Mote.create(machine, Room.room(pids))
+      large = Map.new(1..100, &{&1, &1})
+      for message <- [{:number, 1}, {:tell, large}, {:number, 2}], do: Mote.send(room, message)
+      assert {:ok, _} = Mote.ask(room, :done)
+      assert Mote.info(machine).mail == 7_500
+      assert {:error, %Error{reason: :timeout}} = Mote.drain(machine, 50)
+      # And what comes by itself waits behind it.
+      Mote.send(Mote.create(machine, Actors.teller()), {hd(pids), 3, 3})
+      eventually(fn -> Mote.info(machine).mail == 7_501 end)
+      assert kept(hd(pids)) == []
+      ref = Process.monitor(machine)
+      Process.exit(postman, :kill)
+      assert_receive {:DOWN, ^ref, :process, _, :killed}
+      assert kept(hd(pids)) == [{:number, 1}, large, {:number, 2}, {:number, 3}]
+      for pid <- tl(pids), do: assert(kept(pid) == [{:number, 1}, large, {:number, 2}])
     end
   end
 

@@ -70,6 +70,7 @@ defmodule Mote.Bench do
     Programs.Ask,
     Programs.Askers,
     Programs.Boundary,
+    Programs.FanOut,
     Programs.Door,
     Programs.Durable,
     Programs.Timers,

@@ -2,6 +2,7 @@
 use crate::term::assembly::tuple;
 use crate::term::atoms::{self, names};
 use crate::term::make::bytes;
+use crate::term::maps;
 use crate::term::own_term::OwnTerm;
 use mote_vm::boundary::outbox::{Letters, Part, Plain};
 use rustler::sys::{enif_make_list_cell, ErlNifTerm};
@@ -49,6 +50,13 @@ pub fn build_with<'a, F>(
             tuple(env, made, from)
         }
         Part::Tuple(count) => tuple(env, made, made.len().saturating_sub(count)),
+        Part::Map(count) => {
+            let from = made.len().saturating_sub(2 * count);
+            let (keys, values) = made[from..].split_at((made.len() - from) / 2);
+            let map = maps::make(env, keys, values, count);
+            made.truncate(from);
+            map
+        }
         Part::List(count) => {
             let from = made.len().saturating_sub(count + 1);
             let mut cells = made.drain(from..).rev();

@@ -34,6 +34,23 @@ fn one(send: impl FnOnce(&mut dyn FnMut(Delivery, u64))) -> Delivery {
     became
 }
 
+/// Delivers one message to processes, of this node and of others.
+fn to_each(
+    targets: &mut dyn Iterator<Item = &ForeignRef>,
+    message: VmTerm<'_>,
+    machine: &dyn Carrier,
+    told: &mut dyn FnMut(Delivery, u64),
+) {
+    let mut pids = Vec::with_capacity(targets.size_hint().1.unwrap_or(0));
+    for target in targets {
+        match target.as_any().downcast_ref::<Process>() {
+            Some(process) => pids.push(process.0),
+            None => told(target.deliver(message, machine), 1),
+        }
+    }
+    mail::send_to_each(machine, pids, message, told);
+}
+
 /// Returns what `inspect` of Elixir makes of a pid, a reference or a port: Erlang's text, with two words spelled out.
 fn shown(term: Term<'_>) -> Option<String> {
     let text = format!("{term:?}");
@@ -80,6 +97,15 @@ impl Foreign for Process {
     ) {
         mail::send(machine, &self.0, messages, told);
     }
+    fn deliver_to_each(
+        &self,
+        targets: &mut dyn Iterator<Item = &ForeignRef>,
+        message: VmTerm<'_>,
+        machine: &dyn Carrier,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        to_each(targets, message, machine, told);
+    }
     fn watch(&self, timer: TimerId, machine: &dyn Carrier) {
         watch(machine, ProcessKey::Here(self.0), timer, |env| {
             self.0.encode(env)
@@ -116,6 +142,15 @@ impl Foreign for Abroad {
         told: &mut dyn FnMut(Delivery, u64),
     ) {
         outbound::leave(machine, &self.0, messages, told);
+    }
+    fn deliver_to_each(
+        &self,
+        targets: &mut dyn Iterator<Item = &ForeignRef>,
+        message: VmTerm<'_>,
+        machine: &dyn Carrier,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        to_each(targets, message, machine, told);
     }
     fn watch(&self, timer: TimerId, machine: &dyn Carrier) {
         let key = self.0.with(ProcessKey::of);

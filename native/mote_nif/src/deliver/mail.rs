@@ -3,7 +3,7 @@
 //! Sending a message costs a dispatch thread several times what it costs a scheduler. The allocator of such threads is shared and
 //! locked, also by the thread that frees the message, and the receiver must be kept from ending meanwhile. So a dispatch thread
 //! sends occasional messages itself, and leaves messages that come in a rush here, in one row of words that the postman sends
-//! from.
+//! from. One message for several processes is made once, and the postman sends copies of it.
 //!
 //! Invariants:
 //! 1. Messages of one thread to one process arrive in the order in which they were sent: while any wait for a process,
@@ -15,10 +15,10 @@
 //! 4. A waiting message is outstanding for the machine, from before it can be taken until it has been sent.
 use crate::codec::budget::NORMAL;
 use crate::codec::decode::Decoder;
-use crate::codec::letters::build_with;
+use crate::codec::letters::{build_with, letter};
 use crate::deliver::message::{post, try_post};
 use crate::held::bridge::Bridge;
-use crate::held::mailbox::{Bag, Incoming, Mail};
+use crate::held::mailbox::{Bag, Fan, FanMessage, Incoming, Mail, Receiver};
 use crate::term::assembly::Assembled;
 use crate::term::atoms::names;
 use crate::term::own_term::OwnTerm;
@@ -31,6 +31,8 @@ use rustler::sys::ErlNifTerm;
 use rustler::thread::is_scheduler_thread;
 use rustler::{Env, LocalPid, Term};
 use std::cell::Cell;
+use std::ops::Range;
+use std::slice::from_ref;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -98,7 +100,9 @@ pub fn send<'m>(
     told: &mut dyn FnMut(Delivery, u64),
 ) {
     match of(machine) {
-        Some(mail) if mail.takes(pid, messages.len()) => mail.leave(machine, pid, messages, told),
+        Some(mail) if mail.takes(from_ref(pid), messages.len()) => {
+            mail.leave(machine, pid, messages, told)
+        }
         _ => messages.for_each(|message| {
             let there = tell(machine, pid, |env, decoder| {
                 decoder.message(env, machine, message)
@@ -108,6 +112,46 @@ pub fn send<'m>(
     }
 }
 
+/// Sends one message of a turn to each of these processes: it is made once. `told` gets what became of how many.
+pub fn send_to_each(
+    machine: &dyn Carrier,
+    pids: Vec<LocalPid>,
+    message: VmTerm<'_>,
+    told: &mut dyn FnMut(Delivery, u64),
+) {
+    if pids.is_empty() {
+        return;
+    }
+    let count = pids.len();
+    let mail = of(machine);
+    let may_leave = mail.is_some_and(|mail| mail.postman.get().is_some());
+    let build = leaving(may_leave, |env, decoder| {
+        decoder.message(env, machine, message)
+    });
+    let message = match mail {
+        Some(mail) if mail.takes(&pids, count) => {
+            let mut letter = Letters::default();
+            match letter.write(message) {
+                true => FanMessage::Letter(letter),
+                false => FanMessage::Made(assembled(build)),
+            }
+        }
+        _ => match try_post(&pids, build) {
+            Ok(there) => {
+                told(Delivery::Done, there as u64);
+                return told(Delivery::Dead, (count - there) as u64);
+            }
+            Err(message) => FanMessage::Made(message),
+        },
+    };
+    match mail {
+        Some(mail) => mail.leave_to_each(machine, Fan { message, pids }),
+        // Nothing is left unfinished then.
+        None => return told(Delivery::Dead, count as u64),
+    }
+    told(Delivery::Done, count as u64);
+}
+
 /// Sends the message that `build` makes to a process, after the mail that waits for it. Returns whether the process is there, as far as
 /// is known.
 pub fn tell(
@@ -115,7 +159,8 @@ pub fn tell(
     pid: &LocalPid,
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
 ) -> bool {
-    tell_after(machine, pid, |mail| mail.is_waited_for_by(pid), build)
+    let waits = |mail: &Mail| mail.is_waited_for_by(from_ref(pid));
+    tell_after(machine, pid, waits, build)
 }
 
 /// Sends the message that `build` makes to a process, after all mail that waits for any process.
@@ -142,8 +187,8 @@ fn tell_after(
     let build = leaving(mail.postman.get().is_some(), build);
     let message = match waits(mail) {
         true => assembled(build),
-        false => match try_post(pid, build) {
-            Ok(there) => return there,
+        false => match try_post(from_ref(pid), build) {
+            Ok(there) => return there == 1,
             Err(message) => message,
         },
     };
@@ -166,7 +211,7 @@ fn leaving(
 
 /// Returns whether messages of a machine for that process wait to be sent. A message to it then goes behind them.
 pub fn is_waited_for_by(machine: &dyn Carrier, pid: &LocalPid) -> bool {
-    of(machine).is_some_and(|mail| mail.is_waited_for_by(pid))
+    of(machine).is_some_and(|mail| mail.is_waited_for_by(from_ref(pid)))
 }
 
 /// Builds a message in an environment of its own.
@@ -190,17 +235,21 @@ impl Mail {
         self.waiting.load(Ordering::Relaxed) + self.outbound.waiting.load(Ordering::Relaxed)
     }
 
-    /// Returns whether messages for that process wait.
-    fn is_waited_for_by(&self, pid: &LocalPid) -> bool {
+    /// Returns whether messages for any of these processes wait.
+    fn is_waited_for_by(&self, pids: &[LocalPid]) -> bool {
         // Acquire: a thread that finds none waiting sends after the postman has sent (`deliver`).
-        self.waiting.load(Ordering::Acquire) > 0 && self.incoming.lock().receivers.contains_key(pid)
+        if self.waiting.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let receivers = &self.incoming.lock().receivers;
+        pids.iter().any(|pid| receivers.contains_key(pid))
     }
 
-    /// Returns whether `count` messages for that process should wait for the postman.
-    fn takes(&self, pid: &LocalPid, count: usize) -> bool {
+    /// Returns whether `count` messages for these processes should wait for the postman.
+    fn takes(&self, pids: &[LocalPid], count: usize) -> bool {
         // A scheduler sends cheaply itself.
         let rush = rushes(count) && self.postman.get().is_some() && !is_scheduler_thread();
-        rush || self.is_waited_for_by(pid)
+        rush || self.is_waited_for_by(pids)
     }
 
     fn leave<'m>(
@@ -213,7 +262,7 @@ impl Mail {
         while messages.len() > 0 {
             let mut incoming = self.incoming.lock();
             let (count, declined) = incoming.inlet.write(&mut messages);
-            self.put(machine, pid, count, incoming);
+            self.put(machine, Receiver::One(*pid), count, incoming);
             told(Delivery::Done, count as u64);
             // Without the lock: it needs an environment.
             if let Some(message) = declined {
@@ -229,14 +278,20 @@ impl Mail {
     pub fn leave_assembled(&self, machine: &dyn Carrier, pid: &LocalPid, message: Assembled) {
         let mut incoming = self.incoming.lock();
         incoming.inlet.bag.letters.add(message);
-        self.put(machine, pid, 1, incoming);
+        self.put(machine, Receiver::One(*pid), 1, incoming);
+    }
+
+    fn leave_to_each(&self, machine: &dyn Carrier, fan: Fan) {
+        let count = fan.pids.len();
+        let receiver = Receiver::Each(Box::new(fan));
+        self.put(machine, receiver, count, self.incoming.lock());
     }
 
     /// Counts messages that have just been written.
     fn put(
         &self,
         machine: &dyn Carrier,
-        pid: &LocalPid,
+        receiver: Receiver,
         count: usize,
         mut incoming: MutexGuard<'_, Incoming>,
     ) {
@@ -246,9 +301,14 @@ impl Mail {
         machine.leaving(count);
         // Relaxed: the thread itself sees it, and others do not mind.
         self.waiting.fetch_add(count, Ordering::Relaxed);
-        let (new, wake) = incoming.inlet.count(count, |last| last == pid, || *pid);
-        if new {
-            *incoming.receivers.entry(*pid).or_default() += 1;
+        let Incoming { inlet, receivers } = &mut *incoming;
+        let row = receiver.of_row();
+        let same = |last: &Receiver| row.is_some() && last.of_row() == row;
+        let (new, wake) = inlet.count(count, same, || receiver);
+        if let Some((receiver, _)) = inlet.bag.rows.back().filter(|_| new) {
+            for pid in receiver.pids() {
+                *receivers.entry(*pid).or_default() += 1;
+            }
         }
         drop(incoming);
         if let Some(postman) = self.postman.get().filter(|_| wake) {
@@ -257,7 +317,7 @@ impl Mail {
     }
 
     /// Takes all mail that was left. Returns whether there was any.
-    fn refill(&self, taken: &mut Bag<LocalPid, Assembled>) -> bool {
+    fn refill(&self, taken: &mut Bag<Receiver, Assembled>) -> bool {
         taken.letters.clear();
         self.incoming.lock().inlet.refill(taken)
     }
@@ -274,38 +334,48 @@ impl Mail {
         let (mut count, mut undelivered) = (0, 0);
         let (mut done, mut made) = (Vec::new(), Vec::new());
         let more = loop {
-            let Some((pid, row)) = taken.rows.front().copied() else {
+            let Bag { letters, rows } = &mut *taken;
+            let Some((receiver, row)) = rows.front_mut() else {
                 match self.refill(&mut taken) {
                     true => continue,
                     false => break MailLeft::Nothing,
                 }
             };
-            let (mut now, most) = (0, row.min(at_most - count));
+            let (mut now, most) = (0, (*row).min(at_most - count));
             let is_large = |next: Option<&Assembled>| {
                 !may_take_long && next.is_some_and(|next| next.steps() > NORMAL)
             };
-            while now < most && !is_large(taken.letters.next_other()) {
-                let there = send_letter(env, &pid, &mut taken.letters, &mut made);
-                undelivered += u64::from(!there);
-                now += 1;
+            match receiver {
+                Receiver::One(pid) => {
+                    while now < most && !is_large(letters.next_other()) {
+                        let there = send_letter(env, pid, letters, &mut made);
+                        undelivered += u64::from(!there);
+                        now += 1;
+                    }
+                }
+                Receiver::Each(fan) if is_large(fan.message.as_assembled()) => {}
+                Receiver::Each(fan) => {
+                    let from = fan.pids.len() - *row;
+                    undelivered += fan.send_some(env, from..from + most);
+                    now = most;
+                }
             }
             count += now;
-            if now < row {
-                taken.rows[0].1 -= now;
+            *row -= now;
+            if *row > 0 {
                 break match now < most {
                     true => MailLeft::Large,
                     false => MailLeft::Some,
                 };
             }
-            taken.rows.pop_front();
-            done.push(pid);
+            done.extend(rows.pop_front());
         };
         let mut incoming = self.incoming.lock();
-        for pid in done {
-            if let Some(rows) = incoming.receivers.get_mut(&pid) {
+        for pid in done.iter().flat_map(|(receiver, _)| receiver.pids()) {
+            if let Some(rows) = incoming.receivers.get_mut(pid) {
                 *rows -= 1;
                 if *rows == 0 {
-                    incoming.receivers.remove(&pid);
+                    incoming.receivers.remove(pid);
                 }
             }
         }
@@ -314,6 +384,28 @@ impl Mail {
         self.waiting.fetch_sub(count, Ordering::Release);
         machine.have_left(count, undelivered);
         more
+    }
+}
+
+impl FanMessage {
+    fn as_assembled(&self) -> Option<&Assembled> {
+        match self {
+            FanMessage::Letter(_) => None,
+            FanMessage::Made(message) => Some(message),
+        }
+    }
+}
+
+impl Fan {
+    /// Sends the message to some of its processes, in a NIF. Returns how many of them are not there.
+    fn send_some(&mut self, env: Env<'_>, some: Range<usize>) -> u64 {
+        let message = match &mut self.message {
+            FanMessage::Letter(letters) => letter(env, letters).as_c_arg(),
+            FanMessage::Made(message) => message.whole(),
+        };
+        // SAFETY: the message belongs to the environment of the running NIF, or is alive as long as `self`; it is copied.
+        let is_gone = |pid: &&LocalPid| unsafe { !send_as_nobody(pid, None, message) };
+        self.pids[some].iter().filter(is_gone).count() as u64
     }
 }
 

@@ -31,20 +31,24 @@ thread_local! {
 
 /// Sends the message that `build` makes, on any thread, as nobody. Returns whether the receiver is there.
 pub fn post(pid: &LocalPid, build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>) -> bool {
-    // Nothing is left unfinished unless that is allowed.
-    try_post(pid, build).unwrap_or_else(|message| message.send(pid))
+    match try_post(std::slice::from_ref(pid), build) {
+        Ok(there) => there == 1,
+        // Nothing is left unfinished unless that is allowed.
+        Err(message) => message.send(pid),
+    }
 }
 
-/// Sends the message that `build` makes, as [`post`] does. If `build` leaves a term unfinished, returns that instead.
+/// Sends the message that `build` makes to each of these processes, as [`post`] does. Returns how many are there. If `build` leaves a
+/// term unfinished, returns that instead.
 pub fn try_post(
-    pid: &LocalPid,
+    pids: &[LocalPid],
     build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
-) -> Result<bool, Assembled> {
+) -> Result<usize, Assembled> {
     SCRATCH.with(|scratch| {
         // Taken out, so that whatever runs meanwhile may send as well.
         let taken = scratch.borrow_mut().take();
         let mut out = taken.unwrap_or_else(Scratch::new);
-        let sent = out.send(pid, build);
+        let sent = out.send(pids, build);
         *scratch.borrow_mut() = Some(out);
         sent
     })
@@ -63,9 +67,9 @@ impl Scratch {
 
     fn send(
         &mut self,
-        pid: &LocalPid,
+        pids: &[LocalPid],
         build: impl for<'a> FnOnce(Env<'a>, &mut Decoder) -> Term<'a>,
-    ) -> Result<bool, Assembled> {
+    ) -> Result<usize, Assembled> {
         self.decoder.start();
         let lifetime = ();
         // SAFETY: the environment is ours alone, and `lifetime` gives this borrow of it a lifetime of its own.
@@ -79,11 +83,14 @@ impl Scratch {
             let term = unsafe { OwnTerm::in_env(env, message) };
             return Err(Assembled::new(term, Some(unfinished)));
         }
-        let leaves = self.decoder.nodes() > BIG;
+        let leaves = self.decoder.nodes() > BIG && pids.len() == 1;
         let carrier = if leaves { self.env } else { null_mut() };
         // SAFETY: the sender is as the head of this file says; the message belongs to our environment, which is cleared
         // below if it left.
-        let sent = unsafe { enif_send(self.sender, pid.as_c_arg(), carrier, message) != 0 };
+        let sent = |pid: &&LocalPid| unsafe {
+            enif_send(self.sender, pid.as_c_arg(), carrier, message) != 0
+        };
+        let there = pids.iter().filter(sent).count();
         self.used += 1;
         // What holds on to something must not linger here: it may be the last reference to it.
         if leaves || self.decoder.holds() || self.used >= CLEAR_EVERY {
@@ -91,7 +98,7 @@ impl Scratch {
             // SAFETY: no term of it is used any more.
             unsafe { enif_clear_env(self.env) };
         }
-        Ok(sent)
+        Ok(there)
     }
 }
 

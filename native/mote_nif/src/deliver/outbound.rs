@@ -212,9 +212,10 @@ impl Outbound {
 }
 
 /// A row of one large message, as a message to the postman.
-fn alone(target: &OwnTerm, copied: Copied) -> OwnTerm {
-    copied.term.extended(|env, message| {
+fn alone(target: &OwnTerm, mut copied: Copied) -> OwnTerm {
+    copied.term.extend(|env, message| {
         let row = (target.to(env), vec![message]).encode(env);
         (names::abroad(), vec![row]).encode(env)
-    })
+    });
+    copied.term
 }

@@ -90,9 +90,49 @@ impl<R, F> Inlet<R, F> {
     }
 }
 
+/// Who gets the next messages of a bag.
+pub enum Receiver {
+    /// Those of the row.
+    One(LocalPid),
+    /// One message, which is not in the row.
+    Each(Box<Fan>),
+}
+
+/// One message for several processes.
+pub struct Fan {
+    pub message: FanMessage,
+    pub pids: Vec<LocalPid>,
+}
+
+/// What all of them get.
+pub enum FanMessage {
+    /// A small and plain message, which is made of these when it is sent.
+    Letter(Letters<OwnTerm>),
+    /// Any other one.
+    Made(Assembled),
+}
+
+impl Receiver {
+    /// All of its processes.
+    pub fn pids(&self) -> &[LocalPid] {
+        match self {
+            Receiver::One(pid) => std::slice::from_ref(pid),
+            Receiver::Each(fan) => &fan.pids,
+        }
+    }
+
+    /// The process, if the messages of a row are for it.
+    pub fn of_row(&self) -> Option<LocalPid> {
+        match self {
+            Receiver::One(pid) => Some(*pid),
+            Receiver::Each(_) => None,
+        }
+    }
+}
+
 #[derive(Default)]
 pub struct Incoming {
-    pub inlet: Inlet<LocalPid, Assembled>,
+    pub inlet: Inlet<Receiver, Assembled>,
     /// Number of rows waiting for each receiver, including those that the postman has taken.
     pub receivers: FxHashMap<LocalPid, usize>,
 }
@@ -105,7 +145,7 @@ pub struct Mail {
     pub waiting: AtomicUsize,
     pub incoming: Mutex<Incoming>,
     /// The mail that the postman has taken.
-    pub taken: Mutex<Bag<LocalPid, Assembled>>,
+    pub taken: Mutex<Bag<Receiver, Assembled>>,
     pub outbound: Outbound,
 }
 

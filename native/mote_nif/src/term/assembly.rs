@@ -133,24 +133,35 @@ impl Assembled {
     }
 
     /// Extends the message to what `build` makes of it: a tuple that has it as an element.
-    pub fn extended(self, build: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Term<'a>) -> Assembled {
-        Assembled {
-            term: self.term.extended(build),
-            rest: self.rest,
-        }
+    pub fn extended(
+        mut self,
+        build: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Term<'a>,
+    ) -> Assembled {
+        self.term.extend(build);
+        self
     }
 
     /// The whole term: quickly on a thread of the BEAM.
-    pub fn finish(self) -> OwnTerm {
-        match self.rest {
-            Some(rest) => self.term.extended(|env, term| rest.finish(env, term)),
-            None => self.term,
+    pub fn finish(mut self) -> OwnTerm {
+        self.complete();
+        self.term
+    }
+
+    fn complete(&mut self) {
+        if let Some(rest) = self.rest.take() {
+            self.term.extend(|env, term| rest.finish(env, term));
         }
     }
 
     /// Sends it, whole. Returns whether the process is there.
     pub fn send(self, pid: &LocalPid) -> bool {
         self.finish().send(pid)
+    }
+
+    /// The word of the whole term, good only while this is alive.
+    pub fn whole(&mut self) -> ErlNifTerm {
+        self.complete();
+        self.term.raw()
     }
 }
 

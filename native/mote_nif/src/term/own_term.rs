@@ -124,19 +124,15 @@ impl OwnTerm {
     }
 
     /// Extends the term to what `build` makes of it, in its own environment if nobody else is there.
-    pub fn extended(
-        mut self,
-        build: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Term<'a>,
-    ) -> OwnTerm {
+    pub fn extend(&mut self, build: impl for<'a> FnOnce(Env<'a>, Term<'a>) -> Term<'a>) {
         if Arc::get_mut(&mut self.env).is_none() {
-            self = self.with(OwnTerm::copy);
+            *self = self.with(OwnTerm::copy);
         }
         let lifetime = ();
         // SAFETY: nobody else has the environment; `lifetime` gives this borrow of it a lifetime of its own.
         let env = unsafe { Env::new(&lifetime, self.env.0) };
         // SAFETY: the term belongs to that environment.
-        let term = build(env, unsafe { Term::new(env, self.term) }).as_c_arg();
-        OwnTerm { term, ..self }
+        self.term = build(env, unsafe { Term::new(env, self.term) }).as_c_arg();
     }
 
     /// Sends it, with its environment if nobody else is there. Returns whether the process is there.

@@ -5,13 +5,13 @@
 //!    run once more is not shown, and no address made by an aborted turn gets out (turn/staged.rs).
 //! 2. A message that leaves the machine is no larger, written out, than everything that the machine holds (terms/written.rs): a
 //!    commit takes time and memory in proportion to what it delivers, and neither is charged.
+mod telling;
+
 use crate::base::atom::Atom;
-use crate::base::lent::Lender;
 use crate::base::sync::Relaxed;
 use crate::boundary::timers::NEVER;
 use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
-use crate::terms::written::exceeds;
 use crate::threads::journaling::not_durable;
 use crate::threads::route::header;
 use crate::threads::thread::Dispatch;
@@ -23,11 +23,9 @@ use crate::turns::turn::at_commit::{Due, TimerStep};
 use crate::turns::turn::exchange::Stop;
 use crate::turns::turn::staged::Staged;
 use crate::values::actor::BehaviourId;
-use crate::values::foreign::{Delivery, Messages, Outgoing};
 use crate::values::term::{ActorRef, Term};
 use crate::values::value::Value;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 
 /// The verdict on a turn that has run.
 pub(crate) enum Verdict {
@@ -325,29 +323,6 @@ impl Dispatch {
         self.interpreter.run(&mut self.turn, &behaviour.code)
     }
 
-    /// The rest of a commit: timers and deliveries.
-    #[cold]
-    pub(crate) fn commit_outgoing(&mut self) {
-        // Before a reference can leave: it must say where its timer is.
-        self.commit_timers();
-        if self.turn.at_commit.outgoing.is_empty() {
-            return;
-        }
-        // Whoever gets a message can read what had been done by then.
-        self.publish_counters();
-        let mut outgoing = std::mem::take(&mut self.turn.at_commit.outgoing);
-        if self.context.machine.journal().is_some() {
-            self.note_told(&mut outgoing);
-        }
-        for run in outgoing.chunk_by(|a, b| a.target == b.target) {
-            self.deliver_run(run);
-        }
-        outgoing.clear();
-        self.turn.at_commit.outgoing = outgoing;
-        // The turn is committed: what it sent stays.
-        self.turn.queue.forgive();
-    }
-
     fn commit_timers(&mut self) {
         let mut steps = std::mem::take(&mut self.turn.at_commit.timers);
         let machine = &self.context.machine;
@@ -383,59 +358,6 @@ impl Dispatch {
             }
         }
         self.turn.at_commit.timers = steps;
-    }
-
-    /// Delivers consecutive messages to one target.
-    fn deliver_run(&mut self, run: &[Outgoing]) {
-        let Some(Outgoing { target, .. }) = run.first() else {
-            return;
-        };
-        if target.is_address() {
-            for outgoing in run {
-                let event = Event {
-                    target: target.address_pointer(),
-                    message: outgoing.message,
-                };
-                self.send_by(outgoing.sponsor, event);
-            }
-            return;
-        }
-        let Dispatch { context, turn, .. } = self;
-        let counts = &mut turn.counts;
-        let Some(foreign) = target.as_foreign() else {
-            counts.dropped += run.len() as u64;
-            return;
-        };
-        let words = || context.machine.pool().quota.held() / size_of::<Value>();
-        let lender = || Some(context.machine.shared_pool() as Arc<dyn Lender>);
-        let mut rest = run;
-        while !rest.is_empty() {
-            // Before anything of it is written: that could take more memory than there is (terms/written.rs).
-            let too_large = rest
-                .iter()
-                .position(|out| exceeds(out.message, words, lender));
-            let (now, later) = rest.split_at(too_large.unwrap_or(rest.len()));
-            let told = &mut |delivery, count| {
-                *match delivery {
-                    Delivery::Done => &mut counts.foreign_out,
-                    Delivery::Dead => &mut counts.undelivered,
-                    Delivery::Full => &mut counts.overflowed,
-                    Delivery::NoAddress => &mut counts.dropped,
-                } += count;
-            };
-            if !now.is_empty() {
-                foreign.deliver_all(Messages(now.iter()), &context.machine, told);
-                if let Some(holding) = foreign.holding() {
-                    holding.count_held(context.sponsor.room.clone());
-                }
-            }
-            let Some((_, behind)) = later.split_first() else {
-                return;
-            };
-            counts.overflowed += 1;
-            foreign.too_large(&context.machine);
-            rest = behind;
-        }
     }
 
     /// Returns whether the turn would get further elsewhere, or with the fuel and the stack of the thread.

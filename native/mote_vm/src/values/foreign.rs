@@ -151,6 +151,16 @@ pub trait Foreign: Send + Sync + 'static {
     ) {
         messages.for_each(|message| told(self.deliver(message, machine), 1));
     }
+    /// Delivers one message to processes, in their order, the first of which this is: what became of how many goes to `told`.
+    fn deliver_to_each(
+        &self,
+        targets: &mut dyn Iterator<Item = &ForeignRef>,
+        message: Term<'_>,
+        machine: &dyn Carrier,
+        told: &mut dyn FnMut(Delivery, u64),
+    ) {
+        targets.for_each(|target| told(target.deliver(message, machine), 1));
+    }
     /// A message to it is not delivered, for written out it is larger than the memory of the machine. Runs on a dispatch thread
     /// and must not block.
     fn too_large(&self, _machine: &dyn Carrier) {}

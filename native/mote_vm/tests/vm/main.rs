@@ -41,6 +41,7 @@ mod quota;
 mod redefine;
 mod seeded;
 mod stash;
+mod telling_many;
 mod threads;
 mod threads_away;
 mod threads_contention;

@@ -22,12 +22,15 @@ const BYTES: u64 = 0x40;
 const OTHER: u64 = 0x50;
 const END: u64 = 0x60;
 const ROW: u64 = 0x70;
+const MAP: u64 = 0x80;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 
 /// Greatest depth of a plain value, and most words that it may take.
 const DEPTH: usize = 8;
 const WORDS: usize = 128;
+/// Most entries of a map in a plain value: so many the BEAM keeps in the order of their keys.
+const ENTRIES: usize = 32;
 /// A buffer with this many words is full.
 const BUFFER_WORDS: usize = 1 << 12;
 /// Room that is kept when everything was read.
@@ -103,6 +106,8 @@ pub enum Part<'l, F> {
     Tuple(usize),
     /// Takes this many elements and a tail.
     List(usize),
+    /// Takes this many keys, and behind them as many values.
+    Map(usize),
     /// A value that the embedder has copied itself.
     Other(F),
 }
@@ -248,6 +253,15 @@ impl<F> Letters<F> {
                 }
                 command(LIST, count)
             }
+            View::Map(map) if map.len() <= ENTRIES => {
+                let keys = map.iter().map(|(key, _)| key);
+                for part in keys.chain(map.iter().map(|(_, value)| value)) {
+                    if !self.value(part, depth - 1, limit, copy) {
+                        return false;
+                    }
+                }
+                command(MAP, map.len())
+            }
             View::Big(_) | View::Map(_) | View::Function(_) => return false,
             View::Foreign(_) | View::On(..) | View::Address(_) | View::Timer(_) => match copy(term)
             {
@@ -295,6 +309,7 @@ impl<F> Letters<F> {
                 }
                 TUPLE => Part::Tuple(count),
                 LIST => Part::List(count),
+                MAP => Part::Map(count),
                 FLOAT => Part::Float(f64::from_bits(
                     self.raw(1).first().map_or(0, |raw| raw.word()),
                 )),

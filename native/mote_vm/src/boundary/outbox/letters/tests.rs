@@ -41,6 +41,13 @@ fn text(letters: &mut Letters<String>) -> Option<String> {
                     let tail = stack.pop().unwrap();
                     format!("[{} | {tail}]", stack.split_off(stack.len() - n).join(", "))
                 }
+                Part::Map(n) => {
+                    let values = stack.split_off(stack.len() - n);
+                    let keys = stack.split_off(stack.len() - n);
+                    let entries = keys.iter().zip(&values);
+                    let entries = entries.map(|(key, value)| format!("{key} => {value}"));
+                    format!("%{{{}}}", entries.collect::<Vec<_>>().join(", "))
+                }
                 Part::Other(other) => other,
             };
             stack.push(text);
@@ -73,6 +80,7 @@ fn letters_come_out_as_they_went_in() {
             b.float(0.0);
             b.empty_list();
         }),
+        map_of(&mut heap, 2),
         value(&mut heap, |b| {
             b.tuple(WORDS - 1);
             (1..WORDS).for_each(|_| b.atom(Atom::OK));
@@ -89,10 +97,36 @@ fn letters_come_out_as_they_went_in() {
     assert_eq!(read.next().unwrap(), "{}");
     assert_eq!(read.next().unwrap(), "\"\"");
     assert_eq!(read.next().unwrap(), "{:ok, -7, 0.0, []}");
+    assert_eq!(read.next().unwrap(), "%{0 => {:ok}, 1 => {:ok}}");
     let long = vec![":ok"; WORDS - 1].join(", ");
     assert_eq!(read.next().unwrap(), format!("{{{long}}}"));
     assert_eq!(read.next().unwrap(), "copied");
     assert_eq!(read.next(), None);
+    assert!(letters.is_empty());
+}
+
+/// A map of so many integers, each to a tuple.
+fn map_of(heap: &mut Heap, entries: usize) -> Term<'static> {
+    value(heap, |b| {
+        b.map(entries);
+        for n in 0..entries {
+            assert!(b.integer(n as i64));
+            b.tuple(1);
+            b.atom(Atom::OK);
+        }
+    })
+}
+
+#[test]
+fn a_large_map_is_not_written() {
+    let mut heap = heap();
+    let mut letters: Letters<String> = Letters::default();
+    assert!(letters.write(map_of(&mut heap, ENTRIES)));
+    assert!(!letters.write(map_of(&mut heap, ENTRIES + 1)));
+    assert_eq!(
+        text(&mut letters).map(|map| map.matches("=>").count()),
+        Some(ENTRIES)
+    );
     assert!(letters.is_empty());
 }
 
