@@ -172,6 +172,7 @@ defmodule Mote.MixProject do
       Machines: [
         Mote.Machine,
         Mote.Durable,
+        Mote.Replay,
         Mote.Image,
         Mote.Sponsor,
         Mote.Address,

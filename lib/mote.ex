@@ -127,6 +127,8 @@ defmodule Mote do
       `:keep`. See the guide [State that lasts](images.md#a-deploy-with-a-changed-behaviour);
     * `:durable` - `[dir: folder]` for a machine that survives the end of its node: what comes in is written down before it runs. See
       `Mote.Durable` for its options, and for what such a machine does not do;
+    * `:record` - a folder, for a machine whose inputs are recorded, so that `Mote.Replay` can run it again: see there, also for what such a
+      machine does not do;
     * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes what it has when it is stopped in good order, see
       `stop/3` (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
 

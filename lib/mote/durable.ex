@@ -38,10 +38,11 @@ defmodule Mote.Durable do
         }
 
   @typedoc false
+  # Of a machine that is recorded, `:sync` is `:none`.
   @type t :: %{
           dir: String.t(),
-          sync: :batch | :always | :os,
-          image_every: pos_integer,
+          sync: :batch | :always | :os | :none,
+          image_every: pos_integer | :infinity,
           numbered: boolean,
           take_over: boolean
         }
@@ -199,6 +200,8 @@ defmodule Mote.Durable do
   def possible!(%{durable: nil}), do: :ok
 
   def possible!(config) do
+    what_it_is = if config.durable.sync == :none, do: "recorded", else: "durable"
+
     alone? =
       case config.sponsors do
         [{_name, 1, _cores, _inbox, _patient, nil, {false, _partition}}] -> true
@@ -209,10 +212,10 @@ defmodule Mote.Durable do
           {alone?, "one sponsor with one thread, neither beam: true nor io: true"},
           {config.schedule == nil, "schedule: :threads"},
           {config.clock == :system, "clock: :system"},
-          {config.image == nil, "no :image: it goes on from what is in its :dir"}
+          {config.image == nil or what_it_is == "recorded", "no :image: it goes on from what is in its :dir"}
         ],
         not good?,
-        do: raise(ArgumentError, "a durable machine has #{what}")
+        do: raise(ArgumentError, "a #{what_it_is} machine has #{what}")
 
     :ok
   end

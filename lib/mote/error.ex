@@ -40,12 +40,13 @@ defmodule Mote.Error do
     * `:image` - an image was not saved, or a machine does not go on from it; the message says which file, where and why: see
       `Mote.save/3`;
     * `:identity_taken` - a machine with that `:identity` is running on this node already, `context.machine`;
-    * `:journal` - a durable machine does not go on from what is in its folder; the message says which file, where and why: see
-      `Mote.Durable`;
-    * `:dir_taken` - the folder of a durable machine is that of another one which runs: `context.system_pid` and `context.pid`; or it is a
-      copy of another one's, or no copy: see `Mote.Durable.copy/2`;
+    * `:journal` - a durable machine does not go on from what is in its folder, or a recording is not run again; the message says which file,
+      where and why: see `Mote.Durable` and `Mote.Replay`;
+    * `:dir_taken` - the folder of a durable or recorded machine is that of another one which runs: `context.system_pid` and `context.pid`; or
+      it is a copy of another one's, or no copy: see `Mote.Durable.copy/2`;
     * `:copied` - a durable machine has one copy, and this one has it: `context.copy`;
-    * `:not_durable` - a durable machine does not do this, since its journal could not tell it again: see `Mote.Durable`;
+    * `:not_durable` - a durable or recorded machine does not do this, since its journal could not tell it again: see `Mote.Durable`. A
+      replay takes in nothing but what was recorded: see `Mote.Replay`;
     * `:start` - the system did not provide what a machine or a sponsor needs, or the application `:mote` is
       not running.
   """
@@ -234,8 +235,9 @@ defmodule Mote.Error do
   def from(:not_durable, context) do
     new(
       :not_durable,
-      "a durable machine does not do this, since its journal could not tell it again: no timers, futures, shared constants or moves from " <>
-        "outside, and no messages of other machines' actors (see Mote.Durable)",
+      "a durable or recorded machine does not do this, since its journal could not tell it again: no timers, futures, shared constants or " <>
+        "moves from outside, and no messages of other machines' actors (see Mote.Durable). A replay takes in nothing but what was " <>
+        "recorded (see Mote.Replay)",
       context
     )
   end

@@ -72,6 +72,8 @@ defmodule Mote.Machine do
     Workers
   }
 
+  alias Mote.Replay.Recording
+
   # Milliseconds to wait for another node that is to say which process a machine is.
   @patience 5_000
 
@@ -347,7 +349,9 @@ defmodule Mote.Machine do
     Process.flag(:trap_exit, true)
     :ok = Janitor.watch(self())
 
-    case Durable.Folder.open(config) do
+    open = if match?(%{durable: %{sync: :none}}, config), do: &Recording.open/1, else: &Durable.Folder.open/1
+
+    case open.(config) do
       {:ok, durable, config} -> begin(config, durable)
       {:error, error} -> {:stop, error}
     end
@@ -400,9 +404,14 @@ defmodule Mote.Machine do
   end
 
   defp begin_journal(_native, nil, _names), do: {:ok, nil}
+
+  defp begin_journal(native, %{options: %{sync: :none}} = recording, names),
+    do: Recording.begin(native, recording, names)
+
   defp begin_journal(native, durable, names), do: Durable.Folder.begin(native, durable, names)
 
   defp keeper(_native, nil, _names, _about), do: nil
+  defp keeper(_native, %{options: %{sync: :none}}, _names, _about), do: nil
 
   defp keeper(native, %{from: from, options: %{dir: dir}} = durable, names, {machine, _title} = about) do
     {:ok, keeper} = Durable.Keeper.start_link(native, durable, names, about)

@@ -73,6 +73,7 @@ defmodule Mote.Bench do
     Programs.FanOut,
     Programs.Door,
     Programs.Durable,
+    Programs.Record,
     Programs.Timers,
     Programs.Futures,
     Programs.FibFutures,

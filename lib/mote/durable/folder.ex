@@ -216,11 +216,12 @@ defmodule Mote.Durable.Folder do
     end
   end
 
-  # The machine had this name for its addresses before; a new one is called as its folder.
-  defp identified(%{identity: nil, durable: %{dir: dir}} = config, identity),
+  @doc "The options with an identity: the one that the machine had for its addresses before; a new one is called as its folder."
+  @spec identified(map, String.t() | nil) :: map
+  def identified(%{identity: nil, durable: %{dir: dir}} = config, identity),
     do: %{config | identity: identity || named_as(dir)}
 
-  defp identified(config, _identity), do: config
+  def identified(config, _identity), do: config
 
   # A path can be longer than an identity, and need not be a text.
   defp named_as(dir) do

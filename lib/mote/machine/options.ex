@@ -21,7 +21,8 @@ defmodule Mote.Machine.Options do
     identity: nil,
     resolve: nil,
     migrate: nil,
-    durable: nil
+    durable: nil,
+    record: nil
   ]
 
   @type t :: %{
@@ -74,7 +75,7 @@ defmodule Mote.Machine.Options do
       identity: identity!(opts[:identity]),
       resolve: asked!(opts, :resolve),
       migrate: asked!(opts, :migrate),
-      durable: Mote.Durable.options!(opts[:durable])
+      durable: durable!(opts[:durable], opts[:record])
     }
 
     :ok = Mote.Durable.possible!(config)
@@ -178,9 +179,10 @@ defmodule Mote.Machine.Options do
             "got: #{inspect(other)}"
   end
 
-  defp tier!(tier) when tier in [:native, :interp], do: tier
+  @doc false
+  def tier!(tier) when tier in [:native, :interp], do: tier
 
-  defp tier!(other) do
+  def tier!(other) do
     raise ArgumentError,
           "expected :tier to be :native (machine code, where this platform is supported) or :interp (the interpreter), " <>
             "got: #{inspect(other)}"
@@ -188,6 +190,12 @@ defmodule Mote.Machine.Options do
 
   defp image!(nil), do: nil
   defp image!(path), do: path!(path, "image:")
+
+  defp durable!(durable, nil), do: Mote.Durable.options!(durable)
+  defp durable!(nil, path), do: Mote.Replay.Recording.options!(path)
+
+  defp durable!(_durable, _path),
+    do: raise(ArgumentError, "a machine has :durable or :record, and not both: its journal is one of the two")
 
   defp asked!(opts, key) do
     with other when other != nil and not is_function(other, 1) <- opts[key],

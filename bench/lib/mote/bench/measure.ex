@@ -43,7 +43,7 @@ defmodule Mote.Bench.Measure do
   @spec max(t) :: number
   def max(%__MODULE__{values: values}), do: Enum.max(values)
 
-  @doc "`\"ns\"`, `\"us\"`, `\"bytes\"`, `\"%\"`, `\"misses\"`, `\"/s\"`, or `\"x\"` for ratios."
+  @doc "`\"ns\"`, `\"us\"`, `\"ms\"`, `\"bytes\"`, `\"%\"`, `\"misses\"`, `\"/s\"`, or `\"x\"` for ratios."
   @spec unit(t) :: String.t()
   def unit(%__MODULE__{metric: metric}) do
     name = Atom.to_string(metric)
@@ -53,6 +53,7 @@ defmodule Mote.Bench.Measure do
       String.starts_with?(name, "us_") -> "us"
       String.starts_with?(name, "percent_") -> "%"
       String.ends_with?(name, "_per_s") -> "/s"
+      String.ends_with?(name, "_ms") -> "ms"
       String.starts_with?(name, ["ratio_", "by_"]) or name =~ "_by_" or name == "two_askers" -> "x"
       String.starts_with?(name, "misses_") -> "misses"
       String.contains?(name, "bytes") -> "bytes"

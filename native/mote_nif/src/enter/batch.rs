@@ -123,8 +123,10 @@ pub struct Run<'m, 'a> {
     machine: &'m Machine,
     entrance: Entrance,
     pub letters: BatchLetters,
-    /// The records of its messages, and whom the next ones are for, where the machine is durable.
-    records: Vec<(Key, Vec<u8>)>,
+    /// Where the machine notes what comes in, the records of its messages, whom each is for and where it ends, and whom the next ones are
+    /// for.
+    written: Vec<u8>,
+    records: Vec<(Key, usize)>,
     key: Option<Key>,
     writer: Writer<'m, 'a>,
     /// What refers to the machine.
@@ -148,6 +150,7 @@ impl<'m, 'a> Run<'m, 'a> {
             machine,
             entrance,
             letters,
+            written: Vec::new(),
             records: Vec::new(),
             key: None,
             writer,
@@ -204,16 +207,14 @@ impl<'m, 'a> Run<'m, 'a> {
             return false;
         }
         self.letters.end(&self.writer.builder);
-        let Some(key) = self.key else {
+        let Some(key) = self.key.filter(|_| self.machine.is_durable()) else {
             return true;
         };
-        match noted::message(self.machine, key, false, message) {
-            Ok(record) => self.records.extend(record.map(|record| (key, record))),
-            Err(why) => {
-                self.why = why;
-                return false;
-            }
+        if let Err(why) = noted::add_message(key, false, message, &mut self.written) {
+            self.why = why;
+            return false;
         }
+        self.records.push((key, self.written.len()));
         true
     }
 
@@ -235,8 +236,11 @@ impl<'m, 'a> Run<'m, 'a> {
                 }
                 let (accepted, why) = machine.send_batch(entrance, batch);
                 if let Some(notes) = notes {
-                    let entered = self.records.iter().take(accepted);
-                    entered.for_each(|(_, record)| notes.record(&[record]));
+                    let mut from = 0;
+                    for (_, end) in self.records.iter().take(accepted) {
+                        notes.record(&[&self.written[from..*end]]);
+                        from = *end;
+                    }
                 }
                 (accepted, why)
             }),
@@ -245,7 +249,8 @@ impl<'m, 'a> Run<'m, 'a> {
             (accepted, None) => (accepted, rest, self.why),
             (accepted, Some(refused)) => (accepted, after(list, accepted), refusal(refused)),
         };
-        match accepted > 0 && !self.records.is_empty() {
+        let is_noted = accepted > 0 && !self.records.is_empty();
+        match is_noted && machine.is_waited_for() {
             true => (accepted, rest, (self.reference, why)).encode(env),
             false => (accepted, rest, why).encode(env),
         }

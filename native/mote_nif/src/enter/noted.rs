@@ -1,4 +1,4 @@
-//! What enters a durable machine, as its journal has it, and how it enters again.
+//! What enters a durable or recorded machine, as its journal has it, and how it enters again.
 //!
 //! A record begins with a byte that says what it is; terms are in the external format, in which addresses find the present life of
 //! their machine (held/lives.rs).
@@ -16,15 +16,19 @@ use crate::enter::create::{not_created, prepare, BehaviourParts};
 use crate::enter::target::refusal;
 use crate::held::bridge::pin;
 use crate::held::foreign::Awaiting;
+use crate::held::lives::as_life_of;
 use crate::held::machine::{sponsor, MachineResource};
 use crate::held::question::Customer;
 use crate::term::atoms::{self, names, Name};
+use crate::term::external;
 use crate::term::read::list_cell;
 use crate::term::resource::ResourceArc;
+use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::code::error::LoadError;
 use mote_vm::machine::durable::MOST_RECORD;
 use mote_vm::machine::Machine;
 use mote_vm::values::handles::Key;
+use rustc_hash::FxHashMap;
 use rustler::{Atom, Encoder, Env, OwnedEnv, Term};
 use std::sync::Arc;
 
@@ -63,18 +67,33 @@ pub fn message(
     if !machine.is_durable() {
         return Ok(None);
     }
-    let written = message.to_binary();
-    let mut record = Vec::with_capacity(2 + KEY + written.len());
-    record.push(MESSAGE);
-    record.extend_from_slice(&key_bytes(key));
-    record.push(asked.into());
-    record.extend_from_slice(&written);
-    limited(record).map(Some)
+    let mut record = Vec::with_capacity(MESSAGE_HEAD + USUAL);
+    add_message(key, asked, message, &mut record)?;
+    Ok(Some(record))
 }
 
-fn limited(record: Vec<u8>) -> Result<Vec<u8>, Atom> {
-    match record.len() <= MOST_RECORD {
-        true => Ok(record),
+/// Bytes before the term of a message, and those of a usual term.
+const MESSAGE_HEAD: usize = 2 + KEY;
+const USUAL: usize = 64;
+
+/// Appends the record of a message.
+pub fn add_message(
+    key: Key,
+    asked: bool,
+    message: Term<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), Atom> {
+    let begin = out.len();
+    out.push(MESSAGE);
+    out.extend_from_slice(&key_bytes(key));
+    out.push(asked.into());
+    external::write(message, out);
+    limited(out.len() - begin)
+}
+
+fn limited(length: usize) -> Result<(), Atom> {
+    match length <= MOST_RECORD {
+        true => Ok(()),
         false => Err(names::no_memory()),
     }
 }
@@ -97,12 +116,12 @@ pub fn noted<R>(
     })
 }
 
-/// What a caller is told of something that has entered: `:ok`, or the machine that is to say when its disk has it. That is this one, even
-/// if another one has gone on by then.
-pub fn answer<'a>(record: &Option<Vec<u8>>, machine: Term<'a>) -> Term<'a> {
+/// What a caller is told of something that has entered: `:ok`, or the machine that is to say when its disk has it, where that is waited for.
+/// That is this one, even if another one has gone on by then.
+pub fn answer<'a>(machine: &Machine, record: &Option<Vec<u8>>, reference: Term<'a>) -> Term<'a> {
     match record {
-        Some(_) => machine,
-        None => names::ok().to_term(machine.get_env()),
+        Some(_) if machine.is_waited_for() => reference,
+        _ => names::ok().to_term(reference.get_env()),
     }
 }
 
@@ -146,7 +165,9 @@ fn actor(
     let env = captures.get_env();
     let [module, name] = [module, name].map(|atom| atoms::to_term(env, atom));
     let parts = (module, name, version, captures, pinned).encode(env);
-    limited(parts.to_binary().to_vec()).map(Arc::from)
+    let written = parts.to_binary();
+    limited(written.len())?;
+    Ok(Arc::from(written.as_slice()))
 }
 
 fn note_created<K: AsRef<[Key]>>(
@@ -189,14 +210,20 @@ pub fn retained<'a>(reference: Term<'a>, machine: &Machine, key: Key, kept: bool
                 notes.record(&[&[RELEASED], &key_bytes(key)]);
                 notes.release(key);
             }
-            reference
+            match machine.is_waited_for() {
+                true => reference,
+                false => names::ok().to_term(env),
+            }
         }
         _ => names::unknown().to_term(env),
     })
 }
 
-/// Lets what a record says enter again.
-pub fn enter_again(machine: &Machine, record: &[u8]) -> Result<(), String> {
+/// Code that takes the place of what was noted: the hash of a module's unit, and the unit.
+pub type ChangedUnits = FxHashMap<VmAtom, (u64, Vec<u8>)>;
+
+/// Lets what a record says enter again, with code that has changed meanwhile where there is such.
+pub fn enter_again(changed: &ChangedUnits, machine: &Machine, record: &[u8]) -> Result<(), String> {
     let Some(resource) = pin(machine) else {
         return Err("the machine has ended".to_string());
     };
@@ -204,10 +231,16 @@ pub fn enter_again(machine: &Machine, record: &[u8]) -> Result<(), String> {
         return Err("a record is empty".to_string());
     };
     match *kind {
-        MESSAGE => send_again(&resource, machine, rest),
-        ACTOR => create_again(&resource, machine, rest),
+        MESSAGE => as_life_of(&resource, || send_again(&resource, machine, rest)),
+        ACTOR => as_life_of(&resource, || {
+            create_again(changed, &resource, machine, rest)
+        }),
         CODE => {
             let loaded = machine.load(rest, &foreign);
+            let loaded = loaded.and_then(|module| match changed.get(&module) {
+                Some((_, unit)) => machine.load(unit, &foreign),
+                None => Ok(module),
+            });
             loaded.map(drop).map_err(|error| error.to_string())
         }
         RELEASED => {
@@ -270,6 +303,7 @@ pub fn nobody(env: Env<'_>, resource: &ResourceArc<MachineResource>, asked: Key)
 }
 
 fn create_again(
+    changed: &ChangedUnits,
     resource: &ResourceArc<MachineResource>,
     machine: &Machine,
     rest: &[u8],
@@ -278,6 +312,7 @@ fn create_again(
     read(written, |env, term| {
         let parts: Result<(Name, Name, u64, Term<'_>, Term<'_>), _> = term.decode();
         let (module, name, version, captures, pinned) = parts.map_err(|_| names::unknown())?;
+        let version = changed.get(&module.0).map_or(version, |(hash, _)| *hash);
         let kind = (module, name, version);
         let mode = known_binaries(env);
         let (behaviour, captures) = prepare(resource, machine, kind, captures, mode)?;

@@ -144,7 +144,7 @@ pub fn send_within<'a>(
         writer.count_spent(env);
         let parcel = writer.builder.finish();
         let record = noted::message(target.machine, target.key, false, message)?;
-        let answer = noted::answer(&record, target.reference);
+        let answer = noted::answer(target.machine, &record, target.reference);
         noted::noted(target.machine, record, || target.send(parcel))?;
         Ok(answer)
     });

@@ -10,12 +10,15 @@
 //! 3. No life is of two machines that run and have an identity: an image that names one of another machine is refused. What it names
 //!    otherwise is believed.
 //! 4. Nothing is dropped under the lock, since it may be the last reference to a machine.
+//! 5. A replay has the identity of the machine that was recorded, and does not claim it. So addresses of that one do not lead to it, but for
+//!    what its journal brings in (`as_life_of`).
 use crate::held::machine::MachineResource;
 use crate::term::resource::{self, ResourceArc};
 use mote_vm::image::tables::{ImageIdentity, MOST_LIVES};
 use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustler::{Encoder, Env, LocalPid, Term};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::LazyLock;
 
@@ -31,6 +34,44 @@ static LIVES: LazyLock<Mutex<Lives>> = LazyLock::new(Mutex::default);
 
 /// Number of references that are known: who meets none of them pays for one look at this.
 static KNOWN: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// The machine whose earlier lives are meant by what the calling thread reads.
+    static REPLAYED: RefCell<Option<ResourceArc<MachineResource>>> = const { RefCell::new(None) };
+}
+
+/// Reads something in which the lives of a machine mean that machine, whoever else has gone on from them.
+pub fn as_life_of<R>(machine: &ResourceArc<MachineResource>, read: impl FnOnce() -> R) -> R {
+    let before = REPLAYED.replace(Some(machine.clone()));
+    let done = read();
+    drop(REPLAYED.replace(before));
+    done
+}
+
+/// Gives a machine that is to be a replay the identity of the one that was recorded (invariant 5).
+pub fn replay(env: Env<'_>, machine: &ResourceArc<MachineResource>, name: &str) {
+    let life = life(machine.encode(env)).unwrap_or_default();
+    *machine.identity.lock() = Some(ImageIdentity {
+        name: name.to_string(),
+        lives: vec![life.clone()],
+    });
+    leads_to(life, machine);
+}
+
+/// Lets addresses of a machine that was joined lead to another one, which is at another place of the same recording.
+pub fn succeed(before: Term<'_>, machine: &ResourceArc<MachineResource>) {
+    if let Some(life) = life(before) {
+        leads_to(life, machine);
+    }
+}
+
+fn leads_to(life: Vec<u8>, machine: &ResourceArc<MachineResource>) {
+    let mut lives = LIVES.lock();
+    let before = lives.earlier.insert(life, machine.clone());
+    KNOWN.store(lives.earlier.len(), Relaxed);
+    drop(lives);
+    drop(before);
+}
 
 /// Gives a machine an identity, from its first life on. If one that runs has it already, returns the process that answers for that one.
 pub fn claim(
@@ -66,7 +107,8 @@ pub fn take_up(
     let earlier = &earlier[from..];
     let met: FxHashSet<&Vec<u8>> = earlier.iter().collect();
     let lives = LIVES.lock();
-    for (name, other) in &lives.claimed {
+    let claimed = lives.claimed.iter();
+    for (name, other) in claimed.filter(|_| has_claimed(&lives, machine)) {
         let identity = other.identity.lock();
         let mut theirs = identity.iter().flat_map(|of| &of.lives);
         if is_running(env, other) && theirs.any(|life| met.contains(life)) {
@@ -89,12 +131,21 @@ pub fn went_on(machine: &ResourceArc<MachineResource>) {
         .map_or(&[][..], |(_today, earlier)| earlier);
     let mut before = Vec::with_capacity(earlier.len());
     let mut lives = LIVES.lock();
+    if !has_claimed(&lives, machine) {
+        return;
+    }
     for life in earlier {
         before.extend(lives.earlier.insert(life.clone(), machine.clone()));
     }
     KNOWN.store(lives.earlier.len(), Relaxed);
     drop(lives);
     drop(before);
+}
+
+/// Returns whether the identity of a machine is its own (invariant 5).
+fn has_claimed(lives: &Lives, machine: &ResourceArc<MachineResource>) -> bool {
+    let mut claimed = lives.claimed.values();
+    claimed.any(|other| other.identity() == machine.identity())
 }
 
 /// Returns whether a machine runs. That of a process which was killed in this moment may not know yet that it does not.
@@ -136,6 +187,13 @@ pub fn present_machine(machine: Term<'_>) -> Option<ResourceArc<MachineResource>
 
 #[cold]
 fn today(machine: Term<'_>) -> Option<ResourceArc<MachineResource>> {
+    if let Some(replayed) = REPLAYED.with_borrow(Option::clone) {
+        let life = life(machine)?;
+        let is_known = |of: &ImageIdentity| of.lives.contains(&life);
+        if replayed.identity.lock().as_ref().is_some_and(is_known) {
+            return Some(replayed);
+        }
+    }
     let known: Option<&MachineResource> = resource::get(machine);
     if known.is_some_and(|known| known.running().is_some()) {
         return None;

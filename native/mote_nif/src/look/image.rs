@@ -369,7 +369,7 @@ fn kind(class: Class) -> Atom {
 
 /// A value of the outside as it is written: integers that are too large to calculate with, and bitstrings. Of others, what may tell
 /// somebody what they were, if that is small: not what functions have captured. Customers are nobody's in another machine.
-fn written_form(value: &ForeignRef, scratch: &OwnedEnv) -> WrittenForeign {
+pub fn written_form(value: &ForeignRef, scratch: &OwnedEnv) -> WrittenForeign {
     let written = |term: Term<'_>| term.to_binary().as_slice().to_vec();
     let any = value.as_any();
     if let Some(opaque) = any.downcast_ref::<Opaque>() {

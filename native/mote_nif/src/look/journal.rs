@@ -1,7 +1,7 @@
 //! Journals of durable machines: the folder that they are in, where they begin, and running them again.
 use crate::deliver::message::post;
 use crate::enter::drain::Drain;
-use crate::enter::noted::enter_again;
+use crate::enter::noted::{enter_again, ChangedUnits};
 use crate::enter::question::inquiry;
 use crate::held::machine::MachineResource;
 use crate::held::question::Customer;
@@ -23,6 +23,8 @@ pub fn sync_of(name: Atom) -> JournalSync {
         JournalSync::Always
     } else if name == names::os() {
         JournalSync::System
+    } else if name == names::none() {
+        JournalSync::Unacknowledged
     } else {
         JournalSync::Batch
     }
@@ -75,6 +77,12 @@ pub fn prepare<'a>(env: Env<'a>, machine: &Machine, path: &Path) -> Term<'a> {
     }
 }
 
+/// Lets things enter as they were noted.
+fn enter_as_noted() -> Box<dyn Fn(&Machine, &[u8]) -> Result<(), String> + Send> {
+    let unchanged = ChangedUnits::default();
+    Box::new(move |machine, record| enter_again(&unchanged, machine, record))
+}
+
 /// Puts a question to which the answer is `{:ok, {told, named}}`, or `{:error, {path, text}}` of the journal that is wrong.
 pub fn run_again<'a>(
     env: Env<'a>,
@@ -105,7 +113,7 @@ pub fn run_again<'a>(
             });
         };
         match opened {
-            Ok(journals) => running.run_again(journals, Box::new(enter_again), Box::new(told)),
+            Ok(journals) => running.run_again(journals, enter_as_noted(), Box::new(told)),
             Err(wrong) => told(Err(wrong)),
         }
         Ok(())

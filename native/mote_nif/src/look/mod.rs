@@ -5,5 +5,6 @@ pub mod journal;
 pub mod migration;
 pub mod peek;
 pub mod proof;
+pub mod replay;
 pub mod survey;
 pub mod trace;

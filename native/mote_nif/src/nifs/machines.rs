@@ -147,7 +147,7 @@ fn machine_add_sponsor<'a>(
         return names::stopped().encode(env);
     };
     if running.is_durable() {
-        let text = "a durable machine has one sponsor with one thread";
+        let text = "a durable or recorded machine has one sponsor with one thread";
         return (names::error(), text).encode(env);
     }
     let config = sponsor_config(sponsor);
@@ -270,8 +270,12 @@ fn machine_load<'a>(
     if before == Some(hash) {
         return names::ok().encode(env);
     }
+    if running.is_replay() {
+        let text = "a replay has the code of its recording, and takes in nothing else";
+        return (names::error(), text).encode(env);
+    }
     if before.is_some() && running.is_durable() {
-        let text = "a durable machine takes new code when it is started";
+        let text = "a durable or recorded machine takes new code when it is started";
         return (names::error(), text).encode(env);
     }
     if let Err(error) = noted::load(running, &unit) {

@@ -74,6 +74,7 @@ pub mod outboxes;
 pub mod proofs;
 pub mod questions;
 pub mod remarks;
+pub mod replays;
 pub mod room;
 pub mod sockets;
 pub mod surveys;

@@ -79,7 +79,7 @@ fn send_permitted<'a>(
         writer.term(message)?;
         let parcel = writer.builder.finish();
         let record = noted::message(target.machine, target.key, false, message)?;
-        let answer = noted::answer(&record, target.reference);
+        let answer = noted::answer(target.machine, &record, target.reference);
         noted::noted(target.machine, record, || permit.send(&target, parcel))?;
         Ok(answer)
     });

@@ -64,11 +64,12 @@ fn machine_trace_end<'a>(env: Env<'a>, machine: &MachineResource, number: u64) -
     }
 }
 
-/// Pauses or resumes: `:ok` or `:stopped`. Threads see it after their batch; all are woken, and there may be many.
+/// Pauses or resumes: `:ok`, `:stopped`, or `:not_durable` of a replay. Threads see it after their batch; all are woken, and there may be many.
 #[rustler::nif(schedule = "DirtyIo")]
 fn machine_pause(machine: &MachineResource, paused: bool) -> Atom {
     match machine.running() {
         Some(running) if paused => running.pause(),
+        Some(running) if running.is_replay() => return names::not_durable(),
         Some(running) => running.resume(),
         None => return names::stopped(),
     }
@@ -76,7 +77,7 @@ fn machine_pause(machine: &MachineResource, paused: bool) -> Atom {
 }
 
 /// Runs one turn of a paused machine. The answer is the turn, or `:idle`; or why not: `:running`, `:no_sponsor`,
-/// `:many_threads`, `:stopped`.
+/// `:many_threads`, `:stopped`, or `:not_durable` of a replay.
 #[rustler::nif]
 fn machine_step_turn<'a>(
     env: Env<'a>,
@@ -111,6 +112,7 @@ fn machine_step_turn<'a>(
                 StepError::Running => names::running(),
                 StepError::Unknown => names::no_sponsor(),
                 StepError::ManyThreads => names::many_threads(),
+                StepError::Replayed => names::not_durable(),
             })
     })
 }

@@ -17,6 +17,8 @@ pub mod names {
     rustler::atoms! {
         ok,
         error,
+        none,
+        sent,
         not_durable,
         batch,
         os,

@@ -1,5 +1,6 @@
 pub mod assembly;
 pub mod atoms;
+pub mod external;
 pub mod make;
 pub mod maps;
 pub mod own_term;

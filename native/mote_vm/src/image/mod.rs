@@ -24,6 +24,7 @@
 pub(crate) mod blocks;
 pub(crate) mod chunks;
 pub mod file;
+pub(crate) mod fingerprint;
 pub(crate) mod numbers;
 pub(crate) mod record;
 mod restore;

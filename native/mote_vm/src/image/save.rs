@@ -68,26 +68,26 @@ impl fmt::Display for NotSaved {
 }
 
 /// An event, and the sponsor where it waits.
-struct SavedEvent {
+pub(super) struct SavedEvent {
     sponsor: SponsorId,
-    event: Event,
+    pub(super) event: Event,
     held: HeldIn,
 }
 
-struct SavedTimer {
+pub(super) struct SavedTimer {
     sponsor: SponsorId,
-    due: u64,
-    id: TimerId,
-    target: Value,
-    message: Value,
+    pub(super) due: u64,
+    pub(super) id: TimerId,
+    pub(super) target: Value,
+    pub(super) message: Value,
 }
 
 /// What waits, as values, and what the outside has keys of.
 #[derive(Default)]
-struct Waits {
-    events: Vec<SavedEvent>,
-    timers: Vec<SavedTimer>,
-    keys: KeptKeys,
+pub(super) struct Waits {
+    pub(super) events: Vec<SavedEvent>,
+    pub(super) timers: Vec<SavedTimer>,
+    pub(super) keys: KeptKeys,
 }
 
 impl Survey<'_> {
@@ -283,7 +283,7 @@ impl Survey<'_> {
     }
 
     /// Everything that waits, in the order that the head of this file says.
-    fn waits(&self, heap: &mut Heap) -> Waits {
+    pub(super) fn waits(&self, heap: &mut Heap) -> Waits {
         let mut waits = Waits::default();
         let mut put = |sponsor, event, held| {
             waits.events.push(SavedEvent {

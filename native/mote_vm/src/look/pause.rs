@@ -17,6 +17,8 @@ pub enum StepError {
     Running,
     /// The machine has no sponsor of that name.
     Unknown,
+    /// The machine runs a journal again: which turn comes next depends on what is to enter before.
+    Replayed,
     /// The sponsor has several threads, or its turns run outside: they have no order.
     ManyThreads,
 }
@@ -51,6 +53,9 @@ impl Machine {
     /// sponsor's thread, when it is known how the turn ends and before anything of it is visible; with none if nothing is
     /// queued.
     pub fn step(&self, sponsor: Option<Atom>, see: SeeTurn) -> Result<(), StepError> {
+        if self.journal().is_some_and(Journal::is_mute) {
+            return Err(StepError::Replayed);
+        }
         if !self.is_paused() {
             return Err(StepError::Running);
         }

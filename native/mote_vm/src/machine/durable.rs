@@ -12,7 +12,7 @@ use crate::boundary::parcel::Parcel;
 use crate::look::survey::Survey;
 use crate::machine::contract::{BehaviourVersion, CreateError};
 use crate::threads::inbox::Entry;
-use crate::threads::journaling::EnterAgain;
+use crate::threads::journaling::again::EnterAgain;
 use crate::threads::thread::{task, Dispatch};
 use crate::values::actor::SponsorId;
 use crate::values::handles::{KeptKeys, Key};
@@ -30,6 +30,11 @@ impl Machine {
             Some(journal) => journal.note(|notes| act(Some(notes))),
             None => act(None),
         }
+    }
+
+    /// Returns whether who brings something in waits until the system has it.
+    pub fn is_waited_for(&self) -> bool {
+        self.journal().is_some_and(Journal::is_waited_for)
     }
 
     /// Returns whether what comes in is noted.

@@ -18,6 +18,7 @@ pub mod moving;
 pub mod net;
 mod outside;
 mod recruit;
+pub mod replaying;
 mod sponsors;
 mod time;
 mod traces;

@@ -1,4 +1,5 @@
-//! The thread of a durable machine: it writes down what comes in before it lets it in, and runs what was written down again.
+//! The thread of a durable or recorded machine: it writes down what comes in before it lets it in. Running that again is in
+//! journaling/again.rs.
 //!
 //! What a turn does follows from what has entered, from where between the turns it has entered, from the time, and from random numbers.
 //! The time stands still between two entries of the journal, and random numbers follow from the seed in its header.
@@ -13,16 +14,15 @@
 //!    after the last entry, has done all that the outside has heard of: the same, since nothing else enters before.
 //! 5. A key that is let go of goes with the entry that says so, and finds nothing from there on, whoever has it: a machine that runs its
 //!    journal again does not know who has. What is noted while the door is closed is for keys that are there (`noted`).
+pub(crate) mod again;
 mod told;
 
 use super::shared::Machine;
-use super::thread::{Dispatch, BATCH};
+use super::thread::Dispatch;
 use crate::base::atom::Atom;
 use crate::base::checksum::checksum;
 use crate::base::counters::Counts;
-use crate::boundary::journal::file::{
-    JournalError, JournalFile, JournalHeader, JournalPlace, BEFORE,
-};
+use crate::boundary::journal::file::{JournalHeader, JournalPlace};
 use crate::boundary::journal::{said, Journal};
 use crate::terms::prim::random::Random;
 use crate::turns::turn::at_commit::{Due, TimerStep};
@@ -33,9 +33,6 @@ const STANDS_STILL: u64 = 100;
 
 /// The most turns that run after an entry and before the next one, but for those of a batch.
 const MOST_SINCE: u64 = 1 << 20;
-
-/// Lets one thing enter that was noted down. Returns what is wrong with it.
-pub(crate) type EnterAgain = Box<dyn Fn(&Machine, &[u8]) -> Result<(), String> + Send>;
 
 /// The reason why a turn of a durable machine is aborted that watches a process.
 pub(crate) fn not_durable() -> Value {
@@ -128,7 +125,7 @@ impl Dispatch {
             trail.extend_from_slice(&now.wrapping_sub(then).to_le_bytes());
         }
         JournalPlace {
-            position: turns - turns_then,
+            position: turns.wrapping_sub(turns_then),
             trail: checksum(0, &trail),
         }
     }
@@ -155,105 +152,6 @@ impl Dispatch {
             )
         };
         self.context.machine.journal().is_some() && self.turn.at_commit.timers.iter().any(watches)
-    }
-
-    /// Runs journals again, one after the other. Returns the place of the one that is wrong, and what is.
-    pub(crate) fn run_again(
-        &mut self,
-        journal: &Journal,
-        journals: &[JournalFile],
-        enter: &EnterAgain,
-    ) -> Result<(), (usize, JournalError)> {
-        let machine = self.context.machine.clone();
-        self.drain();
-        for (n, file) in journals.iter().enumerate() {
-            is_next(file, n.checked_sub(1).map(|n| &journals[n])).map_err(|wrong| (n, wrong))?;
-            journal.begin_mute(file.header);
-            self.begin_journal(&file.header);
-            for entry in &file.entries {
-                let wrong = |problem: String| {
-                    let offset = entry.offset;
-                    (n, JournalError::Wrong { offset, problem })
-                };
-                self.run_until(entry.place.position).map_err(wrong)?;
-                if self.journal_place(journal) != entry.place {
-                    let problem = "the machine has not done the same as before: what it does depends on something that is not in \
-                        its journal";
-                    return Err(wrong(problem.to_string()));
-                }
-                machine.clock().hold(entry.moment);
-                if self.context.station.timers.next() <= entry.moment {
-                    self.fire();
-                }
-                for record in &entry.records {
-                    enter(&machine, record).map_err(wrong)?;
-                }
-                journal.take(|released| machine.handles().forget(released));
-                self.drain();
-            }
-        }
-        self.run_tail();
-        Ok(())
-    }
-
-    /// Runs the turns that may have run after the last entry, and told the outside something (invariant 4).
-    fn run_tail(&mut self) {
-        let most = self.turn.counts.turns + MOST_SINCE + BATCH;
-        while self.turn.counts.turns < most && !self.turn.queue.is_empty() {
-            self.run_some(most);
-        }
-    }
-
-    /// Runs turns until so many have run since the journal began.
-    fn run_until(&mut self, position: u64) -> Result<(), String> {
-        let goal = self.journaled.turns + position;
-        while self.turn.counts.turns < goal {
-            if self.context.machine.is_stopping() {
-                return Err("the machine was stopped".to_string());
-            }
-            if self.turn.queue.is_empty() {
-                let missing = goal - self.turn.counts.turns;
-                return Err(format!(
-                    "the machine has nothing to do where it ran {missing} turns more before: what it does depends on something that \
-                     is not in its journal"
-                ));
-            }
-            self.run_some(goal);
-        }
-        Ok(())
-    }
-
-    /// Runs turns for a batch, but not beyond `goal`.
-    fn run_some(&mut self, goal: u64) {
-        self.turn.queue.forgive();
-        for _ in 0..BATCH {
-            if self.turn.counts.turns == goal || self.starved.awaits_collection() {
-                break;
-            }
-            let Some(event) = self.turn.queue.pop() else {
-                break;
-            };
-            if self.may_run(event) {
-                self.turn_of(event);
-            }
-        }
-        self.turn.actor = std::ptr::null();
-        self.keep_house();
-        self.wait_for_memory();
-    }
-}
-
-/// Returns what is wrong if the journal before does not end where this one goes on.
-fn is_next(file: &JournalFile, before: Option<&JournalFile>) -> Result<(), JournalError> {
-    let (there, wanted) = (before.map(|f| f.entries.len() as u64), file.header.before);
-    match there {
-        Some(there) if there != wanted => Err(JournalError::Wrong {
-            offset: BEFORE,
-            problem: format!(
-                "it goes on after {wanted} entries of the journal before, which has {there}"
-            ),
-        }),
-        _ => Ok(()),
     }
 }
 

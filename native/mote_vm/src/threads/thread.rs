@@ -320,6 +320,12 @@ impl Dispatch {
         if self.is_watched() {
             return self.run_watched_batch();
         }
+        self.run_plain_batch()
+    }
+
+    /// Runs turns for a batch that nobody looks at.
+    #[inline(always)]
+    pub(crate) fn run_plain_batch(&mut self) -> TurnBatch {
         self.taken_up.begin();
         let me = self.context.station.number;
         self.turn.leaving.look_again();

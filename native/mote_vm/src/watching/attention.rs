@@ -62,6 +62,11 @@ impl Attention {
         Some(trace)
     }
 
+    /// Returns whether any trace goes on.
+    pub(crate) fn is_traced(&self) -> bool {
+        !self.traces.lock().all.is_empty()
+    }
+
     pub(crate) fn traces(&self) -> Vec<Arc<Trace>> {
         self.traces.lock().all.clone()
     }

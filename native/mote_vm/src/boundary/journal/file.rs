@@ -229,6 +229,11 @@ impl JournalFile {
         }
     }
 
+    /// Turns that had run at its last entry.
+    pub fn turns(&self) -> u64 {
+        self.entries.last().map_or(0, |entry| entry.place.position)
+    }
+
     /// Reads the bytes of a file.
     pub fn read(bytes: &[u8]) -> Result<JournalFile, JournalError> {
         let header = read_header(bytes)?;

@@ -1,4 +1,5 @@
-//! The journal of a durable machine: all that comes in is written down before it runs, so that the same turns can be run again.
+//! The journal of a durable or recorded machine: all that comes in is written down before it runs, so that the same turns can be run
+//! again.
 //!
 //! Callers outside put what they bring into an inbox and note it down under one lock, the door. The thread takes both under the same
 //! lock, writes what was noted ([`file`]), waits for the disk, and only then lets it in (threads/journaling.rs).
@@ -7,8 +8,8 @@
 //! 1. What was noted and not taken is exactly what the inbox has, in the same order.
 //! 2. Nothing enters a durable machine that was not noted: doors refuse it ([`Journal::admits`]).
 //! 3. Whoever waits is called after the disk has all that was noted before, and is dropped if that is not to be.
-//! 4. A machine that runs its journal again is mute: it notes nothing, tells nobody anything, and gives the same keys to the same
-//!    actors, since they follow from the secret and from how many were given before.
+//! 4. A machine that runs its journal again is mute: it notes nothing, lets in what was noted and nothing else, tells nobody anything,
+//!    and gives the same keys to the same actors, since they follow from the secret and from how many were given before.
 pub(crate) mod copies;
 pub mod file;
 
@@ -23,7 +24,7 @@ use std::cell::Cell;
 use std::hash::{Hasher, SipHasher};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// When a journal waits for the disk.
@@ -36,6 +37,8 @@ pub enum JournalSync {
     Always,
     /// Never: the system writes when it likes.
     System,
+    /// Never, and nobody waits until the system has it: the journal of a machine that is recorded.
+    Unacknowledged,
 }
 
 /// How a journal is kept.
@@ -58,7 +61,7 @@ pub struct JournalInfo {
     pub told: u64,
     /// See `told`.
     pub named: u64,
-    /// Batches that were written in this life, and how long writing and syncing them took.
+    /// Batches that were written in this life, each an entry, and how long writing and syncing them took.
     pub batches: u64,
     /// See `batches`.
     pub took: Duration,
@@ -124,10 +127,12 @@ pub(crate) struct Journal {
     told: AtomicU64,
     named: AtomicU64,
     mute: bool,
+    /// It is the one of a replay, which has begun.
+    is_replay: AtomicBool,
 }
 
 thread_local! {
-    /// The calling thread is about to note what it lets in.
+    /// The calling thread is about to note what it lets in, or lets in what was noted.
     static NOTES: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -185,6 +190,7 @@ impl Journal {
             config,
             told: AtomicU64::new(header.told),
             named: AtomicU64::new(header.named),
+            is_replay: AtomicBool::new(false),
         }
     }
 
@@ -224,9 +230,40 @@ impl Journal {
         self.mute
     }
 
+    /// Returns whether those who bring something wait until the system has it.
+    pub(crate) fn is_waited_for(&self) -> bool {
+        self.config.sync != JournalSync::Unacknowledged
+    }
+
     /// Returns whether the calling thread may let something in now (invariant 2).
     pub(crate) fn admits(&self) -> bool {
-        self.mute || NOTES.get()
+        NOTES.get()
+    }
+
+    /// Lets `act` put in again what was noted.
+    pub(crate) fn enter_again<R>(&self, act: impl FnOnce() -> R) -> R {
+        let _until_done = MayEnter::begin();
+        act()
+    }
+
+    /// Begins a replay.
+    pub(crate) fn begin_replay(&self, header: JournalHeader) {
+        self.begin_mute(header);
+        // Relaxed: it guards nothing.
+        self.is_replay.store(true, Relaxed);
+    }
+
+    /// Returns whether it is the journal of a replay that has begun.
+    pub(crate) fn is_replay(&self) -> bool {
+        // Relaxed: as above.
+        self.is_replay.load(Relaxed)
+    }
+
+    /// Goes on from a place where so much was told before.
+    pub(crate) fn go_on_from(&self, told: u64, named: u64) {
+        // Relaxed: as in `tell`.
+        self.told.store(told, Relaxed);
+        self.named.store(named, Relaxed);
     }
 
     /// Lets `act` put something in, and note it down (invariant 1).
@@ -283,7 +320,7 @@ impl Journal {
     ) -> io::Result<()> {
         let begun = Instant::now();
         let mut kept = self.kept.lock();
-        let sync = self.config.sync != JournalSync::System;
+        let sync = matches!(self.config.sync, JournalSync::Batch | JournalSync::Always);
         let mut bytes = 0;
         if let Some(writer) = kept.writer.as_mut() {
             writer.append(place, moment, records, sync)?;

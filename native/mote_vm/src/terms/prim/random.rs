@@ -41,11 +41,17 @@ impl Random {
         Random::of(std::array::from_fn(|_| splitmix64(&mut seed)))
     }
 
-    fn of(state: [u64; 4]) -> Random {
+    /// Creates a generator that goes on from a state.
+    pub(crate) fn of(state: [u64; 4]) -> Random {
         Random {
             state,
             before: (u64::MAX, state),
         }
+    }
+
+    /// What the numbers to come follow from.
+    pub(crate) fn state(&self) -> [u64; 4] {
+        self.state
     }
 
     /// Takes back what that turn has drawn. Returns whether it has drawn anything.

@@ -5,6 +5,7 @@ mod tests;
 
 use super::Dispatch;
 use crate::base::sync::Relaxed;
+use crate::boundary::journal::Journal;
 use crate::boundary::trickle::Trickle;
 use crate::heap::pace::FIRST_PATIENCE;
 use crate::threads::core_balance::CoreBalance;
@@ -78,7 +79,8 @@ impl Dispatch {
             }
             return;
         }
-        if self.context.machine.journal().is_some() {
+        let journal = self.context.machine.journal();
+        if journal.is_some_and(Journal::is_waited_for) {
             // What comes waits for the disk in any case, and a thread that looks around is not woken as soon when the disk has it.
             return self.rest_in(self.may_sleep());
         }
@@ -108,8 +110,10 @@ impl Dispatch {
 
     /// Returns the time for which it looks for work at first.
     fn patience(&self) -> Duration {
-        // It does not wait for a caller that would stand in.
-        if self.idling.claimed_only >= ENOUGH_ASKED || self.context.gathers() {
+        // It does not wait for a caller that would stand in, where one may.
+        let stood_in_for = self.context.machine.journal().is_none();
+        let stood_in_for = stood_in_for && self.idling.claimed_only >= ENOUGH_ASKED;
+        if stood_in_for || self.context.gathers() {
             return Duration::ZERO;
         }
         // Woken by a sender, with the lead, which has still to come.
@@ -122,7 +126,9 @@ impl Dispatch {
     /// Returns the time for which there is nothing to do if nothing comes.
     pub(crate) fn may_sleep(&self) -> Option<Duration> {
         let context = &self.context;
-        let due = Some(context.station.timers.next()).filter(|due| *due < u64::MAX);
+        // In a machine that runs its journal again, timers fire where they did.
+        let fires = context.machine.journal().is_none_or(Journal::notes);
+        let due = Some(context.station.timers.next()).filter(|due| fires && *due < u64::MAX);
         let due = due.and_then(|due| context.machine.clock().until(due));
         // Another thread may end the collection that a caller waits for at this very moment, and this thread tells the
         // asker.

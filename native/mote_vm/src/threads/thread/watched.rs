@@ -32,6 +32,11 @@ impl Dispatch {
         !self.watches.is_empty() || self.context.machine.attention().is_on()
     }
 
+    /// Returns whether turns must be looked at one by one, in a machine that is paused.
+    pub(crate) fn is_traced(&self) -> bool {
+        !self.watches.is_empty() || self.context.machine.attention().is_traced()
+    }
+
     pub(crate) fn is_paused(&self) -> bool {
         self.context.machine.attention().is_paused()
     }
