@@ -5,7 +5,7 @@ use super::program::{One, RegexProgram, RegexStep};
 use super::Unsure;
 use crate::base::work::Work;
 
-/// Steps between two counts, and bytes that are searched for a first one while one step is taken.
+/// Steps between two counts, a power of two, and bytes that are searched for a first one while one step is taken.
 const COUNTED: usize = 64;
 const SEARCHED: usize = 32;
 /// Ways that are left, at most.
@@ -87,7 +87,7 @@ impl<'a> Matcher<'a> {
 
     fn step(&mut self) -> Result<(), Unsure> {
         self.steps += 1;
-        if self.steps % COUNTED == 0 {
+        if self.steps & (COUNTED - 1) == 0 {
             self.work.count(COUNTED)?;
         }
         Ok(())
