@@ -37,9 +37,12 @@ impl From<Over> for Unsure {
     }
 }
 
+/// Source and options of a pattern, and its program, if it is known.
+type KeptProgram = (Vec<u8>, Vec<u8>, Option<Rc<RegexProgram>>);
+
 thread_local! {
-    /// Source, options and program, the last used first.
-    static PROGRAMS: RefCell<Vec<(Vec<u8>, Vec<u8>, Option<Rc<RegexProgram>>)>> = const { RefCell::new(Vec::new()) };
+    /// The last used first.
+    static PROGRAMS: RefCell<Vec<KeptProgram>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The program of `{source, options}`, the options as letters.
