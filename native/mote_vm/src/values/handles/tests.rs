@@ -52,7 +52,7 @@ fn who_holds_an_actor_keeps_it_though_its_key_is_released() {
 #[test]
 fn many_are_held_up_to_a_key_of_no_actor_and_given_back_together() {
     let (handles, others) = (Arc::new(Handles::default()), Arc::new(Handles::default()));
-    let pin = |n: usize| Some(SponsorId(n as u16)).filter(|_| n % 2 == 0);
+    let pin = |n: usize| Some(SponsorId(n as u16)).filter(|_| n.is_multiple_of(2));
     let mut keys: Vec<Key> = (1..=5).map(|n| handles.acquire(actor(n), pin(n))).collect();
     keys[3].serial ^= 1;
     let mut many = HeldMany::default();
