@@ -198,24 +198,30 @@ impl<'m, 'a> Run<'m, 'a> {
             return false;
         }
         let position = self.writer.builder.position();
-        if let Err(halt) = self.writer.term(message) {
+        let written = self.writer.term(message).map_err(Atom::from);
+        // Before it is among the letters: nothing enters that has no record.
+        if let Err(halt) = written.and_then(|()| self.record(message)) {
             self.writer.rewind(position);
             self.why = match self.letters.is_empty() {
-                true => halt.into(),
+                true => halt,
                 false => names::more_left(),
             };
             return false;
         }
         self.letters.end(&self.writer.builder);
-        let Some(key) = self.key.filter(|_| self.machine.is_durable()) else {
-            return true;
-        };
-        if let Err(why) = noted::add_message(key, false, message, &mut self.written) {
-            self.why = why;
-            return false;
-        }
-        self.records.push((key, self.written.len()));
         true
+    }
+
+    /// Writes the record of a message, where the machine notes what comes in.
+    fn record(&mut self, message: Term<'_>) -> Result<(), Atom> {
+        let Some(key) = self.key.filter(|_| self.machine.is_durable()) else {
+            return Ok(());
+        };
+        let begin = self.written.len();
+        noted::add_message(key, false, message, &mut self.written)
+            .inspect_err(|_| self.written.truncate(begin))?;
+        self.records.push((key, self.written.len()));
+        Ok(())
     }
 
     /// Sends the written messages of `list`, up to `rest`. Returns the number accepted, the rest of the list, and why it is left:

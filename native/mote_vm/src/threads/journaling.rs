@@ -23,7 +23,7 @@ use crate::base::atom::Atom;
 use crate::base::checksum::checksum;
 use crate::base::counters::Counts;
 use crate::boundary::journal::file::{JournalHeader, JournalPlace};
-use crate::boundary::journal::{said, Journal};
+use crate::boundary::journal::Journal;
 use crate::terms::prim::random::Random;
 use crate::turns::turn::at_commit::{Due, TimerStep};
 use crate::values::value::Value;
@@ -82,8 +82,7 @@ impl Dispatch {
                 // In this order: whoever waits hears that the machine has ended.
                 machine.stop();
                 drop(noted.waiters);
-                let number = journal.info().number;
-                panic!("the journal {number} takes no more: {}", said(&error));
+                panic!("{error}");
             }
             while journal.copy.is_behind() {
                 if machine.is_stopping() {

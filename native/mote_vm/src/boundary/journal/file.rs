@@ -9,15 +9,15 @@
 //! Invariants:
 //! 1. What was synced is read, or the file is refused at the byte where it was changed. Only what was being written last may be
 //!    incomplete: it is cut off if nothing that is whole follows it.
-//! 2. Nothing is acknowledged that was written into a file which no start would find.
+//! 2. A file has its name when its header is on the disk, and an entry is acknowledged only if the file has a name still.
 //! 3. The checksums of an entry depend on its number and on its journal's secret: an entry in another's place is as wrong as a changed
 //!    one.
 use crate::base::checksum::checksum;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"MOTE\0jnl");
 /// The version of the format.
@@ -106,6 +106,7 @@ fn wrong<T>(offset: usize, problem: impl Into<String>) -> Result<T, JournalError
 /// A journal that is being written.
 pub(crate) struct JournalWriter {
     file: File,
+    path: PathBuf,
     header: JournalHeader,
     pub(crate) entries: u64,
     pub(crate) bytes: u64,
@@ -115,22 +116,34 @@ pub(crate) struct JournalWriter {
 impl JournalWriter {
     /// Makes a new file, whose name is on the disk when this returns.
     pub(crate) fn create(path: &Path, header: JournalHeader) -> io::Result<JournalWriter> {
-        let mut file = OpenOptions::new().write(true).create_new(true).open(path)?;
+        if path.exists() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        let part = path.with_extension("journal.part");
+        let mut file = File::create(&part)?;
         let written = file
             .write_all(&header_bytes(&header))
             .and_then(|()| file.sync_all())
+            .and_then(|()| fs::rename(&part, path))
             .and_then(|()| sync_folder(path));
         if let Err(error) = written {
+            let _ = fs::remove_file(&part);
             let _ = fs::remove_file(path);
             return Err(error);
         }
         Ok(JournalWriter {
             file,
+            path: path.to_path_buf(),
             header,
             entries: 0,
             bytes: HEADER as u64,
             buffer: Vec::new(),
         })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Writes an entry; `sync`: and waits until the disk has it.
@@ -160,7 +173,6 @@ impl JournalWriter {
         if sync {
             self.file.sync_data()?;
         }
-        // What is written into a file without a name is gone with the machine.
         if self.file.metadata()?.nlink() == 0 {
             return Err(io::Error::other("its file was removed"));
         }

@@ -323,7 +323,14 @@ impl Journal {
         let sync = matches!(self.config.sync, JournalSync::Batch | JournalSync::Always);
         let mut bytes = 0;
         if let Some(writer) = kept.writer.as_mut() {
-            writer.append(place, moment, records, sync)?;
+            let written = writer.append(place, moment, records, sync);
+            written.map_err(|error| {
+                let path = writer.path().display();
+                io::Error::other(format!(
+                    "the journal {path} takes no more: {}",
+                    said(&error)
+                ))
+            })?;
             bytes = writer.bytes;
         }
         let took = begun.elapsed();

@@ -149,6 +149,17 @@ fn a_file_that_is_there_is_not_written_over() {
     assert!(JournalWriter::create(&scratch.file(), header()).is_err());
 }
 
+#[test]
+fn a_file_that_was_removed_takes_no_more() {
+    let scratch = JournalFolder::new("removed");
+    let mut writer = JournalWriter::create(&scratch.file(), header()).expect("a file");
+    let place = JournalPlace::default();
+    writer.append(place, 1, &[], true).expect("room");
+    fs::remove_dir_all(&scratch.0).expect("a folder");
+    let error = writer.append(place, 1, &[], true).expect_err("refused");
+    assert_eq!(error.to_string(), "the file was removed");
+}
+
 proptest! {
     #[test]
     fn bytes_of_any_kind_are_read_or_refused(bytes: Vec<u8>, entries in 0..3u64, at: prop::sample::Index) {

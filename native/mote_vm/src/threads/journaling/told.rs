@@ -60,13 +60,11 @@ impl Dispatch {
         }
         let mut named = FxHashSet::default();
         let outgoing = self.turn.at_commit.outgoing.iter();
-        outgoing
-            .filter(|out| is_shown(out))
-            .any(|out| {
-                has_no_order(out.message, &mut named, &|actor| {
-                    machine.handles().is_named(actor)
-                })
+        outgoing.filter(|out| is_shown(out)).any(|out| {
+            has_no_order(out.message, &mut named, &|actor| {
+                machine.handles().is_named(actor)
             })
+        })
     }
 }
 
