@@ -21,7 +21,7 @@ defmodule Mote.DurableKillTest do
     paths = for path <- :code.get_path(), path = to_string(path), path =~ ~r"/_build/", do: ["-pa", path]
 
     code =
-      "{:ok, _} = Application.ensure_all_started(:mote)\nMote.Ledger.serve(#{inspect(dir)}, #{@clients}, #{inspect(opts)})"
+      "{:ok, _} = Application.ensure_all_started(:mote)\nLogger.configure(level: :emergency)\nMote.Ledger.serve(#{inspect(dir)}, #{@clients}, #{inspect(opts)})"
 
     port =
       Port.open({:spawn_executable, System.find_executable("elixir")}, [
@@ -128,7 +128,7 @@ defmodule Mote.DurableKillTest do
       end)
 
     receive do
-      {:EXIT, ^machine, {:fault, fault}} -> IO.inspect({:full, sent, fault.text})
+      {:EXIT, ^machine, {:fault, fault}} -> IO.inspect({:full, sent, fault.text}, width: 1_000)
     end
     """
 
