@@ -15,6 +15,23 @@ defmodule Mote.QuotaRig do
       path when is_binary(path) -> page(0)
     end
 
+    @doc "Keeps what it was told last."
+    defactor keepsake(kept) do
+      {customer, {:keep, new}} ->
+        send customer, :kept
+        become keepsake(new)
+
+      {:keep, new} ->
+        become keepsake(new)
+
+      {customer, :kept} ->
+        send customer, kept
+    end
+
+    defdirectory keepsakes() do
+      _key -> keepsake(nil)
+    end
+
     @doc "Counts lists; is busy for as many steps as it is told."
     defactor counter(count) do
       {customer, :read} ->

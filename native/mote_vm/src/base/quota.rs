@@ -5,7 +5,8 @@
 //! Anything that can be refused asks first (`take`): allocations of turns, messages and timers from outside or other machines,
 //! letters. Anything that was accepted and moves on cannot be refused, and takes in any case (`take_anyway`); it returns the same
 //! amount elsewhere within a batch of turns. A part of the limit is not for turns ([`Quota::for_blocks`]), so that a machine with
-//! full heaps can still receive messages.
+//! full heaps can still receive messages. What blocks take beyond their part is not counted while as much of them is empty
+//! (`credit`): whatever lies in holes keeps out nothing.
 //!
 //! Invariants:
 //! 1. Everything taken is returned once, when the thing that it was taken for is freed: each kind of charge has a test here, or
@@ -13,6 +14,8 @@
 //! 2. Memory that several holders keep is taken once for each of them; a long binary of the embedder's once for the machine.
 //! 3. Memory that only a collection frees hastens the next one, by the amount taken (heap/pace.rs).
 //! 4. Memory that is taken in one piece is asked for before it is taken ([`Quota::fits`]), so the machine is never far beyond its limit.
+//! 5. Between two collections a few small messages are taken however much lives, up to [`MOST_BEYOND`]: one of them may be what makes
+//!    the machine let go of something. So what the machine holds is never so much that nothing can free it.
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::Arc;
 
@@ -22,12 +25,23 @@ const RESERVE: usize = 16;
 /// as many parts again.
 const FOR_TURNS: usize = 8;
 const LEAST_FOR_TURNS: usize = 4 << 20;
+/// A message of at most so many bytes is small. Between two collections small ones may have one part in `SMALL_ONES` of the
+/// limit whatever is held, and at least a few of them.
+const SMALL: usize = 4 << 10;
+const SMALL_ONES: usize = 1024;
+const LEAST_SMALL_ONES: usize = 4 * SMALL;
+/// As long as no more than this part of the limit is held beyond it. Turns have a quarter at most (heap/block.rs).
+const MOST_BEYOND: (usize, usize) = (3, 8);
 
 /// A machine's memory limit, and how much of it is charged. Numbers that guard nothing, hence relaxed. On cache lines of its own.
 #[repr(align(128))]
 pub(crate) struct Quota {
     limit: usize,
     held: AtomicUsize,
+    /// The part of it that does not count: what blocks have taken beyond their part, as far as nothing is in them.
+    credit: AtomicUsize,
+    /// Bytes that small messages may have until the next collection, whatever is held.
+    for_small: AtomicUsize,
 }
 
 impl Default for Quota {
@@ -41,7 +55,30 @@ impl Quota {
         Quota {
             limit,
             held: AtomicUsize::new(0),
+            credit: AtomicUsize::new(0),
+            for_small: AtomicUsize::new(0),
         }
+    }
+
+    /// Notes how many of the bytes that are held do not count.
+    pub(crate) fn set_credit(&self, bytes: usize) {
+        self.credit.store(bytes, Relaxed);
+    }
+
+    /// Returns whether some of the bytes that are held do not count.
+    pub(crate) fn has_credit(&self) -> bool {
+        self.credit.load(Relaxed) > 0
+    }
+
+    /// Notes that a collection is over.
+    pub(crate) fn collected(&self) {
+        let most = (self.limit / SMALL_ONES).max(LEAST_SMALL_ONES);
+        self.for_small.store(most, Relaxed);
+    }
+
+    /// Bytes that are taken and count, of `held`.
+    fn counted(&self, held: usize) -> usize {
+        held.saturating_sub(self.credit.load(Relaxed))
     }
 
     /// The most that blocks may take of it.
@@ -52,7 +89,7 @@ impl Quota {
     /// Takes `bytes` if they are within the limit.
     pub(crate) fn take(&self, bytes: usize) -> bool {
         let before = self.held.fetch_add(bytes, Relaxed);
-        let taken = before.saturating_add(bytes) <= self.limit;
+        let taken = self.counted(before).saturating_add(bytes) <= self.limit;
         if !taken {
             self.give(bytes);
         }
@@ -60,11 +97,33 @@ impl Quota {
     }
 
     /// Takes `bytes` for messages from outside, if that leaves room for their turns. Where only a `few` wait they may have what
-    /// is left: one of them may be what makes the machine let go of something.
+    /// is left, and small ones more than that (invariant 5).
     pub(crate) fn take_for_messages(&self, bytes: usize, few: bool) -> bool {
         let part = self.limit / FOR_TURNS;
         let kept = part.max(LEAST_FOR_TURNS.min(2 * part));
-        (few || self.held().saturating_add(bytes) <= self.limit - kept) && self.take(bytes)
+        match few {
+            true => self.take(bytes) || self.take_small(bytes),
+            false => self.leaves(kept, bytes) && self.take(bytes),
+        }
+    }
+
+    /// Returns whether `kept` bytes are left beside `bytes` more.
+    fn leaves(&self, kept: usize, bytes: usize) -> bool {
+        self.counted(self.held()).saturating_add(bytes) <= self.limit - kept
+    }
+
+    #[cold]
+    fn take_small(&self, bytes: usize) -> bool {
+        let (part, of) = MOST_BEYOND;
+        let most = self.limit.saturating_add(self.limit / of * part);
+        let less = |left: usize| left.checked_sub(bytes);
+        let taken = bytes <= SMALL
+            && self.held().saturating_add(bytes) <= most
+            && (self.for_small.fetch_update(Relaxed, Relaxed, less)).is_ok();
+        if taken {
+            self.take_anyway(bytes);
+        }
+        taken
     }
 
     /// Takes `bytes` even beyond the limit.
@@ -79,17 +138,18 @@ impl Quota {
 
     /// Returns whether `bytes` more would leave some of the reserve, for turns that send elsewhere or arm timers.
     pub(crate) fn has(&self, bytes: usize) -> bool {
-        self.held().saturating_add(bytes) <= self.for_most()
+        bytes <= self.left_of_most()
     }
 
-    /// The most that is taken by whoever leaves some of the reserve.
-    fn for_most(&self) -> usize {
-        self.limit - self.limit / RESERVE / 2
+    /// Returns how much is left for whoever leaves some of the reserve.
+    fn left_of_most(&self) -> usize {
+        let most = self.limit - self.limit / RESERVE / 2;
+        most.saturating_sub(self.counted(self.held()))
     }
 
     /// Returns whether there are `bytes` more.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
-        self.held().saturating_add(bytes) <= self.limit
+        self.leaves(0, bytes)
     }
 
     /// Bytes that are taken.
@@ -115,7 +175,7 @@ impl Account {
 
     /// Returns the bytes that could be charged.
     pub fn left(&self) -> usize {
-        self.0.for_most().saturating_sub(self.0.held())
+        self.0.left_of_most()
     }
 
     /// Takes `bytes` even beyond the limit, for what was accepted before.

@@ -3,6 +3,7 @@ use super::check::Checker;
 use super::cycle::Stopped;
 use super::{roots, PAUSE};
 use crate::base::counters::Counts;
+use crate::heap::block::BlockPool;
 use crate::heap::evacuation::plan::{BlockSurvey, EvacuationPlan};
 use crate::heap::evacuation::{Evacuation, Owner, MOST_IN_GROUP};
 use crate::heap::pace::Stress;
@@ -26,8 +27,13 @@ pub(super) fn standing(threads: &[&mut Dispatch], resting: &Resting) -> Standing
 }
 
 /// Counts in the blocks of all heaps.
-pub(super) fn survey(threads: &[&mut Dispatch], resting: &Resting, number: u64) -> BlockSurvey {
-    let mut survey = BlockSurvey::new(number);
+pub(super) fn survey(
+    pool: &BlockPool,
+    threads: &[&mut Dispatch],
+    resting: &Resting,
+    number: u64,
+) -> BlockSurvey {
+    let mut survey = BlockSurvey::new(number, pool.is_short());
     threads.iter().for_each(|t| survey.add(&t.turn.heap));
     resting.iter().for_each(|heap| survey.add(heap));
     survey
@@ -139,7 +145,7 @@ impl Stopped<'_> {
             let goes_on = gc.compaction.gives_back() || pool.is_short();
             if is_over && is_still && goes_on && evacuation.leaves_more() {
                 let stands = standing(threads, resting);
-                let survey = survey(threads, resting, number);
+                let survey = survey(pool, threads, resting, number);
                 gc.compaction
                     .look(survey, stands, gc.compaction.gives_back());
             }

@@ -235,7 +235,7 @@ impl<'m> Stopped<'m> {
                     stood: is_still.then_some(stands),
                 }),
                 None if self.stress == Stress::Off && (asked || rested || pool.is_short()) => {
-                    let survey = compact::survey(threads, resting, number);
+                    let survey = compact::survey(pool, threads, resting, number);
                     compaction.look(survey, stands, asked || rested);
                 }
                 None => {}
@@ -245,11 +245,10 @@ impl<'m> Stopped<'m> {
         let (found, spent) = self.gc.work.result();
         // What was made meanwhile is live as well.
         let live = found.bytes + pool.pace.since_begun();
-        let (left, limit) = pool.left_beside(live);
         let cost = spent.max(self.start.elapsed()).as_nanos() as u64;
         let newest = self.machine.embedder().newest_question();
         pool.pace.collected(found.bytes, cost, newest);
-        pool.pace.leaves(left, limit);
+        pool.collected(live);
         pool.pace.settles(rested);
         let mut info = self.gc.info();
         info.collections += 1;

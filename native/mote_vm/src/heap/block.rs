@@ -32,6 +32,9 @@ pub const BLOCK: usize = if cfg!(miri) { 64 << 10 } else { 2 << 20 };
 pub(crate) const TABLE: usize = BLOCK / GRANULE / 8;
 /// A collection has found much if one part in this many of the limit was allocated since, and more than a block.
 const MUCH_OF_LIMIT: usize = 8;
+/// However little is left, collections begin no sooner than one part in this many of the limit was allocated, and two blocks: a
+/// block counts as allocated when it is taken, and each kind of cells takes one.
+const LEAST_OF_LIMIT: usize = 32;
 /// A thread takes one part in this many of the limit beyond it at once, or a block.
 const AT_ONCE_BEYOND: usize = 64;
 /// Holes that nothing fits into, and cells that do not move, make blocks take one part in this many of the limit beyond it at most.
@@ -203,10 +206,49 @@ impl BlockPool {
             return None;
         }
         self.peak.fetch_max(before + bytes, Relaxed);
-        if before + bytes > self.limit / 8 * 7 {
-            self.pace.hurry(self.limit);
+        if before + bytes > self.nearly_all() {
+            self.pace.hurry(self.least());
         }
         Some(())
+    }
+
+    /// When more is in use memory is about to end.
+    fn nearly_all(&self) -> usize {
+        self.limit / 8 * 7
+    }
+
+    fn least(&self) -> usize {
+        (self.limit / LEAST_OF_LIMIT).max(2 * BLOCK)
+    }
+
+    /// Returns whether a block more leaves some before memory is about to end.
+    pub(crate) fn has_blocks(&self) -> bool {
+        self.used().saturating_add(BLOCK) <= self.nearly_all()
+    }
+
+    /// Notes that an allocator was given `bytes` of its blocks to fill.
+    pub(crate) fn given(&self, bytes: usize) {
+        self.pace.allocated(bytes);
+        self.count_credit();
+    }
+
+    /// Notes what a collection has left.
+    pub(crate) fn collected(&self, live: usize) {
+        self.pace.leaves(self.left_beside(live).0, self.least());
+        self.quota.collected();
+        self.count_credit();
+    }
+
+    /// Counts how much of what blocks have taken beyond the limit is empty: that keeps nothing out that does not need a block.
+    fn count_credit(&self) {
+        let used = self.used();
+        let beyond = used.saturating_sub(self.limit);
+        if beyond == 0 && !self.quota.has_credit() {
+            return;
+        }
+        let elsewhere = self.queued.load(Relaxed) + self.outside.load(Relaxed);
+        let empty = used.saturating_sub(elsewhere + self.pace.lives());
+        self.quota.set_credit(beyond.min(empty));
     }
 
     /// Notes that somebody was refused memory that is not of blocks: some may be free soon.
@@ -237,12 +279,14 @@ impl BlockPool {
         let before = self.used.fetch_add(bytes, Relaxed);
         self.peak.fetch_max(before + bytes, Relaxed);
         self.quota.take_anyway(bytes);
-        self.pace.hurry(self.limit);
+        self.count_credit();
+        self.pace.hurry(self.least());
     }
 
     fn discharge(&self, bytes: usize) {
         self.used.fetch_sub(bytes, Relaxed);
         self.quota.give(bytes);
+        self.count_credit();
     }
 
     /// A block goes to a queue, or comes back from one: it is in use, but not by a heap.
@@ -251,6 +295,7 @@ impl BlockPool {
             true => self.queued.fetch_add(BLOCK, Relaxed),
             false => self.queued.fetch_sub(BLOCK, Relaxed),
         };
+        self.count_credit();
     }
 
     /// Returns the pages of one free block, or of one large cell that has died, to the system, except for what is
@@ -358,7 +403,7 @@ impl BlockPool {
         };
         // SAFETY: mapped just now.
         unsafe { pages::ask_for_huge(start.as_ptr(), bytes, true) };
-        self.pace.allocated(bytes);
+        self.given(bytes);
         self.inner.lock().large.push(Region { start, bytes });
         self.mapped.fetch_add(bytes, Relaxed);
         // SAFETY: RESERVED is less than `bytes`.
@@ -442,7 +487,7 @@ impl BlockPool {
             false if self.charge(bytes).is_none() => return false,
             false => {}
         }
-        self.pace.allocated(bytes);
+        self.given(bytes);
         true
     }
 

@@ -38,8 +38,6 @@ const MEANWHILE: usize = 4;
 /// One part in this many of the memory that is left is for what is made before a collection begins. The same part of the rest
 /// is for what is made while it marks.
 const OF_WHAT_IS_LEFT: usize = 2;
-/// However little is left, collections begin no sooner than one part in this many of the limit was allocated.
-const LEAST_OF_LIMIT: usize = 32;
 /// This many events are a long queue: while it gets shorter, a collection waits for half as much again, once.
 const LONG: u64 = 16 * 1024;
 
@@ -95,6 +93,8 @@ pub(crate) struct Pace {
     allocated: AtomicUsize,
     /// The value of `allocated` when the current collection began.
     at_begin: AtomicUsize,
+    /// Bytes that the last collection left, found or made meanwhile.
+    left: AtomicUsize,
     /// Bytes that the last collection found live, and how many may be allocated while the next one marks.
     expected: AtomicUsize,
     grace: AtomicUsize,
@@ -137,6 +137,7 @@ impl Pace {
             start: Instant::now(),
             allocated: AtomicUsize::new(0),
             at_begin: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
             expected: AtomicUsize::new(0),
             grace: AtomicUsize::new(config.min / MEANWHILE),
             worked: AtomicBool::new(false),
@@ -176,9 +177,9 @@ impl Pace {
         }
     }
 
-    /// Memory is about to end: a collection, unless there was one when little less was used of `limit` bytes.
-    pub(crate) fn hurry(&self, limit: usize) -> bool {
-        let due = self.allocated.load(Relaxed) >= limit / LEAST_OF_LIMIT;
+    /// Memory is about to end: a collection, unless `least` bytes were not allocated since the last one.
+    pub(crate) fn hurry(&self, least: usize) -> bool {
+        let due = self.allocated.load(Relaxed) >= least;
         if due {
             self.due.store(true, Relaxed);
         }
@@ -328,6 +329,11 @@ impl Pace {
         Some(Duration::from_nanos(at.saturating_sub(self.now())))
     }
 
+    /// Bytes that live as far as anybody knows: what the last collection has left, and what was made since.
+    pub(crate) fn lives(&self) -> usize {
+        self.left.load(Relaxed) + self.since_collected()
+    }
+
     /// Turns were run.
     pub(crate) fn has_worked(&self) {
         if !self.worked.load(Relaxed) {
@@ -405,6 +411,7 @@ impl Pace {
         self.threshold.store(threshold, Relaxed);
         self.at_rest.store(threshold / AT_REST, Relaxed);
         self.expected.store(live, Relaxed);
+        self.left.store(live + made, Relaxed);
         self.most.store(usize::MAX, Relaxed);
         self.allocated.store(0, Relaxed);
         self.due.store(false, Relaxed);
@@ -416,9 +423,10 @@ impl Pace {
         self.settled.store(settled, Relaxed);
     }
 
-    /// Notes that `left` bytes of `limit` are left after a collection. The next one begins in time for its marking.
-    pub(crate) fn leaves(&self, left: usize, limit: usize) {
-        let most = (left / OF_WHAT_IS_LEFT).max(limit / LEAST_OF_LIMIT);
+    /// Notes that `left` bytes are left after a collection. The next one begins in time for its marking, but not before `least`
+    /// bytes were allocated.
+    pub(crate) fn leaves(&self, left: usize, least: usize) {
+        let most = (left / OF_WHAT_IS_LEFT).max(least);
         self.most.store(most, Relaxed);
         self.threshold.fetch_min(most, Relaxed);
         self.at_rest.fetch_min(most / AT_REST, Relaxed);

@@ -70,7 +70,7 @@ impl Heap {
         }
         match wide.next_hole(granules, last) {
             Some(hole) => self.fill(WIDE, hole),
-            None if cells.extents.len() < FEW || !cells.has_holes() || self.pool.is_short() => {
+            None if cells.extents.len() < FEW || !cells.has_holes() || !self.pool.has_blocks() => {
                 return None;
             }
             None => self.fill_block(WIDE, granules)?,
@@ -100,6 +100,11 @@ impl Heap {
     /// Lets turns take `bytes` beyond the quota from now on, whatever they need them for.
     pub(crate) fn may_overdraw(&mut self, bytes: usize) {
         self.overdraft = bytes;
+    }
+
+    /// Lets turns take a block beyond the quota from now on.
+    pub(crate) fn may_overdraw_a_block(&mut self) {
+        self.overdraft = self.overdraft.max(BLOCK);
     }
 
     /// Returns whether a turn may take that many bytes beyond the quota.
@@ -143,7 +148,7 @@ impl Heap {
         self.mark_in_advance(room.next, bytes / GRANULE);
         self.untold += bytes;
         if self.untold >= UNTOLD {
-            self.pool.pace.allocated(std::mem::take(&mut self.untold));
+            self.pool.given(std::mem::take(&mut self.untold));
         }
     }
 

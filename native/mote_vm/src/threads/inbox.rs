@@ -36,7 +36,7 @@ use crate::base::sync::{
 };
 use crate::boundary::room::Room;
 use crate::threads::quiescence::Quiescence;
-pub(crate) use admission::Sender;
+pub(crate) use admission::{Sender, FEW};
 pub(crate) use contents::{Contents, Done, Entry, InboxItem, ThreadTask};
 pub(crate) use owners::NotIn;
 use std::mem::take;

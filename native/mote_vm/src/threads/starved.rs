@@ -10,6 +10,8 @@
 //!    again with the little that each collection finds.
 //! 3. What decides is what lives and waits, not which blocks it lies in: messages that wait do not move, and may keep every block
 //!    from being emptied. Where they leave a block, a turn may take a block beyond the quota, and only then waits for a collection.
+//! 4. Each time that something has come in and few events wait, one turn that would be given up has a block all the same, within the
+//!    quarter that all may take beyond the quota: it may be what makes the machine let go of something.
 use crate::heap::pace::SHARE_WHEN_FULL;
 use crate::threads::thread::Dispatch;
 use std::time::{Duration, Instant};
@@ -29,6 +31,8 @@ pub(crate) struct Starved {
     turns: u64,
     /// Number of turns run before the turn for which the thread has looked whether it may take memory beyond the quota.
     overdrew: Option<u64>,
+    /// True if something has come in, and few events waited (invariant 4).
+    pub(crate) expects_few: bool,
     /// Time when it began to wait; time when its last wait ended, and the length of that.
     since: Option<Instant>,
     waited: Option<(Instant, Duration)>,
@@ -85,7 +89,12 @@ impl Dispatch {
             machine.gc().compaction.take_broken_off() && tries > 0 && !self.starved.hard;
         if !was_disturbed && (tries + 1 >= most || !is_worth_it) {
             self.starved.tries = 0;
-            return false;
+            let may =
+                std::mem::take(&mut self.starved.expects_few) && machine.pool().may_go_beyond();
+            if may {
+                self.turn.heap.may_overdraw_a_block();
+            }
+            return may;
         }
         machine.pool().pace.awaited();
         self.starved.waits_for = Some(machine.gc().next());

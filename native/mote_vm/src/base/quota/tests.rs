@@ -37,6 +37,38 @@ fn messages_leave_room_for_turns_unless_few_wait() {
     assert!(!quota.take_for_messages(1, true));
 }
 
+#[test]
+fn a_few_small_messages_have_room_after_each_collection_however_much_is_held() {
+    let quota = Quota::new(16 << 20);
+    quota.take_anyway(20 << 20);
+    assert!(!quota.take_for_messages(100, true));
+    for _ in 0..3 {
+        quota.collected();
+        assert!(
+            !quota.take_for_messages(SMALL + 1, true) && !quota.take_for_messages(SMALL, false)
+        );
+        let taken = (0..100).filter(|_| quota.take_for_messages(SMALL, true));
+        assert_eq!(taken.count() * SMALL, LEAST_SMALL_ONES);
+    }
+    // Without end it would be no limit.
+    quota.take_anyway(2 << 20);
+    quota.collected();
+    assert!(!quota.take_for_messages(SMALL, true));
+}
+
+#[test]
+fn what_does_not_count_keeps_nothing_out() {
+    let quota = Quota::new(160);
+    quota.take_anyway(170);
+    assert!(!quota.has_credit() && !quota.take(1) && !quota.has(1) && !quota.fits(1));
+    quota.set_credit(20);
+    assert!(
+        quota.has_credit() && quota.has(5) && !quota.has(6) && quota.fits(10) && quota.take(10)
+    );
+    assert!(!quota.take_for_messages(1, true));
+    assert_eq!(quota.held(), 180, "it is held all the same");
+}
+
 mod charges {
     //! One test for each charge: forgotten, or never given back, it is missing here.
     use super::*;

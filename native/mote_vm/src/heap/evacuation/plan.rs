@@ -10,6 +10,8 @@ use rustc_hash::FxHashMap;
 
 /// A block is sparse if less than this part of it lives.
 const SPARSE: (usize, usize) = (5, 8);
+/// Where memory is short: three bytes move at most for one that is gained.
+const SPARSE_WHEN_SHORT: (usize, usize) = (3, 4);
 /// Bytes that live in a group, unless it is a single block: about as much as is copied in half a millisecond.
 const GROUP: usize = PAYLOAD / 16;
 /// An evacuation is worth it if it saves one part in this many of all blocks, and at least one.
@@ -22,6 +24,7 @@ const STEP: usize = 64;
 /// Counts what lives in each block.
 pub(crate) struct BlockSurvey {
     number: u64,
+    sparse: (usize, usize),
     unseen: Vec<Extent>,
     /// Extents, each with the number of its live granules.
     seen: Vec<(usize, Extent)>,
@@ -31,10 +34,11 @@ pub(crate) struct BlockSurvey {
 unsafe impl Send for BlockSurvey {}
 
 impl BlockSurvey {
-    /// Creates a survey of the blocks for cells, after collection `number`.
-    pub(crate) fn new(number: u64) -> BlockSurvey {
+    /// Creates a survey of the blocks for cells, after collection `number`. Memory may be `short`.
+    pub(crate) fn new(number: u64, short: bool) -> BlockSurvey {
         BlockSurvey {
             number,
+            sparse: if short { SPARSE_WHEN_SHORT } else { SPARSE },
             unseen: Vec::new(),
             seen: Vec::new(),
         }
@@ -63,9 +67,9 @@ impl BlockSurvey {
 
     /// Returns the plan of what is to move, if that is worth it.
     pub(crate) fn plan(self) -> Option<EvacuationPlan> {
-        let (blocks, mut sparse) = (self.seen.len(), self.seen);
+        let (blocks, (part, of), mut sparse) = (self.seen.len(), self.sparse, self.seen);
         let all: usize = sparse.iter().map(|(live, _)| live * GRANULE).sum();
-        sparse.retain(|(live, _)| live * GRANULE * SPARSE.1 < PAYLOAD * SPARSE.0);
+        sparse.retain(|(live, _)| live * GRANULE * of < PAYLOAD * part);
         sparse.sort_by_key(|(live, _)| *live);
         let (most, found) = (AT_ONCE.max(all / 4), sparse.len());
         let mut plan = EvacuationPlan::default();

@@ -112,7 +112,11 @@ impl Scene {
 
     /// Returns the plan that a survey makes.
     fn plan(&self) -> Option<EvacuationPlan> {
-        let mut survey = BlockSurvey::new(self.number);
+        self.plan_where(false)
+    }
+
+    fn plan_where(&self, short: bool) -> Option<EvacuationPlan> {
+        let mut survey = BlockSurvey::new(self.number, short);
         survey.add(&self.heap);
         while survey.count_some() {}
         survey.plan()
@@ -360,6 +364,22 @@ fn nothing_is_planned_where_little_is_saved() {
         .any(|group| group.slots.len() >= n - GRANULE));
     scene.end(evacuation);
     assert_eq!(large.as_tuple().unwrap()[n - 1], list);
+}
+
+#[test]
+#[cfg_attr(miri, ignore)] // As above.
+fn denser_blocks_move_where_memory_is_short() {
+    let mut scene = Scene::new();
+    for n in 0.. {
+        let cells = [0, 1, 2].map(|_| scene.heap.tuple(13, |_| Value::NIL));
+        // Two of three live: more than five eighths, and less than three quarters.
+        scene.hold(&cells[..2]);
+        if n % 64 == 0 && scene.pool.used() >= 16 * BLOCK {
+            break;
+        }
+    }
+    scene.collect(None);
+    assert!(scene.plan().is_none() && scene.plan_where(true).is_some());
 }
 
 /// A step of a heap's life.

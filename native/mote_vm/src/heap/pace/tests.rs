@@ -110,14 +110,14 @@ fn a_collection_begins_while_half_of_what_is_left_is_there_and_is_not_put_off_be
     let pace = pace();
     pace.collected(1_000, 0, None);
     assert_eq!(pace.threshold(), 2_000);
-    pace.leaves(1_000, 5_000);
+    pace.leaves(1_000, 156);
     pace.allocated(499);
     assert!(!pace.is_due());
     pace.allocated(1);
     assert!(pace.is_due() && !pace.put_off(queued(1 << 30, true, false)));
     // There is next to nothing: not all the time.
     pace.collected(1_000, 0, None);
-    pace.leaves(10, 32_000);
+    pace.leaves(10, 1_000);
     assert_eq!(pace.threshold(), 1_000);
 }
 
@@ -179,6 +179,6 @@ fn of_two_threads_that_put_a_collection_off_neither_makes_it() {
 fn a_collection_for_want_of_memory_is_not_put_off() {
     let pace = pace();
     pace.allocated(50);
-    assert!(pace.hurry(1_000));
+    assert!(pace.hurry(31));
     assert!(pace.is_due() && !pace.put_off(queued(1 << 30, true, false)));
 }

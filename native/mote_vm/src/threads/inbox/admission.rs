@@ -13,7 +13,7 @@ use crate::boundary::room::Permit;
 pub(super) const PLACES_AHEAD: usize = 16;
 pub(super) const BYTES_AHEAD: usize = 4 << 10;
 /// Messages may have the last of the memory while no more than this many wait in a sponsor.
-const FEW: usize = 64;
+pub(crate) const FEW: usize = 64;
 
 /// The next step of a sender outside.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

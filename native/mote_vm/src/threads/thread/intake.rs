@@ -8,7 +8,7 @@ use crate::boundary::journal::Journal;
 use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::{Message, Timer};
 use crate::platform::prefetch::prefetch;
-use crate::threads::inbox::{Contents, Entry};
+use crate::threads::inbox::{Contents, Entry, FEW};
 use crate::threads::route::actor;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
@@ -92,6 +92,7 @@ impl Dispatch {
         contents.reset();
         self.intake.contents = contents;
         let queued = self.waiting();
+        self.starved.expects_few = queued <= FEW;
         self.context.recount_places(&mut self.turn, queued, left);
         self.context.machine.quiescence().done(outstanding);
     }
@@ -160,6 +161,7 @@ impl Dispatch {
     pub(crate) fn take_brought(&mut self, target: Target, parcel: &mut Option<Parcel>) {
         self.idling.claimed_only = self.idling.claimed_only.saturating_add(1);
         self.idling.trickle.took(0);
+        self.starved.expects_few = true;
         if let Some(parcel) = parcel.take() {
             self.accept(target, parcel);
         }

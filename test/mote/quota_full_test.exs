@@ -1,0 +1,87 @@
+defmodule Mote.QuotaFullTest do
+  # A full machine stays usable (guides/internals/heap.md, "A full machine"): however it was filled, what frees something is taken
+  # after a few collections. Collections are counted, not time.
+  use ExUnit.Case
+  import Mote.Long
+
+  alias Mote.Directory
+  alias Mote.QuotaRig.Actors
+
+  @moduletag capture_log: true
+  @moduletag timeout: 600_000
+
+  # A message enters after one of them, and its turn may need others: those that move cells come in pairs.
+  @collections 8
+
+  test "a machine that was filled to the brim takes what makes it let go of everything" do
+    for _ <- 1..if(long?(), do: 40, else: 3), do: filled_and_emptied(any_case())
+  end
+
+  test "a small machine that was filled as long as it took anything does as well" do
+    for megabytes <- [12, 16],
+        do: filled_and_emptied(%{any_case() | megabytes: megabytes, by: :ask, refusals: 100})
+  end
+
+  defp any_case do
+    %{
+      megabytes: Enum.random(12..64),
+      threads: Enum.random(1..2),
+      shards: Enum.random([1, 16, 64]),
+      by: Enum.random([:send, :ask]),
+      kinds: Enum.take_random([:short, :text, :long, :list, :map], Enum.random(1..3)),
+      # Whoever fills it goes on after so many refusals, each time after a collection.
+      refusals: Enum.random([1, 10, 100])
+    }
+  end
+
+  defp filled_and_emptied(full) do
+    bytes = full.megabytes * 1024 * 1024
+    {:ok, machine} = Mote.start_link(memory: bytes, sponsors: [main: [threads: full.threads]])
+    directory = Directory.start(machine, Actors.keepsakes(), shards: full.shards)
+    keys = Enum.shuffle(1..put(machine, directory, full, 1, full.refusals))
+
+    for key <- keys, do: assert(is_boolean(taken(machine, full, fn -> Directory.delete(directory, key) end)))
+    assert {taken(machine, full, fn -> Directory.count(directory) end), full} == {0, full}
+    assert :ok = Directory.send(directory, 1, {:keep, :something})
+    :ok = Mote.stop(machine)
+  end
+
+  # Fills the directory until something was refused that often. Returns the last key.
+  defp put(_machine, _directory, _full, key, 0), do: key
+
+  defp put(machine, directory, full, key, refusals) do
+    case attempt(fn -> filled(full.by, directory, key, kept(Enum.random(full.kinds), key)) end) do
+      :refused ->
+        :ok = Mote.gc(machine)
+        put(machine, directory, full, key, refusals - 1)
+
+      _taken ->
+        put(machine, directory, full, key + 1, refusals)
+    end
+  end
+
+  defp filled(:send, directory, key, kept), do: Directory.send(directory, key, {:keep, kept})
+  defp filled(:ask, directory, key, kept), do: Directory.ask(directory, key, {:keep, kept})
+
+  defp kept(:short, key), do: key
+  defp kept(:text, key), do: String.duplicate("x", rem(key, 256))
+  defp kept(:long, key), do: String.duplicate("x", rem(key, 3_000))
+  defp kept(:list, key), do: Enum.to_list(1..rem(key, 100)//1)
+  defp kept(:map, key), do: Map.new(1..rem(key, 60)//1, &{&1, &1})
+
+  defp taken(machine, full, fun, collections \\ 0) do
+    with :refused <- attempt(fun) do
+      assert {collections < @collections, full} == {true, full}
+      :ok = Mote.gc(machine)
+      taken(machine, full, fun, collections + 1)
+    end
+  end
+
+  # Refused as a message, or accepted and then aborted.
+  defp attempt(fun) do
+    with {:error, %Mote.Error{reason: reason}} when reason in [:no_memory, :aborted] <- fun.(), do: :refused
+  rescue
+    error in Mote.Error ->
+      if error.reason in [:no_memory, :aborted], do: :refused, else: reraise(error, __STACKTRACE__)
+  end
+end
