@@ -1314,8 +1314,7 @@ defmodule Mote do
   @doc """
   Loads the code of a module, and of those that it refers to, ahead of the first `create/3`.
 
-  Does nothing for modules that the machine has in their present version. A machine learns about a new
-  version, such as one that was typed into IEx, through this function, when one of its behaviours is created, or by `Mote.Reload`. From
+  A machine learns about a new version, such as one that was typed into IEx, through this function, when one of its behaviours is created, or by `Mote.Reload`. From
   then on
 
     * actors run the new version from their next turn on, whether they become or not, with the captures that they have. New
@@ -1324,13 +1323,16 @@ defmodule Mote do
       `defactor cart(items, coupon \\\\ nil)` takes over actors of `cart/1`;
     * what else has changed is said by `Mote.Behaviour.defchange/2`: `defchange cart(pair), do: cart(elem(pair, 0), elem(pair, 1))`.
 
-  A behaviour is known by its name and the number of its captures. Returns `:ok`, or `{:ok, stay}` if actors of some behaviours go on with
-  the version before, until they become another one: a list of `{{module, name, captures}, why}`. A warning in the log says so as well,
-  once for each. `why` is
+  A behaviour is known by its name and the number of its captures. Returns `:ok`, or `{:ok, stay}` if actors that are alive now go on with
+  an older version, until they become another one: a list of `{{module, name, captures}, why}`, whatever was told before. A warning in the
+  log says so as well. `why` is
 
     * `:absent` - the new version has no such behaviour, and no change from it;
-    * `:other_kind` - it has one, but one of the two versions becomes and the other never does, or one stashes, or one is marked
-      `beam: true`.
+    * `:other_kind` - it has one, but the older version stashes and the new one does not, or one of the two is marked `beam: true`;
+    * `:durable` - the machine is durable, and its actors take new code when it starts (`Mote.start_link/1`, `:migrate`).
+
+  Where one version of a behaviour becomes and the other never does, or actors stay, everything in the machine stands still for
+  a moment: as long as it takes to count its actors, if some stay.
   """
   @spec load(Machine.t(), module) :: :ok | {:ok, [Loader.stays()]} | {:error, Error.t()}
   def load(machine, module) when is_atom(module) do

@@ -261,7 +261,7 @@ defmodule Mote.Behaviour do
 
   The name and the captures are those that the older version had. The block ends with the behaviour that the actor goes on as, of
   this or of another module. It runs when the actor gets its next message, which the new behaviour then takes. What was stashed is taken up
-  again before it.
+  again before it. The older behaviour may have stashed or not, and become or not.
 
   No change needs to be written where what comes new are last captures with defaults. See `Mote.load/2`.
 

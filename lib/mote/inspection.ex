@@ -49,15 +49,19 @@ defmodule Mote.Inspection do
   """
   @spec info(Address.t()) :: map
   def info(%Address{} = address) do
-    if Far.far?(address),
-      do: Far.create!(node(address.machine), :info, [address], @timeout),
-      else: near(address)
+    if Far.far?(address) do
+      Far.create!(node(address.machine), :info, [address], @timeout)
+    else
+      {info, _written} = near(address)
+      info
+    end
   end
 
+  # And how many of its captures are written: what it has stashed is behind them.
   defp near(%{machine: machine, key: key} = address) do
     case Question.put(machine, @timeout, [address: address], &Native.actor_info(machine, key, &1)) do
-      {:ok, {behaviour, {sponsor, thread}, pinned, {queued, bytes, complete}}} ->
-        %{
+      {:ok, {{behaviour, written}, {sponsor, thread}, pinned, {queued, bytes, complete}}} ->
+        info = %{
           address: address,
           machine: Native.machine_owner(machine),
           behaviour: behaviour,
@@ -69,6 +73,8 @@ defmodule Mote.Inspection do
           bytes: bytes,
           complete: complete
         }
+
+        {info, written}
 
       {:error, error} ->
         raise error
@@ -92,9 +98,16 @@ defmodule Mote.Inspection do
 
   # The thread is awake, the actor holds much, or lives elsewhere.
   defp look(address) do
-    case info(address).behaviour do
-      %{name: name, captures: captures} -> {:ok, Tuple.insert_at(captures, 0, name)}
-      :sink -> {:ok, {:sink}}
+    if Far.far?(address) do
+      Far.create!(node(address.machine), :peek, [address], @timeout)
+    else
+      case near(address) do
+        {%{behaviour: %{name: name, captures: captures}}, written} ->
+          {:ok, List.to_tuple([name | captures |> Tuple.to_list() |> Enum.take(written)])}
+
+        {%{behaviour: :sink}, _} ->
+          {:ok, {:sink}}
+      end
     end
   rescue
     error in Error -> {:error, error}

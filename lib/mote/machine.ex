@@ -440,10 +440,11 @@ defmodule Mote.Machine do
   defp go_on(native, %{image: path, title: title, resolve: resolve, migrate: migrate}) do
     with {:ok, names, older} <- Image.restore(native, path, resolve, migrate) do
       if older != [] do
-        list =
-          Enum.map_join(older, ", ", fn %{behaviour: {module, name, n}} ->
-            "#{inspect(module)}.#{name}/#{n}"
-          end)
+        # Several older versions may have one.
+        named =
+          for %{behaviour: {module, name, n}} <- older, uniq: true, do: "#{inspect(module)}.#{name}/#{n}"
+
+        list = Enum.join(named, ", ")
 
         Logger.notice("machine #{title} goes on from #{path} with older versions of #{list}")
       end

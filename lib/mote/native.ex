@@ -29,6 +29,7 @@ defmodule Mote.Native do
   def machine_info(_machine), do: :erlang.nif_error(:nif_not_loaded)
   def machine_module(_machine, _module), do: :erlang.nif_error(:nif_not_loaded)
   def machine_load(_machine, _version, _unit, _takes_over), do: :erlang.nif_error(:nif_not_loaded)
+  def machine_succeed(_machine, _module, _tag), do: :erlang.nif_error(:nif_not_loaded)
 
   def machine_claim(_machine, _identity), do: :erlang.nif_error(:nif_not_loaded)
   def machine_retain(_machine, _key, _kept), do: :erlang.nif_error(:nif_not_loaded)

@@ -231,7 +231,7 @@ defmodule Mote.ShardsTest do
     for n <- 1..3, do: Mote.ask!(front, {:shard, {:put, n, Mote.create(here, module.changing(n))}})
     Mote.create(there, module.changing(0))
     ExUnit.CaptureIO.capture_io(:stderr, fn -> Code.compile_string(changing(2)) end)
-    Mote.create(here, module.changing(0))
+    Mote.create(here, module.changing(0, 0))
     other = %{node: :other, fronts: {Mote.create(there, Vanishing.taking())}, machine: there}
 
     log =
@@ -304,8 +304,8 @@ defmodule Mote.ShardsTest do
     defmodule Mote.ShardsTest.Changing do
       use Mote.Behaviour
 
-      defactor changing(n) do
-        :add -> #{if version == 1, do: "become n: n + 1", else: "send n, :added"}
+      defactor changing(#{if version == 1, do: "n", else: "n, more"}) do
+        :add -> become n: n + #{if version == 1, do: "1", else: "more"}
       end
     end
     """

@@ -2,27 +2,33 @@ defmodule Mote.Behaviour.Changes do
   # What becomes of actors that have other captures than the new version of their behaviour: `defchange`, and captures with
   # defaults, which are filled by themselves. Neither is anything new for a machine:
   #
-  # 1. A change is a behaviour of the name and the captures that the older version had. Whatever message comes, it becomes what is
-  #    to go on, and `again()`. A machine has actors run a new version from their next turn on (succession.rs), so that is the
-  #    first thing they do in it.
+  # 1. A change is a behaviour with the captures that the older version had, and of its name with something behind it that nobody can
+  #    write. Whatever message comes, it becomes what is to go on, and `again()`. A machine has actors run a new version from their
+  #    next turn on (succession.rs), so that is the first thing they do in it.
   # 2. Elixir does not see it: there is no function that makes such a behaviour.
   # 3. What has defaults behind its other captures has a change for each number of them that may be given: its first captures are the
   #    older version's, in their order. One that is written takes its place.
-  # 4. What stashes has one capture more, in both versions. What was stashed stays stashed where defaults are filled, and is taken
-  #    up again, before the message, where a change is written.
+  # 4. What stashes has one capture more, and only the older version knows whether it does. So there are two of each change, one from
+  #    what did not stash and one from what did. What was stashed stays stashed where defaults are filled and the new version
+  #    stashes as well. Otherwise it is taken up again, before the message.
   @moduledoc false
 
   alias Mote.Behaviour.{Code, Error}
   alias Mote.Behaviour.Check.Stash
 
-  # No name that can be written.
-  @suffix " change"
+  # No names that can be written: of a change from what did not stash, and from what did (succession.rs).
+  @plain " change"
+  @stashing " stashing change"
+
+  @doc "The name of a change from a behaviour of that name that does not stash."
+  @spec from(atom) :: atom
+  def from(name), do: :"#{name}#{@plain}"
 
   @doc "The name of the behaviour that is a change, and its clause, from what is written."
   @spec written(atom, Macro.t(), Macro.Env.t()) :: {atom, keyword}
   def written(name, [do: body], env) do
     clause = {:->, [generated: true], [[{:_, [], nil}], becoming(body, env)]}
-    {:"#{name}#{@suffix}", [do: [clause]]}
+    {from(name), [do: [clause]]}
   end
 
   def written(name, _, env),
@@ -70,25 +76,38 @@ defmodule Mote.Behaviour.Changes do
     end
   end
 
-  @doc "Definitions in which changes of behaviours that stash have what these keep."
+  @doc "Definitions with each change twice: what becomes of those that did not stash, and of those that did."
   @spec definitions([map], Macro.Env.t()) :: [map]
   def definitions(definitions, env) do
-    actors = for %{kind: :actor, change: nil} = d <- definitions, into: %{}, do: {{d.name, d.arity}, d}
-    stashing = for {{name, _}, d} <- actors, Stash.capture?(d.captures), do: name
+    present = for %{kind: :actor, change: nil} = d <- definitions, do: {d.name, written(d), stashes?(d)}
 
-    Enum.map(definitions, fn
+    Enum.flat_map(definitions, fn
       %{change: name} = d when name != nil ->
-        d = if name in stashing, do: with_kept(d), else: d
-        if is_map_key(actors, {name, d.arity}), do: present!(d, env), else: d
+        directory? =
+          Enum.any?(definitions, &match?(%{name: ^name, delegate: {nil, shard, _}} when shard != name, &1))
+
+        if directory?, do: directory!(d, env)
+        if {name, d.arity, false} in present, do: present!(d, env)
+        [d | if({name, d.arity, true} in present, do: [], else: [with_kept(d)])]
 
       d ->
-        d
+        [d]
     end)
   end
 
-  defp with_kept(d) do
-    {:\\, _, [{name, _, context}, _]} = Stash.capture()
-    %{d | arity: d.arity + 1, captures: d.captures ++ [{name, context}]}
+  defp stashes?(%{captures: captures}), do: Stash.capture?(captures)
+  defp written(%{captures: captures}), do: Stash.written(captures)
+
+  defp with_kept(%{change: name} = d) do
+    {:\\, _, [{kept, _, context}, _]} = Stash.capture()
+    # Generated, as what is to be told of it is told of the first one.
+    %{
+      d
+      | name: :"#{name}#{@stashing}",
+        arity: d.arity + 1,
+        captures: d.captures ++ [{kept, context}],
+        generated: true
+    }
   end
 
   defp present!(d, env) do
@@ -100,23 +119,36 @@ defmodule Mote.Behaviour.Changes do
     )
   end
 
+  defp directory!(d, env) do
+    Error.raise_at(
+      env,
+      d.line,
+      "#{d.change} is another name, of a directory for example: a defchange is for a behaviour, and a directory whose new captures " <>
+        "come last and have defaults needs none"
+    )
+  end
+
   @doc "Checked code, with the changes that defaults make, where no change is written."
   @spec add(map, [map]) :: map
   def add(unit, definitions) do
-    codes = Enum.map(unit.codes, &named/1)
+    codes = Enum.map(unit.codes, &marked/1)
     present = for %Code{kind: :actor} = code <- codes, do: {code.name, code.arity}
     beam = for %Code{beam: true} = code <- codes, do: {code.name, code.arity}
-    stashing = for %{kind: :actor} = d <- definitions, Stash.capture?(d.captures), do: {d.name, d.arity}
+    stashing = for %{kind: :actor} = d <- definitions, stashes?(d), do: {d.name, d.arity}
 
     filled =
-      for %{kind: :delegate, full: {name, _} = full, delegate: {nil, name, template}} = d <- definitions,
+      for %{kind: :delegate, full: {name, arity} = full, delegate: {nil, name, template}} = d <- definitions,
           full not in beam,
           last?(template),
-          code = filled(d, template, full in stashing),
-          {name, code.arity} not in present,
+          before? <- [false, true],
+          now? <- [full in stashing],
+          # That is the behaviour itself.
+          not (before? and now? and d.arity + 1 == arity),
+          code = filled(d, template, before?, now?),
+          {code.name, code.arity} not in present,
           do: code
 
-    %{unit | codes: codes ++ Enum.uniq_by(filled, & &1.arity)}
+    %{unit | codes: codes ++ Enum.uniq_by(filled, &{&1.name, &1.arity})}
   end
 
   # Whether all that is given comes before all defaults.
@@ -125,20 +157,18 @@ defmodule Mote.Behaviour.Changes do
     Enum.all?(rest, &match?({:lit, _}, &1))
   end
 
-  defp named(%Code{kind: :actor} = code) do
-    case code.name |> Atom.to_string() |> String.split(@suffix) do
-      [name, ""] -> %{code | name: String.to_existing_atom(name), change: true}
-      _ -> code
-    end
-  end
+  defp marked(%Code{kind: :actor} = code),
+    do: %{code | change: code.name |> Atom.to_string() |> String.ends_with?(@plain)}
 
-  defp named(code), do: code
+  defp marked(code), do: code
 
-  defp filled(%{name: name, line: l, captures: captures}, template, stashes?) do
-    names = Enum.map(captures, &elem(&1, 0)) ++ if(stashes?, do: [:kept], else: [])
+  # Of what stashed before or did not, to what stashes now or does not.
+  defp filled(%{name: name, line: l, captures: captures}, template, before?, now?) do
+    names = Enum.map(captures, &elem(&1, 0)) ++ if(before?, do: [:kept], else: [])
     arity = length(names)
     variables = names |> Enum.with_index() |> Enum.map(fn {name, n} -> {:var, l, {name, n}} end)
     message = {:message, arity}
+    kept = List.last(variables)
 
     given =
       Enum.map(template, fn
@@ -146,15 +176,25 @@ defmodule Mote.Behaviour.Changes do
         {:lit, term} -> {:lit, l, term}
       end)
 
-    given = if stashes?, do: List.replace_at(given, -1, List.last(variables)), else: given
+    given = if before? and now?, do: List.replace_at(given, -1, kept), else: given
     become = {:become, l, {nil, name, length(template)}, given}
-    again = Stash.again(become, l, %{message: message, kept: nil})
-    # So a machine knows that it stashes.
-    body = if stashes?, do: {:block, l, [{:unstash, l, List.last(variables)}, again]}, else: again
+
+    # A machine knows by the first step that a behaviour stashes.
+    body =
+      case {before?, now?} do
+        {true, true} ->
+          {:block, l, [{:unstash, l, kept}, Stash.again(become, l, %{message: message, kept: nil})]}
+
+        {true, false} ->
+          {:block, l, [{:unstash, l, kept}, become, {:unstash, l, {:cons, l, {:var, l, message}, kept}}]}
+
+        {false, _} ->
+          Stash.again(become, l, %{message: message, kept: nil})
+      end
 
     %Code{
       kind: :actor,
-      name: name,
+      name: :"#{name}#{if before?, do: @stashing, else: @plain}",
       arity: arity,
       params: Enum.map(variables, &elem(&1, 2)) ++ [message],
       body: {:case, l, {:var, l, message}, [{:clause, l, {:any, l}, [], body}], :ignore},

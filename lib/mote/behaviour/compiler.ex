@@ -162,8 +162,8 @@ defmodule Mote.Behaviour.Compiler do
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(kind, head, env)
     stash? = kind == :actor and Stash.used?(body)
-    args = if stash?, do: args ++ [Stash.capture()], else: args
     env = %{Error.at(env, meta) | function: {name, length(args)}}
+    args = if stash?, do: args ++ [Stash.capture()], else: args
     {full, shorter} = Defaults.split(if(kind == :beam, do: :actor, else: kind), name, args, body, env)
     # The doc in front of a head without a body is that of the clauses.
     doc = if body != nil, do: take_doc(env.module)
@@ -191,7 +191,7 @@ defmodule Mote.Behaviour.Compiler do
     beam? = kind == :beam and full == nil
     {kind, public} = {code_kind(kind), kind not in [:private, :effect]}
     # The function that there will be: so Elixir knows which macros are used.
-    env = %{env | function: {name, length(args)}}
+    env = %{env | function: {name, Stash.written(args)}}
     {kind, body} = if beam?, do: {:actor, elsewhere(env.module, name)}, else: body(kind, body, env)
     check_name(kind, name, length(args), env)
 

@@ -25,10 +25,21 @@ defmodule Mote.Behaviour.Directory do
     plain = Enum.map(captures, &without_default/1)
     clauses = body(body, env) ++ [{:->, [generated: true], [[Macro.var(:_, nil)], nil]}]
 
+    [{_, _} | fewer] = heads = heads(captures)
+
     [whole | shorter] =
-      for {heads, values} <- heads(captures) do
+      for {heads, values} <- heads do
         quote do
           defactor unquote({name, meta, heads}), to: unquote(shard)(unquote_splicing(values), %{})
+        end
+      end
+
+    # Shards of an older version that had fewer captures keep what they have, and get the defaults.
+    changes =
+      for {heads, values} <- fewer do
+        quote generated: true do
+          defchange unquote(shard)(unquote_splicing(heads), actors),
+            do: unquote(shard)(unquote_splicing(values), actors)
         end
       end
 
@@ -38,6 +49,7 @@ defmodule Mote.Behaviour.Directory do
 
       @doc false
       unquote(shard(shard, start, plain))
+      unquote_splicing(changes)
 
       defeffect unquote(start)(key, unquote_splicing(plain)) do
         case key, do: unquote(clauses)

@@ -5,13 +5,14 @@ defmodule Mote.Behaviour.Plain do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Delegate, Flow, IR}
+  alias Mote.Behaviour.Check.Stash
 
   @doc "The code to be put at the end of the module."
   @spec unit(map, [map], [module], {binary, non_neg_integer, binary}) :: Macro.t()
   def unit(unit, delegates, required, {binary, hash, lines}) do
     {functions, actors} = Enum.split_with(unit.codes, &Flow.function?/1)
     public = Enum.filter(functions, & &1.public)
-    actors = Enum.reject(actors, & &1.change)
+    {changes, actors} = Enum.split_with(actors, & &1.change)
     delegated = for %{delegate: {module, _, _}} when module != nil <- delegates, do: module
     imports = (delegated ++ Enum.flat_map(unit.codes, &modules(&1.body))) |> Enum.uniq() |> Enum.sort()
 
@@ -39,6 +40,8 @@ defmodule Mote.Behaviour.Plain do
       def __mote__(:errors), do: unquote(unit.errors)
       def __mote__(:messages), do: unquote(unit.messages |> Map.new() |> Macro.escape())
       def __mote__(:behaviours), do: unquote(names(actors))
+      def __mote__(:stashing), do: unquote(actors |> Enum.filter(&Stash.capture?(&1.params)) |> names())
+      def __mote__(:changes), do: unquote(names(changes))
       def __mote__(:functions), do: unquote(names(public))
       def __mote__(:effects), do: unquote(functions |> Enum.filter(&written_effect?/1) |> names())
       def __mote__(:delegates), do: unquote(Macro.escape(Delegate.table(delegates)))

@@ -5,6 +5,7 @@ defmodule Mote.Behaviour.Warnings do
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Covering, Error}
+  alias Mote.Behaviour.Check.Stash
 
   @two_zeros :erlang.binary_to_term(<<131, 70, 0::64>>) !== :erlang.binary_to_term(<<131, 70, 128, 0::56>>)
 
@@ -30,7 +31,7 @@ defmodule Mote.Behaviour.Warnings do
   @doc "Tells, in that state of the check pass, of a become that gives a behaviour its captures with their names, as one list."
   @spec listed(String.t(), AST.line(), map) :: :ok
   def listed(message, line, %{columns: columns, names: names, behaviour: behaviour}) do
-    function = with {name, captures} <- behaviour, do: {name, length(captures)}
+    function = with {name, captures} <- behaviour, do: {name, Stash.written(captures)}
 
     warn(
       "#{message}, or bind the list to a variable first if that is meant",
@@ -47,7 +48,7 @@ defmodule Mote.Behaviour.Warnings do
       "variable \"#{variable}\" is unused: to change the capture, write `become #{variable}: …`; if it is meant as it is, " <>
         "call it _#{variable}",
       line,
-      %{env | function: {name, length(captures)}},
+      %{env | function: {name, Stash.written(captures)}},
       nil
     )
   end
@@ -65,7 +66,7 @@ defmodule Mote.Behaviour.Warnings do
       "#{what}: the next state is what the actor becomes, become #{name}(#{values}), and an answer is sent, send customer, " <>
         "value. If nothing is to be done, write :ok",
       line,
-      %{env | function: {name, length(captures)}},
+      %{env | function: {name, Stash.written(captures)}},
       nil
     )
   end
@@ -77,7 +78,7 @@ defmodule Mote.Behaviour.Warnings do
       "what #{name} stashes is never taken up again: that happens when the actor becomes another behaviour, and #{name} only " <>
         "becomes itself. Write the state in which it waits as a behaviour of its own",
       line,
-      %{env | function: {name, length(definition.captures)}},
+      %{env | function: {name, Stash.written(definition.captures)}},
       nil
     )
   end

@@ -8,6 +8,7 @@ defmodule Mote.Image.Migration do
   import Mote.Behaviour.Directory, only: [shard?: 1]
 
   alias Mote.{Behaviour, Error, Native}
+  alias Mote.Behaviour.Changes
   alias Mote.Machine.{Loader, Long, Question}
 
   @typedoc "Module, name and captures."
@@ -20,12 +21,10 @@ defmodule Mote.Image.Migration do
 
   @doc """
   The numbers of the behaviours whose actors are asked about, and of those that take up their present version as they are: the shards
-  of directories, whose captures nobody has written.
+  of directories, whose last capture nobody has written, whether there is a function or not.
   """
   @spec numbers([listed], nil | fun_of_actors) :: {[non_neg_integer], [non_neg_integer]}
-  def numbers(_behaviours, nil), do: {[], []}
-
-  def numbers(behaviours, _migrate) do
+  def numbers(behaviours, migrate) do
     changed = for {{of, hash, _}, number} <- Enum.with_index(behaviours), changed?(of, hash), do: {of, number}
 
     {shards, others} =
@@ -35,7 +34,7 @@ defmodule Mote.Image.Migration do
 
     # Those with a slash are the compiler's own as well: calls of functions that are on their way.
     asked = for {{_, name, _}, number} <- others, not String.contains?(Atom.to_string(name), "/"), do: number
-    {asked, for({of, number} <- shards, present?(of), do: number)}
+    {if(migrate, do: asked, else: []), for({of, number} <- shards, followed?(of), do: number)}
   end
 
   # Without a module are sockets. Behaviours of Mote itself nobody else knows.
@@ -44,9 +43,9 @@ defmodule Mote.Image.Migration do
   defp changed?({module, _, _}, hash),
     do: Application.get_application(module) != :mote and Loader.about(module, [:hash]) != {:ok, [hash]}
 
-  defp present?({module, name, n}) do
-    case Loader.about(module, [:behaviours]) do
-      {:ok, [behaviours]} -> {name, n} in behaviours
+  defp followed?({module, name, n}) do
+    case Loader.about(module, [:behaviours, :changes]) do
+      {:ok, [behaviours, changes]} -> {name, n} in behaviours or {Changes.from(name), n} in changes
       :error -> false
     end
   end

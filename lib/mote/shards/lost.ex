@@ -92,7 +92,7 @@ defmodule Mote.Shards.Lost do
 
   defp near(address, asked, nodes) do
     with {:ok, open} <- asked,
-         {:ok, {behaviour, _sponsor, _pinned, _figures}} <-
+         {:ok, {{behaviour, _written}, _sponsor, _pinned, _figures}} <-
            Question.finish(open, [address: address], @patience) do
       case behaviour do
         %Behaviour{module: Ways, name: :onward, captures: {to}} -> onward(address, to, nodes)

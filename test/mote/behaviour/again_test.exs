@@ -70,6 +70,35 @@ defmodule Mote.Behaviour.AgainTest.Actors do
       stash()
   end
 
+  @doc "Two that give each other what comes, for ever; what is stashed is stashed by both, or comes as often."
+  defactor ping(n) do
+    {customer, :n} ->
+      send customer, n
+
+    :pass ->
+      become pong(n + 1)
+      again()
+
+    _ ->
+      stash()
+  end
+
+  defactor pong(n) do
+    :pass ->
+      become ping(n + 1)
+      again()
+
+    {customer, :n} ->
+      send customer, n
+
+    :other ->
+      become ping(n)
+      again()
+
+    _ ->
+      stash()
+  end
+
   defactor elsewhere(log), beam: true do
     message ->
       become here(log, message)
@@ -121,6 +150,41 @@ defmodule Mote.Behaviour.AgainTest do
   test "a turn says what it takes up again" do
     turn = Behaviour.turn(Actors.closed(:log), {:hello, :ann})
     assert {turn.outcome, turn.become, turn.unstashed} == {:commit, Actors.open(:log, :ann), [{:hello, :ann}]}
+  end
+
+  describe "all runs of one message" do
+    for tier <- [:native, :interp], threads <- [1, 2] do
+      @tag tier: tier, threads: threads
+      test "share the fuel of one turn: #{tier}, #{threads}", %{tier: tier, threads: threads} do
+        machine = start_supervised!({Mote, tier: tier, fuel: 100_000, sponsors: [main: [threads: threads]]})
+        others = for n <- 1..40, do: Mote.create(machine, Actors.ping(n))
+        endless = Mote.create(machine, Actors.ping(0))
+        stashing = Mote.create(machine, Actors.ping(0))
+        for message <- [:kept, :other, :kept, :pass], do: Mote.send(stashing, message)
+        Mote.send(endless, :pass)
+        # They come to an end, so that others are answered.
+        assert for(other <- others, do: Mote.ask!(other, :n)) == Enum.to_list(1..40)
+        Mote.drain(machine)
+        assert %{aborts_fuel: 2} = Mote.info(machine).counters
+        # So much was done, and no more: at least one unit for each turn.
+        for actor <- [endless, stashing], do: assert(Mote.ask!(actor, :n) in 1_000..100_000)
+      end
+    end
+
+    test "and no others: as many messages as there are may each have as many" do
+      machine = start_supervised!({Mote, fuel: 20_000})
+      actor = Mote.create(machine, Actors.steps(self(), 1_000))
+      Mote.send(actor, :go)
+      assert_receive {0, :go}, 30_000
+      passing = for n <- 1..50, do: Mote.create(machine, Actors.steps(self(), n * 20))
+      for actor <- passing, do: Mote.send(actor, :go)
+      for _ <- passing, do: assert_receive({0, :go}, 30_000)
+      # Stashed ones as well, which are taken up in one go.
+      many = Mote.create(machine, Actors.ping(0))
+      for n <- 1..5_000, do: Mote.send(many, {:kept, n})
+      Mote.drain(machine)
+      assert Mote.info(machine).counters.aborts_fuel == 0
+    end
   end
 
   test "beam turns as well" do

@@ -47,8 +47,12 @@ defmodule Mote.Behaviour.Check.Stash do
   end
 
   @doc "Whether that capture is among these."
-  @spec capture?([tuple]) :: boolean
+  @spec capture?([term]) :: boolean
   def capture?(captures), do: List.keymember?(captures, @name, 0)
+
+  @doc "How many of these captures somebody has written."
+  @spec written([term]) :: non_neg_integer
+  def written(captures), do: if(capture?(captures), do: length(captures) - 1, else: length(captures))
 
   @doc "The numbered variable of that capture, or nil, from the captures of a behaviour."
   @spec kept([{tuple, tuple}]) :: tuple | nil

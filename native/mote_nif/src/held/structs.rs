@@ -218,7 +218,7 @@ pub fn function<'a, 'm, O: Origin<'m>>(
 /// `%Mote.Uncommitted{}`: an actor of an aborted turn, or a timer, which has no behaviour.
 pub fn uncommitted(env: Env<'_>, behaviour: Option<BehaviourName>, number: usize) -> Term<'_> {
     let behaviour = behaviour.map(|behaviour| {
-        let [module, name] = [behaviour.module, behaviour.name].map(|a| atoms::to_term(env, a));
+        let [module, name] = [behaviour.module, behaviour.written].map(|a| atoms::to_term(env, a));
         (module, name)
     });
     map(

@@ -143,7 +143,7 @@ pub fn state<'a>(
     machine: &Machine,
     seen: &SeenState<'_>,
 ) -> Term<'a> {
-    let name = atoms::to_term(env, seen.behaviour.name);
+    let name = atoms::to_term(env, seen.behaviour.written);
     let captures = seen.captures.iter();
     let captures = captures.map(|capture| decoder.term(env, machine, *capture));
     let parts: Vec<_> = [name].into_iter().chain(captures).collect();

@@ -130,7 +130,7 @@ pub fn graph<'a>(
 /// `{module, name, captures}`
 pub fn behaviour(env: Env<'_>, name: BehaviourName) -> Term<'_> {
     let module = atoms::to_term(env, name.module);
-    (module, atoms::to_term(env, name.name), name.captures).encode(env)
+    (module, atoms::to_term(env, name.written), name.captures).encode(env)
 }
 
 pub fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
@@ -144,14 +144,25 @@ pub fn show(customer: &Customer, machine: &Machine, seen: Inspection<'_>) {
             .iter()
             .map(|capture| decoder.term(env, machine, *capture))
             .collect();
-        let behaviour =
-            structs::behaviour(env, machine, seen.behaviour, make_tuple(env, &captures));
+        let behaviour = structs::behaviour(
+            env,
+            machine,
+            seen.behaviour.shown(),
+            make_tuple(env, &captures),
+        );
         let sponsor = atoms::to_term(env, seen.sponsor);
         let pinned = atoms::to_term(env, seen.pinned.unwrap_or(VmAtom::NIL));
         let figures = (seen.queued, seen.bytes, seen.complete);
+        let written = seen.behaviour.captures;
         customer.tagged(
             env,
-            (behaviour, (sponsor, seen.thread), pinned, figures).encode(env),
+            (
+                (behaviour, written),
+                (sponsor, seen.thread),
+                pinned,
+                figures,
+            )
+                .encode(env),
         )
     });
 }

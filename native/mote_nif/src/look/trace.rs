@@ -144,7 +144,7 @@ impl<'a> Maker<'_, 'a> {
         structs::behaviour(
             self.env,
             self.machine,
-            name,
+            name.shown(),
             make_tuple(self.env, &captures),
         )
     }

@@ -7,12 +7,13 @@ use crate::held::bridge::{unpin, Bridge};
 use crate::held::lives::{self, present};
 use crate::held::machine::{MachineResource, Unfinished};
 use crate::look::info;
+use crate::look::survey::survey;
 use crate::term::atoms::{self, names, Name};
 use crate::term::resource::{self, ResourceArc};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Config, Machine, RemoveError, StartError, StayingBehaviour};
+use mote_vm::machine::{Config, Machine, RemoveError, StartError, StayingBehaviour, WhyStaying};
 use mote_vm::threads::sponsor::cores;
 use rustler::{Atom, Binary, Encoder, Env, NifResult, Term};
 
@@ -251,9 +252,9 @@ fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Name) -> 
     }
 }
 
-/// Loads a unit of code unless it is loaded already: `:ok`, `:stopped` or `{:error, text}`. If `takes_over`, actors of the version
-/// before run it from their next turn on; `{:left, behaviours}` instead of `:ok` if they cannot, each as `{name, captures, is_there}`,
-/// where the last says whether the new version has a behaviour of that name and as many captures.
+/// Loads a unit of code unless it is loaded already: `:ok`, `:stopped`, `:durable` if the machine takes no other version while it
+/// runs, or `{:error, text}`. If `takes_over`, actors of the version
+/// before run it from their next turn on; `:left` instead of `:ok` if some cannot, or only while everything stands still.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn machine_load<'a>(
     env: Env<'a>,
@@ -268,32 +269,45 @@ fn machine_load<'a>(
     let _one_at_a_time = machine.loading.lock();
     let before = running.module(module.0);
     if before == Some(hash) {
-        return names::ok().encode(env);
+        return succeeded(running, module.0, takes_over).encode(env);
     }
     if running.is_replay() {
         let text = "a replay has the code of its recording, and takes in nothing else";
         return (names::error(), text).encode(env);
     }
     if before.is_some() && running.is_durable() {
-        let text = "a durable or recorded machine takes new code when it is started";
-        return (names::error(), text).encode(env);
+        return names::durable().encode(env);
     }
     if let Err(error) = noted::load(running, &unit) {
         return (names::error(), error.to_string()).encode(env);
     }
-    let before = before.filter(|_| takes_over);
-    let staying = before.map_or_else(Vec::new, |before| running.succeed(module.0, before));
-    if staying.is_empty() {
-        return names::ok().encode(env);
+    succeeded(running, module.0, takes_over && before.is_some()).encode(env)
+}
+
+/// Lets the version of a module that is loaded take over what it can while turns run: `:ok`, or `:left` if there is more to be done, or
+/// to be told of, by `machine_succeed`.
+fn succeeded(machine: &Machine, module: VmAtom, takes_over: bool) -> Atom {
+    match takes_over && !machine.succeed(module).is_empty() {
+        true => names::left(),
+        false => names::ok(),
     }
-    let term = |staying: StayingBehaviour| {
-        (
-            atoms::to_term(env, staying.name),
-            staying.captures,
-            staying.is_there,
-        )
-            .encode(env)
-    };
-    let left: Vec<Term<'a>> = staying.into_iter().map(term).collect();
-    (names::left(), left).encode(env)
+}
+
+/// Lets the version of a module that is loaded take over the actors of all others while everything stands still. The answer is which
+/// behaviours have actors that go on as they are, `[{name, captures, why}]`.
+#[rustler::nif]
+fn machine_succeed<'a>(env: Env<'a>, machine: Term<'a>, module: Name, tag: Term<'a>) -> Term<'a> {
+    survey(env, machine, tag, move |env, _, survey| {
+        let staying = survey.succeed(module.0);
+        let term = |staying: &StayingBehaviour| {
+            let why = match staying.why {
+                WhyStaying::Durable => names::durable(),
+                WhyStaying::OtherKind => names::other_kind(),
+                WhyStaying::Absent | WhyStaying::Running => names::absent(),
+            };
+            let name = atoms::to_term(env, staying.name);
+            (name, staying.captures, why).encode(env)
+        };
+        staying.iter().map(term).collect::<Vec<_>>().encode(env)
+    })
 }

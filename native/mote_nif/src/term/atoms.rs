@@ -17,6 +17,9 @@ pub mod names {
     rustler::atoms! {
         ok,
         error,
+        durable,
+        absent,
+        other_kind,
         none,
         sent,
         not_durable,

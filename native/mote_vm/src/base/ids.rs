@@ -27,8 +27,27 @@ impl TimerId {
 pub struct BehaviourName {
     /// Its module.
     pub module: Atom,
-    /// Its name.
+    /// Its name in its unit, where a change from an older version has one that nobody can write.
     pub name: Atom,
-    /// The number of values that it captures.
+    /// Its name as it is written.
+    pub written: Atom,
+    /// The number of values that it captures, as they are written.
     pub captures: usize,
+    /// It keeps messages behind these: what it has stashed is no capture that anybody has written.
+    pub stashes: bool,
+}
+
+impl BehaviourName {
+    /// The number of values that its actors have.
+    pub(crate) fn parts(&self) -> usize {
+        self.captures + usize::from(self.stashes)
+    }
+
+    /// The same, as people are shown it.
+    pub fn shown(self) -> BehaviourName {
+        BehaviourName {
+            name: self.written,
+            ..self
+        }
+    }
 }

@@ -6,8 +6,8 @@
 //! 2. A behaviour number is published in the table (release) before any slot hands it out, so a thread that read it from a slot
 //!    (acquire), or from an actor that such a thread made, finds its code.
 //! 3. A new version of a behaviour takes over the numbers of those before it: actors run it from their next turn on, whether they
-//!    become or not. They have as many captures, need an owner or need none as before, and run where they ran; otherwise they stay
-//!    what they are (succession.rs).
+//!    become or not. They have as many captures, stash if they did, and run where they ran; otherwise they stay what they are
+//!    (succession.rs).
 mod install;
 mod succession;
 
@@ -29,8 +29,9 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::Arc;
-pub use succession::StayingBehaviour;
+pub(crate) use succession::written_name;
 use succession::Successions;
+pub use succession::{StayingBehaviour, TakeOver, WhyStaying};
 
 /// A name that code refers to: module, name, arity or captures.
 pub(crate) type FullName = (Atom, Atom, u32);
@@ -57,7 +58,16 @@ pub(crate) struct BehaviourCode {
     /// The hash of its unit.
     pub(crate) hash: u64,
     pub(crate) module: Atom,
+    /// Its name in its unit, and as it is written.
     pub(crate) name: Atom,
+    pub(crate) written: Atom,
+}
+
+impl BehaviourCode {
+    /// How many of its captures somebody has written: what it keeps is none of them.
+    pub(crate) fn written_captures(&self) -> usize {
+        self.captures as usize - usize::from(self.stashes)
+    }
 }
 
 /// The data of a behaviour, found by its number.
@@ -160,6 +170,7 @@ impl Program {
             hash: 0,
             module: Atom::NIL,
             name: Atom::new(name),
+            written: Atom::new(name),
         };
         let id = self.publish(&mut self.inner.lock(), code);
         self.set_entry(id, ignore);
@@ -230,7 +241,9 @@ impl Program {
         BehaviourName {
             module: behaviour.module,
             name: behaviour.name,
-            captures: behaviour.captures as usize,
+            written: behaviour.written,
+            captures: behaviour.written_captures(),
+            stashes: behaviour.stashes,
         }
     }
 
@@ -253,7 +266,11 @@ impl Program {
     pub(crate) fn version(&self, name: BehaviourName, hash: u64) -> Option<BehaviourId> {
         let versions = 0..self.inner.lock().behaviour_code.len() as u32;
         let mut ids = versions.rev().map(BehaviourId);
-        ids.find(|id| self.behaviour(*id).hash == hash && self.name(*id) == name)
+        // An image of before names said so does not say that it stashes.
+        let is_named = |found: BehaviourName| {
+            (found.module, found.name, found.parts()) == (name.module, name.name, name.parts())
+        };
+        ids.find(|id| self.behaviour(*id).hash == hash && is_named(self.name(*id)))
     }
 
     /// The units in the order in which they were loaded.

@@ -85,10 +85,13 @@ impl From<LoadError> for ImageError {
 
 /// What an actor is while it is held by a move (machine/moving.rs).
 pub(crate) fn held_by_a_move() -> BehaviourName {
+    let name = Atom::new("held");
     BehaviourName {
         module: Atom::new("Elixir.Mote.Move.Ways"),
-        name: Atom::new("held"),
-        captures: 4,
+        name,
+        written: name,
+        captures: 3,
+        stashes: true,
     }
 }
 

@@ -6,6 +6,7 @@ use crate::base::ids::BehaviourName;
 use crate::code::decode::decode;
 use crate::code::error::LoadError;
 use crate::code::ir::{MAX_ARITY, MAX_ATOM_CHARACTERS};
+use crate::code::program::written_name;
 pub use crate::code::program::LoadedUnit;
 use crate::code::reader::Reader;
 use crate::look::holders::HeldIn;
@@ -107,6 +108,8 @@ pub struct ImageTables {
     pub traces: Vec<(u32, Vec<u8>)>,
 }
 
+/// Is added to the number of captures of a behaviour that stashes, which counts what it keeps.
+const STASHES: u64 = 1 << 16;
 /// The places that a value may be held in, by their numbers.
 const HELD_IN: [HeldIn; 4] = [HeldIn::State, HeldIn::Message, HeldIn::Turn, HeldIn::Timer];
 
@@ -133,7 +136,8 @@ impl ImageTables {
         let mut write_name = |out: &mut BlockWriter<'_>, name: BehaviourName| {
             out.varint(number(name.module));
             out.varint(number(name.name));
-            out.varint(name.captures as u64);
+            let stashes = if name.stashes { STASHES } else { 0 };
+            out.varint(name.parts() as u64 | stashes);
         };
         out.varint(self.behaviours.len() as u64);
         for behaviour in &self.behaviours {
@@ -284,10 +288,16 @@ fn lost(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<ImageLost, ImageError
 }
 
 fn name(reader: &mut Reader<'_>, atoms: &[Atom]) -> Result<BehaviourName, LoadError> {
+    let (module, name) = (atom(reader, atoms)?, atom(reader, atoms)?);
+    let most = STASHES | u64::from(MAX_ARITY);
+    let parts = reader.at_most("number of captures", most)?;
+    let stashes = parts & STASHES != 0 && parts != STASHES;
     Ok(BehaviourName {
-        module: atom(reader, atoms)?,
-        name: atom(reader, atoms)?,
-        captures: reader.at_most("number of captures", u64::from(MAX_ARITY))? as usize,
+        module,
+        name,
+        written: written_name(name).0,
+        captures: (parts & !STASHES) as usize - usize::from(stashes),
+        stashes,
     })
 }
 

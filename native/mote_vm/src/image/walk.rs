@@ -162,7 +162,7 @@ impl<'w> ImageWalk<'w> {
         let n = self.program.behaviour(id).captures as usize;
         self.holder = (Some(id), HeldIn::State);
         // An actor that is held by a move is again what it was: no move goes on in another machine.
-        let held: Vec<Value> = match n == self.held.captures && self.program.name(id) == self.held {
+        let held: Vec<Value> = match n == self.held.parts() && self.program.name(id) == self.held {
             true => actor.captured(n).collect(),
             false => Vec::new(),
         };

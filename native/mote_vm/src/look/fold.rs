@@ -108,7 +108,7 @@ impl FoldFilter {
         let is_own = id == BehaviourId::SHARED || id.is_socket();
         !is_own
             && self.module.is_none_or(|module| module == name.module)
-            && self.name.is_none_or(|wanted| wanted == name.name)
+            && self.name.is_none_or(|wanted| wanted == name.written)
     }
 }
 

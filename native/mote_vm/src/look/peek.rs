@@ -26,7 +26,7 @@ const FEW: usize = 8;
 pub struct SeenState<'m> {
     /// The name of the behaviour.
     pub behaviour: BehaviourName,
-    /// The captures.
+    /// The captures, as they are written: without what it has stashed.
     pub captures: SmallVec<[Term<'m>; FEW]>,
 }
 
@@ -144,10 +144,12 @@ impl Dispatch {
         left: &mut usize,
     ) -> Option<SeenState<'m>> {
         let program = &self.turn.around.program;
-        let captures: SmallVec<[Term<'_>; FEW]> = captures(program, actor).map(Term::new).collect();
+        let behaviour = program.name(actor.header().behaviour());
+        let captures = captures(program, actor).take(behaviour.captures);
+        let captures: SmallVec<[Term<'_>; FEW]> = captures.map(Term::new).collect();
         let is_small = captures.iter().all(|capture| is_small(*capture, left));
-        is_small.then(|| SeenState {
-            behaviour: program.name(actor.header().behaviour()),
+        is_small.then_some(SeenState {
+            behaviour,
             captures,
         })
     }

@@ -1,11 +1,13 @@
 //! A look at the whole machine while all of its threads stand still between two turns.
 //!
 //! Invariants:
-//! 1. It reads only. Callers outside go on meanwhile: what they create and send from here on is not seen, and what
+//! 1. It reads only, but for code that takes over actors of an older version. Callers outside go on meanwhile: what they create and send from here on is not seen, and what
 //!    is reached from the roots as they were cannot go away, for nothing is freed without a collection.
 use super::census::Census;
 use super::graph::Graph;
 use super::{waiting, BehaviourName, Figure};
+use crate::base::atom::Atom;
+use crate::code::program::{StayingBehaviour, TakeOver};
 use crate::gc::roots;
 use crate::threads::inbox::Entry;
 use crate::threads::shared::Machine;
@@ -69,6 +71,21 @@ impl<'m> Survey<'m> {
 }
 
 impl Survey<'_> {
+    /// Lets the current version of a module take over the actors of all versions before it. Returns the behaviours of those that
+    /// are alive and go on as they are.
+    pub fn succeed(&self, module: Atom) -> Vec<StayingBehaviour> {
+        let program = self.machine.program();
+        let how = self.machine.how(TakeOver::StandingStill);
+        let mut staying = program.succeed(module, how);
+        if !staying.is_empty() {
+            let alive = Census::of(self, 0, |_, _| None).populations;
+            let older = alive.iter().filter(|population| population.is_older);
+            let older: Vec<BehaviourName> = older.map(|of| of.behaviour).collect();
+            staying.retain(|staying| older.contains(&program.name(staying.id)));
+        }
+        staying
+    }
+
     /// The machine.
     pub fn machine(&self) -> &Machine {
         self.machine

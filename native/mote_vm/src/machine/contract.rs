@@ -8,7 +8,7 @@ use crate::base::counters::Counts;
 pub use crate::boundary::refusal::Refusal;
 pub use crate::boundary::sockets::counts::NetCounts;
 pub use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnAway};
-pub use crate::code::program::{BehaviourVersion, StayingBehaviour};
+pub use crate::code::program::{BehaviourVersion, StayingBehaviour, TakeOver, WhyStaying};
 use crate::gc::GcInfo;
 use crate::heap::pace::GcConfig;
 pub use crate::look::inspect::{Inspection, Look};

@@ -176,10 +176,18 @@ impl Machine {
         self.0.program.module(module)
     }
 
-    /// Lets the current version of a module take over the actors of the version with that hash, from their next turn on. Returns the
-    /// behaviours whose actors it cannot take over.
-    pub fn succeed(&self, module: Atom, before: u64) -> Vec<StayingBehaviour> {
-        self.0.program.succeed(module, before)
+    /// Lets the current version of a module take over the actors of all versions before it, from their next turn on, as far as that
+    /// can be done while turns run. Returns the behaviours of the others, whether there are such actors or not.
+    pub fn succeed(&self, module: Atom) -> Vec<StayingBehaviour> {
+        self.0.program.succeed(module, self.how(TakeOver::Running))
+    }
+
+    pub(crate) fn how(&self, how: TakeOver) -> TakeOver {
+        if self.is_durable() {
+            TakeOver::Never
+        } else {
+            how
+        }
     }
 
     /// The current version of a behaviour, and the hash of its unit.

@@ -33,7 +33,7 @@ impl Fault {
         Fault {
             text: text.unwrap_or_else(|| "panic".to_string()),
             sponsor,
-            behaviour: turn.map(|(behaviour, _)| (behaviour.module, behaviour.name)),
+            behaviour: turn.map(|(behaviour, _)| (behaviour.module, behaviour.written)),
             message_kind: turn.map(|(_, message)| kind(Term::new(message))),
         }
     }

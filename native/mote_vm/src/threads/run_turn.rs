@@ -158,7 +158,7 @@ impl Dispatch {
             }
             end => end,
         };
-        let verdict = self.last_verdict(end);
+        let mut verdict = self.last_verdict(end);
         let mut units = match verdict {
             Verdict::Postponed => {
                 self.turn.counts.interpreted = interpreted;
@@ -166,6 +166,9 @@ impl Dispatch {
             }
             _ => {
                 self.turn.counts.turns += 1;
+                if matches!(verdict, Verdict::Commits) && !self.may_give_back(event) {
+                    verdict = Verdict::Aborted(Value::atom(Atom::FUEL));
+                }
                 see(self, behaviour, &verdict);
                 1
             }
@@ -200,6 +203,18 @@ impl Dispatch {
         }
         self.turn.actor = std::ptr::null();
         units
+    }
+
+    /// Counts what a turn that is to commit gives back (turns/given_back.rs).
+    #[inline(always)]
+    fn may_give_back(&mut self, event: Event) -> bool {
+        match self.turn.gives_back() {
+            0 => true,
+            given => {
+                let comes_again = self.turn.gives_last() == Some(event.message);
+                self.given_back.count(&self.turn, given, comes_again)
+            }
+        }
     }
 
     /// Puts what the actor had kept before all that is queued here, or before all that waits for it while its turn is
@@ -371,7 +386,7 @@ impl Dispatch {
 
     fn ignored(&mut self, behaviour: &BehaviourCode, event: Event) {
         self.turn.counts.ignored += 1;
-        let about = (behaviour.module, behaviour.name);
+        let about = (behaviour.module, behaviour.written);
         let embedder = self.context.machine.embedder();
         embedder.ignored(Term::new(event.message), about);
         self.turn.abort();
@@ -414,7 +429,7 @@ impl Dispatch {
             let reported = self.context.machine.report_abort(Abort {
                 sponsor: self.context.sponsor.name,
                 module: behaviour.module,
-                behaviour: behaviour.name,
+                behaviour: behaviour.written,
                 actor: ActorRef::new(event.target),
                 message: Term::new(event.message),
                 reason: Term::of(reason, Staged::undone(&self.turn)),

@@ -34,6 +34,7 @@ use crate::threads::stand_in::Lent;
 use crate::threads::starved::Starved;
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
+use crate::turns::given_back::GivenBack;
 use crate::turns::interpreter::Interpreter;
 use crate::turns::marking::phase::Phase;
 use crate::turns::queue::Event;
@@ -80,6 +81,7 @@ pub(crate) struct Dispatch {
     /// The turns that are away, in a sponsor whose turns run outside (away.rs).
     pub(crate) away: Option<Box<Away>>,
     pub(crate) taken_up: TakenUp,
+    pub(crate) given_back: GivenBack,
     pub(crate) starved: Starved,
     /// Its sockets, if it is of an I/O sponsor (net/).
     pub(crate) net: Option<Box<Net>>,
@@ -160,6 +162,7 @@ impl Dispatch {
             watches: Vec::new(),
             away,
             taken_up: TakenUp::default(),
+            given_back: GivenBack::default(),
             starved: Starved::default(),
             net: None,
         }

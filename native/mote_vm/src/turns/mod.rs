@@ -2,6 +2,7 @@
 //! any code; native code is the next folder's. What a turn reports to the collector that marks beside it is in
 //! [`marking`].
 pub(crate) mod abort;
+pub(crate) mod given_back;
 pub(crate) mod interpreter;
 pub(crate) mod leaving;
 pub(crate) mod marking;

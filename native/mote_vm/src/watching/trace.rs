@@ -73,7 +73,7 @@ impl Trace {
             sponsor: wanted,
         } = &self.filter;
         module.is_none_or(|module| module == behaviour.module)
-            && name.is_none_or(|name| name == behaviour.name)
+            && name.is_none_or(|name| name == behaviour.written)
             && wanted.is_none_or(|wanted| wanted == sponsor)
             && actor.as_ref().is_none_or(|held| held.actor == event.target)
             && self.witness.wants(Term::new(event.message))

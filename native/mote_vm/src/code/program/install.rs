@@ -1,6 +1,6 @@
 //! Puts a unit into the program, and later its native code: by a program's invariants, so that a concurrent reader finds one
 //! version or the other.
-use super::{BehaviourCode, FullName, LoadedUnit, Program, Registry};
+use super::{written_name, BehaviourCode, FullName, LoadedUnit, Program, Registry};
 use crate::base::atom::Atom;
 use crate::code::constants::{constants, DecodeOpaque};
 use crate::code::decode::decode;
@@ -165,6 +165,7 @@ impl Program {
             hash,
             module,
             name,
+            written: written_name(name).0,
         };
         let id = self.publish(inner, code);
         // SAFETY: as above. Release: see `BehaviourSlot::id`.

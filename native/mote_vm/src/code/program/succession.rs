@@ -3,6 +3,13 @@
 //!
 //! A turn may meet both versions while one succeeds the other: native code of the one has begun it, and the interpreter runs it
 //! from its beginning with the code of the other. So one of the two has run all of it.
+//!
+//! Invariants:
+//! 1. What follows a behaviour has its name and as many captures, as they are written, stashes if it does, and runs where it runs: or it
+//!    is a change from such a one (lib/mote/behaviour/changes.ex), whose name in its unit says so.
+//! 2. Actors of a safe behaviour have no owner, and any thread runs their turns; of any other one the owner may be in the middle of a
+//!    turn. So one that is safe follows one that is not, or the other way round, only while everything stands still: each event is
+//!    routed by what its actor is when it is taken (threads/route.rs).
 use super::{BehaviourCode, Program, Registry};
 use crate::base::atom::Atom;
 use crate::code::entry::EntryPoint;
@@ -10,24 +17,57 @@ use crate::values::actor::BehaviourId;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
 
+/// What the names of changes end with: of those from a behaviour that does not stash, and of those from one that does.
+const CHANGE: [&str; 2] = [" change", " stashing change"];
+
 /// The numbers that a version of a behaviour has taken over, by its own number.
 #[derive(Default)]
 pub(super) struct Successions(FxHashMap<BehaviourId, Vec<BehaviourId>>);
 
-/// A behaviour whose actors go on with the version before.
-pub struct StayingBehaviour {
-    /// Its name.
-    pub name: Atom,
-    /// How many captures it has.
-    pub captures: u16,
-    /// True if the new version has one of that name and as many captures, which cannot run them.
-    pub is_there: bool,
+/// How new versions take over actors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TakeOver {
+    /// While turns run: only where that makes no difference to who runs them.
+    Running,
+    /// While everything stands still.
+    StandingStill,
+    /// Not at all: the machine is durable, and its turns are to run again as they ran.
+    Never,
 }
 
-/// Returns whether actors of a behaviour can run another version of it as they are. Those of a safe one have no owner, and any thread
-/// runs their turns; of any other one the owner may be in the middle of one. The last capture of one that stashes is what it keeps.
-fn succeeds(new: &BehaviourCode, old: &BehaviourCode) -> bool {
-    (new.safe, new.away_only, new.stashes) == (old.safe, old.away_only, old.stashes)
+/// Why the actors of a behaviour go on with an older version.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum WhyStaying {
+    /// The present version has nothing that follows it.
+    Absent,
+    /// It has one of that name and as many captures, which cannot run them.
+    OtherKind,
+    /// What follows it may take over only while everything stands still.
+    Running,
+    /// The machine is durable.
+    Durable,
+}
+
+/// A behaviour whose actors go on with an older version.
+pub struct StayingBehaviour {
+    pub(crate) id: BehaviourId,
+    /// Its name, as it is written.
+    pub name: Atom,
+    /// How many captures it has, as they are written.
+    pub captures: usize,
+    /// Why its actors stay what they are.
+    pub why: WhyStaying,
+}
+
+/// Returns the name of a behaviour as it is written, and whether it is a change.
+pub(crate) fn written_name(name: Atom) -> (Atom, bool) {
+    let text = name.name();
+    // The longer one first: it ends with the other.
+    let found = CHANGE.iter().rev().find_map(|end| text.strip_suffix(end));
+    match found {
+        Some(written) => (Atom::new(written), true),
+        None => (name, false),
+    }
 }
 
 /// Returns whether a behaviour was written in place, and has the name of its place: another version may have another one there.
@@ -36,9 +76,8 @@ fn is_unnamed(code: &BehaviourCode) -> bool {
 }
 
 impl Program {
-    /// Lets the current version of a module take over the actors of all versions before it. Returns those of the version with the hash
-    /// `before` that it cannot take over.
-    pub(crate) fn succeed(&self, module: Atom, before: u64) -> Vec<StayingBehaviour> {
+    /// Lets the current version of a module take over the actors of all versions before it. Returns those that it does not.
+    pub(crate) fn succeed(&self, module: Atom, how: TakeOver) -> Vec<StayingBehaviour> {
         let mut inner = self.inner.lock();
         let present = inner.modules.get(&module).copied();
         let mut staying: Vec<StayingBehaviour> = Vec::new();
@@ -49,20 +88,58 @@ impl Program {
             if !is_older || is_unnamed(code) || self.is_succeeded(&inner, id) {
                 continue;
             }
-            let name = (module, code.name, u32::from(code.captures));
-            let new = inner.behaviours.get(&name).and_then(|slot| slot.id());
-            let new = new.filter(|new| Some(self.behaviour(*new).hash) == present);
-            match new.filter(|new| succeeds(self.behaviour(*new), code)) {
-                Some(new) => self.take_over(&mut inner, new, id),
-                None if code.hash == before => staying.push(StayingBehaviour {
-                    name: code.name,
-                    captures: code.captures,
-                    is_there: new.is_some(),
-                }),
-                None => {}
-            }
+            let next = self.follower_among(&inner, id);
+            let why = match next.map(|next| (next, self.behaviour(next).safe == code.safe)) {
+                _ if how == TakeOver::Never => WhyStaying::Durable,
+                Some((_, false)) if how == TakeOver::Running => WhyStaying::Running,
+                Some((next, _)) => {
+                    self.take_over(&mut inner, next, id);
+                    continue;
+                }
+                None if self.is_there(&inner, code) => WhyStaying::OtherKind,
+                None => WhyStaying::Absent,
+            };
+            staying.push(StayingBehaviour {
+                id,
+                name: code.written,
+                captures: code.written_captures(),
+                why,
+            });
         }
         staying
+    }
+
+    /// Returns what follows an older version of a behaviour in the present one (invariant 1).
+    pub(crate) fn follower(&self, id: BehaviourId) -> Option<BehaviourId> {
+        self.follower_among(&self.inner.lock(), id)
+    }
+
+    fn follower_among(&self, inner: &Registry, id: BehaviourId) -> Option<BehaviourId> {
+        let old = self.behaviour(id);
+        let present = inner.modules.get(&old.module)?;
+        let named = |name: Atom| {
+            let name = (old.module, name, u32::from(old.captures));
+            let found = inner.behaviours.get(&name)?.id()?;
+            let new = self.behaviour(found);
+            let follows =
+                (new.hash, new.stashes, new.away_only) == (*present, old.stashes, old.away_only);
+            follows.then_some(found)
+        };
+        let change = CHANGE[usize::from(old.stashes)];
+        let change = || Atom::new(&format!("{}{change}", old.written.name()));
+        named(old.written).or_else(|| named(change()))
+    }
+
+    /// Returns whether the present version has a behaviour of the same name with as many captures, whatever else it does.
+    fn is_there(&self, inner: &Registry, old: &BehaviourCode) -> bool {
+        let n = old.written_captures();
+        [n, n + 1].into_iter().any(|parts| {
+            let name = (old.module, old.written, parts as u32);
+            let found = inner.behaviours.get(&name).and_then(|slot| slot.id());
+            found.map(|id| self.behaviour(id)).is_some_and(|new| {
+                inner.modules.get(&old.module) == Some(&new.hash) && new.written_captures() == n
+            })
+        })
     }
 
     /// Makes the code of `new` that of an older number, and of all that this one has taken over.

@@ -8,10 +8,8 @@
 //!    them cannot become what it should, the machine does not go on.
 use super::{Restorer, Roots};
 use crate::base::atom::Atom;
-use crate::base::ids::BehaviourName;
 use crate::boundary::parcel::Parcel;
-use crate::code::op::Op;
-use crate::code::program::{BehaviourCode, BehaviourVersion};
+use crate::code::program::BehaviourVersion;
 use crate::image::record::OWN_BEHAVIOURS;
 use crate::image::ImageError;
 use crate::threads::shared::Machine;
@@ -58,13 +56,6 @@ struct LeftBehaviour {
     number: u32,
     captures: usize,
     stashes: bool,
-}
-
-/// Returns whether the last capture of a behaviour is what it has stashed: each of its clauses begins by saying so (guides/ir.md).
-fn stashes(code: &BehaviourCode) -> bool {
-    let kept = code.captures.checked_sub(1);
-    let mut ops = code.code.ops.iter();
-    ops.any(|op| matches!(op, Op::Unstash { kept: of } if Some(*of) == kept))
 }
 
 fn lacks<T>(problem: impl Into<String>) -> Result<T, ImageError> {
@@ -118,14 +109,8 @@ impl Restorer<'_> {
     /// Lets actors of these behaviours take up the present version, where there is one.
     fn renew(&self, machine: &Machine, numbers: &[u32]) {
         let program = machine.program();
-        let present = self.of_numbers(numbers).filter_map(|(_, id)| {
-            let BehaviourName {
-                module,
-                name,
-                captures,
-            } = program.name(id);
-            Some((id, program.find((module, name, captures as u32))?.0))
-        });
+        let present = self.of_numbers(numbers);
+        let present = present.filter_map(|(_, id)| Some((id, program.follower(id)?)));
         let present: FxHashMap<BehaviourId, BehaviourId> = present.collect();
         if present.is_empty() {
             return;
@@ -146,7 +131,7 @@ impl Restorer<'_> {
             let leaving = LeftBehaviour {
                 number,
                 captures: code.captures as usize,
-                stashes: stashes(code),
+                stashes: code.stashes,
             };
             (id, leaving)
         });
@@ -196,8 +181,8 @@ impl Restorer<'_> {
                 let before = machine.program().name(actor.header().behaviour());
                 return lacks(format!(
                     "an actor that is {} cannot become {}, which is marked beam: true: it is pinned to no beam sponsor",
-                    written(before.module, before.name, was.captures - was.stashes as usize),
-                    written(code.module, code.name, code.captures as usize),
+                    written(before.module, before.written, was.captures - was.stashes as usize),
+                    written(code.module, code.written, code.written_captures()),
                 ));
             }
             if was.stashes {

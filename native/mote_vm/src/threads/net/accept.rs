@@ -210,7 +210,7 @@ impl Service<'_> {
         let program = self.turn.around.program.clone();
         let behaviour = pattern.header().behaviour();
         let name = program.name(behaviour);
-        let newest = program.find((name.module, name.name, name.captures as u32));
+        let newest = program.find((name.module, name.name, name.parts() as u32));
         let behaviour = newest.map_or(behaviour, |(newest, _)| newest);
         let (sponsor, me) = (self.context.sponsor.id, self.context.station.number);
         let header = Header::new(behaviour, Some(sponsor), me);

@@ -53,6 +53,21 @@ impl Stash {
 }
 
 impl Turn {
+    /// Returns how many messages the turn gives back when it commits.
+    #[inline(always)]
+    pub(crate) fn gives_back(&self) -> usize {
+        let stash = &self.at_commit.stash;
+        if !stash.leaves || stash.kept.as_cons().is_none() || self.becoming().is_none() {
+            return 0;
+        }
+        std::iter::successors(stash.kept.as_cons(), |(_, others)| others.as_cons()).count()
+    }
+
+    /// Returns the message that it gives back behind the others: its own, if that is to come again.
+    pub(crate) fn gives_last(&self) -> Option<Value> {
+        self.at_commit.stash.kept.as_cons().map(|(last, _)| last)
+    }
+
     /// Takes what the turn gives back, the oldest first, in the room of `spare` if there is anything. Called before the turn
     /// is committed.
     pub(crate) fn unstashed(&mut self, spare: &mut Vec<Event>) -> Vec<Event> {

@@ -1,0 +1,55 @@
+//! Messages that turns give back to their own actor, which then takes them before all others: `again()`, and what was stashed.
+//!
+//! Invariants:
+//! 1. All runs of one message share the fuel of one turn: so an actor that gives a message back without an end is aborted as
+//!    one that loops within a turn, and the other actors of the thread are no later for it.
+//! 2. What was given back is taken from the front of the queue, the last first. So a message is known by how many wait in front of
+//!    what was queued before: when it comes back, there are as many as at its run before, and were more in between.
+//! 3. Only turns that give back are counted here. How many others have run since is what the thread has counted. Where other things
+//!    come in between (an actor that leaves, a turn outside) a message may count as a new one, and is counted from then on.
+use crate::turns::turn::Turn;
+
+/// What each run costs beside what it has spent: about as much as a call of a function for each step of it.
+const RUN: u64 = 8;
+
+/// What the runs of messages that were given back have cost.
+#[derive(Default)]
+pub(crate) struct GivenBack {
+    /// Number of turns that the thread had counted when something was given back last, and how much waited in front then.
+    turns: u64,
+    waiting: u64,
+    /// How much was in front at the run of a message, and what its runs have cost; those that come next are last.
+    runs: Vec<(u64, u64)>,
+}
+
+impl GivenBack {
+    /// Counts the turn that is to give back so many messages, its own as the last of them if it `comes_again`. Returns whether
+    /// the message may run once more.
+    pub(crate) fn count(&mut self, turn: &Turn, given: usize, comes_again: bool) -> bool {
+        let now = turn.counts.turns;
+        let in_front = self.waiting.checked_sub(now - self.turns);
+        if in_front.is_none() {
+            self.runs.clear();
+        }
+        let in_front = in_front.unwrap_or(0);
+        while self.runs.last().is_some_and(|(at, _)| *at > in_front) {
+            self.runs.pop();
+        }
+        let before = match self.runs.last() {
+            Some((at, cost)) if *at == in_front => *cost,
+            _ => 0,
+        };
+        self.runs
+            .truncate(self.runs.len() - usize::from(before > 0));
+        let cost = before + turn.spent() + RUN;
+        (self.turns, self.waiting) = (now, in_front);
+        if comes_again {
+            if cost > turn.around.fuel {
+                return false;
+            }
+            self.runs.push((in_front, cost));
+        }
+        self.waiting += given as u64;
+        true
+    }
+}
