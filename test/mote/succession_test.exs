@@ -93,7 +93,42 @@ defmodule Mote.SuccessionTest do
       assert Mote.load(machine, module) == :ok
       assert Mote.peek(actor) == {:ok, {:k, 1}}
       assert [%{behaviour: {^module, :k, 1}, older: 0}] = Mote.behaviours(machine, for: 0)
+      assert {:ok, _} = Mote.peek(actor)
       assert module.__mote__(:behaviours) == [k: 2]
+    end
+  end
+
+  test "what begins to become is nobody's twice, while several threads run it", %{name: name} do
+    machine = start_supervised!({Mote, sponsors: [one: [threads: 2], two: [threads: 2]]}, id: :threads)
+    me = self()
+    sent = 2_000
+
+    for round <- 1..5 do
+      name = "#{name}x#{round}"
+      module = version(name, "defactor k(to), do: (_ -> send(to, :old))")
+      actor = Mote.create(machine, module.k(me))
+
+      senders =
+        for sponsor <- [:one, :two], _ <- 1..2 do
+          Task.async(fn ->
+            for n <- 1..sent do
+              if n == 100, do: send(me, :begun)
+              Mote.send(actor, n, sponsor: sponsor)
+            end
+          end)
+        end
+
+      assert_receive :begun, 30_000
+      version(name, "defactor k(to, n \\\\ 1), do: (_ -> send(to, n) && become n: n + 1)")
+      assert Mote.load(machine, module) == :ok
+      Task.await_many(senders, :infinity)
+      for _ <- 2..4, do: assert_receive(:begun)
+      Mote.send(actor, :last)
+      Mote.drain(machine, 60_000)
+      told = for _ <- 1..(4 * sent + 1), do: receive(do: (told -> told))
+      new = Enum.reject(told, &(&1 == :old))
+      # Each of them has counted once.
+      assert new != [] and Enum.sort(new) == Enum.to_list(1..length(new))
     end
   end
 
@@ -117,10 +152,13 @@ defmodule Mote.SuccessionTest do
 
   test "captures are counted as they are written", %{machine: machine, name: name} do
     module = version(name, @stashing <> "\n" <> @next)
-    {_actor, _asks} = waiting(machine, module.k(1))
+    {actor, asks} = waiting(machine, module.k(1))
     version(name, "defactor k(n, m), do: (_ -> become(m: n + m))")
     assert {{:ok, [{{^module, :k, 1}, :absent}]}, log} = loaded(machine, module)
     assert log =~ "has k/2 and no k/1, nor a defchange from it"
+    # So it is alive until here.
+    Mote.send(actor, :go)
+    assert Mote.await_many(asks) == [{1, 1}, {1, 2}]
   end
 
   describe "what is told" do
