@@ -25,6 +25,8 @@ const RESERVE: usize = 16;
 /// as many parts again.
 const FOR_TURNS: usize = 8;
 const LEAST_FOR_TURNS: usize = 4 << 20;
+/// At most one part in this many of the limit does not count.
+const MOST_CREDIT: usize = 4;
 /// A message of at most so many bytes is small. Between two collections small ones may have one part in `SMALL_ONES` of the
 /// limit whatever is held, and at least a few of them.
 const SMALL: usize = 4 << 10;
@@ -62,7 +64,8 @@ impl Quota {
 
     /// Notes how many of the bytes that are held do not count.
     pub(crate) fn set_credit(&self, bytes: usize) {
-        self.credit.store(bytes, Relaxed);
+        self.credit
+            .store(bytes.min(self.limit / MOST_CREDIT), Relaxed);
     }
 
     /// Returns whether some of the bytes that are held do not count.
@@ -96,20 +99,15 @@ impl Quota {
         taken
     }
 
-    /// Takes `bytes` for messages from outside, if that leaves room for their turns. Where only a `few` wait they may have what
-    /// is left, and small ones more than that (invariant 5).
+    /// Takes `bytes` for messages from outside, if that leaves room for their turns; many take blocks beyond the limit when they come
+    /// in, so whatever is held counts. Where only a `few` wait they may have what is left, and small ones more than that (invariant 5).
     pub(crate) fn take_for_messages(&self, bytes: usize, few: bool) -> bool {
         let part = self.limit / FOR_TURNS;
         let kept = part.max(LEAST_FOR_TURNS.min(2 * part));
         match few {
             true => self.take(bytes) || self.take_small(bytes),
-            false => self.leaves(kept, bytes) && self.take(bytes),
+            false => self.held().saturating_add(bytes) <= self.limit - kept && self.take(bytes),
         }
-    }
-
-    /// Returns whether `kept` bytes are left beside `bytes` more.
-    fn leaves(&self, kept: usize, bytes: usize) -> bool {
-        self.counted(self.held()).saturating_add(bytes) <= self.limit - kept
     }
 
     #[cold]
@@ -149,7 +147,7 @@ impl Quota {
 
     /// Returns whether there are `bytes` more.
     pub(crate) fn fits(&self, bytes: usize) -> bool {
-        self.leaves(0, bytes)
+        self.counted(self.held()).saturating_add(bytes) <= self.limit
     }
 
     /// Bytes that are taken.
