@@ -6,5 +6,6 @@ pub mod migration;
 pub mod peek;
 pub mod proof;
 pub mod replay;
+pub mod succession;
 pub mod survey;
 pub mod trace;

@@ -6,14 +6,13 @@ use crate::enter::target::Addressee;
 use crate::held::bridge::{unpin, Bridge};
 use crate::held::lives::{self, present};
 use crate::held::machine::{MachineResource, Unfinished};
-use crate::look::info;
-use crate::look::survey::survey;
+use crate::look::{info, succession};
 use crate::term::atoms::{self, names, Name};
 use crate::term::resource::{self, ResourceArc};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::base::clock::ClockKind;
 use mote_vm::heap::pace::GcConfig;
-use mote_vm::machine::{Config, Machine, RemoveError, StartError, StayingBehaviour, WhyStaying};
+use mote_vm::machine::{Config, Machine, RemoveError, StartError};
 use mote_vm::threads::sponsor::cores;
 use rustler::{Atom, Binary, Encoder, Env, NifResult, Term};
 
@@ -253,8 +252,8 @@ fn machine_module<'a>(env: Env<'a>, machine: &MachineResource, module: Name) -> 
 }
 
 /// Loads a unit of code unless it is loaded already: `:ok`, `:stopped`, `:durable` if the machine takes no other version while it
-/// runs, or `{:error, text}`. If `takes_over`, actors of the version
-/// before run it from their next turn on; `:left` instead of `:ok` if some cannot, or only while everything stands still.
+/// runs, or `{:error, text}`. If `takes_over`, actors of the versions before run it from their next turn on; `:left` instead of `:ok` if
+/// some cannot, or only while everything stands still.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn machine_load<'a>(
     env: Env<'a>,
@@ -268,28 +267,21 @@ fn machine_load<'a>(
     };
     let _one_at_a_time = machine.loading.lock();
     let before = running.module(module.0);
-    if before == Some(hash) {
-        return succeeded(running, module.0, takes_over).encode(env);
+    if before != Some(hash) {
+        if running.is_replay() {
+            let text = "a replay has the code of its recording, and takes in nothing else";
+            return (names::error(), text).encode(env);
+        }
+        if before.is_some() && running.is_durable() {
+            return names::durable().encode(env);
+        }
+        if let Err(error) = noted::load(running, &unit) {
+            return (names::error(), error.to_string()).encode(env);
+        }
     }
-    if running.is_replay() {
-        let text = "a replay has the code of its recording, and takes in nothing else";
-        return (names::error(), text).encode(env);
-    }
-    if before.is_some() && running.is_durable() {
-        return names::durable().encode(env);
-    }
-    if let Err(error) = noted::load(running, &unit) {
-        return (names::error(), error.to_string()).encode(env);
-    }
-    succeeded(running, module.0, takes_over && before.is_some()).encode(env)
-}
-
-/// Lets the version of a module that is loaded take over what it can while turns run: `:ok`, or `:left` if there is more to be done, or
-/// to be told of, by `machine_succeed`.
-fn succeeded(machine: &Machine, module: VmAtom, takes_over: bool) -> Atom {
-    match takes_over && !machine.succeed(module).is_empty() {
-        true => names::left(),
-        false => names::ok(),
+    match takes_over && before.is_some() {
+        true => succession::succeeded(running, module.0).encode(env),
+        false => names::ok().encode(env),
     }
 }
 
@@ -297,17 +289,5 @@ fn succeeded(machine: &Machine, module: VmAtom, takes_over: bool) -> Atom {
 /// behaviours have actors that go on as they are, `[{name, captures, why}]`.
 #[rustler::nif]
 fn machine_succeed<'a>(env: Env<'a>, machine: Term<'a>, module: Name, tag: Term<'a>) -> Term<'a> {
-    survey(env, machine, tag, move |env, _, survey| {
-        let staying = survey.succeed(module.0);
-        let term = |staying: &StayingBehaviour| {
-            let why = match staying.why {
-                WhyStaying::Durable => names::durable(),
-                WhyStaying::OtherKind => names::other_kind(),
-                WhyStaying::Absent | WhyStaying::Running => names::absent(),
-            };
-            let name = atoms::to_term(env, staying.name);
-            (name, staying.captures, why).encode(env)
-        };
-        staying.iter().map(term).collect::<Vec<_>>().encode(env)
-    })
+    succession::succeed(env, machine, module.0, tag)
 }

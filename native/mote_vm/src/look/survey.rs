@@ -7,6 +7,7 @@ use super::census::Census;
 use super::graph::Graph;
 use super::{waiting, BehaviourName, Figure};
 use crate::base::atom::Atom;
+use crate::boundary::journal::Journal;
 use crate::code::program::{StayingBehaviour, TakeOver};
 use crate::gc::roots;
 use crate::threads::inbox::Entry;
@@ -75,7 +76,10 @@ impl Survey<'_> {
     /// are alive and go on as they are.
     pub fn succeed(&self, module: Atom) -> Vec<StayingBehaviour> {
         let program = self.machine.program();
-        let how = self.machine.how(TakeOver::StandingStill);
+        let how = match self.machine.journal().is_some_and(Journal::notes) {
+            true => TakeOver::Never,
+            false => TakeOver::StandingStill,
+        };
         let mut staying = program.succeed(module, how);
         if !staying.is_empty() {
             let alive = Census::of(self, 0, |_, _| None).populations;

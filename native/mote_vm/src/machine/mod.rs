@@ -179,15 +179,11 @@ impl Machine {
     /// Lets the current version of a module take over the actors of all versions before it, from their next turn on, as far as that
     /// can be done while turns run. Returns the behaviours of the others, whether there are such actors or not.
     pub fn succeed(&self, module: Atom) -> Vec<StayingBehaviour> {
-        self.0.program.succeed(module, self.how(TakeOver::Running))
-    }
-
-    pub(crate) fn how(&self, how: TakeOver) -> TakeOver {
-        if self.is_durable() {
-            TakeOver::Never
-        } else {
-            how
-        }
+        let how = match self.is_durable() {
+            true => TakeOver::Never,
+            false => TakeOver::Running,
+        };
+        self.0.program.succeed(module, how)
     }
 
     /// The current version of a behaviour, and the hash of its unit.
