@@ -162,7 +162,7 @@ defmodule Mote.Test do
   @type flaw :: :aborted | :ignored | :dropped | :answered_again | :unanswered | :stashed
 
   @typedoc "What a proof has left out."
-  @type left_out :: :states | :depth | :memory | :size | :timeout | :timers | :random | :clock
+  @type left_out :: :states | :depth | :memory | :size | :timeout | :timers | :random | :clock | :ends
 
   @type proof ::
           {:proved,
@@ -191,7 +191,8 @@ defmodule Mote.Test do
     * `{:bounded, left_out, counts}` - nothing is wrong as far as it came. `left_out` says what is missing: more states, longer
       orders, memory, time (the options below); `:size`, situations with more than a thousand waiting messages or half a
       megabyte; `:timers` that send to the outside, which never fire here, or which are set again and again where one of the other limits
-      was reached; `:random` numbers and times (`:clock`) other than those that turns have seen.
+      was reached; `:random` numbers and times (`:clock`) other than those that turns have seen; `:ends`, where no run ends, so that the
+      property was never asked, and there is neither `:always` nor `:eventually`.
 
   **Every order** is what a sponsor with several threads allows: messages of one actor or process to one actor come in the
   order in which they were sent, unless one of the two has a safe behaviour, one that never becomes. Nothing else has an order. What

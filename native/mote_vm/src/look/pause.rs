@@ -75,15 +75,14 @@ impl Machine {
 }
 
 impl Dispatch {
-    /// Whether the turn that has just run, and is to run again, lacked memory: not before the collection is over that it waits for.
-    /// `before`: whether it had run before.
-    fn looks_for_memory(&mut self, before: bool) -> bool {
-        let looks = self.starved.awaits_collection() || !before && self.has_tried_again();
+    /// Returns whether the turn that has just run lacked memory and is to run again: not before the collection is over that it waits for.
+    fn runs_again_with_memory(&mut self) -> bool {
+        let again = std::mem::take(&mut self.starved.again);
         while self.starved.awaits_collection() && !self.context.machine.is_stopping() {
             self.keep_house();
             std::thread::yield_now();
         }
-        looks && !self.context.machine.is_stopping()
+        again && !self.context.machine.is_stopping()
     }
 
     fn step(&mut self, see: SeeTurn) {
@@ -93,14 +92,14 @@ impl Dispatch {
         self.turn.queue.forgive();
         while let Some(event) = self.next_in_step() {
             if self.may_run(event) {
-                let before = self.has_tried_again();
+                self.starved.again = false;
                 self.turn_seen_by(event, |thread, behaviour, verdict| {
                     if let Some(see) = see.take() {
                         see(&machine, Some(&thread.seen(event, behaviour, verdict)));
                     }
                 });
                 self.note_sender(event.target);
-                if see.is_none() || !self.looks_for_memory(before) {
+                if see.is_none() || !self.runs_again_with_memory() {
                     break;
                 }
             }

@@ -33,6 +33,8 @@ pub(crate) struct Starved {
     overdrew: Option<u64>,
     /// True if something has come in, and few events waited (invariant 4).
     pub(crate) expects_few: bool,
+    /// True since the last turn that has found no memory, if that is to run again.
+    pub(crate) again: bool,
     /// Time when it began to wait; time when its last wait ended, and the length of that.
     since: Option<Instant>,
     waited: Option<(Instant, Duration)>,
@@ -64,6 +66,11 @@ impl Dispatch {
     /// Returns whether a turn that has found no memory is to run again.
     #[cold]
     pub(crate) fn tries_again(&mut self) -> bool {
+        self.starved.again = self.is_worth_another_try();
+        self.starved.again
+    }
+
+    fn is_worth_another_try(&mut self) -> bool {
         // A turn that was outside must not run twice.
         if self.away.is_some() {
             return false;
@@ -102,11 +109,6 @@ impl Dispatch {
         self.starved.since = Some(Instant::now());
         (self.starved.tries, self.starved.turns) = (tries + 1, turns);
         true
-    }
-
-    /// Returns whether the turn that is next has run before, and found no memory.
-    pub(crate) fn has_tried_again(&self) -> bool {
-        self.starved.overdrew == Some(self.turn.counts.turns)
     }
 
     /// Returns whether the thread may take memory beyond the quota now.
