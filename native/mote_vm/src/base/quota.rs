@@ -25,14 +25,13 @@ const RESERVE: usize = 16;
 /// as many parts again.
 const FOR_TURNS: usize = 8;
 const LEAST_FOR_TURNS: usize = 4 << 20;
-/// At most one part in this many of the limit does not count.
-const MOST_CREDIT: usize = 4;
 /// A message of at most so many bytes is small. Between two collections small ones may have one part in `SMALL_ONES` of the
 /// limit whatever is held, and at least a few of them.
 const SMALL: usize = 4 << 10;
 const SMALL_ONES: usize = 1024;
 const LEAST_SMALL_ONES: usize = 4 * SMALL;
-/// As long as no more than this part of the limit is held beyond it. Turns have a quarter at most (heap/block.rs).
+/// As long as no more than this part of the limit is held beyond it. So much does not count, at most: turns take a quarter and a block
+/// each (heap/block.rs), and some of the rest is to be left.
 const MOST_BEYOND: (usize, usize) = (3, 8);
 
 /// A machine's memory limit, and how much of it is charged. Numbers that guard nothing, hence relaxed. On cache lines of its own.
@@ -64,8 +63,7 @@ impl Quota {
 
     /// Notes how many of the bytes that are held do not count.
     pub(crate) fn set_credit(&self, bytes: usize) {
-        self.credit
-            .store(bytes.min(self.limit / MOST_CREDIT), Relaxed);
+        self.credit.store(bytes.min(self.most_beyond()), Relaxed);
     }
 
     /// Returns whether some of the bytes that are held do not count.
@@ -77,6 +75,11 @@ impl Quota {
     pub(crate) fn collected(&self) {
         let most = (self.limit / SMALL_ONES).max(LEAST_SMALL_ONES);
         self.for_small.store(most, Relaxed);
+    }
+
+    fn most_beyond(&self) -> usize {
+        let (part, of) = MOST_BEYOND;
+        self.limit / of * part
     }
 
     /// Bytes that are taken and count, of `held`.
@@ -112,8 +115,7 @@ impl Quota {
 
     #[cold]
     fn take_small(&self, bytes: usize) -> bool {
-        let (part, of) = MOST_BEYOND;
-        let most = self.limit.saturating_add(self.limit / of * part);
+        let most = self.limit.saturating_add(self.most_beyond());
         let less = |left: usize| left.checked_sub(bytes);
         let taken = bytes <= SMALL
             && self.held().saturating_add(bytes) <= most

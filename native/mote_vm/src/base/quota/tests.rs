@@ -67,10 +67,10 @@ fn what_does_not_count_keeps_nothing_out() {
     );
     assert!(!quota.take_for_messages(1, true));
     assert_eq!(quota.held(), 180, "it is held all the same");
-    // A quarter does not count, at most, and not for many messages.
+    // Three eighths do not count, at most, and not for many messages.
     quota.set_credit(180);
-    assert!(quota.fits(20) && !quota.fits(21) && !quota.take_for_messages(1, false));
-    assert!(quota.take_for_messages(20, true) && !quota.take_for_messages(1, true));
+    assert!(quota.fits(40) && !quota.fits(41) && !quota.take_for_messages(1, false));
+    assert!(quota.take_for_messages(40, true) && !quota.take_for_messages(1, true));
 }
 
 mod charges {
