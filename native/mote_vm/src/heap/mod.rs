@@ -89,6 +89,8 @@ pub(crate) struct Heap {
     insists: bool,
     /// Bytes that its turns may take beyond the quota, since what lives and waits leaves that much (threads/starved.rs).
     overdraft: usize,
+    /// True if a turn would be given up without that.
+    is_last: bool,
     /// Elements that primitives have walked over since the last time that a turn paid for it.
     pub(crate) work: Work,
     pub(crate) positions: KeyPositions,
@@ -141,6 +143,7 @@ impl Heap {
             moves: 0,
             insists: false,
             overdraft: 0,
+            is_last: false,
             work,
             positions: KeyPositions::new(),
             #[cfg(test)]

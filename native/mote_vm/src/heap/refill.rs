@@ -99,17 +99,17 @@ impl Heap {
 
     /// Lets turns take `bytes` beyond the quota from now on, whatever they need them for.
     pub(crate) fn may_overdraw(&mut self, bytes: usize) {
-        self.overdraft = bytes;
+        (self.overdraft, self.is_last) = (bytes, false);
     }
 
-    /// Lets turns take a block beyond the quota from now on.
+    /// Lets a turn that would be given up take a block beyond the quota, and beyond what others may.
     pub(crate) fn may_overdraw_a_block(&mut self) {
-        self.overdraft = self.overdraft.max(BLOCK);
+        (self.overdraft, self.is_last) = (self.overdraft.max(BLOCK), true);
     }
 
     /// Returns whether a turn may take that many bytes beyond the quota.
     pub(crate) fn can_overdraw(&self, bytes: usize) -> bool {
-        bytes <= self.overdraft && self.pool.may_go_beyond()
+        bytes <= self.overdraft && self.pool.may_go_beyond(self.is_last)
     }
 
     /// Returns whether a turn may take that many bytes beyond the quota, and counts them if so: the caller takes them.

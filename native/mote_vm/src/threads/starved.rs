@@ -10,8 +10,8 @@
 //!    again with the little that each collection finds.
 //! 3. What decides is what lives and waits, not which blocks it lies in: messages that wait do not move, and may keep every block
 //!    from being emptied. Where they leave a block, a turn may take a block beyond the quota, and only then waits for a collection.
-//! 4. Each time that something has come in and few events wait, one turn that would be given up has a block all the same, within the
-//!    quarter that all may take beyond the quota: it may be what makes the machine let go of something.
+//! 4. Each time that something has come in and few events wait, one turn that would be given up has a block all the same, up to half of
+//!    the quota beyond it: it may be what makes the machine let go of something.
 use crate::heap::pace::SHARE_WHEN_FULL;
 use crate::threads::thread::Dispatch;
 use std::time::{Duration, Instant};
@@ -97,7 +97,7 @@ impl Dispatch {
         if !was_disturbed && (tries + 1 >= most || !is_worth_it) {
             self.starved.tries = 0;
             let may =
-                std::mem::take(&mut self.starved.expects_few) && machine.pool().may_go_beyond();
+                std::mem::take(&mut self.starved.expects_few) && machine.pool().may_go_beyond(true);
             if may {
                 self.turn.heap.may_overdraw_a_block();
             }
