@@ -78,9 +78,9 @@ pub fn prepare<'a>(env: Env<'a>, machine: &Machine, path: &Path) -> Term<'a> {
 }
 
 /// Lets things enter as they were noted.
-fn enter_as_noted() -> Box<dyn Fn(&Machine, &[u8]) -> Result<(), String> + Send> {
+fn enter_as_noted() -> impl Fn(&Machine, &[u8]) -> Result<(), String> + Send {
     let unchanged = ChangedUnits::default();
-    Box::new(move |machine, record| enter_again(&unchanged, machine, record))
+    move |machine: &Machine, record: &[u8]| enter_again(&unchanged, machine, record)
 }
 
 /// Puts a question to which the answer is `{:ok, {told, named}}`, or `{:error, {path, text}}` of the journal that is wrong.
@@ -113,7 +113,7 @@ pub fn run_again<'a>(
             });
         };
         match opened {
-            Ok(journals) => running.run_again(journals, enter_as_noted(), Box::new(told)),
+            Ok(journals) => running.run_again(journals, Box::new(enter_as_noted()), Box::new(told)),
             Err(wrong) => told(Err(wrong)),
         }
         Ok(())
