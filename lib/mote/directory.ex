@@ -197,7 +197,7 @@ defmodule Mote.Directory do
   @doc """
   Starts a process, linked to the calling one, that starts a directory and gives it a name for the functions of this
   module. The name is gone when the process ends, and it ends when the machine does. If the machine has gone on from an image, or from
-  its life before, and had a directory under that name (see `Mote.names/1`), it is that one. A durable machine names it in an image at once. Options:
+  its life before, and had a directory under that name (see `Mote.names/1`), it is that one, whatever `:start` and `:shards` say now. A durable machine names it in an image at once. Options:
 
     * `:name` - an atom (required);
     * `:machine` - where it is (required);

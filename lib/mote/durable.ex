@@ -161,8 +161,15 @@ defmodule Mote.Durable do
   @spec synced(reference, keyword) :: :ok | {:error, Error.t()}
   def synced(native, context) do
     case Question.put(native, :infinity, context, &Native.journal_wait(native, &1)) do
-      {:ok, :ok} -> :ok
-      {:error, error} -> {:error, error}
+      {:ok, :ok} ->
+        :ok
+
+      # Also one that has ended before it was asked: it may have written it.
+      {:error, %Error{reason: :machine_down} = error} ->
+        {:error, %{error | context: Map.put_new(error.context, :accepted, 1)}}
+
+      {:error, error} ->
+        {:error, error}
     end
   end
 

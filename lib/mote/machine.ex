@@ -533,7 +533,10 @@ defmodule Mote.Machine do
   def terminate(reason, state) do
     {reporter, far_bytes} = if Ending.orderly?(reason), do: finish(state), else: {state.reporter, 0}
     Reporter.tick(reporter)
-    if state.keeper && Ending.orderly?(reason), do: Durable.Keeper.close(state.keeper)
+
+    if state.keeper && Ending.orderly?(reason),
+      do: Durable.Keeper.close(state.keeper, Ending.image(state.drain))
+
     Native.machine_stop(state.native)
     figures = state.native |> Native.machine_join() |> Ending.figures(far_bytes, state.keeper != nil)
     Postman.finish(state.postman)

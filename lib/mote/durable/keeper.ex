@@ -34,8 +34,13 @@ defmodule Mote.Durable.Keeper do
   def checkpoint(keeper, names), do: GenServer.call(keeper, {:checkpoint, names}, :infinity)
 
   @doc "Makes an image of a machine that is about to end, if a start would need longer for the work since the last one."
-  @spec close(pid) :: :ok
-  def close(keeper), do: GenServer.call(keeper, :close, :infinity)
+  @spec close(pid, timeout) :: :ok
+  def close(keeper, timeout) do
+    GenServer.call(keeper, :close, timeout)
+  catch
+    # The journal is there.
+    :exit, _ -> :ok
+  end
 
   @spec keep(pid, atom, term) :: :ok | {:error, Mote.Error.t()}
   def keep(keeper, name, value), do: GenServer.call(keeper, {:keep, name, value}, :infinity)
@@ -98,7 +103,7 @@ defmodule Mote.Durable.Keeper do
 
   def handle_call({:copy, opts}, _from, %{copy: nil, opened: %{options: %{dir: dir}}} = state) do
     with {:ok, copy} = started <- Copy.start({state.machine, state.native, dir}, opts) do
-      Process.monitor(copy)
+      watch(copy, state.native)
       {:reply, started, %{state | copy: copy}}
     else
       error -> {:reply, error, state}
@@ -113,9 +118,7 @@ defmodule Mote.Durable.Keeper do
   @impl GenServer
   def handle_info({:DOWN, _, :process, machine, _}, %{machine: machine} = state), do: {:stop, :normal, state}
 
-  def handle_info({:DOWN, _, :process, copy, reason}, %{copy: copy} = state) do
-    Native.journal_copied(state.native, nil)
-
+  def handle_info({:copy_ended, copy, reason}, %{copy: copy} = state) do
     if reason != :normal,
       do: Logger.error("the copy of the machine #{inspect(state.machine)} has ended: #{inspect(reason)}")
 
@@ -137,6 +140,21 @@ defmodule Mote.Durable.Keeper do
   use Mote.Internal.Stray
 
   defp who(state), do: "keeper of #{inspect(state.machine)}"
+
+  # The keeper may be waiting for the machine, which may be waiting for its copy (invariant 3).
+  defp watch(copy, native) do
+    keeper = self()
+
+    spawn(fn ->
+      ref = Process.monitor(copy)
+
+      receive do
+        {:DOWN, ^ref, :process, _copy, reason} ->
+          Native.journal_copied(native, nil)
+          send(keeper, {:copy_ended, copy, reason})
+      end
+    end)
+  end
 
   defp due?(%{retry: nil, opened: %{options: options}} = state) do
     case Native.journal_info(state.native) do

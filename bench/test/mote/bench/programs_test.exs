@@ -49,7 +49,10 @@ defmodule Mote.Bench.ProgramsTest do
         assert Enum.dedup(metrics) == Enum.uniq(metrics)
 
         for metric <- metrics,
-            do: assert(Bench.Measure.unit(measure(metric)) in ["ns", "us", "%", "bytes", "misses", "/s", "x"])
+            do:
+              assert(
+                Bench.Measure.unit(measure(metric)) in ["ns", "us", "ms", "%", "bytes", "misses", "/s", "x"]
+              )
       end
 
       test "says what it needs" do

@@ -33,6 +33,8 @@ const LEAST_SMALL_ONES: usize = 4 * SMALL;
 /// As long as no more than this part of the limit is held beyond it. So much does not count, at most: turns take a quarter and a block
 /// each (heap/block.rs), and some of the rest is to be left.
 const MOST_BEYOND: (usize, usize) = (3, 8);
+/// One part in this many, for turns that would be given up: more than messages can have, so what was accepted has its turn.
+const MOST_IN_THE_END: usize = 2;
 
 /// A machine's memory limit, and how much of it is charged. Numbers that guard nothing, hence relaxed. On cache lines of its own.
 #[repr(align(128))]
@@ -145,6 +147,11 @@ impl Quota {
     fn left_of_most(&self) -> usize {
         let most = self.limit - self.limit / RESERVE / 2;
         most.saturating_sub(self.counted(self.held()))
+    }
+
+    /// Returns whether turns that would be given up may have more.
+    pub(crate) fn may_end_turns(&self) -> bool {
+        self.held() < self.limit.saturating_add(self.limit / MOST_IN_THE_END)
     }
 
     /// Returns whether there are `bytes` more.

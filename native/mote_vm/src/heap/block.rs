@@ -39,9 +39,6 @@ const LEAST_OF_LIMIT: usize = 32;
 const AT_ONCE_BEYOND: usize = 64;
 /// Holes that nothing fits into, and cells that do not move, make blocks take one part in this many of the limit beyond it at most.
 const MOST_BEYOND: usize = 4;
-/// The same for turns that would be given up: more than messages can take beyond the limit (base/quota.rs), so what was accepted
-/// has its turn.
-const MOST_IN_THE_END: usize = 2;
 
 /// Bytes at the start of a block that hold no cells.
 pub const RESERVED: usize = 2 * TABLE;
@@ -187,12 +184,10 @@ impl BlockPool {
 
     /// Returns whether blocks beyond the limit are fewer than all threads together may take, or may where turns would be given up.
     pub(crate) fn may_go_beyond(&self, in_the_end: bool) -> bool {
-        let part = if in_the_end {
-            MOST_IN_THE_END
-        } else {
-            MOST_BEYOND
-        };
-        self.used().saturating_sub(self.limit) < self.limit / part
+        match in_the_end {
+            true => self.quota.may_end_turns(),
+            false => self.used().saturating_sub(self.limit) < self.limit / MOST_BEYOND,
+        }
     }
 
     fn take_charged(&self) -> Option<Block> {

@@ -98,13 +98,19 @@ fn anchored(node: &RegexNode) -> bool {
     }
 }
 
-/// How many characters it takes, if that is always the same.
+/// Characters that are looked for behind a place, at most: each look walks over them.
+const MOST_BEHIND: usize = 255;
+
+/// How many characters it takes, if that is always the same, and no more than are looked for behind a place.
 fn width(node: &RegexNode) -> Option<usize> {
     match node {
         RegexNode::Char(..) | RegexNode::Any(_) | RegexNode::Set(_) => Some(1),
         RegexNode::Place(_) | RegexNode::Look { .. } => Some(0),
         RegexNode::Group(_, node) | RegexNode::Atomic(node) => width(node),
-        RegexNode::All(nodes) => nodes.iter().map(width).sum(),
+        RegexNode::All(nodes) => {
+            let widths: Option<usize> = nodes.iter().map(width).sum();
+            widths.filter(|width| *width <= MOST_BEHIND)
+        }
         RegexNode::Either(nodes) => {
             let widths: Option<Vec<_>> = nodes.iter().map(width).collect();
             let widths = widths?;
@@ -115,7 +121,10 @@ fn width(node: &RegexNode) -> Option<usize> {
         }
         RegexNode::Repeat {
             node, least, most, ..
-        } if least == most => Some(width(node)? * *least as usize),
+        } if least == most => {
+            let width = width(node)?.checked_mul(*least as usize)?;
+            (width <= MOST_BEHIND).then_some(width)
+        }
         RegexNode::Repeat { .. } | RegexNode::Again(..) => None,
     }
 }
@@ -257,7 +266,12 @@ impl RegexProgram {
             return self.node(&RegexNode::Atomic(Box::new(inner)));
         }
         for _ in 0..least {
+            let before = self.here();
             self.node(node)?;
+            // What has no steps has none however often it is repeated.
+            if self.here() == before {
+                break;
+            }
         }
         let fork = |body, behind| match greed {
             Greed::Lazy => RegexStep::Fork(behind, body),

@@ -217,7 +217,11 @@ impl<'a> Matcher<'a> {
                 RegexStep::Back(n) => {
                     let mut back = Some(at);
                     for _ in 0..*n {
+                        self.step()?;
                         back = back.and_then(|at| self.before(at));
+                        if back.is_none() {
+                            break;
+                        }
                     }
                     back.map(|at| (pc + 1, at))
                 }
