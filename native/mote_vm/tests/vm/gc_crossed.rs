@@ -57,7 +57,13 @@ fn message(n: u64) -> Parcel {
 
 /// Creates hops, sends to each, and lets go of it; how many messages were accepted, until it is told to stop or the
 /// machine has ended.
-fn sender(machine: &Machine, tap: &Arc<Tap>, over: &AtomicBool, accepted: &AtomicU64) {
+fn sender(
+    machine: &Machine,
+    tap: &Arc<Tap>,
+    over: &AtomicBool,
+    accepted: &AtomicU64,
+    refused: &AtomicBool,
+) {
     let (behaviour, _) = machine
         .behaviour(Atom::new("Test"), Atom::new("hop"), 2)
         .expect("loaded");
@@ -70,6 +76,7 @@ fn sender(machine: &Machine, tap: &Arc<Tap>, over: &AtomicBool, accepted: &Atomi
         captures.foreign(foreign(tap));
         captures.empty_list();
         let Ok(key) = machine.create(&behaviour, None, captures.finish()) else {
+            refused.store(true, SeqCst);
             std::thread::yield_now();
             continue;
         };
@@ -78,7 +85,10 @@ fn sender(machine: &Machine, tap: &Arc<Tap>, over: &AtomicBool, accepted: &Atomi
             Ok(()) => {
                 accepted.fetch_add(1, SeqCst);
             }
-            Err(Refusal::NoMemory) => std::thread::yield_now(),
+            Err(Refusal::NoMemory) => {
+                refused.store(true, SeqCst);
+                std::thread::yield_now();
+            }
             Err(_) => assert!(machine.is_stopping()),
         }
         machine.release(key);
@@ -95,14 +105,16 @@ fn guest(machine: &Machine, over: &AtomicBool) {
     }
 }
 
-/// Two senders outside, a guest, and somebody who asks for collections, until `end` is through.
-fn crossed(rig: &Rig, end: impl FnOnce(&AtomicU64)) -> (u64, Arc<Tap>) {
+/// Two senders outside, a guest, and somebody who asks for collections, until `end` is through. Returns how many messages were accepted,
+/// who hears of them, and whether some were refused.
+fn crossed(rig: &Rig, end: impl FnOnce(&AtomicU64)) -> (u64, Arc<Tap>, bool) {
     let tap = Tap::new();
     let (over, accepted) = (AtomicBool::new(false), AtomicU64::new(0));
+    let refused = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let _over = Finally(|| over.store(true, SeqCst));
         for _ in 0..2 {
-            scope.spawn(|| sender(&rig.machine, &tap, &over, &accepted));
+            scope.spawn(|| sender(&rig.machine, &tap, &over, &accepted, &refused));
         }
         scope.spawn(|| guest(&rig.machine, &over));
         scope.spawn(|| {
@@ -113,7 +125,7 @@ fn crossed(rig: &Rig, end: impl FnOnce(&AtomicU64)) -> (u64, Arc<Tap>) {
         });
         end(&accepted);
     });
-    (accepted.load(SeqCst), tap)
+    (accepted.load(SeqCst), tap, refused.load(SeqCst))
 }
 
 fn faults(rig: &Rig) -> Option<String> {
@@ -127,11 +139,12 @@ fn until_accepted(accepted: &AtomicU64, n: u64) {
     }
 }
 
-/// Checks that every message that was accepted comes to one end. Returns whether the memory was used up.
+/// Checks that every message that was accepted comes to one end. Returns whether the memory was used up: turns were aborted, or
+/// senders refused.
 fn come_to_an_end(stress: Stress, memory: usize) -> bool {
     let rig = Rig::under(stress, memory, &SPONSORS, unit());
     let n = if stress == Stress::Off { 20_000 } else { 500 };
-    let (accepted, tap) = crossed(&rig, |accepted| until_accepted(accepted, n));
+    let (accepted, tap, refused) = crossed(&rig, |accepted| until_accepted(accepted, n));
     rig.quiet();
     let counts = rig.machine.info().counts();
     let told = tap.count() + counts.aborts_no_memory + counts.dropped;
@@ -149,7 +162,7 @@ fn come_to_an_end(stress: Stress, memory: usize) -> bool {
     }
     let info = rig.machine.info();
     assert_eq!((info.gc.live_actors, info.handles), (0, 0));
-    counts.aborts_no_memory > 0
+    counts.aborts_no_memory > 0 || refused
 }
 
 #[test]
@@ -176,7 +189,7 @@ fn a_machine_stops_in_the_middle_of_it() {
             let rig = Rig::under(stress, memory, &SPONSORS, unit());
             let n = if stress == Stress::Off { 5_000 } else { 100 };
             let machine = rig.machine.clone();
-            let (accepted, tap) = crossed(&rig, |accepted| {
+            let (accepted, tap, _) = crossed(&rig, |accepted| {
                 until_accepted(accepted, n);
                 machine.stop();
                 machine.join();
