@@ -28,9 +28,9 @@ defmodule Mote.Behaviour.InferenceTest do
   @tag skip: Version.match?(System.version(), ">= 1.20.0") && "Elixir's own work grows"
   test "the work does not grow with a literal integer" do
     for code <- @literals, errors <- [:abort, :undefined] do
-      # What the first one loads is not counted.
-      reductions(code, errors, 1)
-      {small, large} = {reductions(code, errors, 10), reductions(code, errors, 1_000_000)}
+      # What some of them load is not counted.
+      least = fn literal -> Enum.min(for _ <- 1..3, do: reductions(code, errors, literal)) end
+      {small, large} = {least.(10), least.(1_000_000)}
       assert large <= 2 * small, "#{code}: with 10 it takes #{small} reductions, with 1,000,000 #{large}"
     end
   end
