@@ -133,7 +133,7 @@ fn another_version_is_named() {
     let error = JournalFile::read(&bytes).expect_err("refused");
     assert_eq!(
         error.to_string(),
-        "at byte 8: the journal is of version 9 of the format, and this Mote reads version 1"
+        "at byte 8: the journal is of version 9 of the format, and this Mote reads version 2"
     );
     let other = JournalFile::read(b"something else").expect_err("refused");
     assert_eq!(
@@ -157,7 +157,7 @@ fn a_file_that_was_removed_takes_no_more() {
     writer.append(place, 1, &[], true).expect("room");
     fs::remove_dir_all(&scratch.0).expect("a folder");
     let error = writer.append(place, 1, &[], true).expect_err("refused");
-    assert_eq!(error.to_string(), "the file was removed");
+    assert_eq!(error.to_string(), "its file was removed");
 }
 
 proptest! {
