@@ -58,11 +58,9 @@ defmodule Mote.FarCallsTest do
   test "timeouts hold where the other node does nothing", context do
     address = checking(context)
     [_] = at(context.home, :missing_after, [address, 1, :info])
-    os = :peer.call(context.away, System, :pid, [])
-    {_, 0} = System.cmd("kill", ["-STOP", os])
-
+    os = TwoNodes.freeze(context.away)
     outcomes = at(context.home, :frozen, [address, @there])
-    {_, 0} = System.cmd("kill", ["-CONT", os])
+    {_, 0} = TwoNodes.thaw(os)
 
     expected = [
       drain: :timeout,

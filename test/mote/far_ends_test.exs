@@ -111,15 +111,14 @@ defmodule Mote.FarEndsTest do
 
   test "a node that is connected is listed before it has answered", context do
     {listener, address} = at(context.home, :listening, [Home])
-    pid = :peer.call(context.home, System, :pid, [], 30_000)
-    {_, 0} = System.cmd("kill", ["-STOP", pid])
+    os = TwoNodes.freeze(context.home)
 
     try do
       :ok = at(context.away, :numbers, [address, 3])
       assert %{"home@127.0.0.1": %{sent: 0, waiting: waiting}} = at(context.away, :nodes)
       assert waiting > 0
     after
-      System.cmd("kill", ["-CONT", pid])
+      TwoNodes.thaw(os)
     end
 
     assert heard(context.home, listener, 3) == [1, 2, 3]
@@ -141,9 +140,8 @@ defmodule Mote.FarEndsTest do
        context do
     :ok = :peer.call(context.away, Application, :put_env, [:mote, :waiting_for_node, 16 * 1024 * 1024])
     {listener, address} = at(context.home, :listening, [Home])
-    pid = :peer.call(context.home, System, :pid, [], 30_000)
     :ok = at(context.away, :numbers, [address, 3])
-    {_, 0} = System.cmd("kill", ["-STOP", pid])
+    os = TwoNodes.freeze(context.home)
     nodes = fn -> at(context.away, :nodes)[:"home@127.0.0.1"] end
 
     try do
@@ -156,11 +154,11 @@ defmodule Mote.FarEndsTest do
       assert {accepted, %Error{reason: :overloaded}} = at(context.away, :flood, [address, 1_000])
       assert %{waiting: waiting, refused: 1} = nodes.()
       assert waiting in 15_000_000..40_000_000
-      {_, 0} = System.cmd("kill", ["-CONT", pid])
+      {_, 0} = TwoNodes.thaw(os)
       count = 3 + 100 + 3_000 + accepted
       assert length(heard(context.home, listener, count)) == count
     after
-      System.cmd("kill", ["-CONT", pid])
+      TwoNodes.thaw(os)
     end
   end
 end

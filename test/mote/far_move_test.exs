@@ -203,9 +203,8 @@ defmodule Mote.FarMoveTest do
     :ok = at(full, :machine, [Full])
     keeping = at(context.home, :create, [Home, Behaviours.keeping([])])
     {:ok, moved} = at(context.home, :move_and_hold, [keeping, {Full, full_node}])
-    pid = :peer.call(full, System, :pid, [], 30_000)
-    {_, 0} = System.cmd("kill", ["-STOP", pid])
-    on_exit(fn -> System.cmd("kill", ["-CONT", pid], stderr_to_stdout: true) end)
+    os = TwoNodes.freeze(full)
+    on_exit(fn -> TwoNodes.thaw(os) end)
     full? = fn -> match?({0, %Error{reason: :overloaded}}, at(context.home, :flood, [moved, 5_000])) end
     # Until the connection takes nothing any more.
     assert eventually(fn -> full?.() and Process.sleep(100) == :ok and full?.() end)
@@ -214,7 +213,7 @@ defmodule Mote.FarMoveTest do
              at(context.home, :move, [keeping, Home])
 
     assert error.message =~ "has moved to #{full_node}"
-    {_, 0} = System.cmd("kill", ["-CONT", pid])
+    {_, 0} = TwoNodes.thaw(os)
     assert eventually(fn -> match?({:ok, _}, at(context.home, :move, [keeping, Home])) end)
   end
 

@@ -6,6 +6,8 @@ defmodule Mote.TwoNodes do
   input and output, so the node of the tests itself has no part in it.
   """
 
+  import Mote.Eventually, only: [eventually: 1]
+
   alias Mote.{Actors, Library}
   alias Mote.TwoNodes.Actors, as: Ours
 
@@ -104,6 +106,21 @@ defmodule Mote.TwoNodes do
       {:DOWN, ^ref, _, _, _} -> :ok
     end
   end
+
+  @doc "Stops a node as a debugger does, until `thaw/1` of what this returns. From then on none of its threads runs."
+  @spec freeze(pid) :: String.t()
+  def freeze(peer) do
+    os = :peer.call(peer, System, :pid, [], @patience)
+    {_, 0} = System.cmd("kill", ["-STOP", os])
+
+    # The signal reaches each thread when that would run next: until then it may still answer. Where there is no `/proc`, nothing tells.
+    eventually(fn -> Enum.all?(Path.wildcard("/proc/#{os}/task/*/stat"), &(File.read!(&1) =~ ") T ")) end)
+    os
+  end
+
+  @doc "Lets a node go on that was stopped."
+  @spec thaw(String.t()) :: {String.t(), non_neg_integer}
+  def thaw(os), do: System.cmd("kill", ["-CONT", os], stderr_to_stdout: true)
 
   @doc "Ends both."
   def stop(%{home: home, away: away}), do: Enum.each([home, away], &:peer.stop/1)
