@@ -535,7 +535,7 @@ defmodule Mote.Machine do
     Reporter.tick(reporter)
 
     if state.keeper && Ending.orderly?(reason),
-      do: Durable.Keeper.close(state.keeper, Ending.image(state.drain))
+      do: Durable.Keeper.close(state.keeper, Ending.time_for_image(state.drain))
 
     Native.machine_stop(state.native)
     figures = state.native |> Native.machine_join() |> Ending.figures(far_bytes, state.keeper != nil)

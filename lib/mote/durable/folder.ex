@@ -46,7 +46,7 @@ defmodule Mote.Durable.Folder do
     with :ok <- Standby.allows(dir, take_over?),
          {:ok, lock} <- own(dir, take_over?),
          :ok <- Standby.taken_over(dir),
-         {:ok, %{inode: inode}} <- File.stat(lock(dir)),
+         {:ok, %{inode: inode}} <- File.stat(lock_file(dir)),
          :ok <- tidy(dir),
          {:ok, images, journals} <- list(dir),
          began = System.monotonic_time(),
@@ -59,7 +59,7 @@ defmodule Mote.Durable.Folder do
 
       {:ok, %{options: options, lock: {lock, inode}, number: number + 1, told: told, from: from}, config}
     else
-      {:error, posix} when is_atom(posix) -> {:error, error(lock(dir), :file.format_error(posix))}
+      {:error, posix} when is_atom(posix) -> {:error, error(lock_file(dir), :file.format_error(posix))}
       {:error, error} -> {:error, error}
     end
   end
@@ -67,15 +67,15 @@ defmodule Mote.Durable.Folder do
   @doc "Whether a folder that was opened is still that machine's."
   @spec held(opened) :: :ok | {:error, Error.t()}
   def held(%{options: %{dir: dir}, lock: {_lock, inode}}) do
-    with {:ok, %{inode: ^inode}} <- File.stat(lock(dir)),
+    with {:ok, %{inode: ^inode}} <- File.stat(lock_file(dir)),
          do: :ok,
          else:
            (_ ->
               {:error,
-               error(lock(dir), "this file was removed, so the folder is not this machine's any more")})
+               error(lock_file(dir), "this file was removed, so the folder is not this machine's any more")})
   end
 
-  defp lock(dir), do: Path.join(dir, "lock")
+  defp lock_file(dir), do: Path.join(dir, "lock")
 
   @doc "Makes a folder, and makes it the calling process's: the lock is to be held. One that a copy goes to is given up by that, if said so."
   @spec own(String.t(), boolean) :: {:ok, reference} | {:error, Error.t()}
@@ -87,7 +87,7 @@ defmodule Mote.Durable.Folder do
   end
 
   defp lock(dir, take_over?, patience) do
-    path = lock(dir)
+    path = lock_file(dir)
 
     case Native.journal_lock(path, "#{System.pid()} #{inspect(self())}") do
       {:ok, lock} ->
@@ -151,11 +151,15 @@ defmodule Mote.Durable.Folder do
     end
   end
 
-  defp names(dir) do
+  @doc "Names of what is in a folder."
+  @spec names(String.t()) :: {:ok, [String.t()]} | {:error, Error.t()}
+  def names(dir) do
     with {:error, posix} <- File.ls(dir), do: {:error, error(dir, :file.format_error(posix))}
   end
 
-  defp numbers(names, extension) do
+  @doc "Numbers of the files among these names that have that extension."
+  @spec numbers([String.t()], String.t()) :: [non_neg_integer]
+  def numbers(names, extension) do
     for name <- names,
         Path.extname(name) == extension,
         {number, ""} <- [name |> Path.rootname() |> Integer.parse()],
@@ -397,11 +401,16 @@ defmodule Mote.Durable.Folder do
 
   @doc "The file of an image."
   @spec image(String.t(), pos_integer) :: String.t()
-  def image(dir, number), do: Path.join(dir, "#{padded(number)}.image")
+  def image(dir, number), do: file(dir, number, ".image")
+
   @doc "The file of a journal."
   @spec journal(String.t(), pos_integer) :: String.t()
-  def journal(dir, number), do: Path.join(dir, "#{padded(number)}.journal")
-  defp padded(number), do: number |> Integer.to_string() |> String.pad_leading(8, "0")
+  def journal(dir, number), do: file(dir, number, ".journal")
+
+  @doc "The file with that number and extension."
+  @spec file(String.t(), pos_integer, String.t()) :: String.t()
+  def file(dir, number, extension),
+    do: Path.join(dir, String.pad_leading("#{number}", 8, "0") <> extension)
 
   @doc "What is wrong with a file of the folder."
   @spec error(String.t(), iodata) :: Error.t()

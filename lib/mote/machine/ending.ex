@@ -57,8 +57,8 @@ defmodule Mote.Machine.Ending do
   end
 
   @doc "The milliseconds that the last image of a durable machine may take that has so many for what it has."
-  @spec image(non_neg_integer) :: pos_integer
-  def image(drain), do: drain |> max(1_000) |> min(@margin - 1_000)
+  @spec time_for_image(non_neg_integer) :: pos_integer
+  def time_for_image(drain), do: drain |> max(1_000) |> min(@margin - 1_000)
 
   @doc "Whether a machine that ends for that reason has been stopped in good order."
   @spec orderly?(term) :: boolean

@@ -51,7 +51,7 @@ defmodule Mote.Replay.Recording do
     with {:ok, numbers} <- numbers(dir) do
       cond do
         numbers == [] ->
-          {:error, error(dir, "there is no recording in this folder")}
+          {:error, Folder.error(dir, "there is no recording in this folder")}
 
         number == nil ->
           {:ok, files(dir, Enum.max(numbers))}
@@ -60,7 +60,8 @@ defmodule Mote.Replay.Recording do
           {:ok, files(dir, number)}
 
         true ->
-          {:error, error(dir, "it has no recording #{number}, but #{Enum.join(Enum.sort(numbers), ", ")}")}
+          {:error,
+           Folder.error(dir, "it has no recording #{number}, but #{Enum.join(Enum.sort(numbers), ", ")}")}
       end
     end
   end
@@ -72,42 +73,27 @@ defmodule Mote.Replay.Recording do
       {:ok, name} when byte_size(name) in 1..255 ->
         if String.valid?(name),
           do: {:ok, String.to_atom(name)},
-          else: {:error, error(path, "this is not the name of a sponsor")}
+          else: {:error, Folder.error(path, "this is not the name of a sponsor")}
 
       {:ok, _other} ->
-        {:error, error(path, "this is not the name of a sponsor")}
+        {:error, Folder.error(path, "this is not the name of a sponsor")}
 
       {:error, posix} ->
-        {:error, error(path, :file.format_error(posix))}
+        {:error, Folder.error(path, :file.format_error(posix))}
     end
   end
 
-  @doc "What is wrong with a file of a recording."
-  @spec error(String.t(), iodata) :: Error.t()
-  def error(path, text), do: Error.new(:journal, "#{path}: #{text}", path: path)
-
   defp numbers(dir) do
-    case File.ls(dir) do
-      {:ok, names} ->
-        {:ok,
-         for(
-           name <- names,
-           Path.extname(name) == @journal,
-           {n, ""} <- [Integer.parse(Path.rootname(name))],
-           do: n
-         )}
-
-      {:error, posix} ->
-        {:error, error(dir, :file.format_error(posix))}
-    end
+    with {:ok, names} <- Folder.names(dir), do: {:ok, Folder.numbers(names, @journal)}
   end
 
   defp files(dir, number) do
-    base = Path.join(dir, number |> Integer.to_string() |> String.pad_leading(8, "0"))
-    %{number: number, image: base <> ".start", journal: base <> @journal, sponsor: base <> ".sponsor"}
+    file = &Folder.file(dir, number, &1)
+    %{number: number, image: file.(".start"), journal: file.(@journal), sponsor: file.(".sponsor")}
   end
 
   defp written(path, text) do
-    with {:error, posix} <- File.write(path, text), do: {:error, error(path, :file.format_error(posix))}
+    with {:error, posix} <- File.write(path, text),
+         do: {:error, Folder.error(path, :file.format_error(posix))}
   end
 end

@@ -14,6 +14,7 @@ defmodule Mote.Replay.Server do
   use GenServer
 
   alias Mote.{Error, Image, Native}
+  alias Mote.Durable.Folder
   alias Mote.Machine.{MemoryOptions, Options, Question, Reporter, Table}
   alias Mote.Replay.{Difference, Recording, Stage}
 
@@ -79,7 +80,7 @@ defmodule Mote.Replay.Server do
         {:ok, file, %{events: events, turns: turns, fuel: fuel, cut: cut}}
 
       {:error, text} ->
-        {:error, Recording.error(path, text)}
+        {:error, Folder.error(path, text)}
     end
   end
 

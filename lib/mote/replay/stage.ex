@@ -6,6 +6,7 @@ defmodule Mote.Replay.Stage do
   @moduledoc false
 
   alias Mote.{Error, Image, Native}
+  alias Mote.Durable.Folder
   alias Mote.Machine.{Loader, MemoryOptions, Postman, Question, SponsorOptions}
   alias Mote.Replay.Recording
 
@@ -123,7 +124,7 @@ defmodule Mote.Replay.Stage do
         {:ok, %{stage | place: place, next: next, mark: mark}, over?, found}
 
       {:ok, {:error, text}} ->
-        {:error, Recording.error(path, text)}
+        {:error, Folder.error(path, text)}
 
       {:error, error} ->
         {:error, fault(path, error)}
@@ -134,7 +135,7 @@ defmodule Mote.Replay.Stage do
   defp fault(path, error) do
     receive do
       {:mote_fault, _sponsor, _behaviour, _kind, text} ->
-        Recording.error(path, "the machine ended while it ran this again: #{text}")
+        Folder.error(path, "the machine ended while it ran this again: #{text}")
     after
       0 -> error
     end

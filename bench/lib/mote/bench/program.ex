@@ -116,7 +116,7 @@ defmodule Mote.Bench.Program do
 
     quote do
       @behaviour Mote.Bench.Program
-      import Mote.Bench.Program, only: [answer: 1, asking: 2, asking: 3]
+      import Mote.Bench.Program, only: [answer: 1, asking: 2, asking: 3, repeat: 2]
       @about Mote.Bench.Program.about(__MODULE__, unquote(opts))
 
       @impl true
@@ -161,6 +161,15 @@ defmodule Mote.Bench.Program do
     receive do
       answer -> answer
     end
+  end
+
+  @doc "Calls the function so many times."
+  @spec repeat(non_neg_integer, (... -> term)) :: :ok
+  def repeat(0, _fun), do: :ok
+
+  def repeat(times, fun) do
+    fun.()
+    repeat(times - 1, fun)
   end
 
   @doc "A stage that sends a message to an actor, or to a process, and returns what `fun` makes of the answer."

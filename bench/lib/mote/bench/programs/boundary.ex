@@ -116,13 +116,6 @@ defmodule Mote.Bench.Programs.Boundary do
 
   defp questions(n), do: div(n, 10)
 
-  defp repeat(0, _fun), do: :ok
-
-  defp repeat(n, fun) do
-    fun.()
-    repeat(n - 1, fun)
-  end
-
   # What waits is not on the heap of the process then, and is not moved by its collections.
   defp off_heap(fun) do
     before = Process.flag(:message_queue_data, :off_heap)

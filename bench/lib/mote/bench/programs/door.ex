@@ -120,11 +120,4 @@ defmodule Mote.Bench.Programs.Door do
     Enum.each(targets, fun)
     targets
   end
-
-  defp repeat(0, _fun), do: :ok
-
-  defp repeat(n, fun) do
-    fun.()
-    repeat(n - 1, fun)
-  end
 end

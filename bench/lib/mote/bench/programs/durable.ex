@@ -168,11 +168,4 @@ defmodule Mote.Bench.Programs.Durable do
   end
 
   defp median(list), do: list |> Enum.sort() |> Enum.at(div(length(list), 2))
-
-  defp repeat(0, _fun), do: :ok
-
-  defp repeat(n, fun) do
-    fun.()
-    repeat(n - 1, fun)
-  end
 end

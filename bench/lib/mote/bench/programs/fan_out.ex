@@ -97,11 +97,4 @@ defmodule Mote.Bench.Programs.FanOut do
 
   defp at_once(n), do: max(div(@at_once, n), 1)
   defp rounds(n), do: div(@messages, n * at_once(n))
-
-  defp repeat(0, _fun), do: :ok
-
-  defp repeat(n, fun) do
-    fun.()
-    repeat(n - 1, fun)
-  end
 end
