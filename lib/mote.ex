@@ -200,12 +200,7 @@ defmodule Mote do
   def create(machine, %Behaviour{captures: captures} = behaviour, opts) when is_tuple(captures) do
     sponsor = sponsor!(opts, "create/3")
 
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, address} <- Creator.create(native, behaviour, sponsor) do
-      address
-    else
-      {:error, error} -> raise error
-    end
+    machine |> Machine.fetch!() |> Creator.create(behaviour, sponsor) |> Error.ok!()
   end
 
   def create(_machine, other, _opts) do
@@ -284,14 +279,7 @@ defmodule Mote do
           "expected a behaviour and how many actors of it, got: #{inspect(behaviour)} and #{inspect(count)}"
   end
 
-  defp created!(machine, create) do
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, created} <- create.(native) do
-      created
-    else
-      {:error, error} -> raise error
-    end
-  end
+  defp created!(machine, create), do: machine |> Machine.fetch!() |> create.() |> Error.ok!()
 
   @doc """
   Keeps a value in a machine once, for everything that is created or sent there one by one. Returns a term that stands for it in
@@ -874,18 +862,9 @@ defmodule Mote do
   def gc(machine, timeout) when is_far(machine), do: there!(machine, :gc, [timeout], timeout)
 
   def gc(machine, timeout) do
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, :ok} <-
-           Question.put(
-             native,
-             timeout,
-             [machine: machine, survey: true],
-             &Native.machine_collect(native, &1)
-           ) do
-      :ok
-    else
-      {:error, error} -> raise error
-    end
+    native = Machine.fetch!(machine)
+    ask = &Native.machine_collect(native, &1)
+    native |> Question.put(timeout, [machine: machine, survey: true], ask) |> Error.ok!()
   end
 
   @doc """
@@ -948,12 +927,11 @@ defmodule Mote do
   def info(machine) when is_far(machine), do: there!(machine, :info, [], @timeout)
 
   def info(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         %{} = info <- Native.machine_info(native) do
-      Map.put(info, :name, Table.name(Native.machine_owner(native)))
-    else
-      {:error, error} -> raise error
+    native = Machine.fetch!(machine)
+
+    case Native.machine_info(native) do
       :stopped -> raise Error.from(:stopped, machine: machine)
+      info -> Map.put(info, :name, Table.name(Native.machine_owner(native)))
     end
   end
 

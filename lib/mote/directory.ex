@@ -165,12 +165,8 @@ defmodule Mote.Directory do
     shards!(shards)
     sponsor = SponsorOptions.option!(opts, "start/3")
 
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, row} <- Creator.create_row(native, behaviour, shards, sponsor) do
-      %__MODULE__{shards: List.to_tuple(row)}
-    else
-      {:error, error} -> raise error
-    end
+    row = machine |> Machine.fetch!() |> Creator.create_row(behaviour, shards, sponsor) |> Error.ok!()
+    %__MODULE__{shards: List.to_tuple(row)}
   end
 
   def start(_machine, other, _opts), do: no_definition!(other)
@@ -209,12 +205,7 @@ defmodule Mote.Directory do
   Returns the directory of that name. Raises `Mote.Error` with the reason `:unknown_directory` if there is none.
   """
   @spec fetch!(directory) :: t
-  def fetch!(directory) do
-    case find(directory) do
-      {:ok, directory} -> directory
-      {:error, error} -> raise error
-    end
-  end
+  def fetch!(directory), do: directory |> find() |> Error.ok!()
 
   defp find(%__MODULE__{} = directory), do: {:ok, directory}
 

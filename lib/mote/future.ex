@@ -202,12 +202,7 @@ defmodule Mote.Future do
     place(opts[:machine], opts[:sponsor])
   end
 
-  defp place(machine, sponsor) do
-    case Machine.fetch(machine) do
-      {:ok, native} -> %{machine: native, sponsor: sponsor, resource: nil}
-      {:error, error} -> raise error
-    end
-  end
+  defp place(machine, sponsor), do: %{machine: Machine.fetch!(machine), sponsor: sponsor, resource: nil}
 
   @doc """
   Returns the value of a future, after waiting for it at most `timeout` milliseconds (default `:infinity`).
@@ -218,10 +213,7 @@ defmodule Mote.Future do
   def touch(future, timeout \\ :infinity) do
     Question.timeout!(timeout)
 
-    case poll(future) || awaited(future, timeout) do
-      {:ok, value} -> value
-      {:error, error} -> raise error
-    end
+    Error.ok!(poll(future) || awaited(future, timeout))
   end
 
   defp awaited(future, timeout) do

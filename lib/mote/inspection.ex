@@ -318,10 +318,8 @@ defmodule Mote.Inspection do
   defp customers(%Address{machine: native}, asker, n, opts) do
     context = [machine: Native.machine_owner(native), survey: true]
 
-    case Question.put(native, opts[:timeout], context, &Native.machine_waiting(native, asker, n, &1)) do
-      {:ok, found} -> found
-      {:error, error} -> raise error
-    end
+    ask = &Native.machine_waiting(native, asker, n, &1)
+    native |> Question.put(opts[:timeout], context, ask) |> Error.ok!()
   end
 
   defp watch(machine, n, opts, function) do

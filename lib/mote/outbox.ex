@@ -111,13 +111,9 @@ defmodule Mote.Outbox do
   def open(machine, opts \\ []) do
     {capacity, on_full} = options!(opts)
 
-    with {:ok, native} <- Machine.fetch(machine),
-         %__MODULE__{} = outbox <- Native.outbox_open(native, capacity, on_full == :hold) do
-      outbox
-    else
-      {:error, error} -> raise error
-      word -> raise Error.from(word, machine: machine)
-    end
+    with word when is_atom(word) <-
+           machine |> Machine.fetch!() |> Native.outbox_open(capacity, on_full == :hold),
+         do: raise(Error.from(word, machine: machine))
   end
 
   @doc """

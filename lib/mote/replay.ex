@@ -235,13 +235,13 @@ defmodule Mote.Replay do
   """
   @spec recorded(Machine.t()) :: {non_neg_integer, non_neg_integer}
   def recorded(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         {_number, _bytes, _told, events, _took} <- Native.journal_info(native),
+    native = Machine.fetch!(machine)
+
+    with {_number, _bytes, _told, events, _took} <- Native.journal_info(native),
          %{counters: %{turns: turns}} <- Native.machine_info(native) do
       {turns, events}
     else
       nil -> raise ArgumentError, "#{inspect(machine)} is not recorded: see :record of Mote.start_link/1"
-      {:error, error} -> raise error
       :stopped -> raise Error.from(:stopped, machine: machine)
     end
   end

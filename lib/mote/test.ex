@@ -288,11 +288,8 @@ defmodule Mote.Test do
   """
   @spec choices(Machine.t()) :: non_neg_integer
   def choices(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         made when is_integer(made) <- Native.machine_choices(native) do
-      made
-    else
-      {:error, error} -> raise error
+    case machine |> Machine.fetch!() |> Native.machine_choices() do
+      made when is_integer(made) -> made
       :stopped -> raise Error.from(:stopped, machine: machine)
       nil -> raise ArgumentError, "#{inspect(machine)} was not started with schedule: {:seeded, seed}"
     end

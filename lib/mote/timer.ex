@@ -134,13 +134,8 @@ defmodule Mote.Timer do
   @doc false
   @spec now(Machine.t()) :: non_neg_integer
   def now(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         now when is_integer(now) <- Native.machine_now(native) do
-      now
-    else
-      {:error, error} -> raise error
-      word -> raise Error.from(word, machine: machine)
-    end
+    with word when is_atom(word) <- machine |> Machine.fetch!() |> Native.machine_now(),
+         do: raise(Error.from(word, machine: machine))
   end
 
   @doc false

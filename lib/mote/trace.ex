@@ -66,7 +66,7 @@ defmodule Mote.Trace do
   @spec start(Machine.t(), filter, keyword) :: t
   def start(machine, filter \\ [], opts \\ []) do
     {to, limit} = options!(opts)
-    native = fetch!(machine)
+    native = Machine.fetch!(machine)
     filter = filter!(filter, machine, native)
     sponsor!(machine, elem(filter, 3))
     ref = make_ref()
@@ -118,32 +118,22 @@ defmodule Mote.Trace do
   """
   @spec pause(Machine.t()) :: :ok
   def pause(machine) do
-    native = fetch!(machine)
-
-    with :ok <- Native.machine_pause(native, true),
-         {:ok, _} <-
-           Question.put(
-             native,
-             @timeout,
-             [machine: machine, survey: true],
-             &Native.machine_awaited(native, 0, &1)
-           ) do
-      :ok
-    else
-      {:error, error} -> raise error
-      word -> raise Error.from(word, machine: machine)
-    end
+    native = Machine.fetch!(machine)
+    paused!(native, true, machine)
+    ask = &Native.machine_awaited(native, 0, &1)
+    native |> Question.put(@timeout, [machine: machine, survey: true], ask) |> Error.ok!()
+    :ok
   end
 
   @doc """
   Lets a paused machine go on: see `Mote.resume/1`.
   """
   @spec resume(Machine.t()) :: :ok
-  def resume(machine) do
-    case Native.machine_pause(fetch!(machine), false) do
-      :ok -> :ok
-      word -> raise Error.from(word, machine: machine)
-    end
+  def resume(machine), do: machine |> Machine.fetch!() |> paused!(false, machine)
+
+  defp paused!(native, paused?, machine) do
+    with word when word != :ok <- Native.machine_pause(native, paused?),
+         do: raise(Error.from(word, machine: machine))
   end
 
   @doc """
@@ -183,13 +173,6 @@ defmodule Mote.Trace do
   def format(%Turn{} = turn), do: Printer.format(turn)
 
   def format(other), do: expected!("a turn, from a message of Mote.trace/3 or from Mote.step/2", other)
-
-  defp fetch!(machine) do
-    case Machine.fetch(machine) do
-      {:ok, native} -> native
-      {:error, error} -> raise error
-    end
-  end
 
   defp filter!(filter, machine, native) do
     filter = keyword!(filter, "the filter of trace/3", [:behaviour, :actor, :sponsor, :message])

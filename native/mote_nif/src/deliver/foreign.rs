@@ -17,7 +17,6 @@ use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef, Me
 use mote_vm::{Term as VmTerm, View};
 use rustler::sys::{enif_compare, enif_make_int64};
 use rustler::{Encoder, Env, LocalPid, Term};
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -117,9 +116,6 @@ impl Foreign for Process {
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for Abroad {
@@ -162,9 +158,6 @@ impl Foreign for Abroad {
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for Far {
@@ -204,9 +197,6 @@ impl Foreign for Far {
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for Opaque {
@@ -239,9 +229,6 @@ impl Foreign for Opaque {
     fn arity(&self) -> Option<i64> {
         self.arity.map(i64::from)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for LongBinary {
@@ -260,9 +247,6 @@ impl Foreign for LongBinary {
     }
     fn kept_bytes(&self) -> usize {
         CARRIED + self.kept()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
@@ -299,9 +283,6 @@ impl Foreign for Awaiting {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
@@ -375,9 +356,6 @@ impl Foreign for Elsewhere {
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for TimerElsewhere {
@@ -392,8 +370,5 @@ impl Foreign for TimerElsewhere {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

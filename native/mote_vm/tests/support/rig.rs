@@ -16,7 +16,6 @@ use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::Term;
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
@@ -243,9 +242,6 @@ impl Foreign for Tap {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         (self as *const Tap).cmp(&(other as *const dyn Foreign).cast())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

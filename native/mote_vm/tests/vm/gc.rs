@@ -12,7 +12,6 @@ use mote_vm::heap::pace::Stress;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::{Class, Foreign};
 use mote_vm::values::handles::Key;
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{channel, Sender};
@@ -335,9 +334,6 @@ impl Foreign for Counted {
     }
     fn compare(&self, _other: &dyn Foreign) -> Ordering {
         Ordering::Equal
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
