@@ -78,6 +78,23 @@ fn watch(
     }
 }
 
+/// Delivers one message, or all of a turn, by a function of the way out.
+macro_rules! delivers_by {
+    ($leave:path, $to:tt) => {
+        fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
+            one(|told| $leave(machine, &self.$to, std::iter::once(message), told))
+        }
+        fn deliver_all(
+            &self,
+            messages: Messages<'_>,
+            machine: &dyn Carrier,
+            told: &mut dyn FnMut(Delivery, u64),
+        ) {
+            $leave(machine, &self.$to, messages, told);
+        }
+    };
+}
+
 impl Foreign for Process {
     fn class(&self) -> Class {
         Class::Pid
@@ -85,17 +102,7 @@ impl Foreign for Process {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        one(|told| mail::send(machine, &self.0, std::iter::once(message), told))
-    }
-    fn deliver_all(
-        &self,
-        messages: Messages<'_>,
-        machine: &dyn Carrier,
-        told: &mut dyn FnMut(Delivery, u64),
-    ) {
-        mail::send(machine, &self.0, messages, told);
-    }
+    delivers_by! { mail::send, 0 }
     fn deliver_to_each(
         &self,
         targets: &mut dyn Iterator<Item = &ForeignRef>,
@@ -128,17 +135,7 @@ impl Foreign for Abroad {
     fn external_bytes(&self) -> usize {
         CARRIED + NURSED
     }
-    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        one(|told| outbound::leave(machine, &self.0, std::iter::once(message), told))
-    }
-    fn deliver_all(
-        &self,
-        messages: Messages<'_>,
-        machine: &dyn Carrier,
-        told: &mut dyn FnMut(Delivery, u64),
-    ) {
-        outbound::leave(machine, &self.0, messages, told);
-    }
+    delivers_by! { outbound::leave, 0 }
     fn deliver_to_each(
         &self,
         targets: &mut dyn Iterator<Item = &ForeignRef>,
@@ -170,17 +167,7 @@ impl Foreign for Far {
     fn external_bytes(&self) -> usize {
         CARRIED + ENVIRONMENT + ADDRESS
     }
-    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        one(|told| outbound::leave(machine, &self.term, std::iter::once(message), told))
-    }
-    fn deliver_all(
-        &self,
-        messages: Messages<'_>,
-        machine: &dyn Carrier,
-        told: &mut dyn FnMut(Delivery, u64),
-    ) {
-        outbound::leave(machine, &self.term, messages, told);
-    }
+    delivers_by! { outbound::leave, term }
     fn on(&self, sponsor: VmAtom) -> Option<ForeignRef> {
         if self.question.is_some() {
             return None;
