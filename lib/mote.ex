@@ -45,6 +45,7 @@ defmodule Mote do
   that can return `{:error, error}` return it; the others raise it.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
   import Kernel, except: [send: 2]
 
   alias Mote.{
@@ -158,10 +159,8 @@ defmodule Mote do
   """
   @spec child_spec(keyword) :: Supervisor.child_spec()
   def child_spec(opts) do
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError,
-            "expected a keyword list of options, as in {Mote, name: MyApp.Mote}, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts),
+      do: expected!("a keyword list of options, as in {Mote, name: MyApp.Mote}", opts)
 
     {child, opts} = Keyword.split(opts, [:id, :restart])
     Options.known!(opts)
@@ -201,12 +200,7 @@ defmodule Mote do
   def create(machine, %Behaviour{captures: captures} = behaviour, opts) when is_tuple(captures) do
     sponsor = sponsor!(opts, "create/3")
 
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, address} <- Creator.create(native, behaviour, sponsor) do
-      address
-    else
-      {:error, error} -> raise error
-    end
+    machine |> Machine.fetch!() |> Creator.create(behaviour, sponsor) |> Error.ok!()
   end
 
   def create(_machine, other, _opts) do
@@ -262,9 +256,8 @@ defmodule Mote do
 
   def create_many(machine, %Behaviour{} = behaviour, count), do: create_many(machine, behaviour, count, [])
 
-  def create_many(_machine, other, _opts) do
-    raise ArgumentError, "expected a list of behaviours, or one and how many actors, got: #{inspect(other)}"
-  end
+  def create_many(_machine, other, _opts),
+    do: expected!("a list of behaviours, or one and how many actors", other)
 
   @doc """
   Creates `count` actors of one behaviour: see `create_many/3`.
@@ -286,14 +279,7 @@ defmodule Mote do
           "expected a behaviour and how many actors of it, got: #{inspect(behaviour)} and #{inspect(count)}"
   end
 
-  defp created!(machine, create) do
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, created} <- create.(native) do
-      created
-    else
-      {:error, error} -> raise error
-    end
-  end
+  defp created!(machine, create), do: machine |> Machine.fetch!() |> create.() |> Error.ok!()
 
   @doc """
   Keeps a value in a machine once, for everything that is created or sent there one by one. Returns a term that stands for it in
@@ -447,7 +433,7 @@ defmodule Mote do
     error in Error -> {:error, error}
   end
 
-  def keep(other), do: raise(ArgumentError, "expected an address to keep, got: #{inspect(other)}")
+  def keep(other), do: expected!("an address to keep", other)
 
   @doc """
   Sends a message and returns at once, with `:ok` if the machine has accepted it.
@@ -502,9 +488,7 @@ defmodule Mote do
     :ok
   end
 
-  def send(other, _message, _opts) do
-    raise ArgumentError, "expected an address, a customer or a pid to send to, got: #{inspect(other)}"
-  end
+  def send(other, _message, _opts), do: expected!("an address, a customer or a pid to send to", other)
 
   @doc """
   Sends many messages to one actor, which is much cheaper than sending them one by one.
@@ -722,10 +706,7 @@ defmodule Mote do
     target
   end
 
-  def on(_sponsor, other) do
-    raise ArgumentError,
-          "expected an address, a customer, an outbox or a pid to refer to, got: #{inspect(other)}"
-  end
+  def on(_sponsor, other), do: expected!("an address, a customer, an outbox or a pid to refer to", other)
 
   @doc """
   Adds a sponsor to a running machine and starts its threads.
@@ -881,18 +862,9 @@ defmodule Mote do
   def gc(machine, timeout) when is_far(machine), do: there!(machine, :gc, [timeout], timeout)
 
   def gc(machine, timeout) do
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, :ok} <-
-           Question.put(
-             native,
-             timeout,
-             [machine: machine, survey: true],
-             &Native.machine_collect(native, &1)
-           ) do
-      :ok
-    else
-      {:error, error} -> raise error
-    end
+    native = Machine.fetch!(machine)
+    ask = &Native.machine_collect(native, &1)
+    native |> Question.put(timeout, [machine: machine, survey: true], ask) |> Error.ok!()
   end
 
   @doc """
@@ -955,12 +927,11 @@ defmodule Mote do
   def info(machine) when is_far(machine), do: there!(machine, :info, [], @timeout)
 
   def info(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         %{} = info <- Native.machine_info(native) do
-      Map.put(info, :name, Table.name(Native.machine_owner(native)))
-    else
-      {:error, error} -> raise error
+    native = Machine.fetch!(machine)
+
+    case Native.machine_info(native) do
       :stopped -> raise Error.from(:stopped, machine: machine)
+      info -> Map.put(info, :name, Table.name(Native.machine_owner(native)))
     end
   end
 
@@ -1047,10 +1018,8 @@ defmodule Mote do
   defp behaviours!({module, name}) when is_atom(module) and is_atom(name), do: {module, name}
   defp behaviours!(module) when is_atom(module), do: {module, nil}
 
-  defp behaviours!(other) do
-    raise ArgumentError,
-          "expected the behaviour of actors to be {module, name}, a module, or nil for all of them, got: #{inspect(other)}"
-  end
+  defp behaviours!(other),
+    do: expected!("the behaviour of actors to be {module, name}, a module, or nil for all of them", other)
 
   @doc """
   The nodes that this one was connected to, to send to addresses or be sent to: see the guide *Nodes*.
@@ -1200,7 +1169,7 @@ defmodule Mote do
 
     with {:ok, names} <- Keyword.fetch(opts, :names),
          true <- not is_map(names) or is_struct(names),
-         do: raise(ArgumentError, "expected :names of save/3 to be a map, got: #{inspect(names)}")
+         do: expected!(":names of save/3 to be a map", names)
 
     with {:ok, native} <- Machine.fetch(machine) do
       names = Keyword.get_lazy(opts, :names, fn -> names(machine) end)
@@ -1258,7 +1227,7 @@ defmodule Mote do
     end
   end
 
-  defp retain!(other, _kept?), do: raise(ArgumentError, "expected an address, got: #{inspect(other)}")
+  defp retain!(other, _kept?), do: expected!("an address", other)
 
   defp synced!(durable, address) do
     with {:error, error} <- Mote.Durable.synced(durable, address: address), do: raise(error)
@@ -1341,7 +1310,7 @@ defmodule Mote do
          do: :ok
   end
 
-  def load(_machine, other), do: raise(ArgumentError, "expected a module, got: #{inspect(other)}")
+  def load(_machine, other), do: expected!("a module", other)
 
   @doc """
   Stops a machine: its actors are gone. Like `GenServer.stop/3`; for a process that is not a machine it exits with `:noproc`, and

@@ -69,6 +69,8 @@ defmodule Mote.Ask do
     * `owner` - the process that asked.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Address, Error, Far, Native}
   alias Mote.Machine.{Comeback, Long, Question, Questions, SponsorOptions, Worker}
   require Long
@@ -357,8 +359,7 @@ defmodule Mote.Ask do
     known = [:timeout, :sponsor] ++ if(function == "ask/3", do: [:on_down], else: [])
 
     unless Keyword.keyword?(opts) and Keyword.keys(opts) -- known == [] do
-      raise ArgumentError,
-            "expected a timeout or the options of #{function}, #{Enum.map_join(known, ", ", &inspect/1)}, got: #{inspect(opts)}"
+      expected!("a timeout or the options of #{function}, #{Enum.map_join(known, ", ", &inspect/1)}", opts)
     end
 
     {timeout, rest} = Keyword.pop(opts, :timeout, @timeout)
@@ -383,7 +384,7 @@ defmodule Mote.Ask do
             "#{inspect(self())} cannot wait for its answer"
   end
 
-  defp owned!(other), do: raise(ArgumentError, "expected what Mote.async/3 returns, got: #{inspect(other)}")
+  defp owned!(other), do: expected!("what Mote.async/3 returns", other)
 
   @spec ended!(t) :: no_return
   defp ended!(ask) do
@@ -402,9 +403,7 @@ defmodule Mote.Ask do
           "expected the address of an actor to ask, got: #{inspect(directory)}: ask by key with Mote.Directory.ask/4"
   end
 
-  defp not_an_address!(other) do
-    raise ArgumentError, "expected the address of an actor to ask, got: #{inspect(other)}"
-  end
+  defp not_an_address!(other), do: expected!("the address of an actor to ask", other)
 
   defimpl Inspect do
     def inspect(%{ref: ref, address: address}, _opts),

@@ -119,6 +119,8 @@ defmodule Mote.Directory do
   Behaviours cannot use names of processes: give them the directory that `fetch!/1` returns.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Address, Ask, Behaviour, Error, Inspection, Machine, Native}
   alias Mote.Behaviour.Directory, as: Definition
   alias Mote.Directory.{Entries, Keeper, States}
@@ -163,12 +165,8 @@ defmodule Mote.Directory do
     shards!(shards)
     sponsor = SponsorOptions.option!(opts, "start/3")
 
-    with {:ok, native} <- Machine.fetch(machine),
-         {:ok, row} <- Creator.create_row(native, behaviour, shards, sponsor) do
-      %__MODULE__{shards: List.to_tuple(row)}
-    else
-      {:error, error} -> raise error
-    end
+    row = machine |> Machine.fetch!() |> Creator.create_row(behaviour, shards, sponsor) |> Error.ok!()
+    %__MODULE__{shards: List.to_tuple(row)}
   end
 
   def start(_machine, other, _opts), do: no_definition!(other)
@@ -177,16 +175,10 @@ defmodule Mote.Directory do
   @spec shards!(term) :: pos_integer
   def shards!(shards) when is_integer(shards) and shards in 1..@most_shards, do: shards
 
-  def shards!(other) do
-    raise ArgumentError,
-          "expected :shards to be an integer from 1 to #{@most_shards}, got: #{inspect(other)}"
-  end
+  def shards!(other), do: expected!(":shards to be an integer from 1 to #{@most_shards}", other)
 
   @spec no_definition!(term) :: no_return
-  defp no_definition!(other) do
-    raise ArgumentError,
-          "expected what a defdirectory defines, such as Chat.rooms(), got: #{inspect(other)}"
-  end
+  defp no_definition!(other), do: expected!("what a defdirectory defines, such as Chat.rooms()", other)
 
   @doc """
   A child specification: `{Mote.Directory, name: MyApp.Rooms, …}` in a list of children. The name is its id, too.
@@ -213,12 +205,7 @@ defmodule Mote.Directory do
   Returns the directory of that name. Raises `Mote.Error` with the reason `:unknown_directory` if there is none.
   """
   @spec fetch!(directory) :: t
-  def fetch!(directory) do
-    case find(directory) do
-      {:ok, directory} -> directory
-      {:error, error} -> raise error
-    end
-  end
+  def fetch!(directory), do: directory |> find() |> Error.ok!()
 
   defp find(%__MODULE__{} = directory), do: {:ok, directory}
 
@@ -228,9 +215,7 @@ defmodule Mote.Directory do
          else: (directory -> {:ok, directory})
   end
 
-  defp find(other) do
-    raise ArgumentError, "expected a directory or the name of one, got: #{inspect(other)}"
-  end
+  defp find(other), do: expected!("a directory or the name of one", other)
 
   @doc """
   Returns the address of the actor to which the requests of a key are sent: see above. In behaviours, too.
@@ -357,9 +342,8 @@ defmodule Mote.Directory do
          do: {:error, Error.from(:key_taken, directory: directory, key: key, address: address)}
   end
 
-  def put(_directory, _key, other, _opts) do
-    raise ArgumentError, "expected the address of an actor to put into a directory, got: #{inspect(other)}"
-  end
+  def put(_directory, _key, other, _opts),
+    do: expected!("the address of an actor to put into a directory", other)
 
   @doc """
   Removes a key. Returns whether it had an actor.

@@ -100,276 +100,223 @@ defmodule Mote.Error do
   end
 
   @doc false
+  # The value of a result; raises its error.
+  @spec ok!({:ok, value} | {:error, t}) :: value when value: term
+  def ok!({:ok, value}), do: value
+  def ok!({:error, error}), do: raise(error)
+
+  # The reason for a word of the NIF, where it is not the word itself. Of `:full_wait`, the sponsor wants senders to wait.
+  @reasons %{
+    stopped: :machine_down,
+    stopping: :machine_down,
+    unknown: :unknown_address,
+    other_protocol: :noconnection,
+    no_sponsor: :unknown_sponsor,
+    full: :overloaded,
+    full_wait: :overloaded,
+    running: :not_paused,
+    many_threads: :multi_threaded
+  }
+
+  @doc false
   # For what most functions meet: the words of the NIF.
   @spec from(atom | tuple, map | keyword) :: t
   def from(word, context)
 
-  def from(:stopped, context) do
-    what =
-      cond do
-        Enum.any?([:machine, :module, :behaviour], &context[&1]) ->
-          "the machine is not running"
-
-        is_struct(context[:address], Mote.Address) and Mote.Far.far?(context[:address]) ->
-          "#{node(context[:address].machine)} has no such actor any more: that node or the machine has been started anew, or " <>
-            "nothing there held the actor, since messages between processes are not counted (see Mote.lend/2)"
-
-        true ->
-          "the machine that this address belongs to has ended; one that was started in its place has new actors: " <>
-            "create the actor again"
-      end
-
-    new(:machine_down, what, context)
-  end
-
-  def from(:stopping, context) do
-    new(
-      :machine_down,
-      "the machine is stopping: it finishes what it has, and takes nothing new (`:shutdown` in Mote.start_link/1); or it is a durable " <>
-        "one that starts",
-      context
-    )
-  end
-
-  def from(:unknown, context) do
-    what =
-      case context[:address] do
-        %{machine: machine} when is_reference(machine) and node(machine) != node() ->
-          "the address is one of #{node(machine)}. There, its machine has ended, or nothing held the actor; or this is done on that " <>
-            "node only (the guide Nodes lists what is done on all)"
-
-        %{machine: machine} when is_reference(machine) ->
-          if Mote.Far.earlier?(machine),
-            do: "#{node()} has been started anew since, so its earlier actors are gone",
-            else: nowhere()
-
-        _ ->
-          nowhere()
-      end
-
-    new(:unknown_address, what, context)
-  end
-
-  def from(:noconnection, context) do
-    node = context[:node] || node(context[:address].machine)
-
-    new(
-      :noconnection,
-      "there is no connection to #{node}, or Mote is not running there: what was on its way is lost",
-      context
-    )
-  end
-
-  def from(:other_protocol, context) do
-    node = context[:node] || node(context[:address].machine)
-
-    new(
-      :noconnection,
-      "Mote on #{node} speaks another version of the protocol between nodes: both nodes need the same version of Mote",
-      context
-    )
-  end
-
-  def from(:no_sponsor, context) do
-    sponsor = inspect(context[:sponsor])
-
-    new(
-      :unknown_sponsor,
-      "the machine has no sponsor #{sponsor}#{only(known(Map.new(context)))}: see Mote.sponsors/1 and Mote.add_sponsor/3",
-      context
-    )
-  end
-
-  def from(:sponsor_exists, context) do
-    sponsor = inspect(context[:sponsor])
-
-    new(
-      :sponsor_exists,
-      "the machine has a sponsor #{sponsor} already: remove that first, or take another name",
-      context
-    )
-  end
-
-  def from(:first_sponsor, context) do
-    sponsor = inspect(context[:sponsor])
-
-    new(
-      :first_sponsor,
-      "#{sponsor} is the machine's first sponsor, which takes over what others leave: it ends with the machine only",
-      context
-    )
-  end
-
-  # As NIFs say it; with the word on whether the sponsor wants senders to wait.
-  def from(full, context) when full in [:full, :full_wait], do: from(:overloaded, context)
-
-  def from(:overloaded, context) do
-    waited = if context[:timeout], do: "; there was no room within #{context[:timeout]} ms", else: ""
-
-    new(
-      :overloaded,
-      "as many events wait in the sponsor as its :inbox allows: the message was not accepted" <> waited,
-      context
-    )
-  end
-
-  def from(:running, context) do
-    new(:not_paused, "only a paused machine runs turn by turn: see Mote.pause/1", context)
-  end
-
-  def from(:many_threads, context) do
-    sponsor = if context[:sponsor], do: inspect(context[:sponsor]), else: "the first sponsor"
-
-    new(
-      :multi_threaded,
-      "#{sponsor} has several threads or is a beam sponsor, whose turns have no order to step through: step through a sponsor with a " <>
-        "single thread, or start the machine with schedule: {:seeded, seed}",
-      context
-    )
-  end
-
-  def from(:no_memory, context) do
-    new(:no_memory, "the machine has no memory left for this request", context)
-  end
-
-  def from(:not_durable, context) do
-    new(
-      :not_durable,
-      "a durable or recorded machine does not do this, since its journal could not tell it again: no timers, futures, shared constants or " <>
-        "moves from outside, and no messages of other machines' actors (see Mote.Durable). A replay takes in nothing but what was " <>
-        "recorded (see Mote.Replay)",
-      context
-    )
-  end
-
-  def from(:timeout, context) do
-    cond do
-      context[:address] || context[:node] -> no_answer(context)
-      context[:survey] -> not_still(context)
-      context[:future] -> not_finished(context)
-      true -> not_quiet(context)
-    end
+  # One that was asked for something has accepted it.
+  def from(:machine_down, context) do
+    context = context |> Map.new() |> Map.put(:accepted, 1)
+    new(:machine_down, "the machine ended before it answered", context)
   end
 
   def from({:aborted, module, behaviour, reason}, context) do
-    message =
-      "#{inspect(module)}.#{behaviour} aborted the turn that was given the question: #{Raised.format(reason)}" <>
-        Limit.exceeded(reason, machine(context))
-
-    new(
+    of_behaviour(
       :aborted,
-      message,
-      context |> Map.new() |> Map.merge(%{behaviour: {module, behaviour}, reason: reason})
+      "#{inspect(module)}.#{behaviour} aborted the turn that was given the question: #{Raised.format(reason)}" <>
+        Limit.exceeded(reason, machine(context)),
+      context,
+      behaviour: {module, behaviour},
+      reason: reason
     )
   end
 
   def from({:aborted, reason}, context) do
+    {module, name, _arity} = context[:future].about
+
     message =
       "#{inspect(context[:future])} was aborted: #{Raised.format(reason)}#{Limit.exceeded(reason, nil)}"
 
-    {module, name, _arity} = context[:future].about
-    new(:aborted, message, context |> Map.new() |> Map.merge(%{behaviour: {module, name}, reason: reason}))
-  end
-
-  def from(:beam_only, context) do
-    new(
-      :beam_only,
-      "#{inspect(context[:behaviour])} is marked beam: true, and runs in beam sponsors only: create it with sponsor: name, " <>
-        "where Mote.add_sponsor(machine, name, beam: true) has added the sponsor",
-      context
-    )
-  end
-
-  def from(:own_turn, context) do
-    new(
-      :own_turn,
-      "a turn asked its own actor, which takes the next message only when that turn is over",
-      context
-    )
-  end
-
-  def from(:killed, context) do
-    new(:killed, "the future was killed before it had a value", context)
-  end
-
-  def from(:broken_promise, context) do
-    new(
-      :broken_promise,
-      unanswered(context) <>
-        "An actor that has no clause for a message ignores it, and an aborted turn sends nothing: Mote.trace/2 shows both. " <>
-        "An answer for which the machine has no memory is thrown away: Mote.info/1 counts it in refused_no_memory",
-      context
-    )
+    of_behaviour(:aborted, message, context, behaviour: {module, name}, reason: reason)
   end
 
   def from({:broken_promise, module, behaviour}, context) do
     who = if module, do: "#{inspect(module)}.#{behaviour}", else: "a #{behaviour}"
 
-    new(
+    of_behaviour(
       :broken_promise,
       unanswered(context) <>
         "The last message with it that no clause matches was given to #{who}. A clause for a question matches {customer, request}",
-      context |> Map.new() |> Map.put(:behaviour, {module, behaviour})
+      context,
+      behaviour: {module, behaviour}
     )
   end
 
   def from({:broken_promise, module, behaviour, reason}, context) do
-    new(
+    of_behaviour(
       :broken_promise,
       unanswered(context) <>
         "The last turn that was given it and was aborted is one of #{inspect(module)}.#{behaviour}: " <>
         "#{Raised.format(reason)}#{Limit.exceeded(reason, nil)}",
-      context |> Map.new() |> Map.merge(%{behaviour: {module, behaviour}, reason: reason})
+      context,
+      behaviour: {module, behaviour},
+      reason: reason
     )
   end
 
-  def from(:answer_too_large, context) do
-    new(
-      :answer_too_large,
-      "there is no answer: written out, with each part that it shares repeated, it is larger than the machine's memory (:memory in " <>
-        "Mote.start_link/1). Answer with a part of it, or with what it is made of",
-      context
-    )
+  def from(word, context) when is_atom(word) do
+    reason = Map.get(@reasons, word, word)
+    new(reason, text(if(reason == :overloaded, do: reason, else: word), context), context)
   end
 
-  def from(:machine_down, context) do
-    # One that was asked for something has accepted it.
-    context = context |> Map.new() |> Map.put(:accepted, 1)
-    new(:machine_down, "the machine ended before it answered", context)
+  defp of_behaviour(reason, message, context, more),
+    do: new(reason, message, context |> Map.new() |> Map.merge(Map.new(more)))
+
+  defp text(:stopped, context) do
+    cond do
+      Enum.any?([:machine, :module, :behaviour], &context[&1]) ->
+        "the machine is not running"
+
+      is_struct(context[:address], Mote.Address) and Mote.Far.far?(context[:address]) ->
+        "#{node(context[:address].machine)} has no such actor any more: that node or the machine has been started anew, or " <>
+          "nothing there held the actor, since messages between processes are not counted (see Mote.lend/2)"
+
+      true ->
+        "the machine that this address belongs to has ended; one that was started in its place has new actors: " <>
+          "create the actor again"
+    end
   end
 
-  def from(:unknown_directory, context) do
-    new(
-      :unknown_directory,
-      "no directory has the name #{inspect(context[:directory])}: see Mote.Directory.start_link/1; one whose machine has " <>
-        "ended is started again by its supervisor",
-      context
-    )
+  defp text(:stopping, _context) do
+    "the machine is stopping: it finishes what it has, and takes nothing new (`:shutdown` in Mote.start_link/1); or it is a durable " <>
+      "one that starts"
   end
 
-  def from(:unknown_shards, context) do
-    new(
-      :unknown_shards,
-      "no shards have the name #{inspect(context[:shards])} on this node, or no member takes keys: see Mote.Shards.start_link/1",
-      context
-    )
+  defp text(:unknown, context) do
+    case context[:address] do
+      %{machine: machine} when is_reference(machine) and node(machine) != node() ->
+        "the address is one of #{node(machine)}. There, its machine has ended, or nothing held the actor; or this is done on that " <>
+          "node only (the guide Nodes lists what is done on all)"
+
+      %{machine: machine} when is_reference(machine) ->
+        if Mote.Far.earlier?(machine),
+          do: "#{node()} has been started anew since, so its earlier actors are gone",
+          else: nowhere()
+
+      _ ->
+        nowhere()
+    end
   end
 
-  def from(:unknown_key, context) do
-    new(
-      :unknown_key,
-      "#{inspect(context[:directory])} has no actor for #{inspect(context[:key])}, and starts none for it",
-      context
-    )
+  defp text(:noconnection, context),
+    do:
+      "there is no connection to #{asked(context)}, or Mote is not running there: what was on its way is lost"
+
+  defp text(:other_protocol, context) do
+    "Mote on #{asked(context)} speaks another version of the protocol between nodes: both nodes need the same version of Mote"
   end
 
-  def from(:key_taken, context) do
-    new(
-      :key_taken,
-      "#{inspect(context[:directory])} has an actor for #{inspect(context[:key])} already: see Mote.Directory.delete/3",
-      context
-    )
+  defp text(:no_sponsor, context) do
+    known = only(known(Map.new(context)))
+
+    "the machine has no sponsor #{inspect(context[:sponsor])}#{known}: see Mote.sponsors/1 and Mote.add_sponsor/3"
   end
+
+  defp text(:sponsor_exists, context) do
+    "the machine has a sponsor #{inspect(context[:sponsor])} already: remove that first, or take another name"
+  end
+
+  defp text(:first_sponsor, context) do
+    "#{inspect(context[:sponsor])} is the machine's first sponsor, which takes over what others leave: it ends with the machine only"
+  end
+
+  defp text(:overloaded, context) do
+    waited = if context[:timeout], do: "; there was no room within #{context[:timeout]} ms", else: ""
+    "as many events wait in the sponsor as its :inbox allows: the message was not accepted" <> waited
+  end
+
+  defp text(:running, _context), do: "only a paused machine runs turn by turn: see Mote.pause/1"
+
+  defp text(:many_threads, context) do
+    sponsor = if context[:sponsor], do: inspect(context[:sponsor]), else: "the first sponsor"
+
+    "#{sponsor} has several threads or is a beam sponsor, whose turns have no order to step through: step through a sponsor with a " <>
+      "single thread, or start the machine with schedule: {:seeded, seed}"
+  end
+
+  defp text(:no_memory, _context), do: "the machine has no memory left for this request"
+
+  defp text(:not_durable, _context) do
+    "a durable or recorded machine does not do this, since its journal could not tell it again: no timers, futures, shared constants or " <>
+      "moves from outside, and no messages of other machines' actors (see Mote.Durable). A replay takes in nothing but what was " <>
+      "recorded (see Mote.Replay)"
+  end
+
+  defp text(:timeout, context) do
+    within = "within #{context[:timeout]} ms"
+
+    cond do
+      context[:address] || context[:node] ->
+        "no answer #{within}; should one come later, it is thrown away#{keepers(context)}"
+
+      context[:survey] ->
+        "the machine did not stand still #{within}: a turn is still running"
+
+      context[:future] ->
+        "#{inspect(context[:future])} was not finished #{within}"
+
+      true ->
+        "the machine was not quiet #{within}#{paused(context)}"
+    end
+  end
+
+  defp text(:beam_only, context) do
+    "#{inspect(context[:behaviour])} is marked beam: true, and runs in beam sponsors only: create it with sponsor: name, " <>
+      "where Mote.add_sponsor(machine, name, beam: true) has added the sponsor"
+  end
+
+  defp text(:own_turn, _context),
+    do: "a turn asked its own actor, which takes the next message only when that turn is over"
+
+  defp text(:killed, _context), do: "the future was killed before it had a value"
+
+  defp text(:broken_promise, context) do
+    unanswered(context) <>
+      "An actor that has no clause for a message ignores it, and an aborted turn sends nothing: Mote.trace/2 shows both. " <>
+      "An answer for which the machine has no memory is thrown away: Mote.info/1 counts it in refused_no_memory"
+  end
+
+  defp text(:answer_too_large, _context) do
+    "there is no answer: written out, with each part that it shares repeated, it is larger than the machine's memory (:memory in " <>
+      "Mote.start_link/1). Answer with a part of it, or with what it is made of"
+  end
+
+  defp text(:unknown_directory, context) do
+    "no directory has the name #{inspect(context[:directory])}: see Mote.Directory.start_link/1; one whose machine has " <>
+      "ended is started again by its supervisor"
+  end
+
+  defp text(:unknown_shards, context) do
+    "no shards have the name #{inspect(context[:shards])} on this node, or no member takes keys: see Mote.Shards.start_link/1"
+  end
+
+  defp text(:unknown_key, context),
+    do: "#{inspect(context[:directory])} has no actor for #{inspect(context[:key])}, and starts none for it"
+
+  defp text(:key_taken, context) do
+    "#{inspect(context[:directory])} has an actor for #{inspect(context[:key])} already: see Mote.Directory.delete/3"
+  end
+
+  defp asked(context), do: context[:node] || node(context[:address].machine)
 
   defp nowhere do
     "the address belongs to no running machine: an address is valid while its machine runs, and as long as its " <>
@@ -398,15 +345,6 @@ defmodule Mote.Error do
     "there will be no answer#{asked}: everybody who had the customer has dropped it without answering. "
   end
 
-  defp no_answer(context) do
-    new(
-      :timeout,
-      "no answer within #{context[:timeout]} ms; should one come later, it is thrown away" <>
-        keepers(context),
-      context
-    )
-  end
-
   defp keepers(context) do
     if context[:question],
       do: ". Mote.waiting(error) names the actors that keep the question's customer",
@@ -419,22 +357,6 @@ defmodule Mote.Error do
          pid when is_pid(pid) <- Native.machine_owner(native),
          do: pid,
          else: (_ -> nil)
-  end
-
-  defp not_still(context) do
-    new(
-      :timeout,
-      "the machine did not stand still within #{context[:timeout]} ms: a turn is still running",
-      context
-    )
-  end
-
-  defp not_finished(context) do
-    new(:timeout, "#{inspect(context[:future])} was not finished within #{context[:timeout]} ms", context)
-  end
-
-  defp not_quiet(context) do
-    new(:timeout, "the machine was not quiet within #{context[:timeout]} ms#{paused(context)}", context)
   end
 
   defp paused(context) do

@@ -56,6 +56,8 @@ defmodule Mote.Future do
   call is aborted then: a behaviour's work may be wanted without its answer.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Behaviour, Error, Machine, Native}
   alias Mote.Future.Environment
   alias Mote.Machine.{Creator, Long, Question, Questions, SponsorOptions}
@@ -143,9 +145,8 @@ defmodule Mote.Future do
     end
   end
 
-  defp parts(function, other) when is_function(function) do
-    raise ArgumentError, "expected the list of the arguments of #{inspect(function)}, got: #{inspect(other)}"
-  end
+  defp parts(function, other) when is_function(function),
+    do: expected!("the list of the arguments of #{inspect(function)}", other)
 
   defp parts(other, _argument), do: not_computable!(other)
 
@@ -168,10 +169,8 @@ defmodule Mote.Future do
   end
 
   @spec not_computable!(term) :: no_return
-  defp not_computable!(other) do
-    raise ArgumentError,
-          "expected a defpure function with its module, such as &Fib.fib/1, or a behaviour, got: #{inspect(other)}"
-  end
+  defp not_computable!(other),
+    do: expected!("a defpure function with its module, such as &Fib.fib/1, or a behaviour", other)
 
   # Where it runs: like an environment, be it one or not.
   defp place([]) do
@@ -203,12 +202,7 @@ defmodule Mote.Future do
     place(opts[:machine], opts[:sponsor])
   end
 
-  defp place(machine, sponsor) do
-    case Machine.fetch(machine) do
-      {:ok, native} -> %{machine: native, sponsor: sponsor, resource: nil}
-      {:error, error} -> raise error
-    end
-  end
+  defp place(machine, sponsor), do: %{machine: Machine.fetch!(machine), sponsor: sponsor, resource: nil}
 
   @doc """
   Returns the value of a future, after waiting for it at most `timeout` milliseconds (default `:infinity`).
@@ -219,10 +213,7 @@ defmodule Mote.Future do
   def touch(future, timeout \\ :infinity) do
     Question.timeout!(timeout)
 
-    case poll(future) || awaited(future, timeout) do
-      {:ok, value} -> value
-      {:error, error} -> raise error
-    end
+    Error.ok!(poll(future) || awaited(future, timeout))
   end
 
   defp awaited(future, timeout) do
@@ -269,9 +260,7 @@ defmodule Mote.Future do
   end
 
   @spec no_future(term) :: no_return
-  defp no_future(other) do
-    raise ArgumentError, "expected a future as Mote.Future.future/3 returns it, got: #{inspect(other)}"
-  end
+  defp no_future(other), do: expected!("a future as Mote.Future.future/3 returns it", other)
 
   @doc """
   Waits until a future is finished, with a value or without, at most `timeout` milliseconds (default `:infinity`).
@@ -340,9 +329,7 @@ defmodule Mote.Future do
     end
   end
 
-  def wait_for_any(other, _timeout) do
-    raise ArgumentError, "expected a list of at least one future, got: #{inspect(other)}"
-  end
+  def wait_for_any(other, _timeout), do: expected!("a list of at least one future", other)
 
   defp wait_any(futures, timeout) do
     opened =
@@ -410,15 +397,11 @@ defmodule Mote.Future do
   """
   @spec with_environment(Machine.t(), keyword, (... -> result)) :: result when result: term
   def with_environment(machine, opts \\ [], fun) do
-    unless is_function(fun, 0) do
-      raise ArgumentError,
-            "expected the block of an environment as a function without arguments, got: #{inspect(fun)}"
-    end
+    unless is_function(fun, 0),
+      do: expected!("the block of an environment as a function without arguments", fun)
 
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError,
-            "expected the options of with_environment/3 to be a keyword list, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts),
+      do: expected!("the options of with_environment/3 to be a keyword list", opts)
 
     for {key, _} <- opts, key not in @environment do
       raise ArgumentError,

@@ -31,6 +31,8 @@ defmodule Mote.Inspection do
       counts it for one of them, so the sum is the total.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Address, Error, Far, Graph, Machine, Native}
   alias Mote.Machine.Question
 
@@ -92,9 +94,7 @@ defmodule Mote.Inspection do
     end
   end
 
-  def peek(other) do
-    raise ArgumentError, "expected the address of an actor to peek at, got: #{inspect(other)}"
-  end
+  def peek(other), do: expected!("the address of an actor to peek at", other)
 
   # The thread is awake, the actor holds much, or lives elsewhere.
   defp look(address) do
@@ -163,8 +163,7 @@ defmodule Mote.Inspection do
         running(machine, n)
 
       other ->
-        raise ArgumentError,
-              "expected :by of top/2 to be :turns, :queued, :bytes, :running, :bytes_in or :bytes_out, got: #{inspect(other)}"
+        expected!(":by of top/2 to be :turns, :queued, :bytes, :running, :bytes_in or :bytes_out", other)
     end
   end
 
@@ -248,9 +247,7 @@ defmodule Mote.Inspection do
     end
   end
 
-  def graph(other, _opts) do
-    raise ArgumentError, "expected the address of an actor to begin with, got: #{inspect(other)}"
-  end
+  def graph(other, _opts), do: expected!("the address of an actor to begin with", other)
 
   @doc false
   # The milliseconds that `top/2` and `behaviours/2` may take with these options, which the node of the machine checks.
@@ -313,20 +310,16 @@ defmodule Mote.Inspection do
   defp customers(%Error{reason: :timeout, context: %{address: address, question: asker}}, n, opts),
     do: customers(address, asker, n, opts)
 
-  defp customers(other, _n, _opts) when is_struct(other) do
-    raise ArgumentError,
-          "expected a machine, a question to an actor of this node, or the error of one that timed out, got: #{inspect(other)}"
-  end
+  defp customers(other, _n, _opts) when is_struct(other),
+    do: expected!("a machine, a question to an actor of this node, or the error of one that timed out", other)
 
   defp customers(machine, n, opts), do: ask!(machine, opts, &Native.machine_waiting(&1, nil, n, &2))
 
   defp customers(%Address{machine: native}, asker, n, opts) do
     context = [machine: Native.machine_owner(native), survey: true]
 
-    case Question.put(native, opts[:timeout], context, &Native.machine_waiting(native, asker, n, &1)) do
-      {:ok, found} -> found
-      {:error, error} -> raise error
-    end
+    ask = &Native.machine_waiting(native, asker, n, &1)
+    native |> Question.put(opts[:timeout], context, ask) |> Error.ok!()
   end
 
   defp watch(machine, n, opts, function) do
@@ -377,9 +370,7 @@ defmodule Mote.Inspection do
   # A keyword list of known keys, each of them once; raises `ArgumentError`.
   @spec keyword!(term, String.t(), [atom]) :: keyword
   def keyword!(opts, what, known) do
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError, "expected #{what} to be a keyword list, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts), do: expected!("#{what} to be a keyword list", opts)
 
     with [key | _] <- Keyword.keys(opts) -- known do
       if key in known,
@@ -400,8 +391,7 @@ defmodule Mote.Inspection do
         n
 
       other ->
-        raise ArgumentError,
-              "expected #{inspect(key)} of #{function} to be an integer from 0, got: #{inspect(other)}"
+        expected!("#{inspect(key)} of #{function} to be an integer from 0", other)
     end
   end
 end

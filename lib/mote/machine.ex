@@ -120,6 +120,11 @@ defmodule Mote.Machine do
     end
   end
 
+  @doc false
+  # The same, or raises why there is none.
+  @spec fetch!(t) :: reference
+  def fetch!(machine), do: machine |> fetch() |> Error.ok!()
+
   defp owner!(native) do
     with :unknown <- Native.machine_owner(native), do: whereis(native)
   end
@@ -136,35 +141,22 @@ defmodule Mote.Machine do
     end
   end
 
-  def handle(machine) do
-    case fetch(machine) do
-      {:ok, native} -> handle(%Address{machine: native, key: ""})
-      {:error, error} -> raise error
-    end
-  end
+  def handle(machine), do: handle(%Address{machine: fetch!(machine), key: ""})
 
   @doc false
   # See `Mote.sponsors/1`.
   @spec sponsors(t) :: [atom]
   def sponsors(machine) do
-    with {:ok, native} <- fetch(machine),
-         names when is_list(names) <- Native.machine_sponsors(native) do
-      names
-    else
-      {:error, error} -> raise error
-      :stopped -> raise Error.from(:stopped, machine: machine)
-    end
+    with :stopped <- machine |> fetch!() |> Native.machine_sponsors(),
+         do: raise(Error.from(:stopped, machine: machine))
   end
 
   @doc false
   # See `Mote.names/1`.
   @spec names(t) :: map
   def names(machine) do
-    with {:ok, native} <- fetch(machine),
-         {:ok, names} <- Table.names(Native.machine_owner(native)) do
-      names
-    else
-      {:error, error} -> raise error
+    case machine |> fetch!() |> Native.machine_owner() |> Table.names() do
+      {:ok, names} -> names
       :error -> raise Error.from(:stopped, machine: machine)
     end
   end

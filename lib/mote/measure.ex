@@ -44,6 +44,8 @@ defmodule Mote.Measure do
   The idea is that of the measurements of David McClain's Lisp Actors, which were such a dataflow.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Behaviour, Error, Inspection}
   alias Mote.Measure.{Median, Number, Plot, Prep, Sweep, Table, Timer}
 
@@ -138,9 +140,7 @@ defmodule Mote.Measure do
          do: {:error, %File.Error{reason: reason, action: "write the plot to", path: path}}
   end
 
-  def plot(other, _path, _opts) do
-    raise ArgumentError, "expected a table to plot, returned by Mote.Measure.sweep/2, got: #{inspect(other)}"
-  end
+  def plot(other, _path, _opts), do: expected!("a table to plot, returned by Mote.Measure.sweep/2", other)
 
   @doc "Like `plot/3`, but raises `File.Error`."
   @spec plot!(Table.t(), Path.t(), keyword) :: :ok
@@ -239,11 +239,7 @@ defmodule Mote.Measure do
   defp device!(%Behaviour{}), do: :ok
 
   defp device!(other),
-    do:
-      raise(
-        ArgumentError,
-        "expected a behaviour to measure, such as MyDevice.device(), got: #{inspect(other)}"
-      )
+    do: expected!("a behaviour to measure, such as MyDevice.device()", other)
 
   defp params!(nil), do: raise(ArgumentError, "sweep needs :param, the parameters, such as param: 5..24")
 
@@ -256,20 +252,19 @@ defmodule Mote.Measure do
         end
 
       _ ->
-        raise ArgumentError,
-              "expected :param to be a range or list with something in it, got: #{inspect(params)}"
+        expected!(":param to be a range or list with something in it", params)
     end
   end
 
   defp runs!(runs) when is_integer(runs) and runs > 0, do: :ok
 
   defp runs!(other),
-    do: raise(ArgumentError, "expected :runs to be a positive integer, got: #{inspect(other)}")
+    do: expected!(":runs to be a positive integer", other)
 
   defp per!(per) when is_nil(per) or is_function(per, 1), do: per
 
   defp per!(other),
-    do: raise(ArgumentError, "expected :per to be a function of the parameter, got: #{inspect(other)}")
+    do: expected!(":per to be a function of the parameter", other)
 
   defp count!(count, _param) when is_number(count) and count > 0, do: count
 
@@ -283,7 +278,7 @@ defmodule Mote.Measure do
   defp progress!(fun) when is_function(fun, 1), do: fun
 
   defp progress!(other),
-    do: raise(ArgumentError, "expected :progress to be true, false or a function, got: #{inspect(other)}")
+    do: expected!(":progress to be true, false or a function", other)
 
   defp sponsor!(name, machine) do
     if name not in Mote.sponsors(machine), do: raise(Error.from(:no_sponsor, sponsor: name, machine: machine))

@@ -84,6 +84,8 @@ defmodule Mote.Outbox do
       end
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Error, Machine, Native}
 
   @enforce_keys [:machine, :ref]
@@ -109,13 +111,9 @@ defmodule Mote.Outbox do
   def open(machine, opts \\ []) do
     {capacity, on_full} = options!(opts)
 
-    with {:ok, native} <- Machine.fetch(machine),
-         %__MODULE__{} = outbox <- Native.outbox_open(native, capacity, on_full == :hold) do
-      outbox
-    else
-      {:error, error} -> raise error
-      word -> raise Error.from(word, machine: machine)
-    end
+    with word when is_atom(word) <-
+           machine |> Machine.fetch!() |> Native.outbox_open(capacity, on_full == :hold),
+         do: raise(Error.from(word, machine: machine))
   end
 
   @doc """
@@ -129,9 +127,7 @@ defmodule Mote.Outbox do
   def take(%__MODULE__{} = outbox, max) when is_integer(max) and max in 0..@most,
     do: outbox |> here(&pull(&1, max)) |> elem(0)
 
-  def take(%__MODULE__{}, max) do
-    raise ArgumentError, "expected a number of messages to take, got: #{inspect(max)}"
-  end
+  def take(%__MODULE__{}, max), do: expected!("a number of messages to take", max)
 
   def take(other, _max), do: no_outbox(other)
 
@@ -272,9 +268,7 @@ defmodule Mote.Outbox do
   end
 
   @spec no_outbox(term) :: no_return
-  defp no_outbox(other) do
-    raise ArgumentError, "expected an outbox returned by Mote.Outbox.open/2, got: #{inspect(other)}"
-  end
+  defp no_outbox(other), do: expected!("an outbox returned by Mote.Outbox.open/2", other)
 
   defimpl Inspect do
     def inspect(%{ref: ref}, _opts) do

@@ -31,6 +31,8 @@ defmodule Mote.Replay do
   actor at each place where the outside had its address. Actors that the outside never had an address of have none here, too.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Address, Error, Machine, Native, Trace}
   alias Mote.Replay.Server
 
@@ -93,13 +95,11 @@ defmodule Mote.Replay do
   def open(path, opts \\ []) do
     path = Machine.Options.path!(path, "the folder of a recording")
 
-    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- @options == [] do
-      raise ArgumentError,
-            "expected the options of a replay to be :number, :memory, :tier and :checkpoint_every, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- @options == [],
+      do: expected!("the options of a replay to be :number, :memory, :tier and :checkpoint_every", opts)
 
     for key <- [:number, :checkpoint_every], n = opts[key], not (is_count(n) and n > 0) do
-      raise ArgumentError, "expected #{inspect(key)} of a replay to be a positive integer, got: #{inspect(n)}"
+      expected!("#{inspect(key)} of a replay to be a positive integer", n)
     end
 
     # Its options are checked here: a process that raises while it starts would say so in the log.
@@ -140,10 +140,8 @@ defmodule Mote.Replay do
   defp goal!({turn, event}) when is_count(turn) and is_count(event), do: {turn, event}
   defp goal!(turn) when is_count(turn), do: {turn, 0}
 
-  defp goal!(other) do
-    raise ArgumentError,
-          "expected a place to be a number of turns, {:event, number}, {turns, events} or :end, got: #{inspect(other)}"
-  end
+  defp goal!(other),
+    do: expected!("a place to be a number of turns, {:event, number}, {turns, events} or :end", other)
 
   @doc """
   Goes back by so many turns, but not beyond the beginning: the machine is as it was after the turn before those. It is another machine of the
@@ -153,7 +151,7 @@ defmodule Mote.Replay do
   def back(%__MODULE__{} = replay, turns) when is_count(turns) and turns > 0, do: call(replay, {:back, turns})
 
   def back(%__MODULE__{}, other),
-    do: raise(ArgumentError, "expected the turns to go back to be a positive integer, got: #{inspect(other)}")
+    do: expected!("the turns to go back to be a positive integer", other)
 
   @doc "Runs one turn, and returns it as `Mote.step/2` does; `:end` where there is none left."
   @spec step(t) :: {:ok, Trace.Turn.t()} | :end | {:error, Error.t()}
@@ -211,12 +209,11 @@ defmodule Mote.Replay do
     modules = List.wrap(modules)
 
     for module <- modules, Machine.Loader.about(module, [:hash]) == :error do
-      raise ArgumentError, "expected modules with behaviours, got: #{inspect(module)}"
+      expected!("modules with behaviours", module)
     end
 
-    unless turns == :all or (is_count(turns) and turns > 0) do
-      raise ArgumentError, "expected a positive number of turns or :all, got: #{inspect(turns)}"
-    end
+    unless turns == :all or (is_count(turns) and turns > 0),
+      do: expected!("a positive number of turns or :all", turns)
 
     call(replay, {:first_difference, modules, if(turns == :all, do: Server.all(), else: turns)})
   end
@@ -238,13 +235,13 @@ defmodule Mote.Replay do
   """
   @spec recorded(Machine.t()) :: {non_neg_integer, non_neg_integer}
   def recorded(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         {_number, _bytes, _told, events, _took} <- Native.journal_info(native),
+    native = Machine.fetch!(machine)
+
+    with {_number, _bytes, _told, events, _took} <- Native.journal_info(native),
          %{counters: %{turns: turns}} <- Native.machine_info(native) do
       {turns, events}
     else
       nil -> raise ArgumentError, "#{inspect(machine)} is not recorded: see :record of Mote.start_link/1"
-      {:error, error} -> raise error
       :stopped -> raise Error.from(:stopped, machine: machine)
     end
   end

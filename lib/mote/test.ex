@@ -52,6 +52,8 @@ defmodule Mote.Test do
   threads.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Error, Machine, Native}
   alias Mote.Test.{Failure, Proof, Recorder, Run}
 
@@ -286,11 +288,8 @@ defmodule Mote.Test do
   """
   @spec choices(Machine.t()) :: non_neg_integer
   def choices(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         made when is_integer(made) <- Native.machine_choices(native) do
-      made
-    else
-      {:error, error} -> raise error
+    case machine |> Machine.fetch!() |> Native.machine_choices() do
+      made when is_integer(made) -> made
       :stopped -> raise Error.from(:stopped, machine: machine)
       nil -> raise ArgumentError, "#{inspect(machine)} was not started with schedule: {:seeded, seed}"
     end
@@ -354,9 +353,7 @@ defmodule Mote.Test do
   # -- options -------------------------------------------------------------------------------------------------
 
   defp options!(opts) do
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError, "expected the options of explore/3 to be a keyword list, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts), do: expected!("the options of explore/3 to be a keyword list", opts)
 
     {mine, opts} = Keyword.split(opts, [:seeds, :timeout])
 
@@ -372,9 +369,7 @@ defmodule Mote.Test do
   end
 
   defp proof_options!(opts) do
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError, "expected the options of prove/3 to be a keyword list, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts), do: expected!("the options of prove/3 to be a keyword list", opts)
 
     defaults = [
       allow: [],
@@ -414,18 +409,14 @@ defmodule Mote.Test do
        when key in [:always, :eventually] and is_function(actors, 1) and is_function(property, 1),
        do: :ok
 
-  defp proof_option!({key, other}) when key in [:always, :eventually] do
-    raise ArgumentError,
-          "expected #{inspect(key)} to be {actors, property}, two functions of one argument, got: #{inspect(other)}"
-  end
+  defp proof_option!({key, other}) when key in [:always, :eventually],
+    do: expected!("#{inspect(key)} to be {actors, property}, two functions of one argument", other)
 
   defp proof_option!({key, actors}) when key in [:loses, :doubles, :aborts] and is_function(actors, 1),
     do: :ok
 
-  defp proof_option!({key, other}) when key in [:loses, :doubles, :aborts] do
-    raise ArgumentError,
-          "expected #{inspect(key)} to be a function of what the graph returned, to addresses, got: #{inspect(other)}"
-  end
+  defp proof_option!({key, other}) when key in [:loses, :doubles, :aborts],
+    do: expected!("#{inspect(key)} to be a function of what the graph returned, to addresses", other)
 
   defp proof_option!({:order, order}) when order in [:pairs, :none], do: :ok
   defp proof_option!({key, n}) when key in [:states, :depth] and n in 1..0xFFFFFFF, do: :ok
@@ -433,36 +424,30 @@ defmodule Mote.Test do
   defp proof_option!({key, n}) when key in [:bytes, :timeout] and n in 1..0xFFFFFFFFFFFF, do: :ok
 
   defp proof_option!({:allow, names}) do
-    unless is_list(names) and not List.improper?(names) and names -- Proof.flaws() == [] do
-      raise ArgumentError,
-            "expected :allow to be a list of some of #{inspect(Proof.flaws())}, got: #{inspect(names)}"
-    end
+    unless is_list(names) and not List.improper?(names) and names -- Proof.flaws() == [],
+      do: expected!(":allow to be a list of some of #{inspect(Proof.flaws())}", names)
   end
 
   defp proof_option!({:order, other}),
-    do: raise(ArgumentError, "expected :order to be :pairs or :none, got: #{inspect(other)}")
+    do: expected!(":order to be :pairs or :none", other)
 
   defp proof_option!({:threads, other}),
-    do: raise(ArgumentError, "expected :threads to be an integer from 1 to 1024, got: #{inspect(other)}")
+    do: expected!(":threads to be an integer from 1 to 1024", other)
 
   defp proof_option!({key, other}),
-    do: raise(ArgumentError, "expected #{inspect(key)} to be a positive integer, got: #{inspect(other)}")
+    do: expected!("#{inspect(key)} to be a positive integer", other)
 
   defp seeds!(n) when is_integer(n) and n > 0, do: 0..(n - 1)
 
   defp seeds!(other) do
-    if Enumerable.impl_for(other) == nil do
-      raise ArgumentError,
-            "expected :seeds to be a positive integer or an enumerable of seeds, got: #{inspect(other)}"
-    end
+    if Enumerable.impl_for(other) == nil,
+      do: expected!(":seeds to be a positive integer or an enumerable of seeds", other)
 
-    if Enum.empty?(other), do: raise(ArgumentError, "expected at least one seed, got: #{inspect(other)}")
+    if Enum.empty?(other), do: expected!("at least one seed", other)
     other
   end
 
   defp seed!(seed) when is_integer(seed) and seed in 0..0xFFFFFFFFFFFFFFFF, do: seed
 
-  defp seed!(other) do
-    raise ArgumentError, "expected each of :seeds to be an integer from 0 to 2^64 - 1, got: #{inspect(other)}"
-  end
+  defp seed!(other), do: expected!("each of :seeds to be an integer from 0 to 2^64 - 1", other)
 end

@@ -75,6 +75,8 @@ defmodule Mote.Timer do
       60_000
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Address, Error, Far, Machine, Native}
   alias Mote.Machine.{Long, Question, Table}
   require Long
@@ -110,10 +112,8 @@ defmodule Mote.Timer do
     end
   end
 
-  def send_after(other, _message, _milliseconds, _sponsor) do
-    raise ArgumentError,
-          "expected the address of an actor to send to (Process.send_after/3 is for processes), got: #{inspect(other)}"
-  end
+  def send_after(other, _message, _milliseconds, _sponsor),
+    do: expected!("the address of an actor to send to (Process.send_after/3 is for processes)", other)
 
   @doc false
   @spec cancel(t) :: non_neg_integer | false
@@ -134,13 +134,8 @@ defmodule Mote.Timer do
   @doc false
   @spec now(Machine.t()) :: non_neg_integer
   def now(machine) do
-    with {:ok, native} <- Machine.fetch(machine),
-         now when is_integer(now) <- Native.machine_now(native) do
-      now
-    else
-      {:error, error} -> raise error
-      word -> raise Error.from(word, machine: machine)
-    end
+    with word when is_atom(word) <- machine |> Machine.fetch!() |> Native.machine_now(),
+         do: raise(Error.from(word, machine: machine))
   end
 
   @doc false
@@ -190,10 +185,8 @@ defmodule Mote.Timer do
   defp options!(timeout) when Question.is_timeout(timeout), do: {timeout, false}
 
   defp options!(opts) do
-    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:timeout, :beam] == [] do
-      raise ArgumentError,
-            "expected a timeout or the options of advance/3, :timeout and :beam, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts) and Keyword.keys(opts) -- [:timeout, :beam] == [],
+      do: expected!("a timeout or the options of advance/3, :timeout and :beam", opts)
 
     timeout = Keyword.get(opts, :timeout, @timeout)
     Question.timeout!(timeout)
@@ -203,7 +196,7 @@ defmodule Mote.Timer do
         {timeout, beam == :ignore}
 
       other ->
-        raise ArgumentError, "expected :beam of advance/3 to be :wait or :ignore, got: #{inspect(other)}"
+        expected!(":beam of advance/3 to be :wait or :ignore", other)
     end
   end
 
@@ -224,9 +217,7 @@ defmodule Mote.Timer do
   @spec milliseconds!(term) :: :ok
   def milliseconds!(milliseconds) when is_integer(milliseconds) and milliseconds in 0..@most, do: :ok
 
-  def milliseconds!(other) do
-    raise ArgumentError, "expected milliseconds from 0 to #{@most}, got: #{inspect(other)}"
-  end
+  def milliseconds!(other), do: expected!("milliseconds from 0 to #{@most}", other)
 
   @spec no_timer(term) :: no_return
   defp no_timer(%__MODULE__{} = timer) do
@@ -235,9 +226,7 @@ defmodule Mote.Timer do
             "term is kept whole (not copied through another node)"
   end
 
-  defp no_timer(other) do
-    raise ArgumentError, "expected a timer returned by Mote.send_after/4, got: #{inspect(other)}"
-  end
+  defp no_timer(other), do: expected!("a timer returned by Mote.send_after/4", other)
 
   defimpl Inspect do
     def inspect(%{machine: machine, key: key}, _opts) do

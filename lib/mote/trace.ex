@@ -31,6 +31,8 @@ defmodule Mote.Trace do
   sponsor; one with several threads has no order that one could follow step by step.
   """
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Address, Error, Inspection, Machine, Native}
   alias Mote.Behaviour.IR
   alias Mote.Machine.Question
@@ -64,7 +66,7 @@ defmodule Mote.Trace do
   @spec start(Machine.t(), filter, keyword) :: t
   def start(machine, filter \\ [], opts \\ []) do
     {to, limit} = options!(opts)
-    native = fetch!(machine)
+    native = Machine.fetch!(machine)
     filter = filter!(filter, machine, native)
     sponsor!(machine, elem(filter, 3))
     ref = make_ref()
@@ -99,7 +101,7 @@ defmodule Mote.Trace do
   end
 
   def stop(other),
-    do: raise(ArgumentError, "expected a trace as Mote.trace/3 returns it, got: #{inspect(other)}")
+    do: expected!("a trace as Mote.trace/3 returns it", other)
 
   defp ended(trace) do
     Native.machine_trace_end(trace.machine, trace.number)
@@ -116,32 +118,22 @@ defmodule Mote.Trace do
   """
   @spec pause(Machine.t()) :: :ok
   def pause(machine) do
-    native = fetch!(machine)
-
-    with :ok <- Native.machine_pause(native, true),
-         {:ok, _} <-
-           Question.put(
-             native,
-             @timeout,
-             [machine: machine, survey: true],
-             &Native.machine_awaited(native, 0, &1)
-           ) do
-      :ok
-    else
-      {:error, error} -> raise error
-      word -> raise Error.from(word, machine: machine)
-    end
+    native = Machine.fetch!(machine)
+    paused!(native, true, machine)
+    ask = &Native.machine_awaited(native, 0, &1)
+    native |> Question.put(@timeout, [machine: machine, survey: true], ask) |> Error.ok!()
+    :ok
   end
 
   @doc """
   Lets a paused machine go on: see `Mote.resume/1`.
   """
   @spec resume(Machine.t()) :: :ok
-  def resume(machine) do
-    case Native.machine_pause(fetch!(machine), false) do
-      :ok -> :ok
-      word -> raise Error.from(word, machine: machine)
-    end
+  def resume(machine), do: machine |> Machine.fetch!() |> paused!(false, machine)
+
+  defp paused!(native, paused?, machine) do
+    with word when word != :ok <- Native.machine_pause(native, paused?),
+         do: raise(Error.from(word, machine: machine))
   end
 
   @doc """
@@ -180,17 +172,7 @@ defmodule Mote.Trace do
   def format(turn)
   def format(%Turn{} = turn), do: Printer.format(turn)
 
-  def format(other) do
-    raise ArgumentError,
-          "expected a turn, from a message of Mote.trace/3 or from Mote.step/2, got: #{inspect(other)}"
-  end
-
-  defp fetch!(machine) do
-    case Machine.fetch(machine) do
-      {:ok, native} -> native
-      {:error, error} -> raise error
-    end
-  end
+  def format(other), do: expected!("a turn, from a message of Mote.trace/3 or from Mote.step/2", other)
 
   defp filter!(filter, machine, native) do
     filter = keyword!(filter, "the filter of trace/3", [:behaviour, :actor, :sponsor, :message])
@@ -214,9 +196,7 @@ defmodule Mote.Trace do
   defp behaviour!({module, name}, machine) when is_atom(module) and is_atom(name),
     do: known!(module, name, machine)
 
-  defp behaviour!(other, _machine) do
-    raise ArgumentError, "expected :behaviour to be a module or {module, name}, got: #{inspect(other)}"
-  end
+  defp behaviour!(other, _machine), do: expected!(":behaviour to be a module or {module, name}", other)
 
   # As with sponsors. Only units may have a module that Elixir does not know; and actors may have what an earlier version of
   # theirs had.
@@ -257,9 +237,7 @@ defmodule Mote.Trace do
     raise Error.new(:unknown_address, "#{inspect(other)} is none of this machine's actors", address: other)
   end
 
-  defp actor!(other, _native) do
-    raise ArgumentError, "expected :actor to be the address of an actor, got: #{inspect(other)}"
-  end
+  defp actor!(other, _native), do: expected!(":actor to be the address of an actor", other)
 
   defp pattern!(:error), do: nil
 
@@ -278,13 +256,11 @@ defmodule Mote.Trace do
     to = Keyword.get(opts, :to, self())
     limit = Keyword.get(opts, :limit, @limit)
 
-    unless to == :iex or (is_pid(to) and node(to) == node()) do
-      raise ArgumentError, "expected :to to be a process of this node or :iex, got: #{inspect(to)}"
-    end
+    unless to == :iex or (is_pid(to) and node(to) == node()),
+      do: expected!(":to to be a process of this node or :iex", to)
 
-    unless is_integer(limit) and limit in 1..0xFFFFFFFF do
-      raise ArgumentError, "expected :limit to be a positive integer, got: #{inspect(limit)}"
-    end
+    unless is_integer(limit) and limit in 1..0xFFFFFFFF,
+      do: expected!(":limit to be a positive integer", limit)
 
     {to, limit}
   end

@@ -32,10 +32,7 @@ defmodule Mote.Directory.States do
     with word when is_atom(word) <- Native.peek_entries(machine, key, behind) do
       ask = &Long.call(behind, Native.inspect_entries(machine, key, behind, &1))
 
-      case Question.put(machine, timeout, [address: shard], ask) do
-        {:ok, part} -> part
-        {:error, error} -> raise error
-      end
+      machine |> Question.put(timeout, [address: shard], ask) |> Error.ok!()
     end
   end
 

@@ -51,13 +51,12 @@ defmodule Mote.Future.Environment do
   end
 
   defp open(machine, sponsor, after_finish) do
-    with {:ok, native} <- Machine.fetch(machine),
-         resource = Native.environment(),
-         {:ok, keeper, name} <- Keeper.start(native, resource, sponsor, after_finish) do
-      %__MODULE__{machine: native, sponsor: name, resource: resource, keeper: keeper}
-    else
-      {:error, error} -> raise error
-    end
+    native = Machine.fetch!(machine)
+    resource = Native.environment()
+
+    with {:ok, keeper, name} <- Keeper.start(native, resource, sponsor, after_finish),
+         do: %__MODULE__{machine: native, sponsor: name, resource: resource, keeper: keeper},
+         else: ({:error, error} -> raise(error))
   end
 
   @doc false

@@ -3,6 +3,8 @@ defmodule Mote.Machine.Batch do
   # together.
   @moduledoc false
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Address, Durable, Error, Far, Native}
   alias Mote.Far.Entry
   alias Mote.Machine.{Long, Sending}
@@ -21,13 +23,9 @@ defmodule Mote.Machine.Batch do
       else: near(address, sponsor, messages, opts)
   end
 
-  def send_many(%Address{}, other, _opts) do
-    raise ArgumentError, "expected a list of messages to send, got: #{inspect(other)}"
-  end
+  def send_many(%Address{}, other, _opts), do: expected!("a list of messages to send", other)
 
-  def send_many(other, _messages, _opts) do
-    raise ArgumentError, "expected the address of an actor to send to, got: #{inspect(other)}"
-  end
+  def send_many(other, _messages, _opts), do: expected!("the address of an actor to send to", other)
 
   defp near(%{machine: machine, key: key} = address, sponsor, messages, opts) do
     native = &Long.batch(Native.send_many(machine, key, sponsor, &1))
@@ -59,9 +57,7 @@ defmodule Mote.Machine.Batch do
 
   defp pair({target, message}, opts, send), do: send.(target, message, opts)
 
-  defp pair(other, _opts, _send) do
-    raise ArgumentError, "expected {address, message} in the list to send, got: #{inspect(other)}"
-  end
+  defp pair(other, _opts, _send), do: expected!("{address, message} in the list to send", other)
 
   # `unsynced`: the durable machine that has taken some whose disk was not waited for yet.
   defp go(messages, accepted, opts, native, one, context, unsynced \\ nil) do
@@ -133,9 +129,7 @@ defmodule Mote.Machine.Batch do
   end
 
   defp messages!(messages) do
-    if Enumerable.impl_for(messages) == nil or (is_list(messages) and List.improper?(messages)) do
-      raise ArgumentError,
-            "expected a proper list or another enumerable of messages, got: #{inspect(messages)}"
-    end
+    if Enumerable.impl_for(messages) == nil or (is_list(messages) and List.improper?(messages)),
+      do: expected!("a proper list or another enumerable of messages", messages)
   end
 end

@@ -2,6 +2,8 @@ defmodule Mote.Machine.Options do
   # The options of `Mote.start_link/1`, checked one by one.
   @moduledoc false
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.Machine.{Ending, MemoryOptions, Reporter, SponsorOptions}
 
   @fuel 10_000_000
@@ -48,9 +50,7 @@ defmodule Mote.Machine.Options do
   @doc "What a machine is started with; raises `ArgumentError`."
   @spec validate!(keyword) :: t
   def validate!(opts) do
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError, "expected a keyword list of options, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts), do: expected!("a keyword list of options", opts)
 
     known!(opts)
     opts = Keyword.merge(@defaults, opts)
@@ -102,9 +102,7 @@ defmodule Mote.Machine.Options do
   defp name!({:via, module, _} = name) when is_atom(module), do: name
 
   defp name!(other) do
-    raise ArgumentError,
-          "expected :name to be an atom (other than :undefined), {:global, term} or {:via, module, term}, " <>
-            "got: #{inspect(other)}"
+    expected!(":name to be an atom (other than :undefined), {:global, term} or {:via, module, term}", other)
   end
 
   # For the log.
@@ -174,9 +172,7 @@ defmodule Mote.Machine.Options do
   defp clock!(clock) when clock in [:system, :manual], do: clock
 
   defp clock!(other) do
-    raise ArgumentError,
-          "expected :clock to be :system (time passes by itself) or :manual (Mote.advance/3 lets it pass), " <>
-            "got: #{inspect(other)}"
+    expected!(":clock to be :system (time passes by itself) or :manual (Mote.advance/3 lets it pass)", other)
   end
 
   @doc false
@@ -199,11 +195,7 @@ defmodule Mote.Machine.Options do
 
   defp asked!(opts, key) do
     with other when other != nil and not is_function(other, 1) <- opts[key],
-         do:
-           raise(
-             ArgumentError,
-             "expected #{inspect(key)} to be a function of one argument, got: #{inspect(other)}"
-           )
+         do: expected!("#{inspect(key)} to be a function of one argument", other)
   end
 
   @doc "The name of a machine beyond its life; raises `ArgumentError`."
@@ -213,8 +205,7 @@ defmodule Mote.Machine.Options do
   def identity!(identity) do
     if is_binary(identity) and byte_size(identity) in 1..255 and String.valid?(identity),
       do: identity,
-      else:
-        raise(ArgumentError, "expected :identity to be a text of 1 to 255 bytes, got: #{inspect(identity)}")
+      else: expected!(":identity to be a text of 1 to 255 bytes", identity)
   end
 
   @doc "The name of a file as a text; raises `ArgumentError`."
@@ -222,7 +213,7 @@ defmodule Mote.Machine.Options do
   def path!(path, what) do
     if is_binary(path) and path != "" and not String.contains?(path, "\0"),
       do: path,
-      else: raise(ArgumentError, "expected the name of a file as #{what}, a text, got: #{inspect(path)}")
+      else: expected!("the name of a file as #{what}, a text", path)
   end
 
   defp sponsors!([_ | _] = sponsors) do
@@ -237,11 +228,8 @@ defmodule Mote.Machine.Options do
 
   defp sponsors!(other), do: bad_sponsors(other)
 
-  defp bad_sponsors(other) do
-    raise ArgumentError,
-          "expected :sponsors to be a keyword list of names and options, such as [main: [threads: 1]], " <>
-            "got: #{inspect(other)}"
-  end
+  defp bad_sponsors(other),
+    do: expected!(":sponsors to be a keyword list of names and options, such as [main: [threads: 1]]", other)
 
   defp list(names), do: Enum.map_join(names, ", ", &inspect/1)
 end

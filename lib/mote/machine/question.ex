@@ -6,6 +6,8 @@ defmodule Mote.Machine.Question do
   #    some time after its deadline even if the claimed message never comes.
   @moduledoc false
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.{Error, Far, Native}
 
   @typedoc "What the message begins with."
@@ -298,7 +300,7 @@ defmodule Mote.Machine.Question do
   @spec list!(term, String.t()) :: :ok
   def list!(list, what) do
     if not is_list(list) or List.improper?(list),
-      do: raise(ArgumentError, "expected a proper list of #{what}, got: #{inspect(list)}"),
+      do: expected!("a proper list of #{what}", list),
       else: :ok
   end
 
@@ -309,7 +311,5 @@ defmodule Mote.Machine.Question do
   @spec timeout!(term) :: :ok
   def timeout!(timeout) when is_timeout(timeout), do: :ok
 
-  def timeout!(other) do
-    raise ArgumentError, "expected a timeout in milliseconds or :infinity, got: #{inspect(other)}"
-  end
+  def timeout!(other), do: expected!("a timeout in milliseconds or :infinity", other)
 end

@@ -9,6 +9,8 @@ defmodule Mote.Machine.Reporter do
 
   require Logger
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.Machine.Ending
   alias Mote.Native
 
@@ -42,10 +44,8 @@ defmodule Mote.Machine.Reporter do
   @doc "The option `:telemetry` of a machine; raises `ArgumentError`."
   @spec options!(term) :: %{interval: timeout, level: atom}
   def options!(opts) do
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError,
-            "expected :telemetry to be a keyword list of :interval and :level, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts),
+      do: expected!(":telemetry to be a keyword list of :interval and :level", opts)
 
     for {key, _} <- opts, key not in [:interval, :level] do
       raise ArgumentError, "unknown option #{inspect(key)} of :telemetry; there are :interval and :level"
@@ -59,18 +59,13 @@ defmodule Mote.Machine.Reporter do
 
   defp interval!(ms) when is_integer(ms) and ms in 1..0xFFFFFFFF, do: ms
 
-  defp interval!(other) do
-    raise ArgumentError,
-          "expected :interval of :telemetry to be a positive number of milliseconds, got: #{inspect(other)}"
-  end
+  defp interval!(other),
+    do: expected!(":interval of :telemetry to be a positive number of milliseconds", other)
 
   defp level!(level) when level in @levels, do: level
 
-  defp level!(other) do
-    raise ArgumentError,
-          "expected :level of :telemetry to be one of #{Enum.map_join(@levels, ", ", &inspect/1)}, " <>
-            "got: #{inspect(other)}"
-  end
+  defp level!(other),
+    do: expected!(":level of :telemetry to be one of #{Enum.map_join(@levels, ", ", &inspect/1)}", other)
 
   @doc "What is reported of the machine of the calling process."
   @spec about(term, %{interval: timeout, level: atom}) :: about

@@ -30,12 +30,7 @@ defmodule Mote.Machine.Request do
 
   @doc "Like `put/3`, but returns the answer itself, and raises `Mote.Error`."
   @spec put!(Address.t(), term, timeout) :: term
-  def put!(address, request, timeout) do
-    case put(address, request, timeout) do
-      {:ok, answer} -> answer
-      {:error, error} -> raise error
-    end
-  end
+  def put!(address, request, timeout), do: address |> put(request, timeout) |> Error.ok!()
 
   @doc "Puts one request to each of several actors of this node at once, and waits for all the answers, in the order of the addresses."
   @spec put_all([Address.t()], term, timeout) :: [Ask.result()]

@@ -2,6 +2,8 @@ defmodule Mote.Machine.SponsorOptions do
   # The options of one sponsor, checked: how many threads it has, on which cores they run, and how much may wait in it.
   @moduledoc false
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.Native
 
   # What the machine numbers its threads with.
@@ -30,10 +32,8 @@ defmodule Mote.Machine.SponsorOptions do
   def validate!(name, opts) do
     name!(name)
 
-    unless Keyword.keyword?(opts) do
-      raise ArgumentError,
-            "expected the options of sponsor #{inspect(name)} to be a keyword list, got: #{inspect(opts)}"
-    end
+    unless Keyword.keyword?(opts),
+      do: expected!("the options of sponsor #{inspect(name)} to be a keyword list", opts)
 
     beam? = boolean!(name, :beam, Keyword.get(opts, :beam, false))
     known!(name, Keyword.delete(opts, :beam), if(beam?, do: @of_beam -- [:beam], else: @options), beam?)
@@ -82,67 +82,48 @@ defmodule Mote.Machine.SponsorOptions do
 
   defp boolean!(_name, _option, on?) when is_boolean(on?), do: on?
 
-  defp boolean!(name, option, other) do
-    raise ArgumentError,
-          "expected #{inspect(option)} of sponsor #{inspect(name)} to be a boolean, got: #{inspect(other)}"
-  end
+  defp boolean!(name, option, other),
+    do: expected!("#{inspect(option)} of sponsor #{inspect(name)} to be a boolean", other)
 
   defp max_concurrency!(_name, n) when is_integer(n) and n in 1..0xFFFFFFFF, do: n
 
-  defp max_concurrency!(name, other) do
-    raise ArgumentError,
-          "expected :max_concurrency of sponsor #{inspect(name)} to be a positive number of turns, " <>
-            "got: #{inspect(other)}"
-  end
+  defp max_concurrency!(name, other),
+    do: expected!(":max_concurrency of sponsor #{inspect(name)} to be a positive number of turns", other)
 
   @doc "Checks the name of a sponsor; raises `ArgumentError`."
   @spec name!(term) :: atom
   def name!(name) when is_atom(name) and name not in [nil, true, false], do: name
 
-  def name!(other) do
-    raise ArgumentError, "expected the name of a sponsor to be an atom, such as :main, got: #{inspect(other)}"
-  end
+  def name!(other), do: expected!("the name of a sponsor to be an atom, such as :main", other)
 
   @doc "The sponsor that is named in the options of a function; raises `ArgumentError`."
   @spec option!(term, String.t()) :: atom
   def option!([], _function), do: nil
   def option!([sponsor: sponsor], _function) when is_atom(sponsor), do: sponsor
 
-  def option!([sponsor: sponsor], function) do
-    raise ArgumentError,
-          "expected :sponsor of #{function} to be the name of a sponsor, an atom, got: #{inspect(sponsor)}"
-  end
+  def option!([sponsor: sponsor], function),
+    do: expected!(":sponsor of #{function} to be the name of a sponsor, an atom", sponsor)
 
-  def option!(opts, function) do
-    raise ArgumentError,
-          "expected the options of #{function} to be [sponsor: name] or [], got: #{inspect(opts)}"
-  end
+  def option!(opts, function), do: expected!("the options of #{function} to be [sponsor: name] or []", opts)
 
   @doc "How many threads are meant; raises `ArgumentError`, which says what they were to be."
   @spec threads!(term, String.t()) :: pos_integer
   def threads!(:cores, _what), do: System.schedulers_online()
   def threads!(threads, _what) when is_integer(threads) and threads in 1..@most_threads, do: threads
 
-  def threads!(other, what) do
-    raise ArgumentError,
-          "expected #{what} to be :cores or an integer from 1 to #{@most_threads}, got: #{inspect(other)}"
-  end
+  def threads!(other, what),
+    do: expected!("#{what} to be :cores or an integer from 1 to #{@most_threads}", other)
 
   defp inbox!(_name, :infinity), do: @infinity
   defp inbox!(_name, n) when is_integer(n) and n > 0 and n < @infinity, do: n
 
-  defp inbox!(name, other) do
-    raise ArgumentError,
-          "expected :inbox of sponsor #{inspect(name)} to be a positive number of events or :infinity, " <>
-            "got: #{inspect(other)}"
-  end
+  defp inbox!(name, other),
+    do: expected!(":inbox of sponsor #{inspect(name)} to be a positive number of events or :infinity", other)
 
   defp on_full!(_name, policy) when policy in [:error, :wait], do: policy == :wait
 
-  defp on_full!(name, other) do
-    raise ArgumentError,
-          "expected :on_full of sponsor #{inspect(name)} to be :error or :wait, got: #{inspect(other)}"
-  end
+  defp on_full!(name, other),
+    do: expected!(":on_full of sponsor #{inspect(name)} to be :error or :wait", other)
 
   defp pin!(_name, false), do: []
 
@@ -167,9 +148,6 @@ defmodule Mote.Machine.SponsorOptions do
     end
   end
 
-  defp pin!(name, other) do
-    raise ArgumentError,
-          "expected :pin of sponsor #{inspect(name)} to be true, false or a list of cores, " <>
-            "got: #{inspect(other)}"
-  end
+  defp pin!(name, other),
+    do: expected!(":pin of sponsor #{inspect(name)} to be true, false or a list of cores", other)
 end

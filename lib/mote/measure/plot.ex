@@ -3,6 +3,8 @@ defmodule Mote.Measure.Plot do
   # written at the axes. The options are those of `Mote.Measure.plot/3`.
   @moduledoc false
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   alias Mote.Inspection
   alias Mote.Measure.{Histogram, Number, Table}
   alias Mote.Measure.Plot.Native
@@ -250,7 +252,7 @@ defmodule Mote.Measure.Plot do
     for key <- @columns,
         name = opts[key],
         not (is_atom(name) or is_binary(name)),
-        do: raise(ArgumentError, "expected #{inspect(key)} to be the name of a column, got: #{inspect(name)}")
+        do: expected!("#{inspect(key)} to be the name of a column", name)
 
     checked!(opts)
     opts
@@ -259,11 +261,7 @@ defmodule Mote.Measure.Plot do
   defp text!(what, text) do
     if is_binary(text) and String.valid?(text),
       do: text,
-      else:
-        raise(
-          ArgumentError,
-          "expected #{if is_atom(what), do: inspect(what), else: what} to be a text, got: #{inspect(text)}"
-        )
+      else: expected!("#{if is_atom(what), do: inspect(what), else: what} to be a text", text)
   end
 
   defp checked!(opts) do
@@ -273,7 +271,7 @@ defmodule Mote.Measure.Plot do
     one!(:legend, opts.legend, @legends)
 
     if not (is_integer(opts.bins) and opts.bins in 1..1_000),
-      do: raise(ArgumentError, "expected :bins to be an integer from 1 to 1000, got: #{inspect(opts.bins)}")
+      do: expected!(":bins to be an integer from 1 to 1000", opts.bins)
 
     case opts.size do
       {width, height}
@@ -281,17 +279,12 @@ defmodule Mote.Measure.Plot do
         :ok
 
       other ->
-        raise ArgumentError,
-              "expected :size to be {width, height}, each from 200 to 8000 pixels, got: #{inspect(other)}"
+        expected!(":size to be {width, height}, each from 200 to 8000 pixels", other)
     end
   end
 
   defp one!(key, value, allowed) do
     if value not in allowed,
-      do:
-        raise(
-          ArgumentError,
-          "expected #{inspect(key)} to be one of #{inspect(allowed)}, got: #{inspect(value)}"
-        )
+      do: expected!("#{inspect(key)} to be one of #{inspect(allowed)}", value)
   end
 end

@@ -77,13 +77,5 @@ defmodule Mote.Prelude.Keyword do
 
   defpure put_new(list, key, value), do: if(has_key?(list, key), do: list, else: [{key, value} | list])
 
-  defpure values(list) when is_list(list), do: Enum.map(list, fn {_, value} -> value end)
-
-  defpure delete_first(list, key) when is_list(list) and is_atom(key), do: without_first(list, key, [])
-
-  defpure without_first([], _, before), do: Enum.reverse(before)
-  defpure without_first([{k, _} | rest], key, before) when k === key, do: Enum.reverse(before) ++ rest
-  defpure without_first([pair | rest], key, before), do: without_first(rest, key, [pair | before])
-
   Mote.Prelude.released()
 end

@@ -49,46 +49,5 @@ defmodule Mote.Prelude.List do
 
   defpure script([{kind, x} | rest], done), do: script(rest, [{kind, [x]} | done])
 
-  defpure delete(list, y), do: without(list, y, [])
-
-  defpure without([], _, before), do: Enum.reverse(before)
-  defpure without([x | rest], y, before) when x === y, do: Enum.reverse(before) ++ rest
-  defpure without([x | rest], y, before), do: without(rest, y, [x | before])
-
-  defpure first([]), do: nil
-  defpure first([x | _]), do: x
-  defpure first([], default), do: default
-  defpure first([x | _], _), do: x
-
-  defpure keyed?(x, key, place), do: is_tuple(x) and tuple_size(x) > place and elem(x, place) == key
-  defpure keydelete(list, key, place), do: keyed(list, key, place, [], [])
-  defpure keyreplace(list, key, place, new) when is_tuple(new), do: keyed(list, key, place, [new], [])
-  defpure keystore(list, key, place, new) when is_tuple(new), do: keyed(list, key, place, [new], [new])
-
-  # With other elements in place of the first that has the key, or at the end if none has.
-  defpure keyed(list, key, place, instead, missing) when is_integer(place) and place >= 0,
-    do: changed(list, key, place, instead, missing, [])
-
-  defpure changed([], _, _, _, missing, before), do: Enum.reverse(before) ++ missing
-
-  defpure changed([x | rest], key, place, instead, missing, before) do
-    if keyed?(x, key, place),
-      do: Enum.reverse(before) ++ instead ++ rest,
-      else: changed(rest, key, place, instead, missing, [x | before])
-  end
-
-  defpure ascii_printable?(list, limit \\ :infinity)
-          when is_list(list) and (limit == :infinity or (is_integer(limit) and limit >= 0)),
-          do: printable?(list, limit)
-
-  defpurep printable?([], _), do: true
-  defpurep printable?(_, 0), do: true
-
-  defpurep printable?([c | rest], limit)
-           when c in 32..126 or c in [?\n, ?\r, ?\t, ?\v, ?\b, ?\f, ?\e, ?\a],
-           do: printable?(rest, if(limit == :infinity, do: limit, else: limit - 1))
-
-  defpurep printable?(_, _), do: false
-
   Mote.Prelude.released()
 end

@@ -206,36 +206,5 @@ defmodule Mote.Prelude.String do
     end
   end
 
-  defpure starts_with?(text, prefixes) when is_binary(text) and is_list(prefixes),
-    do: any_prefix?(text, prefixes)
-
-  defpure starts_with?(text, prefix), do: prefix?(text, prefix)
-
-  defpure any_prefix?(_, []), do: false
-
-  defpure any_prefix?(text, [p | rest]),
-    do: if(prefix?(text, p), do: true, else: any_prefix?(text, rest))
-
-  defpure ends_with?(text, suffixes) when is_binary(text) and is_list(suffixes),
-    do: any_suffix?(text, suffixes)
-
-  defpure ends_with?(text, suffix), do: suffix?(text, suffix)
-
-  defpure any_suffix?(_, []), do: false
-  defpure any_suffix?(text, [s | rest]), do: if(suffix?(text, s), do: true, else: any_suffix?(text, rest))
-
-  defpure printable?(text, limit \\ :infinity)
-          when is_binary(text) and (limit == :infinity or (is_integer(limit) and limit >= 0)),
-          do: printable_points?(text, limit)
-
-  defpurep printable_points?("", _), do: true
-  defpurep printable_points?(_, 0), do: true
-
-  defpurep printable_points?(<<c::utf8, rest::binary>>, limit)
-           when c in 0x20..0x7E or c in 0xA0..0xFFFD or c >= 0x10000 or c in 7..13 or c in [?\e, ?\d],
-           do: printable_points?(rest, if(limit == :infinity, do: limit, else: limit - 1))
-
-  defpurep printable_points?(_, _), do: false
-
   Mote.Prelude.released()
 end

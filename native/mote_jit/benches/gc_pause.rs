@@ -17,8 +17,7 @@ mod world;
 use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
-use rig::{address, integers, quiet, Rig, PATIENCE};
-use std::sync::mpsc::channel;
+use rig::{address, integers, quiet, Rig};
 use std::time::Instant;
 
 fn main() {
@@ -38,11 +37,7 @@ fn main() {
     rig.send(player, integers(&[i64::MAX >> 2]));
     let start = Instant::now();
     for _ in 0..3 {
-        let (tell, told) = channel();
-        rig.machine.collect(move || {
-            let _ = tell.send(());
-        });
-        told.recv_timeout(PATIENCE).expect("collected");
+        rig.collect();
     }
     let took = start.elapsed();
     let info = rig.machine.info();

@@ -48,9 +48,6 @@
 //!         false
 //!     }
 //!     fn fault(&self, _: &Machine, _: Fault) {}
-//!     fn as_any(&self) -> &dyn std::any::Any {
-//!         self
-//!     }
 //! }
 //!
 //! // What the compiler makes of `defactor bell(rung) do :ring -> become bell(rung + 1) end` in a module `Bell`.

@@ -15,7 +15,6 @@ use mote_vm::code::ir::{Instr, Unit};
 use mote_vm::terms::prim::primitive::Primitive;
 use programs::{r, Assembler};
 use rig::{integers, until, Rig, PATIENCE};
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// `heap(x)`: becomes a `heap` of another one that holds x, as often as it was told.
@@ -64,15 +63,6 @@ fn resident() -> usize {
     pages * page / 1_000_000
 }
 
-fn collect(rig: &Rig) -> mote_vm::gc::GcInfo {
-    let (tell, told) = channel();
-    rig.machine.collect(move || {
-        let _ = tell.send(());
-    });
-    told.recv_timeout(PATIENCE).expect("collected");
-    rig.machine.info().gc
-}
-
 /// Lets the tests take turns, since resident memory is everybody's.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
@@ -85,11 +75,11 @@ fn what_died_is_given_back_to_the_system() {
     let key = rig.create("heap", 1, |b| b.empty_list());
     rig.send(key, integers(&[n]));
     rig.quiet();
-    let full = collect(&rig);
+    let full = rig.collect();
     assert_eq!(full.live_actors, n as u64 + 1);
     let held = resident();
     rig.machine.release(key);
-    let empty = collect(&rig);
+    let empty = rig.collect();
     assert_eq!((empty.live_actors, empty.live_bytes), (0, 0));
     until(|| rig.machine.info().heap_bytes == 0);
     if n > 1_000_000 {
@@ -133,7 +123,7 @@ fn what_a_burst_used_is_kept_for_the_next_one_until_somebody_asks_or_nobody_need
         let kept = bursts(&rig);
         assert!(kept - before > 60, "{before} {kept}");
         let asked = Instant::now();
-        collect(&rig);
+        rig.collect();
         until(|| resident() < before + 50);
         asked.elapsed() < Duration::from_secs(8)
     });

@@ -26,27 +26,23 @@ impl Body<'_, '_> {
         let boxed = self.has_tag(map, value::TAG_BOXED);
         self.b.ins().brif(boxed, cell, &[], ask, &[]);
 
-        self.b.switch_to_block(cell);
-        self.b.seal_block(cell);
+        self.begin_block(cell);
         let header = self.b.ins().load(I16, trusted(), map, 0);
         let known = self.b.ins().band_imm_u(header, layout::MAP_WITHOUT_ATOMS.0);
         let without = layout::MAP_WITHOUT_ATOMS.1;
         let without = self.b.ins().icmp_imm_s(IntCC::Equal, known, without);
         self.b.ins().brif(without, none, &[], ask, &[]);
 
-        self.b.switch_to_block(none);
-        self.b.seal_block(none);
+        self.begin_block(none);
         let no = self.always(false);
         self.b.ins().jump(merged, &[no.into()]);
 
-        self.b.switch_to_block(ask);
-        self.b.seal_block(ask);
+        self.begin_block(ask);
         let answer = self.helper_call(Primitive::MapHasKey, args, label, often);
         let holds = self.is_word(answer, Word::TRUE);
         self.b.ins().jump(merged, &[holds.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         self.set_test(d, result);
     }
 }

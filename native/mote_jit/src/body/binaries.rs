@@ -54,9 +54,8 @@ impl Body<'_, '_> {
             // As is where a part would be made: it is held on both afterwards.
             self.position(PositionIn::Cells);
         }
-        let (ask, merged) = (self.b.create_block(), self.next_block());
+        let (ask, merged) = (self.cold_block(), self.next_block());
         let answer = self.b.append_block_param(merged, I64);
-        self.b.set_cold_block(ask);
         let unusual = Unusual { ask, label };
         let quick = match p {
             P::Utf8Bits => self.bits_of_character(words[0], unusual),
@@ -67,13 +66,11 @@ impl Body<'_, '_> {
         };
         self.b.ins().jump(merged, &[quick.into()]);
 
-        self.b.switch_to_block(ask);
-        self.b.seal_block(ask);
+        self.begin_block(ask);
         let asked = self.helper_call(p, args, label, Frequency::Seldom);
         self.b.ins().jump(merged, &[asked.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         self.set_word(d, answer);
     }
 
@@ -133,8 +130,7 @@ impl Body<'_, '_> {
     pub(super) fn otherwise(&mut self, condition: Value, other: Block) {
         let next = self.next_block();
         self.b.ins().brif(condition, next, &[], other, &[]);
-        self.b.switch_to_block(next);
-        self.b.seal_block(next);
+        self.begin_block(next);
     }
 
     /// Goes on if what is read lies within the binary.
@@ -160,27 +156,23 @@ impl Body<'_, '_> {
         let slice = self.b.ins().icmp_imm_s(IntCC::Equal, header_word, slice);
         self.b.ins().brif(slice, elsewhere, &[], not_slice, &[]);
 
-        self.b.switch_to_block(not_slice);
-        self.b.seal_block(not_slice);
+        self.begin_block(not_slice);
         let is_short = self.is_short(header_word);
         self.b.ins().brif(is_short, short, &[], not_short, &[]);
 
-        self.b.switch_to_block(not_short);
-        self.b.seal_block(not_short);
+        self.begin_block(not_short);
         let long = self
             .b
             .ins()
             .icmp_imm_s(IntCC::Equal, header_word, LONG_BINARY as i64);
         self.b.ins().brif(long, elsewhere, &[], other, &[]);
 
-        self.b.switch_to_block(elsewhere);
-        self.b.seal_block(elsewhere);
+        self.begin_block(elsewhere);
         let there = self.at(word, layout::SLICE_BYTES);
         let many = self.at(word, layout::SLICE_COUNT);
         self.b.ins().jump(merged, &[there.into(), many.into()]);
 
-        self.b.switch_to_block(short);
-        self.b.seal_block(short);
+        self.begin_block(short);
         let here = self
             .b
             .ins()
@@ -188,8 +180,7 @@ impl Body<'_, '_> {
         let few = self.b.ins().ushr_imm_s(header_word, i64::from(COUNT_SHIFT));
         self.b.ins().jump(merged, &[here.into(), few.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         FoundBinary {
             word,
             header: header_word,
@@ -214,8 +205,7 @@ impl Body<'_, '_> {
         let next = self.next_block();
         self.go_on_if(empty, next, away);
         self.depart(away, target);
-        self.b.switch_to_block(next);
-        self.b.seal_block(next);
+        self.begin_block(next);
     }
 
     /// A position that is a number of bits, in bytes; goes to `ask` if it lies within one, or is none.

@@ -124,35 +124,29 @@ impl Body<'_, '_> {
     /// does not come back: then the usual way has the budget in one register, and knows that a slice has no more rounds.
     pub(super) fn spend_for_round(&mut self, sliced: impl FnOnce(&mut Self)) {
         let (left, missing) = self.left(1, NO_FUEL);
-        let (short, go) = (self.b.create_block(), self.next_block());
-        self.b.set_cold_block(short);
+        let (short, go) = (self.cold_block(), self.next_block());
         self.b.ins().brif(missing, short, &[], go, &[]);
 
-        self.b.switch_to_block(short);
-        self.b.seal_block(short);
+        self.begin_block(short);
         let paid = self.paid(left, 1, NO_FUEL);
         self.b.def_var(self.budget, paid);
         sliced(self);
 
-        self.b.switch_to_block(go);
-        self.b.seal_block(go);
+        self.begin_block(go);
         self.b.def_var(self.budget, left);
     }
 
     fn spend(&mut self, price: i64, borrowed: u32) {
         let (left, missing) = self.left(price, borrowed);
-        let (short, go) = (self.b.create_block(), self.next_block());
-        self.b.set_cold_block(short);
+        let (short, go) = (self.cold_block(), self.next_block());
         let paid = self.b.append_block_param(go, I64);
         self.b.ins().brif(missing, short, &[], go, &[left.into()]);
 
-        self.b.switch_to_block(short);
-        self.b.seal_block(short);
+        self.begin_block(short);
         let late = self.paid(left, price, borrowed);
         self.b.ins().jump(go, &[late.into()]);
 
-        self.b.switch_to_block(go);
-        self.b.seal_block(go);
+        self.begin_block(go);
         self.b.def_var(self.budget, paid);
     }
 
@@ -197,15 +191,13 @@ impl Body<'_, '_> {
         let fuel = self.b.ins().band_imm_s(budget, FUEL);
         self.b.ins().brif(fuel, on, &[budget.into()], empty, &[]);
 
-        self.b.switch_to_block(empty);
-        self.b.seal_block(empty);
+        self.begin_block(empty);
         let turn = self.turn;
         let more = self.seldom(Seldom::Refuel, &[turn]);
         let more = self.b.ins().bor(budget, more);
         self.b.ins().jump(on, &[more.into()]);
 
-        self.b.switch_to_block(on);
-        self.b.seal_block(on);
+        self.begin_block(on);
         filled
     }
 }

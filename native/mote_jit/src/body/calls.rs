@@ -93,8 +93,7 @@ impl Body<'_, '_> {
         if let Some(answered) = answered {
             let budget = self.b.use_var(self.budget);
             self.b.ins().jump(answered, &[value.into(), budget.into()]);
-            self.b.switch_to_block(answered);
-            self.b.seal_block(answered);
+            self.begin_block(answered);
             let answer = self.b.block_params(answered)[0];
             let budget = self.b.block_params(answered)[1];
             self.returned(budget);
@@ -129,8 +128,7 @@ impl Body<'_, '_> {
     fn answer_early(&mut self, early: &EarlyAnswer, words: &[Value], answered: Block) {
         let called = self.next_block();
         self.branch_early(early, words, called, answered);
-        self.b.switch_to_block(called);
-        self.b.seal_block(called);
+        self.begin_block(called);
     }
 
     fn branch_early(
@@ -162,8 +160,7 @@ impl Body<'_, '_> {
                 let (then, otherwise) = (self.next_block(), self.next_block());
                 self.b.ins().brif(holds, then, &[], otherwise, &[]);
                 for (block, early) in [(then, yes), (otherwise, no)] {
-                    self.b.switch_to_block(block);
-                    self.b.seal_block(block);
+                    self.begin_block(block);
                     self.branch_early(early, words, called, answered);
                 }
             }
@@ -181,11 +178,9 @@ impl Body<'_, '_> {
     /// Goes on if a call has answered what it usually does. One test also finds out that it has stopped. If `deeper`, the
     /// budget is still the callee's.
     fn expect(&mut self, usual: Value, value: Value, deeper: bool) {
-        let (next, other) = (self.next_block(), self.b.create_block());
-        self.b.set_cold_block(other);
+        let (next, other) = (self.next_block(), self.cold_block());
         self.b.ins().brif(usual, next, &[], other, &[]);
-        self.b.switch_to_block(other);
-        self.b.seal_block(other);
+        self.begin_block(other);
         self.leave_unless(value, Destination::Stopped);
         if deeper {
             let budget = self.b.use_var(self.budget);
@@ -194,8 +189,7 @@ impl Body<'_, '_> {
         let here = self.active.here.clone();
         self.go(Destination::Slow(self.active.at + 1));
         self.active.here = here;
-        self.b.switch_to_block(next);
-        self.b.seal_block(next);
+        self.begin_block(next);
     }
 
     pub(super) fn tail_call(&mut self, function: u32, args: &[Operand]) {
@@ -369,15 +363,12 @@ impl Body<'_, '_> {
             .iadd_imm_s(slot, i64::from(layout::SLOT_NATIVE));
         // Pairs with the release that publishes it, as the code it leads to must be seen.
         let code = self.b.ins().atomic_load(I64, trusted(), at);
-        let (none, some) = (self.b.create_block(), self.next_block());
-        self.b.set_cold_block(none);
+        let (none, some) = (self.cold_block(), self.next_block());
         self.b.ins().brif(code, some, &[], none, &[]);
-        self.b.switch_to_block(none);
-        self.b.seal_block(none);
+        self.begin_block(none);
         self.halt(Stop::NotReady, None);
         self.go(Destination::Stopped);
-        self.b.switch_to_block(some);
-        self.b.seal_block(some);
+        self.begin_block(some);
         code
     }
 

@@ -127,8 +127,7 @@ impl Body<'_, '_> {
         let block = self.departure(target);
         self.b.ins().brif(condition, block, &[], next, &[]);
         self.depart(block, target);
-        self.b.switch_to_block(next);
-        self.b.seal_block(next);
+        self.begin_block(next);
     }
 
     /// Goes on in a new block if the condition holds, and to a target otherwise.
@@ -140,8 +139,7 @@ impl Body<'_, '_> {
             false => self.go_on_if(condition, next, block),
         };
         self.depart(block, target);
-        self.b.switch_to_block(next);
-        self.b.seal_block(next);
+        self.begin_block(next);
     }
 
     /// Goes to `next` if the condition holds, and to `other` otherwise. Cranelift places first what a branch goes to where its
@@ -157,6 +155,19 @@ impl Body<'_, '_> {
             Destination::Fast(label) => self.active.flow.aborts[label as usize],
             _ => true,
         }
+    }
+
+    /// Goes on in a block that nothing else leads to any more.
+    pub(super) fn begin_block(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
+    }
+
+    /// Creates a block that is seldom come to.
+    pub(super) fn cold_block(&mut self) -> Block {
+        let block = self.b.create_block();
+        self.b.set_cold_block(block);
+        block
     }
 
     /// The block in which the current one goes on; cold if that is cold.
@@ -193,8 +204,7 @@ impl Body<'_, '_> {
         if self.is_direct(target) {
             return;
         }
-        self.b.switch_to_block(block);
-        self.b.seal_block(block);
+        self.begin_block(block);
         // What is written on the way is written only there.
         let here = self.active.here.clone();
         self.go(target);
@@ -245,15 +255,12 @@ impl Body<'_, '_> {
 
     /// Stops for that reason if the condition holds.
     pub(super) fn abort_if(&mut self, condition: Value, reason: Word) {
-        let (stop, next) = (self.b.create_block(), self.next_block());
-        self.b.set_cold_block(stop);
+        let (stop, next) = (self.cold_block(), self.next_block());
         self.b.ins().brif(condition, stop, &[], next, &[]);
-        self.b.switch_to_block(stop);
-        self.b.seal_block(stop);
+        self.begin_block(stop);
         let reason = self.literal(reason);
         self.halt(Stop::Aborted, Some(reason));
         self.go(Destination::Stopped);
-        self.b.switch_to_block(next);
-        self.b.seal_block(next);
+        self.begin_block(next);
     }
 }

@@ -149,29 +149,25 @@ impl Body<'_, '_> {
         let kinds = self.kinds(target);
         let (target, message) = (self.word(target), self.word(message));
         let turn = self.turn;
-        let slow = self.b.create_block();
+        let slow = self.cold_block();
         let done = self.next_block();
-        self.b.set_cold_block(slow);
         // Before the ways part: it is held on both of them afterwards.
         let (tail, end) = self.position(PositionIn::Queue);
         if kinds != Kinds::ACTOR {
             let actor = self.has_tag(target, value::TAG_ADDRESS);
             let next = self.next_block();
             self.b.ins().brif(actor, next, &[], slow, &[]);
-            self.b.switch_to_block(next);
-            self.b.seal_block(next);
+            self.begin_block(next);
         }
         let quick = self.next_block();
         let full = self.b.ins().icmp(IntCC::Equal, tail, end);
         self.b.ins().brif(full, slow, &[], quick, &[]);
 
-        self.b.switch_to_block(slow);
-        self.b.seal_block(slow);
+        self.begin_block(slow);
         self.seldom(Seldom::Send, &[turn, target, message]);
         self.b.ins().jump(done, &[]);
 
-        self.b.switch_to_block(quick);
-        self.b.seal_block(quick);
+        self.begin_block(quick);
         let actor = self
             .b
             .ins()
@@ -183,7 +179,6 @@ impl Body<'_, '_> {
         self.move_position(PositionIn::Queue, tail);
         self.b.ins().jump(done, &[]);
 
-        self.b.switch_to_block(done);
-        self.b.seal_block(done);
+        self.begin_block(done);
     }
 }

@@ -113,20 +113,17 @@ impl Body<'_, '_> {
         let is = self.is_fixnum(word);
         self.b.ins().brif(is, fixnum, &[], other, &[]);
 
-        self.b.switch_to_block(fixnum);
-        self.b.seal_block(fixnum);
+        self.begin_block(fixnum);
         let float = self.fixnum_as_float(word);
         self.b.ins().jump(merged, &[float.into()]);
 
-        self.b.switch_to_block(other);
-        self.b.seal_block(other);
+        self.begin_block(other);
         let is = self.is_flonum(word);
         self.assume(is);
         let float = self.decode(word);
         self.b.ins().jump(merged, &[float.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         result
     }
 
@@ -247,27 +244,23 @@ impl Body<'_, '_> {
         let most = self.b.ins().iconst(I64, COMMON - 2);
         let within = IntCC::UnsignedLessThanOrEqual;
         let immediate = self.b.ins().icmp(within, above, most);
-        let (easy, hard) = (self.next_block(), self.b.create_block());
+        let (easy, hard) = (self.next_block(), self.cold_block());
         let merged = self.next_block();
         let result = self.b.append_block_param(merged, I64);
-        self.b.set_cold_block(hard);
         self.b.ins().brif(immediate, easy, &[], hard, &[]);
 
-        self.b.switch_to_block(easy);
-        self.b.seal_block(easy);
+        self.begin_block(easy);
         let word = self.b.ins().rotl_imm_s(bits, 3);
         let word = self.b.ins().band_imm_s(word, !3);
         let word = self.b.ins().bor_imm_s(word, FLONUM_TAG as i64);
         self.b.ins().jump(merged, &[word.into()]);
 
-        self.b.switch_to_block(hard);
-        self.b.seal_block(hard);
+        self.begin_block(hard);
         let turn = self.turn;
         let word = self.seldom(Seldom::Float, &[turn, bits]);
         self.b.ins().jump(merged, &[word.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         result
     }
 }

@@ -206,8 +206,7 @@ impl<'a> Body<'a, '_> {
     fn come_to(&mut self, block: Block) {
         self.positions.forget();
         self.current.clear();
-        self.b.switch_to_block(block);
-        self.b.seal_block(block);
+        self.begin_block(block);
         self.return_here();
     }
 
@@ -223,8 +222,7 @@ impl<'a> Body<'a, '_> {
         let given = self.given(args, flow);
         self.inlining.size += flow.size();
         self.let_go_of_positions();
-        let other = self.b.create_block();
-        self.b.set_cold_block(other);
+        let other = self.cold_block();
         let odd = self.b.append_block_param(other, I64);
         let level = self.active.inlined.map_or(0, |inlined| inlined.level);
         let inlined = Inlined {

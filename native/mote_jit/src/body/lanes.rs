@@ -54,8 +54,7 @@ impl<'a> Body<'a, '_> {
                 let narrow = self.is_narrow(word);
                 let next = self.next_block();
                 self.b.ins().brif(narrow, plain, &[], next, &[]);
-                self.b.switch_to_block(next);
-                self.b.seal_block(next);
+                self.begin_block(next);
             }
         }
     }
@@ -327,8 +326,7 @@ impl<'a> Body<'a, '_> {
         }
         self.b.ins().jump(head, &[]);
         self.b.seal_block(head);
-        self.b.switch_to_block(done);
-        self.b.seal_block(done);
+        self.begin_block(done);
     }
 
     /// Sets the counters that begin with a constant, when `left` rounds of the loop are left. They are the same for all lanes.

@@ -172,13 +172,11 @@ impl Body<'_, '_> {
         let result = self.b.append_block_param(merged, I64);
         self.b.ins().brif(both, fixnums, &[], floats, &[]);
 
-        self.b.switch_to_block(fixnums);
-        self.b.seal_block(fixnums);
+        self.begin_block(fixnums);
         let word = self.fixnum_operation(p, &words, args);
         self.b.ins().jump(merged, &[word.into()]);
 
-        self.b.switch_to_block(floats);
-        self.b.seal_block(floats);
+        self.begin_block(floats);
         let (x, y) = (
             self.number_as_float(words[0]),
             self.number_as_float(words[1]),
@@ -187,8 +185,7 @@ impl Body<'_, '_> {
         let word = self.encode(float);
         self.b.ins().jump(merged, &[word.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         result
     }
 

@@ -65,18 +65,15 @@ impl Body<'_, '_> {
         let copied = self.b.ins().icmp_imm_u(most, count, COPIED_BYTES as i64);
         self.b.ins().brif(copied, copy, &[], slice, &[]);
 
-        self.b.switch_to_block(slice);
-        self.b.seal_block(slice);
+        self.begin_block(slice);
         self.fill_slice(cell, found, at, count);
         self.b.ins().jump(merged, &[]);
 
-        self.b.switch_to_block(copy);
-        self.b.seal_block(copy);
+        self.begin_block(copy);
         self.fill_copy(cell, at, count, small);
         self.b.ins().jump(merged, &[]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         cell
     }
 
@@ -111,8 +108,7 @@ impl Body<'_, '_> {
         let (one, three, merged) = (self.next_block(), self.next_block(), self.next_block());
         self.b.ins().brif(small, one, &[], three, &[]);
 
-        self.b.switch_to_block(one);
-        self.b.seal_block(one);
+        self.begin_block(one);
         // What is before the part goes. Of no bytes at all it does not matter what is there.
         let all = self.b.ins().iconst(I64, WORD);
         let missing = self.b.ins().isub(all, count);
@@ -124,8 +120,7 @@ impl Body<'_, '_> {
         self.b.ins().store(trusted(), word, cell, bytes);
         self.b.ins().jump(merged, &[]);
 
-        self.b.switch_to_block(three);
-        self.b.seal_block(three);
+        self.begin_block(three);
         let before = self.b.ins().iadd_imm_s(end, -2 * WORD);
         let begins = IntCC::UnsignedLessThan;
         let begins = self.b.ins().icmp(begins, at, before);
@@ -141,7 +136,6 @@ impl Body<'_, '_> {
         self.b.ins().store(at_any_address(), last, to, to_last);
         self.b.ins().jump(merged, &[]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
     }
 }

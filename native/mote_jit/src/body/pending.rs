@@ -140,15 +140,13 @@ impl Body<'_, '_> {
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
         let kept: Vec<Value> = kept.iter().map(|r| self.word_of(*r)).collect();
         self.let_go_of_positions();
-        let (keeps, calls) = (self.next_block(), self.b.create_block());
-        self.b.set_cold_block(calls);
+        let (keeps, calls) = (self.next_block(), self.cold_block());
         let before = self.b.use_var(top);
         let less = IntCC::SignedLessThan;
         let room = self.b.ins().icmp_imm_s(less, before, MOST * size);
         self.b.ins().brif(room, keeps, &[], calls, &[]);
 
-        self.b.switch_to_block(keeps);
-        self.b.seal_block(keeps);
+        self.begin_block(keeps);
         let at = self.kept_at(slot, before);
         self.fill(at, 0, &kept);
         let after = self.b.ins().iadd_imm_s(before, size);
@@ -163,8 +161,7 @@ impl Body<'_, '_> {
         let header = header.expect("a function with a pending call begins with tests");
         self.b.ins().jump(header, &[]);
 
-        self.b.switch_to_block(calls);
-        self.b.seal_block(calls);
+        self.begin_block(calls);
     }
 
     /// Goes on behind the call, which was made and has answered what it usually does.
@@ -209,8 +206,7 @@ impl Body<'_, '_> {
         let (returns, done) = (self.next_block(), self.next_block());
         self.b.ins().brif(before, returns, &[], done, &[]);
 
-        self.b.switch_to_block(returns);
-        self.b.seal_block(returns);
+        self.begin_block(returns);
         let left = self.b.ins().iadd_imm_s(before, -bytes(&kept));
         self.b.def_var(top, left);
         let budget = self.b.use_var(self.budget);
@@ -228,19 +224,16 @@ impl Body<'_, '_> {
         };
         self.set_word(answer, value);
         if let Some(usual) = usual {
-            let slow = self.b.create_block();
-            self.b.set_cold_block(slow);
+            let slow = self.cold_block();
             self.b.ins().brif(usual, resumed, &[], slow, &[]);
-            self.b.switch_to_block(slow);
-            self.b.seal_block(slow);
+            self.begin_block(slow);
             let slow = self.block_of(Destination::Slow(behind));
             self.b.ins().jump(slow, &[]);
         } else {
             self.b.ins().jump(resumed, &[]);
         }
         self.active.here = here;
-        self.b.switch_to_block(done);
-        self.b.seal_block(done);
+        self.begin_block(done);
     }
 
     /// Returns the address in the frame at which a call's registers are kept.

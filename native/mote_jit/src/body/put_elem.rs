@@ -73,9 +73,8 @@ impl Body<'_, '_> {
         let count = self.count(header);
         // Before the ways part: both know where the next cell goes.
         self.position(PositionIn::Cells);
-        let (few, many, merged) = (self.next_block(), self.b.create_block(), self.next_block());
+        let (few, many, merged) = (self.next_block(), self.cold_block(), self.next_block());
         let copy = self.b.append_block_param(merged, I64);
-        self.b.set_cold_block(many);
         let is_small = IntCC::UnsignedLessThanOrEqual;
         let is_small = self
             .b
@@ -83,21 +82,18 @@ impl Body<'_, '_> {
             .icmp_imm_u(is_small, count, FREE_ELEMENTS as i64);
         self.b.ins().brif(is_small, few, &[], many, &[]);
 
-        self.b.switch_to_block(many);
-        self.b.seal_block(many);
+        self.begin_block(many);
         let found = self.helper_call(Primitive::PutElem, args, None, Frequency::Seldom);
         self.b.ins().jump(merged, &[found.into()]);
 
-        self.b.switch_to_block(few);
-        self.b.seal_block(few);
+        self.begin_block(few);
         let changed = match its_own {
             true => tuple,
             false => self.copied(tuple, count),
         };
         self.b.ins().jump(merged, &[changed.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         copy
     }
 
@@ -126,7 +122,6 @@ impl Body<'_, '_> {
         self.b.ins().brif(left, next, &[left.into()], done, &[]);
         self.b.seal_block(next);
 
-        self.b.switch_to_block(done);
-        self.b.seal_block(done);
+        self.begin_block(done);
     }
 }

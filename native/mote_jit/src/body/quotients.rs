@@ -50,15 +50,13 @@ impl Body<'_, '_> {
 
     /// The remainder of a number's word by that of a constant, 2^bits - 1. What is negative or too large is divided.
     fn folded(&mut self, word: Value, divisor: Value, bits: i64) -> Value {
-        let (fold, divide, merged) = (self.next_block(), self.b.create_block(), self.next_block());
-        self.b.set_cold_block(divide);
+        let (fold, divide, merged) = (self.next_block(), self.cold_block(), self.next_block());
         let even = self.b.append_block_param(merged, I64);
         let n = self.untagged(word);
         let beyond = self.b.ins().ushr_imm_u(word, FOLDED + 1);
         self.b.ins().brif(beyond, divide, &[], fold, &[]);
 
-        self.b.switch_to_block(fold);
-        self.b.seal_block(fold);
+        self.begin_block(fold);
         // From here on twice the numbers, as in a word.
         let twice = (1_i64 << (bits + 1)) - 2;
         let doubled = self.b.ins().ishl_imm_u(n, 1);
@@ -71,15 +69,13 @@ impl Body<'_, '_> {
         let folded = self.b.ins().select(is_less, sum, less);
         self.b.ins().jump(merged, &[folded.into()]);
 
-        self.b.switch_to_block(divide);
-        self.b.seal_block(divide);
+        self.begin_block(divide);
         let m = self.untagged(divisor);
         let divided = self.b.ins().srem(n, m);
         let divided = self.b.ins().ishl_imm_u(divided, 1);
         self.b.ins().jump(merged, &[divided.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         self.tagged_even(even)
     }
 }

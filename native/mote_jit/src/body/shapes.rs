@@ -80,8 +80,7 @@ impl Body<'_, '_> {
         self.go_on_if(cons, departure, end);
         self.depart(departure, cell);
         self.active.cons_at = Some(label);
-        self.b.switch_to_block(end);
-        self.b.seal_block(end);
+        self.begin_block(end);
         let empty = self.is_word(word, Word::EMPTY_LIST);
         self.leave_unless(empty, self.to(*no_list));
         true
@@ -173,23 +172,20 @@ impl Body<'_, '_> {
         let element = self.b.append_block_param(merged, I64);
         self.b.ins().brif(consecutive, computed, &[], read, &[]);
 
-        self.b.switch_to_block(read);
-        self.b.seal_block(read);
+        self.begin_block(read);
         let offset = self.b.ins().ishl_imm_s(index, 3);
         let at = self.b.ins().iadd(tuple, offset);
         let found = self.load(at, 8);
         self.b.ins().jump(merged, &[found.into()]);
 
-        self.b.switch_to_block(computed);
-        self.b.seal_block(computed);
+        self.begin_block(computed);
         let first = self.load(tuple, 8);
         let granules = i64::from(GRANULE.trailing_zeros());
         let distance = self.b.ins().ishl_imm_s(index, granules);
         let address = self.b.ins().iadd(first, distance);
         self.b.ins().jump(merged, &[address.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         element
     }
 
@@ -273,27 +269,23 @@ impl Body<'_, '_> {
     ) -> Value {
         let (next, end) = self.position(place);
         let after = self.b.ins().iadd(next, bytes);
-        let (quick, slow) = (self.next_block(), self.b.create_block());
+        let (quick, slow) = (self.next_block(), self.cold_block());
         let merged = self.next_block();
         let cell = self.b.append_block_param(merged, I64);
-        self.b.set_cold_block(slow);
         // Before the first block both are 0.
         let fits = IntCC::UnsignedLessThanOrEqual;
         let fits = self.b.ins().icmp(fits, after, end);
         self.b.ins().brif(fits, quick, &[], slow, &[]);
 
-        self.b.switch_to_block(quick);
-        self.b.seal_block(quick);
+        self.begin_block(quick);
         self.move_position(place, after);
         self.b.ins().jump(merged, &[next.into()]);
 
-        self.b.switch_to_block(slow);
-        self.b.seal_block(slow);
+        self.begin_block(slow);
         let found = otherwise(self);
         self.b.ins().jump(merged, &[found.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         cell
     }
 }

@@ -70,8 +70,7 @@ impl Body<'_, '_> {
         self.on_both_ways(p, &parted, |body, holds| {
             body.b.ins().jump(merged, &[holds.into()]);
         });
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         result
     }
 
@@ -102,8 +101,7 @@ impl Body<'_, '_> {
             body.go_on_if(holds, next, away);
             body.depart(away, target);
         });
-        self.b.switch_to_block(next);
-        self.b.seal_block(next);
+        self.begin_block(next);
         if let Some(d) = d {
             self.set_test(d, yes);
         }
@@ -163,8 +161,7 @@ impl Body<'_, '_> {
         &Parted { a, b, tags, zero }: &Parted,
         ends: impl Fn(&mut Self, Value),
     ) {
-        let (quick, slow) = (self.next_block(), self.b.create_block());
-        self.b.set_cold_block(slow);
+        let (quick, slow) = (self.next_block(), self.cold_block());
         if zero {
             // The word of 0.0 is the same as no other word but, perhaps, that of a cell.
             let (a, b) = (
@@ -178,13 +175,11 @@ impl Body<'_, '_> {
             self.b.ins().brif(both, quick, &[], slow, &[]);
         }
 
-        self.b.switch_to_block(quick);
-        self.b.seal_block(quick);
+        self.begin_block(quick);
         let holds = self.b.ins().icmp(order(p), a, b);
         ends(self, holds);
 
-        self.b.switch_to_block(slow);
-        self.b.seal_block(slow);
+        self.begin_block(slow);
         let holds = self.helper_compared(p, a, b);
         ends(self, holds);
     }
@@ -199,21 +194,18 @@ impl Body<'_, '_> {
     ) -> Value {
         let word = self.word(other);
         let (float, no_float) = (self.next_block(), self.b.create_block());
-        let (integer, slow) = (self.next_block(), self.b.create_block());
+        let (integer, slow) = (self.next_block(), self.cold_block());
         let merged = self.next_block();
         let result = self.b.append_block_param(merged, I8);
-        self.b.set_cold_block(slow);
         let is = self.is_flonum(word);
         self.b.ins().brif(is, float, &[], no_float, &[]);
 
-        self.b.switch_to_block(float);
-        self.b.seal_block(float);
+        self.begin_block(float);
         let decoded = self.decode(word);
         let holds = compared(self, decoded);
         self.b.ins().jump(merged, &[holds.into()]);
 
-        self.b.switch_to_block(no_float);
-        self.b.seal_block(no_float);
+        self.begin_block(no_float);
         let is = self.is_fixnum(word);
         let n = self.untagged(word);
         let above = self.b.ins().iadd_imm_s(n, EXACT);
@@ -223,14 +215,12 @@ impl Body<'_, '_> {
         let exact = self.b.ins().band(is, exact);
         self.b.ins().brif(exact, integer, &[], slow, &[]);
 
-        self.b.switch_to_block(integer);
-        self.b.seal_block(integer);
+        self.begin_block(integer);
         let converted = self.b.ins().fcvt_from_sint(F64, n);
         let holds = compared(self, converted);
         self.b.ins().jump(merged, &[holds.into()]);
 
-        self.b.switch_to_block(slow);
-        self.b.seal_block(slow);
+        self.begin_block(slow);
         // The word of the float is written only here.
         let here = self.active.here.clone();
         let (a, b) = (self.word(a), self.word(b));
@@ -238,8 +228,7 @@ impl Body<'_, '_> {
         self.active.here = here;
         self.b.ins().jump(merged, &[holds.into()]);
 
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         result
     }
 
@@ -342,8 +331,7 @@ impl Body<'_, '_> {
         let merged = self.next_block();
         let result = self.b.append_block_param(merged, I8);
         self.b.ins().brif(boxed, cell, &[], merged, &[plain.into()]);
-        self.b.switch_to_block(cell);
-        self.b.seal_block(cell);
+        self.begin_block(cell);
         let holds = if p == P::IsTuple {
             let header = self.b.ins().load(I8, super::trusted(), word, 0);
             let tuple = Kind::Tuple as i64;
@@ -359,8 +347,7 @@ impl Body<'_, '_> {
             self.is_word(answer, Word::TRUE)
         };
         self.b.ins().jump(merged, &[holds.into()]);
-        self.b.switch_to_block(merged);
-        self.b.seal_block(merged);
+        self.begin_block(merged);
         result
     }
 

@@ -207,8 +207,7 @@ impl<'a> Body<'a, '_> {
 
     /// Makes the rounds of a group, and goes back to its head while any groups are left. Returns where code goes on when none is.
     fn group(&mut self, groups: &Groups<'a>, left: Value, head: Block) -> (Unrolled, Block) {
-        let given_up = self.b.create_block();
-        self.b.set_cold_block(given_up);
+        let given_up = self.cold_block();
         self.active.state = self.active.flow.start();
         self.unrolling.group = Some(Unrolled {
             given_up,
@@ -239,8 +238,7 @@ impl<'a> Body<'a, '_> {
 
     /// Leads from the last group to the plain loop, which makes the rounds that are left.
     fn done(&mut self, done: Block, start: &Start, plain: Block) {
-        self.b.switch_to_block(done);
-        self.b.seal_block(done);
+        self.begin_block(done);
         self.b.def_var(self.budget, start.left_at_end);
         for (i, end) in start.ends.iter().enumerate() {
             if let Some(end) = *end {
@@ -321,8 +319,7 @@ impl<'a> Body<'a, '_> {
     pub(super) fn unless_plain(&mut self, condition: Value, plain: Block) {
         let next = self.next_block();
         self.b.ins().brif(condition, next, &[], plain, &[]);
-        self.b.switch_to_block(next);
-        self.b.seal_block(next);
+        self.begin_block(next);
     }
 
     /// Computes twice the distance of a group's last round from a bound.

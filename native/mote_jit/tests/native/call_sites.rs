@@ -9,7 +9,6 @@ use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{CallSite, Constant, Instr, Unit};
 use mote_vm::machine::{Abort, Config, Embedder, Fault, Machine, Tier, DEFAULT_FUEL};
 use mote_vm::threads::seeded::Schedule;
-use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 /// Keeps the reasons of aborts.
@@ -23,9 +22,6 @@ impl Embedder for Reasons {
     }
     fn fault(&self, _: &Machine, fault: Fault) {
         panic!("{}", fault.text);
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

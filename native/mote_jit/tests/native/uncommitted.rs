@@ -16,7 +16,6 @@ use mote_vm::values::handles::Key;
 use mote_vm::watching::shown_turn::{SeenOutcome, TurnSeen};
 use mote_vm::watching::trace::{Filter, Witness};
 use mote_vm::{Origin, Term, View};
-use std::any::Any;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
@@ -72,9 +71,6 @@ impl Embedder for Keeper {
     }
     fn fault(&self, _: &Machine, fault: Fault) {
         panic!("{}", fault.text);
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

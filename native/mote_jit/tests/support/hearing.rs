@@ -10,7 +10,6 @@ use mote_vm::machine::{Abort, Config, Embedder, Fault, Machine, Tier};
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::{Origin, Term, View};
-use std::any::Any;
 use std::cmp::Ordering;
 use std::fmt::Display;
 use std::sync::mpsc::channel;
@@ -39,9 +38,6 @@ impl Embedder for Ears {
         let text = format!("fault: {}", fault.text);
         self.0.lock().unwrap().aborts.push(text);
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// The process that listens, or what an opaque constant stands for.
@@ -65,9 +61,6 @@ impl Foreign for Stranger {
     }
     fn compare(&self, _other: &dyn Foreign) -> Ordering {
         Ordering::Equal
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -13,7 +13,6 @@ use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Origin, Term, View};
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::mpsc::{channel, RecvTimeoutError};
 use std::sync::{Arc, Mutex};
@@ -113,9 +112,6 @@ impl Embedder for Ears {
     fn fault(&self, _machine: &Machine, fault: Fault) {
         note(&self.0, format!("fault: {}", fault.text));
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// A process outside, or what an opaque constant stands for.
@@ -143,9 +139,6 @@ impl Foreign for Stranger {
         let other = other.as_any().downcast_ref::<Stranger>();
         self.number
             .cmp(&other.map_or(usize::MAX, |other| other.number))
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -10,7 +10,6 @@ use mote_vm::machine::{Abort, Embedder, Fault, Machine, TurnAway};
 use mote_vm::{Term as VmTerm, View};
 use rustler::types::tuple::make_tuple;
 use rustler::Encoder;
-use std::any::Any;
 
 impl Embedder for Bridge {
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool {
@@ -76,9 +75,5 @@ impl Embedder for Bridge {
 
     fn call_off(&self, sponsor: VmAtom) {
         self.close_desk(sponsor);
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -1,7 +1,6 @@
 //! A customer that makes the dispatch thread that answers it panic: for tests of faults.
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign};
 use mote_vm::Term as VmTerm;
-use std::any::Any;
 use std::cmp::Ordering;
 
 /// A customer that makes the dispatch thread that answers it panic.
@@ -19,8 +18,5 @@ impl Foreign for FaultyCustomer {
     }
     fn compare(&self, _: &dyn Foreign) -> Ordering {
         Ordering::Less
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

@@ -17,7 +17,6 @@ use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef, Me
 use mote_vm::{Term as VmTerm, View};
 use rustler::sys::{enif_compare, enif_make_int64};
 use rustler::{Encoder, Env, LocalPid, Term};
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -79,6 +78,23 @@ fn watch(
     }
 }
 
+/// Delivers one message, or all of a turn, by a function of the way out.
+macro_rules! delivers_by {
+    ($leave:path, $to:tt) => {
+        fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
+            one(|told| $leave(machine, &self.$to, std::iter::once(message), told))
+        }
+        fn deliver_all(
+            &self,
+            messages: Messages<'_>,
+            machine: &dyn Carrier,
+            told: &mut dyn FnMut(Delivery, u64),
+        ) {
+            $leave(machine, &self.$to, messages, told);
+        }
+    };
+}
+
 impl Foreign for Process {
     fn class(&self) -> Class {
         Class::Pid
@@ -86,17 +102,7 @@ impl Foreign for Process {
     fn is_address(&self) -> bool {
         true
     }
-    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        one(|told| mail::send(machine, &self.0, std::iter::once(message), told))
-    }
-    fn deliver_all(
-        &self,
-        messages: Messages<'_>,
-        machine: &dyn Carrier,
-        told: &mut dyn FnMut(Delivery, u64),
-    ) {
-        mail::send(machine, &self.0, messages, told);
-    }
+    delivers_by! { mail::send, 0 }
     fn deliver_to_each(
         &self,
         targets: &mut dyn Iterator<Item = &ForeignRef>,
@@ -117,9 +123,6 @@ impl Foreign for Process {
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for Abroad {
@@ -132,17 +135,7 @@ impl Foreign for Abroad {
     fn external_bytes(&self) -> usize {
         CARRIED + NURSED
     }
-    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        one(|told| outbound::leave(machine, &self.0, std::iter::once(message), told))
-    }
-    fn deliver_all(
-        &self,
-        messages: Messages<'_>,
-        machine: &dyn Carrier,
-        told: &mut dyn FnMut(Delivery, u64),
-    ) {
-        outbound::leave(machine, &self.0, messages, told);
-    }
+    delivers_by! { outbound::leave, 0 }
     fn deliver_to_each(
         &self,
         targets: &mut dyn Iterator<Item = &ForeignRef>,
@@ -162,9 +155,6 @@ impl Foreign for Abroad {
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for Far {
@@ -177,17 +167,7 @@ impl Foreign for Far {
     fn external_bytes(&self) -> usize {
         CARRIED + ENVIRONMENT + ADDRESS
     }
-    fn deliver(&self, message: VmTerm<'_>, machine: &dyn Carrier) -> Delivery {
-        one(|told| outbound::leave(machine, &self.term, std::iter::once(message), told))
-    }
-    fn deliver_all(
-        &self,
-        messages: Messages<'_>,
-        machine: &dyn Carrier,
-        told: &mut dyn FnMut(Delivery, u64),
-    ) {
-        outbound::leave(machine, &self.term, messages, told);
-    }
+    delivers_by! { outbound::leave, term }
     fn on(&self, sponsor: VmAtom) -> Option<ForeignRef> {
         if self.question.is_some() {
             return None;
@@ -203,9 +183,6 @@ impl Foreign for Far {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
@@ -239,9 +216,6 @@ impl Foreign for Opaque {
     fn arity(&self) -> Option<i64> {
         self.arity.map(i64::from)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for LongBinary {
@@ -260,9 +234,6 @@ impl Foreign for LongBinary {
     }
     fn kept_bytes(&self) -> usize {
         CARRIED + self.kept()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
@@ -299,9 +270,6 @@ impl Foreign for Awaiting {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
@@ -375,9 +343,6 @@ impl Foreign for Elsewhere {
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl Foreign for TimerElsewhere {
@@ -392,8 +357,5 @@ impl Foreign for TimerElsewhere {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

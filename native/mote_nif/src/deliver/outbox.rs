@@ -12,7 +12,6 @@ use mote_vm::values::foreign::{
 };
 use mote_vm::Term as VmTerm;
 use rustler::Encoder;
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -134,9 +133,6 @@ impl Foreign for Writable {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         compare(self, other)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

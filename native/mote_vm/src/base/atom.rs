@@ -11,81 +11,32 @@ use std::sync::OnceLock;
 #[repr(transparent)]
 pub struct Atom(u32);
 
-/// Names with fixed numbers, so that code can use them as constants.
-const WELL_KNOWN: [&str; 23] = [
-    "nil",
-    "true",
-    "false",
-    "undefined",
-    "ok",
-    "error",
-    "abort",
-    "fuel",
-    "stack",
-    "undefined_function",
-    "no_memory",
-    "badmatch",
-    "case_clause",
-    "cond_clause",
-    "function_clause",
-    "stopped",
-    "killed",
-    "raised",
-    "moved",
-    "beam_only",
-    "crashed",
-    "timeout",
-    "again",
-];
+/// Defines atoms with fixed numbers, so that code can use them as constants.
+macro_rules! well_known {
+    ($($constant:ident = $name:literal),*) => {
+        const WELL_KNOWN: [&str; [$($name),*].len()] = [$($name),*];
+
+        #[allow(clippy::upper_case_acronyms, non_camel_case_types)] // As the constants are written.
+        enum AtomNumber { $($constant),* }
+
+        impl Atom {
+            $(#[doc = concat!("`:", $name, "`")]
+            pub const $constant: Atom = Atom(AtomNumber::$constant as u32);)*
+        }
+    };
+}
+
+well_known! {
+    NIL = "nil", TRUE = "true", FALSE = "false", UNDEFINED = "undefined", OK = "ok",
+    ERROR = "error", ABORT = "abort", FUEL = "fuel", STACK = "stack",
+    UNDEFINED_FUNCTION = "undefined_function", NO_MEMORY = "no_memory", BADMATCH = "badmatch",
+    CASE_CLAUSE = "case_clause", COND_CLAUSE = "cond_clause",
+    FUNCTION_CLAUSE = "function_clause", STOPPED = "stopped", KILLED = "killed",
+    RAISED = "raised", MOVED = "moved", BEAM_ONLY = "beam_only", CRASHED = "crashed",
+    TIMEOUT = "timeout", AGAIN = "again"
+}
 
 impl Atom {
-    /// `nil`
-    pub const NIL: Atom = Atom(0);
-    /// `true`
-    pub const TRUE: Atom = Atom(1);
-    /// `false`
-    pub const FALSE: Atom = Atom(2);
-    /// `:undefined`
-    pub const UNDEFINED: Atom = Atom(3);
-    /// `:ok`
-    pub const OK: Atom = Atom(4);
-    /// `:error`
-    pub const ERROR: Atom = Atom(5);
-    /// `:abort`
-    pub const ABORT: Atom = Atom(6);
-    /// `:fuel`
-    pub const FUEL: Atom = Atom(7);
-    /// `:stack`
-    pub const STACK: Atom = Atom(8);
-    /// `:undefined_function`
-    pub const UNDEFINED_FUNCTION: Atom = Atom(9);
-    /// `:no_memory`
-    pub const NO_MEMORY: Atom = Atom(10);
-    /// `:badmatch`
-    pub const BADMATCH: Atom = Atom(11);
-    /// `:case_clause`
-    pub const CASE_CLAUSE: Atom = Atom(12);
-    /// `:cond_clause`
-    pub const COND_CLAUSE: Atom = Atom(13);
-    /// `:function_clause`
-    pub const FUNCTION_CLAUSE: Atom = Atom(14);
-    /// `:stopped`
-    pub const STOPPED: Atom = Atom(15);
-    /// `:killed`
-    pub const KILLED: Atom = Atom(16);
-    /// `:raised`
-    pub const RAISED: Atom = Atom(17);
-    /// `:moved`
-    pub const MOVED: Atom = Atom(18);
-    /// `:beam_only`
-    pub const BEAM_ONLY: Atom = Atom(19);
-    /// `:crashed`
-    pub const CRASHED: Atom = Atom(20);
-    /// `:timeout`
-    pub const TIMEOUT: Atom = Atom(21);
-    /// `:again`
-    pub const AGAIN: Atom = Atom(22);
-
     /// The number.
     #[inline(always)]
     pub const fn id(self) -> u32 {

@@ -13,7 +13,6 @@ use super::Heap;
 use crate::values::foreign::{Class, Foreign, CARRIED};
 use crate::values::value::Value;
 use std::alloc::Layout;
-use std::any::Any;
 use std::cmp::Ordering;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -99,9 +98,6 @@ impl Foreign for AppendRoom {
     fn bytes(&self) -> Option<&[u8]> {
         // SAFETY: they are initialised from the beginning on.
         Some(unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.layout.size()) })
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -12,7 +12,6 @@ use crate::threads::thread_context::ThreadContext;
 use crate::turns::abort::Abort;
 use crate::turns::interpreter::Interpreter;
 use crate::values::actor::SponsorId;
-use std::any::Any;
 use std::sync::Arc;
 
 struct Deaf;
@@ -22,9 +21,6 @@ impl Embedder for Deaf {
         false
     }
     fn fault(&self, _machine: &Machine, _fault: Fault) {}
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// A machine at rest, with a thread of its own making. The machine's sponsor has a given number of threads, which are asleep, and so has the sponsor of

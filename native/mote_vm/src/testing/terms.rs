@@ -9,7 +9,6 @@ use crate::values::actor::{BehaviourId, Header};
 use crate::values::foreign::{Class, Foreign, ForeignRef};
 use crate::values::value::{Value, FIXNUM_MAX, FIXNUM_MIN};
 use proptest::prelude::*;
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -173,9 +172,6 @@ impl Foreign for Beyond {
     fn is_negative(&self) -> bool {
         self.0
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// A value of another class. Even numbers take messages, if their class may.
@@ -202,9 +198,6 @@ impl Foreign for Opaque {
             _ => panic!("compared with another class"),
         }
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 /// An address that carries a sponsor.
@@ -216,9 +209,6 @@ impl Foreign for Carrying {
     }
     fn compare(&self, _: &dyn Foreign) -> Ordering {
         panic!("nobody asks")
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -8,7 +8,7 @@ use crate::values::term::Term;
 use std::any::Any;
 
 /// The calls that a machine makes to its embedder, on dispatch threads and on stand-ins. They must not block.
-pub trait Embedder: Send + Sync + 'static {
+pub trait Embedder: Any + Send + Sync {
     /// A turn was aborted. Returns whether it is reported: the machine counts those that are not.
     fn aborted(&self, machine: &Machine, abort: Abort<'_>) -> bool;
     /// A message was given to a behaviour that has no clause for it: the module and the name of the behaviour.
@@ -35,6 +35,11 @@ pub trait Embedder: Send + Sync + 'static {
     fn call_off(&self, sponsor: Atom) {
         let _ = sponsor;
     }
+}
+
+impl dyn Embedder {
     /// Lets the embedder get at its own type.
-    fn as_any(&self) -> &dyn Any;
+    pub fn as_any(&self) -> &dyn Any {
+        self
+    }
 }

@@ -127,7 +127,7 @@ pub trait HoldingReceiver {
 }
 
 /// A value of the outside. Shared by every heap cell and parcel that carries it; dropped with the last.
-pub trait Foreign: Send + Sync + 'static {
+pub trait Foreign: Any + Send + Sync {
     /// Its class.
     fn class(&self) -> Class;
     /// Returns whether `deliver` can ever succeed.
@@ -211,8 +211,13 @@ pub trait Foreign: Send + Sync + 'static {
     fn kept_bytes(&self) -> usize {
         self.external_bytes()
     }
+}
+
+impl dyn Foreign {
     /// Lets the embedder get at its own type.
-    fn as_any(&self) -> &dyn Any;
+    pub fn as_any(&self) -> &dyn Any {
+        self
+    }
 }
 
 /// A shared foreign value.
@@ -242,8 +247,5 @@ impl Foreign for LongBytes {
     }
     fn put_bytes(&mut self, bytes: Vec<u8>) -> Option<Vec<u8>> {
         Some(std::mem::replace(&mut self.0, bytes.into()).into_vec())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }

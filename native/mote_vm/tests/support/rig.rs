@@ -11,17 +11,27 @@ use mote_vm::base::clock::ClockKind;
 use mote_vm::base::counters::Counts;
 use mote_vm::boundary::parcel::{Builder, Parcel};
 use mote_vm::code::ir::Unit;
+use mote_vm::gc::GcInfo;
 use mote_vm::heap::pace::Stress;
 use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::Term;
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+/// Collects, and returns what a machine found.
+pub fn collect(machine: &Machine) -> GcInfo {
+    let (tell, told) = channel();
+    machine.collect(move || {
+        let _ = tell.send(());
+    });
+    told.recv_timeout(PATIENCE).expect("collected");
+    machine.info().gc
+}
 
 /// Longest time that anything may take before a test gives up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
@@ -97,6 +107,11 @@ impl Rig {
     pub fn send_by(&self, sponsor: &str, target: Key, message: Parcel) {
         let sponsor = self.machine.sponsor(Atom::new(sponsor));
         self.machine.send(target, sponsor, message).expect("room");
+    }
+
+    /// Collects, and returns what was found.
+    pub fn collect(&self) -> GcInfo {
+        collect(&self.machine)
     }
 
     /// Waits until there is nothing to do.
@@ -243,9 +258,6 @@ impl Foreign for Tap {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         (self as *const Tap).cmp(&(other as *const dyn Foreign).cast())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

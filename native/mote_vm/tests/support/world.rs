@@ -9,7 +9,6 @@ use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign};
 use mote_vm::{Origin, Term, View};
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::sync::mpsc::{channel, Receiver, Sender};
@@ -42,9 +41,6 @@ impl Embedder for Ears {
     }
     fn newest_question(&self) -> Option<u64> {
         Some(self.question.load(SeqCst)).filter(|newest| *newest > 0)
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 
@@ -191,9 +187,6 @@ impl Foreign for Mailbox {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         (self as *const Mailbox).cmp(&(other as *const dyn Foreign).cast())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

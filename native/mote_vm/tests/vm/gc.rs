@@ -7,12 +7,10 @@ use crate::rig::{self, address, foreign, int, integers, until, Rig, Tap, PATIENC
 use mote_vm::base::atom::Atom;
 use mote_vm::boundary::parcel::Builder;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::gc::GcInfo;
 use mote_vm::heap::pace::Stress;
 use mote_vm::terms::prim::primitive::Primitive;
 use mote_vm::values::foreign::{Class, Foreign};
 use mote_vm::values::handles::Key;
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::mpsc::{channel, Sender};
@@ -54,18 +52,8 @@ fn one() -> Rig {
     Rig::new(&[("main", 1)], unit())
 }
 
-/// Collects and tells what was found.
-fn collect(rig: &Rig) -> GcInfo {
-    let (tell, told) = channel();
-    rig.machine.collect(move || {
-        let _ = tell.send(());
-    });
-    told.recv_timeout(PATIENCE).expect("collected");
-    rig.machine.info().gc
-}
-
 fn live(rig: &Rig) -> u64 {
-    collect(rig).live_actors
+    rig.collect().live_actors
 }
 
 /// Becomes a holder of these.
@@ -182,7 +170,7 @@ fn kept_while_busy(sponsors: &[(&str, usize)], send: impl Fn(&Rig, Key)) {
     send(&rig, target);
     rig.machine.release(target);
     rig.machine.release(wait);
-    collect(&rig);
+    rig.collect();
     rig.quiet();
     assert_eq!(tap.count(), 1);
     assert_eq!(behind.count(), 1);
@@ -264,7 +252,7 @@ fn chains_of_events_survive_collections() {
         builder.tuple(1);
         address(&rig.machine, &mut builder, held);
         rig.send(first, builder.finish());
-        collect(&rig);
+        rig.collect();
     }
     rig.machine.release(held);
     rig.machine.release(first);
@@ -336,9 +324,6 @@ impl Foreign for Counted {
     fn compare(&self, _other: &dyn Foreign) -> Ordering {
         Ordering::Equal
     }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
 }
 
 #[test]
@@ -352,18 +337,18 @@ fn foreign_values_are_dropped_once_and_only_with_their_holder() {
     let keys: Vec<Key> = (0..100)
         .map(|_| rig.create("hold", 1, |b| b.foreign(make())))
         .collect();
-    collect(&rig);
+    rig.collect();
     assert_eq!(count.load(SeqCst), 100);
     for key in &keys[..40] {
         rig.machine.release(*key);
     }
-    collect(&rig);
+    rig.collect();
     assert_eq!(count.load(SeqCst), 60);
     for key in &keys[40..70] {
         rig.send(*key, integers(&[0]));
     }
     rig.quiet();
-    collect(&rig);
+    rig.collect();
     assert_eq!(count.load(SeqCst), 30);
     drop(rig);
     assert_eq!(count.load(SeqCst), 0);
@@ -396,7 +381,7 @@ fn captures_that_a_row_of_actors_shares_count_once() {
         let row = row(&rig, (name, captures), count, |b| {
             (0..captures as i64).for_each(|n| int(b, n));
         });
-        let held = collect(&rig);
+        let held = rig.collect();
         assert_eq!(held.live_actors, count as u64);
         assert_eq!(held.live_bytes, 16 * count + bytes);
         row.into_iter().for_each(|key| rig.machine.release(key));
@@ -427,7 +412,7 @@ fn actors_of_a_row_keep_what_they_share_though_others_become() {
             let held = rig.captures(*key);
             assert_eq!(held, [first, "\"shared\"".to_string()], "{i}");
         }
-        assert_eq!(collect(&rig).live_actors, 61);
+        assert_eq!(rig.collect().live_actors, 61);
     }
 }
 
@@ -442,13 +427,13 @@ fn large_cells_are_kept_and_freed() {
         }
     });
     // Above two megabytes: in memory of its own.
-    let held = collect(&rig);
+    let held = rig.collect();
     assert!(held.live_bytes > 8 * count, "{held:?}");
     assert!(rig.captures(key)[0].ends_with("399999}"));
     let before = rig.machine.info();
     rig.send(key, integers(&[0]));
     rig.quiet();
-    assert_eq!(collect(&rig).live_bytes, 16);
+    assert_eq!(rig.collect().live_bytes, 16);
     let after = rig.machine.info();
     assert!(before.mapped_bytes - after.mapped_bytes >= 8 * count);
     assert!(before.heap_bytes - after.heap_bytes >= 8 * count);

@@ -1,13 +1,11 @@
 //! Cells that move together when much around them has died.
 use crate::build::becomes;
 use crate::programs::{r, Assembler};
-use crate::rig::{self, int, integers, Rig, PATIENCE};
+use crate::rig::{self, int, integers, Rig};
 use mote_vm::base::clock::ClockKind;
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::gc::GcInfo;
 use mote_vm::values::handles::Key;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::sync::mpsc::channel;
 
 const BLOCK: usize = 2 << 20;
 /// Elements of what a holder has.
@@ -20,15 +18,6 @@ fn unit() -> Unit {
     let code = vec![becomes(hold, [r(1)]), Instr::Done];
     a.behaviour("hold", 1, 2, code);
     a.unit()
-}
-
-fn collect(rig: &Rig) -> GcInfo {
-    let (tell, told) = channel();
-    rig.machine.collect(move || {
-        let _ = tell.send(());
-    });
-    told.recv_timeout(PATIENCE).expect("collected");
-    rig.machine.info().gc
 }
 
 /// Holders of tuples, of which one in ten is left.
@@ -63,7 +52,7 @@ fn what_is_left_of_much_takes_little_more_than_it_needs() {
     let rig = Rig::collects_when_asked(ClockKind::System, &[("main", 1)], unit());
     let left = scattered(&rig, 20);
     let full = rig.machine.info().heap_bytes;
-    let gc = collect(&rig);
+    let gc = rig.collect();
     assert_eq!(gc.live_actors, left.len() as u64);
     if !rig::stressed() {
         let heap = rig.machine.info().heap_bytes;
@@ -81,7 +70,7 @@ fn what_is_left_of_much_takes_little_more_than_it_needs() {
         for (n, key) in left.iter().step_by(97) {
             assert_eq!(rig.captures(*key), [tuple(*n)], "{again}");
         }
-        collect(&rig);
+        rig.collect();
     }
 }
 
@@ -95,7 +84,7 @@ fn turns_may_come_at_any_time() {
         scope.spawn(|| {
             let _over = rig::Finally(|| over.store(true, SeqCst));
             for _ in 0..if rig::stressed() { 3 } else { 20 } {
-                collect(&rig);
+                rig.collect();
             }
         });
         for (n, key) in left.iter().skip(1).step_by(3).cycle() {
@@ -107,7 +96,7 @@ fn turns_may_come_at_any_time() {
         }
     });
     rig.quiet();
-    collect(&rig);
+    rig.collect();
     for (i, (n, key)) in left.iter().enumerate() {
         let held = rig.captures(*key);
         let is_new = i % 3 == 1 && held == [format!("{{{}, {n}}}", -n)];

@@ -3,11 +3,9 @@
 
 use crate::build::{becomes, is, op, send};
 use crate::programs::{r, Assembler};
-use crate::rig::{self, address, int, Rig, PATIENCE};
+use crate::rig::{self, address, int, Rig};
 use mote_vm::code::ir::{Instr, Unit};
-use mote_vm::machine::Machine;
 use mote_vm::terms::prim::primitive::Primitive;
-use std::sync::mpsc::channel;
 
 /// `play(peer, n)`: for every message but 0 becomes `play(peer, n + 1)`, and sends the message less one to its peer.
 fn unit() -> Unit {
@@ -25,16 +23,6 @@ fn unit() -> Unit {
     ];
     a.behaviour("play", 2, 5, code);
     a.unit()
-}
-
-/// Collects, and tells how many actors are live then.
-fn live(machine: &Machine) -> u64 {
-    let (tell, told) = channel();
-    machine.collect(move || {
-        let _ = tell.send(());
-    });
-    told.recv_timeout(PATIENCE).expect("collected");
-    machine.info().gc.live_actors
 }
 
 #[test]
@@ -61,7 +49,7 @@ fn two_threads_play_while_either_collects() {
             rig.send_by("west", key, rig::integers(&[1_000]));
         }
         // Some while they play, some while one or both sleep.
-        assert_eq!(live(&rig.machine), 4);
+        assert_eq!(rig.collect().live_actors, 4);
         if round % 2 == 0 {
             rig.quiet();
         }
@@ -73,5 +61,5 @@ fn two_threads_play_while_either_collects() {
     for key in [a, b, player] {
         rig.machine.release(key);
     }
-    assert_eq!(live(&rig.machine), 0);
+    assert_eq!(rig.collect().live_actors, 0);
 }

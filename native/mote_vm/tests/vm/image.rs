@@ -16,7 +16,6 @@ use mote_vm::machine::Machine;
 use mote_vm::values::foreign::{Class, Foreign, ForeignRef};
 use mote_vm::values::handles::Key;
 use mote_vm::{Term, View};
-use std::any::Any;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::mpsc::channel;
@@ -344,9 +343,6 @@ impl Foreign for Copied {
     }
     fn compare(&self, _other: &dyn Foreign) -> Ordering {
         Ordering::Equal
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -60,11 +60,7 @@ fn vector(builder: &mut Builder, n: usize) {
 /// Returns the bytes charged when nothing is queued and nothing is garbage.
 fn at_rest(rig: &Rig) -> usize {
     rig.quiet();
-    let (tell, told) = channel();
-    rig.machine.collect(move || {
-        let _ = tell.send(());
-    });
-    told.recv_timeout(PATIENCE).expect("collected");
+    rig.collect();
     rig.machine.info().charged_bytes
 }
 

@@ -9,7 +9,6 @@ use mote_vm::boundary::parcel::Builder;
 use mote_vm::code::ir::Instr;
 use mote_vm::values::foreign::{Carrier, Class, Delivery, Foreign, ForeignRef, Messages};
 use mote_vm::Term;
-use std::any::Any;
 use std::cmp::Ordering;
 use std::sync::mpsc::{channel, Sender};
 use std::sync::Arc;
@@ -61,9 +60,6 @@ impl Foreign for Listener {
     }
     fn compare(&self, other: &dyn Foreign) -> Ordering {
         (self as *const Listener).cmp(&(other as *const dyn Foreign).cast())
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

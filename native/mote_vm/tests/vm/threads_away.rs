@@ -17,7 +17,6 @@ use mote_vm::machine::{Machine, Outcome, TurnAway, DEFAULT_FUEL};
 use mote_vm::threads::seeded::Schedule;
 use mote_vm::threads::sponsor::SponsorConfig;
 use mote_vm::values::handles::Key;
-use std::any::Any;
 use std::sync::mpsc::{channel, Receiver, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
@@ -32,9 +31,6 @@ impl Embedder for Desk {
     fn fault(&self, _machine: &Machine, _fault: Fault) {}
     fn begin_turn(&self, _machine: &Machine, turn: TurnAway<'_>) {
         let _ = self.0.lock().expect("no panic").send((turn.number, here()));
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 }
 

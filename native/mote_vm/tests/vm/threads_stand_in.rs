@@ -208,14 +208,6 @@ fn what_is_brought_gives_back_what_it_takes() {
     assert_eq!(rig.machine.info().mapped_bytes, 0);
 }
 
-fn collect_what_is_kept(rig: &Rig) {
-    let (tell, collected) = channel();
-    rig.machine.collect(move || {
-        let _ = tell.send(());
-    });
-    collected.recv_timeout(PATIENCE).expect("collected");
-}
-
 /// Checks that an actor keeps what it has become in a stand-in, whatever is asked and collected afterwards.
 #[test]
 fn what_an_actor_was_told_it_keeps() {
@@ -235,7 +227,7 @@ fn what_an_actor_was_told_it_keeps() {
             ask(&rig, *keep, integers(&[n, i as i64, n * n]));
         }
         if n % 50 == 0 {
-            collect_what_is_kept(&rig);
+            rig.collect();
         }
         rig.quiet();
         for (i, keep) in keeps.iter().enumerate() {
@@ -279,7 +271,7 @@ fn whoever_peeks_sees_a_whole_state() {
     for n in 1..=rounds {
         ask(&rig, keep, integers(&[n, n, n]));
         if n % 1_000 == 0 {
-            collect_what_is_kept(&rig);
+            rig.collect();
         }
     }
     rig.quiet();
@@ -318,7 +310,7 @@ fn what_nobody_can_have_kept_is_forgotten_at_once() {
         int(b, 0);
     });
     let collect = || {
-        collect_what_is_kept(&rig);
+        rig.collect();
         until(|| Arc::strong_count(&carried) == 1);
     };
     // How many are left of what a request carried when a stand-in has run all of the turns that it led to, which tell the
@@ -357,7 +349,7 @@ fn what_nobody_can_have_kept_is_forgotten_at_once() {
     }
     // It keeps what it was told.
     assert_eq!(left(keep, 1), 1);
-    collect_what_is_kept(&rig);
+    rig.collect();
     assert_eq!(Arc::strong_count(&carried), 2);
     asleep(&rig);
     ask(&rig, keep, integers(&[1]));
