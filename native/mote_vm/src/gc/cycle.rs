@@ -67,8 +67,14 @@ impl<'m> Stopped<'m> {
         }
         if begins {
             let number = self.gc.next();
-            match self.evacuates(number) {
-                Ok(evacuation) => self.begin(number, evacuation),
+            let walk = self.note_moment();
+            let evacuation = match walk {
+                // Turns run before it marks, so cells would stay where they are.
+                Some(_) => Ok(None),
+                None => self.evacuates(number),
+            };
+            match evacuation {
+                Ok(evacuation) => self.begin(number, evacuation, walk),
                 Err(()) => return self.gc.finish(self.gc.begun()),
             }
         }
@@ -83,6 +89,8 @@ impl<'m> Stopped<'m> {
             Phase::Moving => self.compact(),
             // Another thread was faster.
             Phase::None | Phase::Clearing => return,
+            // It goes on when the image is written.
+            Phase::Saving => {}
         }
         let pause = self.start.elapsed().as_nanos() as u64;
         let mut info = self.gc.info();
@@ -96,8 +104,25 @@ impl<'m> Stopped<'m> {
         info.pauses.count(pause);
     }
 
+    /// Notes what an image is to be of, if somebody wants one of this moment: before anything that callers make counts as made since.
+    fn note_moment(&mut self) -> Option<Box<dyn FnOnce()>> {
+        if self.gc.compaction.is_planned() {
+            return None;
+        }
+        let mut all = self.threads.iter_mut();
+        let note = all.find_map(|thread| thread.duties.moments.pop_front())?;
+        let (threads, walk) = note(self.machine, std::mem::take(&mut self.threads));
+        self.threads = threads;
+        Some(walk)
+    }
+
     /// Takes the roots as they are now.
-    fn begin(&mut self, number: u64, mut evacuation: Option<Evacuation>) {
+    fn begin(
+        &mut self,
+        number: u64,
+        mut evacuation: Option<Evacuation>,
+        walk: Option<Box<dyn FnOnce()>>,
+    ) {
         let pool = self.machine.pool();
         let threads = &mut self.threads;
         self.machine.leases().while_all_rest(|resting| {
@@ -129,7 +154,14 @@ impl<'m> Stopped<'m> {
         }
         snapshot.packets.push(Packet::Values(snapshot.values));
         self.gc.work.add(snapshot.packets);
-        self.gc.set_phase(Phase::Marking);
+        match walk {
+            Some(walk) => {
+                self.gc.work.moment.begin(&self.machine.pool().quota);
+                self.gc.set_phase(Phase::Saving);
+                walk();
+            }
+            None => self.gc.set_phase(Phase::Marking),
+        }
     }
 
     /// Marks what is left. Returns whether everything is marked.

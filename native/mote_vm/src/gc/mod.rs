@@ -73,6 +73,15 @@ impl Dispatch {
                 }
                 true
             }
+            Phase::Saving => {
+                gc.work.moment.charge(&machine.pool().quota);
+                // What is kept for the image is kept until it is written: then nothing is made that needs more.
+                if machine.pool().is_short() || self.starved.awaits_collection() {
+                    gc.hold_turns();
+                }
+                self.turn.heap.look_ahead();
+                false
+            }
             Phase::Marking => {
                 if machine.pool().is_short() || self.starved.awaits_collection() {
                     gc.hold_turns();
