@@ -40,13 +40,13 @@ impl Machine {
         let moment: AtMoment = Box::new(move |machine, threads| {
             let mut survey = Survey {
                 machine,
-                threads,
+                threads: std::mem::take(threads),
                 lasts: true,
             };
             let noted = note(&mut survey);
+            *threads = survey.threads;
             let machine = machine.clone();
-            let walk = move || drop(begin.send((noted, LastingMoment::new(machine))));
-            (survey.threads, Box::new(walk))
+            Box::new(move || drop(begin.send((noted, LastingMoment::new(machine)))))
         });
         let ask = task(move |thread: &mut Dispatch| thread.duties.moments.push_back(moment));
         self.push(self.sponsors().first().lead(), Entry::Task(ask));
@@ -62,7 +62,7 @@ struct LastingMoment {
 }
 
 impl LastingMoment {
-    /// A collection has begun, in whose number the heap is marked in advance like any other.
+    /// A collection has begun, and does not end before: what is made in the heap counts as made since.
     fn new(machine: Machine) -> LastingMoment {
         let lease = machine.leases().lend_new();
         LastingMoment { machine, lease }

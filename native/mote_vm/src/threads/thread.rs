@@ -114,13 +114,10 @@ pub(crate) struct Duties {
     pub(crate) moments: VecDeque<AtMoment>,
 }
 
-/// Looks at a machine that stands still, before a collection begins, and gives its threads back. What it returns is called when the
-/// collection has begun, and sees to it that the collection goes on (`Phase::Saving`).
+/// Looks at a machine that stands still, and its threads, before a collection begins. What it returns is called when the threads
+/// go on, and sees to it that the collection does (`Phase::Saving`).
 pub(crate) type AtMoment =
-    Box<dyn for<'m> FnOnce(&'m Machine, Vec<&'m mut Dispatch>) -> Begun<'m> + Send>;
-
-/// The threads, and what is called when the collection has begun.
-pub(crate) type Begun<'m> = (Vec<&'m mut Dispatch>, Box<dyn FnOnce()>);
+    Box<dyn for<'m> FnOnce(&'m Machine, &mut Vec<&'m mut Dispatch>) -> Box<dyn FnOnce()> + Send>;
 
 /// Room that is used again each time something comes in; empty in between.
 #[derive(Default)]

@@ -12,7 +12,7 @@
 use super::mark::held_parts;
 use super::packets::{Log, MarkingWork};
 use crate::base::quota::Quota;
-use crate::base::sync::Relaxed;
+use crate::base::sync::{AtomicBool, Relaxed};
 use crate::code::program::Program;
 use crate::heap::marks::mark;
 use crate::turns::marking::visitor::Visitor;
@@ -20,7 +20,6 @@ use crate::values::actor::{Actor, Header};
 use crate::values::value::Value;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
-use std::sync::atomic::AtomicBool;
 
 /// Values that the walk shows to the collection at a time.
 const SHOWN: usize = 8 * 1024;
