@@ -76,20 +76,39 @@ turns = fn -> Mote.info(machine).counters.turns end
 rows =
   for _ <- 1..rounds do
     before = turns.()
-    {saved, {waited, {:ok, image}}} = :timer.tc(fn -> waits.(fn -> Mote.save(machine, path, names: %{first: first}) end) end)
+
+    {saved, {waited, {:ok, image}}} =
+      :timer.tc(fn -> waits.(fn -> Mote.save(machine, path, names: %{first: first}) end) end)
+
     ran = turns.() - before
     {without, _} = waits.(fn -> Process.sleep(div(saved, 1000)) end)
-    row = %{stood: image.stood_still / 1000, saved: saved / 1000, waited: waited, without: without, turns: ran / saved}
-    IO.inspect({image.actors, image.bytes})
+
+    row = %{
+      stood: image.stood_still / 1000,
+      saved: saved / 1000,
+      waited: waited,
+      without: without,
+      turns: ran / saved
+    }
+
     row
   end
 
 IO.puts("#{Float.round(live / 1.0e6, 1)} MB live")
 
-for {key, unit} <- [stood: "ms", saved: "ms", waited: "ms", without: "ms", turns: "million turns a second meanwhile"] do
+for {key, unit} <- [
+      stood: "ms",
+      saved: "ms",
+      waited: "ms",
+      without: "ms",
+      turns: "million turns a second meanwhile"
+    ] do
   all = rows |> Enum.map(& &1[key]) |> Enum.sort()
   median = Enum.at(all, div(rounds, 2))
-  IO.puts("  #{key}: #{Float.round(median * 1.0, 1)} #{unit} (#{Float.round(hd(all) * 1.0, 1)}-#{Float.round(List.last(all) * 1.0, 1)})")
+
+  IO.puts(
+    "  #{key}: #{Float.round(median * 1.0, 1)} #{unit} (#{Float.round(hd(all) * 1.0, 1)}-#{Float.round(List.last(all) * 1.0, 1)})"
+  )
 end
 
 pause = Mote.info(machine).gc.longest_pause

@@ -26,7 +26,7 @@ const SHOWN: usize = 8 * 1024;
 
 /// Actors that have become something else before the walk has come to them, by their addresses, with what they held.
 #[derive(Default)]
-struct Notes {
+struct PastActors {
     held: FxHashMap<usize, (Header, Value)>,
     /// Bytes that are charged for them.
     charged: usize,
@@ -37,7 +37,7 @@ struct Notes {
 pub(crate) struct Moment {
     /// True until the image is written.
     lasts: AtomicBool,
-    notes: Mutex<Notes>,
+    notes: Mutex<PastActors>,
 }
 
 impl Moment {
