@@ -17,7 +17,8 @@ defmodule Mote.Image do
       `:reference` or `:function`; `:address` stands for actors of other machines and for customers), `behaviour` (of the
       actors that held it, or that the message was for; `nil` for what was named), `held` (`:state`, `:message`, `:running` or
       `:timer`, as of `Mote.waiting/2`), and `count`;
-    * `stood_still` - the microseconds for which the machine stood still while it was saved; `nil` for a file that was read.
+    * `stood_still` - the microseconds for which the machine stood still for the moment that was saved, or for all of the saving (`Mote.save/3`
+      says when that is so); `nil` for a file that was read.
   """
 
   alias Mote.{Error, Inspection, Native}

@@ -67,6 +67,8 @@ mod gc_crossed;
 mod gc_standing_still;
 #[path = "../../../mote_vm/tests/vm/image.rs"]
 mod image;
+#[path = "../../../mote_vm/tests/vm/image_beside.rs"]
+mod image_beside;
 #[path = "../../../mote_vm/tests/vm/look.rs"]
 mod look;
 #[path = "../../../mote_vm/tests/vm/machine.rs"]

@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! 1. What is read back makes no atoms and is of the kind that it was: nothing of it refers to a process, a node or code.
-//! 2. The thread that stands still for an image hands over blocks and waits only while [`BLOCKS`] of them are not written yet:
-//!    so an image takes no more memory than that.
+//! 2. The thread that walks for an image hands over blocks and waits only while [`BLOCKS`] of them are not written yet:
+//!    so an image takes no more memory than that. Only where the machine stands still for all of it do turns wait for that thread.
 use crate::codec::budget::WriteMode;
 use crate::codec::encode::Writer;
 use crate::deliver::mail::assembled;
@@ -24,7 +24,7 @@ use crate::term::resource::{Resource, ResourceArc};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::boundary::parcel::Parcel;
 use mote_vm::image::file::{said, write, ImageFile, ImagePart};
-use mote_vm::image::save::NotSaved;
+use mote_vm::image::save::{ImageRoots, NotSaved};
 use mote_vm::image::tables::{ImageLost, ImageTables};
 use mote_vm::image::walk::WrittenForeign;
 use mote_vm::image::{ImageError, MigratingActor, Migration};
@@ -107,29 +107,38 @@ pub fn save<'a>(
         let writer = std::thread::Builder::new().name("mote-image".into());
         let written = writer.spawn(move || answer(&customer, &path, (parts, rooms), &saved));
         written.map_err(|_| names::no_memory())?;
-        running.survey(move |survey| {
-            let scratch = OwnedEnv::new();
-            let written_form = |value: &ForeignRef| written_form(value, &scratch);
+        let stands = begin.is_some();
+        let note = move |survey: &mut Survey<'_>| {
             let begun = Instant::now();
-            let mut take = |block| {
-                let taken = blocks.send(ImagePart::Block(block));
-                taken.ok().map(|()| free.try_recv().unwrap_or_default())
-            };
             let journal = begin.map_or(Ok(()), |begin| begin(survey));
-            let tables = match journal {
-                Ok(()) => survey
-                    .save(&named, identity, &written_form, &mut take)
-                    .map_err(Unsaved::Image),
+            let roots = match journal {
+                Ok(()) => survey.image_roots(&named, identity).map_err(Unsaved::Image),
                 Err(error) => Err(Unsaved::Journal(said(&error))),
             };
-            let stood = begun.elapsed();
-            if tables.is_ok() {
-                // Whoever has stopped reading says why.
-                let _ = blocks.send(ImagePart::Whole);
-            }
-            let _ = told.send((tables, stood));
-        });
-        Ok(())
+            (roots, begun, begun.elapsed())
+        };
+        let walk =
+            move |(roots, begun, noted): (Result<ImageRoots, Unsaved>, Instant, Duration)| {
+                let scratch = OwnedEnv::new();
+                let written_form = |value: &ForeignRef| written_form(value, &scratch);
+                let mut take = |block| {
+                    let taken = blocks.send(ImagePart::Block(block));
+                    taken.ok().map(|()| free.try_recv().unwrap_or_default())
+                };
+                let beside = roots.as_ref().is_ok_and(ImageRoots::is_written_beside);
+                let tables = roots.and_then(|roots| {
+                    let written = roots.write(&written_form, &mut take);
+                    written.map_err(Unsaved::Image)
+                });
+                let stood = if beside { noted } else { begun.elapsed() };
+                if tables.is_ok() {
+                    // Whoever has stopped reading says why.
+                    let _ = blocks.send(ImagePart::Whole);
+                }
+                let _ = told.send((tables, stood));
+            };
+        let asked = running.at_moment(stands, note, walk);
+        asked.map_err(|_| names::no_memory())
     })
 }
 

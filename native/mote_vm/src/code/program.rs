@@ -237,14 +237,20 @@ impl Program {
 
     /// Returns the name of a behaviour.
     pub(crate) fn name(&self, id: BehaviourId) -> BehaviourName {
+        self.version_of(id).0
+    }
+
+    /// The same, and the hash of its unit: of one version, also while a later one takes over.
+    pub(crate) fn version_of(&self, id: BehaviourId) -> (BehaviourName, u64) {
         let behaviour = self.behaviour(id);
-        BehaviourName {
+        let name = BehaviourName {
             module: behaviour.module,
             name: behaviour.name,
             written: behaviour.written,
             captures: behaviour.written_captures(),
             stashes: behaviour.stashes,
-        }
+        };
+        (name, behaviour.hash)
     }
 
     /// The current version of a behaviour by name, and its unit's hash.

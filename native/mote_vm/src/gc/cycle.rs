@@ -59,17 +59,28 @@ impl<'m> Stopped<'m> {
         }
     }
 
-    /// Goes as far as it gets in a short time; to the end if that is urgent.
-    pub(crate) fn collect(&mut self) {
+    /// Goes as far as it gets in a short time; to the end if that is urgent. Returns what is to be called when threads go on: a thread that
+    /// it wakes might take the core of the one that they all wait for.
+    pub(crate) fn collect(&mut self) -> Option<Box<dyn FnOnce()>> {
+        let mut walk = None;
         let begins = self.gc.phase() == Phase::None;
         if self.short && !self.urgent {
             self.gc.hold_turns();
         }
         if begins {
             let number = self.gc.next();
-            match self.evacuates(number) {
-                Ok(evacuation) => self.begin(number, evacuation),
-                Err(()) => return self.gc.finish(self.gc.begun()),
+            walk = self.note_moment();
+            let evacuation = match walk {
+                // Turns run before it marks, so cells would stay where they are.
+                Some(_) => Ok(None),
+                None => self.evacuates(number),
+            };
+            match evacuation {
+                Ok(evacuation) => self.begin(number, evacuation, walk.is_some()),
+                Err(()) => {
+                    self.gc.finish(self.gc.begun());
+                    return None;
+                }
             }
         }
         match self.gc.phase() {
@@ -82,7 +93,9 @@ impl<'m> Stopped<'m> {
             }
             Phase::Moving => self.compact(),
             // Another thread was faster.
-            Phase::None | Phase::Clearing => return,
+            Phase::None | Phase::Clearing => return None,
+            // It goes on when the image is written.
+            Phase::Saving => {}
         }
         let pause = self.start.elapsed().as_nanos() as u64;
         let mut info = self.gc.info();
@@ -94,10 +107,21 @@ impl<'m> Stopped<'m> {
         info.longest_pause_ns = info.longest_pause_ns.max(pause);
         info.paused_ns += pause;
         info.pauses.count(pause);
+        walk
+    }
+
+    /// Notes what an image is to be of, if somebody wants one of this moment: before anything that callers make counts as made since.
+    fn note_moment(&mut self) -> Option<Box<dyn FnOnce()>> {
+        if self.gc.compaction.is_planned() {
+            return None;
+        }
+        let mut all = self.threads.iter_mut();
+        let note = all.find_map(|thread| thread.duties.moments.pop_front())?;
+        Some(note(self.machine, &mut self.threads))
     }
 
     /// Takes the roots as they are now.
-    fn begin(&mut self, number: u64, mut evacuation: Option<Evacuation>) {
+    fn begin(&mut self, number: u64, mut evacuation: Option<Evacuation>, saves: bool) {
         let pool = self.machine.pool();
         let threads = &mut self.threads;
         self.machine.leases().while_all_rest(|resting| {
@@ -129,7 +153,12 @@ impl<'m> Stopped<'m> {
         }
         snapshot.packets.push(Packet::Values(snapshot.values));
         self.gc.work.add(snapshot.packets);
-        self.gc.set_phase(Phase::Marking);
+        if saves {
+            self.gc.work.moment.begin(&pool.quota);
+            self.gc.set_phase(Phase::Saving);
+        } else {
+            self.gc.set_phase(Phase::Marking);
+        }
     }
 
     /// Marks what is left. Returns whether everything is marked.

@@ -73,6 +73,15 @@ impl Dispatch {
                 }
                 true
             }
+            Phase::Saving => {
+                gc.work.moment.charge(&machine.pool().quota);
+                // What is kept for the image is kept until it is written: then nothing is made that needs more.
+                if machine.pool().is_short() || self.starved.awaits_collection() {
+                    gc.hold_turns();
+                }
+                self.turn.heap.look_ahead();
+                false
+            }
             Phase::Marking => {
                 if machine.pool().is_short() || self.starved.awaits_collection() {
                     gc.hold_turns();
@@ -166,6 +175,7 @@ impl Dispatch {
     fn stop_and_collect(&mut self) {
         let machine = self.context.machine.clone();
         let start = Instant::now();
+        let mut walk = None;
         self.stand_still(|context| {
             let safepoint = machine.safepoint();
             safepoint.stop_the_others(&context.station, machine.stations(), |stopped| {
@@ -175,9 +185,12 @@ impl Dispatch {
                     .iter()
                     .map(|&own| unsafe { &mut *own.cast::<Dispatch>() })
                     .collect();
-                cycle::Stopped::new(&machine, threads, start).collect();
+                walk = cycle::Stopped::new(&machine, threads, start).collect();
             })
         });
+        if let Some(walk) = walk {
+            walk();
+        }
         if machine.gc().phase() == Phase::Marking {
             machine.wake_sleepers();
         }

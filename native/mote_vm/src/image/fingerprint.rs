@@ -54,7 +54,8 @@ impl Survey<'_> {
             // As when an image is saved.
             let mut keys = self.machine.handles().keys();
             keys.keys.sort_by_key(|(key, _)| key.serial);
-            let waits = heap.insist(|heap| self.waits(heap));
+            let mut waits = heap.insist(|heap| self.waits(heap));
+            waits.order_timers();
             let number = |timer: &TimerId| (timer.thread, timer.serial);
             let timers = waits.timers.iter().map(|timer| number(&timer.id));
             let mut all = Fingerprint {
@@ -66,10 +67,10 @@ impl Survey<'_> {
                 timers: timers.zip(1..).collect(),
                 sum: 0,
             };
-            for saved in &waits.events {
+            waits.each_event(|saved| {
                 all.add(Value::address(saved.event.target));
                 all.add(saved.event.message);
-            }
+            });
             for timer in &waits.timers {
                 all.sum = mix(all.sum, timer.due);
                 all.add(timer.target);

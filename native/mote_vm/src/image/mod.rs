@@ -9,7 +9,8 @@
 //! tables    the identity, atoms, sponsors, code, behaviours by module, name and hash, the values that could not be written
 //! ```
 //!
-//! Writing: [`walk`] goes through everything that the roots reach (`save.rs`) while the machine stands still, and hands the
+//! Writing: [`walk`] goes through everything that the roots reach (`save.rs`), as of a moment at which the machine stood still
+//! (`moment.rs`), and hands the
 //! blocks to whoever puts them into a file. Reading: [`file`] checks the blocks and the tables; `restore.rs` makes the cells and
 //! the actors in a machine that has done nothing yet, and lets its events go.
 //!
@@ -25,11 +26,13 @@ pub(crate) mod blocks;
 pub(crate) mod chunks;
 pub mod file;
 pub(crate) mod fingerprint;
+mod moment;
 pub(crate) mod numbers;
 pub(crate) mod record;
 mod restore;
 pub mod save;
 pub mod tables;
+mod waits;
 pub mod walk;
 
 pub use restore::migration::{Migrated, MigratingActor, Migration};

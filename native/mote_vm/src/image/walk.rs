@@ -23,8 +23,9 @@ use crate::platform::prefetch::prefetch;
 use crate::terms::map::{entries, Node};
 use crate::terms::prim::weight::place;
 use crate::terms::view::{FunctionTerm, View};
+use crate::turns::marking::moment::MomentReader;
 use crate::turns::queue::Event;
-use crate::values::actor::{Actor, BehaviourId, SponsorId};
+use crate::values::actor::{captured, Actor, BehaviourId, Header, SponsorId};
 use crate::values::foreign::{Class, ForeignRef};
 use crate::values::term::Term;
 use crate::values::value::Value;
@@ -45,6 +46,16 @@ pub enum WrittenForeign {
 /// Writes a value of the outside.
 pub type WriteForeign<'w> = &'w dyn Fn(&ForeignRef) -> WrittenForeign;
 
+/// Who holds what is being written.
+#[derive(Clone, Copy)]
+pub(crate) enum HolderOf {
+    Nobody,
+    /// An actor that was written, or is.
+    Known(BehaviourId),
+    /// An actor for which something waits.
+    Target(Value),
+}
+
 /// A cell that is to be written, and what it refers to that was not looked at yet.
 enum OpenCell<'h> {
     /// A list from its first cell on, the cell that comes next, and how many are before that.
@@ -56,6 +67,8 @@ enum OpenCell<'h> {
 /// What is written so far.
 pub(crate) struct ImageWalk<'w> {
     program: &'w Program,
+    /// Says what actors held, if turns run beside it.
+    moment: Option<MomentReader<'w>>,
     pub(crate) out: BlockWriter<'w>,
     numbers: Numbers,
     pub(crate) cells: u32,
@@ -80,9 +93,9 @@ pub(crate) struct ImageWalk<'w> {
     /// Each value that was not written: the number of the above, and its trace.
     pub(crate) traces: Vec<(u32, Vec<u8>)>,
     /// Who holds what is being written.
-    pub(crate) holder: (Option<BehaviourId>, HeldIn),
-    /// Messages that actors have kept which are about to move: they come before all that wait.
-    pub(crate) kept: Vec<Event>,
+    pub(crate) holder: (HolderOf, HeldIn),
+    /// Messages that actors have kept which are about to move, and what these are: they come before all that wait.
+    pub(crate) kept: Vec<(Event, BehaviourId)>,
     /// The behaviour of actors that are about to move.
     held: BehaviourName,
     /// What comparing the keys of all maps costs whoever reads the image (restore.rs, invariant 4).
@@ -95,11 +108,13 @@ pub(crate) struct ImageWalk<'w> {
 impl<'w> ImageWalk<'w> {
     pub(crate) fn new(
         program: &'w Program,
+        moment: Option<MomentReader<'w>>,
         out: BlockWriter<'w>,
         write_foreign: WriteForeign<'w>,
     ) -> ImageWalk<'w> {
         ImageWalk {
             program,
+            moment,
             out,
             numbers: Numbers::default(),
             cells: 0,
@@ -117,7 +132,7 @@ impl<'w> ImageWalk<'w> {
             write_foreign,
             lost: NumberedNames::default(),
             traces: Vec::new(),
-            holder: (None, HeldIn::State),
+            holder: (HolderOf::Nobody, HeldIn::State),
             kept: Vec::new(),
             held: held_by_a_move(),
             work: Work::free(),
@@ -133,7 +148,7 @@ impl<'w> ImageWalk<'w> {
                 return;
             }
             self.look_ahead();
-            // SAFETY: it was reached from the roots while everything stands still.
+            // SAFETY: it was reached from the roots, while everything stands still or what was there is kept.
             self.write_actor(unsafe { &*actor });
             self.written += 1;
         }
@@ -156,21 +171,29 @@ impl<'w> ImageWalk<'w> {
         }
     }
 
+    /// Returns what an actor holds, or held.
+    fn held(&mut self, actor: &Actor) -> (Header, Value) {
+        match &mut self.moment {
+            Some(moment) => moment.held(actor),
+            None => (actor.header(), actor.state()),
+        }
+    }
+
     fn write_actor(&mut self, actor: &Actor) {
-        let header = actor.header();
+        let (header, state) = self.held(actor);
         let mut id = header.behaviour();
         let n = self.program.behaviour(id).captures as usize;
-        self.holder = (Some(id), HeldIn::State);
+        self.holder = (HolderOf::Known(id), HeldIn::State);
         // An actor that is held by a move is again what it was: no move goes on in another machine.
         let held: Vec<Value> = match n == self.held.parts() && self.program.name(id) == self.held {
-            true => actor.captured(n).collect(),
+            true => captured(n, state).collect(),
             false => Vec::new(),
         };
         let (state, before) = match held[..] {
             [was, before, _, kept] => {
                 id = BehaviourId(before.as_fixnum().unwrap_or(0) as u32);
-                self.holder.0 = Some(id);
-                self.keep(actor, kept);
+                self.holder.0 = HolderOf::Known(id);
+                self.keep(actor, id, kept);
                 let values = was.as_tuple().unwrap_or(&[]);
                 match values {
                     [] | [_] => (values.first().copied(), None),
@@ -179,8 +202,8 @@ impl<'w> ImageWalk<'w> {
             }
             // No socket goes on in another machine: what is sent to it there is told that it is closed.
             _ if id.is_socket() => (Some(Value::fixnum(-1)), None),
-            _ if n > 1 => (None, Some(self.captures_of(n, actor.state()))),
-            _ => ((n == 1).then(|| actor.state()), None),
+            _ if n > 1 => (None, Some(self.captures_of(n, state))),
+            _ => ((n == 1).then_some(state), None),
         };
         state.into_iter().for_each(|value| self.behind(value));
         self.out.byte(Record::Actor as u8);
@@ -197,14 +220,14 @@ impl<'w> ImageWalk<'w> {
     }
 
     /// Keeps the messages of an actor that was held, the oldest first.
-    fn keep(&mut self, actor: &Actor, kept: Value) {
+    fn keep(&mut self, actor: &Actor, id: BehaviourId, kept: Value) {
         let cells = std::iter::successors(kept.as_cons(), |(_, others)| others.as_cons());
         let mut messages: Vec<Value> = cells.map(|(message, _)| message).collect();
         messages.reverse();
         let target = std::ptr::from_ref(actor);
         let events = messages
             .into_iter()
-            .map(|message| Event { target, message });
+            .map(|message| (Event { target, message }, id));
         self.kept.extend(events);
     }
 
@@ -246,6 +269,13 @@ impl<'w> ImageWalk<'w> {
         u64::from(number) + OWN_BEHAVIOURS
     }
 
+    /// Writes all cells that an event refers to.
+    pub(crate) fn event_behind(&mut self, event: Event, holder: (HolderOf, HeldIn)) {
+        self.holder = holder;
+        self.behind(Value::address(event.target));
+        self.behind(event.message);
+    }
+
     /// Writes all cells that a value refers to.
     #[inline]
     pub(crate) fn behind(&mut self, value: Value) {
@@ -257,6 +287,9 @@ impl<'w> ImageWalk<'w> {
     fn walk(&mut self, value: Value) {
         self.open(value);
         while let Some(frame) = self.frames.pop() {
+            if self.out.refused {
+                return self.frames.clear();
+            }
             match frame {
                 OpenCell::List(first, next, n) => self.walk_list(first, next, n),
                 OpenCell::Boxed(cell, parts) => {
@@ -448,13 +481,27 @@ impl<'w> ImageWalk<'w> {
     }
 
     fn lose(&mut self, class: Class, trace: Vec<u8>) {
-        let (behaviour, held) = self.holder;
+        let (holder, held) = self.holder;
         let lost = ImageLost {
             class,
-            behaviour: behaviour.map(|id| self.program.name(id)),
+            behaviour: self.behaviour_of(holder).map(|id| self.program.name(id)),
             held,
         };
         self.traces.push((self.lost.number(lost), trace));
+    }
+
+    fn behaviour_of(&self, holder: HolderOf) -> Option<BehaviourId> {
+        match holder {
+            HolderOf::Nobody => None,
+            HolderOf::Known(id) => Some(id),
+            HolderOf::Target(target) => target.is_address().then(|| {
+                // SAFETY: what something waits for is reached from the roots, as above.
+                let actor = unsafe { &*target.address_pointer() };
+                let header = |moment: &MomentReader<'_>| moment.header(actor);
+                let header = self.moment.as_ref().map_or_else(|| actor.header(), header);
+                header.behaviour()
+            }),
+        }
     }
 
     /// Writes a value whose cells are written.

@@ -24,6 +24,8 @@ use rustc_hash::FxHashMap;
 pub struct Survey<'m> {
     pub(crate) machine: &'m Machine,
     pub(crate) threads: Vec<&'m mut Dispatch>,
+    /// True if what is there stays as it is when turns run again, until an image is written (image/moment.rs).
+    pub(crate) lasts: bool,
 }
 
 /// A callback that receives a survey.
@@ -67,6 +69,7 @@ impl<'m> Survey<'m> {
                 .iter()
                 .map(|&own| unsafe { &mut *own.cast::<Dispatch>() })
                 .collect(),
+            lasts: false,
         }
     }
 }

@@ -22,6 +22,7 @@ impl Dispatch {
             || self.idling.rests && self.would_collect()
             || self.is_look_due()
             || self.collection_was_asked()
+            || !self.duties.moments.is_empty()
             || self.context.machine.gc().compaction.is_planned()
     }
 

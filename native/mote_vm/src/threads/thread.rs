@@ -30,6 +30,7 @@ use crate::threads::fault::Fault;
 use crate::threads::inbox::{Contents, Done, ThreadTask};
 use crate::threads::net::own::Net;
 use crate::threads::seeded::SeededThread;
+use crate::threads::shared::Machine;
 use crate::threads::stand_in::Lent;
 use crate::threads::starved::Starved;
 use crate::threads::station::Station;
@@ -109,7 +110,14 @@ pub(crate) struct Duties {
     pub(crate) ended: VecDeque<TurnEnd>,
     /// The callers that asked for a collection: to be called when the collection of that number is over.
     pub(crate) collections: Vec<(u64, Done)>,
+    /// What is to begin at the moment at which a collection does.
+    pub(crate) moments: VecDeque<AtMoment>,
 }
+
+/// Looks at a machine that stands still, and its threads, before a collection begins. What it returns is called when the threads
+/// go on, and sees to it that the collection does (`Phase::Saving`).
+pub(crate) type AtMoment =
+    Box<dyn for<'m> FnOnce(&'m Machine, &mut Vec<&'m mut Dispatch>) -> Box<dyn FnOnce()> + Send>;
 
 /// Room that is used again each time something comes in; empty in between.
 #[derive(Default)]
@@ -300,6 +308,7 @@ impl Dispatch {
             tasks,
             ended,
             collections,
+            moments: _,
         } = &self.duties;
         *retiring || !tasks.is_empty() || !ended.is_empty() || !collections.is_empty()
     }

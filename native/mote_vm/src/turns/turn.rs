@@ -166,6 +166,7 @@ impl Turn {
         let actor = unsafe { &*self.actor };
         let held = before_become(self.around.work.readings(), actor, || mark(cell, 1, number));
         if let Some(held) = held {
+            self.around.work.moment.note(actor, held);
             let Log { values, found } = &mut self.log;
             let behaviour = self.around.program.behaviour(held.0.behaviour());
             held_parts(behaviour.captures as usize, number, found, held, |parts| {

@@ -29,6 +29,7 @@ mod gc_crossed;
 mod gc_moving;
 mod gc_standing_still;
 mod image;
+mod image_beside;
 mod loader;
 mod loader_code;
 mod loader_effects;

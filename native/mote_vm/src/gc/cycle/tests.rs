@@ -40,7 +40,7 @@ fn begins_to_move(machine: &Machine, thread: &mut Dispatch) {
     let number = gc.next();
     let evacuation = stopped.evacuates(number).expect("begins");
     assert!(evacuation.is_some());
-    stopped.begin(number, evacuation);
+    stopped.begin(number, evacuation, false);
 }
 
 fn moves(machine: &Machine, thread: &mut Dispatch) {
@@ -182,7 +182,7 @@ fn collections_come_to_an_end_where_what_waits_does_not_move() {
     while thread.starved.awaits_collection() {
         match gc.phase() {
             Phase::Clearing => drop(thread.collect_a_little()),
-            _ => Stopped::new(&machine, vec![&mut *thread], Instant::now()).collect(),
+            _ => drop(Stopped::new(&machine, vec![&mut *thread], Instant::now()).collect()),
         }
         thread.look_for_memory();
         if gc.begun() >= before + 12 {
@@ -379,7 +379,7 @@ fn what_is_left_is_there_for_all_that_turns_make() {
         while !machine.gc().is_over(number) {
             match machine.gc().phase() {
                 Phase::Clearing => drop(thread.collect_a_little()),
-                _ => Stopped::new(&machine, vec![&mut *thread], Instant::now()).collect(),
+                _ => drop(Stopped::new(&machine, vec![&mut *thread], Instant::now()).collect()),
             }
         }
         thread.duties.collections.clear();

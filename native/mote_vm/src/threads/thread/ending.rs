@@ -6,7 +6,6 @@ use crate::threads::route::header;
 use crate::threads::station::Station;
 use crate::turns::leaving::ListKind;
 use crate::turns::marking::packets::Packet;
-use crate::turns::marking::phase::Phase;
 use crate::turns::marking::span::Span;
 use crate::turns::queue::EventQueue;
 
@@ -47,7 +46,7 @@ impl Dispatch {
         heir.timers
             .adopt(&context.station.timers, context.station.number, serials);
         let gc = context.machine.gc();
-        if gc.phase() == Phase::Marking {
+        if gc.has_to_mark() {
             // Its walk may have been over before (timers/mod.rs, invariant 5).
             gc.work
                 .add([Packet::Span(Span::Table(heir.timers.clone()))]);
@@ -91,7 +90,7 @@ impl Dispatch {
         // The queue's memory goes before the heap does: afterwards the machine may unmap it.
         let nothing = EventQueue::new(context.machine.shared_pool());
         let queue = std::mem::replace(&mut self.turn.queue, nothing);
-        if gc.phase() == Phase::Marking {
+        if gc.has_to_mark() {
             gc.work.flush(&mut self.turn.log);
             gc.garbage.queue(queue);
         } else {

@@ -3,6 +3,7 @@ pub(crate) mod barrier;
 pub(crate) mod compaction;
 pub(crate) mod garbage;
 pub(crate) mod mark;
+pub(crate) mod moment;
 pub(crate) mod packets;
 pub(crate) mod pauses;
 pub(crate) mod phase;

@@ -9,6 +9,7 @@
 //! 2. So when no packet is left and no marker is busy, everything that was ever added is marked.
 use super::barrier::Reading;
 use super::mark::{Marked, Marker};
+use super::moment::Moment;
 use super::span::Span;
 use crate::base::sync::{AtomicBool, Relaxed};
 use crate::code::program::Program;
@@ -111,7 +112,9 @@ pub(crate) struct Slice {
 /// The work that one collection has still to mark.
 pub(crate) struct MarkingWork {
     program: Arc<Program>,
-    readings: [Reading; MARKERS],
+    /// The last one is for whoever walks for an image.
+    readings: [Reading; MARKERS + 1],
+    pub(crate) moment: Moment,
     state: Mutex<Packets>,
     news: Condvar,
     hungry: AtomicBool,
@@ -123,6 +126,7 @@ impl MarkingWork {
         MarkingWork {
             program,
             readings: std::array::from_fn(|_| Reading::new()),
+            moment: Moment::default(),
             state: Mutex::new(Packets {
                 free,
                 ..Packets::default()
@@ -135,6 +139,11 @@ impl MarkingWork {
     /// Returns the words in which markers say which actors they are about to read.
     pub(crate) fn readings(&self) -> &[Reading] {
         &self.readings
+    }
+
+    /// Returns the word in which whoever walks for an image says the same.
+    pub(crate) fn reading_of_walk(&self) -> &Reading {
+        &self.readings[MARKERS]
     }
 
     /// A collection begins, with nothing to do yet, after which cells are to move.

@@ -5,6 +5,8 @@
 #[repr(u8)]
 pub(crate) enum Phase {
     None,
+    /// An image is written of the moment at which the collection began, which marks nothing before that is over (moment.rs).
+    Saving,
     Marking,
     /// Everything is marked, and cells move.
     Moving,

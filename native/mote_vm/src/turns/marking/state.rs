@@ -75,10 +75,16 @@ impl Gc {
         // Relaxed: ordered by the stop; the end of clearing is a hint.
         match self.phase.load(Relaxed) {
             0 => Phase::None,
-            1 => Phase::Marking,
-            2 => Phase::Moving,
+            1 => Phase::Saving,
+            2 => Phase::Marking,
+            3 => Phase::Moving,
             _ => Phase::Clearing,
         }
+    }
+
+    /// Returns whether a collection has begun and has not marked everything yet.
+    pub(crate) fn has_to_mark(&self) -> bool {
+        matches!(self.phase(), Phase::Saving | Phase::Marking)
     }
 
     pub(crate) fn set_phase(&self, phase: Phase) {

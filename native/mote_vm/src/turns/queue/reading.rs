@@ -100,6 +100,7 @@ impl EventQueue {
 }
 
 /// Events in chunks that their queue keeps (invariant 4).
+#[derive(Clone)]
 pub(crate) struct KeptEvents {
     at: *const Event,
     /// End of the chunk that the next event is in.
