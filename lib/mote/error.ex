@@ -305,12 +305,14 @@ defmodule Mote.Error do
   def from({:broken_promise, module, behaviour}, context) do
     who = if module, do: "#{inspect(module)}.#{behaviour}", else: "a #{behaviour}"
 
-    new(
-      :broken_promise,
-      unanswered(context) <>
-        "The last message with it that no clause matches was given to #{who}. A clause for a question matches {customer, request}",
-      context |> Map.new() |> Map.put(:behaviour, {module, behaviour})
-    )
+    why =
+      if {module, behaviour} == {nil, :sink},
+        do: "was given to an actor that has ended: it has become sink(), which ignores everything",
+        else:
+          "that no clause matches was given to #{who}. A clause for a question matches {customer, request}"
+
+    context = context |> Map.new() |> Map.put(:behaviour, {module, behaviour})
+    new(:broken_promise, unanswered(context) <> "The last message with it " <> why, context)
   end
 
   def from({:broken_promise, module, behaviour, reason}, context) do
