@@ -20,7 +20,7 @@ fn what_waits_is_bounded_by_its_bytes_and_by_who_waits_for_them() {
         writes += 1;
     }
     let each = 1 + size_of::<(u64, Value)>();
-    assert_eq!(writes, MAX_UNSENT / each);
+    assert_eq!(writes, MAX_UNSENT.div_ceil(each));
     assert_eq!(record.is_overloaded(1), Some(writes * each));
     end_output(&mut record, &quota);
     assert_eq!(record.is_overloaded(1), None);
