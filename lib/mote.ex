@@ -322,8 +322,9 @@ defmodule Mote do
   @doc """
   Moves an actor to another machine, also of another node, and returns its new address.
 
-  The actor is stopped between two turns. Its behaviour and its captures go to the other machine, where it goes on;
-  both nodes need the same version of the module. The old address stays good: from then on it sends every message on,
+  The actor is stopped between two turns. Its behaviour and its captures go to the other machine, where it goes on. If
+  the other node has another version of the module, the actor takes that up by the rule of `load/2`, or stays with
+  `:stale_behaviour` or `:undefined_behaviour`. The old address stays good: from then on it sends every message on,
   in order. What had waited for the actor goes the same way, and has arrived when the function returns. So what the
   caller then sends to the new address comes after what it had sent to the old one before. What the actor has sent to
   processes of its node comes before what it sends to them from there; for processes of other nodes nothing is

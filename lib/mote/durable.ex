@@ -120,8 +120,9 @@ defmodule Mote.Durable do
   @doc """
   How far the copy of a process is that `copy/2` has returned:
 
-    * `:state` - `:copying` until it has caught up; `:following`; `:away` while the other node cannot be reached, which is tried twice a
-      second; or `:taken_over`, when a machine there has taken over. Then nothing is copied any more;
+    * `:state` - `:copying` until it has caught up; `:following`; `:away` while the other node cannot be reached, has not written a step
+      within 15 seconds, or is about to take over, which is tried twice a second; or `:taken_over`, when a machine there has taken over.
+      Then nothing is copied any more;
     * `:node`, `:dir` - where it is;
     * `:number` - of its image: 0 before one has arrived;
     * `:journal` - the number of its last journal, and how many bytes of that have arrived: as `:number` and `:bytes` of `info/1`, which it

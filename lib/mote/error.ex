@@ -152,10 +152,14 @@ defmodule Mote.Error do
   def from({:broken_promise, module, behaviour}, context) do
     who = if module, do: "#{inspect(module)}.#{behaviour}", else: "a #{behaviour}"
 
+    why =
+      if {module, behaviour} == {nil, :sink},
+        do: "was given to an actor that has ended: it has become sink(), which ignores everything",
+        else: "that no clause matches was given to #{who}. A clause for a question matches {customer, request}"
+
     of_behaviour(
       :broken_promise,
-      unanswered(context) <>
-        "The last message with it that no clause matches was given to #{who}. A clause for a question matches {customer, request}",
+      unanswered(context) <> "The last message with it " <> why,
       context,
       behaviour: {module, behaviour}
     )

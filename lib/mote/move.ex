@@ -20,7 +20,7 @@ defmodule Mote.Move do
 
   alias Mote.{Address, Behaviour, Error, Far, Inspection, Library, Machine, Native}
   alias Mote.Machine.{Creator, Loader, Long, Question, Request, SponsorOptions}
-  alias Mote.Move.Ways
+  alias Mote.Move.{Landing, Ways}
 
   @timeout 5_000
 
@@ -267,12 +267,15 @@ defmodule Mote.Move do
   def create!(%Machine{pid: pid}, behaviours, opts), do: create!(pid, behaviours, opts)
 
   def create!(pid, behaviours, opts) when is_pid(pid) and node(pid) != node(),
-    do: Far.create_own!(node(pid), :create_many, [pid, behaviours, opts])
+    do: land!(node(pid), pid, behaviours, opts)
 
   def create!({_name, node} = machine, behaviours, opts) when is_atom(node) and node not in [nil, node()],
-    do: Far.create_own!(node, :create_many, [machine, behaviours, opts])
+    do: land!(node, machine, behaviours, opts)
 
   def create!(machine, behaviours, opts), do: Mote.create_many(machine, behaviours, opts)
+
+  defp land!(node, machine, behaviours, opts),
+    do: Far.create_own!(node, :land, [machine, behaviours, Landing.stashing(behaviours), opts])
 
   # What the old address had still to send on has arrived. If that way has ended, the new node is asked itself.
   defp passed(address, new, witness) do

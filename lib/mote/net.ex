@@ -61,6 +61,7 @@ defmodule Mote.Net do
       more than 64 MiB, or more than 1,048,576 parts;
     * `:busy` - another read waits. One at a time does;
     * `:no_memory` - the machine's `:memory` is used up;
+    * `:overloaded` - this write is too much with what already waits to be written, because the peer takes too little;
     * `:bad_request` - this is no request to such a socket, or a read of more than 64 MiB;
     * any other error of the system, as `:inet` names it, such as `:eaddrinuse`.
 
@@ -68,8 +69,9 @@ defmodule Mote.Net do
   end of a line, a packet or a pattern some bytes may be read ahead, never more than `max`. **Writes** of one batch of turns go to the
   system together, in their order. What the system does not take waits in the machine, and counts for its `:memory`: whoever
   writes much waits for `:ok` before the next write. Until then the machine is not quiet, so `Mote.drain/2` and `shutdown: [drain: ms]`
-  wait for it. While more than 1 MiB waits, nothing is read: reads are answered when some of it has gone. A write that is refused and
-  has no customer ends the connection, since the bytes after it would follow a gap. `:close` writes what the system takes at once, at
+  wait for it. While more than 1 MiB waits, nothing is read: reads are answered when some of it has gone. Where something waits, a
+  write that would make it more than 16 MiB, or the `:max_unsent` of the listener, is refused with `:overloaded`; a write that is alone may
+  have any length. A write that is refused and has no customer ends the connection, since the bytes after it would follow a gap. `:close` writes what the system takes at once, at
   most 1 MiB, and gives up the rest.
 
   ## Datagrams
@@ -134,7 +136,7 @@ defmodule Mote.Net do
   """
 
   alias Mote.{Address, Behaviour, Error, Machine, Native}
-  alias Mote.Net.Tls
+  alias Mote.Net.{Place, Tls}
 
   @backlog 1_024
   @most 0xFFFFFFFFFFFFFFFF
@@ -149,6 +151,7 @@ defmodule Mote.Net do
     backlog: @backlog,
     max_connections: :infinity,
     nodelay: true,
+    max_unsent: nil,
     tls: nil
   ]
   @connect [sponsor: nil, nodelay: true, timeout: @timeout, tls: nil]
@@ -170,6 +173,8 @@ defmodule Mote.Net do
     * `:backlog` - connections that may wait in the system to be accepted (default #{@backlog});
     * `:max_connections` - the most that are open at once, others wait in the system (default `:infinity`);
     * `:nodelay` - that small writes go at once (default `true`);
+    * `:max_unsent` - the most bytes that wait to be written to one peer, or `:infinity` (default 16 MiB): see *Requests*. Each write
+      that waits counts with 16 more;
     * `:tls` - a list of options for connections with TLS: `:certfile` and `:keyfile`, the paths of a chain of certificates and of its key,
       in PEM; `:hosts`, other ones for clients that ask for a name, such as `%{"a.example" => [certfile: …, keyfile: …]}`;
       `:cacertfile`, those who sign the certificates that clients must have; and `:alpn`, a list of protocols, the best first.
@@ -189,8 +194,10 @@ defmodule Mote.Net do
             "expected :accept of Mote.Net.listen/2 to be a behaviour, such as Echo.start(), got: #{inspect(accept)}"
     end
 
-    place = if opts[:path], do: place!(opts[:path]), else: place!({opts[:ip], opts[:port]})
-    plan = {backlog!(opts[:backlog]), most!(opts[:max_connections]), boolean!(opts, :nodelay)}
+    place = if opts[:path], do: Place.place!(opts[:path]), else: Place.place!({opts[:ip], opts[:port]})
+    most = most!(opts[:max_connections], ":max_connections to be a positive number")
+    unsent = opts[:max_unsent] && most!(opts[:max_unsent], ":max_unsent to be a positive number of bytes")
+    plan = {backlog!(opts[:backlog]), most, boolean!(opts, :nodelay), unsent}
     sponsor = sponsor!(opts)
     tls = Tls.server!(opts[:tls])
     session = Mote.create(machine, accept)
@@ -214,7 +221,7 @@ defmodule Mote.Net do
           {:ok, Address.t()} | {:error, atom}
   def connect(machine, target, opts \\ []) do
     opts = options!(opts, @connect, "Mote.Net.connect/3")
-    {place, sponsor, nodelay} = {place!(target), sponsor!(opts), boolean!(opts, :nodelay)}
+    {place, sponsor, nodelay} = {Place.place!(target), sponsor!(opts), boolean!(opts, :nodelay)}
     {timeout, tls} = {timeout!(opts[:timeout]), Tls.client!(opts[:tls], target)}
 
     with {:ok, socket} <- opened(machine, sponsor, &Native.socket_connect(&1, sponsor, place, nodelay, tls)) do
@@ -258,9 +265,9 @@ defmodule Mote.Net do
   @spec udp(Machine.t(), keyword) :: {:ok, Address.t()} | {:error, atom}
   def udp(machine, opts \\ []) do
     opts = options!(opts, @udp, "Mote.Net.udp/2")
-    peer = opts[:peer] && place!(opts[:peer])
-    if is_binary(peer), do: bad_place(opts[:peer])
-    place = place!({opts[:ip] || interface(opts[:peer]), opts[:port]})
+    peer = opts[:peer] && Place.place!(opts[:peer])
+    if is_binary(peer), do: Place.bad(opts[:peer])
+    place = Place.place!({opts[:ip] || interface(opts[:peer]), opts[:port]})
     sponsor = sponsor!(opts)
     opened(machine, sponsor, &Native.socket_datagrams(&1, sponsor, place, peer))
   end
@@ -294,49 +301,13 @@ defmodule Mote.Net do
     end
 
     sponsor = sponsor!(opts)
-    allowed = Enum.map(opts[:allow], &allowed!/1)
+    allowed = Enum.map(opts[:allow], &Place.allowed!/1)
 
     case opened(machine, sponsor, &Native.socket_dialer(&1, sponsor, allowed, [])) do
       {:ok, dialer} -> dialer
       {:error, reason} -> raise Error.from(reason, machine: machine)
     end
   end
-
-  # A path, or an address of 16 bytes with the number of its bits that count, and the first and the last port.
-  defp allowed!(path) when is_binary(path), do: place!(path)
-
-  defp allowed!({ip, ports} = place) do
-    with {bytes, bits} <- network(ip), {first, last} <- ports(ports) do
-      {bytes, bits, first, last}
-    else
-      _ -> bad_place(place)
-    end
-  end
-
-  defp allowed!(other), do: bad_place(other)
-
-  defp network(:any), do: {<<0::128>>, 0}
-
-  defp network({ip, bits}) when is_tuple(ip) and is_integer(bits) do
-    size = if tuple_size(ip) == 4, do: 32, else: 128
-    with {bytes, 128} <- network(ip), true <- bits in 0..size, do: {bytes, 128 - size + bits}
-  end
-
-  defp network(ip) do
-    case is_tuple(ip) and :inet.ntoa(ip) do
-      text when is_list(text) ->
-        ip = if tuple_size(ip) == 4, do: :inet.ipv4_mapped_ipv6_address(ip), else: ip
-        {for(part <- Tuple.to_list(ip), into: "", do: <<part::16>>), 128}
-
-      _ ->
-        nil
-    end
-  end
-
-  defp ports(:any), do: {0, 65_535}
-  defp ports(first..last//1) when first >= 0 and last <= 65_535, do: {first, last}
-  defp ports(port) when port in 0..65_535, do: {port, port}
-  defp ports(_other), do: nil
 
   @doc """
   A socket's addresses and counters: a map of `:local`, `:peer` (`nil` of a listener) and `:counters`.
@@ -399,41 +370,15 @@ defmodule Mote.Net do
     Keyword.merge(defaults, opts)
   end
 
-  defp place!({ip, port} = place) do
-    with true <- is_integer(port) and port in 0..65_535,
-         text when is_list(text) <- :inet.ntoa(ip) do
-      {to_string(text), port}
-    else
-      _ -> bad_place(place)
-    end
-  end
-
-  defp place!(path) when is_binary(path) and path != "" do
-    if String.contains?(path, "\0"), do: bad_place(path), else: path
-  end
-
-  defp place!(other), do: bad_place(other)
-
-  @spec bad_place(term) :: no_return
-  defp bad_place(other) do
-    raise ArgumentError,
-          "expected an IP address as a tuple and a port from 0 to 65535, or the path of a Unix-domain socket, " <>
-            "got: #{inspect(other)}"
-  end
-
   defp backlog!(n) when is_integer(n) and n in 1..0x7FFFFFFF, do: n
 
   defp backlog!(other) do
     raise ArgumentError, "expected :backlog to be a positive number of connections, got: #{inspect(other)}"
   end
 
-  defp most!(:infinity), do: @most
-  defp most!(n) when is_integer(n) and n > 0 and n < @most, do: n
-
-  defp most!(other) do
-    raise ArgumentError,
-          "expected :max_connections to be a positive number or :infinity, got: #{inspect(other)}"
-  end
+  defp most!(:infinity, _what), do: @most
+  defp most!(n, _what) when is_integer(n) and n > 0 and n < @most, do: n
+  defp most!(other, what), do: raise(ArgumentError, "expected #{what} or :infinity, got: #{inspect(other)}")
 
   defp boolean!(opts, option) do
     on? = opts[option]

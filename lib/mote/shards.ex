@@ -100,10 +100,11 @@ defmodule Mote.Shards do
   An address of its shard that an actor has captured is of use as long as the actor stays: once it has moved, its key is another shard's,
   and `{:delete, key, address}` to the old one finds nothing.
 
-  Nodes with different versions of the module work together, each with its own for the keys that it has, but no actor moves between
-  them. So an upgrade that replaces one node after the other keeps the actors only where their module is unchanged; lines are part of
-  its version. Otherwise save their state first. A warning in the log says how many actors stay for that reason, and names both
-  versions.
+  Nodes with different versions of the module work together, each with its own for the keys that it has. An actor that moves takes up
+  the version of the node that it moves to, by the rule of `Mote.load/2`: with the same captures it goes on as it is, new last captures
+  that have defaults are filled, and a `Mote.Behaviour.defchange/2` says what becomes of others. So an upgrade that replaces one node
+  after the other keeps all states. What nothing follows stays where it is, as on the way back to a version with fewer captures, and a
+  warning in the log says how many actors stay for that reason. `:merge` may be given a state of the other version.
 
   Until the nodes agree who has a key, after the start and whenever nodes come or go, what is sent to it waits. `Mote.drain/2` does not
   wait for that, but a question to the key does (`ask/4`), and `settled?/1` tells.
@@ -126,7 +127,8 @@ defmodule Mote.Shards do
     * `[:mote, :shards, :handed]` - this node has given away what is not its own: how many have `moved`, `stayed`, have met another actor of
       their key (`merged`), or were gone (`lost`);
     * `[:mote, :shards, :dropped]` - the state of `count` keys is lost. In the metadata, `why` is `:left` where this node has left and could not
-      give them away, and `:taken` where another actor has their key and they were not merged into it; `keys` is a list of them;
+      give them away, `:taken` where another actor has their key and they were not merged into it, and `:gone` where their actors had stayed
+      on another node, which has left or died; `keys` is a list of them;
     * `[:mote, :shards, :down]` - a node has died: `node`;
     * `[:mote, :shards, :lost]` - keys of this node were let go whose actors a program had moved to `node`: `keys`, how many, and in the
       metadata a list of them.
@@ -173,7 +175,7 @@ defmodule Mote.Shards do
 
     * `:name` - an atom, the same on all nodes (required);
     * `:machine` - a machine of this node (required);
-    * `:start` - what a `defdirectory` defines, of the same version on all nodes (required);
+    * `:start` - what a `defdirectory` defines, the same on all nodes, or another version of it (required);
     * `:shards` - how many actors the entries of each node are spread over, as in `Mote.Directory.start/3`; the same on all nodes
       (default 64). A node that joins others with a different number is no member: an error is
       logged on both sides, and what is sent on that node waits;

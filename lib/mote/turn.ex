@@ -66,7 +66,7 @@ defmodule Mote.Turn do
 
   defp caught(fun, opts, beam?) do
     case staged(fun, opts) do
-      {:commit, effects, become, unstashed} ->
+      {:commit, effects, become, {unstashed, _again?}} ->
         collect(%__MODULE__{effects: effects, become: become, unstashed: unstashed}, effects)
 
       {other, _effects, _become, _unstashed} ->
@@ -79,7 +79,7 @@ defmodule Mote.Turn do
   @doc false
   # The same as it was staged; the options are right. What raises is not caught.
   @spec staged((... -> :commit | :ignored), map) ::
-          {outcome :: term, [effect], become :: term, unstashed :: [term]}
+          {outcome :: term, [effect], become :: term, {unstashed :: [term], again? :: boolean}}
   def staged(fun, opts) do
     outer = Stage.open(opts)
 
@@ -88,7 +88,7 @@ defmodule Mote.Turn do
       {effects, become} = Stage.contents()
       {outcome, effects, become, Stage.unstashed()}
     catch
-      :throw, {Stage, reason} -> {{:abort, reason}, [], nil, []}
+      :throw, {Stage, reason} -> {{:abort, reason}, [], nil, {[], false}}
     after
       Stage.close(outer)
     end

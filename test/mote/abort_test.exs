@@ -234,7 +234,7 @@ defmodule Mote.AbortTest do
              "to :nobody: .* no clause matches was given to Mote.AbortTest.Scene.worker"},
             {careless, {:pass_on, known}, {Scene, :worker},
              "to {:pass_on, .* no clause matches was given to Mote.AbortTest.Scene.worker"},
-            {gone, 1, {nil, :sink}, "to 1: .* no clause matches was given to a sink"}
+            {gone, 1, {nil, :sink}, "to 1: .* was given to an actor that has ended: it has become sink"}
           ] do
         assert {:error, %Error{reason: :broken_promise} = error} = Mote.ask(asked, request, :infinity)
         assert error.context == %{address: asked, sponsor: nil, request: request, behaviour: behaviour}

@@ -55,6 +55,46 @@ defmodule Mote.BeamSponsorBoundsTest do
     end
   end
 
+  # Gives the message back without an end, or so many times.
+  defmodule Again do
+    use Mote.Behaviour
+
+    defactor again(n), beam: true do
+      {_customer, :for_ever} ->
+        become again(n + 1)
+        again()
+
+      {customer, {:times, times}} when n == times ->
+        send customer, n
+        become again(0)
+
+      {_customer, {:times, _}} ->
+        become again(n + 1)
+        again()
+
+      {customer, :n} ->
+        send customer, n
+    end
+  end
+
+  # All runs of one message have the fuel of one turn, here a hundred runs; others that come in between are others.
+  test "a message that is given back without an end is aborted, whatever runs in between" do
+    machine = machine([max_concurrency: 2], fuel: 100_000)
+    [one, other] = for _ <- 1..2, do: Mote.create(machine, Again.again(0), sponsor: :io)
+    asked = for actor <- [one, other], do: Mote.async(actor, :for_ever)
+
+    ExUnit.CaptureLog.capture_log(fn ->
+      for ask <- asked do
+        assert {{:aborted, {Again, :again}, :fuel}, _} = catch_exit(Mote.await(ask, 60_000))
+      end
+    end)
+
+    for actor <- [one, other], do: assert(Mote.ask!(actor, :n) in 90..100)
+    # As often as before by the next one, and with a bounded number none.
+    assert Mote.ask!(Mote.create(machine, Again.again(0), sponsor: :io), {:times, 50}) == 50
+    assert %{counters: %{aborts_fuel: 2}} = Mote.info(machine)
+  end
+
   defp machine(io, opts \\ []) do
     {:ok, machine} =
       Mote.start_link([sponsors: [main: [], io: [beam: true, timeout: :infinity] ++ io]] ++ opts)

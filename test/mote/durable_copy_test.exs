@@ -210,6 +210,63 @@ defmodule Mote.DurableCopyTest do
     Mote.stop(machine)
   end
 
+  # Where its journals are looked at, when it is to have the addresses of the first one, and at its last step, the journal of its own.
+  test "a take-over that is refused leaves the copy a copy, which goes on", %{dir: dir, to: to} do
+    {:ok, machine, ledger} = Ledger.start(dir)
+    copy = copied(machine, to)
+    add(ledger, :x, 1..20)
+    followed(machine, copy)
+
+    refused = fn opts, text ->
+      assert {:error, %Error{} = error} = Mote.start_link([durable: [dir: to, take_over: true]] ++ opts)
+      assert Exception.message(error) =~ text
+      # Nobody else may have it.
+      assert {:error, %Error{reason: :dir_taken}} = Ledger.start(to)
+    end
+
+    for {opts, text} <- [{[fuel: 1_000], "was started with fuel"}, {[], "is running on this node already"}] do
+      refused.(opts, text)
+      # The first machine goes on, and so does the copying.
+      add(ledger, text, 1..5)
+      eventually(fn -> Durable.copied(copy).state == :following end)
+      followed(machine, copy)
+    end
+
+    kill(machine)
+    eventually(fn -> not Process.alive?(copy) end)
+    in_the_way = for n <- 2..6, do: Path.join(to, "0000000#{n}.journal.part")
+    Enum.each(in_the_way, &File.mkdir!/1)
+    refused.([], "its journal cannot begin")
+    Enum.each(in_the_way, &File.rmdir!/1)
+    assert {machine, _ledger, seen} = taken_over(to)
+    assert seen == %{:x => 20, "was started with fuel" => 5, "is running on this node already" => 5}
+    Mote.stop(machine)
+    assert {:ok, machine, _ledger} = Ledger.start(to)
+    Mote.stop(machine)
+  end
+
+  @tag :capture_log
+  test "a copy that does nothing is away when its time for a step is over, and is begun again", context do
+    %{dir: dir, to: to} = context
+    {:ok, machine, ledger} = Ledger.start(dir)
+    copy = copied(machine, to)
+    %{standby: {standby, _}} = :sys.get_state(copy)
+    :ok = :sys.suspend(standby)
+    add(ledger, :x, 1..5)
+    eventually(fn -> :sys.get_state(copy).step != nil end)
+    %{step: {ref, _, timer}} = :sys.get_state(copy)
+    assert Process.read_timer(timer) in 1..15_000
+    # What the timer says.
+    send(copy, {:late, ref})
+    refute match?(%{standby: {^standby, _}}, :sys.get_state(copy))
+    eventually(fn -> not Process.alive?(standby) end)
+    eventually(fn -> Durable.copied(copy).state == :following end)
+    followed(machine, copy)
+    kill(machine)
+    assert {machine, _ledger, %{x: 5}} = taken_over(to)
+    Mote.stop(machine)
+  end
+
   describe "a machine that waits for its copy" do
     setup %{dir: dir, to: to} do
       {:ok, machine, ledger} = Ledger.start(dir)

@@ -522,6 +522,7 @@ defmodule Mote.DurableTest do
     Mote.send(account, {:monitor, self()})
     assert Mote.ask!(account, :balance) == 0
     assert Mote.info(machine).counters.aborts_match == 1
+    assert Mote.Raised.Limit.exceeded(:not_durable, nil) =~ "it sets a monitor"
     # An actor that only a look has shown has an address that leads nowhere.
     {:ok, {:account, _}} = Mote.peek(account)
     for m <- [machine, other], do: Mote.stop(m)

@@ -20,6 +20,11 @@ defmodule Mote.MailTest do
         for n <- from..upto, do: send(to, {:number, n})
     end
 
+    # One to all.
+    defactor each(all) do
+      message -> for to <- all, do: send(to, message)
+    end
+
     # One in each turn, as quickly as it can.
     defactor drip(to) do
       {n, last} ->
@@ -113,6 +118,25 @@ defmodule Mote.MailTest do
       assert waiting() == n
       assert numbers() == Enum.to_list(1..n)
     end
+  end
+
+  # What takes long to copy is copied on dirty schedulers, after the first millisecond. 40 copies are 32 MB.
+  test "a large message to many processes does not hold up a scheduler", %{machine: machine} do
+    {:links, links} = Process.info(machine, :links)
+    postman? = &(Process.info(&1, :dictionary) |> elem(1) |> List.keyfind(:"$initial_call", 0))
+
+    [postman] =
+      for pid <- links, is_pid(pid), match?({_, {Mote.Machine.Postman, _, _}}, postman?.(pid)), do: pid
+
+    :erlang.trace(postman, true, [:call])
+    :erlang.trace_pattern({Mote.Native, :machine_deliver_big, 1}, true, [])
+    large = Enum.to_list(1..50_000)
+    pids = for _ <- 1..40, do: mailbox()
+    Mote.send(Mote.create(machine, Actors.each(pids)), {:all, large})
+    assert :ok = Mote.drain(machine, 60_000)
+    assert_receive {:trace, ^postman, :call, {Mote.Native, :machine_deliver_big, [_]}}
+    :erlang.trace_pattern({Mote.Native, :machine_deliver_big, 1}, false, [])
+    for pid <- pids, do: assert(Process.info(pid, :messages) == {:messages, [{:all, large}]})
   end
 
   test "what many turns send arrives in order", %{machine: machine} do

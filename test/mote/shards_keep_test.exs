@@ -240,6 +240,71 @@ defmodule Mote.ShardsKeepTest do
     end
   end
 
+  # As a release that replaces one node after the other.
+  test "nodes with a new version of the module take over all states, by the rule for new code", %{name: name} do
+    {older, newer} = Mote.ShardsRig.versions()
+    [old, new, last] = for version <- [older, newer, newer], do: upgraded(version)
+    kinds = [:filled, :changed, :same, :waits]
+    keys = for kind <- kinds, n <- 1..20, do: {kind, n}
+    :ok = at(old, :start, [name, [start: Mote.ShardsRig.Upgraded]])
+    settled([old], name)
+    :ok = at(old, :send_all, [name, keys, [1]])
+    # What is stashed is taken along.
+    :ok = at(old, :send_all, [name, for(n <- 1..20, do: {:waits, n}), [2, 3]])
+    for key <- keys, do: assert({:ok, [1]} = at(old, :seen, [name, key]))
+
+    for [leaves, comes] <- [[old, new], [new, last]] do
+      Mesh.connect([leaves, comes])
+      at(leaves, :listen)
+      :ok = at(comes, :start, [name, [start: Mote.ShardsRig.Upgraded]])
+      settled([leaves, comes], name)
+      owners = at(comes, :owners, [name, keys])
+      assert owners |> Map.values() |> Enum.uniq() |> length() == 2
+      for {key, owner} <- owners, do: assert(at(leaves, :seen, [name, key]) == {:ok, state(key, owner, old)})
+      :ok = at(leaves, :leave, [name])
+      assert dropped(leaves, name) == []
+      settled([comes], name)
+      for key <- keys, do: assert(at(comes, :seen, [name, key]) == {:ok, state(key, elem(comes, 1), old)})
+    end
+  end
+
+  test "on the way back, states stay that the older version says nothing of, and are told", %{name: name} do
+    {older, newer} = Mote.ShardsRig.versions()
+    [new, old] = nodes = for version <- [newer, older], do: upgraded(version)
+    Mesh.connect(nodes)
+    :ok = at(new, :start, [name, [start: Mote.ShardsRig.Upgraded]])
+    settled([new], name)
+    keys = for kind <- [:filled, :same], n <- 1..20, do: {kind, n}
+    :ok = at(new, :send_all, [name, keys, [1]])
+    at(new, :listen)
+    :ok = at(old, :start, [name, [start: Mote.ShardsRig.Upgraded]])
+    settled(nodes, name)
+    for {:same, _} = key <- keys, do: assert({:ok, _} = at(old, :seen, [name, key]))
+    for {:filled, _} = key <- keys, do: assert(at(old, :seen, [name, key]) == {:ok, {[1], 5}})
+    # Each by one node: the one that has the key.
+    owners = at(old, :owners, [name, keys])
+    of = fn {_, node} -> Enum.sort(for {{:filled, _} = key, ^node} <- owners, do: key) end
+    at(old, :listen)
+    :ok = at(new, :leave, [name])
+    assert dropped(new, name) == [{:left, of.(new)}]
+    settled([old], name)
+    assert eventually(fn -> dropped(old, name) == [{:gone, of.(old)}] end)
+    for {:same, _} = key <- keys, do: assert(at(old, :seen, [name, key]) == {:ok, [1]})
+  end
+
+  defp upgraded(version) do
+    node = node!([])
+    at(node, :compile, [version])
+    node
+  end
+
+  # What an entity says that has moved to a node of the newer version, or is still on the older one's.
+  defp state(_key, node, {_, node}), do: [1]
+  defp state({:filled, _}, _node, _old), do: {[1], :default}
+  defp state({:changed, _}, _node, _old), do: {{:was, [1]}, 0}
+  defp state({:same, _}, _node, _old), do: {:same, [1]}
+  defp state({:waits, _}, _node, _old), do: {[3, 2, 1], :default}
+
   test "keys that lead nowhere are let go where the sponsor is full", %{name: name} do
     one = node!(sponsors: [main: [threads: 1, inbox: 5]])
     {peer, gone} = two = node!([])

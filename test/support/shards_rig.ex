@@ -42,6 +42,52 @@ defmodule Mote.ShardsRig do
     def merge(key, %{captures: {key, here}}, %{captures: {key, there}}), do: user(key, there ++ here)
   end
 
+  @doc """
+  A module of entities in an older version, and in a newer one: with one more capture that has a default, with a written change, with the
+  same captures, and without its stash.
+  """
+  def versions do
+    {"""
+     defmodule Mote.ShardsRig.Upgraded do
+       use Mote.Behaviour
+       defactor filled(seen), do: ({c, :seen} -> send(c, seen); n -> become filled([n | seen]))
+       defactor changed(seen), do: ({c, :seen} -> send(c, seen); n -> become changed([n | seen]))
+       defactor same(seen), do: ({c, :seen} -> send(c, seen); n -> become same([n | seen]))
+       defactor waits(seen), do: ({c, :seen} -> send(c, seen); 1 -> become waits([1 | seen]); :go -> become same(seen); _ -> stash())
+       defdirectory users() do
+         {:filled, _} -> filled([])
+         {:changed, _} -> changed([])
+         {:same, _} -> same([])
+         {:waits, _} -> waits([])
+       end
+     end
+     """,
+     """
+     defmodule Mote.ShardsRig.Upgraded do
+       use Mote.Behaviour
+
+       defactor filled(seen, more \\\\ :default), do: ({c, :seen} -> send(c, {seen, more}); n -> become filled([n | seen], more))
+       defactor changed(pair, more), do: ({c, :seen} -> send(c, {pair, more}); _ -> become changed(pair, more + 1))
+       defchange changed(seen), do: changed({:was, seen}, 0)
+       defactor same(seen), do: ({c, :seen} -> send(c, {:same, seen}); n -> become same([n | seen]))
+       defactor waits(seen, more \\\\ :default), do: ({c, :seen} -> send(c, {seen, more}); n -> become waits([n | seen], more))
+       defdirectory users(limit \\\\ 5) do
+         {:filled, _} -> filled([], limit)
+         {:changed, _} -> changed([], limit)
+         {:same, _} -> same([])
+         {:waits, _} -> waits([])
+       end
+     end
+     """}
+  end
+
+  @doc "Has this node know the module in one of its versions."
+  def compile(code) do
+    Code.put_compiler_option(:ignore_module_conflict, true)
+    [{module, _}] = Code.compile_string(code)
+    module.__mote__(:hash)
+  end
+
   @doc "Runs a function of this module on a node."
   def at({peer, _node}, function, args \\ []), do: :peer.call(peer, __MODULE__, function, args, 120_000)
 
@@ -79,6 +125,8 @@ defmodule Mote.ShardsRig do
   @doc "Makes the node a member."
   def start(name, opts \\ []) do
     opts = Keyword.merge([name: name, machine: ShardsRig.Machine, start: Users.users(), shards: 8], opts)
+    # Of a module that only this node knows in its version.
+    opts = Keyword.update!(opts, :start, &if(is_atom(&1), do: &1.users(), else: &1))
 
     shards = {Shards, opts}
 

@@ -20,9 +20,9 @@ defmodule Mote.Behaviour.Changes do
   @plain " change"
   @stashing " stashing change"
 
-  @doc "The name of a change from a behaviour of that name that does not stash."
-  @spec from(atom) :: atom
-  def from(name), do: :"#{name}#{@plain}"
+  @doc "The name of a change from a behaviour of that name, which stashes or does not."
+  @spec from(atom, boolean) :: atom
+  def from(name, stashes? \\ false), do: :"#{name}#{if stashes?, do: @stashing, else: @plain}"
 
   @doc "The name of the behaviour that is a change, and its clause, from what is written."
   @spec written(atom, Macro.t(), Macro.Env.t()) :: {atom, keyword}
@@ -103,7 +103,7 @@ defmodule Mote.Behaviour.Changes do
     # Generated, as what is to be told of it is told of the first one.
     %{
       d
-      | name: :"#{name}#{@stashing}",
+      | name: from(name, true),
         arity: d.arity + 1,
         captures: d.captures ++ [{kept, context}],
         generated: true
@@ -194,7 +194,7 @@ defmodule Mote.Behaviour.Changes do
 
     %Code{
       kind: :actor,
-      name: :"#{name}#{if before?, do: @stashing, else: @plain}",
+      name: from(name, before?),
       arity: arity,
       params: Enum.map(variables, &elem(&1, 2)) ++ [message],
       body: {:case, l, {:var, l, message}, [{:clause, l, {:any, l}, [], body}], :ignore},

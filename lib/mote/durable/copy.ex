@@ -8,6 +8,8 @@ defmodule Mote.Durable.Copy do
   #    removed before it went over begins a new copy, with the newest image. Files that are open stay readable.
   # 3. A machine that waits for its copy waits from the moment on when that has caught up, until this process is ended or fails
   #    (`Mote.Durable.Keeper`): also while the other node is away, and after another machine has taken over.
+  # 4. A step takes no longer than the patience for it: a node that does nothing is away, though its connection has not ended.
+  # 5. The folder is another machine's only when that has begun its own journal there. Until then this process tries again.
   @moduledoc false
 
   use GenServer
@@ -17,7 +19,7 @@ defmodule Mote.Durable.Copy do
   alias Mote.{Durable, Error, Native}
   alias Mote.Durable.{Folder, Standby}
 
-  # Bytes of a step, and milliseconds between two looks for an image, and until a node that is away is tried again.
+  # Bytes of a step, and milliseconds between two looks for an image, until a node that is away is tried again, and for each answer of it.
   @step 256 * 1024
   @look 500
   @again 500
@@ -34,7 +36,7 @@ defmodule Mote.Durable.Copy do
   def start({_machine, _native, _dir} = of, opts), do: GenServer.start(__MODULE__, {self(), of, opts})
 
   @spec info(pid) :: Durable.copied()
-  def info(copy), do: GenServer.call(copy, :info)
+  def info(copy), do: GenServer.call(copy, :info, :infinity)
 
   @impl GenServer
   def init({keeper, {machine, native, dir}, opts}) do
@@ -48,7 +50,7 @@ defmodule Mote.Durable.Copy do
       opts: opts,
       state: :copying,
       standby: nil,
-      # The step that is on its way, and what comes after it.
+      # The step that is on its way, what comes after it, and the timer of its patience.
       step: nil,
       # The image that goes over, and the number of the last one that has.
       image: nil,
@@ -243,7 +245,7 @@ defmodule Mote.Durable.Copy do
   defp put(%{standby: {standby, _}} = state, step, done) do
     ref = make_ref()
     send(standby, {:mote_copy, self(), ref, step})
-    %{state | step: {ref, done}}
+    %{state | step: {ref, done, Process.send_after(self(), {:late, ref}, @patience)}}
   end
 
   defp failed(state, why), do: state |> dropped() |> away("its own files cannot be read: #{inspect(why)}")
@@ -301,7 +303,9 @@ defmodule Mote.Durable.Copy do
   end
 
   @impl GenServer
-  def handle_info({:mote_copied, ref, result}, %{step: {ref, done}} = state) do
+  def handle_info({:mote_copied, ref, result}, %{step: {ref, done, timer}} = state) do
+    Process.cancel_timer(timer)
+
     case result do
       :ok -> {:noreply, next(done.(%{state | step: nil}))}
       {:error, text} -> {:noreply, state |> dropped() |> away(text)}
@@ -310,6 +314,11 @@ defmodule Mote.Durable.Copy do
 
   # Of a connection before.
   def handle_info({:mote_copied, _ref, _result}, state), do: {:noreply, state}
+
+  def handle_info({:late, ref}, %{step: {ref, _done, _timer}} = state),
+    do: {:noreply, state |> dropped() |> away("it has not written #{@step} bytes in #{@patience} ms")}
+
+  def handle_info({:late, _ref}, state), do: {:noreply, state}
   def handle_info(:mote_more, state), do: {:noreply, next(state)}
 
   def handle_info(:look, state) do
@@ -320,15 +329,18 @@ defmodule Mote.Durable.Copy do
   def handle_info(:connect, %{standby: nil, state: :away} = state) do
     case connected(state) do
       {:ok, state} -> {:noreply, next(state)}
-      {:error, %Error{reason: :dir_taken}} -> {:noreply, taken_over(state)}
+      {:error, %Error{reason: :dir_taken, context: %{copy?: false}}} -> {:noreply, taken_over(state)}
       {:error, error} -> {:noreply, away(state, Exception.message(error))}
     end
   end
 
   def handle_info({:DOWN, monitor, _, _, reason}, %{standby: {_, monitor}} = state) do
-    if reason == {:shutdown, :taken_over},
-      do: {:noreply, taken_over(state)},
-      else: {:noreply, away(state, "it has ended there, or there is no connection (#{inspect(reason)})")}
+    why =
+      if reason == {:shutdown, :taken_over},
+        do: "a machine is about to take over there",
+        else: "it has ended there, or there is no connection (#{inspect(reason)})"
+
+    {:noreply, away(state, why)}
   end
 
   def handle_info({:DOWN, _, _, keeper, _}, %{keeper: keeper} = state), do: {:stop, :normal, state}

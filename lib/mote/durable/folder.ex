@@ -45,7 +45,7 @@ defmodule Mote.Durable.Folder do
   def open(%{durable: %{dir: dir, take_over: take_over?} = options} = config) do
     with :ok <- Standby.allows(dir, take_over?),
          {:ok, lock} <- own(dir, take_over?),
-         :ok <- Standby.taken_over(dir),
+         :ok <- Standby.settled(dir),
          {:ok, %{inode: inode}} <- File.stat(lock_file(dir)),
          :ok <- tidy(dir),
          {:ok, images, journals} <- list(dir),
@@ -375,7 +375,7 @@ defmodule Mote.Durable.Folder do
     end
   end
 
-  @doc "Makes the image and begins the journal with that number; older ones go."
+  @doc "Makes the image and begins the journal with that number; older ones go. From then on the folder is no copy's."
   @spec begin(reference, opened, map) :: {:ok, Image.t()} | {:error, Error.t()}
   def begin(native, %{options: options, lock: {lock, _inode}, number: number, told: told} = opened, names) do
     %{dir: dir, sync: sync, numbered: numbered} = options
@@ -383,7 +383,8 @@ defmodule Mote.Durable.Folder do
 
     with :ok <- held(opened),
          {:ok, image} <- Image.save_and_begin(native, paths, {number, {sync, numbered}, told}, names),
-         :ok <- forget(dir, number) do
+         :ok <- forget(dir, number),
+         :ok <- Standby.taken_over(dir) do
       File.rm(Path.join(dir, @recovered))
       {:ok, image}
     end

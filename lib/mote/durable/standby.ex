@@ -2,7 +2,8 @@ defmodule Mote.Durable.Standby do
   # The other end of a copy (`Mote.Durable.copy/2`): it has the folder that the copy goes to, and writes there what comes, as the process of
   # the machine says (`Mote.Durable.Copy`).
   #
-  # 1. A folder is a copy's while it has the file `standby`: no machine starts on it but one that takes it over, which removes that file.
+  # 1. A folder is a copy's while it has the file `standby`: no machine starts on it but one that takes it over. That one removes the file
+  #    when nothing can fail any more before it goes on: after a start that was refused, the folder is still a copy's.
   # 2. What is answered for is on the disk. What was cut off by an end is the beginning of what is in the machine's folder.
   # 3. The folder is what a machine can go on from from its first image on, but while an image with its journal comes that does not follow
   #    from those before. So journals behind a gap count for nothing.
@@ -44,17 +45,28 @@ defmodule Mote.Durable.Standby do
     end
   end
 
-  @doc "Makes a folder that the caller has a machine's own. What no machine could go on from is an error."
-  @spec taken_over(String.t()) :: :ok | {:error, Error.t()}
-  def taken_over(dir) do
+  @doc "Makes what is in a folder that the caller has what a machine can go on from, if it is a copy's. The folder stays a copy's."
+  @spec settled(String.t()) :: :ok | {:error, Error.t()}
+  def settled(dir) do
     with true <- File.exists?(marker(dir)),
          :ok <- settle(dir),
          {:ok, [_ | _], _} <- Folder.list(dir) do
-      File.rm!(marker(dir))
+      :ok
     else
       false -> :ok
       {:ok, [], _} -> {:error, Folder.error(dir, "this is a copy of which not even the first image has come")}
       {:error, error} -> {:error, error}
+    end
+  end
+
+  @doc "Makes a folder that the caller has a machine's own, for good. It may have been before."
+  @spec taken_over(String.t()) :: :ok | {:error, Error.t()}
+  def taken_over(dir) do
+    with :ok <- File.rm(marker(dir)), :ok <- synced(dir) do
+      :ok
+    else
+      {:error, :enoent} -> :ok
+      {:error, posix} -> {:error, Folder.error(marker(dir), :file.format_error(posix))}
     end
   end
 
@@ -110,7 +122,9 @@ defmodule Mote.Durable.Standby do
          :ok <- settle(dir) do
       {:ok, %{dir: dir, lock: lock, copier: copier, image: nil, journal: nil}}
     else
-      {:error, error} -> {:stop, error}
+      # Whoever has it may still fail to take it over.
+      {:error, error} ->
+        {:stop, %{error | context: Map.put(error.context, :copy?, File.exists?(marker(dir)))}}
     end
   end
 
@@ -222,8 +236,11 @@ defmodule Mote.Durable.Standby do
 
   # Its name is on the disk when this returns.
   defp placed(part, path) do
-    with :ok <- File.rename(part, path),
-         {:ok, folder} <- :file.open(Path.dirname(path), [:read, :raw, :directory]) do
+    with :ok <- File.rename(part, path), do: synced(Path.dirname(path))
+  end
+
+  defp synced(dir) do
+    with {:ok, folder} <- :file.open(dir, [:read, :raw, :directory]) do
       synced = :file.sync(folder)
       :file.close(folder)
       # Not all systems sync folders.

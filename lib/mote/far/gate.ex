@@ -10,7 +10,7 @@ defmodule Mote.Far.Gate do
   alias Mote.Far.{Courier, Listed, Porter, Table}
 
   # Nodes whose Mote speaks another protocol are notified.
-  @protocol 4
+  @protocol 5
 
   # How a process ends that has cleared a list.
   @cleared {:shutdown, :cleared}

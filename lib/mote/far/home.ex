@@ -18,6 +18,7 @@ defmodule Mote.Far.Home do
     gc: Mote,
     info: Mote,
     keep: Mote,
+    land: Mote.Move.Landing,
     machine: Mote,
     merge: Mote.Shards.Merge,
     move: Mote,

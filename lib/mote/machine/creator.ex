@@ -244,8 +244,8 @@ defmodule Mote.Machine.Creator do
   end
 
   defp check_version(%{module: module, version: version} = behaviour) do
-    with {:ok, [behaviours, hash]} <- Loader.about(module, [:behaviours, :hash]),
-         true <- {behaviour.name, tuple_size(behaviour.captures)} in behaviours do
+    with {:ok, [behaviours, changes, hash]} <- Loader.about(module, [:behaviours, :changes, :hash]),
+         true <- {behaviour.name, tuple_size(behaviour.captures)} in (behaviours ++ changes) do
       if hash == version, do: :ok, else: {:error, stale(behaviour)}
     else
       _gone_or_without_it -> {:error, undefined(behaviour)}

@@ -138,9 +138,11 @@ defmodule Mote.Machine.Worker do
   # (native/mote_nif/src/codec/made.rs).
   defp first(number), do: number |> Bitwise.bsr(16) |> Bitwise.band(0xFFFFFFF) |> Bitwise.bsl(32)
 
-  # What the actor takes up again is an effect of the machine's, which has the newest first.
-  defp given_back(effects, []), do: effects
-  defp given_back(effects, kept), do: effects ++ [{:unstash, Enum.reverse(kept)}]
+  # What the actor takes up again is an effect of the machine's, which has the newest first, and the message of the turn itself.
+  defp given_back(effects, {[], _again?}), do: effects
+
+  defp given_back(effects, {kept, again?}),
+    do: effects ++ [{:unstash, kept |> Enum.reverse() |> Enum.drop(if(again?, do: 1, else: 0)), again?}]
 
   defp commit(%{desk: desk} = about, number, effects, become, may_load?) do
     case Long.call([effects | become], Native.turn_done(desk, number, effects, become)) do

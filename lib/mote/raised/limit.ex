@@ -1,5 +1,5 @@
 defmodule Mote.Raised.Limit do
-  # Which limit a turn has exceeded that was aborted for that, and what to do. Texts only.
+  # Which limit a turn has exceeded that was aborted by the machine itself, and what to do. Texts only.
   @moduledoc false
 
   alias Mote.Machine.Table
@@ -20,6 +20,11 @@ defmodule Mote.Raised.Limit do
 
   def exceeded(:timeout, _),
     do: " (it took longer than :timeout in the options of its beam sponsor allows a turn)"
+
+  def exceeded(:not_durable, _),
+    do:
+      " (it sets a monitor, or sends a process addresses in a map whose keys have addresses: the journal of its durable or recorded " <>
+        "machine could not tell either again, see Mote.Durable)"
 
   def exceeded(_, _), do: ""
 

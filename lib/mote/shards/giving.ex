@@ -8,7 +8,9 @@ defmodule Mote.Shards.Giving do
   # 3. An actor that was given to a member which leaves again is there until that one has gone: it is brought back, or given to
   #    another one. Lost is only what is on a node that is no member at all.
   # 4. Where a key has an actor over there, that one stays, and this one is merged into it or goes: two nodes had not seen each other
-  #    for a while. No state is dropped without its key being told.
+  #    for a while.
+  # 5. A state that is lost is told with its key, by one node: by the one that leaves of what cannot move from it, by the one that has
+  #    the key of what had stayed elsewhere, or had to give way.
   @moduledoc false
 
   alias Mote.{Error, Far, Move}
@@ -27,9 +29,9 @@ defmodule Mote.Shards.Giving do
 
   @doc "Whether to stop between two parcels: there are other members by now, or the time of a node that leaves is over."
   @spec enough?(map) :: boolean
-  def enough?(plan), do: :atomics.get(plan.enough, 1) == 1 or (plan.until != nil and left(plan) == 0)
+  def enough?(plan), do: :atomics.get(plan.enough, 1) == 1 or (plan.until != nil and time(plan) == 0)
 
-  defp left(plan), do: Question.left(plan.until)
+  defp time(plan), do: Question.left(plan.until)
 
   @doc "Both together: figures are added, and lists of keys."
   @spec sum(map, map) :: map
@@ -78,7 +80,7 @@ defmodule Mote.Shards.Giving do
   defp entries(:here, _entries, _where, _plan), do: %{}
 
   defp entries(:lost, entries, {front, _, _}, plan),
-    do: %{lost: Enum.count(entries, &let_go(&1, front, plan))}
+    do: gone(for {key, _} = entry <- entries, let_go(entry, front, plan), do: key)
 
   defp entries({:give, to, _machine}, entries, {front, i, members}, plan) do
     owner = Map.fetch!(members, to)
@@ -121,11 +123,11 @@ defmodule Mote.Shards.Giving do
     do: Move.hand_over(address, machine, [timeout: timeout(plan)] ++ opts(plan))
 
   defp timeout(%{until: nil}), do: @patience
-  defp timeout(plan), do: min(@patience, left(plan))
+  defp timeout(plan), do: min(@patience, time(plan))
 
   defp patience(%{until: nil}), do: @patience
   # What is begun is ended, though the time is over.
-  defp patience(plan), do: @patience |> min(left(plan)) |> max(@last)
+  defp patience(plan), do: @patience |> min(time(plan)) |> max(@last)
 
   defp opts(%{sponsor: nil}), do: []
   defp opts(%{sponsor: sponsor}), do: [sponsor: sponsor]
@@ -153,7 +155,13 @@ defmodule Mote.Shards.Giving do
             for {{key, _}, figure, _} <- decided,
                 do: {key, if(is_map_key(taken, key), do: :merged, else: figure)}
 
-          done |> Enum.frequencies_by(&elem(&1, 1)) |> sum(%{dropped: dropped}) |> sum(stayed(done, plan))
+          {gone, others} = Enum.split_with(done, &match?({_, :lost}, &1))
+
+          others
+          |> Enum.frequencies_by(&elem(&1, 1))
+          |> sum(gone(for {key, _} <- gone, do: key))
+          |> sum(%{dropped: dropped})
+          |> sum(left(decided))
       end
 
     # The other member is gone, or was never reached.
@@ -161,9 +169,9 @@ defmodule Mote.Shards.Giving do
     if Enum.any?(outcomes, &match?({_, :again}, &1)), do: sum(figures, %{again: 1}), else: figures
   end
 
-  # Of a node that leaves they are lost with it.
-  defp stayed(_done, %{until: nil}), do: %{}
-  defp stayed(done, _plan), do: %{left: for({key, figure} <- done, stayed?(figure), do: key)}
+  # Those that are lost with this node.
+  defp left(decided),
+    do: %{left: for({{key, _}, figure, nil} <- decided, stayed?(figure), do: key)}
 
   defp stayed?(figure), do: figure == :stayed or match?({:stayed, _, _}, figure)
 
@@ -176,6 +184,8 @@ defmodule Mote.Shards.Giving do
       gone?(error) -> {:lost, nil}
       error.reason in [:noconnection, :machine_down] -> {:raise, error}
       plan.until != nil and passing?(error) -> :again
+      # It ends with this node, which tells that. So its key leads nowhere from now on, and starts afresh.
+      plan.until != nil and node(address.machine) == plan.me -> {figure(error, address), nil}
       # It is reached where it is, and tried again when the members change.
       true -> {figure(error, address), address}
     end
@@ -259,21 +269,24 @@ defmodule Mote.Shards.Giving do
 
   defp brought(moves, front, plan) do
     for {{_, address} = entry, result} <- moves, reduce: %{} do
-      figures -> sum(figures, %{one_brought(result, entry, address, front, plan) => 1})
+      figures -> sum(figures, one_brought(result, entry, address, front, plan))
     end
   end
 
   defp one_brought({:ok, moved}, {key, _} = entry, _address, front, _plan) do
     replace([{entry, {key, moved}}], front)
-    :moved
+    %{moved: 1}
   end
 
-  defp one_brought({:error, error}, entry, address, front, plan) do
+  defp one_brought({:error, error}, {key, _} = entry, address, front, plan) do
     if gone?(error) do
       let_go(entry, front, plan)
-      :lost
+      gone([key])
     else
-      figure(error, address)
+      %{figure(error, address) => 1}
     end
   end
+
+  # Keys whose actors were gone with the node that they were on.
+  defp gone(keys), do: %{lost: length(keys), gone: keys}
 end

@@ -35,11 +35,12 @@ defmodule Mote.Shards.Handover do
 
   @typedoc """
   How many actors have moved; could not, and are reached where they are; found another one in their place; were gone with their node.
-  The keys whose actors had to give way to another one, and of a node that leaves those that it could not give away.
+  The keys of these last ones, those whose actors had to give way to another one, and of a node that leaves those that it could not
+  give away.
   """
   @type figures :: %{atom => non_neg_integer | [term]}
 
-  @figures %{moved: 0, stayed: 0, merged: 0, lost: 0, dropped: [], left: []}
+  @figures %{moved: 0, stayed: 0, merged: 0, lost: 0, gone: [], dropped: [], left: []}
 
   @doc "Runs to the end, and returns what it has done; or exits, if it was told that it is enough, or a member is gone."
   @spec run(map) :: figures

@@ -342,22 +342,29 @@ defmodule Mote.Shards.Member do
   defp since(%{since: since}) when is_atom(since), do: since
   defp since(%{since: views}), do: for(view <- views, do: for({seed, _} <- view, do: {seed, nil}))
 
-  defp handed(%{view: %{id: id}} = state, id, figures) do
+  defp handed(state, id, figures) do
     tell(state, :handed, Map.take(figures, [:moved, :stayed, :merged, :lost]), %{node: node()})
-    dropped(state, :taken, figures.dropped)
-    dropped(state, :left, figures.left)
+
+    for {why, keys} <- [taken: figures.dropped, left: figures.left, gone: figures.gone],
+        do: dropped(state, why, keys)
+
+    handed(state, id)
+  end
+
+  defp handed(%{view: %{id: id}} = state, id) do
     state = %{state | worker: nil}
     # Everybody may have answered meanwhile.
     state = if state.view.settled?, do: tell_fronts(state), else: state
     step(state, View.handed(state.view, id))
   end
 
-  defp handed(state, _earlier, _figures), do: hand_over(%{state | worker: nil})
+  defp handed(state, _earlier), do: hand_over(%{state | worker: nil})
 
   @why %{
     taken:
       "had another actor on the node that has them, when nodes saw each other again, and were not merged",
-    left: "could not be moved to other nodes before this one has left"
+    left: "could not be moved to other nodes before this one has left",
+    gone: "had actors that had stayed on another node, which is gone"
   }
 
   defp dropped(_state, _why, []), do: :ok

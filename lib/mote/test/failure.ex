@@ -6,19 +6,23 @@ defmodule Mote.Test.Failure do
       machine is paused;
     * `turns` - the turns up to the rest, or to the one that is wrong, as `Mote.Trace.Turn`s, the first thousand; `more`, how
       many there were besides;
+    * `fates` - what has become of messages as options of `Mote.Test.prove/3` allow it, or of timers: `{number, what, turn}`. Before the
+      turn with that number a message was `:lost`, which would have had `turn`, or a timer `:fires`; or the turn itself is that of a
+      message that comes `:twice`, or is `:aborted` whatever it does;
     * `instead` - the last turn of the order that decides: the one that comes in place of that with its `number` in an order that does not
       fail; `nil` if there is none, or none among the first ends that were looked at;
     * `kind` - `:property`, `:always` or `:eventually` when it does not hold, `:timeout` when the actors do not come to rest, or what `Mote.Test.prove/3`
       finds without being asked; `why`, as text.
   """
 
-  defexception [:kind, :why, :schedule, :turns, :instead, more: 0]
+  defexception [:kind, :why, :schedule, :turns, :instead, fates: [], more: 0]
 
   @type t :: %__MODULE__{
           kind: :property | :always | :eventually | :timeout | Mote.Test.flaw(),
           why: String.t(),
           schedule: {:seeded, non_neg_integer, non_neg_integer} | {:order, [Mote.Test.step()]},
           instead: Mote.Trace.Turn.t() | nil,
+          fates: [{pos_integer, :lost | :twice | :aborted | :fires, Mote.Trace.Turn.t() | nil}],
           turns: [Mote.Trace.Turn.t()],
           more: non_neg_integer
         }
@@ -45,10 +49,35 @@ defmodule Mote.Test.Failure do
           "to reproduce it: schedule: #{inspect(failure.schedule, limit: :infinity, charlists: :as_lists)}",
         "",
         "the #{count + failure.more} turns up to here:"
-      ] ++ Enum.map(shown, &line/1) ++ rest ++ instead(failure.instead),
+      ] ++ lines(shown, failure.fates) ++ rest ++ instead(failure.instead),
       "\n"
     )
   end
+
+  # What comes before a turn, the turn, and what is to be said of it.
+  defp lines(turns, fates) do
+    before? = fn {_number, what, _turn} -> what in [:lost, :fires] end
+    last = if turns == [], do: 0, else: List.last(turns).number
+
+    shown =
+      for turn <- turns do
+        {before, of_it} = fates |> Enum.filter(&(elem(&1, 0) == turn.number)) |> Enum.split_with(before?)
+        Enum.map(before, &fate/1) ++ [line(turn)] ++ Enum.map(of_it, &fate/1)
+      end
+
+    # With more turns than are shown they come later.
+    behind = for {number, _, _} = fate <- fates, number == last + 1, before?.(fate), do: fate(fate)
+    Enum.concat(shown) ++ behind
+  end
+
+  defp fate({_number, :lost, turn}),
+    do: "    -  lost: #{inspect(turn.actor)} #{Mote.Trace.format(%{turn | outcome: :commit}) |> head()}"
+
+  defp fate({_number, :fires, _turn}), do: "    -  a timer fires"
+  defp fate({_number, :twice, _turn}), do: "       this message comes once more"
+  defp fate({_number, :aborted, _turn}), do: "       aborted as :aborts says, whatever it does"
+
+  defp head(text), do: text |> String.split("\n", parts: 2) |> hd()
 
   defp instead(nil), do: []
 
@@ -63,32 +92,39 @@ defmodule Mote.Test.Failure do
 
   Actors are numbered in the order of their first turns. Each turn is an arrow with its message, from the actor that has sent it, or
   from outside; and a note where the actor becomes another, or where the turn is aborted or its message not heard.
+  An arrow that ends with a cross is a message that was lost.
 
       iex> turn = %Mote.Trace.Turn{actor: :till, behaviour: :sink, message: :count, outcome: :ignored}
       iex> %Mote.Test.Failure{turns: [turn]} |> Mote.Test.Failure.to_mermaid() |> String.split("\\n")
       ["sequenceDiagram", "  participant outside", "  participant a1 as sink 1", "  outside->>a1: :count", "  Note over a1: ignored"]
   """
   @spec to_mermaid(t) :: String.t()
-  def to_mermaid(%__MODULE__{turns: turns}) do
-    actors = turns |> Enum.map(& &1.actor) |> Enum.uniq() |> Enum.with_index(1) |> Map.new()
-    first = Enum.uniq_by(turns, & &1.actor)
+  def to_mermaid(%__MODULE__{turns: turns, fates: fates}) do
+    lost = for {number, :lost, turn} <- fates, do: {number, "-x", turn}
+    arrows = Enum.sort_by(lost ++ for(turn <- turns, do: {turn.number, "->>", turn}), &elem(&1, 0))
+    first = Enum.uniq_by(turns ++ for({_, _, turn} <- lost, do: turn), & &1.actor)
+    actors = first |> Enum.map(& &1.actor) |> Enum.with_index(1) |> Map.new()
 
     named =
       for turn <- first, n = actors[turn.actor], do: "  participant a#{n} as #{name(turn.behaviour)} #{n}"
 
-    {arrows, _sent} = Enum.flat_map_reduce(turns, [], &arrow(&1, &2, actors))
+    {arrows, _sent} = Enum.flat_map_reduce(arrows, [], &arrow(&1, &2, actors))
     Enum.join(["sequenceDiagram", "  participant outside"] ++ named ++ arrows, "\n")
   end
 
   # `sent`: what was sent and has not come yet, with who has sent it.
-  defp arrow(turn, sent, actors) do
+  defp arrow({_number, head, turn}, sent, actors) do
     is_this? = fn {_from, target, message} -> target == turn.actor and message == turn.message end
     at = Enum.find_index(sent, is_this?)
     {from, sent} = if at, do: {elem(Enum.at(sent, at), 0), List.delete_at(sent, at)}, else: {"outside", sent}
     me = "a#{actors[turn.actor]}"
+    arrow = "  #{from}#{head}#{me}: #{text(turn.message)}"
+    if head == "-x", do: {[arrow], sent}, else: {[arrow | note(me, turn)], sent ++ more(me, turn)}
+  end
+
+  defp more(me, turn) do
     sends = turn.sends ++ for({_sponsor, target, message} <- turn.sendx, do: {target, message})
-    more = for {target, message} <- sends, do: {me, target, message}
-    {["  #{from}->>#{me}: #{text(turn.message)}" | note(me, turn)], sent ++ more}
+    for {target, message} <- sends, do: {me, target, message}
   end
 
   defp note(me, %{outcome: {:abort, reason}}), do: ["  Note over #{me}: abort #{text(reason)}"]

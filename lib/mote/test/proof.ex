@@ -65,8 +65,11 @@ defmodule Mote.Test.Proof do
 
     # What a situation may still lead to is not the same in fewer orders.
     case search(proof, mine, mine[:eventually] == nil, &failure(proof, &1)) do
-      {:failed, failure, order} -> {:failed, proof |> shorter(mine, failure, order) |> nearest(proof, mine)}
-      other -> other
+      {:failed, failure, order} ->
+        {:failed, proof |> shorter(mine, failure, order) |> nearest(proof, mine) |> with_fates(proof)}
+
+      other ->
+        other
     end
   end
 
@@ -177,8 +180,14 @@ defmodule Mote.Test.Proof do
 
   defp failure(proof, {flaw, order}) do
     turns = with_order(proof, order, fn machine, _context -> walk(machine, order, proof) end)
-    {:failed, failed(flaw, @why[flaw], order, turns), order}
+    {:failed, failed(flaw, @why[flaw] <> whose(flaw, List.last(turns)), order, turns), order}
   end
+
+  # Who that was, where it is wrong in the last turn, which may be one that is not shown.
+  defp whose(flaw, turn) when flaw in [:aborted, :ignored, :dropped, :answered_again] and turn != nil,
+    do: ", in turn #{turn.number}: " <> (turn |> Mote.Trace.format() |> String.split("\n", parts: 2) |> hd())
+
+  defp whose(_flaw, _turn), do: ""
 
   defp failed(kind, why, order, turns) do
     {shown, more} = Enum.split(turns, @shown)
@@ -272,6 +281,37 @@ defmodule Mote.Test.Proof do
             "follows the order #{inspect(order)} does not end where the search has ended"
   end
 
+  # -- what has become of messages ------------------------------------------------------------------------------
+
+  # A message that is lost has no turn. So it is shown by the turn that it would have had: the first so many.
+  @lost 20
+
+  defp with_fates(%Failure{schedule: {:order, order}, turns: turns} = failure, proof) do
+    {fates, _number} =
+      order
+      |> Enum.with_index()
+      |> Enum.flat_map_reduce(1, fn
+        {{fate, _place} = step, at}, number ->
+          {[{number, fate, at}], number + if(turn?(step), do: 1, else: 0)}
+
+        {_place, _at}, number ->
+          {[], number + 1}
+      end)
+
+    {lost, others} = Enum.split_with(fates, &match?({_, :lost, _}, &1))
+
+    lost =
+      for {number, :lost, at} <- Enum.take(lost, @lost) do
+        {before, [{:lost, place} | _]} = Enum.split(order, at)
+        order = before ++ [place]
+        had = with_order(proof, order, fn machine, _context -> walk(machine, order, proof) end)
+        {number, :lost, had |> List.last() |> renamed(had |> Enum.drop(-1) |> names(turns))}
+      end
+
+    others = for {number, fate, _at} <- others, do: {number, fate, nil}
+    %{failure | fates: Enum.sort_by(lost ++ others, &elem(&1, 0))}
+  end
+
   # -- a shorter one -------------------------------------------------------------------------------------------
 
   # What is wrong at the end is found by the fewest turns. What is wrong in a turn may come after turns that do not matter.
@@ -362,7 +402,8 @@ defmodule Mote.Test.Proof do
       |> Enum.reverse()
       |> Map.new()
 
-  defp pairs(%kind{} = one, %kind{} = other) when kind in [Address, Mote.Outbox], do: [{one, other}]
+  defp pairs(%kind{} = one, %kind{} = other) when kind in [Address, Mote.Outbox, Mote.Timer],
+    do: [{one, other}]
 
   defp pairs(one, other) when is_map(one) and is_map(other),
     do:

@@ -71,11 +71,14 @@ defmodule Mote.Turn.Stage do
   @doc "The effects so far in program order, and the become."
   def contents, do: {Enum.reverse(Process.get(@effects)), Process.get(@become)}
 
-  @doc "Returns the messages that the become takes up again, the oldest first."
+  @doc "Returns the messages that the become takes up again, the oldest first, and whether the last one is that of the turn."
   def unstashed do
     case {Process.get(@become), Process.get(@stash)} do
-      {become, {kept, true}} when become != nil -> Enum.reverse(kept)
-      _ -> []
+      {become, {kept, leaves}} when become != nil and leaves != false ->
+        {Enum.reverse(kept), leaves == :again}
+
+      _ ->
+        {[], false}
     end
   end
 
@@ -158,11 +161,11 @@ defmodule Mote.Turn.Stage do
   def again do
     {kept, message} =
       case {entered(), Process.get(@stash)} do
-        {{_, message, _name}, {kept, true}} -> {kept, message}
+        {{_, message, _name}, {kept, leaves}} when leaves != false -> {kept, message}
         {entered, _} -> {[], elem(entered, 1)}
       end
 
-    Process.put(@stash, {[message | kept], true})
+    Process.put(@stash, {[message | kept], :again})
     :ok
   end
 

@@ -17,6 +17,11 @@ defmodule Mote.Net.LimitsTest do
         become sink()
     end
 
+    defactor log(answers) do
+      {customer, :all} -> send customer, answers
+      answer -> become log([answer | answers])
+    end
+
     defactor deaf() do
       :nothing -> become sink()
     end
@@ -64,6 +69,70 @@ defmodule Mote.Net.LimitsTest do
     assert :gen_tcp.recv(client, 8, 30_000) == {:ok, "beforeit"}
     assert :gen_tcp.recv(client, 0, 30_000) == {:error, :closed}
     assert ask(socket, {:write, "more"}) == {:error, :closed}
+  end
+
+  describe "a peer that never reads" do
+    setup do
+      machine = NetRig.machine(1)
+      {_, port} = NetRig.listen(machine, NetRig.tell(self()), max_unsent: 1_000_000)
+      %{machine: machine, port: port, text: :binary.copy("x", 100_000)}
+    end
+
+    # The system takes some megabytes. On the thread of the socket answers are there before what comes later.
+    defp refused(socket, text, log, written \\ 0) do
+      Mote.send(socket, {log, {:write, text}})
+      %{bytes_out: out} = ask(socket, :counters)
+
+      case Enum.reject(ask(log, :all), &(&1 == :ok)) do
+        [] -> refused(socket, text, log, written + byte_size(text))
+        reasons -> {reasons, written - out, written}
+      end
+    end
+
+    test "is written to as far as the bound, and has all of that when it reads", context do
+      %{machine: machine, port: port, text: text} = context
+      log = Mote.create(machine, Sessions.log([]), sponsor: :net)
+      {client, socket} = NetRig.pair(port)
+      assert {[error: :overloaded], waits, written} = refused(socket, text, log)
+      assert waits in 800_000..1_000_000
+      assert ask(socket, {:write, text}) == {:error, :overloaded}
+      assert {:ok, read} = :gen_tcp.recv(client, written, 60_000)
+      assert read == :binary.copy("x", written)
+      # And more after that, a write of any length among it.
+      assert ask(socket, {:write, "more"}) == :ok
+      long = Mote.async(socket, {:write, List.duplicate(text, 100)})
+      assert {:ok, "more" <> _} = :gen_tcp.recv(client, 10_000_004, 60_000)
+      assert Mote.await(long, 30_000) == :ok
+    end
+
+    test "is lost by those who write without a customer, and costs the machine no more", context do
+      %{machine: machine, port: port, text: text} = context
+      {_deaf, socket} = NetRig.pair(port)
+      {reads, other} = NetRig.pair(port)
+      reader = Mote.async(socket, {:read, 1})
+      taken = Task.async(fn -> :gen_tcp.recv(reads, 300 * byte_size(text), 60_000) end)
+
+      # One takes what it gets, one nothing.
+      for _ <- 1..300 do
+        Mote.send(socket, {nil, {:write, text}})
+        assert ask(other, {:write, text}) == :ok
+      end
+
+      assert Mote.await(reader, 30_000) == {:error, :overloaded}
+      assert {:ok, all} = Task.await(taken, 60_000)
+      assert byte_size(all) == 300 * byte_size(text)
+      assert ask(socket, {:write, text}) == {:error, :closed}
+      assert %{sponsors: %{net: %{net: %{errors: 1}}}} = Mote.info(machine)
+    end
+  end
+
+  test "options of listeners are checked" do
+    machine = NetRig.machine(1)
+    {_, _port} = NetRig.listen(machine, NetRig.tell(self()), max_unsent: :infinity)
+
+    assert_raise ArgumentError, ~r/:max_unsent to be a positive number of bytes or :infinity, got: 0/, fn ->
+      Net.listen(machine, accept: NetRig.tell(self()), max_unsent: 0)
+    end
   end
 
   test "a request for more than there may be is refused" do

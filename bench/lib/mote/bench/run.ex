@@ -51,14 +51,15 @@ defmodule Mote.Bench.Run do
   def once(program, variant, param, opts \\ []) do
     {keeper, opts} = opts |> Keyword.validate!(fresh: false, repeats: 1, keeper: nil) |> Keyword.pop!(:keeper)
     sample = struct!(%Sample{program: program, variant: variant, param: param}, opts)
-    {pid, monitor} = spawn_monitor(fn -> exit({:ran, run(sample, keeper)}) end)
+    {pid, monitor} = spawn_monitor(fn -> exit({:shutdown, {:ran, run(sample, keeper)}}) end)
 
     receive do
       {:DOWN, ^monitor, :process, ^pid, ended} ->
         if Variant.machine?(program, variant), do: :telemetry.detach({__MODULE__, pid})
 
         case ended do
-          {:ran, sample} -> sample
+          # In good order: machines that a program has left linked to it end without a line in the log.
+          {:shutdown, {:ran, sample}} -> sample
           reason -> raise Error, message: failed(sample, reason)
         end
     end

@@ -15,7 +15,7 @@
 //! 4. A waiting message is outstanding for the machine, from before it can be taken until it has been sent.
 use crate::codec::budget::NORMAL;
 use crate::codec::decode::Decoder;
-use crate::codec::letters::{build_with, letter};
+use crate::codec::letters::build_with;
 use crate::deliver::message::{post, try_post};
 use crate::held::bridge::Bridge;
 use crate::held::mailbox::{Bag, Fan, FanMessage, Incoming, Mail, Receiver};
@@ -31,7 +31,6 @@ use rustler::sys::ErlNifTerm;
 use rustler::thread::is_scheduler_thread;
 use rustler::{Env, LocalPid, Term};
 use std::cell::Cell;
-use std::ops::Range;
 use std::slice::from_ref;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -54,7 +53,7 @@ pub enum MailLeft {
     Nothing,
     /// Perhaps some messages.
     Some,
-    /// A message that takes long to finish is next.
+    /// A message that takes long to finish, or to copy to all who get it, is next.
     Large,
 }
 
@@ -356,8 +355,8 @@ impl Mail {
                 Receiver::Each(fan) if is_large(fan.message.as_assembled()) => {}
                 Receiver::Each(fan) => {
                     let from = fan.pids.len() - *row;
-                    undelivered += fan.send_some(env, from..from + most);
-                    now = most;
+                    let (sent, gone) = fan.send_some(env, from..from + most, may_take_long);
+                    (now, undelivered) = (sent, undelivered + gone);
                 }
             }
             count += now;
@@ -384,28 +383,6 @@ impl Mail {
         self.waiting.fetch_sub(count, Ordering::Release);
         machine.have_left(count, undelivered);
         more
-    }
-}
-
-impl FanMessage {
-    fn as_assembled(&self) -> Option<&Assembled> {
-        match self {
-            FanMessage::Letter(_) => None,
-            FanMessage::Made(message) => Some(message),
-        }
-    }
-}
-
-impl Fan {
-    /// Sends the message to some of its processes, in a NIF. Returns how many of them are not there.
-    fn send_some(&mut self, env: Env<'_>, some: Range<usize>) -> u64 {
-        let message = match &mut self.message {
-            FanMessage::Letter(letters) => letter(env, letters).as_c_arg(),
-            FanMessage::Made(message) => message.whole(),
-        };
-        // SAFETY: the message belongs to the environment of the running NIF, or is alive as long as `self`; it is copied.
-        let is_gone = |pid: &&LocalPid| unsafe { !send_as_nobody(pid, None, message) };
-        self.pids[some].iter().filter(is_gone).count() as u64
     }
 }
 

@@ -2,6 +2,7 @@ pub mod answer;
 pub mod at_once;
 pub mod bridge;
 pub mod desk;
+pub mod fan;
 pub mod faulty;
 pub mod foreign;
 pub mod future_value;

@@ -134,9 +134,9 @@ impl<'m, 'a> StepReader<'m, 'a> {
                 self.values.push(timer);
                 Effect::CancelTimer
             }
-            [kept] if kind == names::unstash() => {
+            [kept, again] if kind == names::unstash() => {
                 self.values.push(kept);
-                Effect::Unstash
+                Effect::Unstash(again.decode().map_err(|_| bad())?)
             }
             _ => return Err(bad()),
         };

@@ -37,7 +37,7 @@ pub fn listen_within<'a>(
     sponsor: Name,
     PlaceTerm(place): PlaceTerm,
     session: Term<'a>,
-    (backlog, most, nodelay): (i32, usize, bool),
+    (backlog, most, nodelay, max_unsent): (i32, usize, bool, Option<usize>),
     tls: Option<ServerTerm<'a>>,
 ) -> Term<'a> {
     let seals = match tls.as_ref().map(server_seals).transpose() {
@@ -48,6 +48,7 @@ pub fn listen_within<'a>(
         backlog,
         most,
         nodelay,
+        max_unsent,
         seals,
     };
     opened(env, machine, |machine| {

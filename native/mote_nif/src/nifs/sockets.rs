@@ -18,7 +18,7 @@ fn socket_listen<'a>(
     sponsor: Name,
     place: PlaceTerm,
     session: Term<'a>,
-    plan: (i32, usize, bool),
+    plan: (i32, usize, bool, Option<usize>),
     tls: Option<ServerTerm<'a>>,
 ) -> Term<'a> {
     listen_within(env, machine, sponsor, place, session, plan, tls)

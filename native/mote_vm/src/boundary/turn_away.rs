@@ -86,8 +86,9 @@ pub enum Effect {
     Monitor,
     /// A timer.
     CancelTimer,
-    /// Messages that the actor had kept, a list with the newest first, come before all others for it.
-    Unstash,
+    /// Messages that the actor had kept, a list with the newest first, come before all others for it; and behind them, if so, that of
+    /// the turn.
+    Unstash(bool),
     /// A behaviour and captures, as in `Create`. The last one counts.
     Become(Option<BehaviourVersion>, usize),
 }

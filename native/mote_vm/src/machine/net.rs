@@ -6,7 +6,7 @@ use super::{BehaviourVersion, Machine};
 use crate::base::atom::Atom;
 use crate::boundary::parcel::Parcel;
 pub use crate::boundary::sockets::place::SocketPlace;
-use crate::boundary::sockets::record::SocketKind;
+use crate::boundary::sockets::record::{SocketKind, MAX_UNSENT};
 pub use crate::boundary::sockets::seal;
 use crate::platform::failure;
 use crate::threads::inbox::Entry;
@@ -29,6 +29,8 @@ pub struct Listening {
     pub most: usize,
     /// Small writes go at once.
     pub nodelay: bool,
+    /// Bytes that may wait to be written to each peer, unless it is the usual number.
+    pub max_unsent: Option<usize>,
     /// Seals its connections.
     pub seals: Option<Arc<dyn SealMaker>>,
 }
@@ -80,6 +82,7 @@ impl Machine {
                 session: key,
                 most: plan.most,
                 nodelay: plan.nodelay,
+                max_unsent: plan.max_unsent.unwrap_or(MAX_UNSENT),
                 seals: plan.seals.clone(),
             }),
         );

@@ -21,6 +21,7 @@ use crate::threads::backlog::TurnBatch;
 use crate::threads::route::{actor, header};
 use crate::threads::stand_in::is_little;
 use crate::threads::thread::Dispatch;
+use crate::turns::given_back::LinesGivenBack;
 use crate::turns::queue::Event;
 use crate::values::actor::Actor;
 use crate::values::term::{ActorRef, Term};
@@ -33,6 +34,7 @@ pub(crate) struct Away {
     most: usize,
     /// Shared with the collector.
     pub(crate) lines: Arc<Lines>,
+    pub(crate) given_back: LinesGivenBack,
 }
 
 impl Away {
@@ -40,6 +42,7 @@ impl Away {
         Away {
             most,
             lines: Arc::new(Lines::new(quota)),
+            given_back: LinesGivenBack::default(),
         }
     }
 

@@ -166,7 +166,8 @@ impl Dispatch {
             }
             _ => {
                 self.turn.counts.turns += 1;
-                if matches!(verdict, Verdict::Commits) && !self.may_give_back(event) {
+                let commits = matches!(verdict, Verdict::Commits);
+                if !self.may_give_back(event, commits) {
                     verdict = Verdict::Aborted(Value::atom(Atom::FUEL));
                 }
                 see(self, behaviour, &verdict);
@@ -205,15 +206,17 @@ impl Dispatch {
         units
     }
 
-    /// Counts what a turn that is to commit gives back (turns/given_back.rs).
+    /// Counts what a turn gives back that is to commit (turns/given_back.rs), and the turn.
     #[inline(always)]
-    fn may_give_back(&mut self, event: Event) -> bool {
-        match self.turn.gives_back() {
-            0 => true,
-            given => {
-                let comes_again = self.turn.gives_last() == Some(event.message);
-                self.given_back.count(&self.turn, given, comes_again)
-            }
+    fn may_give_back(&mut self, event: Event, commits: bool) -> bool {
+        let given = if commits { self.turn.gives_back() } else { 0 };
+        let comes_again = given > 0 && self.turn.gives_last() == Some(event.message);
+        match &mut self.away {
+            Some(away) => away
+                .given_back
+                .count(&self.turn, event.target, (given, comes_again)),
+            None if given == 0 => true,
+            None => self.given_back.count(&self.turn, given, comes_again),
         }
     }
 

@@ -6,11 +6,18 @@
 //! 2. What was given back is taken from the front of the queue, the last first. So a message is known by how many wait in front of
 //!    what was queued before: when it comes back, there are as many as at its run before, and were more in between.
 //! 3. Only turns that give back are counted here. How many others have run since is what the thread has counted. Where other things
-//!    come in between (an actor that leaves, a turn outside) a message may count as a new one, and is counted from then on.
+//!    come in between (an actor that leaves) a message may count as a new one, and is counted from then on.
+//! 4. Turns outside have their messages in a line for each actor, and are counted for each ([`LinesGivenBack`]). What such a turn gives
+//!    back is a copy, but for its own message.
 use crate::turns::turn::Turn;
+use crate::values::actor::Actor;
+use rustc_hash::FxHashMap;
 
 /// What each run costs beside what it has spent: about as much as a call of a function for each step of it.
 const RUN: u64 = 8;
+
+/// The same for a turn outside, of which nobody knows what it has spent: about the time of its way there and back.
+const RUN_OUTSIDE: u64 = 1_000;
 
 /// What the runs of messages that were given back have cost.
 #[derive(Default)]
@@ -26,7 +33,22 @@ impl GivenBack {
     /// Counts the turn that is to give back so many messages, its own as the last of them if it `comes_again`. Returns whether
     /// the message may run once more.
     pub(crate) fn count(&mut self, turn: &Turn, given: usize, comes_again: bool) -> bool {
-        let now = turn.counts.turns;
+        let cost = turn.spent() + RUN;
+        self.count_at(
+            turn.counts.turns,
+            cost,
+            turn.around.fuel,
+            (given, comes_again),
+        )
+    }
+
+    fn count_at(
+        &mut self,
+        now: u64,
+        cost: u64,
+        fuel: u64,
+        (given, comes_again): (usize, bool),
+    ) -> bool {
         let in_front = self.waiting.checked_sub(now - self.turns);
         if in_front.is_none() {
             self.runs.clear();
@@ -41,15 +63,48 @@ impl GivenBack {
         };
         self.runs
             .truncate(self.runs.len() - usize::from(before > 0));
-        let cost = before + turn.spent() + RUN;
+        let cost = before + cost;
         (self.turns, self.waiting) = (now, in_front);
         if comes_again {
-            if cost > turn.around.fuel {
+            if cost > fuel {
                 return false;
             }
             self.runs.push((in_front, cost));
         }
         self.waiting += given as u64;
         true
+    }
+}
+
+/// What the runs of messages have cost that actors of a beam sponsor have given back, and how many turns of each have been counted: of
+/// those for whom something of that waits.
+#[derive(Default)]
+pub(crate) struct LinesGivenBack(FxHashMap<*const Actor, (u64, GivenBack)>);
+
+impl LinesGivenBack {
+    /// The same as [`GivenBack::count`], for each turn of an actor.
+    pub(crate) fn count(
+        &mut self,
+        turn: &Turn,
+        actor: *const Actor,
+        (given, comes_again): (usize, bool),
+    ) -> bool {
+        if given == 0 && !self.0.contains_key(&actor) {
+            return true;
+        }
+        let (turns, line) = self.0.entry(actor).or_default();
+        *turns += 1;
+        let may = given == 0
+            || line.count_at(
+                *turns,
+                turn.spent() + RUN_OUTSIDE,
+                turn.around.fuel,
+                (given, comes_again),
+            );
+        // What the last one of them gives back is all that is left to wait.
+        if !may || line.waiting <= *turns - line.turns {
+            self.0.remove(&actor);
+        }
+        may
     }
 }

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// Bytes that wait to be written to a peer from which something is read.
 const MOST_UNSENT: usize = 1 << 20;
 
+/// Bytes that may wait to be written to one peer, unless its listener says otherwise.
+pub(crate) const MAX_UNSENT: usize = 16 << 20;
+
 /// What a socket is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SocketKind {
@@ -91,6 +94,13 @@ pub(crate) struct Output {
     pub(crate) end: u64,
 }
 
+impl Output {
+    /// The bytes that wait, and those that it takes to know who waits for them.
+    fn size(&self) -> usize {
+        self.bytes.rest().len() + size_of::<(u64, Value)>() * self.writers.len()
+    }
+}
+
 /// What a listener does with connections.
 pub(crate) struct Accepting {
     /// The actor that sessions are made like, which nobody sends to: the listener owns this reference.
@@ -98,6 +108,8 @@ pub(crate) struct Accepting {
     pub(crate) thread: ThreadNumber,
     pub(crate) number: u32,
     pub(crate) nodelay: bool,
+    /// Bytes that may wait to be written to each peer.
+    pub(crate) max_unsent: usize,
     /// Seals its connections.
     pub(crate) seals: Option<Arc<dyn SealMaker>>,
     /// Connections that are open, and the most of them.
@@ -153,6 +165,13 @@ impl SocketRecord {
     pub(crate) fn is_behind(&self) -> bool {
         let output = self.output.as_ref();
         output.is_some_and(|output| output.bytes.rest().len() > MOST_UNSENT)
+    }
+
+    /// Returns how much waits to be written, if that is too much together with `more` bytes. A write that is alone may have any length.
+    pub(crate) fn is_overloaded(&self, more: usize) -> Option<usize> {
+        let waits = self.output.as_ref().map_or(0, |output| output.size());
+        let most = self.of.as_ref().map_or(MAX_UNSENT, |of| of.max_unsent);
+        (waits > 0 && waits.saturating_add(more) > most).then_some(waits)
     }
 
     /// Puts it into the list of those to be looked at again.

@@ -1,3 +1,5 @@
+mod unsent;
+
 use super::datagrams::{self, head, HEAD};
 use super::reading::{ReadSpec, CHUNK};
 use super::record::SocketKind;

@@ -139,11 +139,16 @@ impl Dispatch {
                 Effect::CancelTimer => {
                     self.turn.cancel_timer(next());
                 }
-                Effect::Unstash => self
-                    .turn
-                    .at_commit
-                    .stash
-                    .put(next(), &mut self.turn.unusual),
+                Effect::Unstash(comes_again) => {
+                    let mut kept = next();
+                    if comes_again {
+                        kept = self.turn.heap.cons(event.message, kept);
+                    }
+                    if kept.is_none() {
+                        return None;
+                    }
+                    self.turn.at_commit.stash.put(kept, &mut self.turn.unusual);
+                }
                 Effect::Become(behaviour, n) => {
                     let state = self.turn.heap.captures(n, |_| next())?;
                     let id = behaviour.map_or(BehaviourId::SINK, |behaviour| behaviour.id);

@@ -35,6 +35,7 @@ pub(crate) struct ListenerPlan {
     pub(crate) session: Key,
     pub(crate) most: usize,
     pub(crate) nodelay: bool,
+    pub(crate) max_unsent: usize,
     pub(crate) seals: Option<Arc<dyn SealMaker>>,
 }
 
@@ -63,6 +64,7 @@ impl Service<'_> {
             thread: self.context.station.number,
             number,
             nodelay: plan.nodelay,
+            max_unsent: plan.max_unsent,
             seals: plan.seals,
             open: AtomicUsize::new(0),
             most: plan.most,

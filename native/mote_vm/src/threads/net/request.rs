@@ -221,6 +221,7 @@ impl Service<'_> {
         let words = words();
         let head = head.as_ref().map_or(&[][..], |head| head);
         let length = head.len() + iodata(data, |_| ())?;
+        self.make_room(number, length)?;
         let sockets = &self.net.sockets;
         let accepted = sockets.with(number, |record| {
             if record.ends {
@@ -247,6 +248,20 @@ impl Service<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Refuses a write that is too much with what waits already, once the system takes no more of that.
+    fn make_room(&mut self, number: u32, length: usize) -> Result<(), Atom> {
+        let mut waited = usize::MAX;
+        loop {
+            let waits = self.with(number, |record| record.is_overloaded(length));
+            match waits.flatten() {
+                None => return Ok(()),
+                Some(waits) if waits >= waited => return Err(words().overloaded),
+                Some(waits) => waited = waits,
+            }
+            self.flush(number);
+        }
     }
 
     /// Nobody hears that a write was refused, so its bytes would be missing amidst the others: the connection ends before it.

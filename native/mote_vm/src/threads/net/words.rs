@@ -35,6 +35,7 @@ words! {
     line = "line",
     local = "local",
     nodelay = "nodelay",
+    overloaded = "overloaded",
     packet = "packet",
     peer = "peer",
     read = "read",
