@@ -20,7 +20,7 @@ defmodule Mote.Behaviour.IR.Binaries do
 
     case last.kind do
       :rest ->
-        {rest, g} = rest(last, o, position, Enum.all?(init, &whole_bytes?/1), fail, g)
+        {rest, g} = rest(last, o, position, whole_bytes?(init), fail, g)
         Match.pattern(last.value, rest, fail, g)
 
       # Of what was not read before it is not known yet whether it has bits.
@@ -44,9 +44,18 @@ defmodule Mote.Behaviour.IR.Binaries do
     {rest, emit(g, {:branch, is_binary, fail})}
   end
 
-  defp whole_bytes?(%{kind: :utf8}), do: true
-  defp whole_bytes?(%{size: {:lit, _, n}, unit: unit}) when is_integer(n), do: rem(n * unit, 8) == 0
-  defp whole_bytes?(%{unit: unit}), do: rem(unit, 8) == 0
+  # Whether what comes behind them certainly begins with a byte.
+  defp whole_bytes?(segments) do
+    bits = for %{size: {:lit, _, n}, unit: unit} when is_integer(n) <- segments, do: n * unit
+
+    others =
+      for %{size: size, unit: unit, kind: kind} <- segments,
+          kind != :utf8,
+          not match?({:lit, _, _}, size),
+          do: unit
+
+    rem(Enum.sum(bits), 8) == 0 and Enum.all?(others, &(rem(&1, 8) == 0))
+  end
 
   # Reads a segment, matches its value, and gives the position behind it.
   defp segment(%{kind: kind} = s, o, {position, g}, fail) when kind in [:int, :float] do
