@@ -64,10 +64,10 @@ defmodule Mote.Behaviour do
   `%Name{struct | key: value}` and `struct!/2` update them. An address is not a struct here. Queues are those of
   `:queue`.
 
-  Binaries have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 128 bits; of up to
-  64 where a variable has the size), `float` (32 or 64), `binary`, `bits` (of whole bytes) and `utf8`, and with `<>`. There
+  Binaries and bitstrings have patterns and are put together with `<<…>>`, with segments of the types `integer` (of up to 128
+  bits; of up to 64 where a variable has the size), `float` (32 or 64), `binary`, `bits` and `utf8`, and with `<>`. There
   are `byte_size/1`, `bit_size/1`, `binary_part/3`, `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists
-  of characters), which interpolation calls. Parts are not copied. Bitstrings that are not binaries are carried as they are.
+  of characters), which interpolation calls. Parts are not copied, unless they begin within a byte and are whole bytes.
 
   `fn` and `&` make functions, which are values like others: they can be kept, sent and called, `fun.(x)`, and have no effects. What
   Elixir gets is a `Mote.Function`. Functions of Elixir are carried as they are, and not called.

@@ -236,7 +236,8 @@ defmodule Mote.TotalTest do
     assert Total.is_reference(make_ref())
     assert Total.is_bitstring(<<1::3>>)
     refute Total.is_binary(<<1::3>>)
-    assert Total.byte_size(<<1::3>>) == :undefined
+    assert Total.byte_size(<<1::3>>) == 1
+    assert Total.bit_size(<<1::3>>) == 3
   end
 
   test "random numbers" do

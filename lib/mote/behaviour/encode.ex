@@ -290,7 +290,11 @@ defmodule Mote.Behaviour.Encode do
     {[8, vec(pairs)], t}
   end
 
-  defp encode_constant(bits, t) when is_bitstring(bits), do: {opaque(6, bits), t}
+  defp encode_constant(bits, t) when is_bitstring(bits) do
+    unused = 8 - rem(bit_size(bits), 8)
+    {[10, unused, string(<<bits::bitstring, 0::size(unused)>>)], t}
+  end
+
   # A default of a struct, which is named: others are none that a literal has.
   defp encode_constant(function, t) when is_function(function), do: {opaque(2, function), t}
 

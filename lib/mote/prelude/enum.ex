@@ -335,8 +335,8 @@ defmodule Mote.Prelude.Enum do
 
   defpure into(source, target) when is_list(target), do: target ++ Enum.to_list(source)
 
-  defpure into(source, target) when is_binary(target),
-    do: target <> Text.joined(Enum.to_list(source), "")
+  defpure into(source, target) when is_bitstring(target),
+    do: <<target::bits, Text.bits(Enum.to_list(source))::bits>>
 
   defpure into(source, %MapSet{map: map} = set),
     do: %{set | map: Map.merge(map, Map.new(for(x <- Enum.to_list(source), do: {x, []})))}

@@ -42,6 +42,13 @@ defmodule Mote.Prelude.Hash do
   defpure hash(binary, before) when is_binary(binary),
     do: bytes(binary, @golden, @golden, times(13) + before &&& @word, byte_size(binary))
 
+  # The bits behind the last byte are a number.
+  defpure hash(bits, before) when is_bitstring(bits) do
+    {whole, size} = {div(bit_size(bits), 8), rem(bit_size(bits), 8)}
+    <<bytes::binary-size(whole), last::size(size)>> = bits
+    words(size, last, 15, bytes(bytes, @golden, @golden, times(13) + before &&& @word, whole))
+  end
+
   defpure hash(tuple, before) when is_tuple(tuple),
     do:
       Enum.reduce(Tuple.to_list(tuple), word(tuple_size(tuple), 9, before), fn term, before ->

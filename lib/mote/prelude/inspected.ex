@@ -74,7 +74,7 @@ try do
     end
 
     defpure doc(term, opts) when is_atom(term), do: Inspect.Atom.inspect(term, opts)
-    defpure doc(term, opts) when is_binary(term), do: Inspect.BitString.inspect(term, opts)
+    defpure doc(term, opts) when is_bitstring(term), do: Inspect.BitString.inspect(term, opts)
     defpure doc(term, opts) when is_integer(term), do: Inspect.Integer.inspect(term, opts)
     defpure doc(term, opts) when is_list(term), do: Inspect.List.inspect(term, opts)
     defpure doc(term, opts) when is_tuple(term), do: Inspect.Tuple.inspect(term, opts)

@@ -59,39 +59,7 @@ defmodule Mote.Prelude.Regex do
     end
   end
 
-  # Behind an empty match there may be one that is not, at the same place.
-  defpurep all(pattern, text, at), do: Enum.reverse(all(pattern, text, at, []))
-
-  defpurep all(_pattern, text, at, found) when at > byte_size(text), do: found
-
-  defpurep all(pattern, text, at, found) do
-    case Mote.Total.regex_run(pattern, text, at) do
-      nil ->
-        found
-
-      [{start, 0} | _] = match ->
-        case Mote.Total.regex_run(pattern, text, -1 - at) do
-          [{_, size} | _] = more when size > 0 -> all(pattern, text, start + size, [more, match | found])
-          nil -> all(pattern, text, behind(pattern, text, start), [match | found])
-        end
-
-      [{start, size} | _] = match ->
-        all(pattern, text, start + size, [match | found])
-    end
-  end
-
-  defpurep behind({_, letters}, text, at) do
-    case text do
-      <<_::binary-size(at), c::utf8, _::binary>> when c > 127 ->
-        if unicode?(letters), do: at + size(c), else: at + 1
-
-      _ ->
-        at + 1
-    end
-  end
-
-  defpurep unicode?(letters), do: Mote.Total.binary_find(letters, "u", 0) != nil
-  defpurep size(c), do: byte_size(<<c::utf8>>)
+  defpurep all(pattern, text, at), do: Enum.reverse(Mote.Total.regex_run(pattern, text, -1 - at))
 
   # Groups behind the last one that took part are left out, unless they are named.
   defpurep shown(_matches, _global, {:none, _}, _), do: :match
@@ -130,6 +98,9 @@ defmodule Mote.Prelude.Regex do
 
   defpurep part({start, size}, :list, {_, letters}, text) do
     part = binary_part(text, start, size)
-    if unicode?(letters), do: String.to_charlist(part), else: :binary.bin_to_list(part)
+
+    if Mote.Total.binary_find(letters, "u", 0) != nil,
+      do: String.to_charlist(part),
+      else: :binary.bin_to_list(part)
   end
 end

@@ -6,6 +6,9 @@ defmodule Mote.Prelude.Text do
 
   defpure joined(texts, joiner), do: Mote.Total.binary_join(texts, joiner)
 
+  # Of bitstrings.
+  defpure bits(bitstrings), do: Mote.Total.binary_join(bitstrings, nil)
+
   # -- characters and texts ------------------------------------------------------------------------------------
 
   # `List.to_string/1`, which is also what `to_string/1` does with a list.

@@ -7,7 +7,7 @@ defmodule Mote.Raised.Segments do
 
   alias Mote.Raised.Call
 
-  @types {"integer", "float", "binary", "binary", "utf8"}
+  @types {"integer", "float", "binary", "binary", "utf8", "binary"}
 
   @doc "What Elixir says of the first segment that has no such value."
   @spec failed(values :: tuple, specs :: tuple) :: String.t()
@@ -58,10 +58,13 @@ defmodule Mote.Raised.Segments do
 
   defp why({1, value, bits}), do: if(bits not in [32, 64] or large?(value), do: "no float of #{bits} bits")
 
-  defp why({kind, value, _}) when kind in [2, 3] and not is_binary(value),
+  defp why({kind, value, _}) when kind in [2, 3, 5] and not is_bitstring(value),
     do: "expected a binary but got: #{Call.show(value)}"
 
-  defp why({3, value, bits}) when rem(bits, 8) != 0 or bits > byte_size(value) * 8,
+  defp why({2, value, _}) when not is_binary(value),
+    do: "the size of the value #{Call.show(value)} is not a multiple of 8 bits"
+
+  defp why({3, value, bits}) when bits > bit_size(value),
     do: "the value #{Call.show(value)} is shorter than the size of the segment"
 
   defp why({4, value, _}) when not (value in 0..0xD7FF or value in 0xE000..0x10FFFF),

@@ -13,7 +13,7 @@ defmodule Mote.Total.Binaries do
   def bin_of(values, specs) when is_tuple(values) and is_tuple(specs) do
     {answer, parts} = join(Tuple.to_list(values), Tuple.to_list(specs), [])
     bits = for part <- Enum.reverse(parts), into: <<>>, do: part
-    if answer == :ok and is_binary(bits), do: bits, else: @none
+    if answer == :ok, do: bits, else: @none
   end
 
   def bin_of(_, _), do: @none
@@ -49,9 +49,8 @@ defmodule Mote.Total.Binaries do
 
   defp part(2, binary, _, _) when is_binary(binary), do: binary
 
-  defp part(3, binary, bits, _)
-       when is_binary(binary) and rem(bits, 8) == 0 and bits <= byte_size(binary) * 8,
-       do: :erlang.binary_part(binary, 0, div(bits, 8))
+  defp part(3, bitstring, bits, _) when is_bitstring(bitstring), do: bin_bits(bitstring, 0, bits)
+  defp part(5, bitstring, _, _) when is_bitstring(bitstring), do: bitstring
 
   defp part(4, n, _, _) when n in 0..0xD7FF or n in 0xE000..0x10FFFF, do: <<n::utf8>>
   defp part(_, _, _, _), do: @none
@@ -107,13 +106,14 @@ defmodule Mote.Total.Binaries do
   end
 
   defp number(binary, position, spec, read)
-       when is_binary(binary) and is_integer(position) and position >= 0 and is_integer(spec) and spec >= 0,
+       when is_bitstring(binary) and is_integer(position) and position >= 0 and is_integer(spec) and spec >= 0,
        do: read.(binary, position, bsr(spec, 2), band(spec, 3))
 
   defp number(_, _, _, _), do: @none
 
   def bin_slice(binary, position, count)
-      when is_binary(binary) and is_integer(position) and position >= 0 and is_integer(count) and count >= 0 do
+      when is_bitstring(binary) and is_integer(position) and position >= 0 and is_integer(count) and
+             count >= 0 do
     case binary do
       sized(<<_::size(^position), part::binary-size(^count), _::bitstring>>) -> part
       _ -> @none
@@ -122,16 +122,33 @@ defmodule Mote.Total.Binaries do
 
   def bin_slice(_, _, _), do: @none
 
-  def bin_rest(binary, position) when is_binary(binary) and is_integer(position) and position >= 0 do
-    case binary do
-      sized(<<_::size(^position), rest::binary>>) -> rest
+  def bin_bits(bitstring, position, count)
+      when is_bitstring(bitstring) and is_integer(position) and position >= 0 and is_integer(count) and
+             count >= 0 do
+    case bitstring do
+      sized(<<_::size(^position), part::bitstring-size(^count), _::bitstring>>) -> part
       _ -> @none
     end
   end
 
+  def bin_bits(_, _, _), do: @none
+
+  def bin_rest(binary, position) when is_integer(position) and rem(position, 8) == 0 do
+    with rest when not is_binary(rest) <- bin_tail(binary, position), do: @none
+  end
+
   def bin_rest(_, _), do: @none
 
-  def bin_utf8(binary, position) when is_binary(binary) and is_integer(position) and position >= 0 do
+  def bin_tail(bitstring, position) when is_bitstring(bitstring) and is_integer(position) and position >= 0 do
+    case bitstring do
+      sized(<<_::size(^position), rest::bitstring>>) -> rest
+      _ -> @none
+    end
+  end
+
+  def bin_tail(_, _), do: @none
+
+  def bin_utf8(binary, position) when is_bitstring(binary) and is_integer(position) and position >= 0 do
     case binary do
       sized(<<_::size(^position), character::utf8, _::bitstring>>) -> character
       _ -> @none
@@ -143,7 +160,7 @@ defmodule Mote.Total.Binaries do
   def utf8_bits(n) when n in 0..0xD7FF or n in 0xE000..0x10FFFF, do: byte_size(<<n::utf8>>) * 8
   def utf8_bits(_), do: @none
 
-  def bit_size(binary) when is_binary(binary), do: :erlang.bit_size(binary)
+  def bit_size(bitstring) when is_bitstring(bitstring), do: :erlang.bit_size(bitstring)
   def bit_size(_), do: @none
 
   def binary_part(binary, start, length)
@@ -174,6 +191,12 @@ defmodule Mote.Total.Binaries do
   def binary_join(list, joiner) when is_binary(joiner) do
     {count, rest} = binaries(list, 0)
     if rest == [], do: list |> between(joiner, count) |> IO.iodata_to_binary(), else: @none
+  end
+
+  def binary_join(list, nil) when is_list(list) do
+    if List.improper?(list) or not Enum.all?(list, &is_bitstring/1),
+      do: @none,
+      else: for(bits <- list, into: <<>>, do: bits)
   end
 
   def binary_join(_, _), do: @none

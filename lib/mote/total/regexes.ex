@@ -16,15 +16,15 @@ defmodule Mote.Total.Regexes do
   }
 
   def regex_run(pattern, text, at) when is_binary(text) and is_integer(at) do
-    {at, here} = if at < 0, do: {-1 - at, [:anchored, :notempty_atstart]}, else: {at, []}
+    {at, all} = if at < 0, do: {-1 - at, [:global]}, else: {at, []}
 
     with {:ok, compiled} when at <= byte_size(text) <- compiled(pattern) do
       {:namelist, names} = :re.inspect(compiled, :namelist)
       groups = Enum.to_list(0..elem(compiled, 1)) ++ names
 
-      case :re.run(text, compiled, [{:capture, groups, :index}, {:offset, at} | here]) do
-        {:match, places} -> places
-        :nomatch -> nil
+      case :re.run(text, compiled, [{:capture, groups, :index}, {:offset, at} | all]) do
+        {:match, places} -> if all == [], do: places, else: Enum.reverse(places)
+        :nomatch -> if all == [], do: nil, else: []
       end
     else
       _ -> @none

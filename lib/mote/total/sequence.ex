@@ -76,7 +76,7 @@ defmodule Mote.Total.Sequence do
 
   def list_to_tuple(list), do: if(proper?(list), do: :erlang.list_to_tuple(list), else: @none)
 
-  def byte_size(binary) when is_binary(binary), do: :erlang.byte_size(binary)
+  def byte_size(bitstring) when is_bitstring(bitstring), do: :erlang.byte_size(bitstring)
   def byte_size(_), do: @none
 
   # `length/1` in a guard is the BEAM's own, fast check for a proper list.

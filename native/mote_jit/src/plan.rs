@@ -87,7 +87,7 @@ impl Knowledge {
             P::Not | P::Hd | P::Tl | P::TupleSize => Plan::Take,
             P::Elem | P::PutElem if fixnum(1) => Plan::Take,
             P::BinInt if plain(args[2], constants).is_some() => Plan::Read,
-            P::BinSlice | P::BinRest | P::BinaryPart | P::BinaryAt => Plan::Read,
+            P::BinSlice | P::BinRest | P::BinTail | P::BinaryPart | P::BinaryAt => Plan::Read,
             P::ByteSize | P::BitSize | P::BinUtf8 | P::Utf8Bits => Plan::Read,
             P::MapHasKey if is_atom(args[1], constants) => Plan::AtomKey,
             _ => Plan::Helper,

@@ -186,6 +186,8 @@ defmodule Mote.Behaviour.ProgramsTest do
     :bin_float,
     :bin_slice,
     :bin_rest,
+    :bin_bits,
+    :bin_tail,
     :bin_utf8,
     :utf8_bits,
     :binary_find,

@@ -144,6 +144,21 @@ defmodule Mote.Behaviour.RegexesTest do
              Mote.ask(actor, {:call, :run, ~r/(?:(?:a|b| )(?:a|b| ))*x/, String.duplicate(long, 10)})
   end
 
+  test "are found all over a text for fuel that grows as the text does" do
+    unit = "ab é"
+
+    for tier <- [:interp, :native], n <- [200, 20_000] do
+      machine = start_supervised!({Mote, tier: tier, fuel: 1_000 + 40 * n * byte_size(unit)}, id: {tier, n})
+      actor = Mote.create(machine, Calls.calls())
+      text = String.duplicate(unit, n)
+
+      for name <- [:scan, :split, :replace], regex <- [~r/\w(b)?/u, ~r//s] do
+        assert {n, name, regex, Mote.ask!(actor, {:call, name, regex, text})} ===
+                 {n, name, regex, Calls.call(name, regex, text)}
+      end
+    end
+  end
+
   test "that a machine does not know are refused where they are written" do
     for {regex, told} <- [
           {~S"~r/\p{L}/u", "a machine knows no \\p{…} in a regex"},

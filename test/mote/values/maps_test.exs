@@ -235,8 +235,7 @@ defmodule Mote.Values.MapsTest do
   end
 
   property "reading and changing is Elixir's", context do
-    # Bitstrings that are not binaries sort behind binaries here.
-    leaf = one_of([integer(), float(), binary(), atom(:alphanumeric)])
+    leaf = one_of([integer(), float(), binary(), bitstring(), atom(:alphanumeric)])
     term = tree(leaf, fn inner -> one_of([list_of(inner), tuple({inner, inner}), map_of(inner, inner)]) end)
     key = one_of([integer(0..20), member_of([:a, :b, "k", 1.0, [1], %{}]), term])
 

@@ -47,6 +47,8 @@ defmodule Mote.Generators.Patterns do
       "<<uP::float, tP::bytes>>",
       "<<uP::utf8, tP::binary>>",
       "<<uP::5, tP::3, _::binary>>",
+      "<<uP::5, tP::bits>>",
+      "<<uP::bits-size(3), tP::bitstring>>",
       "<<tP::binary-size(2), uP, uP>>"
     ]
 

@@ -140,7 +140,7 @@ defmodule Mote.Behaviour.Imports.Sources do
       end
 
       def into(list) when :erlang.is_list(list), do: Collectable.List.into(list)
-      def into(text) when :erlang.is_binary(text), do: Collectable.BitString.into(text)
+      def into(text) when :erlang.is_bitstring(text), do: Collectable.BitString.into(text)
       def into(%{__struct__: MapSet} = set), do: Collectable.MapSet.into(set)
       def into(map) when :erlang.is_map(map), do: Collectable.Map.into(map)
     end

@@ -20,17 +20,41 @@ defmodule Mote.Behaviour.IR.Binaries do
 
     case last.kind do
       :rest ->
-        {rest, g} = read(:bin_rest, [o, position], fail, g)
+        {rest, g} = rest(last, o, position, whole_bytes?(init), fail, g)
         Match.pattern(last.value, rest, fail, g)
 
+      # Of what was not read before it is not known yet whether it has bits.
       :tail ->
-        g
+        if Enum.all?(init, &(&1.kind == :skip)), do: elem(read(:bit_size, [o], fail, g), 1), else: g
 
       _ ->
         {position, g} = segment(last, o, {position, g}, fail)
         {size, g} = read(:bit_size, [o], fail, g)
         emit(g, {:match, size, position, fail})
     end
+  end
+
+  # All that is left.
+  defp rest(%{unit: 1}, o, position, _, fail, g), do: read(:bin_tail, [o, position], fail, g)
+  defp rest(_, o, position, true, fail, g), do: read(:bin_rest, [o, position], fail, g)
+
+  defp rest(_, o, position, false, fail, g) do
+    {rest, g} = read(:bin_tail, [o, position], fail, g)
+    {is_binary, g} = read(:is_binary, [rest], fail, g)
+    {rest, emit(g, {:branch, is_binary, fail})}
+  end
+
+  # Whether what comes behind them certainly begins with a byte.
+  defp whole_bytes?(segments) do
+    bits = for %{size: {:lit, _, n}, unit: unit} when is_integer(n) <- segments, do: n * unit
+
+    others =
+      for %{size: size, unit: unit, kind: kind} <- segments,
+          kind != :utf8,
+          not match?({:lit, _, _}, size),
+          do: unit
+
+    rem(Enum.sum(bits), 8) == 0 and Enum.all?(others, &(rem(&1, 8) == 0))
   end
 
   # Reads a segment, matches its value, and gives the position behind it.
@@ -69,6 +93,13 @@ defmodule Mote.Behaviour.IR.Binaries do
     {value, g} = read(:bin_int, [o, position, {:k, bytes * 8 * 4}], fail, g)
     g = emit(g, {:match, value, {:k, n}, fail})
     text(rest, o, advance(:add, position, {:k, bytes * 8}, g), fail)
+  end
+
+  defp part(%{unit: unit} = s, o, {position, g}, fail) when rem(unit, 8) > 0 do
+    {bits, g} = scaled(s.size, unit, fail, g)
+    {value, g} = read(:bin_bits, [o, position, bits], fail, g)
+    g = Match.pattern(s.value, value, fail, g)
+    advance(:add, position, bits, g)
   end
 
   defp part(s, o, {position, g}, fail) do

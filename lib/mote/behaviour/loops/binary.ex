@@ -5,7 +5,7 @@ defmodule Mote.Behaviour.Loops.Binary do
   #     loop(binary, at, acc, v) -> loop(binary, at + <bits>, <body>, v)    when the segments match from there on
   #                              -> loop(binary, at + <bits>, acc, v)       when only their values do not
   #                              -> <result>                                when there is not enough left
-  #                              -> no answer                               when it is not a binary
+  #                              -> no answer                               when it is not a bitstring
   #
   # For a segment that is a float, bits that are not a number count in older releases of OTP as too few, and as a value that does not
   # match since OTP 26: a behaviour does what the node does.
@@ -38,7 +38,7 @@ defmodule Mote.Behaviour.Loops.Binary do
         [step.(segments, level.body)] ++
           skipping ++
           [
-            {:clause, l, {:bin, l, [%{tail(l) | kind: :rest, unit: 8}]}, [], level.result},
+            {:clause, l, {:bin, l, [tail(l)]}, [], level.result},
             {:clause, l, {:any, l}, [], {:none, l, :binary_generator, [{:var, l, binary}]}}
           ]
 

@@ -4,8 +4,8 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   #     %{kind: :int | :float | :binary | :rest | :utf8, value: pattern or expression,
   #       size: nil | expression, unit: n, signed: boolean, little: boolean}
   #
-  # `:rest` is a binary without a size: all of it when one is put together, what is left in a pattern. The loops of
-  # generators add `:skip`, bits that were read before, and `:tail`, any bits that are left. What a segment
+  # `:rest` is a binary or, with a unit of 1, a bitstring without a size: all of it when one is put together, what is left in a
+  # pattern. The loops of generators add `:skip`, bits that were read before, and `:tail`, any bits that are left. What a segment
   # means to the machine is in the later passes, and in guides/ir.md.
   @moduledoc false
 
@@ -19,19 +19,18 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   def joined(a, {:<>, _, [b, c]}), do: joined(a, b) ++ tl(joined(nil, c))
   def joined(a, b), do: for(part <- [a, b], do: {:"::", [], [part, {:binary, [], nil}]})
 
-  @kinds %{int: 0, float: 1, rest: 2, binary: 3, utf8: 4}
+  @kinds %{int: 0, float: 1, rest: 2, binary: 3, utf8: 4, bits: 5}
 
   @doc "A binary put together."
   @spec construct([Macro.t()], Macro.Env.t()) :: AST.expr()
   def construct(segments, env) do
     segments = for s <- segments, do: segment(s, env, &Syntax.expr(&1, env), &Syntax.expr(&1, env))
-    whole_bytes(segments, env)
     {before, segments} = if Enum.any?(segments, &AST.wide?/1), do: halved(segments, env), else: {[], segments}
 
     {values, specs} =
       segments
       |> Enum.map(fn s ->
-        flags = Map.fetch!(@kinds, s.kind) + if(s.little, do: 8, else: 0)
+        flags = kind(s) + if(s.little, do: 8, else: 0)
 
         case s.size do
           nil -> {[s.value], flags}
@@ -66,22 +65,8 @@ defmodule Mote.Behaviour.Syntax.Binaries do
     if s.little, do: [low, high], else: [high, low]
   end
 
-  defp whole_bytes(segments, env) do
-    bits =
-      for %{kind: kind, size: {:lit, _, n}, unit: unit} when kind != :binary and is_integer(n) <- segments,
-          do: n * unit
-
-    static = Enum.all?(segments, &(&1.kind in [:rest, :binary, :utf8] or match?({:lit, _, _}, &1.size)))
-
-    if static and rem(Enum.sum(bits), 8) != 0 do
-      Error.raise_at(
-        env,
-        env.line,
-        "a binary has whole bytes, these segments have #{Enum.sum(bits)} bits: bitstrings that are not binaries are " <>
-          "carried, but not made"
-      )
-    end
-  end
+  defp kind(%{kind: :rest, unit: 1}), do: @kinds.bits
+  defp kind(%{kind: kind}), do: Map.fetch!(@kinds, kind)
 
   @doc "The pattern of a binary."
   @spec pattern([Macro.t()], Macro.Env.t()) :: AST.pattern()
@@ -249,7 +234,7 @@ defmodule Mote.Behaviour.Syntax.Binaries do
         made(o, if(o.size, do: :binary, else: :rest), parse.(value), 8) |> check_unit(env)
 
       :bits ->
-        made(bytes(o, env), if(o.size, do: :binary, else: :rest), parse.(value), 8)
+        made(bytes(o), if(o.size, do: :binary, else: :rest), parse.(value), 1) |> check_unit(env)
 
       :utf8 ->
         if o.size || o.unit, do: Error.raise_at(env, env.line, "a utf8 segment has neither size nor unit")
@@ -263,18 +248,13 @@ defmodule Mote.Behaviour.Syntax.Binaries do
 
   defp signed!(_, _, _), do: :ok
 
-  # Bits without a size are all there are, those with one must be whole bytes.
-  defp bytes(%{size: nil} = o, _), do: %{o | unit: nil}
+  # Bits that are whole bytes are read as these.
+  defp bytes(%{unit: nil} = o), do: bytes(%{o | unit: 1})
 
-  defp bytes(%{size: {:lit, l, n}, unit: unit} = o, env) when is_integer(n) do
-    bits = n * (unit || 1)
-    if rem(bits, 8) == 0, do: %{o | size: {:lit, l, div(bits, 8)}, unit: nil}, else: no_bytes(env)
-  end
+  defp bytes(%{size: {:lit, l, n}, unit: unit} = o) when is_integer(n) and rem(n * unit, 8) == 0,
+    do: %{o | size: {:lit, l, div(n * unit, 8)}, unit: 8}
 
-  defp bytes(_, env), do: no_bytes(env)
-
-  defp no_bytes(env),
-    do: Error.raise_at(env, env.line, "a segment of bits has whole bytes here: write binary-size(n)")
+  defp bytes(o), do: o
 
   defp made(o, kind, value, unit),
     do: %{
@@ -301,13 +281,8 @@ defmodule Mote.Behaviour.Syntax.Binaries do
   defp check_float(%{size: {:lit, _, n}, unit: unit} = s, _) when (n * unit) in [32, 64], do: s
   defp check_float(_, env), do: Error.raise_at(env, env.line, "a float segment has 32 or 64 bits")
 
-  defp check_unit(%{unit: unit} = s, _) when rem(unit, 8) == 0, do: s
+  defp check_unit(%{kind: :rest, unit: unit}, env) when unit not in [1, 8],
+    do: Error.raise_at(env, env.line, "the unit of a segment without a size is 1 or 8 bits, not #{unit}")
 
-  defp check_unit(_, env),
-    do:
-      Error.raise_at(
-        env,
-        env.line,
-        "the unit of a binary segment is a multiple of 8: binaries have whole bytes"
-      )
+  defp check_unit(s, _), do: s
 end

@@ -50,7 +50,7 @@ impl Body<'_, '_> {
         use Primitive as P;
         // Before the ways part: what is converted to a word is one on both.
         let words: Vec<Value> = args.iter().map(|arg| self.word(*arg)).collect();
-        if matches!(p, P::BinSlice | P::BinRest | P::BinaryPart) {
+        if matches!(p, P::BinSlice | P::BinRest | P::BinTail | P::BinaryPart) {
             // As is where a part would be made: it is held on both afterwards.
             self.position(PositionIn::Cells);
         }
@@ -105,7 +105,7 @@ impl Body<'_, '_> {
                 let from = self.position_of(args[1], words[1], unusual.ask);
                 self.part_from(found, from, Some(words[2]), unusual)
             }
-            P::BinRest => {
+            P::BinRest | P::BinTail => {
                 let from = self.position_of(args[1], words[1], unusual.ask);
                 self.part_from(found, from, None, unusual)
             }

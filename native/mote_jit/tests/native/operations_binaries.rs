@@ -119,11 +119,15 @@ impl Turn {
                 P::BinSlice,
                 &[operand, k(1)],
             );
-            self.read(
-                &format!("the rest at {position} of {name}"),
-                P::BinRest,
-                &[operand],
-            );
+            for (rest, p) in [("rest", P::BinRest), ("tail", P::BinTail)] {
+                let label = format!("the {rest} at {position} of {name}");
+                self.read(&label, p, &[operand]);
+            }
+            for count in [0, 3, 17] {
+                let count_of = self.integer(count);
+                let label = format!("{count} bits at {position} of {name}");
+                self.read(&label, P::BinBits, &[operand, count_of]);
+            }
         }
     }
 
@@ -287,6 +291,22 @@ fn slices_of_slices() {
     turn.op(BINARY, P::BinRest, vec![r(BINARY), operands[0]]);
     turn.read_at("a slice of a slice", 99, &[8, 99 * 8 - 25 * 8]);
     turn.judge();
+}
+
+#[test]
+fn bitstrings() {
+    for (size, unused) in [(1, 7), (40, 3)] {
+        let mut turn = Turn::new();
+        let bytes = (0..size).map(|i| 7 * i as u8).collect();
+        let bits = turn.build.constant(Constant::Bits { unused, bytes });
+        turn.code.push(mov(BINARY, k(bits)));
+        turn.read_all("a bitstring", size);
+        for p in [P::ByteSize, P::BitSize] {
+            turn.read("of a bitstring", p, &[]);
+        }
+        turn.read_at("a bitstring", size, &[3, 8, 12]);
+        turn.judge();
+    }
 }
 
 #[test]

@@ -165,6 +165,7 @@ fn write<'m, O: Origin<'m>>(term: Term<'m, O>, to: &mut String) {
         }
         View::Map(map) => to.push_str(&format!("a map of {}", map.iter().count())),
         View::Bytes(bytes) => to.push_str(&format!("{:?}", String::from_utf8_lossy(bytes))),
+        View::Bits(bits) => to.push_str(&format!("{:?} less {}", bits.padded(), bits.unused())),
         View::Foreign(foreign) => to.push_str(&format!("{:?}", foreign.class())),
         View::Function(function) => to.push_str(&format!("a function of {}", function.arity)),
         View::Timer(_) => to.push_str("a timer"),

@@ -382,6 +382,7 @@ fn write<'m, O: Origin<'m>>(term: Term<'m, O>, text: &mut String, parts: &mut us
             text.push('}');
         }
         View::Bytes(bytes) => text.push_str(&format!("{:?}", String::from_utf8_lossy(bytes))),
+        View::Bits(bits) => text.push_str(&format!("{:?} less {}", bits.padded(), bits.unused())),
         View::Foreign(foreign) => text.push_str(&format!("{:?}", foreign.class())),
         View::Function(function) => text.push_str(&format!("function of {}", function.arity)),
         View::Timer(_) => text.push_str("timer"),

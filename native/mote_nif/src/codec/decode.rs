@@ -11,9 +11,10 @@ use crate::held::handle::Handle;
 use crate::held::{foreign, structs};
 use crate::term::assembly::{self, AssemblyStep, UnfinishedTerm};
 use crate::term::atoms::{self, names};
-use crate::term::{make, maps};
+use crate::term::{external, make, maps};
 use mote_vm::base::atom::Atom as VmAtom;
 use mote_vm::values::big::Big;
+use mote_vm::values::bits::Bits;
 use mote_vm::values::foreign::{Carrier, Class};
 use mote_vm::{ActorRef, Committed, FunctionTerm, Origin, Term as VmTerm, Uncommitted, View};
 use rustler::sys::ErlNifTerm;
@@ -311,6 +312,7 @@ impl Decoder {
             }
             View::Big(big) => self.integer(env, big),
             View::Bytes(bytes) => self.part(env, value, bytes),
+            View::Bits(bits) => self.bits(env, bits),
             View::Address(actor) => self.address(env, machine, actor, None),
             View::Timer(timer) => {
                 self.holds = true;
@@ -524,6 +526,19 @@ impl Decoder {
         self.holds |= shown.len() > 64;
         self.copied += shown.len();
         make::bytes(env, shown)
+    }
+
+    /// A bitstring that is no binary, which is shown as a whole or not at all.
+    fn bits<'a>(&mut self, env: Env<'a>, bits: Bits<'_>) -> Term<'a> {
+        let bytes = bits.bytes();
+        let shown = match self.limited {
+            true => bytes <= GLANCE_BYTES,
+            false => self.affords(bytes),
+        };
+        let term = shown.then(|| external::bitstring_term(env, bits)).flatten();
+        self.holds |= bytes > 64;
+        self.copied += bytes;
+        term.unwrap_or_else(|| names::more().to_term(env))
     }
 
     /// The address of an actor, which it keeps alive.

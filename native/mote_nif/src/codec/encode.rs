@@ -28,6 +28,7 @@ use crate::held::outbox::Writable;
 use crate::held::question::FarQuestion;
 use crate::held::structs::{is_ours, known_struct, FunctionFields, Struct};
 use crate::term::atoms::{self, AtomCache};
+use crate::term::external;
 use crate::term::own_term::OwnTerm;
 use crate::term::read::{integer, list_cell, map_size, small_integer, tuple, tuple_elements};
 use mote_vm::base::atom::Atom as VmAtom;
@@ -235,12 +236,26 @@ impl<'m, 'a> Writer<'m, 'a> {
         Ok(())
     }
 
-    /// A bitstring that is not a binary: its size cannot be seen either. It is copied.
+    /// A bitstring that is not a binary, from its external form: its size cannot be seen before, either.
     fn bits(&mut self, term: Term<'a>) -> Result<(), Unwritten> {
         self.spend(NORMAL)?;
-        let own = OwnTerm::unshared(term).unwrap_or_else(|| OwnTerm::copy(term));
-        let own = Opaque::alone(own, Class::Bitstring);
-        self.builder.foreign(Arc::new(own));
+        let external = term.to_binary();
+        let Some((unused, bytes)) = external::bitstring(&external) else {
+            return self.opaque(term, Class::Reference);
+        };
+        self.spend(bytes.len() / BYTES_PER_NODE)?;
+        self.builder.bitstring(unused);
+        self.copied(bytes)
+    }
+
+    /// A binary of these bytes, copied.
+    fn copied(&mut self, bytes: &[u8]) -> Result<(), Unwritten> {
+        if bytes.len() <= SHARED_BYTES {
+            self.builder.bytes(bytes);
+            return Ok(());
+        }
+        self.look_for_memory(bytes.len())?;
+        self.builder.foreign(Arc::new(LongBytes(bytes.into())));
         Ok(())
     }
 
@@ -368,10 +383,7 @@ impl<'m, 'a> Writer<'m, 'a> {
             }
             None => {
                 self.spend(binary.len() / BYTES_PER_NODE)?;
-                self.look_for_memory(binary.len())?;
-                let copy = LongBytes(binary.as_slice().into());
-                self.builder.foreign(Arc::new(copy));
-                Ok(())
+                self.copied(&binary)
             }
         }
     }

@@ -35,6 +35,10 @@ pub fn repack(
             View::Atom(atom) => builder.atom(atom),
             View::EmptyList => builder.empty_list(),
             View::Bytes(bytes) => builder.bytes(bytes),
+            View::Bits(bits) => {
+                builder.bitstring(bits.unused());
+                builder.bytes(&bits.padded());
+            }
             View::Tuple(elements) => {
                 builder.tuple(elements.len());
                 stack.extend(elements.iter().rev());

@@ -105,7 +105,6 @@ fn class_of(term: Term<'_>) -> Option<Class> {
         TermType::Port => Some(Class::Port),
         TermType::Pid => Some(Class::Pid),
         TermType::Map => Some(Class::Map),
-        TermType::Binary => Some(Class::Bitstring),
         _ => None,
     }
 }

@@ -37,7 +37,7 @@ use mote_vm::values::handles::Key;
 use mote_vm::Term as VmTerm;
 use rustc_hash::FxHashSet;
 use rustler::sys::enif_make_ref;
-use rustler::{Atom, Binary, Encoder, Env, OwnedEnv, Term, TermType};
+use rustler::{Atom, Binary, Encoder, Env, OwnedEnv, Term};
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
@@ -370,13 +370,13 @@ fn kind(class: Class) -> Atom {
         Class::Port => names::port(),
         Class::Pid => names::pid(),
         Class::Map => names::map(),
-        Class::Bitstring | Class::Binary => names::bitstring(),
+        Class::Binary => names::bitstring(),
         Class::Address => names::address_key(),
         Class::Timer => names::later(),
     }
 }
 
-/// A value of the outside as it is written: integers that are too large to calculate with, and bitstrings. Of others, what may tell
+/// A value of the outside as it is written: integers that are too large to calculate with. Of others, what may tell
 /// somebody what they were, if that is small: not what functions have captured. Customers are nobody's in another machine.
 pub fn written_form(value: &ForeignRef, scratch: &OwnedEnv) -> WrittenForeign {
     let written = |term: Term<'_>| term.to_binary().as_slice().to_vec();
@@ -384,7 +384,7 @@ pub fn written_form(value: &ForeignRef, scratch: &OwnedEnv) -> WrittenForeign {
     if let Some(opaque) = any.downcast_ref::<Opaque>() {
         let bytes = || opaque.term.with(written);
         return match opaque.class {
-            Class::BigInteger | Class::Bitstring => WrittenForeign::Whole(bytes()),
+            Class::BigInteger => WrittenForeign::Whole(bytes()),
             Class::Reference | Class::Port => traced(Some(bytes())),
             Class::Function => traced(opaque.is_named.then(bytes)),
             _ => traced(None),
@@ -427,7 +427,6 @@ fn read_form(class: Class, written: Option<&[u8]>) -> Option<ForeignRef> {
                 let is_large = bytes.len() > MOST_LIMBS * size_of::<u64>();
                 term.is_integer() && is_large && term.to_binary().as_slice() == bytes
             }
-            Class::Bitstring => term.get_type() == TermType::Binary && !term.is_binary(),
             _ => false,
         };
         is_good.then_some(term)

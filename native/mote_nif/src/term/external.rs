@@ -5,7 +5,8 @@
 //! 1. What is written is read as an equal term, by whatever release.
 use crate::term::atoms::{self, AtomCache};
 use crate::term::read::{list_cell, small_integer, tuple};
-use rustler::{Binary, Term, TermType};
+use mote_vm::values::bits::Bits;
+use rustler::{Binary, Env, Term, TermType};
 
 const VERSION: u8 = 131;
 const SMALL_INTEGER: u8 = 97;
@@ -15,6 +16,7 @@ const SMALL_TUPLE: u8 = 104;
 const EMPTY_LIST: u8 = 106;
 const LIST: u8 = 108;
 const BINARY: u8 = 109;
+const BIT_BINARY: u8 = 77;
 const SMALL_BIG: u8 = 110;
 const SMALL_ATOM: u8 = 119;
 
@@ -121,4 +123,24 @@ fn list(term: Term<'_>, known: AtomCache, depth: usize, out: &mut Vec<u8>) -> bo
     }
     out.push(EMPTY_LIST);
     rest.is_empty_list()
+}
+
+/// The bits of a bitstring that is no binary from its external form: how many of the last byte are not used, and the bytes.
+pub fn bitstring(external: &[u8]) -> Option<(usize, &[u8])> {
+    let [VERSION, BIT_BINARY, _, _, _, _, used @ 1..8, bytes @ ..] = external else {
+        return None;
+    };
+    Some((usize::from(8 - used), bytes))
+}
+
+/// The term of a bitstring that is no binary.
+pub fn bitstring_term<'a>(env: Env<'a>, bits: Bits<'_>) -> Option<Term<'a>> {
+    let bytes = bits.padded();
+    let length = u32::try_from(bytes.len()).ok()?;
+    let mut external = Vec::with_capacity(7 + bytes.len());
+    external.extend_from_slice(&[VERSION, BIT_BINARY]);
+    external.extend_from_slice(&length.to_be_bytes());
+    external.push((8 - bits.unused()) as u8);
+    external.extend_from_slice(&bytes);
+    env.binary_to_term(&external).map(|(term, _)| term)
 }

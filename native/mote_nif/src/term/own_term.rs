@@ -53,16 +53,6 @@ impl OwnTerm {
         OwnTerm::copy_to(Arc::new(OwnEnv::new()), term)
     }
 
-    /// A copy that shares nothing, not even large binaries, by way of the external format.
-    pub fn unshared(term: Term<'_>) -> Option<OwnTerm> {
-        let written = term.to_binary();
-        OwnTerm::make(|env| {
-            // SAFETY: the bytes are those of a term of this node.
-            let read = unsafe { env.binary_to_term_trusted(&written) };
-            read.map(|(term, _)| term)
-        })
-    }
-
     /// The caller alone writes to `env`.
     fn copy_to(env: Arc<OwnEnv>, term: Term<'_>) -> OwnTerm {
         // SAFETY: invariant 1.

@@ -47,6 +47,7 @@ const ONCE: u64 = 0xB0;
 const AGAIN: u64 = 0xC0;
 const CONSTANT: u64 = 0xD0;
 pub(crate) const FUNCTION: u64 = 0xE0;
+pub(crate) const BITSTRING: u64 = 0xF0;
 const KIND: u64 = 0xF0;
 const COUNT_SHIFT: u32 = 8;
 

@@ -45,6 +45,10 @@ pub(super) fn constants(
                 map::from_entries(heap, entries.collect())
             }
             Constant::Binary(bytes) => heap.bytes(bytes),
+            Constant::Bits { unused, bytes } => {
+                let binary = heap.bytes(bytes);
+                heap.bitstring(binary, 0, usize::from(*unused))
+            }
             Constant::Big { negative, bytes } => {
                 let limbs: Vec<u64> = bytes.chunks(8).map(limb).collect();
                 heap.integer(*negative, &limbs)

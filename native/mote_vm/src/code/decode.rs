@@ -109,6 +109,17 @@ fn constant(reader: &mut Reader) -> Result<Constant, LoadError> {
                 bytes: bytes.to_vec(),
             }
         }
+        10 => {
+            let start = reader.offset();
+            let (unused, bytes) = (reader.u8()?, reader.bytes()?);
+            if !(1..8).contains(&unused) || bytes.is_empty() {
+                return Err(unknown(start, "bits of a bitstring", unused.into()));
+            }
+            Constant::Bits {
+                unused,
+                bytes: bytes.to_vec(),
+            }
+        }
         other => return Err(unknown(start, "kind of constant", other.into())),
     })
 }

@@ -87,6 +87,13 @@ pub enum Constant {
     Map(Vec<(u32, u32)>),
     /// A binary.
     Binary(Vec<u8>),
+    /// A bitstring that is no binary.
+    Bits {
+        /// How many of the last bits are not used: 1 to 7.
+        unused: u8,
+        /// The bytes that the bits lie in, at least one.
+        bytes: Vec<u8>,
+    },
     /// An integer outside of the fixnum range.
     Big {
         /// True if it is less than 0.

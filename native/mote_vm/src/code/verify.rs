@@ -232,6 +232,7 @@ fn constant_size(unit: &Unit, constant: &Constant, earlier: &[Size]) -> Result<S
         | Constant::Atom(_)
         | Constant::Nil
         | Constant::Binary(_)
+        | Constant::Bits { .. }
         | Constant::Big { .. }
         | Constant::Opaque { .. } => {}
     }

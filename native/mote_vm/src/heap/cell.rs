@@ -1,6 +1,6 @@
 //! The layout of boxed cells, and reading them.
 //!
-//! The header word: kind in the lowest byte, the class of a foreign value, the sign of an integer, the level of a map's node with
+//! The header word: kind in the lowest byte, the class of a foreign value, the sign of an integer, the unused bits of a bitstring, the level of a map's node with
 //! [`MAY_HAVE_ATOMS`], or what is known of a tuple in the next, a count above.
 //!
 //! A tuple that is [`CONSECUTIVE`] has the addresses of actors that are consecutive in memory. So an element is computed instead
@@ -17,6 +17,7 @@
 //! timer    header(where)  serial number
 //! slice    header         the binary that it is part of, where its bytes are, how many
 //! map      header(level, n) size, n keys, n items    see crate::terms::map
+//! bits     header(unused) the binary that they are bits of  see bitstrings.rs
 //! function header(n)      what it is (code::functions), and what it has captured: n values
 //! ```
 //!
@@ -46,6 +47,7 @@ pub enum Kind {
     Slice = 8,
     Integer = 9,
     Function = 10,
+    Bitstring = 11,
 }
 
 /// Bytes of a cache line.
@@ -144,6 +146,18 @@ impl Value {
         }
         // SAFETY: see the head of this file; the header counts the values.
         Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) })
+    }
+
+    /// The binary in the cell of a bitstring that is none.
+    #[inline(always)]
+    pub(super) fn as_bitstring_cell<'h>(self) -> Option<&'h [Value]> {
+        self.is_kind(Kind::Bitstring).then(|| self.boxed_parts())
+    }
+
+    /// The class in the header of a boxed cell.
+    #[inline(always)]
+    pub(super) fn class(self) -> u8 {
+        (self.header() >> CLASS_SHIFT) as u8
     }
 
     /// Returns whether a tuple is known to have the addresses of consecutive actors.
@@ -268,7 +282,7 @@ impl Value {
     /// The values in a boxed cell.
     pub(crate) fn boxed_parts<'h>(self) -> &'h [Value] {
         let kind = self.header() as u8;
-        let values = [Kind::Tuple, Kind::On, Kind::Function];
+        let values = [Kind::Tuple, Kind::On, Kind::Function, Kind::Bitstring];
         if values.iter().any(|of| kind == *of as u8) {
             // SAFETY: see the head of this file; the header counts the values.
             unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) }

@@ -20,6 +20,7 @@
 //! 5. While a collection marks, each room that the allocator fills is marked in advance, as a whole, when the allocator
 //!    comes to it. So everything made meanwhile is live for the collection, and no allocation has to take care of it.
 mod appending;
+mod bitstrings;
 pub(crate) mod block;
 mod buffers;
 pub(crate) mod cell;

@@ -174,6 +174,10 @@ impl Fingerprint<'_> {
             View::On(sponsor, address) => (9, vec![sponsor.value(), address.value()]),
             View::Float(float) => (mix(10, float.to_bits()), Vec::new()),
             View::Bytes(bytes) => (text(11, bytes), Vec::new()),
+            View::Bits(bits) => (
+                mix(text(17, &bits.padded()), bits.unused() as u64),
+                Vec::new(),
+            ),
             View::Big(big) => {
                 let sign = mix(12, u64::from(big.is_negative()));
                 (

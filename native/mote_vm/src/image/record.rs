@@ -14,6 +14,7 @@
 //! timer     number of the timer, or 0          0: one that does not wait any more
 //! map       count n, n times key and item
 //! slice     the binary, from, length
+//! bitstring the unused bits of the first byte, and of the last, and the binary
 //! captures  count n, n values                  numbered apart from other cells
 //! function  count n, module, name, arguments, hash of the unit, n values that it has captured
 //! actor     behaviour, sponsor + 1 or 0, then the value, or how many captures before the last, if it has any
@@ -39,6 +40,7 @@ pub(crate) enum Record {
     Captures = 12,
     Actor = 13,
     Function = 14,
+    Bitstring = 15,
 }
 
 impl Record {
@@ -47,7 +49,7 @@ impl Record {
         use Record::*;
         [
             End, List, Tuple, Float, Bytes, Integer, Foreign, Lost, On, Timer, Map, Slice,
-            Captures, Actor, Function,
+            Captures, Actor, Function, Bitstring,
         ]
         .get(n as usize)
         .copied()

@@ -420,6 +420,11 @@ impl<'w> ImageWalk<'w> {
             big.limbs().iter().for_each(|limb| self.out.word(*limb));
         } else if let Some(whole) = cell.sliced() {
             self.write_slice(cell, whole);
+        } else if let Some((binary, before, behind)) = cell.bitstring_of() {
+            self.out.byte(Record::Bitstring as u8);
+            self.out.varint(before as u64);
+            self.out.varint(behind as u64);
+            self.value(binary);
         } else if let Some(bytes) = cell.as_binary() {
             self.out.byte(Record::Bytes as u8);
             self.out.text(bytes);

@@ -7,6 +7,7 @@ use crate::base::ids::TimerId;
 use crate::terms::map;
 use crate::values::actor::Actor;
 use crate::values::big::Big;
+use crate::values::bits::Bits;
 use crate::values::foreign::ForeignRef;
 use crate::values::value::Value;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(super) enum Component<'h> {
     On,
     Float(u64),
     Bytes(&'h [u8]),
+    Bits(Bits<'h>),
     Integer(Big<'h>),
     Timer(TimerId),
     /// The number of a foreign value.
@@ -69,6 +71,7 @@ impl Components {
             let part = self.open(value);
             self.shown += match part {
                 Component::Bytes(bytes) => 1 + bytes.len() / size_of::<Value>(),
+                Component::Bits(bits) => 2 + bits.len() / 8 / size_of::<Value>(),
                 _ => 1,
             };
             if self.shown + self.stack.len() > MOST {
@@ -120,6 +123,8 @@ impl Components {
             Component::On
         } else if let Some(bytes) = value.as_binary() {
             Component::Bytes(bytes)
+        } else if let Some(bits) = value.as_bitstring() {
+            Component::Bits(bits)
         } else if let Some(big) = value.as_big() {
             Component::Integer(big)
         } else if let Some(id) = value.as_timer() {

@@ -292,6 +292,14 @@ impl<'s> Sketching<'s> {
     }
 }
 
+fn write_bytes(bytes: &[u8], words: &mut Vec<Value>) {
+    words.extend(bytes.chunks(8).map(|chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        Value::from_word(u64::from_ne_bytes(word))
+    }));
+}
+
 /// Writes a part of a value; `named`: how many actors were named up to it.
 fn write(part: Component<'_>, words: &mut Vec<Value>, named: usize) {
     let (kind, count) = match part {
@@ -311,11 +319,14 @@ fn write(part: Component<'_>, words: &mut Vec<Value>, named: usize) {
             (parcel::FLOAT, 0)
         }
         Component::Bytes(bytes) => {
-            words.extend(bytes.chunks(8).map(|chunk| {
-                let mut word = [0; 8];
-                word[..chunk.len()].copy_from_slice(chunk);
-                Value::from_word(u64::from_ne_bytes(word))
-            }));
+            write_bytes(bytes, words);
+            (parcel::BYTES, bytes.len())
+        }
+        Component::Bits(bits) => {
+            // The binary that it is of follows.
+            words.push(parcel::command(parcel::BITSTRING, bits.unused()));
+            let bytes = bits.padded();
+            write_bytes(&bytes, words);
             (parcel::BYTES, bytes.len())
         }
         Component::Integer(big) => {

@@ -7,6 +7,7 @@ use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
 use crate::terms::map::{self, Node};
 use crate::values::big::Big;
+use crate::values::bits::Bits;
 use crate::values::foreign::ForeignRef;
 use crate::values::term::{ActorRef, Committed, Origin, Term};
 use crate::values::value::Value;
@@ -31,6 +32,8 @@ pub enum View<'m, O: Origin<'m> = Committed> {
     Map(Map<'m, O>),
     /// A binary in the heap; long ones are foreign.
     Bytes(&'m [u8]),
+    /// A bitstring that is no binary.
+    Bits(Bits<'m>),
     /// A value of the outside.
     Foreign(&'m ForeignRef),
     /// A function of the language.
@@ -172,6 +175,8 @@ impl<'m, O: Origin<'m>> Term<'m, O> {
             View::Foreign(foreign)
         } else if let Some(bytes) = value.as_bytes() {
             View::Bytes(bytes)
+        } else if let Some(bits) = value.as_bitstring() {
+            View::Bits(bits)
         } else if let Some(parts) = value.as_function() {
             View::Function(FunctionTerm::of(parts, origin))
         } else {

@@ -127,6 +127,7 @@ fn look_at(term: Term<'_>) -> usize {
                 .iter()
                 .for_each(|(key, value)| rest.extend([key, value])),
             View::Bytes(bytes) => seen += bytes.len(),
+            View::Bits(bits) => seen += bits.bytes(),
             View::Big(big) => seen += big.limbs().len(),
             _ => {}
         }

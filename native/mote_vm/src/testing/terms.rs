@@ -94,6 +94,8 @@ pub(crate) enum Model {
     /// Elements, and what ends an improper list.
     List(Vec<Model>, Option<Box<Model>>),
     Bytes(Vec<u8>),
+    /// Bits, not a multiple of eight, and how many of the first byte are not theirs.
+    Bits(Vec<bool>, usize),
     /// Keys and values; of several equal keys the last one counts.
     Map(Vec<(Model, Model)>),
 }
@@ -141,6 +143,7 @@ impl Built {
                 })
             }
             Model::Bytes(bytes) => self.heap.bytes(bytes),
+            Model::Bits(bits, before) => bitstring(&mut self.heap, bits, *before),
             Model::Map(pairs) => {
                 let pairs = pairs.iter().map(|(k, v)| (self.value(k), self.value(v)));
                 let pairs = pairs.collect();
@@ -148,6 +151,23 @@ impl Built {
             }
         }
     }
+}
+
+/// The bits of bytes, each by itself.
+pub(crate) fn bits_of(bytes: &[u8]) -> Vec<bool> {
+    let bit = |i: usize| bytes[i / 8] >> (7 - i % 8) & 1 == 1;
+    (0..8 * bytes.len()).map(bit).collect()
+}
+
+/// A bitstring of these bits, that begin within a byte; the bits beside them are set.
+pub(crate) fn bitstring(heap: &mut Heap, bits: &[bool], before: usize) -> Value {
+    let end = before + bits.len();
+    let mut bytes = vec![0xFF; end.div_ceil(8)];
+    for (i, _) in bits.iter().enumerate().filter(|(_, bit)| !**bit) {
+        bytes[(before + i) / 8] &= !(0x80 >> ((before + i) % 8));
+    }
+    let binary = heap.bytes(&bytes);
+    heap.bitstring(binary, before, 8 * bytes.len() - end)
 }
 
 /// An integer that is too large to calculate with, negative or not.
@@ -249,7 +269,7 @@ pub(crate) mod model_of {
             (Address(x), Address(y)) => x.cmp(y),
             (On(s, x), On(t, y)) => (s, x).cmp(&(t, y)),
             (Opaque(c, x), Opaque(d, y)) if c == d => x.cmp(y),
-            (Bytes(x), Bytes(y)) => x.cmp(y),
+            (Bytes(_) | Bits(..), Bytes(_) | Bits(..)) => bits(a).cmp(&bits(b)),
             (Tuple(x), Tuple(y)) => x.len().cmp(&y.len()).then_with(|| in_order(x, y, exact)),
             (Map(x), Map(y)) => {
                 let (x, y) = (canonical(x), canonical(y));
@@ -325,6 +345,14 @@ pub(crate) mod model_of {
         }
     }
 
+    fn bits(model: &Model) -> Vec<bool> {
+        match model {
+            Model::Bytes(bytes) => bits_of(bytes),
+            Model::Bits(bits, _) => bits.clone(),
+            other => panic!("{other:?} is no bitstring"),
+        }
+    }
+
     fn in_order(a: &[Model], b: &[Model], exact: bool) -> Ordering {
         a.iter()
             .zip(b)
@@ -368,7 +396,7 @@ pub(crate) mod model_of {
             Model::Opaque(Class::Map, _) => 12,
             Model::List(elements, _) if elements.is_empty() => 13,
             Model::List(..) => 14,
-            Model::Bytes(_) => 15,
+            Model::Bytes(_) | Model::Bits(..) => 15,
             Model::Opaque(..) => 16,
         }
     }
@@ -434,12 +462,14 @@ pub(crate) fn model() -> impl Strategy<Value = Model> {
         Just(Class::Address),
         Just(Class::Timer),
         Just(Class::Map),
-        Just(Class::Bitstring),
     ];
     let bytes = prop_oneof![
         proptest::collection::vec(0u8..2, 0..4),
         (250usize..262, 0u8..2).prop_map(|(n, byte)| vec![byte; n]),
     ];
+    let bits = (proptest::collection::vec(any::<bool>(), 1..20), 0usize..8)
+        .prop_filter("no whole bytes", |(bits, _)| bits.len() % 8 > 0)
+        .prop_map(|(bits, before)| Model::Bits(bits, before));
     let leaf = prop_oneof![
         3 => (0i64..3).prop_map(Model::Int),
         2 => fixnum().prop_map(Model::Int),
@@ -453,6 +483,7 @@ pub(crate) fn model() -> impl Strategy<Value = Model> {
         1 => (proptest::sample::select(&NAMES[..]), 0usize..3).prop_map(|(s, n)| Model::On(s, n)),
         1 => Just(Model::List(vec![], None)),
         2 => bytes.prop_map(Model::Bytes),
+        2 => bits,
     ];
     leaf.prop_recursive(3, 24, 4, |inner| {
         let some = proptest::collection::vec(inner.clone(), 0..4);

@@ -50,6 +50,7 @@ fn kind(message: Term<'_>) -> String {
         View::Map(_) => "map",
         View::Function(_) => "function",
         View::Bytes(_) => "binary",
+        View::Bits(_) => "bitstring",
         View::On(..) | View::Address(_) => "address",
         View::Timer(_) => "reference",
         View::Foreign(foreign) => match foreign.class() {
@@ -60,7 +61,6 @@ fn kind(message: Term<'_>) -> String {
             Class::Address => "address",
             Class::Pid => "pid",
             Class::Map => "map",
-            Class::Bitstring => "bitstring",
             Class::Binary => "binary",
         },
     };

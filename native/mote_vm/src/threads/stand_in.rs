@@ -416,6 +416,7 @@ pub(crate) fn is_small(term: Term<'_>, left: &mut usize) -> bool {
                 1
             }
             View::Bytes(bytes) => 1 + bytes.len() / BYTES_A_PART,
+            View::Bits(bits) => 1 + bits.bytes() / BYTES_A_PART,
             View::Big(big) => 1 + size_of_val(big.limbs()) / BYTES_A_PART,
             View::Tuple(_) | View::Function(_) | View::Map(_) => return false,
             View::Foreign(foreign) => match foreign.class() {

@@ -29,8 +29,6 @@ pub enum Class {
     Pid = 4,
     /// A map.
     Map = 5,
-    /// A bitstring that is not a binary.
-    Bitstring = 6,
     /// A binary too long to live in the heap.
     Binary = 7,
     /// An address that is neither an actor of this machine nor a process: an actor of another machine, a customer.
@@ -44,15 +42,15 @@ impl Class {
     pub fn from_number(n: u8) -> Option<Class> {
         use Class::*;
         [
-            BigInteger, Reference, Function, Port, Pid, Map, Bitstring, Binary, Address, Timer,
+            BigInteger, Reference, Function, Port, Pid, Map, Binary, Address, Timer,
         ]
-        .get(n as usize)
-        .copied()
+        .into_iter()
+        .find(|class| *class as u8 == n)
     }
 
     /// Returns whether a constant of a unit can be of this class.
     pub(crate) fn is_of_constants(self) -> bool {
-        self as u8 <= Class::Bitstring as u8
+        self as u8 <= Class::Map as u8
     }
 }
 

@@ -3,6 +3,7 @@
 //! waits.
 pub mod actor;
 pub mod big;
+pub mod bits;
 pub mod foreign;
 pub mod handles;
 pub mod term;

@@ -109,6 +109,10 @@ fn constant(out: &mut Vec<u8>, constant: &Constant) {
             out.push(6);
             bytes(out, binary);
         }
+        Constant::Bits { unused, bytes: all } => {
+            out.extend([10, *unused]);
+            bytes(out, all);
+        }
         Constant::Map(entries) => {
             out.push(8);
             vec(out, entries, |out, (key, value)| {

@@ -95,6 +95,7 @@ fn tables(unit: &Unit) -> Result<(), String> {
             }
             Constant::Nil
             | Constant::Binary(_)
+            | Constant::Bits { .. }
             | Constant::Big { .. }
             | Constant::Opaque { .. } => {}
         }

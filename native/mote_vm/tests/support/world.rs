@@ -215,6 +215,7 @@ pub fn show<'m, O: Origin<'m>>(term: Term<'m, O>) -> String {
             format!("%{{{}}}", pairs.join(", "))
         }
         View::Bytes(bytes) => format!("{:?}", String::from_utf8_lossy(bytes)),
+        View::Bits(bits) => format!("{:?} less {}", bits.padded(), bits.unused()),
         View::Foreign(_) => "foreign".to_string(),
         View::On(sponsor, address) => format!("on({}, {})", show(sponsor), show(address)),
         View::Address(_) => "address".to_string(),

@@ -262,7 +262,7 @@ impl<F> Letters<F> {
                 }
                 command(MAP, map.len())
             }
-            View::Big(_) | View::Map(_) | View::Function(_) => return false,
+            View::Big(_) | View::Map(_) | View::Function(_) | View::Bits(_) => return false,
             View::Foreign(_) | View::On(..) | View::Address(_) | View::Timer(_) => match copy(term)
             {
                 Some(copied) => {

@@ -1,8 +1,8 @@
 //! Writes parcels.
 use super::words::{Words, Written, FEW};
 use super::{
-    Parcel, ParcelForeigns, AGAIN, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, FUNCTION, INTEGER,
-    LIST, MADE, MAP, ON, ONCE, TIMER, TUPLE,
+    Parcel, ParcelForeigns, AGAIN, BITSTRING, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN,
+    FUNCTION, INTEGER, LIST, MADE, MAP, ON, ONCE, TIMER, TUPLE,
 };
 use crate::base::atom::Atom;
 use crate::base::ids::TimerId;
@@ -160,6 +160,11 @@ impl Builder {
             self.words.push(u64::from_ne_bytes(word));
         }
         self.words.push(BYTES | (bytes.len() as u64) << COUNT_SHIFT);
+    }
+
+    /// A bitstring without the last bits of a binary, 1 to 7. The binary follows.
+    pub fn bitstring(&mut self, unused: usize) {
+        self.words.push(BITSTRING | (unused as u64) << COUNT_SHIFT);
     }
 
     /// A value of the outside.

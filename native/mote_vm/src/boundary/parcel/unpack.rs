@@ -1,7 +1,7 @@
 //! A parcel becomes a value in a heap.
 use super::{
-    AGAIN, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, FUNCTION, INTEGER, KIND, LIST, MADE, MAP,
-    ONCE, TIMER, TUPLE,
+    AGAIN, BITSTRING, BYTES, CONSTANT, COUNT_SHIFT, FLOAT, FOREIGN, FUNCTION, INTEGER, KIND, LIST,
+    MADE, MAP, ONCE, TIMER, TUPLE,
 };
 use crate::base::ids::TimerId;
 use crate::heap::Heap;
@@ -169,6 +169,11 @@ pub(crate) fn unpack_all(
                         continue;
                     }
                 }
+            }
+            BITSTRING => {
+                let binary = take(stack, 0);
+                stack.truncate(stack.len().saturating_sub(1));
+                heap.bitstring(binary, 0, count)
             }
             CONSTANT => {
                 let address = take(stack, 0);

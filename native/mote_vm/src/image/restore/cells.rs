@@ -143,6 +143,7 @@ impl Restorer<'_> {
                 Ok(self.heap.on(sponsor, address))
             }
             Record::Timer => self.timer(at),
+            Record::Bitstring => self.bitstring(at),
             Record::Function => self.function(machine, at),
             _ => self.slice(at),
         }
@@ -262,6 +263,19 @@ impl Restorer<'_> {
             self.references.push((number as usize, reference));
         }
         Ok(reference)
+    }
+
+    fn bitstring(&mut self, at: usize) -> Result<Value, ImageError> {
+        let (before, behind) = (self.reader.varint()?, self.reader.varint()?);
+        let binary = self.value()?;
+        let length = binary.as_binary().map_or(0, <[u8]>::len) as u64;
+        let is_one = before < 8 && behind < 8 && length > 0;
+        match is_one && before + behind < 8 * length && (before + behind) % 8 > 0 {
+            true => Ok(self
+                .heap
+                .bitstring(binary, before as usize, behind as usize)),
+            false => wrong(at, "a bitstring has bits of a binary, and not whole bytes"),
+        }
     }
 
     fn slice(&mut self, at: usize) -> Result<Value, ImageError> {

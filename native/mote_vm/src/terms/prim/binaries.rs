@@ -1,9 +1,10 @@
-//! Reading binaries: integers, floats and parts at any bit. Putting them together is in build.rs.
+//! Reading binaries and bitstrings: integers, floats and parts at any bit. Putting them together is in build.rs.
 //!
 //! A position counts bits from the start. A specification of an integer or float is `bits * 4 + signed * 2 + little`.
 //! Whatever lies outside of the binary has no answer.
 use super::types::as_binary;
 use crate::heap::Heap;
+use crate::values::bits::Bits;
 use crate::values::value::Value;
 use std::ops::Range;
 
@@ -32,61 +33,26 @@ impl Spec {
     }
 }
 
-/// Returns the start of `bits` bits from a position on, if they are there.
+/// Returns `bits` bits from a position on, if they are there.
 #[inline(always)]
-fn range(bytes: &[u8], position: Value, bits: usize) -> Option<usize> {
+fn bits_at(all: Bits<'_>, position: Value, bits: usize) -> Option<Bits<'_>> {
     let from = usize::try_from(position.as_fixnum()?).ok()?;
     let end = from.checked_add(bits)?;
-    (end <= bytes.len() * 8).then_some(from)
-}
-
-/// An integer of `bytes` in big endian order, of at most 64 bits.
-#[inline(always)]
-fn big_endian(bytes: &[u8], from: usize, bits: usize) -> u64 {
-    if from.is_multiple_of(8) && bits == 32 {
-        // The usual length field.
-        let at = from / 8;
-        if let Some(Ok(word)) = bytes.get(at..at + 4).map(<[u8; 4]>::try_from) {
-            return u32::from_be_bytes(word).into();
-        }
-    }
-    let end = from + bits;
-    let all = bytes[from / 8..end.div_ceil(8)]
-        .iter()
-        .fold(0u128, |all, byte| all << 8 | u128::from(*byte));
-    let all = all >> (end.div_ceil(8) * 8 - end);
-    all as u64 & mask(bits)
-}
-
-fn mask(bits: usize) -> u64 {
-    match bits {
-        0 => 0,
-        _ => u64::MAX >> (64 - bits),
-    }
-}
-
-/// The number in little endian order: whole bytes from the lowest on, then what is left as the highest bits.
-fn little_endian(bytes: &[u8], from: usize, bits: usize) -> u64 {
-    let whole = bits / 8;
-    let low = (0..whole).fold(0, |n, i| n | big_endian(bytes, from + i * 8, 8) << (8 * i));
-    match bits % 8 {
-        0 => low,
-        rest => low | big_endian(bytes, from + whole * 8, rest) << (8 * whole),
-    }
+    (end <= all.len()).then(|| all.part(from..end))
 }
 
 /// The integer at a position.
 pub(crate) fn bin_int(heap: &mut Heap, binary: Value, position: Value, spec: Value) -> Value {
     let number = || {
-        let (bytes, spec) = (as_binary(binary)?, Spec::of(spec)?);
+        let (all, spec) = (binary.as_bits()?, Spec::of(spec)?);
         if spec.bits > INTEGER_BITS {
             return None;
         }
-        let from = range(bytes, position, spec.bits)?;
+        let bits = bits_at(all, position, spec.bits)?;
         let n = if spec.little {
-            little_endian(bytes, from, spec.bits)
+            bits.little_endian()
         } else {
-            big_endian(bytes, from, spec.bits)
+            bits.number()
         };
         Some((n, spec))
     };
@@ -111,11 +77,11 @@ fn integer(heap: &mut Heap, n: i128) -> Value {
 /// The finite float of 32 or 64 bits at a position.
 pub(crate) fn bin_float(heap: &mut Heap, binary: Value, position: Value, spec: Value) -> Value {
     let number = || {
-        let (bytes, spec) = (as_binary(binary)?, Spec::of(spec)?);
-        let from = range(bytes, position, spec.bits)?;
+        let (all, spec) = (binary.as_bits()?, Spec::of(spec)?);
+        let bits = bits_at(all, position, spec.bits)?;
         let bits = match spec.bits {
-            32 | 64 if spec.little => little_endian(bytes, from, spec.bits),
-            32 | 64 => big_endian(bytes, from, spec.bits),
+            32 | 64 if spec.little => bits.little_endian(),
+            32 | 64 => bits.number(),
             _ => return None,
         };
         let float = match spec.bits {
@@ -132,66 +98,86 @@ pub(crate) fn bin_float(heap: &mut Heap, binary: Value, position: Value, spec: V
 
 /// Returns `count` bytes from a position on.
 pub(crate) fn bin_slice(heap: &mut Heap, binary: Value, position: Value, count: Value) -> Value {
-    let found = || {
-        let bytes = as_binary(binary)?;
+    part(heap, binary, |all| {
         let count = usize::try_from(count.as_fixnum()?).ok()?;
-        let from = range(bytes, position, count.checked_mul(8)?)?;
-        Some((bytes, from, count))
+        bits_at(all, position, count.checked_mul(8)?)
+    })
+}
+
+/// Returns `count` bits from a position on.
+pub(crate) fn bin_bits(heap: &mut Heap, binary: Value, position: Value, count: Value) -> Value {
+    part(heap, binary, |all| {
+        bits_at(all, position, usize::try_from(count.as_fixnum()?).ok()?)
+    })
+}
+
+/// All from a position of whole bytes on, if that is a number of bytes.
+pub(crate) fn bin_rest(heap: &mut Heap, binary: Value, position: Value) -> Value {
+    part(heap, binary, |all| {
+        rest(all, position).filter(|bits| bits.whole().is_some())
+    })
+}
+
+/// All from a position on, however many bits that are.
+pub(crate) fn bin_tail(heap: &mut Heap, binary: Value, position: Value) -> Value {
+    part(heap, binary, |all| rest(all, position))
+}
+
+#[inline(always)]
+fn rest(all: Bits<'_>, position: Value) -> Option<Bits<'_>> {
+    let from = usize::try_from(position.as_fixnum()?).ok()?;
+    (from <= all.len()).then(|| all.part(from..all.len()))
+}
+
+/// Some bits of a binary or a bitstring. Bytes that do not begin where a byte does are copied, which is paid for.
+#[inline(always)]
+fn part(
+    heap: &mut Heap,
+    binary: Value,
+    chosen: impl for<'h> FnOnce(Bits<'h>) -> Option<Bits<'h>>,
+) -> Value {
+    let Some((all, bits)) = binary.as_bits().and_then(|all| Some((all, chosen(all)?))) else {
+        return Value::NONE;
     };
-    match found() {
-        Some((bytes, from, count)) if from.is_multiple_of(8) => {
-            heap.slice(binary, bytes, from / 8..from / 8 + count)
-        }
-        Some((bytes, from, count)) => {
-            if heap.work.count(count).is_err() {
-                return Value::NONE;
-            }
-            let byte = |i| big_endian(bytes, from + i * 8, 8) as u8;
-            let copied = heap.beside(count, |heap| {
-                let mut copied = Vec::with_capacity(count);
-                while copied.len() < count {
-                    let some = copied.len()..count.min(copied.len() + SHIFTED_AT_ONCE);
-                    heap.work.pass(some.len()).ok()?;
-                    copied.extend(some.map(byte));
-                }
-                Some(copied)
-            });
-            copied.map_or(Value::NONE, |copied| heap.owned_bytes(copied))
-        }
-        None => Value::NONE,
+    match bits.len() % 8 == 0 && bits.whole().is_none() {
+        true => shifted(heap, bits),
+        false => heap.bits(binary, all, bits),
     }
 }
 
-/// All from a position on, if that is a number of bytes.
-pub(crate) fn bin_rest(heap: &mut Heap, binary: Value, position: Value) -> Value {
-    let rest = || {
-        let bytes = as_binary(binary)?;
-        let from = usize::try_from(position.as_fixnum()?).ok()?;
-        // A binary ends with a whole byte, so what is left of it must begin with one.
-        (from.is_multiple_of(8) && from / 8 <= bytes.len()).then_some((bytes, from / 8))
-    };
-    match rest() {
-        Some((bytes, from)) => heap.slice(binary, bytes, from..bytes.len()),
-        None => Value::NONE,
+fn shifted(heap: &mut Heap, bits: Bits<'_>) -> Value {
+    let count = bits.len() / 8;
+    if heap.work.count(count).is_err() {
+        return Value::NONE;
     }
+    let copied = heap.beside(count, |heap| {
+        let mut copied = Vec::with_capacity(count);
+        let mut bytes = bits.each_byte();
+        while copied.len() < count {
+            let some = SHIFTED_AT_ONCE.min(count - copied.len());
+            heap.work.pass(some).ok()?;
+            copied.extend(bytes.by_ref().take(some));
+        }
+        Some(copied)
+    });
+    copied.map_or(Value::NONE, |copied| heap.owned_bytes(copied))
 }
 
 /// The character in UTF-8 at a position.
 pub(crate) fn bin_utf8(binary: Value, position: Value) -> Value {
     let character = || {
-        let bytes = as_binary(binary)?;
-        let from = range(bytes, position, 8)?;
-        let length = match big_endian(bytes, from, 8) {
+        let all = binary.as_bits()?;
+        let length = match bits_at(all, position, 8)?.number() {
             0..0x80 => 1,
             0xC0..0xE0 => 2,
             0xE0..0xF0 => 3,
             0xF0..0xF8 => 4,
             _ => return None,
         };
-        let from = range(bytes, position, length * 8).filter(|at| *at == from)?;
+        let character = bits_at(all, position, length * 8)?;
         let mut encoded = [0; 4];
-        for (i, byte) in encoded[..length].iter_mut().enumerate() {
-            *byte = big_endian(bytes, from + i * 8, 8) as u8;
+        for (to, byte) in encoded.iter_mut().zip(character.each_byte()) {
+            *to = byte;
         }
         std::str::from_utf8(&encoded[..length]).ok()?.chars().next()
     };
@@ -213,10 +199,10 @@ pub(super) fn as_character(a: Value) -> Option<char> {
     char::from_u32(u32::try_from(a.as_fixnum()?).ok()?)
 }
 
-/// `bit_size(binary)`
-pub(crate) fn bit_size(binary: Value) -> Value {
-    match as_binary(binary) {
-        Some(bytes) => Value::fixnum(bytes.len() as i64 * 8),
+/// `bit_size(bitstring)`
+pub(crate) fn bit_size(bitstring: Value) -> Value {
+    match bitstring.as_bits() {
+        Some(bits) => Value::fixnum(bits.len() as i64),
         None => Value::NONE,
     }
 }
@@ -254,7 +240,7 @@ pub(crate) fn binary_at(binary: Value, index: Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::terms::heap;
+    use crate::testing::terms::{bitstring, heap};
     use proptest::prelude::*;
 
     fn spec(bits: i64, signed: bool, little: bool) -> Value {
@@ -397,14 +383,49 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 8 } else { 500 }))]
 
         #[test]
-        fn any_bits(bytes in proptest::collection::vec(any::<u8>(), 0..20), from in 0usize..160, bits in 0usize..70) {
+        fn any_bits(
+            bits in proptest::collection::vec(any::<bool>(), 0..160),
+            before in 0usize..8,
+            from in 0usize..160,
+            count in 0usize..70,
+        ) {
             let mut heap = heap();
-            let binary = heap.bytes(&bytes);
-            let found = bin_int(&mut heap, binary, at(from as i64), spec(bits as i64, false, false));
-            let expected = (bits <= 64 && from + bits <= bytes.len() * 8).then(|| {
-                (from..from + bits).fold(0i128, |n, i| n << 1 | i128::from(bytes[i / 8] >> (7 - i % 8) & 1))
-            });
-            prop_assert_eq!(number(found), expected);
+            let whole = match bits.len() % 8 {
+                0 => {
+                    let all = bitstring(&mut heap, &[&bits[..], &[true]].concat(), before);
+                    bin_bits(&mut heap, all, at(0), at(bits.len() as i64))
+                }
+                _ => bitstring(&mut heap, &bits, before),
+            };
+            let found = |value: Value| {
+                let bits = (!value.is_none()).then(|| value.as_bits().expect("bits"))?;
+                let bit = |i| bits.part(i..i + 1).number() == 1;
+                Some((0..bits.len()).map(bit).collect::<Vec<_>>())
+            };
+            prop_assert_eq!(found(whole), Some(bits.clone()));
+            prop_assert_eq!(whole.as_binary().is_some(), bits.len() % 8 == 0);
+            prop_assert_eq!(bit_size(whole).as_fixnum(), Some(bits.len() as i64));
+
+            let position = at(from as i64);
+            let there = bits.get(from..from + count);
+            let number = number(bin_int(&mut heap, whole, position, spec(count as i64, false, false)));
+            let expected = there.filter(|bits| bits.len() <= 64);
+            let expected = expected.map(|bits| bits.iter().fold(0, |n, bit| n << 1 | i128::from(*bit)));
+            prop_assert_eq!(number, expected);
+
+            let part = bin_bits(&mut heap, whole, position, at(count as i64));
+            prop_assert_eq!(found(part), there.map(<[bool]>::to_vec));
+            let slice = bin_slice(&mut heap, whole, position, at(count as i64));
+            let there = bits.get(from..from + 8 * count);
+            prop_assert_eq!(found(slice), there.map(<[bool]>::to_vec));
+            prop_assert!(slice.is_none() || slice.as_binary().is_some());
+            let tail = bin_tail(&mut heap, whole, position);
+            prop_assert_eq!(found(tail), bits.get(from..).map(<[bool]>::to_vec));
+            let rest = bin_rest(&mut heap, whole, position);
+            let binary = (!tail.is_none() && tail.as_binary().is_some()).then_some(tail);
+            let binary = binary.filter(|_| from % 8 == 0).and_then(found);
+            prop_assert!(from % 8 > 0 || found(rest) == binary);
+            prop_assert!(rest.is_none() || rest.as_binary().is_some());
         }
     }
 }

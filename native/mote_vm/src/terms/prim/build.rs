@@ -1,18 +1,16 @@
-//! Putting binaries together.
+//! Putting binaries and bitstrings together.
+mod bit_string;
+
 use super::arith::as_f64;
 use super::binaries::{as_character, INTEGER_BITS};
 use super::integers::lowest_bits;
 use super::lists::Elements;
 use super::types::as_binary;
-use crate::base::work::{Over, Work};
 use crate::heap::Heap;
+use crate::values::bits::Bits;
 use crate::values::value::Value;
-use smallvec::SmallVec;
-
-/// Bytes that are copied while a primitive walks over one element of a list.
-pub(super) const COPIED: usize = 32;
-/// Bytes that are copied in one go.
-const COPIED_AT_ONCE: usize = 1 << 16;
+pub(super) use bit_string::COPIED;
+use bit_string::{copy, without_unused, BitString};
 
 /// The kind of a segment; the numbers are those of its specification.
 #[derive(Clone, Copy, PartialEq)]
@@ -21,9 +19,11 @@ enum SegmentKind {
     Float = 1,
     /// A whole binary.
     Binary = 2,
-    /// The first bytes of a binary.
+    /// The first bits of a bitstring.
     Part = 3,
     Utf8 = 4,
+    /// A whole bitstring.
+    Bits = 5,
 }
 
 struct Segment {
@@ -40,7 +40,7 @@ impl Segment {
         let spec = usize::try_from(spec.as_fixnum()?).ok()?;
         use SegmentKind::*;
         Some(Segment {
-            kind: *[Integer, Float, Binary, Part, Utf8].get(spec & 7)?,
+            kind: *[Integer, Float, Binary, Part, Utf8, Bits].get(spec & 7)?,
             little: spec & 8 != 0,
             dynamic: spec & 16 != 0,
             size: spec >> 5,
@@ -48,99 +48,14 @@ impl Segment {
     }
 }
 
-/// Consecutive bits, of which the last byte may not be full.
-#[derive(Default)]
-struct BitString {
-    /// Most are few: they are allocated once, in the heap.
-    bytes: SmallVec<[u8; 64]>,
-    /// Bits in use of the last byte; 0 when it is full.
-    over: usize,
-    /// Elements that are paid for.
-    paid: usize,
-}
-
-impl BitString {
-    /// The lowest `bits` of a number, the highest first.
-    fn push(&mut self, n: u64, bits: usize) {
-        let mut left = bits;
-        while left > 0 {
-            let room = 8 - self.over;
-            let taken = room.min(left);
-            left -= taken;
-            let part = (n >> left) as u8 & (0xFFu16 >> (8 - taken)) as u8;
-            let part = part << (room - taken);
-            match self.over {
-                0 => self.bytes.push(part),
-                _ => *self.bytes.last_mut().expect("it is in use") |= part,
-            }
-            self.over = (self.over + taken) % 8;
-        }
-    }
-
-    fn number(&mut self, n: u64, bits: usize, little: bool) {
-        if !little {
-            return self.push(n, bits);
-        }
-        let whole = bits / 8;
-        for i in 0..whole {
-            self.push(n >> (8 * i), 8);
-        }
-        if !bits.is_multiple_of(8) {
-            self.push(n >> (8 * whole), bits % 8);
-        }
-    }
-
-    /// Pays for what is there, and for `more` bytes more.
-    fn pay_for(&mut self, more: usize, work: &mut Work) -> Result<(), Over> {
-        // What was refused for memory is paid for, and not there.
-        let elements = self.paid.max((self.bytes.len() + more) / COPIED);
-        work.count(elements - self.paid)?;
-        self.paid = elements;
-        Ok(())
-    }
-
-    /// Makes a binary of whole bytes.
-    fn made(self, heap: &mut Heap) -> Value {
-        match self.bytes.spilled() {
-            true => heap.owned_bytes(self.bytes.into_vec()),
-            false => heap.bytes(&self.bytes),
-        }
-    }
-
-    /// Makes a binary of bytes that begin with those of `first`.
-    fn appended(self, heap: &mut Heap, first: Value) -> Value {
-        match self.bytes.spilled() {
-            true => heap.appended(first, self.bytes.into_vec()),
-            false => heap.bytes(&self.bytes),
-        }
-    }
-
-    fn extend(&mut self, bytes: &[u8]) {
-        let Some((last, first)) = self.bytes.last_mut().zip(bytes.first()) else {
-            return self.bytes.extend_from_slice(bytes);
-        };
-        match self.over {
-            0 => self.bytes.extend_from_slice(bytes),
-            // Each byte ends what the one before has begun.
-            over => {
-                let shift = 8 - over;
-                *last |= first >> over;
-                let between = bytes.windows(2).map(|two| two[0] << shift | two[1] >> over);
-                self.bytes.extend(between);
-                self.bytes.push(bytes[bytes.len() - 1] << shift);
-            }
-        }
-    }
-}
-
-/// A binary of the values in a tuple, as a tuple of specifications says (see [`Segment`]). What is put together is paid
+/// A binary or a bitstring of the values in a tuple, as a tuple of specifications says (see [`Segment`]). What is put together is paid
 /// for also if a later value does not fit. Something that is only appended to (heap/appending.rs) is neither copied nor paid for.
 pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
     let (Some(values), Some(specs)) = (values.as_tuple(), specs.as_tuple()) else {
         return Value::NONE;
     };
     let first = match (values, specs) {
-        ([first, ..], [spec, ..]) if is_whole(*spec) => Some(*first),
+        ([first, ..], [spec, ..]) if is_whole(*spec) && as_binary(*first).is_some() => Some(*first),
         _ => None,
     };
     let Some(first) = first else {
@@ -152,10 +67,13 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
     }
     put_together(heap, &values[1..], &specs[1..])
         .and_then(|more| match heap.append(first, &more.bytes) {
-            Some(made) => Some(made),
+            Some(made) => Some(without_unused(heap, made, more.over)),
             None => {
                 let mut all = BitString::default();
-                for part in [as_binary(first)?, &more.bytes] {
+                let unused = (8 - more.over) % 8;
+                let more = Bits::of(&more.bytes);
+                let more = more.part(0..more.len() - unused);
+                for part in [first.as_bits()?, more] {
                     copy(heap, &mut all, part)?;
                 }
                 Some(all.appended(heap, first))
@@ -164,13 +82,14 @@ pub(crate) fn bin_of(heap: &mut Heap, values: Value, specs: Value) -> Value {
         .unwrap_or(Value::NONE)
 }
 
-/// Returns whether a segment is a binary as a whole.
+/// Returns whether a segment is a binary or a bitstring as a whole.
 fn is_whole(spec: Value) -> bool {
-    Segment::of(spec).is_some_and(|segment| segment.kind == SegmentKind::Binary && !segment.dynamic)
+    let whole = [SegmentKind::Binary, SegmentKind::Bits];
+    Segment::of(spec).is_some_and(|segment| whole.contains(&segment.kind) && !segment.dynamic)
 }
 
-/// `binary_join(list, joiner)`: a binary of all those in a proper list, with another one between each two of them. What is put
-/// together is paid for also if a later element is no binary.
+/// `binary_join(list, joiner)`: a binary of all those in a proper list, with another one between each two of them; of a list of
+/// bitstrings, if that is `nil`. What is put together is paid for also if a later element is no binary.
 pub(crate) fn binary_join(heap: &mut Heap, list: Value, joiner: Value) -> Value {
     let mut bits = BitString::default();
     match join(heap, &mut bits, list, joiner) {
@@ -180,25 +99,31 @@ pub(crate) fn binary_join(heap: &mut Heap, list: Value, joiner: Value) -> Value 
 }
 
 fn join(heap: &mut Heap, bits: &mut BitString, list: Value, joiner: Value) -> Option<()> {
-    let joiner = as_binary(joiner)?;
+    let (joiner, of_bits) = match joiner == Value::NIL {
+        true => (&[][..], true),
+        false => (as_binary(joiner)?, false),
+    };
     let mut elements = Elements::of(list);
     for (i, element) in elements.by_ref().enumerate() {
         heap.work.count(1).ok()?;
-        let bytes = as_binary(element)?;
-        if i > 0 {
-            copy(heap, bits, joiner)?;
+        let more = element.as_bits()?;
+        if !of_bits && as_binary(element).is_none() {
+            return None;
         }
-        copy(heap, bits, bytes)?;
+        if i > 0 {
+            copy(heap, bits, Bits::of(joiner))?;
+        }
+        copy(heap, bits, more)?;
     }
     elements.ended_properly().then_some(())
 }
 
-/// The values as bits; none if one of them does not fit, or the last byte is not full.
+/// The values as bits; none if one of them does not fit.
 fn put_together(heap: &mut Heap, values: &[Value], specs: &[Value]) -> Option<BitString> {
     let mut bits = BitString::default();
     let built = add_all(heap, &mut bits, values, specs);
     let paid = bits.pay_for(0, &mut heap.work);
-    built.and(paid.ok()).filter(|()| bits.over == 0)?;
+    built.and(paid.ok())?;
     Some(bits)
 }
 
@@ -243,11 +168,11 @@ fn add(
             }
             _ => return None,
         },
-        SegmentKind::Binary => copy(heap, bits, as_binary(value)?)?,
+        SegmentKind::Binary => copy(heap, bits, Bits::of(as_binary(value)?))?,
+        SegmentKind::Bits => copy(heap, bits, value.as_bits()?)?,
         SegmentKind::Part => {
-            let bytes = as_binary(value)?;
-            let count = size.is_multiple_of(8).then_some(size / 8)?;
-            copy(heap, bits, bytes.get(..count)?)?;
+            let all = value.as_bits().filter(|all| size <= all.len())?;
+            copy(heap, bits, all.part(0..size))?;
         }
         SegmentKind::Utf8 => {
             let mut encoded = [0; 4];
@@ -257,25 +182,11 @@ fn add(
     Some(())
 }
 
-/// Copies the bytes of a binary; pays for them before. Doubling a binary again and again ends at the quota, before it is
-/// done.
-fn copy(heap: &mut Heap, bits: &mut BitString, bytes: &[u8]) -> Option<()> {
-    bits.pay_for(bytes.len(), &mut heap.work).ok()?;
-    if !heap.fits(bits.bytes.len() + bytes.len()) {
-        return None;
-    }
-    for some in bytes.chunks(COPIED_AT_ONCE) {
-        heap.work.pass(some.len() / COPIED).ok()?;
-        bits.extend(some);
-    }
-    Some(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::binaries::bin_int;
     use super::*;
-    use crate::testing::terms::heap;
+    use crate::testing::terms::{bitstring, heap};
     use proptest::prelude::*;
 
     fn spec(kind: SegmentKind, size: i64, little: bool, dynamic: bool) -> Value {
@@ -324,6 +235,7 @@ mod tests {
     #[test]
     fn binaries_of_a_list_are_joined() {
         let mut heap = heap();
+        let [odd, rest] = [(4, 6), (4, 2)].map(|(n, at)| bitstring(&mut heap, &vec![true; n], at));
         let [a, b, none] = [&b"a"[..], b"bc", b""].map(|bytes| heap.bytes(bytes));
         let mut joined = |elements: &[Value], end: Value, joiner: Value| {
             let list = elements
@@ -343,7 +255,12 @@ mod tests {
         assert_eq!(joined(&[a, b], empty, none), Some(b"abc".to_vec()));
         assert_eq!(joined(&[a, Value::NIL], empty, b), None);
         assert_eq!(joined(&[a, b], a, b), None);
-        assert_eq!(joined(&[a, b], empty, Value::NIL), None);
+        assert_eq!(joined(&[a, b], empty, empty), None);
+        assert_eq!(joined(&[a, odd], empty, b), None);
+        assert_eq!(
+            joined(&[odd, a, rest], empty, Value::NIL),
+            Some(vec![0xF6, 0x1F])
+        );
     }
 
     #[test]
@@ -376,8 +293,11 @@ mod tests {
         let text = heap.bytes(b"hello");
         let int = Value::fixnum;
         let large = heap.float(1.0e300);
-        let rows: [(&[Value], Value); 13] = [
-            (&[int(1)], spec(SegmentKind::Integer, 4, false, false)),
+        let bits = bitstring(&mut heap, &[true; 3], 2);
+        let rows: [(&[Value], Value); 15] = [
+            (&[int(1)], spec(SegmentKind::Bits, 0, false, false)),
+            (&[bits], spec(SegmentKind::Binary, 0, false, false)),
+            (&[bits, int(4)], spec(SegmentKind::Part, 1, false, true)),
             (&[int(1)], spec(SegmentKind::Integer, 72, false, false)),
             (&[text], spec(SegmentKind::Integer, 8, false, false)),
             (&[int(1)], spec(SegmentKind::Binary, 0, false, false)),

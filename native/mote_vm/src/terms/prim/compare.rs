@@ -16,9 +16,9 @@ mod steps;
 
 use super::build::COPIED;
 use super::order::{is_alone, key_leaves, leaves_equal, leaves_same, order};
-use super::types::as_binary;
 use crate::base::lent::{Lender, LentStack, Loan};
 use crate::base::work::{Over, Work};
+use crate::values::bits::Bits;
 use crate::values::value::Value;
 use few::{decided_by_fixnums, few};
 use pairs::{Pairs, Parts};
@@ -202,14 +202,14 @@ fn walk(a: Value, b: Value, question: Comparison, work: &mut Work) -> Ordering {
     }
 }
 
-/// Returns the size of the shorter one of two binaries, or of two integers that are not fixnums; 0 for anything else.
+/// Returns the size in bytes of the shorter one of two bitstrings, or of two integers that are not fixnums; 0 for anything else.
 #[inline(always)]
 fn bytes_in_both(a: Value, b: Value) -> usize {
     if !a.is_boxed() || !b.is_boxed() {
         return 0;
     }
-    match (as_binary(a), as_binary(b)) {
-        (Some(a), Some(b)) => a.len().min(b.len()),
+    match (a.as_bits(), b.as_bits()) {
+        (Some(a), Some(b)) => a.len().min(b.len()) / 8,
         (None, None) => limbs_in_both(a, b) * size_of::<u64>(),
         _ => 0,
     }
@@ -306,18 +306,19 @@ fn leaves(
     let both = bytes_in_both(a, b);
     steps.take(both / COPIED)?;
     if both > MANY {
-        if let (Some(x), Some(y)) = (as_binary(a), as_binary(b)) {
-            return long_binaries(x, y, steps);
+        if let (Some(x), Some(y)) = (a.as_bits(), b.as_bits()) {
+            return long_bits(x, y, steps);
         }
     }
     Ok(question.leaves(a, b))
 }
 
-/// The order of two binaries, by their bytes: whatever was asked.
-fn long_binaries(x: &[u8], y: &[u8], steps: &mut Steps<'_>) -> Result<Ordering, Over> {
-    for (x, y) in x.chunks(MANY).zip(y.chunks(MANY)) {
-        let both = x.len().min(y.len());
-        let order = x[..both].cmp(&y[..both]);
+/// The order of two bitstrings, whatever was asked.
+fn long_bits(x: Bits<'_>, y: Bits<'_>, steps: &mut Steps<'_>) -> Result<Ordering, Over> {
+    let both = x.len().min(y.len());
+    for from in (0..both).step_by(8 * MANY) {
+        let range = from..both.min(from + 8 * MANY);
+        let order = x.part(range.clone()).cmp(&y.part(range));
         if order.is_ne() {
             return Ok(order);
         }

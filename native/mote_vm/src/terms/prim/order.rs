@@ -24,7 +24,6 @@
 //! ([`is_alone`]), because -0.0 is in a cell.
 //!
 //! The walk through tuples, lists and maps is in compare.rs.
-use super::types::as_binary;
 use crate::values::big::Big;
 use crate::values::foreign::Class;
 use crate::values::value::{Value, FLONUM_ZERO};
@@ -131,7 +130,6 @@ enum Rank {
     ForeignMap,
     EmptyList,
     List,
-    Binary,
     Bitstring,
 }
 
@@ -157,8 +155,7 @@ impl Rank {
                 Class::Address => Rank::ForeignAddress,
                 Class::Pid => Rank::Pid,
                 Class::Map => Rank::ForeignMap,
-                Class::Bitstring => Rank::Bitstring,
-                Class::Binary => Rank::Binary,
+                Class::Binary => Rank::Bitstring,
             }
         } else if a.as_tuple().is_some() {
             Rank::Tuple
@@ -173,7 +170,7 @@ impl Rank {
         } else if a.as_timer().is_some() {
             Rank::Timer
         } else {
-            Rank::Binary
+            Rank::Bitstring
         }
     }
 }
@@ -190,7 +187,7 @@ fn within_rank(rank: Rank, a: Value, b: Value) -> Ordering {
                 .then_with(|| address_a.word().cmp(&address_b.word())),
             _ => Ordering::Equal,
         },
-        Rank::Binary => as_binary(a).cmp(&as_binary(b)),
+        Rank::Bitstring => a.as_bits().cmp(&b.as_bits()),
         Rank::Timer => a.as_timer().cmp(&b.as_timer()),
         Rank::ForeignTimer
         | Rank::Reference
@@ -198,8 +195,7 @@ fn within_rank(rank: Rank, a: Value, b: Value) -> Ordering {
         | Rank::Port
         | Rank::ForeignAddress
         | Rank::Pid
-        | Rank::ForeignMap
-        | Rank::Bitstring => foreigns(a, b),
+        | Rank::ForeignMap => foreigns(a, b),
         // Two of these are not leaves.
         Rank::Function | Rank::Tuple | Rank::Map | Rank::EmptyList | Rank::List => Ordering::Equal,
     }

@@ -5,19 +5,24 @@
 //!    pattern that goes back for ever ends with the turn's fuel.
 //! 2. What is not certain to mean the same has no answer: constructs that the parser does not know, and characters beyond those of
 //!    `characters.rs`, whose properties are the same in all tables of Unicode.
-//! 3. A program is made once for a thread, and then found by the text of its pattern.
+//! 3. A program is made once for a thread, and then found by the text of its pattern. What is paid does not depend on that: each time as
+//!    much as for making it.
+//! 4. A text is checked once for all matches in it, and what is walked over and made is counted. So all matches together cost fuel in
+//!    proportion to the text, unless the search goes back.
 mod characters;
 mod nodes;
 mod parse;
 mod program;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use super::types::as_binary;
 use crate::base::work::Over;
 use crate::heap::Heap;
 use crate::values::value::Value;
-use program::RegexProgram;
-use run::Matcher;
+use program::{RegexProgram, INSTRUCTIONS};
+use run::{Matcher, SEARCHED};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -46,12 +51,13 @@ thread_local! {
 }
 
 /// The program of `{source, options}`, the options as letters.
-fn program(pattern: Value) -> Option<Rc<RegexProgram>> {
+fn program(heap: &mut Heap, pattern: Value) -> Option<Rc<RegexProgram>> {
     let &[source, options] = pattern.as_tuple()? else {
         return None;
     };
     let (source, options) = (as_binary(source)?, as_binary(options)?);
-    PROGRAMS.with_borrow_mut(|kept| {
+    heap.work.count(source.len() + options.len()).ok()?;
+    let made = PROGRAMS.with_borrow_mut(|kept| {
         let found = kept
             .iter()
             .position(|(s, o, _)| s == source && o == options);
@@ -67,58 +73,89 @@ fn program(pattern: Value) -> Option<Rc<RegexProgram>> {
         kept.insert(0, entry);
         kept.truncate(KEPT);
         made
-    })
+    });
+    let size = made.as_ref().map_or(INSTRUCTIONS, |made| made.steps.len());
+    heap.work.count(size).ok()?;
+    made
 }
 
 /// `regex_run({source, options}, text, at)`: where the pattern and its groups match first, at or behind a place: a list of
-/// `{start, length}`, with `{-1, 0}` for groups that take no part, and those with names once more at the end, by their names; or `nil`. If `at` is negative, it must match at `-1 - at`, and not
-/// be empty.
+/// `{start, length}`, with `{-1, 0}` for groups that take no part, and those with names once more at the end, by their names; or `nil`.
+/// If `at` is negative, a list of all matches at or behind `-1 - at`, the last one first.
 pub(crate) fn regex_run(heap: &mut Heap, pattern: Value, text: Value, at: Value) -> Value {
-    let arguments = || Some((as_binary(text)?, at.as_fixnum()?));
-    let Some((bytes, at)) = arguments() else {
+    let Some((bytes, at)) = as_binary(text).zip(at.as_fixnum()) else {
         return Value::NONE;
     };
-    let (at, here) = if at < 0 { (-1 - at, true) } else { (at, false) };
-    let at = at as usize;
-    // Making the program, and looking at all of a text.
-    let length = pattern
-        .as_tuple()
-        .and_then(|t| as_binary(*t.first()?))
-        .map_or(0, <[u8]>::len);
-    if at > bytes.len() || heap.work.count(length + bytes.len() / 256).is_err() {
+    let (from, all) = if at < 0 { (-1 - at, true) } else { (at, false) };
+    let from = from as usize;
+    let Some(program) = program(heap, pattern).filter(|_| from <= bytes.len()) else {
+        return Value::NONE;
+    };
+    if (program.returns || program.unicode) && heap.work.count(bytes.len() / SEARCHED).is_err() {
         return Value::NONE;
     }
-    let Some(program) = program(pattern) else {
-        return Value::NONE;
-    };
     // With the option `s` a line may end with a carriage return, which this knows nothing of.
     if program.returns && memchr::memchr(b'\r', bytes).is_some() {
         return Value::NONE;
     }
-    if program.unicode && !std::str::from_utf8(bytes).is_ok_and(|text| text.is_char_boundary(at)) {
+    if program.unicode && !std::str::from_utf8(bytes).is_ok_and(|text| text.is_char_boundary(from))
+    {
         return Value::NONE;
     }
-    let found = match Matcher::new(&program, bytes, &mut heap.work).search(at, here) {
-        Ok(Some(places)) => places,
-        Ok(None) => return Value::NIL,
-        Err(_) => return Value::NONE,
+    let mut matcher = Matcher::new(&program, bytes, heap);
+    let found = match all {
+        true => matches(&mut matcher, from),
+        false => matcher.search(from, false).and_then(|end| match end {
+            Some(_) => places(&mut matcher),
+            None => Ok(Value::NIL),
+        }),
     };
+    found.unwrap_or(Value::NONE)
+}
+
+/// All matches from a place on. Behind an empty one there may be one that is not, at the same place.
+fn matches(matcher: &mut Matcher, mut at: usize) -> Result<Value, Unsure> {
     let mut list = Value::EMPTY_LIST;
+    let mut here = false;
+    loop {
+        match matcher.search(at, here)? {
+            Some(end) => {
+                let places = places(matcher)?;
+                (at, here) = (end, matcher.slots[0] == end);
+                list = match places {
+                    Value::NONE => Value::NONE,
+                    places => matcher.heap.cons(places, list),
+                };
+                if list.is_none() {
+                    return Ok(list);
+                }
+            }
+            None if here && at < matcher.text.len() => (at, here) = (matcher.behind(at), false),
+            None => return Ok(list),
+        }
+    }
+}
+
+/// The places of the match that was found, and of its groups.
+fn places(matcher: &mut Matcher) -> Result<Value, Unsure> {
+    let program = matcher.program;
     let named = program.names.iter().map(|(_, group)| *group);
+    matcher.heap.work.count(program.groups + named.len())?;
+    let mut list = Value::EMPTY_LIST;
     for group in (0..program.groups).chain(named).rev() {
-        let (start, length) = match (found[2 * group], found[2 * group + 1]) {
+        let (start, length) = match (matcher.slots[2 * group], matcher.slots[2 * group + 1]) {
             (usize::MAX, _) | (_, usize::MAX) => (-1, 0),
             (start, end) => (start as i64, end as i64 - start as i64),
         };
         let pair = [Value::fixnum(start), Value::fixnum(length)];
-        list = paired(heap, pair, list);
+        list = paired(matcher.heap, pair, list);
     }
-    list
+    Ok(list)
 }
 
 /// `regex_names({source, options})`: the names of groups, in their order.
 pub(crate) fn regex_names(heap: &mut Heap, pattern: Value) -> Value {
-    let Some(program) = program(pattern) else {
+    let Some(program) = program(heap, pattern) else {
         return Value::NONE;
     };
     let mut list = Value::EMPTY_LIST;
@@ -140,105 +177,5 @@ fn paired(heap: &mut Heap, pair: [Value; 2], list: Value) -> Value {
     match heap.tuple(2, |i| pair[i]) {
         Value::NONE => Value::NONE,
         pair => heap.cons(pair, list),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::terms::prim::lists::Elements;
-    use crate::testing::terms::heap;
-
-    /// The places of a match, or what there is instead.
-    fn places(
-        source: &[u8],
-        options: &[u8],
-        text: &[u8],
-        at: i64,
-    ) -> Result<Vec<(i64, i64)>, Value> {
-        let mut heap = heap();
-        let pattern = [heap.bytes(source), heap.bytes(options)];
-        let pattern = heap.tuple(2, |i| pattern[i]);
-        let text = heap.bytes(text);
-        let found = regex_run(&mut heap, pattern, text, Value::fixnum(at));
-        if found.is_none() || found == Value::NIL {
-            return Err(found);
-        }
-        let number = |value: Value| value.as_fixnum().unwrap();
-        let pairs = Elements::of(found).map(|pair| pair.as_tuple().unwrap());
-        Ok(pairs
-            .map(|pair| (number(pair[0]), number(pair[1])))
-            .collect())
-    }
-
-    #[test]
-    fn the_first_way_that_leads_to_a_match_counts() {
-        assert_eq!(places(b"a|ab", b"", b"xab", 0), Ok(vec![(1, 1)]));
-        assert_eq!(
-            places(b"(a|ab)(c|bcd)(d*)", b"", b"abcd", 0),
-            Ok(vec![(0, 4), (0, 1), (1, 3), (4, 0)])
-        );
-        assert_eq!(
-            places(b"(?<n>b)?a", b"", b"a", 0),
-            Ok(vec![(0, 1), (-1, 0), (-1, 0)])
-        );
-        assert_eq!(places(b"a+?", b"", b"aaa", 1), Ok(vec![(1, 1)]));
-        assert_eq!(places(b"a++a", b"", b"aaa", 0), Err(Value::NIL));
-        assert_eq!(places(b"(?<=ab|c)d", b"", b"abd", 0), Ok(vec![(2, 1)]));
-        assert_eq!(places(b"^b$", b"m", b"a\nb\nc", 0), Ok(vec![(2, 1)]));
-        assert_eq!(places(b"a$", b"", b"a\n", 0), Ok(vec![(0, 1)]));
-        assert_eq!(
-            places(".".as_bytes(), b"u", "é".as_bytes(), 0),
-            Ok(vec![(0, 2)])
-        );
-        // At one place, and not empty.
-        assert_eq!(places(b"a*?", b"", b"ab", -1), Ok(vec![(0, 1)]));
-        assert_eq!(places(b"b", b"", b"ab", -1), Err(Value::NIL));
-    }
-
-    #[test]
-    fn what_is_not_certain_has_no_answer() {
-        let unknown = [
-            (&b"\\p{L}"[..], &b"u"[..], "a"),
-            (b"a**", b"", "a"),
-            (b"(", b"", "a"),
-            (b"a", b"e", "a"),
-            (b"\\w", b"u", "\u{300}"),
-        ];
-        for (source, options, text) in unknown {
-            assert_eq!(
-                places(source, options, text.as_bytes(), 0),
-                Err(Value::NONE),
-                "{source:?}"
-            );
-        }
-        assert_eq!(places(b"a", b"u", b"\xFFa", 0), Err(Value::NONE));
-        assert_eq!(places(b"a", b"", b"a", 2), Err(Value::NONE));
-    }
-
-    #[test]
-    fn a_thread_keeps_the_programs_that_were_used_last() {
-        for n in 0..3 * KEPT {
-            let source = format!("a{{{n}}}b");
-            let text = "a".repeat(n) + "b";
-            assert_eq!(
-                places(source.as_bytes(), b"", text.as_bytes(), 0),
-                Ok(vec![(0, n as i64 + 1)])
-            );
-        }
-        PROGRAMS.with_borrow(|kept| assert_eq!(kept.len(), KEPT));
-    }
-
-    #[test]
-    fn a_way_that_goes_back_for_ever_ends_with_the_fuel() {
-        let mut heap = heap();
-        let pattern = [heap.bytes(b"^(a+)+$"), heap.bytes(b"")];
-        let pattern = heap.tuple(2, |i| pattern[i]);
-        let text = heap.bytes("a".repeat(60).as_bytes());
-        let found = regex_run(&mut heap, pattern, text, Value::fixnum(0));
-        assert!(!found.is_none());
-        let text = heap.bytes(("a".repeat(60) + "!").as_bytes());
-        heap.work.allow(10_000);
-        assert!(regex_run(&mut heap, pattern, text, Value::fixnum(0)).is_none());
     }
 }

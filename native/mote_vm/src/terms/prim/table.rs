@@ -133,6 +133,9 @@ macro_rules! primitives {
             114 Sort      sort(a)             partial List    walks      ":lists.sort"    => sorted_lists::sort(heap, a);
             115 Keysort   keysort(a, b)       partial List    walks      ":lists.keysort" => sorted_lists::keysort(heap, a, b);
 
+            // What patterns of bits that may be no whole bytes are made of, besides the five below.
+            118 BinBits    bin_bits(a, b, c)    partial Any     walks      ""                         => binaries::bin_bits(heap, a, b, c);
+            119 BinTail    bin_tail(a, b)       partial Any     walks      ""                         => binaries::bin_tail(heap, a, b);
             // Of a tuple of values and one of specifications: spelled `<<…>>` and `<>`.
             120 BinOf      bin_of(a, b)         partial Any     walks      ""                         => build::bin_of(heap, a, b);
             // The next five are what binary patterns are made of.

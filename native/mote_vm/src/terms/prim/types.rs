@@ -54,7 +54,7 @@ pub(crate) fn is_binary(a: Value) -> bool {
 /// Binaries, and bitstrings that are none.
 #[inline(always)]
 pub(crate) fn is_bitstring(a: Value) -> bool {
-    is_binary(a) || is_class(a, Class::Bitstring)
+    a.as_bits().is_some()
 }
 
 /// Maps.
@@ -144,10 +144,10 @@ pub(crate) fn not(a: Value) -> Value {
     }
 }
 
-/// `byte_size(a)`, for binaries.
+/// `byte_size(a)`: the bytes that a bitstring takes, the last one of which may not be full.
 pub(crate) fn byte_size(a: Value) -> Value {
-    match as_binary(a) {
-        Some(bytes) => Value::fixnum(bytes.len() as i64),
+    match a.as_bits() {
+        Some(bits) => Value::fixnum(bits.bytes() as i64),
         None => Value::NONE,
     }
 }
@@ -219,7 +219,7 @@ mod tests {
             ),
             (Model::Bytes(vec![1]), &["binary", "bitstring"]),
             (Model::Bytes(vec![1; 1000]), &["binary", "bitstring"]),
-            (Model::Opaque(Class::Bitstring, 0), &["bitstring"]),
+            (Model::Bits(vec![true], 0), &["bitstring"]),
             (Model::Opaque(Class::Map, 0), &["map"]),
             (Model::Opaque(Class::Function, 0), &["function"]),
             (Model::Opaque(Class::Reference, 1), &["reference"]),
@@ -252,14 +252,17 @@ mod tests {
     }
 
     #[test]
-    fn byte_size_is_for_binaries() {
+    fn byte_size_is_for_bitstrings() {
         let mut built = Built::new();
         for n in [0, 1, 7, 8, 256, 257, 5000] {
             let value = built.value(&Model::Bytes(vec![0; n]));
             assert_eq!(byte_size(value).as_fixnum(), Some(n as i64));
         }
-        let bits = built.value(&Model::Opaque(Class::Bitstring, 0));
-        assert!(byte_size(bits).is_none() && byte_size(Value::NIL).is_none());
+        for (n, before, bytes) in [(1, 0, 1), (7, 5, 1), (9, 7, 2), (25, 3, 4)] {
+            let bits = built.value(&Model::Bits(vec![true; n], before));
+            assert_eq!(byte_size(bits).as_fixnum(), Some(bytes));
+        }
+        assert!(byte_size(Value::NIL).is_none());
     }
 
     #[test]

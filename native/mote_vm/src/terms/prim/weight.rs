@@ -6,7 +6,6 @@
 //! A shared part weighs each time that it is met; a walk that cannot be paid for ends (work.rs).
 use super::build::COPIED;
 use super::integers::LINEAR;
-use super::types::as_binary;
 use crate::base::lent::LentStack;
 use crate::base::work::{Over, Work};
 use crate::terms::map::Node;
@@ -104,8 +103,8 @@ fn opened<'h, const BYTES: bool>(
         work.count((big.limbs().len() / LINEAR).saturating_mul(times))?;
         return Ok(None);
     }
-    if let Some(bytes) = as_binary(value).filter(|_| BYTES) {
-        work.count((bytes.len() / COPIED).saturating_mul(times))?;
+    if let Some(bits) = value.as_bits().filter(|_| BYTES) {
+        work.count((bits.len() / 8 / COPIED).saturating_mul(times))?;
     }
     Ok(None)
 }

@@ -6,7 +6,7 @@ use crate::base::work::Work;
 use crate::heap::Heap;
 use crate::terms::map::from_entries;
 use crate::testing::terms::uncounted::{compare, equal, less, max, min, same};
-use crate::testing::terms::{heap, model, model_of, Built, Model};
+use crate::testing::terms::{bits_of, heap, model, model_of, Built, Model};
 use crate::values::foreign::Class;
 use crate::values::value::Value;
 use proptest::prelude::*;
@@ -14,6 +14,13 @@ use std::cmp::Ordering;
 use std::sync::atomic::Ordering::Relaxed;
 
 const MANY: usize = if cfg!(miri) { 500 } else { 1_000_000 };
+
+/// The bits of bytes, and as many zeros behind them.
+fn bits_behind(bytes: &[u8], zeros: usize) -> Vec<bool> {
+    let mut bits = bits_of(bytes);
+    bits.resize(bits.len() + zeros, false);
+    bits
+}
 
 #[test]
 fn one_of_each_type_in_their_order() {
@@ -62,10 +69,14 @@ fn one_of_each_type_in_their_order() {
         Model::List(vec![Model::Int(1), Model::Int(2)], None),
         Model::List(vec![Model::Int(2)], None),
         Model::Bytes(vec![]),
+        Model::Bits(vec![false; 7], 3),
+        Model::Bits(bits_behind(&[0], 5), 7),
         Model::Bytes(vec![1]),
         Model::Bytes(vec![1; 300]),
+        Model::Bits(bits_behind(&[1; 300], 4), 5),
         Model::Bytes(vec![2]),
-        Model::Opaque(Class::Bitstring, 0),
+        Model::Bits(bits_behind(&[2], 3), 1),
+        Model::Bits(vec![true], 4),
     ];
     let values: Vec<Value> = ascending.iter().map(|m| built.value(m)).collect();
     for (i, a) in values.iter().enumerate() {

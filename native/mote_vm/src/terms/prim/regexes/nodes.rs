@@ -1,4 +1,5 @@
 //! What a pattern consists of.
+use std::rc::Rc;
 
 /// Kinds of characters.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,7 +62,8 @@ pub(super) enum RegexNode {
     Char(u32, bool),
     /// Any character, also a line feed.
     Any(bool),
-    Set(CharacterSet),
+    /// Shared by all repetitions.
+    Set(Rc<CharacterSet>),
     Place(Anchor),
     Group(usize, Box<RegexNode>),
     All(Vec<RegexNode>),

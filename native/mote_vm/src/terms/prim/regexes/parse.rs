@@ -165,7 +165,7 @@ impl Parser {
             } else {
                 Anchor::End
             }),
-            b'[' => RegexNode::Set(self.set()?),
+            b'[' => RegexNode::Set(self.set()?.into()),
             b'(' => return self.group(),
             b'\\' => self.escape()?,
             b'*' | b'+' | b'?' => return None,
@@ -358,11 +358,12 @@ impl Parser {
             return self.literal(c);
         };
         if let Some((kind, other)) = kind(byte) {
-            return Some(RegexNode::Set(CharacterSet {
+            let set = CharacterSet {
                 items: vec![Item::Kind(kind, other)],
                 negated: false,
                 caseless: false,
-            }));
+            };
+            return Some(RegexNode::Set(set.into()));
         }
         Some(match byte {
             b'b' => RegexNode::Place(Anchor::Word(true)),

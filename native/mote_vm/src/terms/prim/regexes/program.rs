@@ -1,14 +1,15 @@
 //! What a pattern consists of -> instructions.
 use super::nodes::{Anchor, CharacterSet, Greed, Parsed, RegexNode, ENDLESS};
+use std::rc::Rc;
 
 /// A program is no longer than this: repeated parts are written out.
-const INSTRUCTIONS: usize = 20_000;
+pub(super) const INSTRUCTIONS: usize = 20_000;
 
 /// One character.
 pub(super) enum One {
     Char(u32, bool),
     Any(bool),
-    Set(CharacterSet),
+    Set(Rc<CharacterSet>),
 }
 
 pub(super) enum RegexStep {

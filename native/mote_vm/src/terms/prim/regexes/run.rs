@@ -1,13 +1,21 @@
 //! Runs a program over a text: one way at a time, with a stack of those that are left.
+//!
+//! Invariants:
+//! 1. What is done is counted: steps, bytes that are searched, items of sets. Nothing is done for each slot, item or group of a pattern
+//!    that is not.
+//! 2. A way that fails has given back to all slots what they had: so has an attempt that fails, and the next one undoes what a match
+//!    has left.
 use super::characters::{is_kind, other_case};
 use super::nodes::{Anchor, CharacterKind, Greed};
 use super::program::{One, RegexProgram, RegexStep};
 use super::Unsure;
-use crate::base::work::Work;
+use crate::heap::Heap;
 
-/// Steps between two counts, a power of two, and bytes that are searched for a first one while one step is taken.
+/// Steps between two counts.
 const COUNTED: usize = 64;
-const SEARCHED: usize = 32;
+/// Bytes that are searched or checked while one step is taken, and items of a set that are compared.
+pub(super) const SEARCHED: usize = 32;
+const COMPARED: usize = 4;
 /// Ways that are left, at most.
 const WAYS: usize = 1 << 20;
 /// Looks and atomic groups in each other, at most: a pattern nests no deeper.
@@ -25,11 +33,13 @@ enum Way {
 }
 
 pub(super) struct Matcher<'a> {
-    program: &'a RegexProgram,
-    text: &'a [u8],
-    work: &'a mut Work,
+    pub(super) program: &'a RegexProgram,
+    pub(super) text: &'a [u8],
+    pub(super) heap: &'a mut Heap,
+    /// Those that are not counted yet.
     steps: usize,
-    slots: Vec<usize>,
+    /// Of the last match: start and end of it and of each group come first.
+    pub(super) slots: Vec<usize>,
     ways: Vec<Way>,
 }
 
@@ -39,28 +49,27 @@ impl<'a> Matcher<'a> {
     pub(super) fn new(
         program: &'a RegexProgram,
         text: &'a [u8],
-        work: &'a mut Work,
+        heap: &'a mut Heap,
     ) -> Matcher<'a> {
         let slots = vec![usize::MAX; program.slots];
         Matcher {
             program,
             text,
-            work,
+            heap,
             steps: 0,
             slots,
             ways: Vec::new(),
         }
     }
 
-    /// Start and end of the first match and of its groups.
-    pub(super) fn search(mut self, from: usize, here: bool) -> Trial<Vec<usize>> {
+    /// Returns the end of the first match at or behind a place; or, if it must be `here`, of one there that is not empty.
+    pub(super) fn search(&mut self, from: usize, here: bool) -> Trial<usize> {
         let mut start = from;
         loop {
             if let Some(end) = self.attempt(start, here)? {
                 self.slots[0] = start;
                 self.slots[1] = end;
-                self.slots.truncate(2 * self.program.groups);
-                return Ok(Some(self.slots));
+                return Ok(Some(end));
             }
             // Only a place behind the first one is left to be the start of the text.
             if here || self.program.anchored || start >= self.text.len() {
@@ -72,8 +81,7 @@ impl<'a> Matcher<'a> {
 
     fn attempt(&mut self, start: usize, here: bool) -> Trial<usize> {
         self.step()?;
-        self.ways.clear();
-        self.slots.fill(usize::MAX);
+        self.leave(0, true);
         let mut found = self.run(0, start, 0, 0)?;
         // Another way may take something.
         while here && found == Some(start) {
@@ -87,8 +95,8 @@ impl<'a> Matcher<'a> {
 
     fn step(&mut self) -> Result<(), Unsure> {
         self.steps += 1;
-        if self.steps & (COUNTED - 1) == 0 {
-            self.work.count(COUNTED)?;
+        if self.steps >= COUNTED {
+            self.heap.work.count(std::mem::take(&mut self.steps))?;
         }
         Ok(())
     }
@@ -102,8 +110,13 @@ impl<'a> Matcher<'a> {
                 self.steps += (found - at) / SEARCHED;
                 found
             }
-            None => at + self.length(at),
+            None => self.behind(at),
         }
+    }
+
+    /// The place behind the character at a place.
+    pub(super) fn behind(&self, at: usize) -> usize {
+        at + self.length(at)
     }
 
     /// How many bytes the character at a place has.
@@ -138,12 +151,15 @@ impl<'a> Matcher<'a> {
         Some(at)
     }
 
-    fn is_one(&self, one: &One, c: u32) -> Result<bool, Unsure> {
+    fn is_one(&mut self, one: &One, c: u32) -> Result<bool, Unsure> {
         let known = match one {
             One::Char(expected, false) => Some(c == *expected),
             One::Char(expected, true) => same(c, *expected, self.program.unicode),
             One::Any(all) => Some(*all || c != 10),
-            One::Set(set) => set.has(c, self.program.unicode),
+            One::Set(set) => {
+                self.steps += set.items.len() / COMPARED;
+                set.has(c, self.program.unicode)
+            }
         };
         known.ok_or(Unsure::Unknown)
     }
@@ -256,17 +272,22 @@ impl<'a> Matcher<'a> {
 
     /// Forgets the ways since then, but for what slots have had; or gives it back to them.
     fn leave(&mut self, kept: usize, undone: bool) {
-        let ways = self.ways.split_off(kept);
         if undone {
-            for way in ways.iter().rev() {
+            for way in self.ways.drain(kept..).rev() {
                 if let Way::Slot(slot, before) = way {
-                    self.slots[*slot] = *before;
+                    self.slots[slot] = before;
                 }
             }
-        } else {
-            self.ways
-                .extend(ways.into_iter().filter(|way| matches!(way, Way::Slot(..))));
+            return;
         }
+        let mut to = kept;
+        for at in kept..self.ways.len() {
+            if matches!(self.ways[at], Way::Slot(..)) {
+                self.ways.swap(to, at);
+                to += 1;
+            }
+        }
+        self.ways.truncate(to);
     }
 
     fn again(&mut self, group: usize, caseless: bool, at: usize) -> Trial<usize> {
