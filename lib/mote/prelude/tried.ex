@@ -9,9 +9,10 @@ defmodule Mote.Prelude.Tried do
 
   @arithmetic [:add, :sub, :mul, :fdiv, :idiv, :irem, :neg, :band, :bor, :bxor, :bnot, :bsl, :bsr]
   # These have no answer for arguments of the wrong type, and raise as Erlang does.
-  @arguments [:hd, :tl, :elem, :put_elem, :tuple_size, :byte_size, :bit_size, :length, :binary_part] ++
+  @arguments [:hd, :tl, :tuple_size, :byte_size, :bit_size, :length, :binary_part] ++
                [:round, :trunc, :floor, :ceil, :abs, :append]
-  @numbers [{String, :to_integer}, {String, :to_float}, {List, :to_integer}, {List, :to_float}]
+  @numbers for(module <- [String, List], name <- [:to_integer, :to_float], do: {module, name}) ++
+             for(name <- [:binary_to_integer, :binary_to_float], do: {:erlang, name})
   @texts Map.new([RuntimeError, ArgumentError, ArithmeticError], &{&1, &1.__struct__()})
 
   # As many bytes are a number that a machine has.
@@ -74,14 +75,15 @@ defmodule Mote.Prelude.Tried do
     do: {:error, {:badbool, operation, value}, BadBooleanError, %BadBooleanError{operator: operation, term: value}}
 
   defpurep error(:apply, {value}, _), do: {:error, {:badfun, value}, BadFunctionError, %BadFunctionError{term: value}}
-  defpurep error(operation, _, _) when operation in @arguments, do: {:error, :badarg, ArgumentError, :"mote unseen"}
+  defpurep error(operation, _, _) when operation in @arguments, do: argument()
+  # Erlang counts from one.
+  defpurep error(:elem, {_, index}, _), do: if(is_number(index), do: argument(), else: arithmetic())
+  defpurep error(:put_elem, {_, index, _}, _), do: if(is_number(index), do: argument(), else: arithmetic())
 
   defpurep error(operation, arguments, _) when operation in @numbers do
     text = elem(arguments, 0)
 
-    if is_binary(text) and byte_size(text) > @most,
-      do: unknown(),
-      else: {:error, :badarg, ArgumentError, :"mote unseen"}
+    if is_binary(text) and byte_size(text) > @most, do: unknown(), else: argument()
   end
 
   defpurep error({Enum, name}, {[]}, _) when name in [:max, :min, :min_max, :random], do: empty()
@@ -101,6 +103,7 @@ defmodule Mote.Prelude.Tried do
   # Its text is made where somebody reads it.
   defpurep made(module, _), do: {:error, :"mote unseen", module, :"mote unseen"}
 
+  defpurep argument(), do: {:error, :badarg, ArgumentError, :"mote unseen"}
   defpurep arithmetic(), do: {:error, :badarith, ArithmeticError, %ArithmeticError{}}
   defpurep empty(), do: {:error, %Enum.EmptyError{}, Enum.EmptyError, %Enum.EmptyError{}}
   defpurep missing(term, key), do: {:error, :"mote unseen", KeyError, %KeyError{key: key, term: term}}

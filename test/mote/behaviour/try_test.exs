@@ -3,6 +3,8 @@ defmodule Mote.Behaviour.TryTest do
   use ExUnit.Case, async: true
   use ExUnitProperties
 
+  @moduletag capture_log: true
+
   alias Mote.Generators.Expressions
   alias Mote.{Interpret, Prelude}
 
