@@ -32,7 +32,9 @@ defmodule Mote.Prelude.Tried do
   defpurep error({Kernel.Utils, :raise}, {%{__exception__: true, __struct__: module} = exception}, _),
     do: {:error, exception, module, exception}
 
-  defpurep error(operation, {value}, _) when operation in @arithmetic and not is_integer(value), do: arithmetic()
+  defpurep error(operation, {value}, _) when operation in @arithmetic and not is_integer(value),
+    do: arithmetic()
+
   defpurep error(:fdiv, {_, _}, _), do: arithmetic()
   defpurep error(operation, {_, 0}, _) when operation in [:idiv, :irem], do: arithmetic()
 
@@ -41,7 +43,8 @@ defmodule Mote.Prelude.Tried do
            when operation in @arithmetic and not (is_integer(a) and is_integer(b)),
            do: arithmetic()
 
-  defpurep error(:badmatch, {value}, _), do: {:error, {:badmatch, value}, MatchError, %MatchError{term: value}}
+  defpurep error(:badmatch, {value}, _),
+    do: {:error, {:badmatch, value}, MatchError, %MatchError{term: value}}
 
   defpurep error(:case_clause, {value}, _),
     do: {:error, {:case_clause, value}, CaseClauseError, %CaseClauseError{term: value}}
@@ -68,13 +71,21 @@ defmodule Mote.Prelude.Tried do
     do: missing(map, key)
 
   defpurep error(:map_update, {map, key, _}, _) when is_map(map), do: missing(map, key)
-  defpurep error({Map, name}, {map, key, _}, _) when name in [:update!, :replace!] and is_map(map), do: missing(map, key)
-  defpurep error({Keyword, :fetch!}, {list, key}, _) when is_list(list) and is_atom(key), do: missing(list, key)
+
+  defpurep error({Map, name}, {map, key, _}, _) when name in [:update!, :replace!] and is_map(map),
+    do: missing(map, key)
+
+  defpurep error({Keyword, :fetch!}, {list, key}, _) when is_list(list) and is_atom(key),
+    do: missing(list, key)
 
   defpurep error(operation, {value}, _) when operation in [:and, :or],
-    do: {:error, {:badbool, operation, value}, BadBooleanError, %BadBooleanError{operator: operation, term: value}}
+    do:
+      {:error, {:badbool, operation, value}, BadBooleanError,
+       %BadBooleanError{operator: operation, term: value}}
 
-  defpurep error(:apply, {value}, _), do: {:error, {:badfun, value}, BadFunctionError, %BadFunctionError{term: value}}
+  defpurep error(:apply, {value}, _),
+    do: {:error, {:badfun, value}, BadFunctionError, %BadFunctionError{term: value}}
+
   defpurep error(operation, _, _) when operation in @arguments, do: argument()
   # Erlang counts from one.
   defpurep error(:elem, {_, index}, _), do: if(is_number(index), do: argument(), else: arithmetic())

@@ -106,7 +106,8 @@ defmodule Mote.Behaviour.CompileErrorTest do
       for {expression, text} <- [
             {"receive do x -> x end",
              "receive is not available in a behaviour: an actor gets its messages one"},
-            {"try do 1 rescue _ -> __STACKTRACE__ end",
+            {"try do 1 rescue _ -> 2 end", "try is not available with errors: :undefined"},
+            {"__STACKTRACE__",
              "__STACKTRACE__ is not available in a behaviour, except in reraise e, __STACKTRACE__"},
             {"reraise x, __STACKTRACE__",
              "reraise is not available in a behaviour: write reraise e, __STACKTRACE__ in the clause of a rescue that has bound e"},

@@ -143,7 +143,7 @@ defmodule Mote.Behaviour.TryEffectsTest do
     defpure pile(n, all), do: pile(n - 1, [Tuple.duplicate(n, 100) | all])
 
     # Each level protects the next one, and the last fails.
-    defpure levels(0), do: Map.fetch!(%{}, :none)
+    defpure levels(0), do: raise("the bottom")
 
     defpure levels(n) do
       levels(n - 1) + 1
@@ -157,9 +157,19 @@ defmodule Mote.Behaviour.TryEffectsTest do
       setup do
         tier = unquote(tier)
         beam = if tier == :beam, do: [sponsors: [io: [beam: true]]], else: []
-        machine = start_supervised!({Mote, [fuel: 100_000, memory: 64_000_000] ++ [tier: if(tier == :beam, do: :interp, else: tier)] ++ beam})
+
+        machine =
+          start_supervised!(
+            {Mote,
+             [fuel: 100_000, memory: 64_000_000] ++ [tier: if(tier == :beam, do: :interp, else: tier)] ++ beam}
+          )
+
         {:ok, _} = Mote.Generators.load(machine, Staging)
-        create = fn -> Mote.create(machine, Staging.staging(), if(tier == :beam, do: [sponsor: :io], else: [])) end
+
+        create = fn ->
+          Mote.create(machine, Staging.staging(), if(tier == :beam, do: [sponsor: :io], else: []))
+        end
+
         %{machine: machine, create: create, actor: create.()}
       end
 

@@ -120,7 +120,10 @@ defmodule Mote.Behaviour.TryTest do
   @values [0, 1, 2, 3, -3, 2.5, :a, nil, true, "12", "x", [], [1, 2], [1, 0], {1, 2}, %{name: 1}, %{}]
 
   setup_all do
-    functions = for {text, n} <- Enum.with_index(@cases), do: "defpure case#{n}(x, y, z) do\n_ = {x, y, z}\n#{text}\nend\n"
+    functions =
+      for {text, n} <- Enum.with_index(@cases),
+          do: "defpure case#{n}(x, y, z) do\n_ = {x, y, z}\n#{text}\nend\n"
+
     module = compiled(@helpers <> Enum.join(functions), length(@cases))
 
     actors =
@@ -134,7 +137,9 @@ defmodule Mote.Behaviour.TryTest do
   end
 
   defp compiled(functions, count, use \\ "use Mote.Behaviour, import: [Mote.Imported.Tries]") do
-    clauses = for n <- 0..(count - 1), do: "{customer, {#{n}, x, y, z}} -> send customer, {:ok, case#{n}(x, y, z)}\n"
+    clauses =
+      for n <- 0..(count - 1), do: "{customer, {#{n}, x, y, z}} -> send customer, {:ok, case#{n}(x, y, z)}\n"
+
     name = "Mote.TryCases#{System.unique_integer([:positive])}"
     text = "defmodule #{name} do\n#{use}\n#{functions}\ndefactor server() do\n#{clauses}end\nend"
 
@@ -167,11 +172,18 @@ defmodule Mote.Behaviour.TryTest do
 
   # A machine aborts with what Elixir raises; or where a clause asks for what it does not know, with what `try` would have caught.
   defp same?({:ok, value}, {:ok, other}), do: Mote.Total.same(value, other)
-  defp same?({:raised, module}, {:aborted, reason}), do: Mote.Raised.exception(reason).__struct__ == module
-  defp same?({kind, value}, {:aborted, {:raised, {_, _, {:erlang, kind}}, {thrown}}}), do: Mote.Total.same(value, thrown)
+
+  defp same?({:raised, module}, {:aborted, {:raised, _, _} = reason}),
+    do: Mote.Raised.exception(reason).__struct__ == module
+
+  defp same?({kind, value}, {:aborted, {:raised, {_, _, {:erlang, kind}}, {thrown}}}),
+    do: Mote.Total.same(value, thrown)
+
   defp same?(_, _), do: false
 
-  defp unknown?({:aborted, reason}), do: Enum.any?(Tuple.to_list(Prelude.Tried.caught(reason)), &(&1 in [:"mote unseen", :"mote unknown"]))
+  defp unknown?({:aborted, {:uncaught, reason}}),
+    do: Enum.any?(Tuple.to_list(Prelude.Tried.caught(reason)), &(&1 in [:"mote unseen", :"mote unknown"]))
+
   defp unknown?(_), do: false
 
   for {text, n} <- Enum.with_index(@cases) do
@@ -183,7 +195,8 @@ defmodule Mote.Behaviour.TryTest do
         seen = [ir(module, n, [x, y, z]) | Enum.map(actors, &machine(&1, n, [x, y, z]))]
 
         for one <- seen do
-          assert same?(expected, one) or unknown?(one), "#{inspect([x, y, z])}: #{inspect(expected)}, but #{inspect(one)}"
+          assert same?(expected, one) or unknown?(one),
+                 "#{inspect([x, y, z])}: #{inspect(expected)}, but #{inspect(one)}"
         end
       end
     end
@@ -201,6 +214,48 @@ defmodule Mote.Behaviour.TryTest do
         end
       end
     end
+  end
+
+  test "what there is not is refused" do
+    for {body, told} <- [
+          {"try do x rescue _ -> __STACKTRACE__ end", "__STACKTRACE__ is not available in a behaviour"},
+          {"try do x rescue e -> reraise(x, __STACKTRACE__) end", "reraise is not available in a behaviour"},
+          {"raise x, 1", "raise names the module of an exception"},
+          {"try do y = x rescue _ -> 1 end\ny", "undefined variable \"y\""},
+          {"try do send(x, 1) rescue _ -> 1 end", "send cannot be used in a defpure"},
+          {"fn y -> try do send(x, y) catch _ -> 1 end end", "send cannot be used in a defpure"}
+        ] do
+      error =
+        assert_raise Mote.CompileError, fn ->
+          Code.compile_string(
+            "defmodule Mote.TryRefused do\nuse Mote.Behaviour\ndefpure f(x) do\n#{body}\nend\nend"
+          )
+        end
+
+      assert Exception.message(error) =~ told
+    end
+  end
+
+  test "a handler may stash or become, as what has failed has done nothing" do
+    assert [{Mote.TryStashes, _}] =
+             Code.compile_string("""
+             defmodule Mote.TryStashes do
+               use Mote.Behaviour
+
+               defactor waits(n \\\\ 0) do
+                 x ->
+                   try do
+                     stash n: div(n, x)
+                   rescue
+                     ArithmeticError -> become waits_on()
+                   end
+               end
+
+               defactor waits_on() do
+                 {customer, x} -> send customer, x
+               end
+             end
+             """)
   end
 
   @scope %{values: ["x", "y", "z"], addresses: [], functions: 0}
@@ -226,7 +281,11 @@ defmodule Mote.Behaviour.TryTest do
 
     check all(pairs <- pairs, max_runs: Mote.Long.runs(40)) do
       cases = Enum.flat_map(pairs, fn {e, f} -> tried(e, f) end)
-      functions = for {text, n} <- Enum.with_index(cases), do: "defpure case#{n}(x, y, z) do\n_ = {x, y, z}\n#{text}\nend\n"
+
+      functions =
+        for {text, n} <- Enum.with_index(cases),
+            do: "defpure case#{n}(x, y, z) do\n_ = {x, y, z}\n#{text}\nend\n"
+
       module = compiled(Enum.join(functions), length(cases))
 
       actors =
@@ -240,7 +299,9 @@ defmodule Mote.Behaviour.TryTest do
 
         for one <- [ir(module, n, args) | Enum.map(actors, &machine(&1, n, args))] do
           agree? = same?(expected, one) or (elem(expected, 0) != :ok and elem(one, 0) == :aborted)
-          assert agree? or unknown?(one), "#{text}\nof #{inspect(args)}: #{inspect(expected)}, but #{inspect(one)}"
+
+          assert agree? or unknown?(one),
+                 "#{text}\nof #{inspect(args)}: #{inspect(expected)}, but #{inspect(one)}"
         end
       end
 

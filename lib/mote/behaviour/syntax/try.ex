@@ -4,8 +4,8 @@ defmodule Mote.Behaviour.Syntax.Try do
   # 1. What is protected is an `:attempt`, whose value says whether it failed, and for what reason. A reason that no clause takes goes on.
   #    Handlers, `else` and `after` stand outside of what is protected.
   # 2. `Mote.Prelude.Tried.caught/1` makes of a reason what Elixir would catch: its kind, the value that `catch` sees, the module of
-  #    the exception, and the exception. Where a machine does not know one of these and a clause asks for it, the turn is aborted, as it would
-  #    be without `try`.
+  #    the exception, and the exception. Where a machine does not know one of these and a clause asks for it, the turn is aborted with
+  #    `{:uncaught, reason}`, which no `try` around it catches: so nothing goes another way than in Elixir.
   # 3. An exception of `raise` is made at once where its module has the `exception/1` that `defexception` makes.
   @moduledoc false
 
@@ -81,7 +81,8 @@ defmodule Mote.Behaviour.Syntax.Try do
 
   defp handlers(clauses, failed) do
     caught = quote(do: Mote.Prelude.Tried.caught(unquote(failed)))
-    {:case, [], [caught, [do: Enum.flat_map(clauses, &handler(&1, failed)) ++ [passed(any(), any(), any(), failed)]]]}
+    last = clause(any(), nil, [], failing(failed))
+    {:case, [], [caught, [do: Enum.flat_map(clauses, &handler(&1, failed)) ++ [last]]]}
   end
 
   # -- clauses of what is caught: {kind, value, module of the exception, exception} ------------------------------
@@ -93,7 +94,8 @@ defmodule Mote.Behaviour.Syntax.Try do
   defp handler({:rescue, {:->, meta, [[{_, _, context} = variable], body]}}, failed) when is_atom(context),
     do: rescued(variable, nil, {meta, body}, failed)
 
-  defp handler({:rescue, {:->, meta, [[types], body]}}, failed), do: rescued(any(), types, {meta, body}, failed)
+  defp handler({:rescue, {:->, meta, [[types], body]}}, failed),
+    do: rescued(any(), types, {meta, body}, failed)
 
   defp handler({:catch, {:->, meta, [left, body]}}, failed) do
     {left, guards} =
@@ -103,17 +105,20 @@ defmodule Mote.Behaviour.Syntax.Try do
       end
 
     [kind, value] = if match?([_, _], left), do: left, else: [:throw | left]
-    passed = if kind in [:throw, :exit] or ignored?(value, [body, guards]), do: [], else: [passed(@unseen, any(), any(), failed)]
-    passed ++ [clause({:{}, [], [kind, value, any(), any()]}, guards, meta, body)]
+    known? = kind in [:throw, :exit] or ignored?(value, [body, guards])
+    unseen = if known?, do: [], else: [clause(caught(@unseen, any(), any()), nil, [], uncaught(failed))]
+    unseen ++ [clause({:{}, [], [kind, value, any(), any()]}, guards, meta, body)]
   end
 
   defp rescued(variable, types, {meta, body}, failed) do
     body = reraising(body, variable, failed)
     seen = if ignored?(variable, body), do: any(), else: variable
-    {type, guard, passed} = typed(types, failed)
-    tuple = &{:{}, [], [:error, any(), type, &1]}
-    unseen = if seen == any(), do: [], else: [clause(tuple.(@unseen), guard, [], failing(failed))]
-    passed ++ unseen ++ [clause(tuple.(seen), guard, meta, body)]
+    {type, guard, unknown} = typed(types, failed)
+
+    unseen =
+      if seen == any(), do: [], else: [clause(caught(any(), type, @unseen), guard, [], uncaught(failed))]
+
+    unknown ++ unseen ++ [clause(caught(any(), type, seen), guard, meta, body)]
   end
 
   # Any exception, or one of some modules.
@@ -122,15 +127,11 @@ defmodule Mote.Behaviour.Syntax.Try do
 
   defp typed(types, failed) do
     type = variable(:type)
-    {type, quote(do: unquote(type) in unquote(List.wrap(types))), [passed(any(), :"mote unknown", any(), failed)]}
+    unknown = clause(caught(any(), :"mote unknown", any()), nil, [], uncaught(failed))
+    {type, quote(do: unquote(type) in unquote(List.wrap(types))), [unknown]}
   end
 
-  defp passed(value, type, exception, failed),
-    do: clause({:{}, [], [:error, value, type, exception]}, nil, [], failing(failed)) |> whatever(value, type, exception)
-
-  # The last one, which takes all kinds.
-  defp whatever({:->, meta, [_, body]}, {:_, _, _} = any, {:_, _, _}, {:_, _, _}), do: {:->, meta, [[any], body]}
-  defp whatever(clause, _, _, _), do: clause
+  defp caught(value, type, exception), do: {:{}, [], [:error, value, type, exception]}
 
   defp clause(pattern, nil, meta, body), do: {:->, [generated: true] ++ meta, [[pattern], body]}
   defp clause(pattern, guard, meta, body), do: clause({:when, [], [pattern, guard]}, nil, meta, body)
@@ -159,6 +160,7 @@ defmodule Mote.Behaviour.Syntax.Try do
 
   defp any, do: {:_, [], nil}
   defp failing(failed), do: {:"mote failed", [], [failed]}
+  defp uncaught(failed), do: {:"mote failed", [], [{:uncaught, failed}]}
   defp attempt_of(body), do: {:"mote attempt", [], [body]}
 
   defp variable(name) do
@@ -214,11 +216,20 @@ defmodule Mote.Behaviour.Syntax.Try do
         default = default(module)
 
         cond do
-          default == nil -> reason({:lit, l, {module, :exception}}, [Syntax.expr(argument, env)], env)
-          argument == [] -> reason({:lit, l, default}, [], env)
-          is_list(argument) -> reason(Syntax.expr(quote(do: struct(unquote(module), unquote(argument))), env), [], env)
-          text?(argument, default) -> reason(with_message(default, argument, env), [], env)
-          true -> reason({:lit, l, {module, :exception}}, [Syntax.expr(argument, env)], env)
+          default == nil ->
+            reason({:lit, l, {module, :exception}}, [Syntax.expr(argument, env)], env)
+
+          argument == [] ->
+            reason({:lit, l, default}, [], env)
+
+          is_list(argument) ->
+            reason(Syntax.expr(quote(do: struct(unquote(module), unquote(argument))), env), [], env)
+
+          text?(argument, default) ->
+            reason(with_message(default, argument, env), [], env)
+
+          true ->
+            reason({:lit, l, {module, :exception}}, [Syntax.expr(argument, env)], env)
         end
 
       _ ->

@@ -149,15 +149,17 @@ fn end(behaviour: bool) -> impl Strategy<Value = Instr> {
 
 /// Generates a call that is protected, mostly as it should be.
 fn protected() -> impl Strategy<Value = Vec<Instr>> {
-    let call = (register(), called()).prop_map(|(dst, (function, args))| call(dst, function, args));
-    let inner = prop_oneof![10 => call, 1 => plain()];
-    let all = (register(), inner)
-        .prop_map(|(failed, inner)| vec![Instr::Try { failed }, inner, Instr::Tried]);
-    prop_oneof![
-        10 => all.clone(),
-        1 => all.prop_map(|all| all[1..].to_vec()),
-        1 => register().prop_map(|failed| vec![Instr::Try { failed }]),
-    ]
+    let right = (register(), called()).prop_map(|(dst, (function, args))| Instr::Call {
+        dst,
+        function,
+        args,
+    });
+    let inner = prop_oneof![10 => right, 1 => plain()];
+    (register(), inner, 0..12u32).prop_map(|(failed, inner, kind)| match kind {
+        0 => vec![inner, Instr::Tried],
+        1 => vec![Instr::Try { failed }],
+        _ => vec![Instr::Try { failed }, inner, Instr::Tried],
+    })
 }
 
 fn code(behaviour: bool, effects: u32) -> impl Strategy<Value = Vec<Instr>> {
