@@ -279,7 +279,7 @@ defmodule Mote.Behaviour.TryTest do
     machines = for tier <- [:interp, :native], do: start_supervised!({Mote, tier: tier, id: make_ref()})
     pairs = list_of(tuple({Expressions.expr(@scope, 3, "a"), Expressions.expr(@scope, 2, "b")}), length: 3)
 
-    check all(pairs <- pairs, max_runs: Mote.Long.runs(40)) do
+    check all(pairs <- pairs, max_runs: Mote.Long.runs(8)) do
       cases = Enum.flat_map(pairs, fn {e, f} -> tried(e, f) end)
 
       functions =
