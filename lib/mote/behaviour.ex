@@ -93,7 +93,8 @@ defmodule Mote.Behaviour do
   a `SystemLimitError`. Nothing of the turn shows, its message is used up, and the actor goes on as it was.
   The abort is counted (`aborts_raised` in `Mote.info/1`), reported to telemetry and the log with the
   exception, the line and the operands, and the caller that asked gets `:aborted`. A guard fails, as in
-  Elixir. `Mote.Raised` turns the reason into the exception, also where the turn ran in Elixir. A function that Elixir calls
+  Elixir. A `try` catches it, and what `raise` and `throw` do, and undoes the part that failed: see [the guide](language.md#try).
+  `Mote.Raised` turns the reason into the exception, also where the turn ran in Elixir. A function that Elixir calls
   raises it.
 
       iex> defmodule Doc.Purse do

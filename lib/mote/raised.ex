@@ -146,6 +146,9 @@ defmodule Mote.Raised do
   defp written({:crashed, kind, reason, stack}) when kind in [:error, :exit, :throw] and is_list(stack),
     do: Enum.join([Exception.format_banner(kind, reason, []) | stack], "\n    ")
 
+  defp written({:uncaught, reason}) when is_raised(reason),
+    do: "#{written(reason)} (a try asks for more of this exception than a machine knows)"
+
   defp written({:raised, {module, line, operation}, arguments} = reason) when is_raised(reason) do
     exception = exception(reason)
     message = exception |> Exception.message() |> in_line()

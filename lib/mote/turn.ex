@@ -72,8 +72,9 @@ defmodule Mote.Turn do
       {other, _effects, _become, _unstashed} ->
         %__MODULE__{outcome: other}
     end
-  rescue
-    exception -> %__MODULE__{outcome: {:abort, failed(beam?.(), :error, exception, __STACKTRACE__)}}
+  catch
+    kind, reason when kind in [:error, :throw] ->
+      %__MODULE__{outcome: {:abort, failed(beam?.(), kind, reason, __STACKTRACE__)}}
   end
 
   @doc false
@@ -103,6 +104,7 @@ defmodule Mote.Turn do
   def failed(false, :error, reason, stack),
     do: :error |> Exception.normalize(reason, stack) |> Reason.of(stack)
 
+  def failed(false, :throw, value, stack), do: Reason.of_thrown(value, stack)
   def failed(_beam?, kind, reason, stack), do: crashed(kind, reason, stack)
 
   @doc false

@@ -38,7 +38,9 @@ defmodule Mote.Disassemble do
     26 => {:unstash, [:o]},
     27 => {:fun, [:d, :f, :os]},
     28 => {:call_fun, [:d, :o, :os, :o]},
-    29 => {:tail_call_fun, [:o, :os, :o]}
+    29 => {:tail_call_fun, [:o, :os, :o]},
+    30 => {:try, [:d]},
+    31 => {:tried, []}
   }
 
   @primitives for row <- Primitives.all(), into: %{}, do: {row.number, {row.name, row.arity}}

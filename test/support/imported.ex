@@ -244,3 +244,41 @@ defmodule Mote.Imported.Pricing do
   def exported(module, name), do: function_exported?(module, name, 1)
   def elsewhere(x), do: Mote.Imported.Item.__struct__(x)
 end
+
+defmodule Mote.Imported.Tries do
+  # What a `try` of a module in plain Elixir comes to.
+  @moduledoc false
+
+  def number(text) do
+    String.to_integer(text)
+  rescue
+    ArgumentError -> :none
+  end
+
+  def message(x) do
+    checked(x)
+  rescue
+    e in RuntimeError -> e.message
+    e in ArgumentError -> reraise e, __STACKTRACE__
+  end
+
+  defp checked(1), do: raise("one")
+  defp checked(2), do: raise(ArgumentError, "two")
+  defp checked(3), do: throw(:three)
+  defp checked(4), do: exit(:four)
+  defp checked(x), do: x
+
+  def any(x) do
+    try do
+      {:ok, checked(x)}
+    catch
+      kind, value when kind in [:throw, :exit] -> {kind, value}
+      :error, %{message: text} -> {:error, text}
+    else
+      {:ok, []} -> :empty
+      {:ok, y} -> {:some, y}
+    after
+      length([x])
+    end
+  end
+end

@@ -94,6 +94,11 @@ defmodule Mote.Interpret do
         args = all(r, os)
         next(code, at, put(r, d, told(where, List.to_tuple(args), fn -> call_function(f, args) end)))
 
+      {:try, {:d, failed}} ->
+        {:call, {:d, d}, f, os} = elem(code, at + 1)
+        {value, reason} = attempt(f, all(r, os))
+        step(code, at + 3, r |> put(d, value) |> put(failed, reason))
+
       {:tail_call, f, os} ->
         call_function(f, all(r, os))
 
@@ -181,6 +186,19 @@ defmodule Mote.Interpret do
   defp cons(_, code, _, r, _, _, l), do: step(code, l, r)
 
   defp call_function({module, name, arity}, args), do: run(function(module, name, arity), args)
+
+  # Nothing else than what Elixir would raise is caught.
+  defp attempt(function, args) do
+    mark = Stage.mark()
+
+    try do
+      {call_function(function, args), false}
+    catch
+      :throw, {Stage, {:raised, _, _} = reason} ->
+        Stage.undo(mark)
+        {:undefined, reason}
+    end
+  end
 
   # A function that is a value, as one of Elixir of so many arguments, which only says what it is.
   defp made(0, what), do: fn -> what end

@@ -12,7 +12,7 @@ defmodule Mote.Behaviour.AST do
   #     {:and | :or, l, e, e}              strict, as in Elixir
   #     {:both | :either, l, e, e}         && and ||
   #     {:match, l, pattern, e}            {:if, l, e, e, e}
-  #     {:case, l, e, [clause], fail}      fail is :case_clause, :with_clause, :function_clause, or that with whose
+  #     {:case, l, e, [clause], fail}      fail is :case_clause, :with_clause, :try_clause, :function_clause, or that with whose
   #     {:cond, l, [{e, e}]}               {:abort, l, e}
   #     {:call, l, function, [e]}          function is {module | nil, name, arity}; nil is the own module
   #     {:tail_call, l, function, [e]}     after flow only
@@ -41,6 +41,7 @@ defmodule Mote.Behaviour.AST do
   #     {:holds, l, e}                     a condition that does not hold where it is `:undefined`; after errors only, and only
   #                                        where a condition may stand, or on the left of :either
   #     {:match, l, pattern, e, fail}      after errors only; fail is {:raised, where}, as it may be of a case
+  #     {:attempt, l, e}                   a call that is protected; its value is {value, false}, or {:undefined, reason} if it fails
   #     {:letrec, l, [{key, [variable], e}], e}  until loops: functions that see the variables around them
   #     {:local, l, key, [e]}              until loops: calls one of these, inside of the nearest letrec
   #
@@ -148,7 +149,7 @@ defmodule Mote.Behaviour.AST do
       {:if, _, a, b, c} -> [a, b, c]
       {:case, _, e, clauses, _} -> [e | Enum.map(clauses, fn {:clause, _, _, _, body} -> body end)]
       {:cond, _, clauses} -> Enum.flat_map(clauses, fn {test, body} -> [test, body] end)
-      {tag, _, e} when tag in [:abort, :cancel_timer, :unstash, :holds] -> [e]
+      {tag, _, e} when tag in [:abort, :attempt, :cancel_timer, :unstash, :holds] -> [e]
       {tag, _, _, es} when tag in [:call, :tail_call, :become, :local, :apply, :tail_apply] -> es
       {:create, _, _, es, nil} -> es
       {:create, _, _, es, sponsor} -> es ++ [sponsor]
@@ -193,7 +194,7 @@ defmodule Mote.Behaviour.AST do
       {:create, l, name, es, sponsor} ->
         {:create, l, name, Enum.map(es, fun), sponsor && fun.(sponsor)}
 
-      {tag, l, e} when tag in [:abort, :cancel_timer, :unstash, :holds] ->
+      {tag, l, e} when tag in [:abort, :attempt, :cancel_timer, :unstash, :holds] ->
         {tag, l, fun.(e)}
 
       {tag, l, a, b} when tag in [:cons, :and, :or, :both, :either, :send] ->

@@ -161,9 +161,9 @@ defmodule Mote.Behaviour.Check do
     {{:cond, l, clauses}, s}
   end
 
-  defp expr({:abort, l, e}, s) do
+  defp expr({tag, l, e}, s) when tag in [:abort, :attempt] do
     {e, s} = expr(e, s)
-    {{:abort, l, e}, s}
+    {{tag, l, e}, s}
   end
 
   defp expr({:call, l, function, es}, s) do

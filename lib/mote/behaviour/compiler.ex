@@ -142,6 +142,11 @@ defmodule Mote.Behaviour.Compiler do
   defp code_kind(kind) when kind in [:beam, :change], do: :actor
   defp code_kind(kind), do: kind
 
+  # A function whose body has handlers is one `try`.
+  defp noted(kind, head, [{:do, _}, {section, _} | _] = body, env)
+       when kind in [:pure, :private, :effect] and section in [:rescue, :catch, :else, :after],
+       do: noted(kind, head, [do: {:try, [line: env.line], [body]}], env)
+
   defp noted(:change, head, body, env) do
     {head, guards} = Syntax.split_guards(head)
     {name, meta, args} = head(:change, head, env)
@@ -342,7 +347,7 @@ defmodule Mote.Behaviour.Compiler do
     Error.raise_at(
       env,
       env.line,
-      "#{section} is not available in a behaviour: what would raise aborts the turn, and nothing of it shows"
+      "#{section} is not available there: write try do … #{section} … end in a clause, or a defeffect with #{section}"
     )
   end
 

@@ -42,7 +42,9 @@ defmodule Mote.Behaviour.Encode do
     unstash: 26,
     fun: 27,
     call_fun: 28,
-    tail_call_fun: 29
+    tail_call_fun: 29,
+    try: 30,
+    tried: 31
   }
 
   @doc "The binary of a unit and its hash, which is over everything but itself."

@@ -197,6 +197,7 @@ defmodule Mote.Behaviour.Failures do
   # What happens where no clause fits.
   defp fail(:case_clause, l, %{mode: :abort} = s), do: {:raised, where(l, :case_clause, s)}
   defp fail(:with_clause, l, %{mode: :abort} = s), do: {:raised, where(l, :with_clause, s)}
+  defp fail(:try_clause, l, %{mode: :abort} = s), do: {:raised, where(l, :try_clause, s)}
   defp fail(:function_clause, l, %{mode: :abort} = s), do: {:raised, where(l, s.function, s)}
   defp fail({:function_clause, _, _} = called, l, %{mode: :abort} = s), do: {:raised, where(l, called, s)}
   defp fail(:with_clause, _, _), do: :case_clause

@@ -299,6 +299,11 @@ defmodule Mote.Behaviour.IR do
     {{:k, nil}, stop(g, {:tail_call_fun, f, os, {:k, place}})}
   end
 
+  def gen({:attempt, _, _} = attempt, dest, g) do
+    {subject, g} = subject(attempt, g)
+    value(subject, dest, g)
+  end
+
   def gen({:abort, _, e}, dest, g) do
     {o, g} = gen(e, :any, g)
     finish({:k, :undefined}, dest, stop(g, {:abort, o}))
@@ -372,6 +377,14 @@ defmodule Mote.Behaviour.IR do
   def subject({:tuple, _, es}, g) do
     {os, g} = Enum.map_reduce(es, g, &subject/2)
     {{:t, os}, g}
+  end
+
+  def subject({:attempt, l, {:call, _, function, es}}, g) do
+    {os, g} = operands(es, g)
+    {failed, g} = fresh(g)
+    {d, g} = fresh(g)
+    protected = [{:try, failed}, {:call, d, function, os, nil}, {:tried}]
+    {{:t, [{:r, d}, {:r, failed}]}, Enum.reduce(protected, Builder.at(g, l), &emit(&2, &1))}
   end
 
   def subject(e, g), do: gen(e, :any, g)

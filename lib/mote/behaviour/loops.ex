@@ -95,7 +95,7 @@ defmodule Mote.Behaviour.Loops do
     {{tag, l, a, b, c}, s}
   end
 
-  defp expr({tag, l, e}, _used, s) when tag in [:abort, :cancel_timer, :unstash] do
+  defp expr({tag, l, e}, _used, s) when tag in [:abort, :attempt, :cancel_timer, :unstash] do
     {e, s} = expr(e, true, s)
     {{tag, l, e}, s}
   end

@@ -18,6 +18,7 @@ defmodule Mote.Behaviour.Syntax do
     Pattern,
     Ranges,
     Regexes,
+    Try,
     With
   }
 
@@ -106,9 +107,11 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:__ENV__, meta, context, env) when is_atom(context),
     do: unexpanded({:__ENV__, meta, context}, env)
 
+  defp node(:__STACKTRACE__, _, context, env) when is_atom(context), do: Try.no_stacktrace(env)
+
   # Special forms look like variables when written without arguments.
   defp node(form, meta, context, env)
-       when form in [:__MODULE__, :__DIR__, :__CALLER__, :__STACKTRACE__] and
+       when form in [:__MODULE__, :__DIR__, :__CALLER__] and
               is_atom(context),
        do: expand({form, meta, context}, env)
 
@@ -183,6 +186,10 @@ defmodule Mote.Behaviour.Syntax do
   defp node(:struct!, _, [struct, fields], env), do: Maps.struct!(struct, fields, env)
   defp node(:for, _, args, env), do: Loops.for(args, env)
   defp node(:with, _, [_ | _] = args, env), do: With.expr(args, env)
+  defp node(:try, _, args, env), do: Try.expr(args, env)
+  defp node(:raise, _, [value], env), do: Try.raised(value, env)
+  defp node(:raise, _, [module, argument], env), do: Try.raised(module, argument, env)
+  defp node(:throw, _, [value], env), do: Try.thrown(value, env)
 
   defp node(:tap, _, [value, fun], env) do
     {name, counter} = variable = fresh(:value)
@@ -246,6 +253,9 @@ defmodule Mote.Behaviour.Syntax do
 
   # What Elixir has made of `raise` and its relatives: no name that can be written, as the next one.
   defp node(:"mote raised", _, [function, argument], env), do: Imports.raised(function, argument, env)
+
+  defp node(:"mote attempt", _, [body], env), do: Try.attempt(body, env)
+  defp node(:"mote failed", _, [reason], env), do: {:abort, env.line, expr(reason, env)}
 
   # In the code of templates only.
   defp node(:"mote local", _, [key | args], env), do: {:local, env.line, key, exprs(args, env)}

@@ -203,6 +203,7 @@ defmodule Mote.Raised.Attempt do
   defp elixir(:badmatch, [value]), do: raise(MatchError, term: value)
   defp elixir(:case_clause, [value]), do: raise(CaseClauseError, term: value)
   defp elixir(:with_clause, [value]), do: raise(WithClauseError, term: value)
+  defp elixir(:try_clause, [value]), do: raise(TryClauseError, term: value)
   defp elixir(:cond_clause, []), do: raise(CondClauseError)
   # Elixir 1.20 does not have that exception any more.
   defp elixir(:badstruct, [module, value]) do

@@ -40,7 +40,8 @@ defmodule Mote.Raised.Call do
     called(if(module == Kernel, do: name, else: "#{inspect(module)}.#{name}"), List.to_tuple(arguments))
   end
 
-  def written(operation, {value}) when operation in [:badmatch, :case_clause, :with_clause], do: show(value)
+  def written(operation, {value}) when operation in [:badmatch, :case_clause, :with_clause, :try_clause],
+    do: show(value)
 
   def written(operation, {}) when operation == :cond_clause or is_exception(operation), do: ""
   def written(:apply, {function}), do: show(function)

@@ -24,6 +24,15 @@ defmodule Mote.Raised.Reason do
     end
   end
 
+  @doc "Returns the reason of a value that a turn has thrown, and that nothing has caught."
+  @spec of_thrown(term, Exception.stacktrace()) :: term
+  def of_thrown(value, stack) do
+    case Enum.find(stack, &unit?(elem(&1, 0))) do
+      {module, _, _, place} -> {:raised, {module, place[:line] || 0, {:erlang, :throw}}, {value}}
+      nil -> Turn.crashed(:throw, value, stack)
+    end
+  end
+
   defp unit?(module), do: function_exported?(module, :__mote__, 1) and not Prelude.part?(module)
 
   # What has failed, if it is an operation of the language, with its operands.
@@ -32,6 +41,7 @@ defmodule Mote.Raised.Reason do
       %MatchError{term: term} -> {:badmatch, {term}}
       %CaseClauseError{term: term} -> {:case_clause, {term}}
       %WithClauseError{term: term} -> {:with_clause, {term}}
+      %TryClauseError{term: term} -> {:try_clause, {term}}
       %CondClauseError{} -> {:cond_clause, {}}
       %FunctionClauseError{} -> clause(name, arguments)
       %BadFunctionError{term: term} -> {:apply, {term}}

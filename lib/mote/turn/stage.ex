@@ -82,6 +82,20 @@ defmodule Mote.Turn.Stage do
     end
   end
 
+  @doc "What is staged now, for `undo/1`."
+  def mark, do: {Process.get(@effects), Process.get(@become), Process.get(@stash)}
+
+  @doc "Takes back what was staged since `mark/0`. Actors that were created stay: nothing but a thrown term can know them."
+  def undo({nil, _, _}), do: :ok
+
+  def undo({effects, become, stash}) do
+    staged = Process.get(@effects)
+    created = staged |> Enum.take(length(staged) - length(effects)) |> Enum.filter(&(elem(&1, 0) == :create))
+    Process.put(@effects, created ++ effects)
+    for {key, value} <- [{@become, become}, {@stash, stash}], do: Process.put(key, value)
+    :ok
+  end
+
   @spec abort(term) :: no_return
   def abort(reason), do: throw({__MODULE__, reason})
 

@@ -243,7 +243,8 @@ impl Knowledge {
             Instr::Call { dst, function, .. } => {
                 self.set(*dst, returned(subject.returns(*function)));
             }
-            Instr::Fun { dst, .. }
+            Instr::Try { failed: dst }
+            | Instr::Fun { dst, .. }
             | Instr::CallFun { dst, .. }
             | Instr::SendAfter { dst, .. }
             | Instr::CancelTimer { dst, .. } => {

@@ -138,7 +138,7 @@ defmodule Mote.Behaviour.DefinitionErrorTest do
       assert error("defactor a(x) do\n1, 2 -> x\nend") =~
                "3: a clause matches one value here, this one has 2 patterns"
 
-      assert error("defpure a(x) do\nx\nrescue\n_ -> 1\nend") =~ "rescue is not available"
+      assert error("defactor a() do\nx -> x\nrescue\n_ -> 1\nend") =~ "rescue is not available there"
     end
 
     test "clauses" do

@@ -249,8 +249,6 @@ defmodule Mote.Behaviour.ImportsTest do
     for {call, told} <- [
           {"waits(x)",
            "cannot be compiled for a machine: in Mote.Imported.Pricing.waiting/1, #{file}:#{line("    receive do")}: receive is not"},
-          {"rescued(x)",
-           "Pricing.rescued/1 cannot be compiled for a machine: #{file}:#{line("def rescued") + 0}: try is not"},
           {"known(x)",
            "#{file}:#{line("def known")}: function_exported? is not available in a behaviour: which code"},
           {"exported(x, :rate)", "#{file}:#{line("def exported")}: function_exported? is not available in"},

@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.ListingTest do
 
   # Syntax, which the documentation tells of in its own words, what is for macros, and what Elixir warns of.
   @syntax [%{}: 1, <<>>: 1, {}: 1, __aliases__: 1, __block__: 1, with: 1] ++
-            [@: 1, alias!: 1, var!: 1, var!: 2, to_char_list: 1]
+            [@: 1, alias!: 1, var!: 1, var!: 2, to_char_list: 1, raise: 1, raise: 2, throw: 1]
 
   defp accepted?(module, name, arguments) do
     called = if module in [nil, Kernel, Kernel.SpecialForms], do: name, else: {:., [], [module, name]}

@@ -167,6 +167,12 @@ defmodule Mote.Behaviour.Check.Stash do
 
   defp last({:if, _, test, yes, no}, before, s), do: either([yes, no], last(test, before, s), s)
 
+  # Where it has failed, it has done nothing.
+  defp last({:case, _, {:letrec, _, _, {:attempt, _, _}} = tried, [succeeded, failed], _}, before, s) do
+    [succeeded, failed] = for {:clause, _, _, _, body} <- [succeeded, failed], do: [body]
+    Enum.uniq(either(succeeded, last(tried, before, s), s) ++ either(failed, before, s))
+  end
+
   defp last({:case, _, e, clauses, _}, before, s) do
     bodies = for {:clause, _, _, _, body} <- clauses, do: body
     either(bodies, last(e, before, s), s)

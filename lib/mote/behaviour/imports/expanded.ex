@@ -96,11 +96,11 @@ defmodule Mote.Behaviour.Imports.Expanded do
     clauses = for {_, clauses} <- handlers, {:->, _, [_, handler]} <- clauses, do: handler
 
     case Enum.all?(clauses, &raises?(&1, s)) and {others[:else], others[:after]} do
-      false -> whole
       {nil, nil} -> walk(body, s)
       {nil, last} -> at_the_end(walk(body, s), walk(last, s))
       {clauses, nil} when s.library? -> walk({:case, meta, [body, [do: clauses]]}, s)
-      _ -> whole
+      _ when s.library? -> {:try, meta, []}
+      _ -> tried(whole, s)
     end
   end
 
@@ -108,6 +108,7 @@ defmodule Mote.Behaviour.Imports.Expanded do
   defp walk({:->, meta, [left, right]}, s),
     do: {:->, [generated: true] ++ meta, [walk(left, s), walk(right, s)]}
 
+  defp walk({:"mote reraise", _, _} = again, _), do: again
   defp walk({form, meta, args}, s) when form in @forms, do: {form, meta, walk(args, s)}
   defp walk({name, meta, args}, s) when is_atom(name) and is_list(args), do: own(name, meta, args, s)
   defp walk({_, _, _} = variable, _), do: variable
@@ -187,6 +188,32 @@ defmodule Mote.Behaviour.Imports.Expanded do
        do: {:"mote raised", meta, [{module, name}, walk(argument, s)]}
 
   defp ended(name, [reason | _], meta, s), do: {:"mote raised", meta, [{:erlang, name}, walk(reason, s)]}
+
+  # One that goes on. What is rescued is named already.
+  defp tried({:try, meta, [sections]}, s) do
+    sections =
+      for {section, code} <- sections do
+        {section, if(section == :rescue, do: Enum.map(code, &rescued(&1, s)), else: walk(code, s))}
+      end
+
+    {:try, meta, [sections]}
+  end
+
+  defp rescued({:->, meta, [left, right]}, s) do
+    right =
+      Macro.prewalk(right, fn node ->
+        case raises?(node, s) and reraised(node) do
+          false -> node
+          exception -> {:"mote reraise", [], [exception]}
+        end
+      end)
+
+    {:->, [generated: true] ++ meta, [left, walk(right, s)]}
+  end
+
+  defp reraised({_, _, [{{:., _, [:erlang, :raise]}, _, _} = again]}), do: reraised(again)
+  defp reraised({_, _, [_, {{:., _, [Kernel.Utils, :raise]}, _, [exception]}, _]}), do: exception
+  defp reraised({_, _, [_, exception, _]}), do: exception
 
   defp raises?({:__block__, _, expressions}, %{library?: true} = s),
     do: expressions |> List.last() |> raises?(s)

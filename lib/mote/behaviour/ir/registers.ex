@@ -205,7 +205,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {:guard_op, t, p, as, l} -> {:guard_op, d.(t), p, os.(as), l}
       {:tuple, t, as} -> {:tuple, d.(t), os.(as)}
       {:cons, t, a, b} -> {:cons, d.(t), o.(a), o.(b)}
-      {:self, t} -> {:self, d.(t)}
+      {tag, t} when tag in [:self, :try] -> {tag, d.(t)}
       {:call, t, f, as, where} -> {:call, d.(t), f, os.(as), where}
       {:tail_call, f, as} -> {:tail_call, f, os.(as)}
       {:fun, t, f, as} -> {:fun, d.(t), f, os.(as)}
@@ -267,7 +267,7 @@ defmodule Mote.Behaviour.IR.Registers do
       {tag, d, _} when tag in [:move, :tuple, :cancel_timer] -> [d]
       {tag, d, _, _} when tag in [:op, :cons, :create, :fun] -> [d]
       {tag, d, _, _, _} when tag in [:call, :call_fun, :guard_op, :create_on, :send_after] -> [d]
-      {:self, d} -> [d]
+      {tag, d} when tag in [:self, :try] -> [d]
       {:match_tuple, _, n, d, _} -> Enum.to_list(d..(d + n - 1)//1)
       {:match_cons, _, head, tail, _} -> [head, tail]
       _ -> []

@@ -12,6 +12,7 @@ defmodule Mote.Behaviour.Source.Rules do
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Undefined}
+  alias Mote.Behaviour.Source.Tried
   alias Mote.Behaviour.Syntax.Paths
   alias Mote.Prelude
 
@@ -80,6 +81,7 @@ defmodule Mote.Behaviour.Source.Rules do
     {:cond, meta, [[do: clauses]]}
   end
 
+  defp walk({:try, meta, [sections]}, s), do: Tried.code(meta, sections, &walk(&1, s))
   defp walk({:for, meta, args}, s), do: {:for, meta, Enum.map(args, &qualifier(&1, s))}
   defp walk({:"::", meta, [value, type]}, s), do: {:"::", meta, [walk(value, s), type]}
 

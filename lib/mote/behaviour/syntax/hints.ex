@@ -9,10 +9,7 @@ defmodule Mote.Behaviour.Syntax.Hints do
 
   @constructs %{
     receive: "an actor gets its messages one at a time, as the clauses of its defactor",
-    try: "what would raise in a behaviour aborts the turn, and nothing of it shows",
-    raise: "end the turn with abort(reason)",
-    reraise: "end the turn with abort(reason)",
-    throw: "end the turn with abort(reason)",
+    reraise: "write reraise e, __STACKTRACE__ in the clause of a rescue that has bound e",
     exit: "an actor ends by become sink(); a turn ends by abort(reason)",
     sigil_r: "a guard tests values: decide it in the body, with text =~ ~r/…/",
     sigil_R: "a guard tests values: decide it in the body, with text =~ ~r/…/",

@@ -8,11 +8,27 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use mote_vm::base::atom::Atom;
-use mote_vm::code::ir::{Instr, Operand};
+use mote_vm::code::ir::{Instr, Operand, Register};
 use mote_vm::native::{helpers, layout, BehaviourSlot};
 use mote_vm::values::value::{self, Value as Word};
 
 impl Body<'_, '_> {
+    /// Protects the call that follows. Where that fails, the interpreter runs the turn again (turns/interpreter/protected.rs), so here
+    /// none does.
+    pub(super) fn protect(&mut self, failed: Register) {
+        self.count_protected(1);
+        let none = self.always(false);
+        self.set_test(failed, none);
+    }
+
+    /// Counts the protected calls that code is in.
+    pub(super) fn count_protected(&mut self, more: i64) {
+        let (turn, at) = (self.turn, layout::PROTECTED);
+        let count = self.b.ins().load(I64, trusted(), turn, at);
+        let count = self.b.ins().iadd_imm_s(count, more);
+        self.b.ins().store(trusted(), count, turn, at);
+    }
+
     pub(super) fn effect(&mut self, instruction: &Instr) {
         match instruction {
             Instr::SelfAddress { dst } => {

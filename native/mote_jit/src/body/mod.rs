@@ -478,6 +478,8 @@ impl<'a, 'b> Body<'a, 'b> {
                 ..
             } => self.call_fun(*dst, *function, args),
             Instr::TailCallFun { function, args, .. } => self.tail_call_fun(*function, args),
+            Instr::Try { failed } => self.protect(*failed),
+            Instr::Tried => self.count_protected(-1),
             Instr::Return { value } => self.give_back(*value),
             effect => self.effect(effect),
         }

@@ -139,6 +139,10 @@ fn constants(b: &mut Build) {
         class: Class::BigInteger,
         bytes: vec![131],
     });
+    // The last one: a reason as where Elixir would raise.
+    let raised = b.atom("raised");
+    let raised = b.constant(Constant::Atom(raised));
+    b.constant(Constant::Tuple(vec![raised, pair, 0]));
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -226,7 +230,11 @@ impl Code {
         match self.kind {
             Kind::Function(_) => match how {
                 1 => {
-                    let reason = self.operand(tape);
+                    // Half of what fails may be caught.
+                    let reason = match tape.below(2) {
+                        0 => k(self.constants as u32 - 1),
+                        _ => self.operand(tape),
+                    };
                     self.code.push(abort(reason));
                 }
                 2..=4 => {
@@ -345,7 +353,11 @@ impl Code {
             10 => cons(dst, self.operand(tape), self.operand(tape)),
             11 | 12 => {
                 let (function, args) = self.called(tape);
-                call(dst, function, args)
+                let call = call(dst, function, args);
+                if tape.below(2) == 0 {
+                    return self.protected(tape, call);
+                }
+                call
             }
             13 => branch(self.operand(tape), 0),
             14 => falsy(self.operand(tape), 0),
@@ -397,6 +409,16 @@ impl Code {
             self.written[register as usize] = true;
         }
         self.code.push(instr);
+    }
+
+    /// Adds a call that is protected.
+    fn protected(&mut self, tape: &mut Tape, call: Instr) {
+        let failed = self.register(tape);
+        let protected = [Instr::Try { failed }, call, Instr::Tried];
+        for register in protected.iter().flat_map(Instr::written).flatten() {
+            self.written[register as usize] = true;
+        }
+        self.code.extend(protected);
     }
 
     /// A primitive; half of them are those that are worth compiling inline.

@@ -204,6 +204,8 @@ pub enum CodeProblem {
     Site,
     /// A function import that cannot be a value.
     Value(u32),
+    /// A `try` or `tried` that is not around one call.
+    Protected,
 }
 
 impl Error for LoadError {}
@@ -357,6 +359,7 @@ impl fmt::Display for CodeProblem {
                 f,
                 "function import {index} is no function of the unit that takes itself, without effects"
             ),
+            CodeProblem::Protected => write!(f, "try and tried are not around one call"),
             CodeProblem::Site => write!(f, "a call site is not a call, or out of order"),
         }
     }

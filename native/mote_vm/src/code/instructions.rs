@@ -114,6 +114,13 @@ macro_rules! instructions {
             /// The same as the last act of a function.
             29 "tail_call_fun" TailCallFun { function: Operand, args: Operands, place: Behind }
                 => Op::TailCallFun { function, arguments: args };
+            /// The call that follows is protected: `failed := false`, and where it fails, `failed :=` the reason, its result is
+            /// `:undefined`, and what it has staged is undone.
+            30 "try" Try { failed: Register }
+                => Op::Try { d: failed };
+            /// The end of what is protected: behind that call.
+            31 "tried" Tried
+                => Op::Tried;
         }
     };
 }

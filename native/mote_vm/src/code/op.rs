@@ -225,6 +225,10 @@ pub(crate) enum Op {
         function: Reg,
         arguments: Arguments,
     },
+    Try {
+        d: Reg,
+    },
+    Tried,
     TailCallFun {
         function: Reg,
         arguments: Arguments,

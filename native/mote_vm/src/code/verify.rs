@@ -23,10 +23,12 @@
 //! 10. An import whose module is the unit's own exists in it, as [`Verified::own_function`] and
 //!     [`Verified::own_behaviour`] say. No two functions, and no two behaviours, have the same name and arity.
 //!     A function that is made a value is one of the unit, takes at least one argument, which is that value, and has no effects.
-//! 11. A function without effects reaches, within the unit, neither an effect instruction nor `self`.
-//! 12. A behaviour flagged safe reaches, within the unit, neither `become` nor `become_sink`.
+//! 11. `try` stands before a `call` or `call_fun`, and `tried` behind that; no label leads to either of these two, and `tried` stands
+//!     nowhere else. So what is protected is entered and left in one way.
+//! 12. A function without effects reaches, within the unit, neither an effect instruction nor `self`.
+//! 13. A behaviour flagged safe reaches, within the unit, neither `become` nor `become_sink`.
 //!
-//! The caller that links units has to check what a unit cannot show: 11 and 12 hold beyond the unit only if a function import of
+//! The caller that links units has to check what a unit cannot show: 12 and 13 hold beyond the unit only if a function import of
 //! another module is bound to nothing but a function without effects and of the import's arity, a behaviour import to nothing but
 //! a behaviour with the import's number of captures.
 

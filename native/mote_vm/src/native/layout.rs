@@ -40,6 +40,7 @@ pub const FUEL: i32 = (offset_of!(Turn, fuel) + offset_of!(Fuel, slice)) as i32;
 pub const DEPTH: i32 = (offset_of!(Turn, fuel) + offset_of!(Fuel, depth)) as i32;
 pub const ASKED: i32 = (EXCHANGE + offset_of!(Exchange, asked)) as i32;
 pub const ANSWER: i32 = (EXCHANGE + offset_of!(Exchange, answer)) as i32;
+pub const PROTECTED: i32 = (EXCHANGE + offset_of!(Exchange, protected)) as i32;
 /// Offset of the flags for what is unusual about a turn. The flag [`SPENT`] says that it has spent fuel.
 pub const UNUSUAL: i32 = offset_of!(Turn, unusual) as i32;
 

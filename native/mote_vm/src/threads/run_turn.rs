@@ -16,7 +16,7 @@ use crate::threads::journaling::not_durable;
 use crate::threads::route::header;
 use crate::threads::thread::Dispatch;
 use crate::turns::abort::Abort;
-use crate::turns::interpreter::call_site::is_raised_elsewhere;
+use crate::turns::interpreter::call_site::{is_raised, is_raised_elsewhere};
 use crate::turns::interpreter::{Aborted, End};
 use crate::turns::queue::Event;
 use crate::turns::turn::at_commit::{Due, TimerStep};
@@ -297,10 +297,13 @@ impl Dispatch {
         behaviour: &BehaviourCode,
         event: Event,
     ) -> Result<End, Aborted> {
+        let protected = std::mem::take(&mut self.turn.exchange.protected) > 0;
+        let reason = self.turn.exchange.halt.reason;
         match self.turn.exchange.halt.stop {
-            // The interpreter tells which call led there (turns/interpreter/call_site.rs).
+            // The interpreter tells which call led there (turns/interpreter/call_site.rs), or goes on behind it (protected.rs).
             Stop::Aborted
-                if is_raised_elsewhere(self.turn.exchange.halt.reason, behaviour.module) => {}
+                if is_raised_elsewhere(reason, behaviour.module)
+                    || protected && is_raised(reason) => {}
             Stop::Aborted => return Err(Aborted(self.turn.exchange.halt.reason)),
             Stop::Panicked => {
                 let payload = self.turn.exchange.halt.payload.take();

@@ -18,10 +18,12 @@ use crate::turns::turn::Turn;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
 use frame::Frame;
+use protected::Protected;
 use std::ptr::NonNull;
 
 pub(crate) mod call_site;
 mod frame;
+mod protected;
 mod values;
 
 /// Greatest depth to which calls may nest; tail calls do not.
@@ -55,9 +57,11 @@ impl Aborted {
 pub(crate) struct Interpreter {
     stack: NonNull<Value>,
     callers: Vec<(Frame, Reg)>,
+    /// The calls that are protected, the innermost last.
+    protected: Vec<Protected>,
 }
 
-// SAFETY: used by one thread at a time; between turns `callers` is empty.
+// SAFETY: used by one thread at a time; between turns nothing looks at what `callers` and `protected` hold.
 unsafe impl Send for Interpreter {}
 
 impl Interpreter {
@@ -67,6 +71,7 @@ impl Interpreter {
         Some(Interpreter {
             stack,
             callers: Vec::new(),
+            protected: Vec::new(),
         })
     }
 
@@ -76,11 +81,21 @@ impl Interpreter {
         self.stack.as_ptr()
     }
 
-    /// Runs `code`, whose inputs are in [`Interpreter::registers`]. One match over all operations, which the
-    /// optimiser sees as a whole.
+    /// Runs `code`, whose inputs are in [`Interpreter::registers`].
     pub(crate) fn run(&mut self, turn: &mut Turn, code: &Code) -> Result<End, Aborted> {
         self.callers.clear();
+        self.protected.clear();
         let mut frame = Frame::new(code, self.stack.as_ptr());
+        loop {
+            match self.run_on(turn, frame) {
+                Err(aborted) => frame = self.caught(turn, aborted)?,
+                end => return end,
+            }
+        }
+    }
+
+    /// Goes on with that frame. One match over all operations, which the optimiser sees as a whole.
+    fn run_on(&mut self, turn: &mut Turn, mut frame: Frame) -> Result<End, Aborted> {
         loop {
             match frame.fetch() {
                 Op::Move { d, a } => frame.set(d, frame.get(a)),
@@ -186,6 +201,8 @@ impl Interpreter {
                     frame.take_back(1 + arguments.count as usize);
                     frame = Frame::new(code, frame.registers);
                 }
+                Op::Try { d } => self.protect(turn, &frame, d),
+                Op::Tried => drop(self.protected.pop()),
                 Op::Return { a } => {
                     let value = frame.get(a);
                     // Only functions return, and every function was called.

@@ -11,6 +11,7 @@
 pub(crate) mod at_commit;
 pub(crate) mod exchange;
 pub(crate) mod fuel;
+pub(crate) mod protected;
 pub(crate) mod staged;
 pub(crate) mod stash;
 
@@ -136,6 +137,7 @@ impl Turn {
         self.fill_up();
         self.unusual = 0;
         self.at_commit.misplaced = None;
+        self.at_commit.unarmed = 0;
         spent
     }
 
@@ -186,7 +188,8 @@ impl Turn {
     /// Undoes the turn as if it had not begun: it is to run once more. Returns whether it has drawn random numbers.
     pub(crate) fn undo(&mut self) -> bool {
         let arms = |step: &&TimerStep| matches!(step, TimerStep::Arm { .. });
-        self.timer_serial -= self.at_commit.timers.iter().filter(arms).count() as u64;
+        let armed = self.at_commit.timers.iter().filter(arms).count() as u64;
+        self.timer_serial -= armed + self.at_commit.unarmed;
         let drew = self.random.take_back(self.counts.turns);
         self.abort();
         drew

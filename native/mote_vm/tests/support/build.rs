@@ -427,9 +427,11 @@ pub fn everything() -> Unit {
                 create_on(4, other, [], r(0)),
                 sendx(r(0), r(3), r(4)),
                 send_after(5, k(0), r(3), r(2)),
+                Instr::Try { failed: 7 },
                 call(6, sum, [r(2), k(0)]),
-                falsy(r(6), 10),
-                jump(10),
+                Instr::Tried,
+                falsy(r(6), 12),
+                jump(12),
                 Instr::Done,
             ],
         )

@@ -241,6 +241,8 @@ fn instruction(out: &mut Vec<u8>, instr: &Instr) {
             args,
             place,
         } => (29, vec![One(*function), Count(args), One(*place)]),
+        Instr::Try { failed } => (30, vec![n(*failed)]),
+        Instr::Tried => (31, vec![]),
     };
     out.push(code);
     for part in parts {

@@ -147,10 +147,27 @@ fn end(behaviour: bool) -> impl Strategy<Value = Instr> {
     prop_oneof![30 => right, 10 => abort, 1 => wrong]
 }
 
+/// Generates a call that is protected, mostly as it should be.
+fn protected() -> impl Strategy<Value = Vec<Instr>> {
+    let right = (register(), called()).prop_map(|(dst, (function, args))| Instr::Call {
+        dst,
+        function,
+        args,
+    });
+    let inner = prop_oneof![10 => right, 1 => plain()];
+    (register(), inner, 0..12u32).prop_map(|(failed, inner, kind)| match kind {
+        0 => vec![inner, Instr::Tried],
+        1 => vec![Instr::Try { failed }],
+        _ => vec![Instr::Try { failed }, inner, Instr::Tried],
+    })
+}
+
 fn code(behaviour: bool, effects: u32) -> impl Strategy<Value = Vec<Instr>> {
     let leave = prop_oneof![end(behaviour), distance().prop_map(jump),];
     let any = prop_oneof![30 => plain(), effects => effect(), 4 => leave];
-    (vec(any, 0..12), end(behaviour)).prop_map(|(mut code, end)| {
+    let parts = prop_oneof![30 => any.prop_map(|instr| vec![instr]), 3 => protected()];
+    (vec(parts, 0..12), end(behaviour)).prop_map(|(parts, end)| {
+        let mut code = parts.concat();
         code.push(end);
         let length = code.len();
         for (at, instr) in code.iter_mut().enumerate() {

@@ -153,6 +153,7 @@ fn code(
         arity <= 255 && registers <= 512 && given <= registers.into(),
         "head",
     )?;
+    protected(code)?;
     let mut visited = HashSet::new();
     walk(
         unit,
@@ -164,6 +165,31 @@ fn code(
         &mut visited,
     )?;
     ensure(visited.len() == code.len(), "unreachable")
+}
+
+/// Where a `try` or a `tried` stands, all three instructions do, and no other way leads to the last two.
+fn protected(code: &[Instr]) -> Result<(), String> {
+    let begins = |at: usize| matches!(code.get(at), Some(Instr::Try { .. }));
+    for (at, instr) in code.iter().enumerate() {
+        let calls = matches!(
+            code.get(at + 1),
+            Some(Instr::Call { .. } | Instr::CallFun { .. })
+        );
+        match instr {
+            Instr::Try { .. } => ensure(
+                calls && matches!(code.get(at + 2), Some(Instr::Tried)),
+                "try of a call",
+            )?,
+            Instr::Tried => ensure(at >= 2 && begins(at - 2), "tried without try")?,
+            _ => {}
+        }
+        if let Some(label) = instr.label() {
+            let to = label as usize;
+            let inside = to > 0 && begins(to - 1) || to > 1 && begins(to - 2);
+            ensure(!inside, "a way into a protected call")?;
+        }
+    }
+    Ok(())
 }
 
 fn walk(
@@ -312,6 +338,8 @@ fn act(unit: &Unit, place: Place, registers: u16, instr: &Instr) -> Result<Act, 
             ensure(args.len() < 255, "many arguments")?;
             ends(&[&[*function], &args[..], &[*place]].concat())
         }
+        Instr::Try { failed } => goes_on(&[], &[*failed]),
+        Instr::Tried => goes_on(&[], &[]),
         Instr::Return { value } => {
             in_function()?;
             ends(&[*value])

@@ -179,7 +179,7 @@ fn instructions() {
         [Instr::Done]
     );
     let unknown = |what, value| FormatProblem::Unknown { what, value };
-    assert_eq!(refused(&code(&[30])).1, unknown("instruction", 30));
+    assert_eq!(refused(&code(&[32])).1, unknown("instruction", 32));
     assert_eq!(refused(&code(&[1, 0, 59])).1, unknown("primitive", 59));
     let register = too_large("register", 512, 511);
     assert_eq!(refused(&code(&[5, 0x80, 0x04])).1, register);

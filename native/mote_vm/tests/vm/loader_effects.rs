@@ -1,8 +1,8 @@
 //! The rules for endings, effects and safety: what is refused, and the nearest thing that is accepted.
 
 use crate::build::{
-    abort, becomes, branch, call, call_fun, create, create_on, everything, fun, k, mov, op, r, ret,
-    send, send_after, sendx, tail, tail_fun, Build, MODULE,
+    abort, becomes, branch, call, call_fun, create, create_on, everything, falsy, fun, k, mov, op,
+    r, ret, send, send_after, sendx, tail, tail_fun, Build, MODULE,
 };
 use crate::judge::{accepted, behaviour, constants, function, refused};
 use mote_vm::code::error::{CodeName, CodeProblem, LoadError};
@@ -186,7 +186,7 @@ fn messages_say_where() {
 #[test]
 fn names_in_errors_tell_functions_from_behaviours() {
     let mut unit = everything();
-    unit.behaviours[1].code[10] = Instr::SelfAddress { dst: 0 };
+    unit.behaviours[1].code[12] = Instr::SelfAddress { dst: 0 };
     let Err(LoadError::Code {
         code,
         instruction,
@@ -200,7 +200,7 @@ fn names_in_errors_tell_functions_from_behaviours() {
         name: "fan".to_owned(),
         arity: 0,
     };
-    assert_eq!((code, instruction, problem), (name, 11, CodeProblem::NoEnd));
+    assert_eq!((code, instruction, problem), (name, 13, CodeProblem::NoEnd));
 }
 
 #[test]
@@ -238,4 +238,33 @@ fn a_value_is_a_function_of_the_unit_without_effects() {
     accepted(&function(vec![last.clone()]));
     let problem = CodeProblem::FunctionOnly("tail_call");
     assert_eq!(refused(&behaviour(vec![last])), (0, problem));
+}
+
+#[test]
+fn what_is_protected_is_one_call_that_nothing_jumps_into() {
+    let problem = |code: Vec<Instr>| {
+        let mut b = Build::new();
+        b.uses(MODULE, "f", 1);
+        let unit = b.function("f", 1, code).0;
+        match verify(&unit) {
+            Err(LoadError::Code { problem, .. }) => Some(problem),
+            other => {
+                other.expect("nothing else is wrong");
+                None
+            }
+        }
+    };
+    let call = || call(1, 0, [r(0)]);
+    let begin = Instr::Try { failed: 2 };
+    let whole = || vec![begin.clone(), call(), Instr::Tried, ret(r(1))];
+    assert_eq!(problem(whole()), None);
+    let protected = Some(CodeProblem::Protected);
+    assert_eq!(problem(vec![begin.clone(), call(), ret(r(1))]), protected);
+    assert_eq!(problem(vec![call(), Instr::Tried, ret(r(1))]), protected);
+    assert_eq!(problem(vec![begin.clone(), ret(r(0))]), protected);
+    for inside in [2, 3] {
+        let jumping = [vec![falsy(r(0), inside)], whole()].concat();
+        assert_eq!(problem(jumping), protected);
+    }
+    assert_eq!(problem([vec![falsy(r(0), 1)], whole()].concat()), None);
 }

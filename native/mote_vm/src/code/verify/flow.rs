@@ -95,10 +95,12 @@ pub(super) fn check(
     let mut here = Some(start);
     let mut later: BTreeMap<usize, RegisterSet> = BTreeMap::new();
     for (index, instr) in subject.code.iter().enumerate() {
-        if let Some(jumped) = later.remove(&index) {
+        let arrived = later.remove(&index);
+        let jumped = arrived.is_some();
+        if let Some(arrived) = arrived {
             match &mut here {
-                Some(written) => written.intersect(&jumped),
-                None => here = Some(jumped),
+                Some(written) => written.intersect(&arrived),
+                None => here = Some(arrived),
             }
         }
         let Some(written) = &mut here else {
@@ -106,6 +108,7 @@ pub(super) fn check(
         };
         placed(scope, subject.kind, instr).map_err(at(index))?;
         counts(scope, instr).map_err(at(index))?;
+        protected(subject.code, index, jumped).map_err(at(index))?;
         reads(scope, subject, instr, written).map_err(at(index))?;
         if let Some(label) = instr.label() {
             let target = label as usize;
@@ -194,6 +197,20 @@ fn placed(scope: &Scope, kind: CodeKind, instr: &Instr) -> Result<(), CodeProble
         }
         _ => Ok(()),
     }
+}
+
+/// Checks that what is protected is one call, which nothing jumps into.
+fn protected(code: &[Instr], index: usize, jumped: bool) -> Result<(), CodeProblem> {
+    let is_try = |at: usize| matches!(code.get(at), Some(Instr::Try { .. }));
+    let holds = match &code[index] {
+        Instr::Try { .. } => {
+            code.get(index + 1).is_some_and(Instr::is_call)
+                && matches!(code.get(index + 2), Some(Instr::Tried))
+        }
+        Instr::Tried => !jumped && index > 1 && is_try(index - 2),
+        _ => !jumped || index == 0 || !is_try(index - 1),
+    };
+    holds.then_some(()).ok_or(CodeProblem::Protected)
 }
 
 /// Checks imports and numbers of operands.

@@ -20,20 +20,26 @@ fn place_of(reason: Value) -> Option<&'static [Value]> {
     }
 }
 
+/// Returns whether a turn was aborted where Elixir would have raised.
+pub(crate) fn is_raised(reason: Value) -> bool {
+    place_of(reason).is_some()
+}
+
 /// Returns whether a turn was aborted by code of another module than the behaviour's.
 pub(crate) fn is_raised_elsewhere(reason: Value, module: Atom) -> bool {
     place_of(reason).is_some_and(|place| place.first() != Some(&Value::atom(module)))
 }
 
 impl Interpreter {
-    /// The reason, of an abort here: the innermost call that has a site tells it, if there is one.
+    /// The reason, of an abort here: the innermost call that has a site tells it, if there is one. Where something is protected, that
+    /// is a call within: what catches the reason knows no others.
     #[cold]
     pub(super) fn told(&self, turn: &mut Turn, reason: Value) -> Value {
         if place_of(reason).is_none() {
             return reason;
         }
-        let sites = self
-            .callers
+        let outer = self.protected.last().map_or(0, |p| p.depth);
+        let sites = self.callers[outer..]
             .iter()
             .rev()
             .filter_map(|(frame, _)| frame.site());

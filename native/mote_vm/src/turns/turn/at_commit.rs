@@ -72,6 +72,8 @@ pub(crate) struct AtCommit {
     pub(crate) tally: Tally,
     /// A behaviour whose turns run outside only, and that an actor of another sponsor was to have.
     pub(crate) misplaced: Option<BehaviourId>,
+    /// Number of timers that were armed and undone (turn/protected.rs).
+    pub(crate) unarmed: u64,
 }
 
 impl AtCommit {

@@ -28,6 +28,8 @@ pub(crate) struct Exchange {
     /// A question of native code to a helper, through a stub, and the helper's answer (helpers.rs).
     pub(crate) asked: [u64; 4],
     pub(crate) answer: u64,
+    /// Number of protected calls that native code is in. The interpreter runs a turn again that fails in one.
+    pub(crate) protected: u64,
     pub(crate) halt: Halt,
 }
 
@@ -36,6 +38,7 @@ impl Default for Exchange {
         Exchange {
             asked: [0; 4],
             answer: 0,
+            protected: 0,
             halt: Halt {
                 stop: Stop::Aborted,
                 reason: Value::NONE,

@@ -10,6 +10,7 @@ use crate::turns::queue::Event;
 use crate::values::value::Value;
 
 /// The messages that the running turn may give back.
+#[derive(Clone, Copy)]
 pub(crate) struct Stash {
     /// A list, the newest first; `NONE` if the actor keeps nothing.
     kept: Value,
