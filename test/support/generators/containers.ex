@@ -151,9 +151,8 @@ defmodule Mote.Generators.Containers do
       "(for <<c::utf8, 0::1, n::7 <- M>>, reduce: K do acc -> {c, n, acc} end)",
       "(for <<x::bits-size(3), _::2 <- M>>, do: x)",
       "(case M do\n<<a::3, r::bits>> -> {<<r::bits, a::5>>, bit_size(r), r < M}\n_ -> 0\nend)",
-      "(case V do k -> (case M do\n<<x::bits-size(k), r::bitstring>> -> {x, r, <<r::bits, K::3>>}\n_ -> :none\nend) end)",
+      "(case V do k -> (case M do\n<<x::bits-size(k), r::bitstring>> -> {x, r, <<r::bits, k::3>>}\n_ -> :none\nend) end)",
       "(case M do\n<<_::1, s::binary-size(1), r::binary>> -> {s, r}\n<<_::5, r::bits>> -> byte_size(r)\n_ -> 0\nend)",
-      "(for <<x::1 <- M>>, into: <<>>, do: <<x::1, V::2>>)",
       "(case V do k -> (for <<x::binary-size(k), 1::1, f::7 <- M>>, f > 3, do: {x, f}) end)"
     ]
 

@@ -297,7 +297,7 @@ fn slices_of_slices() {
 fn bitstrings() {
     for (size, unused) in [(1, 7), (40, 3)] {
         let mut turn = Turn::new();
-        let bytes = (0..size).map(|i| 7 * i as u8).collect();
+        let bytes = (0..size).map(|i| (i % 256) as u8).collect();
         let bits = turn.build.constant(Constant::Bits { unused, bytes });
         turn.code.push(mov(BINARY, k(bits)));
         turn.read_all("a bitstring", size);
