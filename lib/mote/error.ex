@@ -155,7 +155,8 @@ defmodule Mote.Error do
     why =
       if {module, behaviour} == {nil, :sink},
         do: "was given to an actor that has ended: it has become sink(), which ignores everything",
-        else: "that no clause matches was given to #{who}. A clause for a question matches {customer, request}"
+        else:
+          "that no clause matches was given to #{who}. A clause for a question matches {customer, request}"
 
     of_behaviour(
       :broken_promise,
