@@ -341,6 +341,8 @@ defmodule Mote.AsyncTest do
       ask = Mote.async(echo, 1)
       assert Mote.yield_many([ask, ask]) == [{ask, {:ok, 1}}, {ask, nil}]
       {silent, again} = {Mote.async(late, 10_000_000), Mote.async(echo, 1)}
+      # Behind it: so its answer is there.
+      assert Mote.ask!(echo, 2) == 2
       # At the deadline as well, where the first one has not come.
       assert Mote.yield_many([silent, again, again], 100) == [{silent, nil}, {again, {:ok, 1}}, {again, nil}]
       # One that was answered before is told of at once, whatever the others do.

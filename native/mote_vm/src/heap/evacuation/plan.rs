@@ -2,7 +2,7 @@
 //!
 //! A survey counts the marks of a collection that is over, a few blocks at a time, beside turns: between two collections no mark
 //! changes. What dies meanwhile, or is made in holes, makes the count a guess.
-use crate::heap::block::{BLOCK, GRANULE, PAYLOAD};
+use crate::heap::block::{GRANULE, PAYLOAD};
 use crate::heap::marks::{has_any, Marks};
 use crate::heap::space::Extent;
 use crate::heap::Heap;
@@ -10,8 +10,9 @@ use rustc_hash::FxHashMap;
 
 /// A block is sparse if less than this part of it lives.
 const SPARSE: (usize, usize) = (5, 8);
-/// Where memory is short: three bytes move at most for one that is gained.
+/// Where memory is short: three bytes move at most for one that is gained; seven, as long as those would not be worth it.
 const SPARSE_WHEN_SHORT: (usize, usize) = (3, 4);
+const DENSEST: (usize, usize) = (7, 8);
 /// Bytes that live in a group, unless it is a single block: about as much as is copied in half a millisecond.
 const GROUP: usize = PAYLOAD / 16;
 /// An evacuation is worth it if it saves one part in this many of all blocks, and at least one.
@@ -24,7 +25,9 @@ const STEP: usize = 64;
 /// Counts what lives in each block.
 pub(crate) struct BlockSurvey {
     number: u64,
+    /// The part that lives in a sparse block at most, and in one that moves if it must.
     sparse: (usize, usize),
+    densest: (usize, usize),
     unseen: Vec<Extent>,
     /// Extents, each with the number of its live granules.
     seen: Vec<(usize, Extent)>,
@@ -36,9 +39,14 @@ unsafe impl Send for BlockSurvey {}
 impl BlockSurvey {
     /// Creates a survey of the blocks for cells, after collection `number`. Memory may be `short`.
     pub(crate) fn new(number: u64, short: bool) -> BlockSurvey {
+        let (sparse, densest) = match short {
+            true => (SPARSE_WHEN_SHORT, DENSEST),
+            false => (SPARSE, SPARSE),
+        };
         BlockSurvey {
             number,
-            sparse: if short { SPARSE_WHEN_SHORT } else { SPARSE },
+            sparse,
+            densest,
             unseen: Vec::new(),
             seen: Vec::new(),
         }
@@ -67,16 +75,19 @@ impl BlockSurvey {
 
     /// Returns the plan of what is to move, if that is worth it.
     pub(crate) fn plan(self) -> Option<EvacuationPlan> {
-        let (blocks, (part, of), mut sparse) = (self.seen.len(), self.sparse, self.seen);
-        let all: usize = sparse.iter().map(|(live, _)| live * GRANULE).sum();
-        sparse.retain(|(live, _)| live * GRANULE * of < PAYLOAD * part);
-        sparse.sort_by_key(|(live, _)| *live);
-        let (most, found) = (AT_ONCE.max(all / 4), sparse.len());
+        let worth = self.seen.len().div_ceil(WORTH);
+        let all: usize = self.seen.iter().map(|(live, _)| live * GRANULE).sum();
+        let most = AT_ONCE.max(all / 4);
+        let below = |live: usize, (part, of): (usize, usize)| live * GRANULE * of < PAYLOAD * part;
+        let mut found = self.seen;
+        found.retain(|(live, _)| below(*live, self.densest));
+        found.sort_by_key(|(live, _)| *live);
+        let sparse = found.partition_point(|(live, _)| below(*live, self.sparse));
         let mut plan = EvacuationPlan::default();
-        let (mut moves, mut in_group) = (0, 0);
-        for (live, extent) in sparse {
-            let live = live * GRANULE;
-            if moves + live > most && moves > 0 {
+        let (mut moves, mut in_group, mut saved) = (0, 0, 0);
+        for (live, extent) in found {
+            let (chosen, live) = (plan.chosen.len(), live * GRANULE);
+            if moves > 0 && (moves + live > most || chosen >= sparse && saved >= worth) {
                 break;
             }
             moves += live;
@@ -87,18 +98,17 @@ impl BlockSurvey {
             in_group += live;
             plan.chosen
                 .insert(extent.block.start().addr(), plan.count - 1);
+            saved = (chosen + 1).saturating_sub(moves.div_ceil(PAYLOAD));
         }
-        let chosen = plan.chosen.len();
-        let saved = chosen.saturating_sub(moves.div_ceil(PAYLOAD));
-        plan.leaves_more = chosen < found;
-        (saved > 0 && saved * BLOCK >= blocks * BLOCK / WORTH).then_some(plan)
+        plan.leaves_more = plan.chosen.len() < sparse;
+        (saved > 0 && saved >= worth).then_some(plan)
     }
 }
 
 /// The blocks that are evacuated, and in which group.
 #[derive(Default)]
 pub(crate) struct EvacuationPlan {
-    chosen: FxHashMap<usize, u32>,
+    pub(super) chosen: FxHashMap<usize, u32>,
     count: u32,
     /// Every extent of cells moves, in a group of its own.
     everything: bool,

@@ -366,20 +366,37 @@ fn nothing_is_planned_where_little_is_saved() {
     assert_eq!(large.as_tuple().unwrap()[n - 1], list);
 }
 
-#[test]
-#[cfg_attr(miri, ignore)] // As above.
-fn denser_blocks_move_where_memory_is_short() {
+/// A scene of some twenty blocks, in which the first `live` of so many equal cells live, again and again.
+fn filled(live: usize, of: usize) -> Scene {
     let mut scene = Scene::new();
     for n in 0.. {
-        let cells = [0, 1, 2].map(|_| scene.heap.tuple(13, |_| Value::NIL));
-        // Two of three live: more than five eighths, and less than three quarters.
-        scene.hold(&cells[..2]);
+        let cells: Vec<Value> = (0..of)
+            .map(|_| scene.heap.tuple(13, |_| Value::NIL))
+            .collect();
+        scene.hold(&cells[..live]);
         if n % 64 == 0 && scene.pool.used() >= 16 * BLOCK {
             break;
         }
     }
     scene.collect(None);
-    assert!(scene.plan().is_none() && scene.plan_where(true).is_some());
+    scene
+}
+
+#[test]
+#[cfg_attr(miri, ignore)] // As above.
+fn denser_blocks_move_where_memory_is_short() {
+    let chosen = |scene: &Scene, short| scene.plan_where(short).map(|plan| plan.chosen.len());
+    // More than five eighths, and less than three quarters: all of them move.
+    let scene = filled(2, 3);
+    assert!(chosen(&scene, false).is_none() && chosen(&scene, true) > Some(10));
+    // More than that: as many as make it worth it.
+    let scene = filled(4, 5);
+    let moved = chosen(&scene, true).expect("worth it");
+    assert!(
+        chosen(&scene, false).is_none() && (2..=12).contains(&moved),
+        "{moved}"
+    );
+    assert_eq!(chosen(&filled(9, 10), true), None);
 }
 
 /// A step of a heap's life.
