@@ -373,7 +373,9 @@ fn filled(live: usize, of: usize) -> Scene {
         let cells: Vec<Value> = (0..of)
             .map(|_| scene.heap.tuple(13, |_| Value::NIL))
             .collect();
-        scene.hold(&cells[..live]);
+        for some in cells[..live].chunks(4) {
+            scene.hold(some);
+        }
         if n % 64 == 0 && scene.pool.used() >= 16 * BLOCK {
             break;
         }
