@@ -32,9 +32,8 @@ pub use crate::platform::code_pages::can_be_published;
 pub use crate::terms::prim::arith::as_f64;
 pub use crate::terms::prim::math::function as math_function;
 pub use crate::terms::prim::order::{is_alone, two_zeros};
-pub use crate::turns::interpreter::MAX_DEPTH;
 pub use crate::turns::turn::exchange::Stop;
-pub use crate::turns::turn::fuel::{DEPTH_SHIFT, SLICE};
+pub use crate::turns::turn::fuel::{DEPTH_SHIFT, MAX_DEPTH, SLICE};
 
 use crate::code::ir::MAX_REGISTERS;
 use crate::heap::make::LEAST_ROW_TABLE;

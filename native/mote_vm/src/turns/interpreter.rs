@@ -14,6 +14,7 @@ use crate::platform::pages;
 use crate::terms::prim::primitive::Primitive;
 use crate::terms::prim::random::Draws;
 use crate::terms::prim::{self, arith, compare};
+use crate::turns::turn::fuel::MAX_DEPTH;
 use crate::turns::turn::Turn;
 use crate::values::actor::BehaviourId;
 use crate::values::value::Value;
@@ -26,8 +27,6 @@ mod frame;
 mod protected;
 mod values;
 
-/// Greatest depth to which calls may nest; tail calls do not.
-pub const MAX_DEPTH: usize = 100_000;
 /// Registers of the largest frame: those of the IR and lowering's scratch ones.
 const LARGEST_FRAME: usize = 512 + 8;
 /// Bytes for the frames of that depth, one for the behaviour's own, and one for arguments in flight.

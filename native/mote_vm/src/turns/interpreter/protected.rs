@@ -3,7 +3,7 @@
 //! Invariants:
 //! 1. `try` and `tried` stand around one call, and there is no other way in or out (code/verify.rs, 11). So those that are protected
 //!    are nested as their calls are: each has a call of its own among the callers, and there are no more of them than
-//!    [`super::MAX_DEPTH`].
+//!    [`MAX_DEPTH`].
 //! 2. Where Elixir would raise, throw or exit, the reason is a tuple `{:raised, …}`. Nothing else is caught: not the end of fuel, stack or
 //!    memory, no `abort(reason)`, and nothing that the machine decides.
 use super::call_site::is_raised;
@@ -11,7 +11,7 @@ use super::frame::Frame;
 use super::{Aborted, Interpreter};
 use crate::base::atom::Atom;
 use crate::code::op::{Op, Reg};
-use crate::turns::turn::protected::Staging;
+use crate::turns::turn::protected::StagedPart;
 use crate::turns::turn::Turn;
 use crate::values::value::Value;
 
@@ -23,7 +23,7 @@ pub(super) struct Protected {
     pub(super) depth: usize,
     /// The register for the reason.
     failed: Reg,
-    staging: Staging,
+    staging: StagedPart,
 }
 
 impl Interpreter {

@@ -3,7 +3,6 @@
 use super::{Turn, SPENT};
 use crate::base::atom::Atom;
 use crate::terms::prim::weight::written_out;
-use crate::turns::interpreter::MAX_DEPTH;
 use std::time::{Duration, Instant};
 
 /// Fuel between two looks around within a long turn: some microseconds at first, then half of what it has spent before,
@@ -16,6 +15,8 @@ pub const SLICE: u64 = 4096;
 const SELDOMER: u64 = 2;
 /// Approximate nanoseconds that a unit of fuel takes.
 const UNIT: u64 = 10;
+/// Greatest depth to which calls may nest; tail calls do not.
+pub const MAX_DEPTH: usize = 100_000;
 /// Native code counts nested calls in the word in which it counts fuel, above this bit.
 pub const DEPTH_SHIFT: u32 = 14;
 /// Time for which a caller runs turns, from the first look around of any of them; and the most that counts of the time

@@ -12,7 +12,7 @@ use super::Turn;
 use crate::turns::queue::QueuePosition;
 
 /// The effects of a turn up to a point.
-pub(crate) struct Staging {
+pub(crate) struct StagedPart {
     queue: QueuePosition,
     next: Next,
     outgoing: usize,
@@ -23,8 +23,8 @@ pub(crate) struct Staging {
 
 impl Turn {
     /// Returns what is staged now.
-    pub(crate) fn staging(&self) -> Staging {
-        Staging {
+    pub(crate) fn staging(&self) -> StagedPart {
+        StagedPart {
             queue: self.queue.position(),
             next: self.at_commit.next,
             outgoing: self.at_commit.outgoing.len(),
@@ -35,7 +35,7 @@ impl Turn {
     }
 
     /// Undoes what was staged since then. The queue has not been starved.
-    pub(crate) fn unstage(&mut self, to: Staging) {
+    pub(crate) fn unstage(&mut self, to: StagedPart) {
         self.queue.rewind(to.queue);
         let all = &mut self.at_commit;
         all.next = to.next;
