@@ -52,14 +52,16 @@ defmodule Mote.Prelude.Regex do
   defpurep captures([{:capture, capture} | _]), do: {capture, :index}
   defpurep captures([_ | options]), do: captures(options)
 
-  defpurep one(pattern, text, at) do
+  defpurep one(pattern, text, at) when at >= 0 do
     case Mote.Total.regex_run(pattern, text, at) do
       nil -> []
       match -> [match]
     end
   end
 
-  defpurep all(pattern, text, at), do: Enum.reverse(Mote.Total.regex_run(pattern, text, -1 - at))
+  # Who asks for all of them behind the end finds none; who asks for one is wrong.
+  defpurep all(_pattern, text, at) when at > byte_size(text), do: []
+  defpurep all(pattern, text, at) when at >= 0, do: Enum.reverse(Mote.Total.regex_run(pattern, text, -1 - at))
 
   # Groups behind the last one that took part are left out, unless they are named.
   defpurep shown(_matches, _global, {:none, _}, _), do: :match
@@ -73,7 +75,12 @@ defmodule Mote.Prelude.Regex do
         for place <- chosen(groups, Enum.zip(names, named), capture), do: part(place, return, pattern, text)
       end
 
-    {:match, if(global, do: all, else: hd(all))}
+    # Where nothing is to be captured there is only that it matches.
+    cond do
+      capture == [] or (capture == :all_names and names == []) -> :match
+      global -> {:match, all}
+      true -> {:match, hd(all)}
+    end
   end
 
   defpurep chosen([first | _], _, :first), do: [first]

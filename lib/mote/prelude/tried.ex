@@ -70,13 +70,15 @@ defmodule Mote.Prelude.Tried do
   defpurep error(operation, {map, key}, _) when operation in [:map_field, :map_fetch] and is_map(map),
     do: missing(map, key)
 
-  defpurep error(:map_update, {map, key, _}, _) when is_map(map), do: missing(map, key)
+  # `put_in` tells of the map, and `%{map | key: value}` does not.
+  defpurep error(:map_update, {map, _, _}, _) when is_map(map),
+    do: exception_of(KeyError)
 
   defpurep error({Map, name}, {map, key, _}, _) when name in [:update!, :replace!] and is_map(map),
     do: missing(map, key)
 
   defpurep error({Keyword, :fetch!}, {list, key}, _) when is_list(list) and is_atom(key),
-    do: missing(list, key)
+    do: if(Keyword.keyword?(list), do: missing(list, key), else: unknown())
 
   defpurep error(operation, {value}, _) when operation in [:and, :or],
     do:
@@ -106,13 +108,19 @@ defmodule Mote.Prelude.Tried do
         exception = %{default | message: argument}
         {:error, exception, module, exception}
 
+      # They have no exception of anything else.
+      %{^module => _} ->
+        if Keyword.keyword?(argument), do: exception_of(module), else: unknown()
+
       _ ->
-        {:error, :"mote unseen", module, :"mote unseen"}
+        exception_of(module)
     end
   end
 
   # Its text is made where somebody reads it.
-  defpurep made(module, _), do: {:error, :"mote unseen", module, :"mote unseen"}
+  defpurep made(module, _), do: exception_of(module)
+
+  defpurep exception_of(module), do: {:error, :"mote unseen", module, :"mote unseen"}
 
   defpurep argument(), do: {:error, :badarg, ArgumentError, :"mote unseen"}
   defpurep arithmetic(), do: {:error, :badarith, ArithmeticError, %ArithmeticError{}}

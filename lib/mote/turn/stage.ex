@@ -89,12 +89,21 @@ defmodule Mote.Turn.Stage do
   def undo({nil, _, _}), do: :ok
 
   def undo({effects, become, stash}) do
-    staged = Process.get(@effects)
-    created = staged |> Enum.take(length(staged) - length(effects)) |> Enum.filter(&(elem(&1, 0) == :create))
-    Process.put(@effects, created ++ effects)
+    Process.put(@effects, created(Process.get(@effects), effects))
     for {key, value} <- [{@become, become}, {@stash, stash}], do: Process.put(key, value)
     :ok
   end
+
+  # Walks over what was staged since then, and not over all that the turn has staged.
+  defp created([effect | before] = staged, effects) do
+    cond do
+      :erts_debug.same(staged, effects) -> effects
+      elem(effect, 0) == :create -> [effect | created(before, effects)]
+      true -> created(before, effects)
+    end
+  end
+
+  defp created([], []), do: []
 
   @spec abort(term) :: no_return
   def abort(reason), do: throw({__MODULE__, reason})

@@ -20,6 +20,11 @@ defmodule Mote.Behaviour.RegexesTest do
     defpure call(:scan, regex, text),
       do: {Regex.scan(regex, text), Regex.scan(regex, text, capture: :first, return: :index)}
 
+    defpure call(:offset, regex, text) do
+      for(at <- [0, 1_000], do: Regex.scan(regex, text, offset: at)) ++
+        for capture <- [:all_names, [], [1, 0]], do: Regex.scan(regex, text, capture: capture)
+    end
+
     defpure call(:split, regex, text),
       do: {Regex.split(regex, text), String.split(text, regex, trim: true, parts: 3)}
 
@@ -57,7 +62,7 @@ defmodule Mote.Behaviour.RegexesTest do
     end
   end
 
-  @names [:run, :match, :scan, :split, :replace, :named, :captures]
+  @names [:run, :match, :scan, :offset, :split, :replace, :named, :captures]
 
   setup do
     actors =

@@ -113,22 +113,32 @@ defmodule Mote.Behaviour.Syntax.Try do
   defp rescued(variable, types, {meta, body}, failed) do
     body = reraising(body, variable, failed)
     seen = if ignored?(variable, body), do: any(), else: variable
-    {type, guard, unknown} = typed(types, failed)
+    {{value, type}, guard, unknown} = typed(types, failed)
 
     unseen =
-      if seen == any(), do: [], else: [clause(caught(any(), type, @unseen), guard, [], uncaught(failed))]
+      if seen == any(), do: [], else: [clause(caught(value, type, @unseen), guard, [], uncaught(failed))]
 
-    unknown ++ unseen ++ [clause(caught(any(), type, seen), guard, meta, body)]
+    unknown ++ unseen ++ [clause(caught(value, type, seen), guard, meta, body)]
   end
 
   # Any exception, or one of some modules.
-  defp typed(nil, _), do: {any(), nil, []}
-  defp typed({:_, _, _}, _), do: {any(), nil, []}
+  defp typed(nil, _), do: {{any(), any()}, nil, []}
+  defp typed({:_, _, _}, _), do: {{any(), any()}, nil, []}
 
   defp typed(types, failed) do
+    types = List.wrap(types)
     type = variable(:type)
+    guard = quote(do: unquote(type) in unquote(types))
     unknown = clause(caught(any(), :"mote unknown", any()), nil, [], uncaught(failed))
-    {type, quote(do: unquote(type) in unquote(List.wrap(types))), [unknown]}
+
+    # An `ErlangError` is all that Erlang has raised, whose value is no exception.
+    if Enum.any?(types, &match?({:__aliases__, _, [:ErlangError]}, &1)) or ErlangError in types do
+      value = variable(:value)
+      unseen = clause(caught(@unseen, type, any()), quote(do: not unquote(guard)), [], uncaught(failed))
+      {{value, type}, quote(do: unquote(guard) or not is_map(unquote(value))), [unknown, unseen]}
+    else
+      {{any(), type}, guard, [unknown]}
+    end
   end
 
   defp caught(value, type, exception), do: {:{}, [], [:error, value, type, exception]}

@@ -131,7 +131,7 @@ fn generated_units_have_everything_and_show_it() {
         }
     }
     // All but those that depend on chance or time.
-    assert_eq!(codes.len(), 27, "{codes:?}");
+    assert_eq!(codes.len(), 29, "{codes:?}");
     assert_eq!(primitives.len(), Primitive::ALL.len() - 3, "{primitives:?}");
     assert!(
         ended > 80 && sent > 1_500,

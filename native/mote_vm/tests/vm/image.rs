@@ -699,6 +699,11 @@ fn each_thing_that_is_wrong_is_named() {
         (
             &[15],
             [0, 0, 0],
+            "at byte 33: a bitstring has bits of a binary, and not whole bytes",
+        ),
+        (
+            &[16],
+            [0, 0, 0],
             "at byte 32: there is no such kind of record",
         ),
         (
