@@ -273,6 +273,9 @@ defmodule Mote.Error do
       context[:address] || context[:node] ->
         "no answer #{within}; should one come later, it is thrown away#{keepers(context)}"
 
+      context[:survey] && context[:path] ->
+        "the image was not written #{within}; the file is replaced all the same as soon as it is"
+
       context[:survey] ->
         "the machine did not stand still #{within}: a turn is still running"
 

@@ -559,6 +559,22 @@ defmodule Mote.ImageTest do
     assert [%{kind: :address, behaviour: nil, count: 1}] = image.lost
   end
 
+  test "an image that takes longer than :timeout is written all the same, and that is what is said", %{
+    machine: machine,
+    path: path
+  } do
+    # A busy host may hold this process up until the image is there.
+    error =
+      Mote.Eventually.eventually(fn ->
+        File.rm(path)
+        with {:ok, _image} <- Mote.save(machine, path, timeout: 0), do: nil
+      end)
+
+    assert {:error, %Error{reason: :timeout, message: message}} = error
+    assert message =~ "the image was not written within 0 ms"
+    assert Mote.Eventually.eventually(fn -> File.exists?(path) end)
+  end
+
   test "machines are saved while they work, and each image is of one moment", %{path: path} do
     {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 2]])
     # Whatever one gives the other takes: the sum is the same at every moment.

@@ -48,9 +48,10 @@ impl Dispatch {
             || self.starved.awaits_collection()
     }
 
-    /// Returns whether a caller waits for a collection, or has not yet been notified that it is over.
+    /// Returns whether a caller waits for a collection, or has not yet been notified that it is over; or for an image, at the moment at
+    /// which the next one begins.
     pub(crate) fn waits_for_collection(&self) -> bool {
-        !self.duties.collections.is_empty()
+        !self.duties.collections.is_empty() || !self.duties.moments.is_empty()
     }
 
     /// Returns whether a collection should check now whether a caller outside waits in vain. A stand-in leaves it to the thread to see that
@@ -84,6 +85,7 @@ mod tests {
     use crate::heap::pace::GcConfig;
     use crate::testing::still::Still;
     use crate::threads::thread::idle::REST;
+    use crate::threads::thread::AtMoment;
 
     #[test]
     fn a_machine_that_rests_collects_earlier_if_all_of_it_does() {
@@ -109,6 +111,17 @@ mod tests {
         let begun = thread.context.machine.gc().begun();
         thread.duties.collections.push((begun, Box::new(|| ())));
         assert!(!thread.collection_was_asked());
+        assert_eq!(thread.may_sleep(), Some(crate::threads::thread::idle::NAP));
+    }
+
+    /// The same, and an image is to be of the moment at which the next one begins.
+    #[test]
+    fn nobody_sleeps_for_whom_a_collection_is_to_begin() {
+        let mut still = Still::new(2);
+        let thread = &mut still.thread;
+        let moment: AtMoment = Box::new(|_, _| Box::new(|| ()));
+        thread.duties.moments.push_back(moment);
+        assert!(thread.is_collection_due());
         assert_eq!(thread.may_sleep(), Some(crate::threads::thread::idle::NAP));
     }
 

@@ -132,11 +132,15 @@ impl Dispatch {
         let due = due.and_then(|due| context.machine.clock().until(due));
         // Another thread may end the collection that a caller waits for at this very moment, and this thread tells the
         // asker.
-        let collects = context.machine.gc().phase() != Phase::None || self.waits_for_collection();
+        let phase = context.machine.gc().phase();
+        let collects = phase != Phase::None || self.waits_for_collection();
         let nap = collects.then_some(NAP);
-        let long = self.until_long_rest();
+        // While an image is written no collection begins, however long one is due.
+        let may_begin = phase != Phase::Saving;
+        let long = self.until_long_rest().filter(|_| may_begin);
+        let look = self.until_look().filter(|_| may_begin);
         let nap = nap.or_else(|| self.would_collect().then_some(REST));
-        let waits = due.into_iter().chain(self.until_look()).chain(nap);
+        let waits = due.into_iter().chain(look).chain(nap);
         let watches = self.lent.watches.then_some(FIRST_PATIENCE);
         let waits = waits.chain(watches);
         waits.chain(long).chain(self.until_unsent()).min()

@@ -159,3 +159,22 @@ fn who_is_woken_for_something_rests_no_longer() {
         assert!(context.station.push(Entry::Alarm).is_ok());
     }));
 }
+
+/// It can do nothing about what is to be given back before the image is written, however long the machine has rested.
+#[test]
+fn a_thread_sleeps_while_an_image_is_written() {
+    let still = Still::new(1);
+    let pool = still.machine.pool();
+    pool.reserve.collected(1 << 30, false);
+    let start = Instant::now();
+    while still.thread.may_sleep() != Some(Duration::ZERO) {
+        assert!(start.elapsed() < LONG, "it never rests for long");
+        pool.reserve.collected(1 << 30, false);
+        std::thread::sleep(NAP);
+    }
+    let gc = still.machine.gc();
+    gc.set_phase(Phase::Saving);
+    let naps = still.thread.may_sleep();
+    gc.set_phase(Phase::None);
+    assert_eq!(naps, Some(NAP));
+}
