@@ -3,7 +3,7 @@
 //! Invariants:
 //! 1. `try` and `tried` stand around one call, and there is no other way in or out (code/verify.rs, 11). So those that are protected
 //!    are nested as their calls are: each has a call of its own among the callers, and there are no more of them than
-//!    [`MAX_DEPTH`].
+//!    `MAX_DEPTH`.
 //! 2. Where Elixir would raise, throw or exit, the reason is a tuple `{:raised, …}`. Nothing else is caught: not the end of fuel, stack or
 //!    memory, no `abort(reason)`, and nothing that the machine decides.
 use super::call_site::is_raised;
