@@ -192,7 +192,7 @@ defmodule Mote.DurableDownTest do
     end
 
     {:ok, machine, _ledger} = Ledger.start(dir)
-    assert {:ok, {1, _, _, _}} = Mote.ask(ledger, {:add, :x, 1}, opts)
+    assert {:ok, {1, _, _, _}} = Mote.ask(ledger, {:add, :x, 1}, on_down: :wait)
     refute_received _
     Mote.stop(machine)
   end

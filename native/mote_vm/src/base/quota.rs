@@ -79,6 +79,12 @@ impl Quota {
         self.for_small.store(most, Relaxed);
     }
 
+    /// Returns whether so much is held that not even a small message enters.
+    pub(crate) fn keeps_all_out(&self) -> bool {
+        let most = self.limit.saturating_add(self.most_beyond());
+        self.held().saturating_add(SMALL) > most
+    }
+
     fn most_beyond(&self) -> usize {
         let (part, of) = MOST_BEYOND;
         self.limit / of * part

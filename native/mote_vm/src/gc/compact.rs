@@ -33,7 +33,7 @@ pub(super) fn survey(
     resting: &Resting,
     number: u64,
 ) -> BlockSurvey {
-    let mut survey = BlockSurvey::new(number, pool.is_short());
+    let mut survey = BlockSurvey::new(number, pool.is_short(), pool.quota.keeps_all_out());
     threads.iter().for_each(|t| survey.add(&t.turn.heap));
     resting.iter().for_each(|heap| survey.add(heap));
     survey

@@ -247,3 +247,5 @@ impl Drop for Sockets {
 
 #[cfg(all(test, not(any(miri, loom))))]
 mod tests;
+#[cfg(all(test, not(any(miri, loom))))]
+mod unsent_tests;

@@ -1,5 +1,3 @@
-mod unsent;
-
 use super::datagrams::{self, head, HEAD};
 use super::reading::{ReadSpec, CHUNK};
 use super::record::SocketKind;

@@ -10,9 +10,10 @@ use rustc_hash::FxHashMap;
 
 /// A block is sparse if less than this part of it lives.
 const SPARSE: (usize, usize) = (5, 8);
-/// Where memory is short: three bytes move at most for one that is gained; seven, as long as those would not be worth it.
+/// Where memory is short: three bytes move at most for one that is gained; where no message can enter seven, as long as those would not be
+/// worth it.
 const SPARSE_WHEN_SHORT: (usize, usize) = (3, 4);
-const DENSEST: (usize, usize) = (7, 8);
+const DENSEST_WHEN_FULL: (usize, usize) = (7, 8);
 /// Bytes that live in a group, unless it is a single block: about as much as is copied in half a millisecond.
 const GROUP: usize = PAYLOAD / 16;
 /// An evacuation is worth it if it saves one part in this many of all blocks, and at least one.
@@ -37,12 +38,10 @@ pub(crate) struct BlockSurvey {
 unsafe impl Send for BlockSurvey {}
 
 impl BlockSurvey {
-    /// Creates a survey of the blocks for cells, after collection `number`. Memory may be `short`.
-    pub(crate) fn new(number: u64, short: bool) -> BlockSurvey {
-        let (sparse, densest) = match short {
-            true => (SPARSE_WHEN_SHORT, DENSEST),
-            false => (SPARSE, SPARSE),
-        };
+    /// Creates a survey of the blocks for cells, after collection `number`. Memory may be `short`, or even so `full` that no message enters.
+    pub(crate) fn new(number: u64, short: bool, full: bool) -> BlockSurvey {
+        let sparse = if short { SPARSE_WHEN_SHORT } else { SPARSE };
+        let densest = if full { DENSEST_WHEN_FULL } else { sparse };
         BlockSurvey {
             number,
             sparse,
