@@ -67,12 +67,13 @@ defmodule Mote.Durable.Folder do
   @doc "Whether a folder that was opened is still that machine's."
   @spec held(opened) :: :ok | {:error, Error.t()}
   def held(%{options: %{dir: dir}, lock: {_lock, inode}}) do
-    with {:ok, %{inode: ^inode}} <- File.stat(lock_file(dir)),
-         do: :ok,
-         else:
-           (_ ->
-              {:error,
-               error(lock_file(dir), "this file was removed, so the folder is not this machine's any more")})
+    case File.stat(lock_file(dir)) do
+      {:ok, %{inode: ^inode}} ->
+        :ok
+
+      _ ->
+        {:error, error(lock_file(dir), "this file was removed, so the folder is not this machine's any more")}
+    end
   end
 
   defp lock_file(dir), do: Path.join(dir, "lock")

@@ -25,87 +25,54 @@ defmodule Mote.Behaviour.BitstringsTest do
 
     defpure call(:taken, x, y, n) do
       [
-        case(x,
-          do:
-            (
-              <<a::size(n), rest::bits>> -> {a, rest}
-              _ -> :none
-            )
-        ),
-        case(x,
-          do:
-            (
-              <<a::bits-size(n), b::bitstring>> -> {a, b}
-              _ -> :none
-            )
-        ),
-        case(x,
-          do:
-            (
-              <<a::bits-size(n), b::binary>> -> {a, b}
-              _ -> :none
-            )
-        ),
-        case(x,
-          do:
-            (
-              <<a::size(n), b::binary-size(1), c::bits>> -> {a, b, c}
-              _ -> :none
-            )
-        ),
-        case(x,
-          do:
-            (
-              <<a::3, b::5-signed, c::bits>> -> {a, b, c}
-              <<a::3>> -> a
-              _ -> :none
-            )
-        ),
-        case(x,
-          do:
-            (
-              <<a::signed-little-size(n), _::bits>> -> a
-              _ -> :none
-            )
-        ),
-        case(x,
-          do:
-            (
-              <<a::binary>> -> {:binary, a}
-              <<a::bits>> -> {:bits, a}
-            )
-        ),
-        case(x,
-          do:
-            (
-              <<_::7, c::utf8, _::bits>> -> c
-              <<_::3, f::float-32, _::bits>> -> f
-              _ -> :none
-            )
-        ),
-        case({x, y},
-          do:
-            (
-              {same, same} -> :same
-              {<<p::4, _::bits>>, <<p::4, _::bits>>} -> p
-              _ -> :none
-            )
-        ),
-        case(x,
-          do:
-            (
-              <<a::binary-size(3)-unit(2), b::binary-unit(1)>> -> {a, b}
-              _ -> :none
-            )
-        ),
-        case(x,
-          do:
-            (
-              @odd -> :odd
-              <<5::3, 0::1>> -> :longer
-              _ -> :none
-            )
-        )
+        case x do
+          <<a::size(n), rest::bits>> -> {a, rest}
+          _ -> :none
+        end,
+        case x do
+          <<a::bits-size(n), b::bitstring>> -> {a, b}
+          _ -> :none
+        end,
+        case x do
+          <<a::bits-size(n), b::binary>> -> {a, b}
+          _ -> :none
+        end,
+        case x do
+          <<a::size(n), b::binary-size(1), c::bits>> -> {a, b, c}
+          _ -> :none
+        end,
+        case x do
+          <<a::3, b::5-signed, c::bits>> -> {a, b, c}
+          <<a::3>> -> a
+          _ -> :none
+        end,
+        case x do
+          <<a::signed-little-size(n), _::bits>> -> a
+          _ -> :none
+        end,
+        case x do
+          <<a::binary>> -> {:binary, a}
+          <<a::bits>> -> {:bits, a}
+        end,
+        case x do
+          <<_::7, c::utf8, _::bits>> -> c
+          <<_::3, f::float-32, _::bits>> -> f
+          _ -> :none
+        end,
+        case {x, y} do
+          {same, same} -> :same
+          {<<p::4, _::bits>>, <<p::4, _::bits>>} -> p
+          _ -> :none
+        end,
+        case x do
+          <<a::binary-size(3)-unit(2), b::binary-unit(1)>> -> {a, b}
+          _ -> :none
+        end,
+        case x do
+          @odd -> :odd
+          <<5::3, 0::1>> -> :longer
+          _ -> :none
+        end
       ]
     end
 
