@@ -142,7 +142,7 @@ defmodule Mote.Behaviour.TryTest do
         Mote.create(machine, module.server())
       end
 
-    %{module: module, actors: actors}
+    %{code: module, actors: actors}
   end
 
   defp compiled(functions, count, use \\ "use Mote.Behaviour, import: [Mote.Imported.Tries]") do
@@ -196,7 +196,7 @@ defmodule Mote.Behaviour.TryTest do
   defp unknown?(_), do: false
 
   for {text, n} <- Enum.with_index(@cases) do
-    test "#{n}: #{text}", %{module: module, actors: actors} do
+    test "#{n}: #{text}", %{code: module, actors: actors} do
       n = unquote(n)
 
       for x <- @values, y <- [1, 0, :b, [3]], z <- [%{name: 7}, %{1 => 2}, nil] do
@@ -212,7 +212,7 @@ defmodule Mote.Behaviour.TryTest do
   end
 
   # Where one of these aborted instead, the table above would not notice.
-  test "what is known is caught", %{module: module, actors: actors} do
+  test "what is known is caught", %{code: module, actors: actors} do
     for {text, n} <- Enum.with_index(@cases), not (text =~ ~r/inspect|upcase|Keyword/) do
       wrong = for x <- [0, 1, 2, {1, 2}, [1, 0]], y <- [1, 0], do: {n, x, y}
 
