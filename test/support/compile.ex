@@ -55,8 +55,8 @@ defmodule Mote.Compile do
   end
 
   @doc "The message of the error of `body`, whose first line is line 2, as `line: text`."
-  def error(body, prelude \\ "") do
-    module(body, prelude)
+  def error(body, prelude \\ "", errors \\ :undefined) do
+    module(body, prelude, errors)
     :compiled
   rescue
     e in [Mote.CompileError, CompileError] -> "#{e.line}: #{e.description}"

@@ -366,6 +366,15 @@ defmodule Mote.Generators do
     %{outside: normalise(outside), counters: counters, limited: limited}
   end
 
+  @doc "An actor on each tier, each in a machine of its own that ends with the test: interpreted, and as native code that is there."
+  def on_tiers(module, behaviour) do
+    for tier <- [:interp, :native] do
+      machine = ExUnit.Callbacks.start_supervised!({Mote, tier: tier, id: make_ref()})
+      if tier == :native, do: {:ok, _} = load(machine, module)
+      Mote.create(machine, behaviour)
+    end
+  end
+
   @doc "Loads a module, and waits until it is compiled, where it is; what the compiler says then."
   def load(machine, module) do
     with :ok <- Mote.load(machine, module), do: compiled(machine)

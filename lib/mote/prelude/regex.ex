@@ -9,7 +9,15 @@ defmodule Mote.Prelude.Regex do
 
   require Mote.Prelude
 
-  @letters [caseless: "i", multiline: "m", dotall: "s", extended: "x", unicode: "u", ungreedy: "U"]
+  # Each letter with the options that it stands for, all of them.
+  @letters [
+    {"i", [:caseless]},
+    {"m", [:multiline]},
+    {"s", [:dotall, {:newline, :anycrlf}]},
+    {"u", [:unicode, :ucp]},
+    {"x", [:extended]},
+    {"U", [:ungreedy]}
+  ]
 
   defpure matched?(%Regex{} = regex, text) when is_binary(text),
     do: Mote.Total.regex_run(pattern(regex), text, 0) != nil
@@ -23,7 +31,12 @@ defmodule Mote.Prelude.Regex do
 
   # Of later releases a list.
   defpurep letters(opts) when is_binary(opts), do: opts
-  defpurep letters(opts), do: for(option <- opts, into: "", do: Keyword.get(@letters, option, "?"))
+
+  defpurep letters(opts) do
+    found = Enum.filter(@letters, fn {_letter, options} -> options -- opts == [] end)
+    others = if opts -- Enum.flat_map(found, &elem(&1, 1)) == [], do: "", else: "?"
+    Enum.map_join(found, &elem(&1, 0)) <> others
+  end
 
   Mote.Prelude.released()
 

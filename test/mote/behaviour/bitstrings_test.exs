@@ -118,13 +118,7 @@ defmodule Mote.Behaviour.BitstringsTest do
   @names [:sizes, :made, :part, :bytes, :whole, :taken, :gone_through, :compared, :keys, :shown]
 
   setup do
-    actors =
-      for tier <- [:interp, :native] do
-        machine = start_supervised!({Mote, tier: tier}, id: tier)
-        Mote.create(machine, Bitstrings.calls(nil))
-      end
-
-    %{actors: actors}
+    %{actors: Mote.Generators.on_tiers(Bitstrings, Bitstrings.calls(nil))}
   end
 
   defp bits do

@@ -73,13 +73,7 @@ defmodule Mote.Behaviour.PreludeTest do
       cases = Cases.of(unquote(group))
       module = compiled(cases, unquote(n))
 
-      actors =
-        for tier <- [:interp, :native] do
-          machine = start_supervised!({Mote, tier: tier, id: make_ref()})
-          if tier == :native, do: {:ok, _} = Mote.Generators.load(machine, module)
-          Mote.create(machine, module.server())
-        end
-
+      actors = Mote.Generators.on_tiers(module, module.server())
       for {expression, i} <- Enum.with_index(cases), do: check(expression, i, module, actors)
     end
   end

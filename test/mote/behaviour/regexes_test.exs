@@ -65,13 +65,7 @@ defmodule Mote.Behaviour.RegexesTest do
   @names [:run, :match, :scan, :offset, :split, :replace, :named, :captures]
 
   setup do
-    actors =
-      for tier <- [:interp, :native] do
-        machine = start_supervised!({Mote, tier: tier}, id: tier)
-        Mote.create(machine, Calls.calls())
-      end
-
-    %{actors: actors}
+    %{actors: Mote.Generators.on_tiers(Calls, Calls.calls())}
   end
 
   test "of any kind find what they find in Elixir", %{actors: actors} do
@@ -164,6 +158,26 @@ defmodule Mote.Behaviour.RegexesTest do
     end
   end
 
+  # Of later releases a list, in any order.
+  test "have the options that their letters stand for", %{actors: actors} do
+    for {letters, opts} <- [
+          {"", []},
+          {"iu", [:ucp, :caseless, :unicode]},
+          {"sx", [:extended, {:newline, :anycrlf}, :dotall]}
+        ],
+        actor <- actors do
+      regex = %{Regex.compile!("A. b", letters) | opts: opts}
+      text = "A\n b aé b A\nb"
+      assert {opts, Mote.ask!(actor, {:call, :scan, regex, text})} === {opts, Calls.call(:scan, regex, text)}
+    end
+
+    # These stand for no letter, or for half of one.
+    for opts <- [[:firstline], [:unicode], [:dotall]], actor <- actors do
+      regex = %{~r/a/ | opts: opts}
+      assert {:error, %{reason: :aborted}} = Mote.ask(actor, {:call, :scan, regex, "a"})
+    end
+  end
+
   test "that a machine does not know are refused where they are written" do
     for {regex, told} <- [
           {~S"~r/\p{L}/u", "a machine knows no \\p{…} in a regex"},
@@ -173,16 +187,7 @@ defmodule Mote.Behaviour.RegexesTest do
           {~S"~r/(/", "missing )"},
           {~S"Regex.compile!(x)", "Regex.compile!/1 is not available"}
         ] do
-      name = "Mote.RegexesTest.M#{System.unique_integer([:positive])}"
-
-      error =
-        assert_raise Mote.CompileError, fn ->
-          Code.compile_string(
-            "defmodule #{name} do\nuse Mote.Behaviour\ndefpure f(x), do: {x, #{regex}}\nend"
-          )
-        end
-
-      assert Exception.message(error) =~ told
+      assert Mote.Compile.error("defpure f(x), do: {x, #{regex}}") =~ told
     end
   end
 

@@ -135,14 +135,7 @@ defmodule Mote.Behaviour.TryTest do
 
     module = compiled(@helpers <> Enum.join(functions), length(@cases))
 
-    actors =
-      for tier <- [:interp, :native] do
-        machine = start_supervised!({Mote, tier: tier, id: make_ref()})
-        if tier == :native, do: {:ok, _} = Mote.Generators.load(machine, module)
-        Mote.create(machine, module.server())
-      end
-
-    %{code: module, actors: actors}
+    %{code: module, actors: Mote.Generators.on_tiers(module, module.server())}
   end
 
   defp compiled(functions, count, use \\ "use Mote.Behaviour, import: [Mote.Imported.Tries]") do
@@ -234,14 +227,7 @@ defmodule Mote.Behaviour.TryTest do
           {"try do send(x, 1) rescue _ -> 1 end", "send cannot be used in a defpure"},
           {"fn y -> try do send(x, y) catch _ -> 1 end end", "send cannot be used in a defpure"}
         ] do
-      error =
-        assert_raise Mote.CompileError, fn ->
-          Code.compile_string(
-            "defmodule Mote.TryRefused do\nuse Mote.Behaviour\ndefpure f(x) do\n#{body}\nend\nend"
-          )
-        end
-
-      assert Exception.message(error) =~ told
+      assert Mote.Compile.error("defpure f(x) do\n#{body}\nend", "", :abort) =~ told
     end
   end
 
