@@ -137,6 +137,7 @@ defmodule Mote.Net do
 
   alias Mote.{Address, Behaviour, Error, Machine, Native}
   alias Mote.Net.{Place, Tls}
+  import Mote.Internal.Expected, only: [expected!: 2]
 
   @backlog 1_024
   @most 0xFFFFFFFFFFFFFFFF
@@ -378,7 +379,7 @@ defmodule Mote.Net do
 
   defp most!(:infinity, _what), do: @most
   defp most!(n, _what) when is_integer(n) and n > 0 and n < @most, do: n
-  defp most!(other, what), do: raise(ArgumentError, "expected #{what} or :infinity, got: #{inspect(other)}")
+  defp most!(other, what), do: expected!("#{what} or :infinity", other)
 
   defp boolean!(opts, option) do
     on? = opts[option]

@@ -2,6 +2,8 @@ defmodule Mote.Net.Place do
   # What `Mote.Net` is told of addresses, ports and paths, and how a machine takes it.
   @moduledoc false
 
+  import Mote.Internal.Expected, only: [expected!: 2]
+
   @doc "An address and a port, or a path, as a machine takes it. Raises `ArgumentError` for anything else."
   @spec place!(term) :: {String.t(), :inet.port_number()} | String.t()
   def place!({ip, port} = place) do
@@ -22,9 +24,10 @@ defmodule Mote.Net.Place do
   @doc "Raises for what is no place."
   @spec bad(term) :: no_return
   def bad(other) do
-    raise ArgumentError,
-          "expected an IP address as a tuple and a port from 0 to 65535, or the path of a Unix-domain socket, " <>
-            "got: #{inspect(other)}"
+    expected!(
+      "an IP address as a tuple and a port from 0 to 65535, or the path of a Unix-domain socket",
+      other
+    )
   end
 
   @doc "What a dialer may connect to: a path, or an address of 16 bytes with the number of its bits that count, and the first and last port."
