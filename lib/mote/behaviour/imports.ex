@@ -39,7 +39,7 @@ defmodule Mote.Behaviour.Imports do
              for(
                {protocol, types} <- [
                  {Enumerable, [Date.Range, List, Range, Stream]},
-                 {Collectable, [BitString, List, Map, MapSet]}
+                 {Collectable, [BitString, List, Map]}
                ],
                type <- types,
                do: Module.concat(protocol, type)

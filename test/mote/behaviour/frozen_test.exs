@@ -11,6 +11,7 @@ defmodule Mote.Behaviour.FrozenTest do
   @of_elixir for(
                name <-
                  [
+                   Access,
                    Base,
                    Base32,
                    Casing,
@@ -22,6 +23,7 @@ defmodule Mote.Behaviour.FrozenTest do
                    Keyword,
                    List,
                    MapSet,
+                   Regex,
                    String
                  ],
                do: inspect(Module.concat(Mote.Prelude, name))

@@ -34,6 +34,7 @@ defmodule Mote.Behaviour.StreamsTest do
     "Stream.resource(fn -> x end, fn [] -> {:halt, []}; [y | ys] -> {[y, y], ys} end, fn _ -> :ok end) |> Enum.group_by(&rem(&1, 2))",
     "{3 in Stream.map(x, & &1), Enum.member?(Stream.take(x, 1), 1), Map.new(Stream.map(x, &{&1, 1}))}",
     "MapSet.new(Stream.map(x, &rem(&1, 2)))",
+    "Enum.to_list(Stream.into(x, MapSet.new([1]))) ++ Enum.to_list(Enum.into(Stream.map(x, &(&1 * 2)), MapSet.new([8])))",
     "Enum.reverse(Stream.dedup(x)) ++ Enum.uniq(Stream.concat(x, x))",
     "Enum.slice(Stream.map(x, & &1), 1..2)",
     "Enum.into(Stream.map(x, &{&1, &1}), %{a: 1})",

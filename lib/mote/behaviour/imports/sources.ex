@@ -141,7 +141,18 @@ defmodule Mote.Behaviour.Imports.Sources do
 
       def into(list) when :erlang.is_list(list), do: Collectable.List.into(list)
       def into(text) when :erlang.is_bitstring(text), do: Collectable.BitString.into(text)
-      def into(%{__struct__: MapSet} = set), do: Collectable.MapSet.into(set)
+
+      # The release's own looks into the set, and later ones do so by functions that a machine has not.
+      def into(%{__struct__: MapSet} = set) do
+        collect = fn
+          set, {:cont, value} -> MapSet.put(set, value)
+          set, :done -> set
+          _set, :halt -> :ok
+        end
+
+        {set, collect}
+      end
+
       def into(map) when :erlang.is_map(map), do: Collectable.Map.into(map)
     end
   end
