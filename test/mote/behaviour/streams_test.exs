@@ -75,11 +75,11 @@ defmodule Mote.Behaviour.StreamsTest do
     {[{module, _}], _} =
       ExUnit.CaptureIO.with_io(:stderr, fn -> Code.compile_string(source, "streams.ex") end)
 
-    %{module: module}
+    %{streams: module}
   end
 
   for tier <- [:interp, :native] do
-    test "are gone through as in Elixir: #{tier}", %{module: module} do
+    test "are gone through as in Elixir: #{tier}", %{streams: module} do
       machine = start_supervised!({Mote, tier: unquote(tier)})
       actor = Mote.create(machine, module.calls())
 
@@ -107,7 +107,7 @@ defmodule Mote.Behaviour.StreamsTest do
   defp outcome({:ok, value}), do: {:value, value}
   defp outcome({:error, error}), do: {:raised, Mote.Raised.exception(error.context.reason).__struct__}
 
-  test "what never ends is ended by its fuel", %{module: module} do
+  test "what never ends is ended by its fuel", %{streams: module} do
     machine = start_supervised!({Mote, fuel: 100_000})
     actor = Mote.create(machine, module.calls())
     i = Enum.find_index(@calls, &(&1 =~ "Enum.find_index"))

@@ -52,7 +52,8 @@ defmodule Mote.Dashboard.ReferencesTest do
     assert eventually(fn -> :sys.get_state(tracing).ended == :unwatched end)
     assert %{on: false, ended: :unwatched} = Tracing.turns(tracing, 1, 0)
     :ok = Tracing.start(tracing, [], "all turns", 10)
-    assert %{on: true, run: 2} = Tracing.turns(tracing, 1, 0)
+    # Where the cores are busy it has ended again by now.
+    assert %{run: 2} = Tracing.turns(tracing, 1, 0)
     assert :ok == Tracing.stop(tracing)
     assert :ok == Tracing.stop(tracing)
   end
