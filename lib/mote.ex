@@ -119,7 +119,7 @@ defmodule Mote do
     * `:image` - a file that `save/3` has written: the machine goes on from it;
     * `:identity` - a text by which the machine is known beyond this life: addresses of an earlier life lead to the same actors again
       when it goes on from an image of that life (`:image`). Only one machine of an identity runs on a node: the error
-      `:identity_taken` names it. See the guide [State that lasts](images.md#addresses-that-outlive-a-machine);
+      `:identity_taken` names it. See the guide [Images in detail](image-details.md#addresses-that-outlive-a-machine);
     * `:resolve` - a function of one argument, by which values that are not in the image become others: it is called with each
       (`t:Mote.Image.lost_value/0`) before the machine goes on, in the process of the machine, and returns `{:ok, value}`, or `:lost`;
     * `:migrate` - a function of one argument, by which actors take up code that has changed since the image was saved: it is called
@@ -445,8 +445,8 @@ defmodule Mote do
       and a pinned actor stays where it is. The default is the machine's first sponsor;
     * `:on_full` - what to do when the sponsor is full (see `add_sponsor/3`): return an error (`:error`), or let the calling
       process wait until there is room (`:wait`). The default is the sponsor's own `:on_full`;
-    * `:on_down` - what to do when the machine is down, and may go on with its actors (see [State that
-      lasts](images.md#callers-meanwhile)): raise (`:error`, the default), or let the calling process wait until it does (`:wait`). Then
+    * `:on_down` - what to do when the machine is down, and may go on with its actors (see [Durable machines in
+      detail](durable.md#callers-meanwhile)): raise (`:error`, the default), or let the calling process wait until it does (`:wait`). Then
       the error `:machine_down` is returned, and `error.context.accepted` says whether the machine had accepted the message, 1 or 0;
     * `:timeout` - how long to wait in these cases, in milliseconds, or `:infinity` (default 5000).
 
@@ -1148,7 +1148,7 @@ defmodule Mote do
   written, so a machine whose memory runs short runs no turns until then; and a durable or seeded machine stands still for all of the saving but
   the file. A file of that name is replaced when the
   new one is complete and on the disk; until then, and if anything fails, it is as it was. What only the BEAM has, such as processes,
-  is not saved, and the `Mote.Image` that this returns lists it: see the guide [State that lasts](images.md).
+  is not saved, and the `Mote.Image` that this returns lists it: see the guide [Images in detail](image-details.md#what-only-the-beam-has).
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(7))

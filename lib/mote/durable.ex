@@ -6,7 +6,7 @@ defmodule Mote.Durable do
 
   After a crash, `kill -9` included, the same call gives the machine back as it was, with its addresses: `Mote.send/3` returns when the disk
   has the message, and `Mote.ask/3` when it had the request before it ran. The guide
-  [State that lasts](images.md#a-machine-that-survives-a-crash) says what this promises, and what a durable machine does not do.
+  [Durable machines in detail](durable.md) says what this promises, and what a durable machine does not do.
 
   Options of `durable:`
 
@@ -87,7 +87,7 @@ defmodule Mote.Durable do
   @doc """
   Copies a durable machine to a folder of another node: its image, and the entries of its journal as the disk of this node has them. A
   machine that is started there with `durable: [dir: folder, take_over: true]` goes on from the last entry that has arrived. The guide
-  [State that lasts](images.md#a-warm-standby) says what is lost and what is not.
+  [Durable machines in detail](durable.md#a-warm-standby) says what is lost and what is not.
 
       {:ok, copy} = Mote.Durable.copy(MyApp.Mote, node: :"b@host", dir: "/var/lib/shop")
 

@@ -17,7 +17,7 @@ defmodule Mote.Replay do
   anything, takes nothing in, and stands still between two calls of this module: sending to it raises `Mote.Error` with the reason
   `:not_durable`.
 
-  The guide [State that lasts](images.md#finding-a-bug-backward) has a session.
+  The guide [Finding a bug backward](replay.md) shows a session.
 
   ## What a recorded machine does not do
 
