@@ -59,7 +59,7 @@ defmodule Mote.Replay do
           path: String.t()
         }
 
-  @typedoc "A turn of the past: how many had run with it, and what it was."
+  @typedoc "A turn of the past: its number among the turns that have run, and the turn itself."
   @type found :: %{turn: pos_integer, seen: Trace.Turn.t()}
 
   @options [:number, :memory, :tier, :checkpoint_every]
@@ -118,7 +118,7 @@ defmodule Mote.Replay do
   @spec close(t) :: :ok
   def close(%__MODULE__{pid: pid}), do: GenServer.stop(pid, :normal, :infinity)
 
-  @doc "The place where a replay is."
+  @doc "Returns the place of a replay."
   @spec at(t) :: place
   def at(%__MODULE__{} = replay), do: call(replay, :at)
 
@@ -158,15 +158,15 @@ defmodule Mote.Replay do
   def back(%__MODULE__{}, other),
     do: expected!("the turns to go back to be a positive integer", other)
 
-  @doc "Runs one turn, and returns it as `Mote.step/2` does; `:end` where there is none left."
+  @doc "Runs one turn, and returns it as `Mote.step/2` does, or `:end` if no turn is left."
   @spec step(t) :: {:ok, Trace.Turn.t()} | :end | {:error, Error.t()}
   def step(%__MODULE__{} = replay), do: call(replay, :step)
 
-  @doc "The machine at the present place, for all functions that look at one. It stays the same process for as long as the replay."
+  @doc "Returns the machine at the present place, for all functions that inspect one. It stays the same process as long as the replay lives."
   @spec machine(t) :: Machine.t()
   def machine(%__MODULE__{pid: pid}), do: pid
 
-  @doc "The address in the replay of an actor that an address of the recorded machine was of."
+  @doc "Returns the address in the replay of the actor that an address of the recorded machine led to."
   @spec address(t, Address.t()) :: Address.t()
   def address(%__MODULE__{} = replay, %Address{} = address),
     do: %{address | machine: call(replay, :native)}
