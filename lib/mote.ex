@@ -23,26 +23,27 @@ defmodule Mote do
   ## Messages
 
   Any term can be sent. The machine works on integers, floats, atoms, tuples, lists, maps, binaries, vectors
-  (`Mote.Vector`) and addresses. It carries every other term as it is, and returns an equal one. A send to an actor waits only
-  on request: see `:on_full` in `send/3` and `add_sponsor/3`.
+  (`Mote.Vector`) and addresses. It carries every other term as it is, and returns an equal term. A send to an actor
+  waits only on request: see `:on_full` in `send/3` and `add_sponsor/3`.
 
-  Messages from one process or actor to one actor arrive in the order in which they were sent, on any number of threads. There
-  are two exceptions. Turns of a safe behaviour, one that never becomes, may run in parallel. And an actor that is not pinned, and
-  that actors of several sponsors send to, moves between these sponsors. Messages from different senders may come in any order,
-  except that a sponsor with one thread, which is the default, runs turns strictly in the order of sending. To pin an actor to a
-  sponsor, use `:sponsor` in `create/3`. The guide *The design* has the details.
+  Messages from one process or actor to one actor arrive in the order in which they were sent, on any number of
+  threads. There are two exceptions. Turns of a safe behaviour, which never becomes, may run in parallel. And if
+  actors of several sponsors send to an unpinned actor, it moves between these sponsors. Messages from different
+  senders may come in any order, except that a sponsor with one thread, which is the default, runs turns strictly in
+  the order of sending. To pin an actor to a sponsor, use `:sponsor` in `create/3`. The guide *The design* has the
+  details.
 
-  Addresses, pids and customers go both ways inside messages. An actor that sends to a pid sends a plain message.
-  If the process is gone, the message is lost and counted as `undelivered` (see `Mote.Counters`). Pids of other nodes work
-  too: a local process relays the message, in order, but cannot tell whether it arrived. Addresses and customers of other nodes work
-  as those of this node do: see the guide *Nodes*. A part that occurs in several places of a message is
-  written out several times on its way to a process. A message that would then be larger than everything that
-  the machine holds is lost and counted as `overflowed`.
+  Addresses, pids and customers go both ways inside messages. An actor that sends to a pid sends a plain message. If
+  the process is gone, the message is lost and counted as `undelivered` (see `Mote.Counters`). Pids of other nodes
+  work too: a local process relays the message, in order, but cannot tell whether it arrived. Addresses and customers
+  of other nodes work like those of this node: see the guide *Nodes*. A part that occurs in several places of a
+  message is written out several times on its way to a process. If the message would then be larger than everything
+  that the machine holds, it is lost and counted as `overflowed`.
 
   ## Errors
 
-  A mistake in the calling program raises `ArgumentError`. A failure that can happen in a correct program is a `Mote.Error`. Functions
-  that can return `{:error, error}` return it; the others raise it.
+  A mistake in the calling program raises `ArgumentError`. A failure that can happen in a correct program is a
+  `Mote.Error`. Functions that can return `{:error, error}` return it. The others raise it.
   """
 
   import Mote.Internal.Expected, only: [expected!: 2]
@@ -99,16 +100,16 @@ defmodule Mote do
   Options:
 
     * `:name` - a name for it: an atom, `{:global, term}` or `{:via, module, term}`;
-    * `:sponsors` - its sponsors by name, each with the options of `add_sponsor/3`; the first one takes what is sent
-      without naming a sponsor, and stays to the end (default `[main: [threads: 1]]`);
+    * `:sponsors` - its sponsors by name, each with the options of `add_sponsor/3`; the first one takes messages that
+      name no sponsor, and stays to the end (default `[main: [threads: 1]]`);
     * `:fuel` - calls, tail calls and loop steps that one turn may spend before it is aborted (default 10,000,000). The guide
       *Running machines* says what else counts as a step;
     * `:memory` - bytes that the machine may hold, or `:infinity` (the default). A turn that needs more is aborted with
       `:no_memory`, and messages from outside are refused; see the guide *Memory*;
-    * `:gc` - how often it collects: `:min`, the least number of bytes that are allocated between two
-      collections (default 32 MiB), and `:factor`, bytes that are allocated for each byte that was live after
-      the last one (default 2.0). The greater of the two counts. With a factor below 1 the machine also marks faster
-      beside long turns, so that little is allocated meanwhile: it takes less memory and more time;
+    * `:gc` - how often it collects: `:min`, the least number of bytes that are allocated between two collections
+      (default 32 MiB), and `:factor`, bytes that are allocated for each byte that was live after the last one
+      (default 2.0). The greater of the two counts. With a factor below 1 the machine also marks faster beside long
+      turns, so that little is allocated meanwhile. It then takes less memory and more time;
     * `:schedule` - `{:seeded, seed}` for turns in a reproducible order that the seed decides, or `{:order, steps}` for an
       order that `Mote.Test.prove/3` has found, for tests: see `Mote.Test` (default `:threads`);
     * `:clock` - `:manual` for time that passes only by `advance/3`, for tests (default `:system`);
@@ -116,22 +117,25 @@ defmodule Mote do
       until its code is ready. `:interp` interprets everything, as does every machine on a platform without
       native code: see `native` in `info/1`, and the guide *Native code*;
     * `:telemetry` - what it reports, and how often: see `Mote.Telemetry`;
-    * `:image` - a file that `save/3` has written: the machine goes on from it;
-    * `:identity` - a text by which the machine is known beyond this life: addresses of an earlier life lead to the same actors again
-      when it goes on from an image of that life (`:image`). Only one machine of an identity runs on a node: the error
-      `:identity_taken` names it. See the guide [State that lasts](images.md#addresses-that-outlive-a-machine);
-    * `:resolve` - a function of one argument, by which values that are not in the image become others: it is called with each
-      (`t:Mote.Image.lost_value/0`) before the machine goes on, in the process of the machine, and returns `{:ok, value}`, or `:lost`;
-    * `:migrate` - a function of one argument, by which actors take up code that has changed since the image was saved: it is called
-      with each actor whose module is another version today, or is gone, as `{module, name, captures}`, before the machine goes on, in the
-      process of the machine. It returns the behaviour that the actor becomes, as `MyApp.Market.cart(items, 0)` makes it, or
-      `:keep`. See the guide [State that lasts](images.md#a-deploy-with-a-changed-behaviour);
-    * `:durable` - `[dir: folder]` for a machine that survives the end of its node: what comes in is written down before it runs. See
-      `Mote.Durable` for its options, and for what such a machine does not do;
-    * `:record` - a folder, for a machine whose inputs are recorded, so that `Mote.Replay` can run it again: see there, also for what such a
-      machine does not do;
-    * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes what it has when it is stopped in good order, see
-      `stop/3` (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
+    * `:image` - a file that `save/3` has written, from which the machine goes on;
+    * `:identity` - a text that identifies the machine beyond this life: if it goes on from an image of an earlier
+      life (`:image`), addresses of that life lead to the same actors again. Only one machine of an identity runs on a
+      node: the error `:identity_taken` names it. See the guide [Images in
+      detail](image-details.md#addresses-that-outlive-a-machine);
+    * `:resolve` - a function of one argument that replaces values that are not in the image. It is called with each
+      of them (`t:Mote.Image.lost_value/0`) before the machine goes on, in the process of the machine, and returns
+      `{:ok, value}`, or `:lost`;
+    * `:migrate` - a function of one argument by which actors take up code that has changed since the image was saved.
+      It is called with each actor whose module has changed or is gone, as `{module, name, captures}`, before the
+      machine goes on, in the process of the machine. It returns the behaviour that the actor becomes, such as
+      `MyApp.Market.cart(items, 0)`, or `:keep`. See the guide [State that
+      lasts](images.md#a-deploy-with-a-changed-behaviour);
+    * `:durable` - `[dir: folder]` for a machine that survives the end of its node: everything that comes in is
+      written down before it runs. See `Mote.Durable` for its options, and for the limits of such a machine;
+    * `:record` - a folder, for a machine whose inputs are recorded. `Mote.Replay` runs the recording again, and lists
+      the limits of such a machine;
+    * `:shutdown` - `[drain: milliseconds]`, the time in which it finishes its work in an orderly stop, see `stop/3`
+      (default `[]`, none; under a supervisor it is five seconds, see `child_spec/1`).
 
   Raises `ArgumentError` for anything else.
 
@@ -143,13 +147,13 @@ defmodule Mote do
   def start_link(opts \\ []), do: Machine.start_link(opts)
 
   @doc """
-  A child specification: `{Mote, name: MyApp.Mote}` in a list of children.
+  Returns a child specification, for `{Mote, name: MyApp.Mote}` in a list of children.
 
   Takes the options of `start_link/1`, and `:id` and `:restart` as in `Supervisor`. `:shutdown` is either of both:
 
     * `[drain: milliseconds]`, as in `start_link/1` (default `[drain: 5_000]`). The supervisor waits five seconds longer than that
       before it kills the machine;
-    * what `Supervisor` takes. Of that many milliseconds the last five seconds, or half of them, are not for finishing. With
+    * a value that `Supervisor` takes. The last five seconds of that time, or half of it, are not for finishing. With
       `:infinity` the machine still finishes in its five seconds, and with `:brutal_kill` nothing is finished.
 
   Raises `ArgumentError` for any other option.
@@ -220,8 +224,8 @@ defmodule Mote do
   Raises as `create/3` does if one of the actors cannot be created; the others are unreachable then, and are
   collected.
 
-  From 20,000 actors on, another process creates them, whose heap has room for all of their addresses: so the caller does not
-  collect a growing list again and again. The captures are copied to it.
+  From 20,000 actors on, another process creates them. Its heap has room for all of their addresses, so the caller
+  does not collect a growing list again and again. The captures are copied to that process.
 
       iex> defmodule Doc.Cell do
       ...>   use Mote.Behaviour
@@ -282,8 +286,8 @@ defmodule Mote do
   defp created!(machine, create), do: machine |> Machine.fetch!() |> create.() |> Error.ok!()
 
   @doc """
-  Keeps a value in a machine once, for everything that is created or sent there one by one. Returns a term that stands for it in
-  captures and in messages, at any depth; the actors see the value.
+  Keeps a value in a machine once, for actors and messages that enter one by one. Returns a term that stands for the
+  value in captures and in messages, at any depth. The actors see the value.
 
   Without it, each `create/3` and each `send/3` copies its terms into the machine: a table of 8,000 keys takes milliseconds and a
   hundred kilobytes each time. Within one call of `create_many/3` or `send_many/2`, and within one message, terms that are the
@@ -324,40 +328,40 @@ defmodule Mote do
 
   The actor is stopped between two turns. Its behaviour and its captures go to the other machine, where it goes on. If
   the other node has another version of the module, the actor takes that up by the rule of `load/2`, or stays with
-  `:stale_behaviour` or `:undefined_behaviour`. The old address stays good: from then on it sends every message on,
-  in order. What had waited for the actor goes the same way, and has arrived when the function returns. So what the
-  caller then sends to the new address comes after what it had sent to the old one before. What the actor has sent to
-  processes of its node comes before what it sends to them from there; for processes of other nodes nothing is
-  promised.
+  `:stale_behaviour` or `:undefined_behaviour`. The old address stays valid: from then on it forwards every message,
+  in order. Messages that had waited for the actor go the same way, and have arrived when the function returns. So
+  messages that the caller then sends to the new address come after those that it had sent to the old one. Messages
+  that the actor has sent to processes of its old node come before those that it sends to them from the new one. For
+  processes of other nodes nothing is promised.
 
       counter = Mote.create(MyApp.Mote, Counter.counter(0))
       {:ok, moved} = Mote.move(counter, {MyApp.Mote, :"two@127.0.0.1"})
 
-  The new address is another one than the old one. Each message to the old address goes by way of its machine, and the
-  old actor is there as long as somebody has that address. If the other machine ends, the actor is gone with it: then
-  what is sent to the old address is lost, and questions to it are `:broken_promise`. For a node that takes too
-  little, messages that are sent on are lost beyond a bound, as all that actors send: see the guide *Nodes*. What the
-  actor has captured is carried over as a message would be: so timers, outboxes and futures stay where they are. What
-  it has stashed goes along.
+  The new address differs from the old one. Each message to the old address goes by way of its machine, and the old
+  actor exists as long as somebody has that address. If the other machine ends, the actor is gone with it. Then
+  messages to the old address are lost, and questions to it are `:broken_promise`. If a node takes too little,
+  forwarded messages are lost beyond a bound, like all messages of actors: see the guide *Nodes*. The captures of the
+  actor are carried over like a message, so timers, outboxes and futures stay where they are. Stashed messages go
+  along.
 
   Options:
 
     * `:sponsor` - pins it to that sponsor of the other machine, as in `create/3`;
-    * `:timeout` - milliseconds to wait for all of it (default 5000). An actor that does not stand still by then stays. The
-      move of one that does goes on without the caller, as soon as both machines run.
+    * `:timeout` - milliseconds to wait for the whole move (default 5000). An actor that has not stopped by then
+      stays. If it has stopped, the move goes on without the caller, as soon as both machines run.
 
-  Where an error is returned, the actor is what it was, and nothing is lost. There are two exceptions. An error with
+  After an error the actor is what it was, and nothing is lost. There are two exceptions. An error with
   `context.moved` says that the actor has moved to that address, now or by an earlier move, and is gone there
-  (`:machine_down`, `:unknown_address`) or out of reach (`:noconnection`, `:overloaded`). After `:timeout`, or `:noconnection` to
-  the node of `address`, it may have moved or may move yet: `address` reaches it. The reasons are those of `create/3` with the
-  other machine, among them `:machine_down`, `:noconnection`, `:undefined_behaviour`, `:stale_behaviour` and `:no_memory`, those
-  of `ask/3`, and `:not_movable`. With this one, `context.why` is
+  (`:machine_down`, `:unknown_address`) or out of reach (`:noconnection`, `:overloaded`). After `:timeout`, or
+  `:noconnection` to the node of `address`, it may have moved or may move yet: `address` reaches it. The reasons are
+  those of `create/3` with the other machine, among them `:machine_down`, `:noconnection`, `:undefined_behaviour`,
+  `:stale_behaviour` and `:no_memory`, those of `ask/3`, and `:not_movable`. With `:not_movable`, `context.why` is
 
     * `:safe` - its behaviour never becomes another one, so that its turns may run in parallel: create another such actor there;
     * `:sink` - it ignores everything;
     * `:busy` - a turn of it runs in a beam sponsor at this moment;
-    * `:held` - somebody else moves it at this moment, or an earlier call does whose time was over;
-    * `:too_large` - what it has captured is larger, written out, than the memory of its machine.
+    * `:held` - another caller moves it at this moment, or an earlier call that has timed out;
+    * `:too_large` - its captures, written out, are larger than the memory of its machine.
 
   Raises `ArgumentError` for anything else.
 
@@ -375,19 +379,20 @@ defmodule Mote do
   def move(address, machine, opts \\ []), do: Mote.Move.move(address, machine, opts)
 
   @doc """
-  Keeps an actor alive for that many milliseconds (default 60,000), even if nothing refers to it, and returns its address.
+  Keeps an actor alive for a number of milliseconds (default 60,000), even if nothing refers to it, and returns its
+  address.
 
   Use it for an address that goes to another node in a message from process to process: such messages are not counted, so the
   address holds nothing on its way.
 
       Kernel.send({:listener, :"two@127.0.0.1"}, {:counter, Mote.lend(counter)})
 
-  Whenever a process or an actor of another node uses the address, by a message or a question, that time begins again. Over there,
-  `keep/1` turns the address into one that holds the actor as those do that come by way of Mote. Lending twice does not make the
-  time shorter.
+  Whenever a process or an actor of another node uses the address, by a message or a question, that time begins again.
+  On the other node, `keep/1` turns the address into one that holds the actor, like an address that came by way of
+  Mote. Lending twice does not make the time shorter.
 
-  It costs a row in a table. An address of another node is lent there: the function does not wait for that, and nothing is lent
-  if there is no connection.
+  A lease costs a row in a table. An address of another node is lent on that node. The function does not wait for
+  that, and nothing is lent if there is no connection.
 
   Raises `Mote.Error` with the reason `:unknown_address` if the actor is gone.
 
@@ -413,11 +418,11 @@ defmodule Mote do
   @doc """
   Turns an address that came by a message between processes into one that holds its actor.
 
-  Returns `{:ok, address}`: the same address (`==`), and while that term exists, or a copy of it that went on by way of Mote, the actor
-  does. An address that came by way of Mote need not be kept, and may be.
+  Returns `{:ok, address}`, with an equal address (`==`). The actor lives as long as that term, or a copy of it that
+  went on by way of Mote. An address that came by way of Mote need not be kept, but may be.
 
-  Errors are those of `ask/3`, among them `:unknown_address`, where the actor is gone, and `:noconnection`. It waits for the node of the
-  actor.
+  Errors are those of `ask/3`, among them `:unknown_address`, if the actor is gone, and `:noconnection`. The function
+  waits for the node of the actor.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(0))
@@ -445,17 +450,18 @@ defmodule Mote do
       and a pinned actor stays where it is. The default is the machine's first sponsor;
     * `:on_full` - what to do when the sponsor is full (see `add_sponsor/3`): return an error (`:error`), or let the calling
       process wait until there is room (`:wait`). The default is the sponsor's own `:on_full`;
-    * `:on_down` - what to do when the machine is down, and may go on with its actors (see [State that
-      lasts](images.md#callers-meanwhile)): raise (`:error`, the default), or let the calling process wait until it does (`:wait`). Then
+    * `:on_down` - what to do when the machine is down, and may go on with its actors (see [Durable machines in
+      detail](durable.md#callers-meanwhile)): raise (`:error`, the default), or let the calling process wait until it does (`:wait`). Then
       the error `:machine_down` is returned, and `error.context.accepted` says whether the machine had accepted the message, 1 or 0;
     * `:timeout` - how long to wait in these cases, in milliseconds, or `:infinity` (default 5000).
 
   If the message is not accepted, returns `{:error, error}` with the reason `:overloaded`, or `:no_memory` if the machine's
   `:memory` is used up.
 
-  **`:ok` means that the actor gets the message in one turn, unless the machine ends before; the turn may still be aborted, and that uses
-  the message up.** Both are told: `[:mote, :machine, :unfinished]` and `[:mote, :turn, :abort]` of `Mote.Telemetry`, and for want of memory
-  `[:mote, :turn, :no_memory]` with the behaviour and how many. To know that a message has been dealt with, ask (`ask/3`).
+  **`:ok` means that the actor gets the message in one turn, unless the machine ends before. The turn may still be
+  aborted, and that uses the message up.** `Mote.Telemetry` reports both: `[:mote, :machine, :unfinished]` and
+  `[:mote, :turn, :abort]`, and for lack of memory `[:mote, :turn, :no_memory]` with the behaviour and the number of
+  messages. To know that a message has been handled, ask (`ask/3`).
 
   Raises `Mote.Error` if the address's machine is not running or has no sponsor of that name, and `ArgumentError` if the
   target is something else.
@@ -494,9 +500,9 @@ defmodule Mote do
   @doc """
   Sends many messages to one actor, which is much cheaper than sending them one by one.
 
-  They are accepted in their order. Options, but for `:on_down`, and errors are those of `send/3`. If the sponsor is full, returns
-  `{:error, error}`. Then `error.context.accepted` says how many messages were accepted; these are always the first ones. A
-  `Mote.Error` that is raised has the same figure.
+  They are accepted in their order. Options, except for `:on_down`, and errors are those of `send/3`. If the sponsor
+  is full, returns `{:error, error}`. Then `error.context.accepted` says how many messages were accepted; these are
+  always the first ones. A `Mote.Error` that is raised has the same figure.
   """
   @spec send_many(Address.t(), [term], send_options()) :: :ok | {:error, Error.t()}
   def send_many(address, messages, opts), do: Batch.send_many(address, messages, opts)
@@ -549,7 +555,7 @@ defmodule Mote do
   defdelegate cancel_timer(timer), to: Timer, as: :cancel
 
   @doc """
-  A machine's time in milliseconds since its start. Raises `Mote.Error` when the machine is not running.
+  Returns a machine's time in milliseconds since its start. Raises `Mote.Error` when the machine is not running.
   """
   @spec now(Machine.t()) :: non_neg_integer
   defdelegate now(machine), to: Timer
@@ -564,8 +570,8 @@ defmodule Mote do
   The last argument is a timeout in milliseconds (default #{@timeout}), or options:
 
     * `:timeout` - the timeout;
-    * `:beam` - `:wait` (the default), or `:ignore`: turns of beam sponsors may go on, and what waits for them to end may wait.
-      So time passes although a service blocks. How far its turns get meanwhile is not determined.
+    * `:beam` - `:wait` (the default), or `:ignore`: turns of beam sponsors may go on, and messages that wait for
+      their end may wait. So time passes although a service blocks. How far its turns get meanwhile is not determined.
   """
   @spec advance(Machine.t(), non_neg_integer, timeout | [timeout: timeout, beam: :wait | :ignore]) ::
           :ok | {:error, Error.t()}
@@ -579,8 +585,8 @@ defmodule Mote do
 
     * `:timeout` - the same (default 5000);
     * `:sponsor` - as in `send/3`;
-    * `:on_down` - as in `send/3`: with `:wait`, a machine that is down is waited for. A question that had been accepted is not asked again:
-      `error.context.accepted` of `:machine_down` is 1 then, and its turn may have run.
+    * `:on_down` - as in `send/3`: with `:wait`, the caller waits for a machine that is down. An accepted question is
+      not asked again: `error.context.accepted` of `:machine_down` is 1 then, and its turn may have run.
 
   Errors are `:timeout`, `:machine_down`, `:aborted` (the turn that took the question was aborted; the message says why),
   `:broken_promise` (nothing refers to the customer any more; the message says which behaviour aborted last, or had no clause),
@@ -612,7 +618,8 @@ defmodule Mote do
   defdelegate ask!(address, request, timeout_or_opts \\ @timeout), to: Ask
 
   @doc """
-  Asks several actors the same question at once, with one deadline for all. Options are those of `ask/3` but for `:on_down`.
+  Asks several actors the same question at once, with one deadline for all. Options are those of `ask/3` except for
+  `:on_down`.
 
   Returns what `ask/3` would return for each, in the order of the addresses. Questions that are still open at the deadline are
   cancelled.
@@ -803,8 +810,8 @@ defmodule Mote do
   end
 
   @doc """
-  The names of a machine's sponsors, the first one first. Raises `Mote.Error` when the machine is not running, or when its node does not
-  answer within five seconds.
+  Returns the names of a machine's sponsors, the first one first. Raises `Mote.Error` when the machine is not running,
+  or when its node does not answer within five seconds.
   """
   @spec sponsors(Machine.t()) :: [atom]
   def sponsors(machine) when is_far(machine), do: there!(machine, :sponsors, [], @timeout)
@@ -813,14 +820,14 @@ defmodule Mote do
   @doc """
   Waits until the machine is quiet, at most `timeout` milliseconds (or `:infinity`).
 
-  Quiet means that no message waits to enter a machine, no event is queued in any sponsor, no turn runs, and everything
-  that turns sent to processes of this node is in their mailboxes. Timers that are not yet due do not count, and neither do
-  processes that have yet to send. It is exact: when it returns `:ok`, everything that the caller sent before,
-  and everything that followed from it, is done. The machine was quiet at some moment, but another process may
-  have sent something since.
+  Quiet means that no message waits to enter a machine, no event is queued in any sponsor, no turn runs, and
+  everything that turns sent to processes of this node is in their mailboxes. Timers that are not yet due do not
+  count, and neither do processes that have yet to send. This is exact: when the function returns `:ok`, everything
+  that the caller sent before, and everything that followed from it, is done. The machine was quiet at some moment,
+  but another process may have sent something since.
 
-  Errors are `:timeout` and `:machine_down`; for a machine of another node also `:noconnection`, and `:overloaded` where too much waits
-  for that node.
+  Errors are `:timeout` and `:machine_down`; for a machine of another node also `:noconnection`, and `:overloaded` if
+  too much waits for that node.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.drain(machine)
@@ -869,22 +876,23 @@ defmodule Mote do
   end
 
   @doc """
-  Information about a machine or an actor.
+  Returns information about a machine or an actor.
 
   Of a machine:
 
     * `counters` - what all of its threads have done since its start: see `Mote.Counters`;
     * `sponsors` - for each name a map of `started` (nanoseconds after the machine), `threads` (the counters of each),
       `asleep` (how many threads are), `inbox` (messages and events that wait to enter), `queued` (events in its
-      threads' queues), `queue_bytes`, `waiting` (both together and what outboxes hold, as its `:inbox` counts them), `held` (messages that outboxes
-      with `on_full: :hold` hold), `high_water` (the most
-      that waited whenever that was counted: as something entered, and at the end of a batch of turns) and `overloaded`
-      (how many messages found it full); and `beam`, whether it is a beam sponsor. Of one that is, `timeout` says how long a
-      turn may take (milliseconds, or `:infinity`), `running` how many turns run, and `longest` which of them has run longest: `nil`, or `behaviour` (`{module, name}`) and `age` (milliseconds);
-    * `memory` - bytes: `heap`, which is `live` (what the last collection found alive), `new` (what threads were given to fill since
-      then, whether it lives or not) and `holes` (room between what lives); `queues`; `spare`, which is empty and waits to be used or
-      given back; `charged`, all that counts against `:memory`; and `mapped`, the addresses that the system has given for heaps and
-      queues;
+      threads' queues), `queue_bytes`, `waiting` (both together and what outboxes hold, as its `:inbox` counts them),
+      `held` (messages that outboxes with `on_full: :hold` hold), `high_water` (the largest `waiting` that was
+      counted, as something entered, and at the end of a batch of turns) and `overloaded` (how many messages found it
+      full); and `beam`, whether it is a beam sponsor. Of a beam sponsor, `timeout` says how long a turn may take
+      (milliseconds, or `:infinity`), `running` how many turns run, and `longest` which of them has run longest:
+      `nil`, or `behaviour` (`{module, name}`) and `age` (milliseconds);
+    * `memory` - bytes: `heap`, the sum of `live` (found alive by the last collection), `new` (given to threads to
+      fill since then, whether it lives or not) and `holes` (room between live data); `queues`; `spare`, which is
+      empty and waits to be used or given back; `charged`, all that counts against `:memory`; and `mapped`, the
+      addresses that the system has given for heaps and queues;
     * `gc` - `collections` so far, `last_pause` and `longest_pause` (nanoseconds in which all threads stood still),
       `longest_wait` (for which turns were held for a collection since memory was short), `paused` (of all pauses together),
       `pauses` (how many there were, by the power of two that bounds them),
@@ -894,8 +902,8 @@ defmodule Mote do
       have machine code, `refused`, how many are left to the interpreter, `pending`, how many modules wait for the
       compiler; `bytes` of machine code; `compile` and `longest_compile`, nanoseconds from the arrival of a module to
       its machine code, of all together and the longest;
-    * `inbox` - what waits to enter any sponsor; `mail` - messages to processes, and to other nodes, that wait for
-      the postman; `references` - actors that Elixir terms refer to;
+    * `inbox` - messages that wait to enter any sponsor; `mail` - messages to processes, and to other nodes, that wait
+      for the postman; `references` - actors that Elixir terms refer to;
     * `questions` - `open`, how many wait for an answer, and `broken`, how many were left without one;
     * `paused` - whether `pause/1` holds it still; `uptime` - milliseconds; `name`.
 
@@ -909,14 +917,14 @@ defmodule Mote do
       whether any does;
     * `sponsor` - the sponsor whose thread owns it; `thread`, the number of that thread in it, from 1 on; `pinned` - the sponsor where
       all of its events run, or `nil`;
-    * `bytes` - what it holds (see `Mote.Inspection`);
-    * `complete` - whether `queued` and `bytes` are all there is. The actor's thread looks for a millisecond at most.
-      For an actor that holds more than ten thousand values, or where more than 65,536 events wait, the figures are
-      lower bounds. About the first two thousand values of the captures are shown, and `:...` in place of the
-      others;
+    * `bytes` - the memory that it holds (see `Mote.Inspection`);
+    * `complete` - whether `queued` and `bytes` are exact. The actor's thread looks for a millisecond at most. For an
+      actor that holds more than ten thousand values, or where more than 65,536 events wait, the figures are lower
+      bounds. About the first two thousand values of the captures are shown, and `:...` in place of the others;
     * `machine`, the process, and `address`.
 
-  It waits for the machine, up to five seconds. Messages that the calling process sent before are done by then, or queued.
+  The function waits for the machine, up to five seconds. Messages that the calling process sent before are handled by
+  then, or queued.
 
   Raises `Mote.Error` when the machine is not running; of another node also with the reason `:timeout` if there is no answer within five
   seconds, and with `:noconnection`.
@@ -937,16 +945,17 @@ defmodule Mote do
   end
 
   @doc """
-  What an actor is as of its last turn: the name of its behaviour and its captures, in one tuple, as `{:counter, 42}`. It runs no turn: the
-  calling process reads the state itself.
+  Returns an actor's state as of its last turn: the name of its behaviour and its captures, in one tuple, such as
+  `{:counter, 42}`. It runs no turn: the calling process reads the state itself.
 
-  So it is a read without order: messages that wait, also those that the calling process has sent, may not be done yet. Ask the actor
-  (`ask/3`) where that matters. But what is seen is always one whole state, never a part of an old one and of a new one, and never
-  that of a turn that was aborted.
+  So a peek has no order: waiting messages, even those of the calling process, may not have been handled yet. Ask the
+  actor (`ask/3`) if that matters. But a peek always sees one whole state, never parts of an old and of a new one, and
+  never the state of an aborted turn.
 
-  While the thread that owns the actor sleeps, this takes less time than a question. Otherwise, while the machine collects, and for an actor that
-  holds some hundred values and more, that thread is asked as by `info/1`, with its errors, which are returned, and its limits: of more than
-  two thousand values, `:...` stands for the rest. Processes that peek at actors of one thread do so one by one.
+  While the thread that owns the actor sleeps, a peek takes less time than a question. Otherwise, while the machine
+  collects, and for an actor that holds some hundred values and more, that thread is asked as by `info/1`. The errors
+  of `info/1` are returned then, and its limits hold: of more than two thousand values, `:...` stands for the rest.
+  Processes that peek at actors of one thread do so one by one.
 
       iex> defmodule Doc.Peeked do
       ...>   use Mote.Behaviour
@@ -969,8 +978,9 @@ defmodule Mote do
   Folds over the states of all actors of a machine, or of those of a behaviour: `fun` gets a state as `peek/1` shows it, and what it
   returned the time before.
 
-  The behaviour is `{module, name}`, a module for all of its behaviours, or `nil` for all there are. These include actors that Mote makes
-  itself, such as the shards of directories, but no sockets. To get keys as well, see `Mote.Directory.fold/4`.
+  The behaviour is `{module, name}`, a module for all of its behaviours, or `nil` for all actors. These include actors
+  that Mote makes itself, such as the shards of directories, but no sockets. To get keys as well, see
+  `Mote.Directory.fold/4`.
 
       iex> defmodule Doc.Cart do
       ...>   use Mote.Behaviour
@@ -985,15 +995,17 @@ defmodule Mote do
       iex> Mote.fold(machine, {Doc.Cart, :cart}, 0, fn {:cart, items}, n -> n + length(items) end)
       1
 
-  It is for pages of administrators and for metrics: the machine goes on meanwhile, and nothing is sent to the actors. It begins with a
-  collection, as `gc/2` does, and goes through the actors that this has found alive. **An actor that is alive all the time is seen once**, whatever
-  it does, whichever thread it goes to, and however many collections come meanwhile. An actor that is created or forgotten meanwhile may be seen
-  or not, but never twice, and one that nobody can reach any more when the fold begins is not seen. Each state is a whole one, as
-  of its actor's last turn, but they are not of one moment. They come in no particular order, and `fun` may do anything.
+  Use it for admin pages and for metrics: the machine goes on meanwhile, and nothing is sent to the actors. A fold
+  begins with a collection, as `gc/2` does, and goes through the actors that the collection has found alive. **An
+  actor that is alive all the time is seen once**, whatever it does, whichever thread it goes to, and however many
+  collections come meanwhile. An actor that is created or dropped meanwhile may be seen or not, but never twice. An
+  actor that is unreachable when the fold begins is not seen. Each state is whole, as of its actor's last turn, but
+  they are not of one moment. They come in no particular order, and `fun` may do anything.
 
-  A million small actors take some 0.3 s, the collection included, by parts of up to a thousand for which a sleeping thread is kept asleep some
-  100 µs. A thread that is awake shows its actors itself between two turns. Actors that hold much are looked at one by one, as by `peek/1` and within
-  its limits, which takes a few microseconds each. The machine keeps no list for it, nor does the fold.
+  A million small actors take some 0.3 s, the collection included. The fold reads up to a thousand actors at a time,
+  and keeps a sleeping thread asleep for some 100 µs meanwhile. An awake thread shows its actors itself between two
+  turns. Large actors are read one by one, as by `peek/1` and within its limits, which takes a few microseconds each.
+  Neither the machine nor the fold keeps a list of the actors.
 
   `:timeout` is how long the collection, and then a thread for each part, may take, in milliseconds (5000). Raises `Mote.Error` if it takes
   longer, or if the machine is down.
@@ -1023,22 +1035,23 @@ defmodule Mote do
     do: expected!("the behaviour of actors to be {module, name}, a module, or nil for all of them", other)
 
   @doc """
-  The nodes that this one was connected to, to send to addresses or be sent to: see the guide *Nodes*.
+  Returns figures for each node that this one has exchanged messages with: see the guide *Nodes*.
 
-  For each:
+  For each node:
 
-    * `waiting` - about how many bytes messages take that wait to be sent there;
+    * `waiting` - about how many bytes the messages take that wait to be sent there;
     * `sent` - messages, questions and answers that were sent there;
     * `unsure` - those that were on their way when the last connection ended, and may have arrived or not: when the nodes meet again,
       they are counted as sent, or as lost;
     * `refused` - messages of processes that were not accepted, because the limit was reached;
-    * `lost` - messages of actors that were lost for that reason, and all messages that waited or were on their way when a
-      connection ended, found none, or found a node whose Mote speaks another protocol;
+    * `lost` - messages of actors that were lost for that reason, and all messages that waited or were on their way
+      when a connection ended, that found no connection, or that found a node whose Mote speaks another protocol;
     * `undelivered` - messages that came from there and found no actor, or no memory;
     * `listed` - addresses and customers of this node that are held for that node.
 
-  `waiting`, `unsure` and `listed` are current figures; the others count from the start of this node. While nothing is being sent,
-  they are exact: what was accepted for that node is in `sent`, `unsure`, `lost`, or waits.
+  `waiting`, `unsure` and `listed` are current figures; the others count from the start of this node. While nothing is
+  being sent, they are exact: each message that was accepted for that node is counted in `sent`, `unsure` or `lost`,
+  or waits.
 
       iex> Mote.nodes()
       %{}
@@ -1047,7 +1060,7 @@ defmodule Mote do
   def nodes, do: Far.Table.all()
 
   @doc """
-  The actors with the most turns, waiting events, or bytes: see `Mote.Inspection.top/2`.
+  Lists the actors with the most turns, waiting events, or bytes: see `Mote.Inspection.top/2`.
   """
   @spec top(Machine.t(), keyword) :: [map]
   def top(machine, opts \\ [])
@@ -1055,7 +1068,8 @@ defmodule Mote do
   def top(machine, opts), do: Inspection.top(machine, opts)
 
   @doc """
-  The behaviours in a machine, how many actors have them, and how often they run: see `Mote.Inspection.behaviours/2`.
+  Lists the behaviours in a machine, how many actors have them, and how often they run: see
+  `Mote.Inspection.behaviours/2`.
   """
   @spec behaviours(Machine.t(), keyword) :: [map]
   def behaviours(machine, opts \\ [])
@@ -1066,8 +1080,8 @@ defmodule Mote do
   def behaviours(machine, opts), do: Inspection.behaviours(machine, opts)
 
   @doc """
-  Who keeps callers waiting: the actors that have customers of open questions, of a machine, of one question, or of one that has
-  timed out. See `Mote.Inspection.waiting/2`.
+  Lists the actors that keep callers waiting: they hold customers of open questions, of a machine, of one question, or
+  of one that has timed out. See `Mote.Inspection.waiting/2`.
   """
   @spec waiting(Machine.t() | Mote.Ask.t() | Error.t(), keyword) :: [map]
   def waiting(what, opts \\ [])
@@ -1078,7 +1092,7 @@ defmodule Mote do
   def waiting(what, opts), do: Inspection.waiting(what, opts)
 
   @doc """
-  Which actors can be reached from one: see `Mote.Inspection.graph/2`.
+  Lists the actors that can be reached from one: see `Mote.Inspection.graph/2`.
   """
   @spec graph(Address.t(), keyword) :: Mote.Graph.t()
   defdelegate graph(address, opts \\ []), to: Mote.Inspection
@@ -1134,21 +1148,22 @@ defmodule Mote do
   defdelegate step(machine, opts \\ []), to: Mote.Trace
 
   @doc """
-  Saves an image of a machine in a file: everything that it would do if nothing came from outside any more, as of one moment.
+  Saves an image of a machine in a file: the machine as of one moment, with everything that it has yet to do.
 
   `Mote.start_link(image: path)` starts a machine that goes on from there, on any node: with all actors that something leads to,
   the messages that wait for them, and the timers. Options:
 
-    * `:names` - a map of what the other machine is to find: `%{counter: address, rooms: directory}`. `names/1` returns it there,
-      with the new addresses. An actor that nothing leads to, from a name, a message or a timer, is not saved. The default is what
-      `names/1` returns here;
+    * `:names` - a map of the values that the other machine has to find: `%{counter: address, rooms: directory}`.
+      There `names/1` returns it with the new addresses. An actor that no name, message or timer leads to is not
+      saved. The default is the result of `names/1` here;
     * `:timeout` - in milliseconds (default `:infinity`). The image is saved all the same when it is over.
 
-  Turns go on while it is saved: the machine stands still for a moment, in which what waits is noted. Nothing is freed before the image is
-  written, so a machine whose memory runs short runs no turns until then; and a durable or seeded machine stands still for all of the saving but
-  the file. A file of that name is replaced when the
-  new one is complete and on the disk; until then, and if anything fails, it is as it was. What only the BEAM has, such as processes,
-  is not saved, and the `Mote.Image` that this returns lists it: see the guide [State that lasts](images.md).
+  Turns go on while it is saved. The machine only stands still for a moment, to note what waits. Nothing is freed
+  before the image is written, so a machine whose memory runs short runs no turns until then. A durable or seeded
+  machine stands still for all of the saving except for writing the file. A file of that name is replaced when the new
+  one is complete and on the disk. Until then, and if anything fails, it is as it was. Values that only the BEAM has,
+  such as processes, are not saved, and the returned `Mote.Image` lists them: see the guide [Images in
+  detail](image-details.md#what-only-the-beam-has).
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(7))
@@ -1181,9 +1196,10 @@ defmodule Mote do
   end
 
   @doc """
-  What the image had names for that a machine has gone on from: see `save/3`. A machine that was started without an image has none.
+  Returns the named values of the image that a machine has gone on from: see `save/3`. A machine that was started
+  without an image has none.
 
-  The machine keeps the actors that are named as long as it runs.
+  The machine keeps the named actors as long as it runs.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> Mote.names(machine)
@@ -1193,12 +1209,14 @@ defmodule Mote do
   defdelegate names(machine), to: Machine
 
   @doc """
-  Keeps an actor for as long as its machine runs, or until `release/1`, although nothing may refer to it; returns its address.
+  Keeps an actor for as long as its machine runs, or until `release/1`, even if nothing refers to it. Returns its
+  address.
 
   Use it for an address that is written down outside of the node, such as in a row of a database: `:erlang.term_to_binary/1` of an address
   holds nothing. In a machine with an `:identity` the actor is kept from life to life.
 
-  Raises `Mote.Error` with the reason `:unknown_address` if the actor is gone, or is one of another node, and `:machine_down`.
+  Raises `Mote.Error` with the reason `:unknown_address` if the actor is gone or belongs to another node, and with
+  `:machine_down`.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> row = machine |> Mote.create(Mote.Library.counter(7)) |> Mote.retain() |> :erlang.term_to_binary()
@@ -1214,8 +1232,9 @@ defmodule Mote do
   end
 
   @doc """
-  Lets go of an actor that is kept by `retain/1`, or from an earlier life of its machine, which keeps all actors that processes
-  held then. From then on it is kept as any other. Returns `:ok` also if it was not kept, and raises as `retain/1` does.
+  Releases an actor that is kept by `retain/1`, or because of an earlier life of its machine, which keeps all actors
+  that processes held then. From then on it lives as long as any other actor. Returns `:ok` also if it was not kept,
+  and raises as `retain/1` does.
 
   In a durable machine (`Mote.Durable`), the address leads nowhere from then on, whoever still has it.
   """
@@ -1237,9 +1256,9 @@ defmodule Mote do
   end
 
   @doc """
-  A machine as a value to look at, by its process, its name or the address of one of its actors.
+  Returns a machine as a value to look at, by its process, its name or the address of one of its actors.
 
-  It stands for the machine wherever one is expected. Raises `Mote.Error` when it is not running.
+  The value stands for the machine wherever one is expected. Raises `Mote.Error` when it is not running.
 
       iex> {:ok, pid} = Mote.start_link(name: Doc.Machine)
       iex> machine = Mote.machine(Doc.Machine)
@@ -1253,9 +1272,9 @@ defmodule Mote do
   defdelegate machine(machine), to: Machine, as: :handle
 
   @doc """
-  A sponsor of a machine as a value to look at: see `Mote.Sponsor`.
+  Returns a sponsor of a machine as a value to look at: see `Mote.Sponsor`.
 
-  Raises `Mote.Error` when there is none of that name.
+  Raises `Mote.Error` if there is no sponsor of that name.
 
       iex> {:ok, _} = Mote.start_link(name: Doc.Sponsored)
       iex> inspect(Mote.sponsor(Doc.Sponsored, :main)) =~ "#Mote.Sponsor<:main of Doc.Sponsored, 1 thread, "
@@ -1269,10 +1288,11 @@ defmodule Mote do
 
   The machine is given by its process, its name or the address of one of its actors. The message is that of
   `Process.monitor/1`, `{:DOWN, reference, :process, machine, reason}`, with its pid, or with the name if there is no
-  process of that name; the reason is `{:fault, fault}` after a fault. It comes at once, with `:noproc`, if
-  the machine is down already, and with `:noconnection` if that is an address of a node that cannot be reached, or does not answer within
-  five seconds. `Process.demonitor/2` cancels it. Unless the process was killed, the machine's threads have ended before, so nothing that
-  its actors sent comes after it; from a node that takes in nothing for a second, it may.
+  process of that name; the reason is `{:fault, fault}` after a fault. It comes at once, with `:noproc`, if the
+  machine is down already, and with `:noconnection` if the node of the given address cannot be reached, or does not
+  answer within five seconds. `Process.demonitor/2` cancels the monitor. Unless the process was killed, the machine's
+  threads have ended before, so no message of its actors comes after it. If a node takes in nothing for a second,
+  messages may come after it.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> ref = Mote.monitor(machine)
@@ -1286,25 +1306,26 @@ defmodule Mote do
   @doc """
   Loads the code of a module, and of those that it refers to, ahead of the first `create/3`.
 
-  A machine learns about a new version, such as one that was typed into IEx, through this function, when one of its behaviours is created, or by `Mote.Reload`. From
-  then on
+  Three things tell a machine of a new version, such as one that was typed into IEx: this function, the creation of
+  one of its behaviours, and `Mote.Reload`. From then on
 
-    * actors run the new version from their next turn on, whether they become or not, with the captures that they have. New
-      ones are made by it, by the code of old versions too;
-    * actors whose behaviour had fewer captures get the defaults of the others, if these are the last ones:
-      `defactor cart(items, coupon \\\\ nil)` takes over actors of `cart/1`;
-    * what else has changed is said by `Mote.Behaviour.defchange/2`: `defchange cart(pair), do: cart(elem(pair, 0), elem(pair, 1))`.
+    * actors run the new version from their next turn on, whether they become or not, with the captures that they
+      have. Code of old versions, too, creates actors of the new version;
+    * actors whose behaviour had fewer captures get the defaults of the new captures, if these come last: `defactor
+      cart(items, coupon \\\\ nil)` takes over actors of `cart/1`;
+    * `Mote.Behaviour.defchange/2` converts other captures: `defchange cart(pair), do: cart(elem(pair, 0), elem(pair,
+      1))`.
 
-  A behaviour is known by its name and the number of its captures. Returns `:ok`, or `{:ok, stay}` if actors that are alive now go on with
-  an older version, until they become another one: a list of `{{module, name, captures}, why}`, whatever was told before. A warning in the
-  log says so as well. `why` is
+  A behaviour is identified by its name and the number of its captures. Returns `:ok`, or `{:ok, stay}` if live actors
+  go on with an older version, until they become another one. `stay` is a list of `{{module, name, captures}, why}`,
+  whatever was reported before. A warning in the log says so as well. `why` is
 
     * `:absent` - the new version has no such behaviour, and no change from it;
     * `:other_kind` - it has one, but the older version stashes and the new one does not, or one of the two is marked `beam: true`;
     * `:durable` - the machine is durable, and its actors take new code when it starts (`Mote.start_link/1`, `:migrate`).
 
-  Where one version of a behaviour becomes and the other never does, or actors stay, everything in the machine stands still for
-  a moment: as long as it takes to count its actors, if some stay.
+  If one version of a behaviour becomes and the other never does, or if actors stay, the whole machine stands still
+  for a moment. If actors stay, that is as long as it takes to count them.
   """
   @spec load(Machine.t(), module) :: :ok | {:ok, [Loader.stays()]} | {:error, Error.t()}
   def load(machine, module) when is_atom(module) do
@@ -1316,25 +1337,29 @@ defmodule Mote do
   def load(_machine, other), do: expected!("a module", other)
 
   @doc """
-  Stops a machine: its actors are gone. Like `GenServer.stop/3`; for a process that is not a machine it exits with `:noproc`, and
-  leaves the process alone.
+  Stops a machine: its actors are gone. Works like `GenServer.stop/3`. For a process that is not a machine it exits
+  with `:noproc`, and leaves the process alone.
 
-  A machine that was started with `shutdown: [drain: milliseconds]`, as it is under a supervisor, finishes what it has before, for that
-  long at most. This is so whenever it is stopped in good order, with the reason `:normal`, `:shutdown` or `{:shutdown, term}`: by
-  this function, by its supervisor, also when an application or the system stops, or because the process that started it ends
-  so. Meanwhile
+  A machine that was started with `shutdown: [drain: milliseconds]`, as under a supervisor, finishes its work first,
+  for that long at most. This holds for every orderly stop, with the reason `:normal`, `:shutdown` or `{:shutdown,
+  term}`: by this function, by its supervisor, also when an application or the system stops, or because the process
+  that started it ends with such a reason. Meanwhile
 
-    * it takes nothing new: who sends to its actors, asks them, or creates any, gets a `Mote.Error` with the reason `:machine_down`
-      and a message that says that the machine is stopping. Turns of its beam sponsors go on as usual, in their own process;
-    * it runs everything that was accepted, and what follows from it, turns of beam sponsors included. Timers that come due
-      still fire, others are not waited for. A machine that is paused is not waited for either;
-    * then it waits until its outboxes have been read, and until what its actors have sent to other nodes is on its way.
+    * it takes nothing new: a caller that sends to its actors, asks them, or creates any, gets a `Mote.Error` with the
+      reason `:machine_down` and a message that says that the machine is stopping. Turns of its beam sponsors go on as
+      usual, in their own process;
+    * it runs everything that was accepted, and what follows from it, turns of beam sponsors included. Timers that
+      come due still fire, but the stop does not wait for others, nor for a paused machine;
+    * then it waits until its outboxes have been read, and until messages of its actors to other nodes are on their
+      way.
 
-  In a handler of telemetry, which runs in the machine's own process, the function returns at once, and the machine ends after the handler.
+  In a telemetry handler, which runs in the machine's own process, the function returns at once, and the machine ends
+  after the handler.
 
-  When time is over, threads end at their next turn, and turns of beam sponsors are killed. A warning and the event
-  `[:mote, :machine, :unfinished]` say how much of each kind was left. Without a time to drain, or for any other reason, all of this
-  happens at once, with the event only. A machine that is killed (`:brutal_kill`) does not finish anything.
+  When the time is over, threads end at their next turn, and turns of beam sponsors are killed. A warning and the
+  event `[:mote, :machine, :unfinished]` say how much of each kind was left. Without a time to drain, or for any other
+  reason, all of this happens at once, with the event only. A machine that is killed (`:brutal_kill`) does not finish
+  anything.
   """
   @spec stop(Machine.t(), term, timeout) :: :ok
   def stop(machine, reason \\ :normal, timeout \\ :infinity), do: Machine.stop(machine, reason, timeout)

@@ -1,4 +1,4 @@
-# Under stress machines collect after every turn (guides/memory.md): everything takes many times as long, and tests of
+# Under stress machines collect after every turn (guides/internals/memory-details.md): everything takes many times as long, and tests of
 # figures that are then others say so, with a reason.
 # Whatever is waited for comes much sooner, but a busy host may take a core away for seconds.
 patience = [

@@ -12,10 +12,10 @@ defmodule Mote.Behaviour do
         end
       end
 
-  `defactor name(captures) do clauses end` defines a behaviour; its clauses match the message, its captures are
-  the state. The module gets a function of that name, which returns a `Mote.Behaviour` struct to create actors
-  with. `defpure name(arguments) do … end` defines a function that behaviours can call, with several
-  clauses and guards as `def`; it can also be called from plain Elixir.
+  `defactor name(captures) do clauses end` defines a behaviour. Its clauses match the message, and its captures are
+  the state. The module gets a function of that name, which returns a `Mote.Behaviour` struct to create actors with.
+  `defpure name(arguments) do … end` defines a function that behaviours can call, with several clauses and guards as
+  `def`; it can also be called from plain Elixir.
 
   Both are compiled twice from the same source: to a unit of code for the machine (see `guides/ir.md`), and by Elixir itself, with
   the words below imported. `turn/3` runs the second, which is all that a test needs:
@@ -41,8 +41,8 @@ defmodule Mote.Behaviour do
     * `self()`, `send target, message`, `sendx sponsor, target, message`;
     * `send_after(milliseconds, target, message)`, which returns a timer (its arguments are in a different
       order from those of `Process.send_after/3`), and `cancel_timer(timer)`: see `Mote.Timer`;
-    * `monitor(process, message)`, which sends the actor the message when a process has ended, and `monitor(process, target,
-      message)`, which sends it to a target; both return what `demonitor(monitor)` takes: see `Mote.Timer`;
+    * `monitor(process, message)`, which sends the actor the message when a process has ended, and `monitor(process,
+      target, message)`, which sends it to a target; both return a monitor for `demonitor(monitor)`: see `Mote.Timer`;
     * `create name(…)`, `create Module.name(…)`, `create name(…), sponsor: name`;
     * `become name(…)`, `become sink()`; the last one of a turn wins;
     * `become capture: value, …`, which stays in the same behaviour and keeps the other captures as they were at the start of
@@ -69,13 +69,13 @@ defmodule Mote.Behaviour do
   are `byte_size/1`, `bit_size/1`, `binary_part/3`, `:binary.at/2` and `to_string/1` (of binaries, atoms, numbers and lists
   of characters), which interpolation calls. Parts are not copied, unless they begin within a byte and are whole bytes.
 
-  `fn` and `&` make functions, which are values like others: they can be kept, sent and called, `fun.(x)`, and have no effects. What
-  Elixir gets is a `Mote.Function`. Functions of Elixir are carried as they are, and not called.
+  `fn` and `&` make functions, which are values like others: they can be kept, sent and called, `fun.(x)`, and have no
+  effects. Elixir gets a `Mote.Function`. Functions of Elixir are carried as they are, and cannot be called.
 
   `Mote.Vector` has packed arrays of numbers, `Mote.Integer` arithmetic modulo 2^64: their functions are primitives.
 
-  `System.monotonic_time(unit)` is the time since the start of the machine, by its clock: what `Mote.now/1`
-  returns, in nanoseconds, microseconds, milliseconds or seconds. It is read when the turn comes to it.
+  `System.monotonic_time(unit)` is the time since the start of the machine, by its clock, in nanoseconds,
+  microseconds, milliseconds or seconds (`Mote.now/1` returns milliseconds). It is read when the turn comes to it.
 
   Everything that is not in the language is a `Mote.CompileError` that says what to write instead. The
   compiler warns about unused variables and captures, about clauses that can never match, and about clauses of
@@ -88,14 +88,13 @@ defmodule Mote.Behaviour do
 
   ## Errors
 
-  Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, a value that no clause of a
-  `case` fits. The same happens where a machine can do less than Elixir: an integer of more than 2^20 bits is
-  a `SystemLimitError`. Nothing of the turn shows, its message is used up, and the actor goes on as it was.
-  The abort is counted (`aborts_raised` in `Mote.info/1`), reported to telemetry and the log with the
-  exception, the line and the operands, and the caller that asked gets `:aborted`. A guard fails, as in
-  Elixir. A `try` catches it, and what `raise` and `throw` do, and undoes the part that failed: see [the guide](language.md#try).
-  `Mote.Raised` turns the reason into the exception, also where the turn ran in Elixir. A function that Elixir calls
-  raises it.
+  Where Elixir would raise, the turn is aborted: `1 + :a`, `hd([])`, a key that is missing, a value that no clause of
+  a `case` fits. The same happens where a machine can do less than Elixir: an integer of more than 2^20 bits is a
+  `SystemLimitError`. The turn has no effects, its message is used up, and the actor goes on as it was. The abort is
+  counted (`aborts_raised` in `Mote.info/1`), reported to telemetry and the log with the exception, the line and the
+  operands, and the caller that asked gets `:aborted`. A guard fails, as in Elixir. A `try` catches such an exception,
+  and those of `raise` and `throw`, and undoes the part that failed: see [the guide](language.md#try). `Mote.Raised`
+  turns the reason into the exception, even if the turn ran in Elixir. A function that Elixir calls raises it.
 
       iex> defmodule Doc.Purse do
       ...>   use Mote.Behaviour
@@ -108,14 +107,14 @@ defmodule Mote.Behaviour do
       iex> Mote.Raised.exception(reason)
       %ArithmeticError{message: "bad argument in arithmetic expression"}
 
-  With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that
-  Mote descends from: an operation without an answer returns the atom `:undefined`, and the code goes on with
-  it. No check passes because of it: `<`, `<=`, `>` and `>=` with `:undefined` are `:undefined` again, or fail
-  a guard, and a condition that is `:undefined` counts as false: one of `if`, `cond`, `&&`, `||`, `!`, of a filter,
-  or of a function that is given to `Enum.filter/2`, `Enum.any?/2` and the like. `==` and its relatives compare it
-  like any other atom. A library function that Mote has written in the language (`Enum.sort/1`, `Enum.count/1`)
-  aborts the turn where it fails, in such a module too. In plain Elixir operators, functions of Kernel and other
-  primitives such as `Map.put/3` return `:undefined`; what `Enum` does, `<<…>>` and `%{map | key: value}` raise.
+  With `use Mote.Behaviour, errors: :undefined` a module chooses the total operations of the machines that Mote
+  descends from: an operation without an answer returns the atom `:undefined`, and the code goes on with it. No check
+  passes because of it: `<`, `<=`, `>` and `>=` with `:undefined` are `:undefined` again, or fail a guard, and a
+  condition that is `:undefined` counts as false: one of `if`, `cond`, `&&`, `||`, `!`, of a filter, or of a function
+  that is given to `Enum.filter/2`, `Enum.any?/2` and the like. `==` and its relatives compare it like any other atom.
+  A library function that Mote has written in the language (`Enum.sort/1`, `Enum.count/1`) aborts the turn where it
+  fails, in such a module too. In plain Elixir operators, functions of Kernel and other primitives such as `Map.put/3`
+  return `:undefined`. Functions of `Enum`, `<<…>>` and `%{map | key: value}` raise.
 
       iex> defmodule Doc.Total do
       ...>   use Mote.Behaviour, errors: :undefined
@@ -127,8 +126,8 @@ defmodule Mote.Behaviour do
 
   ## Plain Elixir
 
-  `use Mote.Behaviour, import: [MyApp.Pricing]` makes functions of modules in plain Elixir available, which are compiled to the
-  machine from their debug information, if they have no effects:
+  `use Mote.Behaviour, import: [MyApp.Pricing]` makes functions of plain Elixir modules available, if they have no
+  effects. They are compiled for the machine from the debug information of these modules:
 
       defmodule Badge do
         use Mote.Behaviour, import: [MyApp.Names]
@@ -226,11 +225,11 @@ defmodule Mote.Behaviour do
   @doc """
   Defines a behaviour whose turns may call any Elixir, and block: `defactor name(capture, …), beam: true do … end`.
 
-  Its clauses are plain Elixir; for effects they have the words of `Mote.Behaviour.Beam`. Its actors live in **beam sponsors** (`Mote.add_sponsor(machine,
-  :io, beam: true)`), to which they are pinned from birth: `Mote.create(machine, fetch(url), sponsor: :io)`, and in a behaviour
-  `create fetch(url), sponsor: :io`. Creating or becoming one where its turns could not run is a
-  `Mote.CompileError` where the compiler sees it; otherwise a `Mote.Error` (`:beam_only`), or the turn is
-  aborted with `{:beam_only, {module, name}}`.
+  Its clauses are plain Elixir. For effects they have the words of `Mote.Behaviour.Beam`. Its actors live in **beam
+  sponsors** (`Mote.add_sponsor(machine, :io, beam: true)`), to which they are pinned from the start:
+  `Mote.create(machine, fetch(url), sponsor: :io)`, and in a behaviour `create fetch(url), sponsor: :io`. Creating or
+  becoming one where its turns could not run is a `Mote.CompileError` where the compiler sees it; otherwise a
+  `Mote.Error` (`:beam_only`), or the turn is aborted with `{:beam_only, {module, name}}`.
 
       defmodule Lines do
         use Mote.Behaviour
@@ -258,13 +257,14 @@ defmodule Mote.Behaviour do
   end
 
   @doc """
-  Says what becomes of actors of an older version of this module, whose behaviour had other captures: `defchange name(captures), do: behaviour`.
+  Converts actors of an older version of this module, whose behaviour had other captures: `defchange name(captures),
+  do: behaviour`.
 
-  The name and the captures are those that the older version had. The block ends with the behaviour that the actor goes on as, of
-  this or of another module. It runs when the actor gets its next message, which the new behaviour then takes. What was stashed is taken up
-  again before it. The older behaviour may have stashed or not, and become or not.
+  The name and the captures are those of the older version. The block ends with the actor's new behaviour, of this or
+  of another module. It runs when the actor gets its next message, which the new behaviour then takes. Stashed
+  messages are taken up again before it. The older behaviour may have stashed or not, and become or not.
 
-  No change needs to be written where what comes new are last captures with defaults. See `Mote.load/2`.
+  No `defchange` is needed if the new captures come last and have defaults. See `Mote.load/2`.
 
       iex> defmodule Doc.Meter do
       ...>   use Mote.Behaviour
@@ -345,10 +345,10 @@ defmodule Mote.Behaviour do
   @doc """
   Defines a directory: which behaviour an actor starts with, by its key.
 
-  The module gets a function `name(captures)` for `Mote.Directory.start/3`. The clauses match the key, and each ends with a
-  behaviour. A key that no clause matches, or whose clause ends with `nil`, starts no actor. `self()` is the shard of the
-  directory that has the key. The captures may have defaults, as those of a `defactor`. A clause may also end with a `create`, which
-  says in which sponsor: behaviours with `beam: true` need one. See `Mote.Directory`.
+  The module gets a function `name(captures)` for `Mote.Directory.start/3`. The clauses match the key, and each ends
+  with a behaviour. A key that no clause matches, or whose clause ends with `nil`, starts no actor. `self()` is the
+  shard of the directory that has the key. The captures may have defaults, as those of a `defactor`. A clause may also
+  end with a `create` that names a sponsor: behaviours with `beam: true` need one. See `Mote.Directory`.
 
       defdirectory rooms(log) do
         {:room, name} when is_binary(name) -> Room.room(name, log)

@@ -58,13 +58,13 @@ defmodule Mote.Directory do
 
   | request | answer |
   |---|---|
-  | `{customer, {:to, key, request}}` | that of the actor, or `{Mote.Directory, :unknown_key}` |
+  | `{customer, {:to, key, request}}` | the actor's answer, or `{Mote.Directory, :unknown_key}` |
   | `{customer, {:start, key}}` | its address, after starting it if need be, or `nil` |
   | `{customer, {:whereis, key}}` | its address or `nil` |
   | `{customer, {:put, key, address}}` | `:ok` or `{:taken, address}` |
-  | `{customer, {:replace, key, old, new}}` | whether it was the address `old`, in whose place it has `new` now |
-  | `{customer, {:delete, key}}` | whether there was one |
-  | `{customer, {:delete, key, address}}` | whether it was that actor; another one stays |
+  | `{customer, {:replace, key, old, new}}` | whether the entry was the address `old`, which `new` has replaced |
+  | `{customer, {:delete, key}}` | whether the key had an entry |
+  | `{customer, {:delete, key, address}}` | whether the entry was that actor; another actor stays |
 
   ## What is promised
 
@@ -73,9 +73,10 @@ defmodule Mote.Directory do
     * **Failure.** An actor is started in the turn that takes its first message. If that turn is aborted, there is no actor,
       and the next message for the key tries again. `ask/4` returns the error `:aborted` in that case, and if the actor aborts the
       turn that takes the request.
-    * **Parallel work.** The entries are spread over shards, which are actors. The threads of a sponsor share them as they share
-      all actors, and each starts actors of its own. In a partitioned sponsor (`partition: true`, see `Mote.add_sponsor/3`) each key is on one thread
-      for good, by its hash, with the shard that has it: processes that ask for keys of different threads do not wait for each other.
+    * **Parallel work.** The entries are spread over shards, which are actors. The threads of a sponsor share them as
+      they share all actors, and each starts actors of its own. In a partitioned sponsor (`partition: true`, see
+      `Mote.add_sponsor/3`) the hash of a key decides its shard, and the key stays on the thread of that shard. So
+      processes that ask for keys of different threads do not wait for each other.
     * **Memory.** A key holds its actor until it is removed. The actors of a directory, and the directory
       itself, are collected when nothing refers to them.
 
@@ -83,9 +84,9 @@ defmodule Mote.Directory do
 
   ## An actor that ends
 
-  An actor that becomes `sink` stays in the directory, and messages for its key are ignored. It should be removed first. An
-  actor that removes itself asks its shard, and waits for the answer, since messages that had passed the shard before come
-  before it. In the clauses of a `defdirectory`, `self()` is the shard that has the key:
+  An actor that becomes `sink` stays in the directory, and messages for its key are ignored. So remove it first. An
+  actor that removes itself asks its shard, and waits for the answer, since messages that have passed the shard arrive
+  before the answer. In the clauses of a `defdirectory`, `self()` is the shard that has the key:
 
       defactor session(user, shard) do
         :logout -> send shard, {self(), {:delete, user, self()}}
@@ -102,9 +103,9 @@ defmodule Mote.Directory do
 
   ## In a supervision tree
 
-  A directory belongs to its machine and ends with it. Functions then raise `Mote.Error` with the reason `:machine_down`, or
-  return it where they return errors. Below a supervisor with the strategy `:rest_for_one`, a process of its own starts the
-  directory again when the machine was restarted, and gives it a name:
+  A directory belongs to its machine and ends with it. Functions then raise `Mote.Error` with the reason
+  `:machine_down`, or return it where they return errors. Under a supervisor with the strategy `:rest_for_one`, a
+  child process starts the directory again after a restart of the machine, and gives it a name:
 
       children = [
         {Mote, name: MyApp.Mote},
@@ -145,10 +146,10 @@ defmodule Mote.Directory do
 
   `behaviour` is one that a `defdirectory` defines. Without it, nothing is started on first use. Options:
 
-    * `:shards` - how many actors the entries are spread over (default #{@shards}, at most #{@most_shards}). With one for
-      about every twenty-four keys, sending by key is fastest: for a million keys it takes a third of the time that it takes
-      with #{@shards} of them. But the value that `start/3` returns has the address of each, some 200 bytes in a process: give
-      a directory with many shards a name, which is looked up without copying it;
+    * `:shards` - how many actors the entries are spread over (default #{@shards}, at most #{@most_shards}). Sending
+      by key is fastest with one shard for about every twenty-four keys: for a million keys it takes a third of the
+      time of #{@shards} shards. But the value that `start/3` returns contains the address of each shard, some 200
+      bytes in a process. So give a directory with many shards a name, which is looked up without copying it;
     * `:sponsor` - pins the shards to a sponsor, so that the actors are started there.
 
   Raises `Mote.Error` as `Mote.create/3` does, and `ArgumentError` if the behaviour is not that of a directory.
@@ -181,18 +182,23 @@ defmodule Mote.Directory do
   defp no_definition!(other), do: expected!("what a defdirectory defines, such as Chat.rooms()", other)
 
   @doc """
-  A child specification: `{Mote.Directory, name: MyApp.Rooms, …}` in a list of children. The name is its id, too.
+  Returns a child specification, for `{Mote.Directory, name: MyApp.Rooms, …}` in a list of children. The name is its
+  id, too.
   """
   @spec child_spec(keyword) :: Supervisor.child_spec()
   def child_spec(opts), do: Keeper.child_spec(opts)
 
   @doc """
   Starts a process, linked to the calling one, that starts a directory and gives it a name for the functions of this
-  module. The name is gone when the process ends, and it ends when the machine does. If the machine has gone on from an image, or from
-  its life before, and had a directory under that name (see `Mote.names/1`), it is that one, whatever `:start` and `:shards` say now. A durable machine names it in an image at once. Options:
+  module. The name is gone when the process ends, and the process ends when the machine does. The machine may have
+  gone on from an image, or from an earlier life, with a directory under that name (see `Mote.names/1`). Then the name
+  stands for that directory, whatever `:start` and `:shards` say now. A durable machine stores the name in an image at
+  once.
+
+  Options:
 
     * `:name` - an atom (required);
-    * `:machine` - where it is (required);
+    * `:machine` - the machine of the directory (required);
     * `:start` - a behaviour that a `defdirectory` defines (default: nothing is started on first use);
     * `:shards`, `:sponsor` - as in `start/3`.
 
@@ -226,8 +232,8 @@ defmodule Mote.Directory do
   @doc """
   Sends a message to the actor of a key, which is started if there is none yet.
 
-  Options, errors and exceptions are those of `Mote.send/3`. By a name there are two more errors in place of exceptions, because both are met while a
-  supervisor starts a machine and its directory again: `:unknown_directory` and `:machine_down`.
+  Options, errors and exceptions are those of `Mote.send/3`. With a name, `:unknown_directory` and `:machine_down` are
+  returned as errors instead of raised, because both occur while a supervisor restarts a machine and its directory.
   """
   @spec send(directory, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
   def send(directory, key, message, opts \\ [])
@@ -243,8 +249,8 @@ defmodule Mote.Directory do
   @doc """
   Sends `{customer, request}` to the actor of a key, which is started if there is none yet, and waits for the answer.
 
-  Timeout, options and errors are those of `Mote.ask/3`; and `:unknown_key`, where the key has no actor and starts none; and
-  `:unknown_directory`.
+  Timeout, options and errors are those of `Mote.ask/3`. There are two more errors: `:unknown_key`, if the key has no
+  actor and starts none, and `:unknown_directory`.
   """
   @spec ask(directory, term, term, Ask.options()) :: Ask.result()
   def ask(directory, key, request, timeout_or_opts \\ 5_000) do
@@ -288,8 +294,8 @@ defmodule Mote.Directory do
   def whereis(directory, key, opts \\ 5_000), do: request(directory, key, {:whereis, key}, opts)
 
   @doc """
-  What the actor of a key is as of its last turn, as `Mote.peek/1` says. Starts nothing: of a key without an actor the error is
-  `:unknown_key`.
+  Returns the state of the actor of a key as of its last turn, like `Mote.peek/1`. Starts nothing: for a key without
+  an actor the error is `:unknown_key`.
 
       iex> defmodule Doc.Peeks do
       ...>   use Mote.Behaviour
@@ -331,8 +337,8 @@ defmodule Mote.Directory do
   def start_actor(directory, key, opts \\ 5_000), do: request(directory, key, {:start, key}, opts)
 
   @doc """
-  Puts an actor into the directory. Returns `{:error, error}` with the reason `:key_taken` if the key has one, whose address is
-  `error.context.address`.
+  Puts an actor into the directory. If the key has an actor already, returns `{:error, error}` with the reason
+  `:key_taken`, and `error.context.address` is that actor.
   """
   @spec put(directory, term, Address.t(), Ask.options()) :: :ok | {:error, Error.t()}
   def put(directory, key, address, opts \\ 5_000)
@@ -365,8 +371,9 @@ defmodule Mote.Directory do
 
   The shards are asked one by one, as the stream comes to them. Each returns its entries of that moment.
 
-  The address of each actor leaves the machine. Of 100,000 keys that takes some 2,000 ns a key, and 3,500 and more if all are kept
-  in a list. So ask each actor as the stream comes to it, and keep the answer; `fold/4` shows their states in a tenth of the time:
+  The address of each actor leaves the machine. With 100,000 keys that takes some 2,000 ns a key, and 3,500 and more
+  if you keep all of them in a list. So ask each actor as the stream comes to it, and keep the answer. `fold/4` shows
+  the states in a tenth of the time:
 
       for {key, actor} <- Mote.Directory.stream(rooms), {:ok, n} <- [Mote.ask(actor, :members)], do: {key, n}
   """
@@ -374,7 +381,8 @@ defmodule Mote.Directory do
   def stream(directory, opts \\ 5_000), do: directory |> shards(:all, opts) |> Stream.flat_map(& &1)
 
   @doc """
-  Folds over all keys and the states of their actors: `fun` gets a key, a state as `peek/2` shows it, and what it returned the time before.
+  Folds over all keys and the states of their actors: `fun` gets a key, a state as `peek/2` shows it, and the
+  accumulator.
 
       iex> defmodule Doc.Votes do
       ...>   use Mote.Behaviour
@@ -392,16 +400,17 @@ defmodule Mote.Directory do
       iex> Mote.Directory.fold(votes, 0, fn _name, {:tally, n}, sum -> sum + n end)
       3
 
-  It is for pages of administrators and for metrics: the machine goes on meanwhile, and nothing is sent to the actors. Each state is a
-  whole one, as of its actor's last turn, but they are not of one moment. A key that is there all the time comes once, in no
-  particular order. One that comes or goes meanwhile may be among them or not.
+  Use it for admin pages and for metrics: the machine goes on meanwhile, and nothing is sent to the actors. Each state
+  is whole, as of its actor's last turn, but they are not of one moment. A key that is present all the time comes
+  once, in no particular order. A key that is added or removed meanwhile may come or not.
 
-  A million small actors take some 0.2 s, by parts of up to 256 for which a sleeping thread is kept asleep some 50 µs. Where the thread
-  is awake, it shows them itself between two turns. Actors that belong to another thread than their shard, and those that hold much, are
-  looked at one by one, as by `peek/2`, within its limits, which takes a few microseconds each.
+  A million small actors take some 0.2 s. The fold reads up to 256 actors at a time, and keeps a sleeping thread
+  asleep for some 50 µs meanwhile. An awake thread shows its actors itself between two turns. Large actors, and actors
+  on another thread than their shard, are read one by one, as by `peek/2` and within its limits, which takes a few
+  microseconds each.
 
-  `:timeout` is how long a thread that is awake may take for each part, in milliseconds (5000). Raises `Mote.Error` if it takes longer, or if
-  the machine is down.
+  `:timeout` is how long an awake thread may take for each part, in milliseconds (5000). Raises `Mote.Error` if it
+  takes longer, or if the machine is down.
   """
   @spec fold(directory, acc, (key :: term, state :: tuple, acc -> acc), timeout: timeout) :: acc
         when acc: term

@@ -1,24 +1,26 @@
 defmodule Mote.Durable do
   @moduledoc """
-  Machines that survive the end of their node: what comes in is written into a journal before it runs.
+  Machines that survive the end of their node: everything that comes in is written into a journal before it runs.
 
       {:ok, machine} = Mote.start_link(durable: [dir: "/var/lib/shop"])
 
-  After a crash, `kill -9` included, the same call gives the machine back as it was, with its addresses: `Mote.send/3` returns when the disk
-  has the message, and `Mote.ask/3` when it had the request before it ran. The guide
-  [State that lasts](images.md#a-machine-that-survives-a-crash) says what this promises, and what a durable machine does not do.
+  After a crash, `kill -9` included, the same call restores the machine as it was, with its addresses. `Mote.send/3`
+  returns when the disk has the message. `Mote.ask/3` returns an answer only if the disk had the request before it
+  ran. The guide [Durable machines in detail](durable.md) lists the promises and limits of durable machines.
 
   Options of `durable:`
 
-    * `:dir` - the folder of the machine, which is made if it is not there. One machine has it;
-    * `:sync` - when the disk has what comes in: `:batch` (the default) and `:always` wait for the disk once for all that has come together.
-      `:batch` gathers what is about to come for a moment first, where several processes wait at once. `:os` leaves it to the system, so
-      what is acknowledged survives the end of the node, and not that of the power;
-    * `:image_every` - bytes of the journal after which a new image takes the place of the image and the journal before (default 64 MiB):
-      a machine that starts runs again at most as much;
-    * `:numbered` - `true` for messages to processes that are `{:mote_told, number, message}`, counted through all lives. A process that
-      misses a number has lost a message in a crash (default `false`). Answers have no number;
-    * `:take_over` - `true` for a machine that takes over its folder if that is a copy of another machine's: see `copy/2` (default `false`).
+    * `:dir` - the folder of the machine, which is created if it does not exist. Only one machine can use it;
+    * `:sync` - what an acknowledgement waits for. `:batch` (the default) and `:always` wait for the disk once for
+      everything that has come together. If several processes wait at once, `:batch` first gathers for a moment what
+      they are about to send. `:os` leaves writing to the system, so acknowledged messages survive the end of the
+      node, but not a power failure;
+    * `:image_every` - bytes of the journal after which a new image replaces the image and the journal (default 64
+      MiB). A start runs at most that much again;
+    * `:numbered` - `true` for messages to processes of the form `{:mote_told, number, message}`, counted through all
+      lives. A process that misses a number has lost a message in a crash (default `false`). Answers have no number;
+    * `:take_over` - `true` for a machine that takes over its folder if that is a copy of another machine's: see
+      `copy/2` (default `false`).
   """
 
   alias Mote.{Error, Image, Machine, Native}
@@ -59,9 +61,9 @@ defmodule Mote.Durable do
         }
 
   @doc """
-  Makes an image of a durable machine now, and begins a new journal. `names` is what `Mote.names/1` returns from then on, in this life and
-  the next ones: an entry point such as `%{accounts: address}`; the default is what it returns now. Directories that
-  `Mote.Directory.start_link/1` has given a name stay among them.
+  Makes an image of a durable machine now, and begins a new journal. From then on `Mote.names/1` returns `names`, in
+  this life and the next ones: an entry point such as `%{accounts: address}`. The default is its present result.
+  Directories that `Mote.Directory.start_link/1` has given a name stay among them.
 
   Returns the `Mote.Image` when the disk has it. Raises `ArgumentError` for a machine that is not durable.
   """
@@ -75,9 +77,9 @@ defmodule Mote.Durable do
   end
 
   @doc """
-  The state of a machine's journal: its folder, the number of its image, the bytes of the journal, how many messages it has told to
-  processes in all lives, and how many batches were written in this one, in how many microseconds. Raises `ArgumentError` for a machine that
-  is not durable.
+  Returns the state of a machine's journal: its folder, the number of its image, the bytes of the journal, how many
+  messages the machine has told processes in all lives, and how many batches were written in this life, in how many
+  microseconds. Raises `ArgumentError` for a machine that is not durable.
   """
   @spec info(Machine.t()) :: {:ok, info} | {:error, Error.t()}
   def info(machine) do
@@ -85,21 +87,23 @@ defmodule Mote.Durable do
   end
 
   @doc """
-  Copies a durable machine to a folder of another node: its image, and the entries of its journal as the disk of this node has them. A
-  machine that is started there with `durable: [dir: folder, take_over: true]` goes on from the last entry that has arrived. The guide
-  [State that lasts](images.md#a-warm-standby) says what is lost and what is not.
+  Copies a durable machine to a folder of another node: its image, and then the entries of its journal once the disk
+  of this node has them. A machine that is started there with `durable: [dir: folder, take_over: true]` goes on from
+  the last entry that has arrived. The guide [Durable machines in detail](durable.md#a-warm-standby) says what is lost
+  and what is not.
 
       {:ok, copy} = Mote.Durable.copy(MyApp.Mote, node: :"b@host", dir: "/var/lib/shop")
 
   Options:
 
     * `:node` - a node with the same version of Mote, where Mote is running (required);
-    * `:dir` - a folder there (required). It is new, or a copy of this machine's folder, with which this one goes on;
-    * `:wait` - `true` for a machine that acknowledges, answers and tells nothing that the copy does not have, from the moment on when
+    * `:dir` - a folder there (required). It is new, or an earlier copy of this machine's folder, which is then
+      continued;
+    * `:wait` - `true` for a machine that acknowledges, answers and tells nothing that the copy does not have, once
       the copy has caught up (default `false`).
 
-  Returns a process, which ends with the machine. `copied/1` says how far it is, and `GenServer.stop/1` ends the copying; the
-  folder stays a copy.
+  Returns a process, which ends with the machine. `copied/1` says how far it is, and `GenServer.stop/1` ends the
+  copying. The folder stays a copy.
 
   Errors are `:noconnection`, `:dir_taken` (it is the folder of a machine, or of another one's copy), `:journal` (it cannot be written), and
   `:copied` (the machine has a copy already). Raises `ArgumentError` for a machine that is not durable, and for other options.
@@ -118,17 +122,18 @@ defmodule Mote.Durable do
   end
 
   @doc """
-  How far the copy of a process is that `copy/2` has returned:
+  Returns how far a copy is, given the process that `copy/2` has returned:
 
     * `:state` - `:copying` until it has caught up; `:following`; `:away` while the other node cannot be reached, has not written a step
       within 15 seconds, or is about to take over, which is tried twice a second; or `:taken_over`, when a machine there has taken over.
       Then nothing is copied any more;
     * `:node`, `:dir` - where it is;
-    * `:number` - of its image: 0 before one has arrived;
-    * `:journal` - the number of its last journal, and how many bytes of that have arrived: as `:number` and `:bytes` of `info/1`, which it
-      has caught up with where it is not less. `nil` before one has arrived;
+    * `:number` - the number of its image, 0 before one has arrived;
+    * `:journal` - the number of its last journal, and how many bytes of that have arrived, to be compared with
+      `:number` and `:bytes` of `info/1`: the copy has caught up if it is not less. `nil` before one has arrived;
     * `:entries` - entries of journals that have arrived;
-    * `:behind` - bytes that the disk of this node has, and that one not; `nil` where that is not known at the moment.
+    * `:behind` - bytes that the disk of this node has and the other one has not; `nil` if that is not known at the
+      moment.
   """
   @spec copied(pid) :: copied
   defdelegate copied(copy), to: Copy, as: :info

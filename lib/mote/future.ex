@@ -81,13 +81,13 @@ defmodule Mote.Future do
   For a behaviour it is the request: a new actor gets `{customer, request}`, and the first message to the
   customer is the value. Options:
 
-    * `:machine` - which machine computes it;
-    * `:sponsor` - which of its sponsors (default: the first one);
+    * `:machine` - the machine that computes it;
+    * `:sponsor` - the sponsor that computes it (default: the machine's first one);
     * `:environment` - the environment, from `environment/0`, that it belongs to.
 
-  Within `with_environment/3` none is needed. Raises `Mote.Error` when the machine is not running, or has no memory left or
-  no such sponsor. Raises it, too, when the sponsor is full, even one that has `on_full: :wait`: starting never waits. Raises
-  `ArgumentError` for anything that cannot be computed.
+  Within `with_environment/3` no option is needed. Raises `Mote.Error` when the machine is not running, or has no
+  memory left or no such sponsor. Raises it, too, when the sponsor is full, even one that has `on_full: :wait`:
+  starting never waits. Raises `ArgumentError` for anything that cannot be computed.
   """
   @spec future(what, term, machine: Machine.t(), sponsor: atom, environment: Environment.t()) :: t
   def future(what, argument, opts \\ []) do
@@ -221,7 +221,7 @@ defmodule Mote.Future do
   end
 
   @doc """
-  Returns the value of a future, or why there is none, without waiting; `nil` as long as it is not finished.
+  Returns the value of a future, or the error, without waiting; `nil` as long as it is not finished.
   """
   @spec poll(t) :: {:ok, term} | {:error, Error.t()} | nil
   def poll(%__MODULE__{} = future) do
@@ -243,7 +243,7 @@ defmodule Mote.Future do
   def poll(other), do: no_future(other)
 
   @doc """
-  Whether a future has a value, or is certain not to get one.
+  Returns whether a future has a value, or is certain not to get one.
   """
   @spec finished?(t) :: boolean
   def finished?(%__MODULE__{} = future), do: here(future, &Native.future_finished/1)
@@ -352,7 +352,7 @@ defmodule Mote.Future do
   end
 
   @doc """
-  Kills a future that is not finished; `false` if it is. See above what that does.
+  Kills a future that is not finished, and returns `true`. Returns `false` if it is finished. See *Killing* above.
   """
   @spec kill(t) :: boolean
   def kill(%__MODULE__{} = future), do: here(future, &Native.future_kill/1)
@@ -416,8 +416,8 @@ defmodule Mote.Future do
   end
 
   @doc """
-  The environment of the calling process, for the option of `future/3` in another process; `nil` outside of
-  any.
+  Returns the environment of the calling process, for the option `:environment` of `future/3` in another process;
+  `nil` outside of any environment.
   """
   @spec environment() :: Environment.t() | nil
   def environment, do: Environment.current()

@@ -1,22 +1,22 @@
 defmodule Mote.Image do
   @moduledoc """
-  What an image of a machine contains: `Mote.save/3` returns it, and `read/1` says it of a file.
+  The contents of an image of a machine: `Mote.save/3` returns them, and `read/1` reads them from a file.
 
   The guide [State that lasts](images.md) says what images are for, and `mix mote.image FILE` prints one.
 
     * `path`, `bytes` - the file, and its size;
-    * `moment` - the machine's time when it was saved, in milliseconds: a machine that goes on from it goes on from there;
+    * `moment` - the machine's time when it was saved, in milliseconds. The next machine goes on from that time;
     * `actors`, `cells`, `events`, `timers` - how many of each are in it. An event is a message that waited for an actor;
-    * `sponsors` - the sponsors that actors are pinned to, or that something waited in: the machine that goes on needs them;
-    * `behaviours` - a map for each behaviour that actors have: `behaviour` (module, name, number of captures), `version`, the
-      hash of its module's code, and `actors`, how many have it. Of sockets it is `:socket` and `:listener`: in a machine that goes on
-      from the image they are closed;
+    * `sponsors` - the sponsors that actors are pinned to, or that events waited in. The next machine needs them;
+    * `behaviours` - a map for each behaviour that actors have: `behaviour` (module, name, number of captures),
+      `version`, the hash of its module's code, and `actors`, how many have it. For sockets, `behaviour` is `:socket`
+      or `:listener`: they are closed in the next machine;
     * `identity` - the identity of the machine that was saved (`:identity` of `Mote.start_link/1`), or `nil`;
     * `kept` - how many actors work under their old addresses again, in a machine of that identity;
-    * `lost` - what was not saved, since only the BEAM has it: a map for each kind of value and holder, with `kind` (such as `:pid`,
-      `:reference` or `:function`; `:address` stands for actors of other machines and for customers), `behaviour` (of the
-      actors that held it, or that the message was for; `nil` for what was named), `held` (`:state`, `:message`, `:running` or
-      `:timer`, as of `Mote.waiting/2`), and `count`;
+    * `lost` - the values that were not saved, since only the BEAM has them: a map for each kind of value and holder,
+      with `kind` (such as `:pid`, `:reference` or `:function`; `:address` stands for actors of other machines and for
+      customers), `behaviour` (of the actors that held it, or that the message was for; `nil` for a named value),
+      `held` (`:state`, `:message`, `:running` or `:timer`, as of `Mote.waiting/2`), and `count`;
     * `stood_still` - the microseconds for which the machine stood still for the moment that was saved, or for all of the saving (`Mote.save/3`
       says when that is so); `nil` for a file that was read.
   """
@@ -63,10 +63,11 @@ defmodule Mote.Image do
         }
 
   @typedoc """
-  A value that is not in an image, as the function `:resolve` of `Mote.start_link/1` is given it: `kind`, `behaviour` and `held` as in `lost`
-  of an image, and `value`, what it was, if that says anything on this node. Customers and timers have none, nor have functions but those
-  of a module (`&String.upcase/1`), nor has a pid, port or reference of a node without a name that has ended: the next such node has the
-  same ones for others.
+  A value that is not in an image, as the argument of the function `:resolve` of `Mote.start_link/1`: `kind`,
+  `behaviour` and `held` as in `lost` of an image, and `value`, the original value if it means anything on this node.
+  There is no `value` for customers, timers, and functions other than those of a module (`&String.upcase/1`). There is
+  none either for a pid, port or reference of a node without a name that has ended, because the next such node uses
+  the same ones for other things.
   """
   @type lost_value :: %{
           required(:kind) => atom,
@@ -76,7 +77,7 @@ defmodule Mote.Image do
         }
 
   @doc """
-  Says what is in a file. All of it is checked that can be checked without a machine.
+  Reads the contents of an image file, and checks everything that can be checked without a machine.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(7))

@@ -9,19 +9,19 @@ defmodule Mote.Library do
         {customer, :open} -> send customer, create(Mote.Library.serializer(service))
       end
 
-  Each function here stands for that of the same name in the module of its theme, which says more. The guide *Gatekeepers*
-  says which to use when.
+  Each function here stands for the function of the same name in the module of its theme, which has the details. The
+  guide *Gatekeepers* says which to use when.
 
   ## Common rules
 
     * A **service** is an actor that answers `{customer, request}` by sending to the customer, as for `Mote.ask/3`; a
       **target** takes any message. The actor or the actors that a behaviour is about come first, then the rest, and
       milliseconds last.
-    * Errors are answers `{:error, reason}`. A message that is not of the shape that an actor takes is ignored, and
-      counted; a caller that asks this way gets `:broken_promise`.
+    * Errors are answers `{:error, reason}`. A message of a shape that an actor does not take is ignored, and counted.
+      A caller that asks this way gets `:broken_promise`.
     * A customer gets one answer, even if a service answers more than once, unless stated otherwise.
-    * Answers go to a tag that was made for the request, an address that cannot be forged; so late answers,
-      and answers to other requests, do not count.
+    * Answers go to a tag that was made for the request, an address that cannot be forged. So late answers, and
+      answers to other requests, do not count.
     * Statements about the order of different senders hold in a sponsor with one thread. With several threads
       there is only the order of one sender's messages to one receiver (the guide *The design*).
 
@@ -72,8 +72,8 @@ defmodule Mote.Library do
 
   ## From the BEAM: `Mote.Library.Beam`
 
-  A function of Elixir, run in processes, that answers as an actor. It is a process to be supervised, so it is
-  started, not created.
+  This is a function of Elixir that runs in processes and answers like an actor. It is a process that belongs under a
+  supervisor, so it is started, not created.
 
       iex> {:ok, machine} = Mote.start_link()
       iex> counter = Mote.create(machine, Mote.Library.counter(0))

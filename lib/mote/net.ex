@@ -5,8 +5,8 @@ defmodule Mote.Net do
       {:ok, machine} = Mote.start_link(sponsors: [main: [threads: 1], net: [threads: 2, io: true]])
       {:ok, listener} = Mote.Net.listen(machine, port: 4000, accept: Echo.start())
 
-  The threads of an I/O sponsor wait in the operating system's event queue. There is no thread and no process for a
-  connection: it is an actor of 16 bytes, and a record of about a hundred.
+  The threads of an I/O sponsor wait in the operating system's event queue. A connection has no thread and no process.
+  It is an actor of 16 bytes, and a record of about a hundred.
 
   The machine creates an actor of the behaviour `:accept` for each connection, in the thread that owns the connection, and its
   first message is `{:connected, socket}`:
@@ -30,107 +30,112 @@ defmodule Mote.Net do
 
   ## Requests
 
-  A socket is an address: whoever has it can use it, and **a connection whose address nobody holds any more is closed** by a
-  collection. A message to it is a request, `{customer, request}`, from an actor or by `Mote.ask/3` from a process. A customer that is
-  an atom, such as `nil`, wants no answer.
+  A socket is an address: whoever has it can use it. **A collection closes a connection whose address nobody holds any
+  more.** A message to it is a request, `{customer, request}`, from an actor or by `Mote.ask/3` from a process. A
+  customer that is an atom, such as `nil`, wants no answer.
 
   | request | answer | |
   |---|---|---|
   | `{:read, n}` | `{:ok, binary}` | exactly `n` bytes |
-  | `{:read, :some}` | `{:ok, binary}` | what there is: at least one byte, and at most 64 KiB |
+  | `{:read, :some}` | `{:ok, binary}` | the bytes that have arrived: at least one, and at most 64 KiB |
   | `{:read, {:line, max}}` | `{:ok, binary}` | up to and with the next `"\\n"`, in all at most `max` bytes |
-  | `{:read, {:packet, 1 \| 2 \| 4, max}}` | `{:ok, binary}` | what follows a length of so many bytes, big-endian, without the length; at most `max` bytes |
+  | `{:read, {:packet, 1 \| 2 \| 4, max}}` | `{:ok, binary}` | a packet behind its length of 1, 2 or 4 bytes, big-endian, without the length; at most `max` bytes |
   | `{:read, {:until, pattern, max}}` | `{:ok, binary}` | up to and with the pattern, a binary, in all at most `max` bytes |
-  | `{:read, what, ms}` | as above | `{:error, :timeout}` after so many milliseconds; `:infinity` is no limit |
+  | `{:read, what, ms}` | as above | `{:error, :timeout}` after `ms` milliseconds; `:infinity` is no limit |
   | `{:write, iodata}` | `:ok` | when the system has taken all of it |
-  | `{:shutdown, :read \| :write \| :both}` | `:ok` | what waits to be written goes first |
+  | `{:shutdown, :read \| :write \| :both}` | `:ok` | waiting bytes are written first |
   | `{:set, [nodelay: boolean, keepalive: boolean]}` | `:ok` | |
   | `:peer`, `:local` | `{:ok, {ip, port}}` | of a Unix-domain socket `{:ok, {:local, path}}` |
   | `:counters` | a map | `:bytes_in` and `:bytes_out`; of a listener `:connections`, those that are open |
   | `:info` | `{:ok, map}` | `:local`, `:peer` and `:counters` |
   | `:tls` | `{:ok, map}` | of a connection with TLS, see *TLS* |
-  | `:close` | `:ok` | whoever waits gets `{:error, :closed}` |
+  | `:close` | `:ok` | waiting customers get `{:error, :closed}` |
 
   Otherwise the answer is `{:error, reason}`:
 
     * `:closed` - the peer sends no more, or the socket is closed, or a write comes after the end of writing;
     * `:reset` - the peer has broken the connection off; it is closed;
-    * `:timeout` - nothing came in time. Of what has come nothing is lost: the next read has it. Or the peer has taken nothing of what
-      waits to be written for a minute or two: the connection is closed;
-    * `:too_long` - the line, the packet or what comes before the pattern is longer than `max`. It is not lost either. Or a write has
-      more than 64 MiB, or more than 1,048,576 parts;
-    * `:busy` - another read waits. One at a time does;
+    * `:timeout` - the read was not complete in time. No byte is lost: the next read gets those that have come. Or the
+      peer has taken none of the waiting bytes for a minute or two: the connection is closed;
+    * `:too_long` - the line, the packet, or the part before the pattern is longer than `max`. It is not lost either.
+      Or a write has more than 64 MiB, or more than 1,048,576 parts;
+    * `:busy` - another read waits. Only one can wait at a time;
     * `:no_memory` - the machine's `:memory` is used up;
-    * `:overloaded` - this write is too much with what already waits to be written, because the peer takes too little;
-    * `:bad_request` - this is no request to such a socket, or a read of more than 64 MiB;
+    * `:overloaded` - this write exceeds the bound together with the bytes that already wait, because the peer takes
+      too little;
+    * `:bad_request` - this is not a request for such a socket, or it is a read of more than 64 MiB;
     * any other error of the system, as `:inet` names it, such as `:eaddrinuse`.
 
-  **Reads are pulls.** What nobody has asked for stays in the system's buffers, and when these are full the peer waits. Beyond the
-  end of a line, a packet or a pattern some bytes may be read ahead, never more than `max`. **Writes** of one batch of turns go to the
-  system together, in their order. What the system does not take waits in the machine, and counts for its `:memory`: whoever
-  writes much waits for `:ok` before the next write. Until then the machine is not quiet, so `Mote.drain/2` and `shutdown: [drain: ms]`
-  wait for it. While more than 1 MiB waits, nothing is read: reads are answered when some of it has gone. Where something waits, a
-  write that would make it more than 16 MiB, or the `:max_unsent` of the listener, is refused with `:overloaded`; a write that is alone may
-  have any length. A write that is refused and has no customer ends the connection, since the bytes after it would follow a gap. `:close` writes what the system takes at once, at
-  most 1 MiB, and gives up the rest.
+  **Reads are pulls.** Bytes that nobody has asked for stay in the system's buffers, and when these are full the peer
+  waits. Beyond the end of a line, a packet or a pattern some bytes may be read ahead, never more than `max`.
+
+  **Writes** of one batch of turns go to the system together, in their order. Bytes that the system does not take wait
+  in the machine, and count towards its `:memory`. So an actor that writes much waits for `:ok` before the next write.
+  While bytes wait, the machine is not quiet, so `Mote.drain/2` and `shutdown: [drain: ms]` wait for them. While more
+  than 1 MiB waits, nothing is read: reads are answered when some of it has gone. If bytes wait, a write that would
+  raise them above 16 MiB, or above the `:max_unsent` of the listener, is refused with `:overloaded`. A single write
+  may have any length if nothing else waits. A refused write without a customer ends the connection, since the bytes
+  after it would follow a gap. `:close` writes what the system takes at once, at most 1 MiB, and gives up the rest.
 
   ## Datagrams
 
-  A UDP socket, which `udp/2` opens, has no connection and no session. It takes these requests, and those above that are one word:
+  `udp/2` opens a UDP socket. It has no connection and no session. It takes these requests, and the one-word requests
+  above:
 
   | request | answer | |
   |---|---|---|
   | `{:read, max}` | `{:ok, {peer, binary}}` | the next datagram, and the address that it came from |
-  | | `{:cut, {peer, binary}}` | its first `max` bytes: it had more, and they are lost |
-  | `{:read, max, ms}` | as above | `{:error, :timeout}` after so many milliseconds |
+  | | `{:cut, {peer, binary}}` | its first `max` bytes; the others are lost |
+  | `{:read, max, ms}` | as above | `{:error, :timeout}` after `ms` milliseconds |
   | `{:write_to, {ip, port}, iodata}` | `:ok` | when the system has taken the datagram |
   | `{:write, iodata}` | `:ok` | the same, for a socket with one peer |
 
-  A datagram may be empty. One is read at a time, and those that nobody asks for wait in the system, which drops what is too much.
-  Datagrams are written in their order, and each by itself: one that the system refuses, such as with `:emsgsize`, leaves the
-  others alone, and the socket open. That a peer does not listen is learnt by a later request to a socket with one peer, as
-  `:econnrefused`.
+  A datagram may be empty. One is read at a time. Datagrams that nobody asks for wait in the system, which drops them
+  when its buffer is full. Datagrams are written in their order, each separately. If the system refuses one, such as
+  with `:emsgsize`, the others are still written, and the socket stays open. On a socket with one peer that does not
+  listen, a later request gets `:econnrefused`.
 
   ## Connections that actors make
 
-  An actor connects by a **dialer**, which `dialer/2` makes: an address that the host hands out, and that connects to what the host
-  has allowed.
+  An actor connects by a **dialer**, which `dialer/2` makes. The host hands out its address, and it connects only to
+  the places that the host allows.
 
       send dialer, {self(), {:connect, {{127, 0, 0, 1}, 6379}}}
 
   | request | answer | |
   |---|---|---|
   | `{:connect, {ip, port}}`, `{:connect, path}` | `{:ok, socket}` | when there is a connection |
-  | `{:connect, place, ms}` | as above | `{:error, :timeout}` after so many milliseconds |
+  | `{:connect, place, ms}` | as above | `{:error, :timeout}` after `ms` milliseconds |
 
-  The answer is `{:error, :eacces}` for a place that is not allowed, and an error of the system such as `:econnrefused`. A connection
-  that a session asks for is on the session's thread.
+  For a place that is not allowed the answer is `{:error, :eacces}`. Otherwise it may be an error of the system, such
+  as `:econnrefused`. A connection that a session asks for runs on the session's thread.
 
   ## TLS
 
-  With `config :mote, tls: true` Mote is built with TLS 1.2 and 1.3, by rustls: the configuration of a project that depends on it says
-  so, since the precompiled library has none. A listener with the option `:tls` presents a certificate:
+  With `config :mote, tls: true` Mote is built with TLS 1.2 and 1.3, by rustls. Put that into the configuration of
+  your project, since the precompiled library has no TLS. A listener with the option `:tls` presents a certificate:
 
       Mote.Net.listen(machine, port: 4433, accept: Echo.start(), tls: [certfile: "server.pem", keyfile: "server.key"])
 
-  and `connect/3` with `:tls` connects to one that must prove its name. All requests are as above, and so is what is promised of them:
-  a write is answered when the system has taken all that became of its bytes. A session hears of a connection when the two ends have
-  agreed; those that have not after 30 seconds are closed, by servers and by clients. What both have agreed on is the answer to `:tls`, a
-  map:
+  `connect/3` with `:tls` connects to a server that must prove its name. All requests work as above, with the same
+  promises: a write is answered when the system has taken all encrypted bytes. A session gets its first message when
+  the handshake is complete. Servers and clients close connections whose handshake takes more than 30 seconds. The
+  answer to `:tls` says what was agreed on, as a map:
 
     * `:version` - `:"tlsv1.3"` or `:"tlsv1.2"`;
-    * `:alpn` - the protocol of those of the option `:alpn`, a binary, or `nil`;
+    * `:alpn` - the protocol that was chosen from the option `:alpn`, a binary, or `nil`;
     * `:server_name` - in a server, the name that the client has asked for, or `nil`;
-    * `:certificate` - the peer's, in DER, or `nil` of a client that was not asked for one.
+    * `:certificate` - the peer's certificate, in DER, or `nil` for a client that was not asked for one.
 
-  A handshake that fails, and a record that nobody could have sealed, is `{:error, reason}` with the name of the alert, as `:ssl` has
-  it, such as `:unknown_ca`, `:certificate_expired` or `:handshake_failure`; `:hostname_check_failed` is a certificate for another
-  name. A peer that closes the connection and has not said so is `:reset`, since somebody else may have cut it off.
+  A failed handshake, or an invalid record, is `{:error, reason}` with the name of the alert, as `:ssl` has it, such
+  as `:unknown_ca`, `:certificate_expired` or `:handshake_failure`. `:hostname_check_failed` means a certificate for
+  another name. If a peer closes the connection without announcing it, the error is `:reset`, since somebody else may
+  have cut the connection.
 
   ## Listeners
 
-  A listener takes `:close`, `:local`, `:counters` and `:info`. It accepts for as long as the machine and its sponsor live, whether
-  anybody holds its address or not.
+  A listener takes `:close`, `:local`, `:counters` and `:info`. It accepts connections as long as the machine and its
+  sponsor live, even if nobody holds its address.
 
   If the turn for `{:connected, socket}` is aborted, or the behaviour has no clause for it, the connection is closed at once.
   """
@@ -166,24 +171,27 @@ defmodule Mote.Net do
   Listens, and returns the address of the listener. Options:
 
     * `:accept` - the behaviour of sessions, such as `Echo.start()`; there is one for each connection;
-    * `:port` - a TCP port; 0, the default, is any that is free: `info/1` says which;
-    * `:ip` - the address of an interface, as a tuple (default `{127, 0, 0, 1}`, this computer only; `{0, 0, 0, 0}` is any, and
-      `{0, 0, 0, 0, 0, 0, 0, 0}` any of IPv6 and IPv4);
-    * `:path` - a path in the file system instead, for a Unix-domain socket. The file must not be there, and stays behind;
+    * `:port` - a TCP port; 0, the default, is any free port: `info/1` says which;
+    * `:ip` - the address of an interface, as a tuple (default `{127, 0, 0, 1}`, this computer only; `{0, 0, 0, 0}` is
+      any, and `{0, 0, 0, 0, 0, 0, 0, 0}` any of IPv6 and IPv4);
+    * `:path` - a path in the file system instead, for a Unix-domain socket. The file must not exist before, and stays
+      behind;
     * `:sponsor` - the I/O sponsor (default: the only one);
     * `:backlog` - connections that may wait in the system to be accepted (default #{@backlog});
-    * `:max_connections` - the most that are open at once, others wait in the system (default `:infinity`);
+    * `:max_connections` - the most connections that are open at once; others wait in the system (default
+      `:infinity`);
     * `:nodelay` - that small writes go at once (default `true`);
-    * `:max_unsent` - the most bytes that wait to be written to one peer, or `:infinity` (default 16 MiB): see *Requests*. Each write
-      that waits counts with 16 more;
-    * `:tls` - a list of options for connections with TLS: `:certfile` and `:keyfile`, the paths of a chain of certificates and of its key,
-      in PEM; `:hosts`, other ones for clients that ask for a name, such as `%{"a.example" => [certfile: …, keyfile: …]}`;
-      `:cacertfile`, those who sign the certificates that clients must have; and `:alpn`, a list of protocols, the best first.
+    * `:max_unsent` - the most bytes that wait to be written to one peer, or `:infinity` (default 16 MiB): see
+      *Requests*. Each waiting write counts 16 bytes more;
+    * `:tls` - a list of options for connections with TLS: `:certfile` and `:keyfile`, the paths of a chain of
+      certificates and of its key, in PEM; `:hosts`, other certificates for clients that ask for a name, such as
+      `%{"a.example" => [certfile: …, keyfile: …]}`; `:cacertfile`, the authorities that sign the certificates that
+      clients must have; and `:alpn`, a list of protocols, the best first.
 
   Returns `{:error, reason}` with an error of the system, such as `:eaddrinuse`, `:eacces` or `:eaddrnotavail`.
 
-  Raises `Mote.Error` if the machine is not running or has no such sponsor, and `ArgumentError` for other options and if the sponsor
-  is no I/O sponsor.
+  Raises `Mote.Error` if the machine is not running or has no such sponsor, and `ArgumentError` for other options and
+  if the sponsor is not an I/O sponsor.
   """
   @spec listen(Machine.t(), keyword) :: {:ok, Address.t()} | {:error, atom}
   def listen(machine, opts) do
@@ -280,12 +288,13 @@ defmodule Mote.Net do
   @doc """
   Makes a dialer, an actor that connects for whoever holds its address, and returns that. Options:
 
-    * `:allow` - a list of what it may connect to: `{ip, port}`, or the path of a Unix-domain socket. Instead of an address there may be
-      a network, `{ip, bits}` such as `{{10, 0, 0, 0}, 8}`, or `:any`; and instead of a port a range, such as `8_000..8_099`, or `:any`;
+    * `:allow` - a list of the places that it may connect to: `{ip, port}`, or the path of a Unix-domain socket.
+      Instead of an address there may be a network, `{ip, bits}` such as `{{10, 0, 0, 0}, 8}`, or `:any`; and instead
+      of a port a range, such as `8_000..8_099`, or `:any`;
     * `:sponsor` - the I/O sponsor (default: the only one).
 
-  The section *Connections that actors make* has its requests. An IPv4 address and the IPv6 address that stands for it are the same.
-  Names are for the host to look up, for instance by `:inet.getaddr/2`. Raises as `listen/2` does.
+  The section *Connections that actors make* has its requests. An IPv4 address and the IPv6 address that stands for it
+  are the same. The host looks up names, for instance by `:inet.getaddr/2`. Raises as `listen/2` does.
 
       iex> {:ok, machine} = Mote.start_link(sponsors: [net: [threads: 1, io: true]])
       iex> dialer = Mote.Net.dialer(machine, allow: [{{{10, 0, 0, 0}, 8}, 443}])
@@ -311,7 +320,7 @@ defmodule Mote.Net do
   end
 
   @doc """
-  A socket's addresses and counters: a map of `:local`, `:peer` (`nil` of a listener) and `:counters`.
+  Returns a socket's addresses and counters: a map of `:local`, `:peer` (`nil` for a listener) and `:counters`.
 
   Returns `{:error, :closed}` when it is closed. Raises `Mote.Error` if the machine is not running.
   """

@@ -22,8 +22,9 @@ defmodule Mote.Outbox do
   ## What is promised
 
     * Messages of one actor come in the order in which it sent them; so do all messages of a single-threaded sponsor.
-    * When `take/2` returns **fewer messages than were asked for**, the outbox was empty, and the next message brings a
-      wake-up. When it returns as many as were asked for, there may be more, and no wake-up needs to come: take again when you like.
+    * When `take/2` returns **fewer messages than you asked for**, the outbox was empty, and the next message brings a
+      wake-up. When it returns as many as you asked for, there may be more, and no wake-up needs to come: take again
+      when you like.
     * A wake-up may find nothing, because its message has been taken meanwhile.
     * An outbox holds `:capacity` messages (default 65,536). An actor never waits, since a turn that is committed can
       neither wait nor be undone. So a message that finds the outbox full is discarded and counted, in
@@ -42,27 +43,31 @@ defmodule Mote.Outbox do
 
   ## Without loss
 
-  An outbox that is opened with `on_full: :hold` takes every message, in the same order, and its `:capacity` is a credit: what waits
-  beyond it is **held** in the machine, in two accounts.
+  An outbox that is opened with `on_full: :hold` takes every message, in the same order. Its `:capacity` is a credit:
+  messages beyond it are **held** in the machine, and count in two places.
 
-    * It counts as waiting in the sponsor whose turn has sent it (`held` and `waiting` in `Mote.info/1`). So a sponsor with an `:inbox` is full
-      while its consumers are slow: `Mote.send/3` returns an error with the reason `:overloaded`, or waits, as `:on_full` of the sponsor or of
-      the call says, and goes on as messages are taken. What comes from actors is not refused, as everywhere.
-    * It counts against the `:memory` of the outbox's machine. A turn that sends more than there is memory for is undone and runs again after a
-      collection; if there is still no room, it is aborted with `:no_memory`, and nothing that it sends is sent. Messages
-      from outside are refused with `:no_memory` before that: the last eighth of the memory is left to turns.
+    * A held message counts as waiting in the sponsor whose turn has sent it (`held` and `waiting` in `Mote.info/1`).
+      So a sponsor with an `:inbox` is full while its consumers are slow: `Mote.send/3` returns an error with the
+      reason `:overloaded`, or waits, as `:on_full` of the sponsor or of the call says, and goes on as messages are
+      taken. As everywhere, messages from actors are not refused.
+    * A held message counts against the `:memory` of the outbox's machine. A turn that sends more than there is memory
+      for is undone and runs again after a collection. If there is still no room, it is aborted with `:no_memory`, and
+      none of its messages is sent. Messages from outside are refused with `:no_memory` before that: the last eighth
+      of the memory is left to turns.
 
-  So every message of a turn that was committed can be taken, as long as the process lives that opened the outbox. When that ends, the outbox closes
-  as any other does, what waits or is held counts as `undelivered`, and senders that wait for room go on. When the machine stops,
-  it waits for its outboxes to be read, as long as its `:shutdown` says, and what was not read then can still be taken. `Mote.drain/2` does not wait for
-  what is held: the turns are done. Nor is it part of an image (`Mote.save/3`): it has left the actors, and stays in the
-  outbox. Timers are not refused when they are due, as everywhere; what they send to an outbox is held even
-  beyond the memory.
+  So every message of a committed turn can be taken, as long as the process that opened the outbox lives. When that
+  process ends, the outbox closes like any other, waiting and held messages count as `undelivered`, and senders that
+  wait for room go on. When the machine stops, it waits for its outboxes to be read, as long as its `:shutdown` says,
+  and the unread messages can still be taken.
+
+  `Mote.drain/2` does not wait for held messages, since their turns are done. Nor are they part of an image
+  (`Mote.save/3`): they have left the actors, and stay in the outbox. Due timers are not refused, as everywhere:
+  messages that they send to an outbox are held even beyond the memory.
 
       outbox = Mote.Outbox.open(machine, on_full: :hold, capacity: 1_000)
 
-  An actor that produces by itself is not slowed down by an outbox. Let it produce on credit that the consumer gives: the
-  guide *Recipes* has such a producer for `GenStage`.
+  An outbox does not slow down an actor that produces on its own. Let it produce on credit that the consumer gives:
+  the guide *Recipes* has such a producer for `GenStage`.
 
   ## Demand
 
@@ -103,7 +108,8 @@ defmodule Mote.Outbox do
   Options:
 
     * `:capacity` - how many messages may wait (default 65,536);
-    * `:on_full` - what becomes of messages beyond that: they are discarded (`:discard`, the default), or held in the machine (`:hold`).
+    * `:on_full` - `:discard` (the default) discards messages beyond the capacity, and `:hold` holds them in the
+      machine.
 
   Raises `Mote.Error` when the machine is not running.
   """
@@ -119,7 +125,7 @@ defmodule Mote.Outbox do
   @doc """
   Takes at most `max` messages, oldest first. Never waits.
 
-  Any process of the node may take; the wake-up comes to the one that opened it.
+  Any process of the node may take. The wake-up goes to the process that opened the outbox.
   """
   @spec take(t, non_neg_integer) :: [term]
   def take(outbox, max \\ @max)
@@ -148,11 +154,11 @@ defmodule Mote.Outbox do
   end
 
   @doc """
-  The messages as a lazy stream, for the process that opened the outbox.
+  Returns the messages as a lazy stream, for the process that opened the outbox.
 
-  It waits when there are none, and ends when the outbox is closed or the machine has ended, and everything was taken. It
-  takes one message at a time: when a stream is halted, the remaining messages stay in the outbox, with a
-  wake-up for them. To take thousands at once, `take/2` is faster. Raises `ArgumentError` in another process.
+  The stream waits when there are none, and ends when the outbox is closed or the machine has ended, and everything
+  was taken. It takes one message at a time: when a stream is halted, the remaining messages stay in the outbox, with
+  a wake-up for them. To take thousands at once, `take/2` is faster. Raises `ArgumentError` in another process.
   """
   @spec stream(t) :: Enumerable.t()
   def stream(%__MODULE__{} = outbox) do
@@ -217,7 +223,7 @@ defmodule Mote.Outbox do
   def close(other), do: no_outbox(other)
 
   @doc """
-  Figures of an outbox: `owner`, `capacity`, `waiting`, `received` (all messages that ever came in),
+  Returns figures of an outbox: `owner`, `capacity`, `waiting`, `received` (all messages that ever came in),
   `overflowed` (those that found it full, or no memory) and `closed`, which is also true after the end of its machine.
   """
   @spec info(t) :: %{

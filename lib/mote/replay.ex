@@ -1,34 +1,37 @@
 defmodule Mote.Replay do
   @moduledoc """
-  Recordings of machines, and running them again: the same turns in the same order, forward and backward.
+  Recordings of machines, and replays of them: the same turns in the same order, forward and backward.
 
       {:ok, machine} = Mote.start_link(record: "/var/tmp/shop")
       # Later, on this node or another one that has the folder:
       {:ok, replay} = Mote.Replay.open("/var/tmp/shop")
       {:ok, place} = Mote.Replay.forward(replay, :end)
 
-  A recorded machine writes down what comes in: messages, questions, new actors, new code, and when timers fire. Everything else follows from
-  that, random numbers and times included. Nobody waits for the file: what a process had sent in the last moment before the node was
-  killed may be missing, and a recording is read as far as it goes. Each start of the machine begins another recording in its folder, and
-  takes none away.
+  A recorded machine writes down everything that comes in: messages, questions, new actors, new code, and when timers
+  fire. Everything else follows from that, random numbers and times included. Nobody waits for the file. So messages
+  that a process has sent in the last moment before the node was killed may be missing, and a recording is read as far
+  as it goes. Each start of the machine begins another recording in its folder, and removes none.
 
-  A replay is at a **place**: so many turns have run, and so many events have entered. An event is what came in together. `machine/1` is a
-  machine at that place, for `Mote.peek/1`, `Mote.info/1`, `Mote.graph/2`, `Mote.trace/3` and all other looks. It tells nobody
-  anything, takes nothing in, and stands still between two calls of this module: sending to it raises `Mote.Error` with the reason
+  A replay is at a **place**, which is a number of turns that have run and a number of events that have entered. An
+  event is everything that came in together. `machine/1` returns a machine at that place, for `Mote.peek/1`,
+  `Mote.info/1`, `Mote.graph/2`, `Mote.trace/3` and all other inspections. That machine tells nobody anything, takes
+  nothing in, and stands still between two calls of this module. Sending to it raises `Mote.Error` with the reason
   `:not_durable`.
 
-  The guide [State that lasts](images.md#finding-a-bug-backward) has a session.
+  The guide [Finding a bug backward](replay.md) shows a session.
 
   ## What a recorded machine does not do
 
-  The same as a durable one: it has one sponsor with one thread, and refuses what its journal could not tell again, with the
-  reason `:not_durable` (see `Mote.Durable`). It keeps each actor whose address a process was given, until `Mote.release/1`. It may go on from
-  an `:image`. If the disk takes no more, it ends with a fault that names the journal.
+  It has the limits of a durable machine: it has one sponsor with one thread, and refuses input that its journal could
+  not repeat, with the reason `:not_durable` (see `Mote.Durable`). It keeps each actor whose address a process was
+  given, until `Mote.release/1`. It may go on from an `:image`. If the disk is full or fails, it ends with a fault
+  that names the journal.
 
   ## Addresses
 
-  Addresses that processes have of the recorded machine do not lead to its replay. `address/2` returns the one that does. It leads to the same
-  actor at each place where the outside had its address. Actors that the outside never had an address of have none here, too.
+  Addresses of the recorded machine do not lead to its replay. `address/2` returns the corresponding address in the
+  replay. It leads to the same actor at each place where the outside had its address. Actors whose address the outside
+  never had have no address here either.
   """
 
   import Mote.Internal.Expected, only: [expected!: 2]
@@ -43,8 +46,9 @@ defmodule Mote.Replay do
   @type t :: %__MODULE__{pid: pid}
 
   @typedoc """
-  Where a replay is: after so many turns and events, out of those that are in the recording. `cut` is the byte of the file at which
-  something incomplete was cut off. After the last event come the turns that follow from it, which are not counted in `turns`.
+  The place of a replay: the numbers of turns and events that have run, and of those in the recording. `cut` is the
+  byte of the file at which something incomplete was cut off. `turns` does not count the turns that follow from the
+  last event.
   """
   @type place :: %{
           turn: non_neg_integer,
@@ -55,7 +59,7 @@ defmodule Mote.Replay do
           path: String.t()
         }
 
-  @typedoc "A turn of the past: how many had run with it, and what it was."
+  @typedoc "A turn of the past: its number among the turns that have run, and the turn itself."
   @type found :: %{turn: pos_integer, seen: Trace.Turn.t()}
 
   @options [:number, :memory, :tier, :checkpoint_every]
@@ -68,11 +72,11 @@ defmodule Mote.Replay do
 
   Options:
 
-    * `:number` - which one, from 1 (default: the latest);
+    * `:number` - the number of the recording, from 1 (default: the latest);
     * `:memory`, `:tier` - as of `Mote.start_link/1`. The machine may take twice as much memory, since it collects at other moments;
-    * `:checkpoint_every` - turns after which the replay keeps an image, at first (default 4,000,000), so that it need not begin at the
-      beginning to go back. It keeps 64 of them at most, in the system's folder for temporary files: the longer the way, the
-      fewer turns have one.
+    * `:checkpoint_every` - turns after which the replay keeps an image, at first (default 4,000,000), so that it need
+      not go back to the beginning. It keeps at most 64 images, in the system's folder for temporary files: the longer
+      the recording, the fewer turns have one.
 
       iex> dir = Path.join(System.tmp_dir!(), "mote_replay_doc")
       iex> {:ok, machine} = Mote.start_link(record: dir)
@@ -114,17 +118,18 @@ defmodule Mote.Replay do
   @spec close(t) :: :ok
   def close(%__MODULE__{pid: pid}), do: GenServer.stop(pid, :normal, :infinity)
 
-  @doc "The place where a replay is."
+  @doc "Returns the place of a replay."
   @spec at(t) :: place
   def at(%__MODULE__{} = replay), do: call(replay, :at)
 
   @doc """
-  Runs forward to a place: a number of turns, `{:event, n}` (so many events have entered), `{turns, events}` (both), or `:end`. Events enter as
-  late as they can: after `forward(replay, 10)` those that came in between the tenth and the eleventh turn have not entered.
+  Runs forward to a place: a number of turns, `{:event, n}` (`n` events have entered), `{turns, events}` (both), or
+  `:end`. Events enter as late as they can: after `forward(replay, 10)`, events that came in between the tenth and the
+  eleventh turn have not entered.
 
-  Returns the place, which is the last one if there is not as much. Raises `ArgumentError` for a place that lies behind. Where the
-  file is wrong, or the machine does not do what it did, the error names the file, the byte and the reason, and the replay is where it
-  was.
+  Returns the place, which is the last one if the recording is shorter. Raises `ArgumentError` for a place before the
+  present one. If the file is damaged, or the machine does not repeat its turns, the error names the file, the byte
+  and the reason, and the replay stays where it was.
   """
   @spec forward(t, non_neg_integer | {:event, non_neg_integer} | {non_neg_integer, non_neg_integer} | :end) ::
           {:ok, place} | {:error, Error.t()}
@@ -144,8 +149,8 @@ defmodule Mote.Replay do
     do: expected!("a place to be a number of turns, {:event, number}, {turns, events} or :end", other)
 
   @doc """
-  Goes back by so many turns, but not beyond the beginning: the machine is as it was after the turn before those. It is another machine of the
-  same process: traces of the one before have ended, and addresses go on leading to the same actors.
+  Goes back by a number of turns, but not beyond the beginning. The machine is as it was before these turns. It is a
+  new machine of the same process: traces of the previous one have ended, and addresses still lead to the same actors.
   """
   @spec back(t, pos_integer) :: {:ok, place} | {:error, Error.t()}
   def back(%__MODULE__{} = replay, turns) when is_count(turns) and turns > 0, do: call(replay, {:back, turns})
@@ -153,23 +158,23 @@ defmodule Mote.Replay do
   def back(%__MODULE__{}, other),
     do: expected!("the turns to go back to be a positive integer", other)
 
-  @doc "Runs one turn, and returns it as `Mote.step/2` does; `:end` where there is none left."
+  @doc "Runs one turn, and returns it as `Mote.step/2` does, or `:end` if no turn is left."
   @spec step(t) :: {:ok, Trace.Turn.t()} | :end | {:error, Error.t()}
   def step(%__MODULE__{} = replay), do: call(replay, :step)
 
-  @doc "The machine at the present place, for all functions that look at one. It stays the same process for as long as the replay."
+  @doc "Returns the machine at the present place, for all functions that inspect one. It stays the same process as long as the replay lives."
   @spec machine(t) :: Machine.t()
   def machine(%__MODULE__{pid: pid}), do: pid
 
-  @doc "The address in the replay of an actor that an address of the recorded machine was of."
+  @doc "Returns the address in the replay of the actor that an address of the recorded machine led to."
   @spec address(t, Address.t()) :: Address.t()
   def address(%__MODULE__{} = replay, %Address{} = address),
     do: %{address | machine: call(replay, :native)}
 
   @doc """
-  The last turn before the present place that has sent such a message, to an actor or to a process. `message` is a pattern as of
-  `Mote.trace/3`: atoms, numbers, binaries, tuples and lists, where `:_` stands for anything. `:none` if no turn has: then it came from
-  outside.
+  Returns the last turn before the present place that has sent a matching message, to an actor or to a process.
+  `message` is a pattern like that of `Mote.trace/3`: atoms, numbers, binaries, tuples and lists, where `:_` stands
+  for anything. Returns `:none` if no turn has sent it: then it came from outside.
 
   The replay stays where it is. `back(replay, at(replay).turn - found.turn + 1)` leads to the place before that turn.
   """
@@ -187,19 +192,20 @@ defmodule Mote.Replay do
   end
 
   @doc """
-  The last turn before the present place in which an actor has become what it is, by its address: one of the replay or of the recorded machine.
-  `:none` if it has become nothing since the outside was given its address.
+  Returns the last turn before the present place in which an actor has become its present state. The actor is given by
+  its address in the replay or in the recorded machine. Returns `:none` if the actor has not become since the outside
+  got its address.
   """
   @spec when_became(t, Address.t()) :: {:ok, found} | :none | {:error, Error.t()}
   def when_became(%__MODULE__{} = replay, %Address{key: key}), do: call(replay, {:search, {:became, key}})
 
   @doc """
-  The first turn in which the present code of these modules does something else than the recorded one, with the same inputs: `recorded` and
-  `changed` are what each has done there, `nil` where it has no such turn. `:none` if there is no difference up to that number of turns
-  (default: all). Turns are compared by what they were given, sent, created and became, and not by the fuel that they took. Some 20
-  microseconds a turn.
+  Returns the first turn in which the present code of these modules differs from the recorded code, with the same
+  inputs. `recorded` and `changed` are the turns of each, or `nil` if one has no such turn. Returns `:none` if there
+  is no difference up to that number of turns (default: all). Turns are compared by their message, sends, creates and
+  become, and not by their fuel. This takes some 20 microseconds a turn.
 
-  Two machines of their own run: the replay stays where it is.
+  Two separate machines run for this, so the replay stays where it is.
   """
   @spec first_difference(t, module | [module], pos_integer | :all) ::
           {:ok, %{turn: pos_integer, recorded: Trace.Turn.t() | nil, changed: Trace.Turn.t() | nil}}
@@ -219,8 +225,8 @@ defmodule Mote.Replay do
   end
 
   @doc """
-  A number that follows from all that lives in a machine: two machines that have done the same have the same one, whichever moments they
-  have collected at. Of a replay or of any machine.
+  Returns a fingerprint of all live data of a machine or of a replay, as a number. Two machines that have done the
+  same have the same fingerprint, whenever they have collected.
   """
   @spec fingerprint(t | Machine.t()) :: {:ok, non_neg_integer} | {:error, Error.t()}
   def fingerprint(%__MODULE__{} = replay), do: call(replay, :fingerprint)
@@ -230,8 +236,8 @@ defmodule Mote.Replay do
   end
 
   @doc """
-  The place that the recording of a machine which runs has come to, as `{turns, events}`: `forward/2` leads there. Exact while the machine has
-  nothing to do. Raises `ArgumentError` for a machine that is not recorded.
+  Returns the place that the recording of a running machine has reached, as `{turns, events}`, for `forward/2`. It is
+  exact while the machine has nothing to do. Raises `ArgumentError` for a machine that is not recorded.
   """
   @spec recorded(Machine.t()) :: {non_neg_integer, non_neg_integer}
   def recorded(machine) do

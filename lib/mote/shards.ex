@@ -4,7 +4,7 @@ defmodule Mote.Shards do
   # what moves actors, shards/merge.ex what makes one of two, shards/lost.ex what lets go of keys that lead nowhere.
   # guides/internals/nodes.md has all of it together.
   @moduledoc """
-  Actors by key, spread over nodes: what `Mote.Directory` is on one node.
+  Actors by key, spread over nodes. `Mote.Directory` does the same on one node.
 
   Each node that takes part starts its shards under one name, with a machine and the same `defdirectory`:
 
@@ -13,8 +13,8 @@ defmodule Mote.Shards do
         {Mote.Shards, name: MyApp.Rooms, machine: MyApp.Mote, start: Chat.rooms()}
       ]
 
-  From then on a key is sent to and asked on any of them. Its actor is started by the first message, on the one node that has the
-  key:
+  From then on you can send to a key, and ask it, on any of these nodes. The first message starts its actor, on the
+  one node that has the key:
 
       Mote.Shards.send(MyApp.Rooms, "lobby", {:join, self()})
       Mote.Shards.ask(MyApp.Rooms, "lobby", :members)
@@ -46,25 +46,27 @@ defmodule Mote.Shards do
 
   ## Where a key is
 
-  Each node has a score for each key, and the highest one has it (rendezvous hashing). So keys are spread evenly, and when a node
-  comes, it takes a share of all keys from the others, and no other key moves. When one goes, its keys are spread over the others.
-  Keys are any terms that are equal on all nodes.
+  Each node has a score for each key, and the node with the highest score has the key (rendezvous hashing). So keys
+  are spread evenly. A new node takes a share of all keys from the others, and no other key moves. When a node goes,
+  its keys are spread over the others. Keys are any terms that are equal on all nodes.
 
   ## When nodes come and go
 
-    * **A node comes.** The actors whose keys it takes over move there, many at a time, with their state and what waits
-      for them. Messages for such a key wait on the new node until the old ones have given away what is not theirs any more. All
-      other keys go on as before.
-    * **A node goes**, because its shards are stopped by their supervisor: its actors move to the others first. Then it waits until
-      what the others have sent to it before they knew has come, and passes that on. It has the time of `:shutdown` for all of it
-      (`start_link/1`): 100,000 small actors take some seconds. What cannot move yet, because there is no memory for it or its turn is
-      long, is tried again until then. What is left is lost with the node, which `[:mote, :shards, :dropped]` and a line in the log tell, key by
-      key. A question that the node has passed on may end with `:machine_down`, although its message arrives.
-    * **A node dies.** Its actors are gone with it, and so is what was on its way to them. The next message for such a key starts it
-      afresh on another node. `[:mote, :shards, :down]` tells of it. It is the same if only its machine ends, or the process of its
-      shards is killed.
-    * **Nodes that do not see each other** for a while go on, each side with all keys: so a key may have two actors then. When they see
-      each other again, the actor on the node that has the key stays. What becomes of the other one's state is up to `:merge`.
+    * **A node comes.** The actors whose keys it takes over move there, many at a time, with their state and their
+      waiting messages. Messages for such a key wait on the new node until the old nodes have given away the keys that
+      are not theirs any more. All other keys go on as before.
+    * **A node goes**, because its shards are stopped by their supervisor: its actors move to the others first. Then
+      it waits for messages that the others have sent to it before they knew, and passes them on. It has the time of
+      `:shutdown` for all of this (`start_link/1`): 100,000 small actors take some seconds. Actors that cannot move
+      yet, because memory is short or their turn is long, are tried again until then. The rest is lost with the node,
+      which `[:mote, :shards, :dropped]` and a line in the log report, key by key. A question that the node has passed
+      on may end with `:machine_down`, although its message arrives.
+    * **A node dies.** Its actors are gone with it, and so are messages on their way to them. The next message for
+      such a key starts it afresh on another node. `[:mote, :shards, :down]` reports that. The same happens if only
+      its machine ends, or the process of its shards is killed.
+    * **Nodes that do not see each other** for a while go on, each side with all keys. So a key may have two actors
+      then. When they see each other again, the actor on the node that has the key stays. `:merge` decides what
+      becomes of the state of the other one.
 
   ## Two states of a key
 
@@ -72,66 +74,76 @@ defmodule Mote.Shards do
 
       {Mote.Shards, name: MyApp.Rooms, machine: MyApp.Mote, start: Chat.rooms(), merge: {Chat, :merge}}
 
-  The function is called on the node that has the key, with the key, the state of the actor that stays and that of the one that goes. A
-  state is a `t:Mote.Behaviour.t/0`, as `Mote.info/1` shows it: its `name`, and its `captures` in a tuple. It returns the behaviour that the
-  one that stays becomes. Both actors stand still meanwhile, so nothing that either has taken in is missing, and each state is merged once. The
-  other one's address leads to the one that stays, and so does what had waited for it.
+  The function is called on the node that has the key, with the key, the state of the actor that stays and that of the
+  one that goes. A state is a `t:Mote.Behaviour.t/0`, as `Mote.info/1` shows it: its `name`, and its `captures` in a
+  tuple. It returns the behaviour that the staying actor becomes. Both actors stand still meanwhile, so no message
+  that either has handled is missing, and each state is merged once. The address of the other actor then leads to the
+  staying one, and its waiting messages go there.
 
-  Without `:merge` the other actor is dropped, with its state. It is the same where the function raises or returns anything else, which is
-  logged, or where a program has moved one of the two elsewhere. `[:mote, :shards, :dropped]` tells the keys.
+  Without `:merge` the other actor is dropped, with its state. The same happens if the function raises or returns
+  anything else, which is logged, or if a program has moved one of the two elsewhere. `[:mote, :shards, :dropped]`
+  reports the keys.
 
   ## Actors that stay, and actors that are moved
 
-  An actor that cannot move stays where it is, and is reached from there: above all one whose behaviour never becomes another
-  one (`Mote.move/3` says which others). It is tried again when nodes come and go.
+  An actor that cannot move stays where it is, and the new node forwards to it. This concerns above all actors whose
+  behaviour never becomes another one (`Mote.move/3` lists the other reasons). The move is tried again when nodes come
+  and go.
 
-  An actor that the program itself moves elsewhere (`Mote.move/3` with the address of `whereis/3`) is still reached by its
-  key. If the node that it is on goes or dies, whether or not that is a member, its key is let go: the next message starts it
-  afresh, and `[:mote, :shards, :lost]` tells of it. Until that is found, a moment later, messages are lost and questions get
-  `:broken_promise`. It is the same if only the connection ends, unless there is another one by then. To find this, a member
-  whose node has ever had an actor moved to another one by a program looks at all of its keys whenever a node goes: some
-  microseconds each, in a process of its own. Three losses are not found so, and the key leads nowhere until some node goes, or the
-  key moves: if only the machine ends that the actor is on; if only a connection between two other nodes ends by which the actor
-  was moved on; and if the actor had stayed on another node before the program moved it from there.
+  An actor that the program itself moves elsewhere (`Mote.move/3` with the address of `whereis/3`) is still reached by
+  its key. If its node goes or dies, whether or not that node is a member, its key is released: the next message
+  starts it afresh, and `[:mote, :shards, :lost]` reports that. Until that is detected, a moment later, messages are
+  lost and questions get `:broken_promise`. The same happens if only the connection ends, unless there is another one
+  by then. To detect this, a member checks all of its keys whenever a node goes, if a program has ever moved an actor
+  away from its node. That takes some microseconds for each key, in a separate process.
 
-  Actors move to the machine's first sponsor, or to the one that `:sponsor` names. So actors of a beam sponsor need that option: without
-  it they stay, and a warning in the log says how many. An actor that was pinned to a sponsor is not, where it has moved to.
+  Three losses are not detected this way, and the key leads nowhere until some node goes, or the key moves: only the
+  machine of the actor ends; only a connection between two other nodes ends, by which the actor was moved on; the
+  actor had stayed on another node before the program moved it from there.
 
-  An address of its shard that an actor has captured is of use as long as the actor stays: once it has moved, its key is another shard's,
-  and `{:delete, key, address}` to the old one finds nothing.
+  Actors move to the machine's first sponsor, or to the one that `:sponsor` names. So actors of a beam sponsor need
+  that option: without it they stay, and a warning in the log says how many. A pinned actor is not pinned any more
+  after its move.
 
-  Nodes with different versions of the module work together, each with its own for the keys that it has. An actor that moves takes up
-  the version of the node that it moves to, by the rule of `Mote.load/2`: with the same captures it goes on as it is, new last captures
-  that have defaults are filled, and a `Mote.Behaviour.defchange/2` says what becomes of others. So an upgrade that replaces one node
-  after the other keeps all states. What nothing follows stays where it is, as on the way back to a version with fewer captures, and a
-  warning in the log says how many actors stay for that reason. `:merge` may be given a state of the other version.
+  An actor may have captured the address of its shard. That address is useful as long as the actor stays. After a move
+  its key belongs to another shard, and `{:delete, key, address}` to the old shard finds nothing.
 
-  Until the nodes agree who has a key, after the start and whenever nodes come or go, what is sent to it waits. `Mote.drain/2` does not
-  wait for that, but a question to the key does (`ask/4`), and `settled?/1` tells.
+  Nodes with different versions of the module work together, each with its own for the keys that it has. An actor that
+  moves takes up the version of its new node, by the rule of `Mote.load/2`: with the same captures it goes on as it
+  is, new last captures get their defaults, and a `Mote.Behaviour.defchange/2` converts others. So an upgrade that
+  replaces one node after another keeps all states. If no rule applies, as on the way back to a version with fewer
+  captures, actors stay where they are, and a warning in the log says how many. `:merge` may get a state of the other
+  version.
+
+  After the start, and whenever nodes come or go, messages to a key wait until the nodes agree which of them has it.
+  `Mote.drain/2` does not wait for that, but a question to the key does (`ask/4`), and `settled?/1` tells.
 
   ## What is promised
 
     * **One actor for each key**, while all nodes see each other, whoever sends at the same time.
-    * **Order.** What one process sends to one key arrives in the order in which it was sent, while the key stays on its node. When
-      the key moves, the sender's node learns of that at one moment. What was sent before that moment arrives in order, and so does
-      what is sent after it. But the last messages before it pass through the old node, and may arrive after the first ones that
-      follow. Where nodes come and go so fast that some have not heard of the last change yet, a key moves twice at once, and what is
-      sent meanwhile is in no order. A process that cannot have that waits for an answer (`ask/4`) before it sends on.
-    * **Nothing is lost** by moves, whichever nodes come and go in good order meanwhile; but what cannot move is lost when its node goes,
-      and told. What is on its way to a node that dies, or waits for a connection that ends, is lost.
-    * **No bound on messages** concerns what shards do themselves: where a sponsor is full (`:inbox`) nodes come and go as elsewhere.
+    * **Order.** Messages from one process to one key arrive in the order in which they were sent, while the key stays
+      on its node. When the key moves, the sender's node learns of that at one moment. Messages before that moment
+      arrive in order, and so do messages after it. But the last messages before it pass through the old node, and may
+      arrive after the first ones that follow. If nodes come and go so fast that some have not heard of the last
+      change yet, a key moves twice at once, and messages meanwhile have no order. If a process needs an order then,
+      let it wait for an answer (`ask/4`) before it sends on.
+    * **Nothing is lost** by moves, whichever nodes come and go in order meanwhile. But actors that cannot move are
+      lost when their node goes, which is reported. Messages on their way to a node that dies, or waiting for a
+      connection that ends, are lost.
+    * **No bound on messages** affects the work of shards themselves: even if a sponsor is full (`:inbox`), nodes come
+      and go.
 
   Telemetry events, each with the `name` of the shards in the metadata:
 
     * `[:mote, :shards, :settled]` - all members know each other: `members`, and their `nodes`;
-    * `[:mote, :shards, :handed]` - this node has given away what is not its own: how many have `moved`, `stayed`, have met another actor of
-      their key (`merged`), or were gone (`lost`);
-    * `[:mote, :shards, :dropped]` - the state of `count` keys is lost. In the metadata, `why` is `:left` where this node has left and could not
-      give them away, `:taken` where another actor has their key and they were not merged into it, and `:gone` where their actors had stayed
-      on another node, which has left or died; `keys` is a list of them;
+    * `[:mote, :shards, :handed]` - this node has given away the keys that are not its own: how many have `moved`,
+      `stayed`, have met another actor of their key (`merged`), or were gone (`lost`);
+    * `[:mote, :shards, :dropped]` - the state of `count` keys is lost. In the metadata, `why` is `:left` if this node
+      has left and could not give them away, `:taken` if another actor has their key and they were not merged into it,
+      and `:gone` if their actors had stayed on another node, which has left or died; `keys` is a list of them;
     * `[:mote, :shards, :down]` - a node has died: `node`;
-    * `[:mote, :shards, :lost]` - keys of this node were let go whose actors a program had moved to `node`: `keys`, how many, and in the
-      metadata a list of them.
+    * `[:mote, :shards, :lost]` - this node has released keys whose actors a program had moved to `node`: `keys`, how
+      many, and in the metadata a list of them.
   """
 
   alias Mote.{Address, Ask, Behaviour, Directory, Error, Inspection, Machine}
@@ -149,13 +161,14 @@ defmodule Mote.Shards do
   @type shards :: atom
 
   @typedoc """
-  What makes one state of two that a key has: a function, or its module and name, of the key, the state of the actor that it has and that
-  of the other one.
+  Merges two states of a key: a function, or its module and name, of the key, the state of the actor that stays, and
+  the state of the other one.
   """
   @type merge :: (term, Behaviour.t(), Behaviour.t() -> Behaviour.t()) | {module, atom}
 
   @doc """
-  A child specification: `{Mote.Shards, name: MyApp.Rooms, …}` in a list of children, behind the machine. The name is its id, too.
+  Returns a child specification, for `{Mote.Shards, name: MyApp.Rooms, …}` in a list of children, after the machine.
+  The name is its id, too.
   """
   @spec child_spec(keyword) :: Supervisor.child_spec()
   def child_spec(opts) do
@@ -175,16 +188,17 @@ defmodule Mote.Shards do
 
     * `:name` - an atom, the same on all nodes (required);
     * `:machine` - a machine of this node (required);
-    * `:start` - what a `defdirectory` defines, the same on all nodes, or another version of it (required);
-    * `:shards` - how many actors the entries of each node are spread over, as in `Mote.Directory.start/3`; the same on all nodes
-      (default 64). A node that joins others with a different number is no member: an error is
-      logged on both sides, and what is sent on that node waits;
-    * `:sponsor` - pins them to a sponsor, so that actors are started there; those that move are pinned to it;
-    * `:merge` - what makes one state of two, where a key has had an actor on each side of nodes that did not see each other (see above): a
-      function of three arguments, or `{module, function}`;
-    * `:shutdown` - for how long the supervisor of this process waits for its end, in milliseconds, or `:infinity` (default #{@shutdown}), as
-      `child_spec/1` says it to the supervisor: a node that leaves has that time to give its actors away. It is given here, not by
-      `Supervisor.child_spec/2`, of which this process does not know.
+    * `:start` - a behaviour that a `defdirectory` defines, the same on all nodes, or another version of it
+      (required);
+    * `:shards` - how many actors the entries of each node are spread over, as in `Mote.Directory.start/3`; the same
+      on all nodes (default 64). A node that joins others with a different number does not become a member: an error
+      is logged on both sides, and messages that are sent on that node wait;
+    * `:sponsor` - pins them to a sponsor, so that actors are started there; actors that move are pinned to it;
+    * `:merge` - merges the two states of a key that has had an actor on each side of nodes that did not see each
+      other (see above): a function of three arguments, or `{module, function}`;
+    * `:shutdown` - how long the supervisor waits for the end of this process, in milliseconds, or `:infinity`
+      (default #{@shutdown}). A node that leaves has that time to give its actors away. `child_spec/1` passes it to
+      the supervisor. Give it here, not by `Supervisor.child_spec/2`, of which this process does not know.
 
   Raises `ArgumentError` for anything else.
   """
@@ -235,7 +249,8 @@ defmodule Mote.Shards do
   @doc """
   Sends a message to the actor of a key, which is started if there is none yet. Returns `:ok` at once.
 
-  Options and errors are those of `Mote.send/3`, and `:unknown_shards`. A message for a key that starts nothing is dropped.
+  Options and errors are those of `Mote.send/3`. `:unknown_shards` is one more error. A message for a key that starts
+  nothing is dropped.
   """
   @spec send(shards, term, term, Mote.send_options()) :: :ok | {:error, Error.t()}
   def send(shards, key, message, opts \\ []) do
@@ -246,7 +261,8 @@ defmodule Mote.Shards do
   @doc """
   Sends `{customer, request}` to the actor of a key, which is started if there is none yet, and waits for the answer.
 
-  Timeout, options and errors are those of `Mote.ask/3`; and `:unknown_shards`, and `:unknown_key`, where the key starts nothing.
+  Timeout, options and errors are those of `Mote.ask/3`. There are two more errors: `:unknown_shards`, and
+  `:unknown_key`, if the key starts nothing.
   """
   @spec ask(shards, term, term, Ask.options()) :: Ask.result()
   def ask(shards, key, request, timeout_or_opts \\ 5_000) do
@@ -270,9 +286,8 @@ defmodule Mote.Shards do
   @doc """
   Returns the address of the actor of a key, or `nil` if it has none. Starts nothing.
 
-  If the actor moves later, the address stays good as long as the node stays that the actor was on: its messages take the way by that one.
-  Options are those of `Mote.ask/3`;
-  raises `Mote.Error` if the node that has the key does not answer.
+  If the actor moves later, the address stays valid as long as the actor's old node stays: messages to it go by way of
+  that node. Options are those of `Mote.ask/3`. Raises `Mote.Error` if the node that has the key does not answer.
   """
   @spec whereis(shards, term, Ask.options()) :: Address.t() | nil
   def whereis(shards, key, opts \\ 5_000), do: request(shards, key, {:whereis, key}, opts)
@@ -313,7 +328,8 @@ defmodule Mote.Shards do
   end
 
   @doc """
-  Whether all members know each other, and have given away what is not theirs: so no key waits. Raises as `node/2` does.
+  Returns whether all members know each other, and have given away the keys that are not theirs, so that no key waits.
+  Raises as `node/2` does.
   """
   @spec settled?(shards) :: boolean
   def settled?(shards) do
@@ -324,8 +340,8 @@ defmodule Mote.Shards do
   @doc """
   Returns how many keys this node has. Raises as `node/2` does.
 
-  Messages that this process has sent before may still be on their way, or wait until nodes agree: an answer (`ask/4`) tells that
-  they have come.
+  Messages that this process has sent before may still be on their way, or wait until nodes agree. An answer (`ask/4`)
+  tells that they have arrived.
   """
   @spec count(shards) :: non_neg_integer
   def count(shards) do

@@ -1,6 +1,6 @@
 defmodule Mote.Test do
   @moduledoc """
-  Testing actors: reproducible orders of turns, many orders of the same turns, and all of them.
+  Tests of actors: reproducible orders of turns, many orders of the same turns, and all of them.
 
   The guides *Testing* and *Proving* give the overview; this module is the tool for whatever depends on the order of turns.
 
@@ -18,34 +18,33 @@ defmodule Mote.Test do
 
   ## Seeded machines
 
-  `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A
-  sponsor of one thread is first in, first out as always. In one of several threads any waiting event can be
-  the next (of the thousand that have waited longest), unless it would overtake a message of the same sender
-  to the same actor. A message from outside or from another sponsor might be from any sender: on the way to the same
-  actor it overtakes none, and none overtakes it. Any sponsor that has something to do can go on. The seed decides
-  everything that this leaves open: **with the same seed, the same program and the same input, the same turns run in the same
-  order.**
+  `Mote.start_link(schedule: {:seeded, seed})` starts a machine that runs all of its sponsors on one thread. A sponsor
+  of one thread is first in, first out as always. In a sponsor of several threads any waiting event can be the next
+  (of the thousand that have waited longest), unless it would overtake a message of the same sender to the same actor.
+  A message from outside or from another sponsor might be from any sender, so it overtakes no message to the same
+  actor, and none overtakes it. Any sponsor that has something to do can go on. The seed decides everything that this
+  leaves open: **with the same seed, the same program and the same input, the same turns run in the same order.**
 
-  Input is what comes from outside: messages from processes, created actors, time.
+  Input comes from outside: messages from processes, created actors, time.
 
-    * Messages enter one by one, in the order in which they were sent, each when everything before it is done.
-      So nothing depends on when they come; messages that several processes send at once come in the order in
-      which they were sent, which the processes determine. Messages that come together enter **at any time**: those
-      that were sent while the machine was paused (`Mote.pause/1`), and those of one call (`Mote.send_many/2`). They keep
-      their order, and the seed decides what happens before the next one enters. So they race with what follows from them.
+    * Messages enter one by one, in the order in which they were sent, each when everything before it is done. So
+      nothing depends on when they come. Messages that several processes send at once come in the order in which they
+      were sent, which the processes determine. Messages that come together enter **at any time**: those that were
+      sent while the machine was paused (`Mote.pause/1`), and those of one call (`Mote.send_many/2`). They keep their
+      order, and the seed decides what happens before the next one enters. So they race with their own consequences.
     * Time is the system's, unless the machine has `clock: :manual`; timers fire when nothing else is left to do.
     * Random numbers of behaviours come from the seed. The order of addresses among each other (`<`) does not: do not
       let anything depend on it.
-    * Which turns abort for lack of memory depends on the memory.
+    * Turns that abort for lack of memory depend on the memory.
 
   `{:seeded, seed, choices}` makes only that number of choices; from then on messages that may enter do so at once, and the order is
   first in, first out.
   With 0 it is the order of a single-threaded machine. `explore/3` uses this to search for the smallest
   failure.
 
-  `{:order, steps}` is an order that `prove/3` has found: of each event its place among those that wait, or `{:lost, place}`,
-  `{:twice, place}` or `{:aborted, place}` where that becomes of it, and `{:fires, place}` where the armed timer at that place fires, whatever
-  the time. After these it is first in, first out.
+  `{:order, steps}` is an order that `prove/3` has found. A step is the place of an event among those that wait, or
+  `{:lost, place}`, `{:twice, place}` or `{:aborted, place}` for an event with that fate, or `{:fires, place}` if the
+  armed timer at that place fires, whatever the time. After these steps the order is first in, first out.
 
   Such a machine is several times slower than others, and has the same features: turns, sponsors, pins,
   `sendx`, timers, collections. Everything of `Mote` works with it, `Mote.step/2` also on sponsors of several
@@ -71,14 +70,15 @@ defmodule Mote.Test do
   @patience 60_000
 
   @doc """
-  Has `mix test --cover` count the lines that run on machines, too. Call it once, in `test/test_helper.exs`:
+  Makes `mix test --cover` count the lines that run on machines, too. Call it once, in `test/test_helper.exs`:
 
       ExUnit.start()
       Mote.Test.cover()
 
-  Returns `true`; without `--cover` it does nothing, and returns `false`. Otherwise the first 100,000 turns of each machine are run once more in
-  plain Elixir, which is where `:cover` counts: so tests take longer, and machines are traced, which `Mote.ask/3` notices as said in
-  `Mote.Ask`. Lines of a turn that only a large value leads to (two hundred parts, see `Mote.Trace`) may be missing.
+  Returns `true`. Without `--cover` it does nothing, and returns `false`. With it, the first 100,000 turns of each
+  machine are run once more in plain Elixir, where `:cover` counts. So tests take longer, and machines are traced,
+  which `Mote.ask/3` notices as described in `Mote.Ask`. Lines that only a large value leads to (two hundred parts,
+  see `Mote.Trace`) may be missing.
   """
   @spec cover() :: boolean
   defdelegate cover, to: Mote.Test.Cover, as: :start
@@ -91,15 +91,16 @@ defmodule Mote.Test do
   returned. It may ask actors; it fails when it returns `false` or `nil`, raises (as `assert` does), exits (as
   `Mote.await/2` does) or throws. `graph` must not ask or wait, since nothing runs yet.
 
-  What `graph` sends enters in the order in which it was sent, each message at a time that the seed decides: so what follows from
-  the first message may reach an actor before the second message does. The guide *Testing* shows this under *Messages from outside*.
+  Messages of `graph` enter in the order in which they were sent, each at a time that the seed decides. So a
+  consequence of the first message may reach an actor before the second message does. The guide *Testing* shows this
+  under *Messages from outside*.
 
   When it fails for a seed, that seed is run again with fewer and fewer choices. Among all that fail, the run with the fewest
   turns is taken. (A run that did not end in time is not repeated, since each repetition would take as long.)
   `Mote.Test.Failure` is raised, which says what failed, how to reproduce it, and which turns led to it.
 
-  All runs are in the calling process. Messages that actors send to it stay in its mailbox from run to run,
-  where the `property` of a later run would find them. So if a property looks at messages, have them sent to a
+  All runs are in the calling process. Messages that actors send to it stay in its mailbox from run to run, where the
+  `property` of a later run would find them. So if a property looks at messages, let actors send them to a
   `Mote.Outbox` that `graph` opens, which ends with the machine: see the guide *Testing*.
 
   Options:
@@ -155,8 +156,8 @@ defmodule Mote.Test do
   end
 
   @typedoc """
-  A step of an order: the place of an event among those that wait, and what becomes of it if not a turn like any other; or the place of a timer
-  among those that are armed, in the order in which they were armed, which fires.
+  A step of an order: the place of an event among those that wait, with its fate unless it is an ordinary turn; or the
+  place of a timer that fires, among the armed timers in the order in which they were armed.
   """
   @type step :: non_neg_integer | {:lost | :twice | :aborted | :fires, non_neg_integer}
 
@@ -182,65 +183,70 @@ defmodule Mote.Test do
   @doc """
   Runs actors in every order of turns that a machine allows, and checks that something is true after each.
 
-  `graph` and `property` are those of `explore/3`. The guide *Proving* shows how it is used, and what it can tell.
+  `graph` and `property` are those of `explore/3`. The guide *Proving* shows how to use a proof, and what it can tell.
+  Returns
 
-    * `{:proved, counts}` - the property holds in all orders, and nothing else is wrong. `orders`: how many there are that
-      make a difference (`:infinite` if some never end: those have no rest at which the property could be looked at);
+    * `{:proved, counts}` - the property holds in all orders, and nothing else is wrong. `orders`: how many orders
+      make a difference (`:infinite` if some never end: those have no rest at which the property could be checked);
       `states`: situations, between two turns, that differ; `turns`: how many were run; `ends`: situations at rest;
       `bytes`: what the search took.
     * `{:failed, failure}` - an order in which something is wrong, one of the shortest: a `Mote.Test.Failure`, to be read,
       raised or repeated.
-    * `{:bounded, left_out, counts}` - nothing is wrong as far as it came. `left_out` says what is missing: more states, longer
-      orders, memory, time (the options below); `:size`, situations with more than a thousand waiting messages or half a
-      megabyte; `:timers` that send to the outside, which never fire here, or which are set again and again where one of the other limits
-      was reached; `:random` numbers and times (`:clock`) other than those that turns have seen; `:ends`, where no run ends, so that the
-      property was never asked, and there is neither `:always` nor `:eventually`.
+    * `{:bounded, left_out, counts}` - nothing is wrong in the orders that were run. `left_out` says what is missing:
+      more states, longer orders, memory, time (the options below); `:size`, situations with more than a thousand
+      waiting messages or half a megabyte; `:timers` that send to the outside, which never fire here, or that are set
+      again and again when one of the other limits was reached; `:random` numbers and times (`:clock`) other than
+      those that turns have seen; `:ends`, if no run ends, so that the property was never checked, and there is
+      neither `:always` nor `:eventually`.
 
-  **Every order** is what a sponsor with several threads allows: messages of one actor or process to one actor come in the
-  order in which they were sent, unless one of the two has a safe behaviour, one that never becomes. Nothing else has an order. What
-  is true in all of these is true in sponsors with fewer threads.
+  **Every order** means every order that a sponsor with several threads allows. Messages of one actor or process to
+  one actor come in the order in which they were sent, unless one of the two has a safe behaviour, which never
+  becomes. Nothing else has an order. A property that holds in all of these orders also holds in sponsors with fewer
+  threads.
 
-  **Timers** fire in every order that one clock allows, however long turns take and whatever the machine waits for: of two that are armed
-  one after the other, the second fires first only if it has less time; and time that has passed for one has passed for all.
-  When a timer has fired, its message waits like any other, also if the timer is cancelled then. Those for one actor come in the order
-  in which they fired. A machine is at rest when no timer is armed any more.
+  **Timers** fire in every order that one clock allows, however long turns take and whatever the machine waits for. If
+  two timers are armed one after the other, the second fires first only if it has less time. Time that has passed for
+  one timer has passed for all. When a timer has fired, its message waits like any other, also if the timer is
+  cancelled then. Messages of timers for one actor come in the order in which they fired. A machine is at rest when no
+  timer is armed any more.
 
-  **Processes** that an actor monitors end at any time, or never. All their monitors fire, and those at once that are set later. They hear
-  nothing more, though the process that stands for one here is alive, and are owed no answer.
+  **Processes** that an actor monitors end at any time, or never. All their monitors fire, and monitors that are set
+  later fire at once. An ended process receives nothing more, although the process that stands for it here is alive,
+  and is owed no answer.
 
   Without being asked, a proof fails when
 
-    * a turn aborts (`:aborted`), a message matches no clause of an actor that is not a sink (`:ignored`), or is sent to what is no
-      address (`:dropped`);
+    * a turn aborts (`:aborted`), a message matches no clause of an actor that is not a sink (`:ignored`), or is sent
+      to something that is not an address (`:dropped`);
     * a customer outside, the process, outbox or address of another machine that is the first element of a request of `graph`, gets
       more answers than it has requests (`:answered_again`), or fewer until nothing waits any more (`:unanswered`);
     * an actor has stashed messages when nothing waits any more (`:stashed`).
 
-  Messages to processes and outboxes come in every order that makes a difference there.
+  Each process and each outbox gets its messages in every order that makes a difference to it.
 
-  The property is called once for each end that differs from the others, in a machine that has come to it. So `graph` must
-  create the same actors and send the same messages each time it is called.
+  The property is called once for each different end, in a machine that has reached it. So `graph` must create the
+  same actors and send the same messages each time it is called.
 
   Options:
 
-    * `:allow` - a list of what is not wrong: `#{inspect(Proof.flaws())}` (default `[]`);
-    * `:always` - `{actors, property}`, what is to be true after each turn: `actors` gets what `graph` returned, and returns a list of
-      addresses; `property` gets what these actors are, each as `Mote.peek/1` shows it. It is called once for each of the states that they
-      have together;
-    * `:eventually` - `{actors, property}`, what is to come: the same, but the property is to hold once in every run. It fails where a
-      situation is come to without it from which nothing leads there, neither to a rest nor round in circles. A choice that is open
-      again and again is taken to be made some time: a run that only bad luck keeps from it is no failure. All orders
-      are looked at then, also those that make no difference;
-    * `:loses`, `:doubles`, `:aborts` - what goes wrong: functions of what `graph` returned to a list of addresses. A message to one
-      of these actors may get lost; may come twice, the second time after anything else; or its turn may be aborted,
-      whatever it does. To have that between two actors only, put a `Mote.Library.fwd/1` between them. What comes of it is to be
-      allowed: a lost request has no answer;
+    * `:allow` - a list of flaws that are allowed, out of `#{inspect(Proof.flaws())}` (default `[]`);
+    * `:always` - `{actors, property}`, a property that must hold after each turn: `actors` gets the result of
+      `graph`, and returns a list of addresses; `property` gets the states of these actors, each as `Mote.peek/1`
+      shows it. It is called once for each combination of their states;
+    * `:eventually` - `{actors, property}`: the same, but the property must hold once in every run. It fails if a run
+      reaches, without it, a situation from which nothing leads to it, neither at a rest nor round in circles. A
+      choice that is open again and again is assumed to be made at some time, so a run that only bad luck keeps from
+      it is not a failure. All orders are run then, also those that make no difference;
+    * `:loses`, `:doubles`, `:aborts` - failures: functions of the result of `graph` to a list of addresses. A message
+      to one of these actors may get lost; may come twice, the second time after anything else; or its turn may be
+      aborted, whatever it does. To limit that to two actors, put a `Mote.Library.fwd/1` between them. Allow the
+      consequences: a lost request has no answer;
     * `:order` - `:pairs`, or `:none` if messages shall have no order at all (default `:pairs`);
-    * `:states` - how many situations are told apart (default #{@states});
+    * `:states` - how many different situations the search may keep (default #{@states});
     * `:depth` - how many turns an order may have (default #{@depth});
-    * `:bytes` - what the search may take (default #{div(@bytes, 1024 * 1024)} MiB);
-    * `:threads` - how many threads search (default: as many as the BEAM has schedulers online). What they find does not depend on it:
-      the same states, the same number of orders, the same failure;
+    * `:bytes` - the memory that the search may take (default #{div(@bytes, 1024 * 1024)} MiB);
+    * `:threads` - how many threads search (default: as many as the BEAM has schedulers online). The result does not
+      depend on it: the same states, the same number of orders, the same failure;
     * `:timeout` - milliseconds that it may take (default #{@patience});
     * `:fuel`, `:memory`, `:gc`, `:tier`, `:telemetry` - as for `Mote.start_link/1`.
 
@@ -280,7 +286,7 @@ defmodule Mote.Test do
   def prove(graph, property, _opts), do: no_functions!(graph, property)
 
   @doc """
-  How many choices a seeded machine has made so far: the third element of a schedule that repeats all of them.
+  Returns how many choices a seeded machine has made so far: the third element of a schedule that repeats all of them.
 
       iex> {:ok, machine} = Mote.start_link(schedule: {:seeded, 1})
       iex> Mote.Test.choices(machine)

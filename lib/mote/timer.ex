@@ -1,6 +1,6 @@
 defmodule Mote.Timer do
   @moduledoc """
-  A message that waits for its time, and a machine's clock.
+  Timers, monitors, and the clock of a machine. A timer is a message that waits for its time.
 
   `send_after(milliseconds, target, message)` in a behaviour and `Mote.send_after/4` return a timer;
   `cancel_timer(timer)` in a behaviour and `Mote.cancel_timer/1` end it before its time. A timer may be passed
@@ -8,29 +8,29 @@ defmodule Mote.Timer do
   machines. Two terms of one timer are equal. To behaviours it is a reference (`is_reference/1`), not a map;
   for the rest of Elixir it is this struct, whose fields are private.
 
-    * In a behaviour timers are armed and cancelled when the turn commits, in the order of the program; a turn that
+    * In a behaviour timers are armed and cancelled when the turn commits, in the order of the program. A turn that
       aborts does neither. `cancel_timer` is `:ok` for every reference, whatever has become of its timer, and
       `:undefined` for anything else.
     * Timers never fire early. Those of one thread fire in the order of their times, and those of one time in the order
       in which they were armed.
     * Once `cancel_timer` has taken effect the timer does not fire. If it has fired before, its message is on its way or
       already there: then `Mote.cancel_timer/1` returns `false`.
-    * A timer keeps its target and its message alive, and both count against the machine's `:memory`. When
-      that memory is used up, a turn that arms one is aborted, and `Mote.send_after/4` raises `Mote.Error`
-      with the reason `:no_memory`. A timer that is armed fires. When its sponsor is removed it goes to the
-      first one.
-    * A timer of `Mote.send_after/4` for an actor of another node runs on the node that has armed it, by that node's time. Its
-      message leaves when it is due; so no machine's clock or `:memory` plays a part in it.
-    * A message that is due is handled like any other that is sent in the sponsor where it was armed: like a
-      message of an actor, it is not refused by `:inbox`. Before that it does not count as waiting:
-      `Mote.drain/2` does not wait for timers that are not due.
+    * A timer keeps its target and its message alive, and both count against the machine's `:memory`. When that memory
+      is used up, a turn that arms one is aborted, and `Mote.send_after/4` raises `Mote.Error` with the reason
+      `:no_memory`. An armed timer always fires. When its sponsor is removed, it goes to the first one.
+    * A timer of `Mote.send_after/4` for an actor of another node runs on the node that has armed it, by that node's
+      time. Its message leaves when it is due, so no machine's clock or `:memory` is involved.
+    * A due message is handled like any message that is sent in the sponsor where its timer was armed. Like a message
+      of an actor, it is not refused by `:inbox`. Before that it does not count as waiting: `Mote.drain/2` does not
+      wait for timers that are not due.
 
   ## Monitors
 
-  `monitor(process, message)` in a behaviour is a timer that is due when a process has ended, in whatever way. The process is given by its pid,
-  also one of another node, which counts as ended when that node cannot be reached any more. One that has ended before is due at once. The
-  message goes to the actor itself, or with `monitor(process, target, message)` to a target, and comes after everything that the process
-  has sent to an actor of the same single-threaded sponsor. `demonitor(monitor)` cancels it.
+  `monitor(process, message)` in a behaviour is a timer that is due when a process has ended, in whatever way. The
+  process is given by its pid. It may be on another node, and counts as ended when that node cannot be reached any
+  more. If the process has ended before, the timer is due at once. The message goes to the actor itself, or with
+  `monitor(process, target, message)` to a target, and comes after everything that the process has sent to an actor of
+  the same single-threaded sponsor. `demonitor(monitor)` cancels it.
 
       defactor room(members) do
         {customer, {:join, pid}} ->
@@ -46,17 +46,17 @@ defmodule Mote.Timer do
           become room(Map.delete(members, pid))
       end
 
-  What is said of timers above holds for monitors, too: they are armed at the commit, keep target and message alive, count against
-  `:memory`, and are among the `timers` of `Mote.Counters`. Actors cannot be monitored: an actor cannot crash, and says itself
-  when it is done.
+  Monitors follow the rules of timers: they are armed at the commit, keep target and message alive, count against
+  `:memory`, and are among the `timers` of `Mote.Counters`. Actors cannot be monitored. An actor cannot crash, and
+  reports by itself when it is done.
 
   ## Time
 
   Time is counted in milliseconds since the start of the machine (`Mote.now/1`). With `clock: :manual` it stands still
-  until `Mote.advance/3` lets it pass, moment by moment: whatever is due is sent, and everything that follows
-  from it is done, before time goes on. So a test of timeouts takes no time and always goes the same way. Turns of beam sponsors
-  are waited for like others, unless `beam: :ignore` says that one of them blocks: the guide *Testing* shows how to test
-  that its caller gives up.
+  until `Mote.advance/3` lets it pass, moment by moment: whatever is due is sent, and everything that follows from it
+  is done, before time goes on. So a test of timeouts takes no time and always goes the same way. `Mote.advance/3`
+  also waits for turns of beam sponsors, unless `beam: :ignore` says that one of them blocks: the guide *Testing*
+  shows how to test that its caller gives up.
 
       iex> {:ok, machine} = Mote.start_link(clock: :manual)
       iex> defmodule Doc.Relay do

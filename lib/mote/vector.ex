@@ -16,19 +16,19 @@ defmodule Mote.Vector do
       iex> Mote.Vector.get(Mote.Vector.new(:i64, [1]), 1)
       ** (ArgumentError) Mote.Vector.get(#Mote.Vector<:i64 [1]>, 1) has no answer
 
-  A vector is a struct of its `type` and a `binary` with its elements, eight bytes each in little endian order. It goes
-  into a machine and comes out of it as it is; long ones are shared and not copied, and so are slices.
+  A vector is a struct of its `type` and a `binary` with its elements, eight bytes each in little endian order. It
+  enters and leaves a machine unchanged. Long vectors, and slices, are shared and not copied.
 
-  Elements are of one type: integers become floats in `new/2` and beside a vector of floats, but nothing becomes an
-  integer. Floats are finite: a result that is not has no answer, and neither has an integer of more than 64 bits.
+  Elements have one type: integers become floats in `new/2` and beside a vector of floats, but nothing becomes an
+  integer. Floats are finite. A result that is not finite, or an integer of more than 64 bits, counts as no answer.
 
   Sums of floats are made in eight lanes: the i-th adds up the elements whose index is i modulo eight, then the lanes are
   added from the first to the last. So machine and Elixir return the same sum, and the machine adds several
   elements at once.
 
-  From and to tensors: `Mote.Vector.from_binary({:f, 32}, Nx.to_binary(tensor))` with the type of the tensor, one of
-  `{:f, 64}`, `{:f, 32}`, `{:s, 64}`, `{:s, 32}`, `{:u, 8}`; and `Nx.from_binary(Mote.Vector.to_binary(vector), {:f, 64})`,
-  on computers whose own order is little endian.
+  To convert tensors, use `Mote.Vector.from_binary({:f, 32}, Nx.to_binary(tensor))` with the type of the tensor, one
+  of `{:f, 64}`, `{:f, 32}`, `{:s, 64}`, `{:s, 32}`, `{:u, 8}`; and `Nx.from_binary(Mote.Vector.to_binary(vector),
+  {:f, 64})`, on computers whose own order is little endian.
   """
 
   alias Mote.Raised.Call
@@ -40,35 +40,35 @@ defmodule Mote.Vector do
   @type t :: %__MODULE__{type: :f64 | :i64, binary: binary}
   @type type :: :f64 | :i64
 
-  @doc "A vector of a proper list of numbers."
+  @doc "Makes a vector of a proper list of numbers."
   @spec new(type, [number]) :: t
   def new(type, list), do: answer(:vec_new, [type, list])
 
-  @doc "A vector of the bytes of its elements; `type` may be that of a tensor."
+  @doc "Makes a vector of the bytes of its elements; `type` may be that of a tensor."
   @spec from_binary(type | {:f, 64 | 32} | {:s, 64 | 32} | {:u, 8}, binary) :: t
   def from_binary(type, binary), do: answer(:vec_from_binary, [type, binary])
 
-  @doc "The elements."
+  @doc "Returns the elements as a list."
   @spec to_list(t) :: [number]
   def to_list(vector), do: answer(:vec_to_list, [vector])
 
-  @doc "The bytes of the elements, eight each in little endian order."
+  @doc "Returns the bytes of the elements, eight each in little endian order."
   @spec to_binary(t) :: binary
   def to_binary(vector), do: answer(:vec_to_binary, [vector])
 
-  @doc "How many elements."
+  @doc "Returns the number of elements."
   @spec size(t) :: non_neg_integer
   def size(vector), do: answer(:vec_size, [vector])
 
-  @doc "The element at an index, from 0."
+  @doc "Returns the element at an index, from 0."
   @spec get(t, non_neg_integer) :: number
   def get(vector, index), do: answer(:vec_get, [vector, index])
 
-  @doc "`count` elements from `start` on."
+  @doc "Returns `count` elements from `start` on."
   @spec slice(t, non_neg_integer, non_neg_integer) :: t
   def slice(vector, start, count), do: answer(:vec_slice, [vector, start, count])
 
-  @doc "All elements of `a`, then those of `b`, which has the same type."
+  @doc "Returns all elements of `a`, then those of `b`, which has the same type."
   @spec concat(t, t) :: t
   def concat(a, b), do: answer(:vec_concat, [a, b])
 
@@ -85,35 +85,35 @@ defmodule Mote.Vector do
     def unquote(name)(a, b), do: answer(:vec_map2, [unquote(name), a, b])
   end
 
-  @doc "The sum of the products of the elements of two vectors."
+  @doc "Returns the sum of the products of the elements of two vectors."
   @spec dot(t, t) :: number
   def dot(a, b), do: answer(:vec_dot, [a, b])
 
-  @doc "The sum of the squares of the differences of the elements of two vectors."
+  @doc "Returns the sum of the squares of the differences of the elements of two vectors."
   @spec squared_distance(t, t) :: number
   def squared_distance(a, b), do: answer(:vec_distance, [a, b])
 
-  @doc "The sum."
+  @doc "Returns the sum of the elements."
   @spec sum(t) :: number
   def sum(vector), do: answer(:vec_sum, [vector])
 
-  @doc "The least element."
+  @doc "Returns the least element."
   @spec min(t) :: number
   def min(vector), do: answer(:vec_min, [vector])
 
-  @doc "The greatest element."
+  @doc "Returns the greatest element."
   @spec max(t) :: number
   def max(vector), do: answer(:vec_max, [vector])
 
-  @doc "The index of the least element; of several, the first."
+  @doc "Returns the index of the least element, or of the first of several."
   @spec argmin(t) :: non_neg_integer
   def argmin(vector), do: answer(:vec_argmin, [vector])
 
-  @doc "The index of the greatest element; of several, the first."
+  @doc "Returns the index of the greatest element, or of the first of several."
   @spec argmax(t) :: non_neg_integer
   def argmax(vector), do: answer(:vec_argmax, [vector])
 
-  @doc "The elements in ascending order."
+  @doc "Returns the elements in ascending order."
   @spec sort(t) :: t
   def sort(vector), do: answer(:vec_sort, [vector])
 

@@ -10,7 +10,8 @@ defmodule Mote.GuidesTest do
   @pages @notebooks ++
            ~w(README.md guides/thinking.md guides/from-genserver.md guides/cheatsheet.cheatmd) ++
            ~w(guides/recipes.md guides/machines.md guides/language.md guides/testing.md guides/gatekeepers.md guides/dashboard.md) ++
-           ~w(guides/proving.md guides/images.md guides/sockets.md)
+           ~w(guides/proving.md guides/images.md guides/image-details.md guides/durable.md guides/replay.md) ++
+           ~w(guides/sockets.md guides/pieces.md guides/language-details.md)
 
   # Many actors, with a collection after each turn.
   @too_many ~w(README.md guides/fork-bomb.livemd guides/outbreak.livemd)

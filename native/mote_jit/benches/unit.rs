@@ -2,7 +2,7 @@
 //! `cargo bench -p mote_jit --bench unit -- FILE BEHAVIOUR N [RUNS]`.
 //!
 //! FILE is what `module.__mote__(:unit)` gives; the behaviour captures its customer alone, gets N, and sends one answer.
-//! Prints nanoseconds from the send to the answer, minimum and median. For callgrind, too: see guides/native.md.
+//! Prints nanoseconds from the send to the answer, minimum and median. For callgrind, too: see guides/internals/native-details.md.
 #[path = "../tests/support/compiler.rs"]
 mod compiler;
 #[path = "../../mote_vm/tests/support/world.rs"]

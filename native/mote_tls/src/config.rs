@@ -23,8 +23,8 @@ pub struct Identity<'a> {
 /// The certificates of those who are trusted, each in PEM, or one in DER.
 pub type Trusted<'a> = &'a [&'a [u8]];
 
-/// What seals the connections of a listener. `hosts` are the identities for clients that ask for one of these names, and `clients`
-/// those who have signed the certificates that clients must have. The error says what is wrong.
+/// Builds the TLS configuration of a listener. `hosts` are the identities for clients that ask for one of these names, and
+/// `clients` those who have signed the certificates that clients must have. The error says what is wrong.
 pub fn server(
     identity: Identity<'_>,
     hosts: &[(String, Identity<'_>)],
@@ -56,7 +56,8 @@ pub fn server(
     Ok(Arc::new(ServerTls(Arc::new(config))))
 }
 
-/// What seals a connection to a server that must prove to be `name`, to one of the trusted. The error says what is wrong.
+/// Builds the TLS configuration of a connection to a server that must prove to be `name`, to one of the trusted. The error
+/// says what is wrong.
 pub fn client(
     name: &str,
     trusted: Trusted<'_>,

@@ -2,7 +2,7 @@
 use mote_vm::machine::net::seal::SealError;
 use rustls::{CertificateError, Error};
 
-/// What a handshake or a record that went wrong is called in answers.
+/// Returns the name in answers of a failed handshake or a bad record.
 pub(crate) fn named(error: &Error) -> SealError {
     let name = match error {
         Error::AlertReceived(alert) => return SealError(snake_case(&format!("{alert:?}"))),

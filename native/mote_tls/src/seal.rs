@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Bytes that are sealed at once.
 const MOST: usize = 64 << 10;
 
-/// What a connection keeps while nothing waits: measured, see bench/RESULTS.md.
+/// Bytes that a connection keeps while nothing waits: measured, see bench/RESULTS.md.
 const KEPT: usize = 8 << 10;
 
 /// A listener's side.

@@ -26,8 +26,8 @@ defmodule Mote.Behaviour.DoctestsTest do
   # What nobody can know: what is random, and what stands for a function.
   @chance ~r/Enum\.(random|shuffle|take_random)|uniform|phash2\(fn/
 
-  # What guides/language.md says of these, under "What differs": they are those of the newest release, whichever runs; and under
-  # "What is left out", which sigma ends a word.
+  # Of these guides/language-details.md says that they are those of the newest release, whichever runs ("Differences in rare cases"),
+  # and guides/language.md which sigma ends a word ("What is left out").
   @otherwise [
     ~r/Range\.(disjoint\?|split)/,
     ~r/Integer\.extended_gcd/,

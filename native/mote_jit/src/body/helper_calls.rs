@@ -34,7 +34,7 @@ impl Body<'_, '_> {
         self.answer_or(label, answer)
     }
 
-    /// What a helper is called with: the turn, the number of a primitive, and three arguments.
+    /// Builds the arguments of a helper: the turn, the number of a primitive, and three arguments.
     fn asked(&mut self, number: Value, args: &[Operand]) -> Vec<Value> {
         let mut words = vec![self.turn, number];
         for i in 0..3 {

@@ -51,7 +51,7 @@ impl Body<'_, '_> {
         self.code_in(slot)
     }
 
-    /// What the code of a function that is a value takes: the value, and then the arguments.
+    /// Returns the arguments for the code of a function value: the value itself, and then the arguments.
     fn with_itself(&mut self, function: Operand, args: &[Operand]) -> Vec<Value> {
         let mut all = vec![function];
         all.extend(args);

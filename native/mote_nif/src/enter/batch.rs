@@ -129,7 +129,7 @@ pub struct Run<'m, 'a> {
     records: Vec<(Key, usize)>,
     key: Option<Key>,
     writer: Writer<'m, 'a>,
-    /// What refers to the machine.
+    /// The reference to the machine.
     reference: Term<'a>,
     /// The reason why it does not go on.
     pub why: Atom,

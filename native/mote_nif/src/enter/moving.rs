@@ -114,7 +114,7 @@ pub fn go_on<'a>(
     })
 }
 
-/// What has become of actors that are to go on. One answer for all: a message for each would take longer than the rest.
+/// The outcome for actors that are to go on. One answer for all: a message for each would take longer than the rest.
 struct Gone {
     customer: ResourceArc<Customer>,
     /// A word for each, in their order, and how many are not known yet.

@@ -116,8 +116,8 @@ pub fn noted<R>(
     })
 }
 
-/// What a caller is told of something that has entered: `:ok`, or the machine that is to say when its disk has it, where that is waited for.
-/// That is this one, even if another one has gone on by then.
+/// Returns the answer to the caller of something that has entered: `:ok`, or the machine that is to say when its disk has
+/// it, where that is waited for. That is this one, even if another one has gone on by then.
 pub fn answer<'a>(machine: &Machine, record: &Option<Vec<u8>>, reference: Term<'a>) -> Term<'a> {
     match record {
         Some(_) if machine.is_waited_for() => reference,

@@ -30,7 +30,7 @@ pub fn refusal(refusal: Refusal) -> Atom {
 
 /// The target of a message.
 pub struct Addressee<'a> {
-    /// What refers to the actor's machine, in its present life.
+    /// The reference to the actor's machine, in its present life.
     pub reference: Term<'a>,
     /// The actor's machine.
     pub resource: &'a MachineResource,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 /// A chain of certificates and a key, in PEM.
 pub type IdentityTerm<'a> = (Binary<'a>, Binary<'a>);
 
-/// What a listener presents, whom it trusts, and what it speaks: `{identity, hosts, clients | nil, alpn}`.
+/// The TLS options of a listener: `{identity, hosts, clients | nil, alpn}`.
 pub type ServerTerm<'a> = (
     IdentityTerm<'a>,
     Vec<(String, IdentityTerm<'a>)>,
@@ -27,7 +27,7 @@ pub enum TlsError {
     /// The library was built without it.
     #[cfg_attr(feature = "tls", allow(dead_code))]
     Missing,
-    /// What it was to present or to trust cannot be used, for this reason.
+    /// The certificates cannot be used, for this reason.
     #[cfg_attr(not(feature = "tls"), allow(dead_code))]
     Bad(String),
 }

@@ -37,7 +37,7 @@ pub struct Opaque {
     pub is_named: bool,
 }
 
-/// What a function of a module begins with in the external term format.
+/// The tag of a function of a module in the external term format.
 const EXPORT: u8 = 113;
 
 /// How many arguments a function takes, in the external term format: one that is made, or one that is named.

@@ -202,7 +202,7 @@ fn today(machine: Term<'_>) -> Option<ResourceArc<MachineResource>> {
     LIVES.lock().earlier.get(&life).cloned()
 }
 
-/// What tells a reference from all others, whatever its node is called at the moment: its words, the last of its external format.
+/// Returns the words that identify a reference, whatever its node is called at the moment: the last of its external format.
 fn life(reference: Term<'_>) -> Option<Vec<u8>> {
     const WORD: usize = 4;
     if !reference.is_ref() {

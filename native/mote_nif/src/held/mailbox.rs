@@ -104,7 +104,7 @@ pub struct Fan {
     pub pids: Vec<LocalPid>,
 }
 
-/// What all of them get.
+/// The message that all receivers get.
 pub enum FanMessage {
     /// A small and plain message, which is made of these when it is sent.
     Letter(Letters<OwnTerm>),

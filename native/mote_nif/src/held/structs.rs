@@ -166,7 +166,7 @@ pub fn behaviour<'a>(
 /// The fields of `%Mote.Function{}`.
 pub const FUNCTION_FIELDS: usize = 6;
 
-/// What `%Mote.Function{}` says.
+/// The fields of `%Mote.Function{}`.
 pub struct FunctionFields<'a> {
     /// Module, name and number of arguments.
     pub name: (VmAtom, VmAtom, u32),

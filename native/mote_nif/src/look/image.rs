@@ -50,8 +50,8 @@ use std::time::{Duration, Instant};
 /// Blocks of a megabyte that may wait to be written.
 const BLOCKS: usize = 64;
 
-/// What a trace begins with: nodes without a name all give the same pids, and only the system process that has given one knows whose
-/// it is.
+/// The prefix of a trace: nodes without a name all give the same pids, and only the system process that has given one knows
+/// whose it is.
 static SYSTEM_PROCESS: LazyLock<[u8; 8]> =
     LazyLock::new(|| RandomState::new().hash_one(()).to_le_bytes());
 
@@ -62,7 +62,7 @@ impl Resource for ImageResource {}
 
 resource_type!(ImageResource);
 
-/// What was saved, and how long the machine stood still for it.
+/// The tables of a saved image, and how long the machine stood still for it.
 type Saved = (Result<ImageTables, Unsaved>, Duration);
 
 /// Why nothing was saved.
@@ -361,7 +361,7 @@ pub fn lost_values<'a>(env: Env<'a>, image: &ImageResource) -> Term<'a> {
     traces.map(term).collect::<Vec<_>>().encode(env)
 }
 
-/// What people call it.
+/// Returns the public name of a class.
 fn kind(class: Class) -> Atom {
     match class {
         Class::BigInteger => names::integer(),

@@ -30,7 +30,7 @@ pub fn sync_of(name: Atom) -> JournalSync {
     }
 }
 
-/// What begins a journal, while an image is saved.
+/// Returns the beginning of a journal, while an image is saved.
 pub fn beginning(
     path: PathBuf,
     number: u64,
@@ -45,8 +45,8 @@ pub fn beginning(
     Box::new(move |survey| survey.begin_journal(&path, number, config, before))
 }
 
-/// What is in a journal: `{:ok, {entries, fuel, {told, named}, continues, cut}}`, where `cut` is the byte at which something incomplete
-/// was cut off, or `nil`; or `{:error, text}`.
+/// Describes a journal: `{:ok, {entries, fuel, {told, named}, continues, cut}}`, where `cut` is the byte at which something
+/// incomplete was cut off, or `nil`; or `{:error, text}`.
 pub fn about<'a>(env: Env<'a>, path: &Path) -> Term<'a> {
     match JournalFile::open(path) {
         Ok(file) => {

@@ -102,7 +102,7 @@ pub fn begin<'a>(
     })
 }
 
-/// What is looked for on the way, from a pattern in a tuple.
+/// Returns the search for a sent message, from a pattern in a tuple.
 pub fn sent(pattern: Term<'_>) -> Option<ReplaySearch> {
     let pattern = Pattern::of(pattern)?;
     Some(ReplaySearch::Sent(Box::new(move |message| {

@@ -15,7 +15,7 @@ fn journal_lock<'a>(env: Env<'a>, path: Binary<'a>, who: &str) -> Term<'a> {
     folder::lock(env, OsStr::from_bytes(path.as_slice()).as_ref(), who)
 }
 
-/// What is in a journal: `{:ok, {entries, fuel, {told, named}, continues, cut}}` or `{:error, text}`.
+/// Describes a journal: `{:ok, {entries, fuel, {told, named}, continues, cut}}` or `{:error, text}`.
 #[rustler::nif(schedule = "DirtyIo")]
 fn journal_about<'a>(env: Env<'a>, path: Binary<'a>) -> Term<'a> {
     journal::about(env, OsStr::from_bytes(path.as_slice()).as_ref())

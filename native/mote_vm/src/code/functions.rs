@@ -15,14 +15,14 @@ use crate::terms::prim::types::FUNCTION_ARITY;
 use crate::values::value::{Value, FIXNUM_MAX};
 use std::ptr::{with_exposed_provenance, NonNull};
 
-/// What a function is as a value of the machine that has loaded its unit.
+/// A function as a value of the machine that has loaded its unit.
 #[derive(Clone, Copy)]
 pub struct KnownFunction(pub(crate) Value);
 
 /// Place of the slot.
 const SLOT: usize = 4;
 
-/// What a function of a unit is as a value; `NONE` when memory ends.
+/// Makes the value of a function of a unit; `NONE` when memory ends.
 pub(super) fn described(
     heap: &mut Heap,
     (module, name, arity): (Atom, Atom, u32),

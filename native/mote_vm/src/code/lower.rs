@@ -237,7 +237,7 @@ impl Lowering<'_> {
     }
 }
 
-/// What stands for a field in an operation.
+/// The lowered form of a field of an operation.
 macro_rules! lowered {
     ($lowering:ident, $field:ident, Operand) => {
         $lowering.register(*$field)

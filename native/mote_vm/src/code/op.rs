@@ -219,7 +219,7 @@ pub(crate) enum Op {
         d: Reg,
         parts: Arguments,
     },
-    /// What an abort says is the argument behind the others.
+    /// Calls a function value. The argument behind the others is the reason of an abort.
     CallFun {
         d: Reg,
         function: Reg,

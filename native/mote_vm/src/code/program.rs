@@ -95,7 +95,7 @@ struct Registry {
     behaviour_code: Vec<NonNull<BehaviourCode>>,
     successions: Successions,
     function_code: Vec<NonNull<Code>>,
-    /// What functions are as values, and how many captures these have: by name and by the hash of the unit.
+    /// Functions as values, and the numbers of their captures: by name and by the hash of the unit.
     values: FxHashMap<(FullName, u64), (Value, usize)>,
     /// Slots that only one version of a unit refers to.
     #[allow(clippy::vec_box)] // They must not move (invariant 1).

@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Binaries that a turn appends to by turns, without copying them each time.
 const AT_ONCE: usize = 4;
 
-/// What a turn may append to.
+/// The binary that a turn may append to.
 #[derive(Default)]
 pub(super) struct Appending {
     /// The binaries with room, and the long ones that were made by appending once. The one at `next` is forgotten next.

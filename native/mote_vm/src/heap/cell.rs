@@ -138,7 +138,7 @@ impl Value {
         Some(unsafe { std::slice::from_raw_parts(self.body().cast(), self.count()) })
     }
 
-    /// What a function of the language is, and what it has captured.
+    /// Returns the description of a function of the language, and its captures.
     #[inline(always)]
     pub(crate) fn as_function<'h>(self) -> Option<&'h [Value]> {
         if !self.is_kind(Kind::Function) {
@@ -273,7 +273,7 @@ impl Value {
         (words + 2) / 2
     }
 
-    /// What a function has captured.
+    /// Returns the captures of a function.
     #[inline(always)]
     pub(crate) fn as_captured<'h>(self) -> Option<&'h [Value]> {
         self.as_function().map(|parts| &parts[1..])

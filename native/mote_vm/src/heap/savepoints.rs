@@ -6,7 +6,7 @@ use crate::values::value::Value;
 use proptest::prelude::*;
 use std::sync::Arc;
 
-/// What a turn makes.
+/// A thing that a turn makes.
 #[derive(Clone, Debug)]
 enum Made {
     Cells(usize),

@@ -7,7 +7,7 @@
 use super::{wrong, ImageError};
 use crate::base::checksum::checksum;
 
-/// What a file begins with, and the version of the format.
+/// The first bytes of a file, and the version of the format.
 const MAGIC: [u8; 8] = *b"MOTE\0img";
 const VERSION: u64 = 2;
 /// Bytes of the contents in a block.

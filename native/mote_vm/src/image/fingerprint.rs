@@ -18,11 +18,11 @@ use crate::values::value::Value;
 use crate::watching::reach::captures;
 use rustc_hash::FxHashMap;
 
-/// What is known so far.
+/// The state of a fingerprint so far.
 struct Fingerprint<'f> {
     program: &'f Program,
     write_foreign: WriteForeign<'f>,
-    /// What each cell counts as, by its word.
+    /// The digest of each cell, by its word.
     cells: FxHashMap<u64, u64>,
     /// The numbers of actors, and these in their order.
     numbers: FxHashMap<*const Actor, u64>,
@@ -134,7 +134,7 @@ impl Fingerprint<'_> {
         self.sum = mix(self.sum, counted);
     }
 
-    /// What a value counts as, if nothing is behind it that was not looked at.
+    /// Returns the digest of a value, if all cells behind it have been visited.
     fn known(&mut self, value: Value) -> Option<u64> {
         if value.is_none() {
             return Some(0);
@@ -155,7 +155,7 @@ impl Fingerprint<'_> {
         }
     }
 
-    /// What a cell counts as by itself, and its parts.
+    /// Returns the digest of a cell by itself, and its parts.
     fn parts(&self, value: Value) -> (u64, Vec<Value>) {
         let terms = |terms: &mut dyn Iterator<Item = Term<'_>>| -> Vec<Value> {
             terms.map(|term| term.value()).collect()

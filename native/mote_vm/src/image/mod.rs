@@ -52,7 +52,7 @@ pub enum ImageError {
     At {
         /// The byte.
         offset: u64,
-        /// What is wrong.
+        /// The problem, as text.
         problem: String,
     },
     /// The image is good, and this machine lacks something.
@@ -86,7 +86,7 @@ impl From<LoadError> for ImageError {
     }
 }
 
-/// What an actor is while it is held by a move (machine/moving.rs).
+/// Returns the name of the behaviour of an actor that a move holds (machine/moving.rs).
 pub(crate) fn held_by_a_move() -> BehaviourName {
     let name = Atom::new("held");
     BehaviourName {
@@ -98,7 +98,7 @@ pub(crate) fn held_by_a_move() -> BehaviourName {
     }
 }
 
-/// What is wrong at that byte of the contents.
+/// Returns an error for that byte of the contents.
 pub(crate) fn wrong<T>(offset: usize, problem: impl Into<String>) -> Result<T, ImageError> {
     Err(ImageError::At {
         offset: offset as u64,

@@ -57,7 +57,7 @@ impl Machine {
 /// A moment that lasts until this is dropped.
 struct LastingMoment {
     machine: Machine,
-    /// What it counts as a lease by; nothing is made in it.
+    /// The heap that counts as its lease; nothing is made in it.
     lease: Option<Heap>,
 }
 

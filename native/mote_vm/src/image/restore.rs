@@ -39,12 +39,12 @@ pub type ForeignMaker<'f> = &'f dyn Fn(Class, Option<&[u8]>) -> Option<ForeignRe
 const FUEL: u64 = 1 << 26;
 const FUEL_PER_BYTE: u64 = 64;
 
-/// What an image of that many bytes may spend. Whoever saves it counts the same (walk.rs).
+/// Returns the fuel that reading an image of that many bytes may spend. Whoever saves it counts the same (walk.rs).
 pub(crate) fn fuel_of(bytes: u64) -> u64 {
     FUEL + FUEL_PER_BYTE * bytes
 }
 
-/// What cells and roots refer to by number.
+/// The values that cells and roots refer to by number.
 struct Restorer<'r> {
     image: &'r ImageFile,
     reader: Reader<'r>,
@@ -58,7 +58,7 @@ struct Restorer<'r> {
     actors: Vec<*const Actor>,
     /// The references of timers, by the numbers of these.
     references: Vec<(usize, Value)>,
-    /// What takes the place of values that were not written, by their numbers.
+    /// Replacements of values that were not written, by their numbers.
     resolved: FxHashMap<u32, Value>,
     scratch: Vec<Value>,
 }

@@ -70,7 +70,7 @@ pub struct ImageRoots {
     names: Value,
     waits: Waits,
     identity: Option<ImageIdentity>,
-    /// What sponsors were called, the first one first, and what time it was.
+    /// The names of the sponsors, the first one first, and the time.
     sponsors: Vec<(SponsorId, Atom)>,
     now: u64,
 }

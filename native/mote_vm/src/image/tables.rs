@@ -61,7 +61,7 @@ pub struct ImageBehaviour {
 /// Values of the outside that were not written.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ImageLost {
-    /// What they were.
+    /// Their class.
     pub class: Class,
     /// The behaviour of the actors that held them, or that the message was for; none of what was named.
     pub behaviour: Option<BehaviourName>,
@@ -69,12 +69,12 @@ pub struct ImageLost {
     pub held: HeldIn,
 }
 
-/// What a machine is known by beyond one life.
+/// The identity of a machine beyond one life.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ImageIdentity {
-    /// What the user calls it.
+    /// The user's name for it.
     pub name: String,
-    /// What the embedder has called the machine in each life, the latest last.
+    /// The embedder's name of the machine in each life, the latest last.
     pub lives: Vec<Vec<u8>>,
 }
 
@@ -102,7 +102,7 @@ pub struct ImageTables {
     pub units: Vec<LoadedUnit>,
     /// The behaviours.
     pub behaviours: Vec<ImageBehaviour>,
-    /// What was not written, by kind and holder.
+    /// The values that were not written, by kind and holder.
     pub lost: Vec<ImageLost>,
     /// Each value of these: the number of the above, and what says which it was.
     pub traces: Vec<(u32, Vec<u8>)>,

@@ -43,7 +43,7 @@ pub(super) struct SavedTimer {
     pub(super) message: Value,
 }
 
-/// What waits, as values, and what the outside has keys of.
+/// Everything that waits, as values, and everything that the outside has keys of.
 #[derive(Default)]
 pub(super) struct Waits {
     events: Vec<SavedEvents>,

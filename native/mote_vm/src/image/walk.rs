@@ -35,11 +35,11 @@ use std::sync::Arc;
 /// Actors after which one is written whose captures are prefetched; it is itself as long before.
 const AHEAD: usize = 8;
 
-/// What an embedder writes of a value of the outside.
+/// A value of the outside, as an embedder writes it.
 pub enum WrittenForeign {
     /// All of it: it can be read again.
     Whole(Vec<u8>),
-    /// What says which value it was; or nothing.
+    /// A trace that identifies the value; may be empty.
     Trace(Vec<u8>),
 }
 
@@ -64,7 +64,7 @@ enum OpenCell<'h> {
     Map(Value, std::vec::IntoIter<Value>),
 }
 
-/// What is written so far.
+/// The part of an image that is written so far.
 pub(crate) struct ImageWalk<'w> {
     program: &'w Program,
     /// Says what actors held, if turns run beside it.
@@ -98,7 +98,7 @@ pub(crate) struct ImageWalk<'w> {
     pub(crate) kept: Vec<(Event, BehaviourId)>,
     /// The behaviour of actors that are about to move.
     held: BehaviourName,
-    /// What comparing the keys of all maps costs whoever reads the image (restore.rs, invariant 4).
+    /// The cost, for the reader of the image, of comparing the keys of all maps (restore.rs, invariant 4).
     pub(crate) work: Work,
     /// True if there are more cells than can have numbers.
     pub(crate) is_too_large: bool,

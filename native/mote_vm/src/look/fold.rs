@@ -39,7 +39,7 @@ const MOST_THREADS: usize = 64;
 /// The place that a fold has come to. The first one is all zero.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct FoldPlace {
-    /// What is left of the present slice.
+    /// The rest of the present slice.
     pub slice: ResidentSlice,
     /// The address that the next one begins at, or behind.
     pub next: u64,
@@ -84,7 +84,7 @@ pub struct FoldFilter {
 pub enum FoldEnd {
     /// More is to be shown.
     More,
-    /// What is left of the slice the thread of the place has to show, or everything has to stand still.
+    /// The thread of the place has to show the rest of the slice, or everything has to stand still.
     Elsewhere,
     /// All have been shown.
     Done,

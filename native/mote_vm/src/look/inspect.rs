@@ -36,7 +36,7 @@ pub struct Inspection<'m> {
 /// A callback that receives an inspection.
 pub type Look = Box<dyn FnOnce(&Machine, Inspection<'_>) + Send>;
 
-/// What is done at an actor, between two of its turns, by the thread that owns it.
+/// A visit to an actor, between two of its turns, by the thread that owns it.
 pub(crate) type ActorVisit = Box<dyn FnOnce(&mut Dispatch, &Actor) + Send>;
 
 /// Creates the entry that asks the owner of an actor for a visit.

@@ -146,7 +146,7 @@ pub struct SponsorInfo {
     pub queued: u64,
     /// Bytes of its event queues.
     pub queue_bytes: usize,
-    /// What its sockets have done, if its threads have sockets.
+    /// The counters of its sockets, if its threads have sockets.
     pub net: Option<NetCounts>,
 }
 

@@ -20,7 +20,7 @@ use std::io;
 use std::sync::mpsc::channel;
 use std::sync::Arc;
 
-/// What a listener does.
+/// The settings of a listener.
 #[derive(Clone)]
 pub struct Listening {
     /// Connections that may wait to be accepted.

@@ -4,7 +4,7 @@
 //! on the same [`Turn`](crate::turns::turn::Turn), heap and queue as the interpreter, and for everything that is not in line they
 //! call the same functions (helpers.rs). They are made by a [`compiler`], which is another crate's: `mote_jit`. It takes what it
 //! has to know of this one from here, and what this module makes public is for that crate alone. What is compiled inline, and
-//! when the code gives up, is described in guides/native.md.
+//! when the code gives up, is described in guides/internals/native-details.md.
 //!
 //! Invariants:
 //! 1. Native code holds no value across turns: collections happen between turns.

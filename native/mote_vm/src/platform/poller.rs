@@ -18,7 +18,7 @@ use std::time::Duration;
 const AT_ONCE: usize = 512;
 const WAKE: Token = Token(usize::MAX);
 
-/// What may be done with the socket of a number without waiting.
+/// The operations that the socket of a number allows without waiting.
 #[derive(Clone, Copy)]
 pub(crate) struct Ready {
     pub(crate) number: u32,
@@ -32,7 +32,7 @@ struct PollQueue {
     poll: Poll,
     events: Events,
     ready: Vec<Ready>,
-    /// What has happened since it was last taken was looked for.
+    /// The poller has looked for events since they were last taken.
     has_looked: bool,
 }
 

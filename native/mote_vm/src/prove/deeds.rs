@@ -45,7 +45,7 @@ impl Sending {
     }
 }
 
-/// What a turn does to a timer.
+/// The effect of a turn on a timer.
 pub(super) enum TimerDeed {
     /// It is armed for so many milliseconds, or until a process ends. What it will send names the timer first.
     Arm {
@@ -63,7 +63,7 @@ pub(super) struct Deed {
     /// The events that it queues. The first ones, as many as that, the actor gives back to itself: they come before all others.
     pub(super) queued: Vec<Sending>,
     pub(super) given_back: usize,
-    /// What foreign values hear.
+    /// The messages to foreign values.
     pub(super) heard: Vec<(u32, Sketch)>,
     /// It sends something to what is no address.
     pub(super) drops: bool,

@@ -56,7 +56,7 @@ impl ForetoldTurn<'_> {
         sketch.names.iter().map(|of| self.name(*of))
     }
 
-    /// What an actor has become, or was made as.
+    /// Returns the new state of an actor that has become or was created.
     #[inline]
     fn changed(&self, actor: u32) -> Option<&Sketch> {
         if actor == self.used.target {

@@ -18,7 +18,7 @@ use crate::threads::seeded::EventFate;
 use crate::threads::thread::Dispatch;
 use smallvec::SmallVec;
 
-/// What is looked for.
+/// The goal of a search.
 pub(super) struct Sought {
     /// The foreign values that are asked to be answered, and how often.
     pub(super) wanted: Vec<(u32, usize)>,
@@ -50,7 +50,7 @@ pub(super) struct SearchKnowledge {
 }
 
 impl SearchKnowledge {
-    /// What may become of an event.
+    /// Returns the possible fates of an event.
     pub(super) fn fates(&self, here: &Situation, at: u16) -> SmallVec<[EventFate; 4]> {
         let WaitingEvent { target, sender, .. } = here.pending[usize::from(at)];
         if sender == SentBy::ARMED {
@@ -75,7 +75,7 @@ impl SearchKnowledge {
         watched.len() > 1 && watched.contains(&choice.target)
     }
 
-    /// What the watched actors are, and those that tell of goals.
+    /// Returns digests of the watched actors, and of those that tell of goals.
     pub(super) fn views(&self, situation: &Situation) -> [u64; 2] {
         [&self.asked.watched, &self.asked.goals].map(|actors| self.view(situation, actors))
     }
@@ -84,7 +84,7 @@ impl SearchKnowledge {
         !self.asked.watched.is_empty() || !self.asked.goals.is_empty()
     }
 
-    /// What some actors are. Others that they know of count as one, but for those that the outside holds.
+    /// Returns a digest of some actors. Others that they know of count as one, but for those that the outside holds.
     fn view(&self, situation: &Situation, actors: &[u32]) -> u64 {
         let mut view = 17;
         for at in actors {

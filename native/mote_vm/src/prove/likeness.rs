@@ -11,7 +11,7 @@ use super::sent_by::SentBy;
 use super::shapes::Shapes;
 use super::situation::{Named, Situation, WaitingEvent};
 
-/// What tells things of a situation apart, in the highest bits of their first words: no situation has so many actors.
+/// Tags that distinguish things of a situation, in the highest bits of their first words: no situation has so many actors.
 const ACTOR: u64 = 1 << 60;
 const EVENT: u64 = 2 << 60;
 const ROW: u64 = 3 << 60;
@@ -43,7 +43,7 @@ pub(super) fn of_event(
     DigestSum::of(&what, names)
 }
 
-/// What somebody has heard, after so much else.
+/// Returns the likeness of a message that somebody has received, after so much else.
 #[inline]
 pub(super) fn of_heard(
     by: u32,

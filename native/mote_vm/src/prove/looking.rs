@@ -48,7 +48,7 @@ pub(super) struct FoundStep {
     /// Where that begins among the bytes, and where it ends: at 0 where it was not written.
     from: u32,
     end: u32,
-    /// What is wrong there.
+    /// The flaw that was found there.
     pub(super) wrong: Option<FindingKind>,
 }
 
@@ -75,7 +75,7 @@ struct Planned {
     fate: EventFate,
     /// The number of what the turn does.
     deed: u32,
-    /// What was foretold of where it leads.
+    /// The digest that was foretold for the next situation.
     foretold: Option<Digest>,
 }
 
@@ -123,7 +123,7 @@ impl Looker {
         self.bytes.written(from as usize, end as usize)
     }
 
-    /// What is seen there, if anybody looks.
+    /// Returns the views at a step, if anybody looks.
     pub(super) fn views(&self, step: usize) -> Option<[u64; 2]> {
         self.views.get(step).copied()
     }

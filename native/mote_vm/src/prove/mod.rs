@@ -81,11 +81,11 @@ pub struct Limits {
     pub reduces: bool,
 }
 
-/// What a search is to do.
+/// The plan of a search.
 pub struct SearchPlan {
     /// Its bounds.
     pub limits: Limits,
-    /// What is not wrong.
+    /// Flaws that are allowed.
     pub allowed: Allowed,
     /// Actors that somebody looks at after each turn.
     pub watched: Vec<Key>,
@@ -104,7 +104,7 @@ pub enum NoSearch {
     Unknown,
 }
 
-/// What was found.
+/// The kind of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FindingKind {
     /// The watched actors are what they have not been before.
@@ -142,20 +142,20 @@ impl Allowed {
 /// Something that was found, and the order of turns that leads there: of each event its place in the queue, and its fate.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Finding {
-    /// What it is.
+    /// The kind of the finding.
     pub what: FindingKind,
     /// The order.
     pub order: Vec<u32>,
 }
 
-/// What a search has left out.
+/// The parts that a search has left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LeftOut {
     /// More situations than it may tell apart.
     States,
     /// Longer orders.
     Depth,
-    /// What it had no memory for.
+    /// Situations for which there was no memory.
     Memory,
     /// A situation that is too large, or in which too many events wait.
     Size,
@@ -167,7 +167,7 @@ pub enum LeftOut {
     Clock,
 }
 
-/// What a search has done.
+/// The counters of a search.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct SearchCounts {
     /// Situations.
@@ -184,11 +184,11 @@ pub struct SearchCounts {
 
 /// The state of a search after a while.
 pub struct Progress {
-    /// What it has done.
+    /// The counters so far.
     pub counts: SearchCounts,
-    /// What it has found since the last time.
+    /// The findings since the last time.
     pub found: Vec<Finding>,
-    /// What it has left out.
+    /// The parts that were left out.
     pub left_out: Vec<LeftOut>,
     /// True if it does not go on.
     pub is_over: bool,

@@ -26,7 +26,7 @@ const ROUNDS: usize = 3;
 /// An actor without a number.
 pub(super) const NOBODY: u32 = u32::MAX;
 
-/// What the number of an actor looks like.
+/// Returns the look of an actor's number.
 #[inline]
 fn of_number(number: u32) -> u64 {
     mixed(4, number.into())
@@ -43,11 +43,11 @@ pub(super) struct Numbering {
     followed: usize,
     /// How often actors have looked at those that they hold; none has a colour before the first time.
     rounds: usize,
-    /// What each actor looks like.
+    /// The look of each actor.
     looks: Vec<u64>,
     colours: Vec<u64>,
     next_colours: Vec<u64>,
-    /// What each event looks like that names somebody without a number, and which one it is.
+    /// The look of each event that names somebody without a number, and the event's index.
     left: Vec<(u64, u32)>,
     /// The place of each event among those of its sender.
     places: Vec<u32>,

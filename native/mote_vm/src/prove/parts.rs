@@ -24,7 +24,7 @@ pub(super) enum Component<'h> {
     Word(Value),
     Address(*const Actor),
     Tuple(usize),
-    /// What a function is, which is the same word for the same function; as many captures follow.
+    /// A function, by a word that is the same for the same function; as many captures follow.
     Function(Value, usize),
     /// As many elements follow, and the tail.
     List(usize),

@@ -40,9 +40,10 @@ pub(super) struct FirstScene {
 /// The search of one machine. It holds no values of the machine's heaps.
 pub struct Search {
     pub(super) known: SearchKnowledge,
-    /// What the watched actors have been, by digests.
+    /// The views of the watched actors so far, by digests.
     views: FxHashSet<u64>,
-    /// What those have been that tell of goals, by digests, and which of that is a goal, as far as the caller has said.
+    /// The views so far of the actors that tell of goals, by digests, and which of them is a goal, as far as the caller has
+    /// said.
     goal_views: FxHashMap<u64, u32>,
     is_goal: Vec<bool>,
     /// Of each situation what they are there.

@@ -21,7 +21,7 @@ use crate::values::value::Value;
 use crate::watching::reach::captures;
 use rustc_hash::FxHashMap;
 
-/// What is asked of a shape again and again.
+/// Properties of a shape that are asked for again and again.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ShapeKind {
     /// Number of actors that it names.
@@ -221,7 +221,7 @@ impl<'s> Sketching<'s> {
         self.sketch(first, values.chain([message]), kind)
     }
 
-    /// What an actor is.
+    /// Returns the sketch of an actor.
     pub(super) fn actor(&mut self, actor: *const Actor) -> Result<Sketch, TooLarge> {
         // SAFETY: actors of a situation are live.
         let actor = unsafe { &*actor };
@@ -241,7 +241,7 @@ impl<'s> Sketching<'s> {
         self.sketch(first, captures(program, actor), kind)
     }
 
-    /// What those are that were not known before, and those that these hold.
+    /// Returns the sketches of actors that were not known before, and of those that these hold.
     pub(super) fn all_found(&mut self) -> Result<Vec<Sketch>, TooLarge> {
         let mut sketches = Vec::new();
         while let Some(found) = self.found.get(sketches.len()) {
@@ -253,7 +253,7 @@ impl<'s> Sketching<'s> {
         Ok(sketches)
     }
 
-    /// What a timer's reference is. Whether it is armed is seen by what waits.
+    /// Returns the sketch of a timer's reference. The waiting events show whether it is armed.
     fn timer(&mut self) -> Result<Sketch, TooLarge> {
         let kind = ShapeKind {
             is_timer: true,

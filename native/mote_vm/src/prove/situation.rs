@@ -34,7 +34,7 @@ pub(super) struct WaitingEvent {
 }
 
 impl WaitingEvent {
-    /// What an armed timer sends when it fires. The first one that it names is the timer.
+    /// Returns the event of an armed timer that fires. The first actor that it names is the timer.
     fn fired(self, shapes: &Shapes) -> WaitingEvent {
         let Named { shape, from, count } = self.message;
         WaitingEvent {
@@ -56,7 +56,7 @@ pub(super) struct Heard {
     pub(super) message: Named,
 }
 
-/// What becomes of a timer.
+/// The change of a timer.
 #[derive(Clone, Copy)]
 pub(super) enum TimerChange {
     /// It waits, as the last event.
@@ -77,11 +77,11 @@ pub(super) struct Situation {
     pub(super) gaps: Vec<u32>,
     pub(super) pending: Vec<WaitingEvent>,
     pub(super) heard: Vec<Heard>,
-    /// What is known of when the armed timers are due.
+    /// The bounds on when the armed timers are due.
     pub(super) bounds: TimerBounds,
     /// The processes that have ended, in the order of their numbers.
     pub(super) ended: Vec<u32>,
-    /// What has become of the timers of the last step, one by one.
+    /// The changes of the timers in the last step, one by one.
     pub(super) changes: Vec<TimerChange>,
     /// Names of all values, by places. Some may be of none any more.
     names: Vec<u32>,

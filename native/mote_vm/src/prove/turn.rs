@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 /// An event in the heap, whose turn can be run.
 struct Staging {
     event: Event,
-    /// What its actor is.
+    /// The shape of its actor.
     shape: u32,
     /// The places at which actors are named first, and their number (deeds.rs, invariant 1).
     known: FxHashMap<Referent, u32>,
@@ -120,7 +120,7 @@ impl Dispatch {
         })
     }
 
-    /// What a turn has done that is staged.
+    /// Returns the staged effects of a turn.
     fn staged(
         &mut self,
         staged: Staging,

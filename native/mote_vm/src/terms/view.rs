@@ -70,7 +70,7 @@ impl<'m, O: Origin<'m>> Tuple<'m, O> {
     }
 }
 
-/// What a function is (code/functions.rs), and what it has captured.
+/// A function (code/functions.rs) with its captures.
 pub struct FunctionTerm<'m, O = Committed> {
     /// The module and name of the function in its unit.
     pub module: Atom,
@@ -80,7 +80,7 @@ pub struct FunctionTerm<'m, O = Committed> {
     pub arity: u32,
     /// The hash of the unit.
     pub version: u64,
-    /// What it has captured.
+    /// Its captures.
     pub captures: Tuple<'m, O>,
 }
 

@@ -154,7 +154,7 @@ impl Dispatch {
     }
 }
 
-/// What a thread has done, as far as it follows from its turns: first how many these were.
+/// Returns the counts of a thread that follow from its turns: first the number of turns.
 fn figures(counts: &Counts) -> [u64; 4] {
     [counts.turns, counts.sends, counts.creates, counts.becomes]
 }

@@ -78,7 +78,7 @@ pub(crate) struct Sponsor {
     pub(crate) room: Arc<Room>,
     /// Number of its turns that may be away at once, if they run outside (away.rs).
     pub(crate) most_away: Option<usize>,
-    /// What its sockets have done, if its threads have sockets.
+    /// The counters of its sockets, if its threads have sockets.
     pub(crate) net: Option<Arc<SocketCounts>>,
     /// Each of its threads keeps the actors that it was given from outside.
     pub(crate) partition: bool,

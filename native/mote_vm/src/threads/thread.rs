@@ -73,7 +73,7 @@ pub(crate) struct Dispatch {
     pub(crate) idling: Idling,
     pub(crate) lent: Lent,
     pub(crate) seeded: SeededThread,
-    /// What it had done when its journal began (journaling.rs).
+    /// Its counts when its journal began (journaling.rs).
     pub(crate) journaled: Counts,
     /// Turns at the last entry of its journal.
     pub(crate) entered_at: u64,
@@ -110,7 +110,7 @@ pub(crate) struct Duties {
     pub(crate) ended: VecDeque<TurnEnd>,
     /// The callers that asked for a collection: to be called when the collection of that number is over.
     pub(crate) collections: Vec<(u64, Done)>,
-    /// What is to begin at the moment at which a collection does.
+    /// Tasks that begin at the moment at which a collection does.
     pub(crate) moments: VecDeque<AtMoment>,
 }
 

@@ -13,13 +13,13 @@ use crate::turns::turn::Turn;
 use crate::values::actor::Actor;
 use rustc_hash::FxHashMap;
 
-/// What each run costs beside what it has spent: about as much as a call of a function for each step of it.
+/// The cost of each run beside what it has spent: about as much as a call of a function for each step of it.
 const RUN: u64 = 8;
 
 /// The same for a turn outside, of which nobody knows what it has spent: about the time of its way there and back.
 const RUN_OUTSIDE: u64 = 1_000;
 
-/// What the runs of messages that were given back have cost.
+/// The costs of the runs of messages that were given back.
 #[derive(Default)]
 pub(crate) struct GivenBack {
     /// Number of turns that the thread had counted when something was given back last, and how much waited in front then.
@@ -76,8 +76,8 @@ impl GivenBack {
     }
 }
 
-/// What the runs of messages have cost that actors of a beam sponsor have given back, and how many turns of each have been counted: of
-/// those for whom something of that waits.
+/// The costs of the runs of messages that actors of a beam sponsor have given back, and how many turns of each have been
+/// counted: of those for whom something of that waits.
 #[derive(Default)]
 pub(crate) struct LinesGivenBack(FxHashMap<*const Actor, (u64, GivenBack)>);
 

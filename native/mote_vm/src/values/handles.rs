@@ -129,7 +129,7 @@ struct Book {
     walk: Option<usize>,
     missed: Missed,
     charged: usize,
-    /// What is looked up without the lock, and its bytes.
+    /// The part that is looked up without the lock, and its bytes.
     seats: Arc<Seats>,
     seat_bytes: usize,
 }

@@ -27,7 +27,7 @@ const HEADER: usize = 104;
 pub(crate) const BEFORE: u64 = 88;
 const HEAD: usize = 48;
 
-/// What a journal begins with.
+/// The header of a journal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct JournalHeader {
     /// The number of the image that it goes on from.
@@ -55,7 +55,7 @@ pub struct JournalHeader {
 pub(crate) struct JournalPlace {
     /// Turns since the journal begins.
     pub(crate) position: u64,
-    /// What they have done, as a number.
+    /// A digest of the effects of these turns.
     pub(crate) trail: u64,
 }
 
@@ -67,7 +67,7 @@ pub struct JournalEntry {
     pub(crate) place: JournalPlace,
     /// The machine's time, in milliseconds.
     pub(crate) moment: u64,
-    /// What has entered, in its order.
+    /// The records of everything that has entered, in its order.
     pub(crate) records: Vec<Vec<u8>>,
 }
 
@@ -80,7 +80,7 @@ pub enum JournalError {
     Wrong {
         /// The byte.
         offset: u64,
-        /// What is wrong.
+        /// The problem, as text.
         problem: String,
     },
 }
@@ -224,7 +224,7 @@ fn salt(header: &JournalHeader, number: u64) -> u64 {
 /// A journal that was read.
 #[derive(Debug, PartialEq, Eq)]
 pub struct JournalFile {
-    /// What it begins with.
+    /// The header of the file.
     pub header: JournalHeader,
     /// Its entries in their order.
     pub entries: Vec<JournalEntry>,
@@ -392,7 +392,7 @@ fn word_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(word.try_into().ok()?))
 }
 
-/// What the system says, without the number that it gives it.
+/// Returns the system's text for an error, without the number that it adds.
 pub fn said(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();

@@ -78,14 +78,14 @@ struct JournalDoor {
     released: Vec<Key>,
 }
 
-/// What was noted, and who waits for it.
+/// The notes that were taken, and their waiting callers.
 #[derive(Default)]
 pub(crate) struct TakenNotes {
     pub(crate) records: Vec<u8>,
     pub(crate) waiters: Vec<DurableWaiter>,
 }
 
-/// What a caller notes down.
+/// The notes of a caller.
 pub struct Notes<'d>(&'d mut JournalDoor);
 
 impl Notes<'_> {

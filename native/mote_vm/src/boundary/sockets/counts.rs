@@ -9,7 +9,7 @@ macro_rules! counts {
             $(pub(crate) $name: AtomicU64,)*
         }
 
-        /// What the sockets of a sponsor have done.
+        /// The counters of the sockets of a sponsor.
         #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
         pub struct NetCounts {
             $($(#[$about])* pub $name: u64,)*

@@ -16,7 +16,7 @@ use std::net::{IpAddr, SocketAddr};
 /// Bytes of an address in front of a datagram: the version of IP (0 if it goes to the only peer), the IP address, the port.
 pub(crate) const HEAD: usize = 19;
 
-/// What lies in front of a datagram.
+/// Returns the header in front of a datagram.
 pub(crate) fn head(to: Option<SocketAddr>) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     if let Some(to) = to {

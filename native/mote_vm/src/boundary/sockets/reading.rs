@@ -9,7 +9,7 @@ use crate::base::atom::Atom;
 /// The most bytes of `:some`, and of one call to the system.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// What a read asks for.
+/// The request of a read.
 pub(crate) enum ReadSpec {
     /// The connection is to be there.
     Connection,
@@ -19,7 +19,7 @@ pub(crate) enum ReadSpec {
     Failed(Atom),
     /// The next datagram, so many bytes of it at most.
     Datagram(u32),
-    /// What is there.
+    /// Whatever bytes have arrived.
     Some,
     Exact(u32),
     /// Up to a newline; so many bytes were looked at.
@@ -27,7 +27,7 @@ pub(crate) enum ReadSpec {
         max: u32,
         seen: u32,
     },
-    /// What follows a length of so many bytes.
+    /// A packet behind its length, which takes this many bytes.
     Packet {
         width: u8,
         max: u32,
@@ -42,14 +42,14 @@ pub(crate) struct ReadUntil {
     pub(crate) seen: u32,
 }
 
-/// What of the bytes that are there answers a read.
+/// The result of matching a read against the bytes that have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReadMatch {
     /// So many bytes are taken, and the answer is what follows the first `skip` of them.
     Answer { taken: usize, skip: usize },
     /// At most so many more are to be read.
     More(usize),
-    /// What is asked for is longer than it may be.
+    /// The requested part is longer than it may be.
     TooLong,
 }
 

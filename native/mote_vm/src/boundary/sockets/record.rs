@@ -18,7 +18,7 @@ const MOST_UNSENT: usize = 1 << 20;
 /// Bytes that may wait to be written to one peer, unless its listener says otherwise.
 pub(crate) const MAX_UNSENT: usize = 16 << 20;
 
-/// What a socket is for.
+/// The purpose of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum SocketKind {
     Listener,
@@ -101,7 +101,7 @@ impl Output {
     }
 }
 
-/// What a listener does with connections.
+/// The settings by which a listener accepts connections.
 pub(crate) struct Accepting {
     /// The actor that sessions are made like, which nobody sends to: the listener owns this reference.
     pub(crate) session: Key,

@@ -64,7 +64,7 @@ pub trait Seal: Send {
     fn flush(&mut self, wire: &mut Wire<'_>) -> Result<()>;
     /// Tells the peer that no more is sent, once, however often it is called.
     fn end(&mut self);
-    /// What was agreed on, once the handshake is over.
+    /// Returns what the two ends have agreed on, once the handshake is over.
     fn agreed(&self) -> Agreed;
     /// About how many bytes it keeps.
     fn bytes(&self) -> usize;

@@ -17,7 +17,7 @@ use crate::values::actor::BehaviourId;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering;
 
-/// What the names of changes end with: of those from a behaviour that does not stash, and of those from one that does.
+/// Suffixes of the names of changes: from a behaviour that does not stash, and from one that does.
 const CHANGE: [&str; 2] = [" change", " stashing change"];
 
 /// The numbers that a version of a behaviour has taken over, by its own number.
@@ -42,7 +42,7 @@ pub enum WhyStaying {
     Absent,
     /// It has one of that name and as many captures, which cannot run them.
     OtherKind,
-    /// What follows it may take over only while everything stands still.
+    /// Its successor may take over only while everything stands still.
     Running,
     /// The machine is durable.
     Durable,

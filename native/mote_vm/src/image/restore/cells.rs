@@ -230,7 +230,7 @@ impl Restorer<'_> {
         }
     }
 
-    /// What takes the place of a value that was not written.
+    /// Returns the replacement of a value that was not written.
     fn lost(&mut self, at: usize) -> Result<Value, ImageError> {
         let tables = &self.image.tables;
         let number = self.reader.varint()?;
@@ -345,7 +345,7 @@ impl Restorer<'_> {
     }
 }
 
-/// What was made `n` before the last.
+/// Returns the value that was made `n` before the last.
 fn before<T>(made: &[T], n: u64) -> Option<&T> {
     made.len()
         .checked_sub(index(n).checked_add(1)?)

@@ -24,11 +24,11 @@ use std::sync::Arc;
 pub struct MigratingActor<'m> {
     /// The number of its behaviour in the tables.
     pub behaviour: u32,
-    /// What it has captured, but for what it has stashed.
+    /// Its captures, without the stash.
     pub captures: Vec<Term<'m>>,
 }
 
-/// What the actors of one question become, in their order.
+/// The new behaviours of the actors of one question, in their order.
 pub struct Migrated {
     /// Their behaviours; none of those that stay what they are.
     pub next: Vec<Option<BehaviourVersion>>,
@@ -252,7 +252,7 @@ fn written(module: Atom, name: Atom, captures: usize) -> String {
     format!("{module}.{}/{captures}", name.name())
 }
 
-/// What an actor has captured, but for what it has stashed.
+/// Returns the captures of an actor, without the stash.
 fn captured(actor: *const Actor, of: LeftBehaviour) -> impl Iterator<Item = Value> {
     // SAFETY: as above.
     let all = unsafe { &*actor }.captured(of.captures);

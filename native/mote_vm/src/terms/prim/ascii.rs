@@ -17,7 +17,7 @@ pub(crate) fn ascii_run(work: &mut Work, binary: Value, from: Value) -> Value {
     }
 }
 
-/// What `ascii_changed` makes of a text.
+/// A change that `ascii_changed` makes to a text.
 #[derive(Clone, Copy)]
 enum AsciiChange {
     Upcase,

@@ -1,7 +1,7 @@
 //! What Rust knows of each primitive, all of it from the table (table.rs).
 use super::table::primitives;
 
-/// What the answers of a primitive are, as far as it is always the same. An integer is of any size, a fixnum fits a word.
+/// The type of a primitive's answers, as far as it is always the same. An integer is of any size, a fixnum fits a word.
 #[allow(missing_docs)] // They say it themselves.
 #[derive(Clone, Copy)]
 pub enum Answer {

@@ -49,7 +49,7 @@ impl Random {
         }
     }
 
-    /// What the numbers to come follow from.
+    /// Returns the state of the generator.
     pub(crate) fn state(&self) -> [u64; 4] {
         self.state
     }

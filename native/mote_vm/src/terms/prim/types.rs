@@ -90,7 +90,7 @@ pub(crate) fn is_function_of(a: Value, arity: Value) -> Value {
 /// Place of the number of arguments in what a function is (code/functions.rs).
 pub(crate) const FUNCTION_ARITY: usize = 2;
 
-/// What a function has captured there.
+/// Returns the capture of a function at an index.
 pub(crate) fn captured(a: Value, index: Value) -> Value {
     let found = a.as_function().zip(index.as_fixnum());
     let found = found.and_then(|(parts, at)| parts[1..].get(usize::try_from(at).ok()?));

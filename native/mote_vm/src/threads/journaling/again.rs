@@ -40,7 +40,7 @@ pub struct ReplayGoal {
     pub most: u64,
 }
 
-/// What else a machine needs to go on from an image of a moment in a journal (invariant 2), as words.
+/// The rest of the state that a machine needs to go on from an image of a moment in a journal (invariant 2), as words.
 pub type ReplayMark = [u64; 12];
 
 /// The turn to look for: the last one that is such a one.
@@ -59,7 +59,7 @@ pub struct Replayed {
     pub is_over: bool,
     /// The number of the last turn that was looked for.
     pub found: Option<u64>,
-    /// What goes with an image of this moment.
+    /// The mark for an image of this moment.
     pub mark: ReplayMark,
 }
 
@@ -269,7 +269,7 @@ impl Dispatch {
         }
     }
 
-    /// What goes with an image of this moment.
+    /// Returns the mark for an image of this moment.
     fn mark(&self, journal: &Journal, entry: usize) -> ReplayMark {
         let (now, then) = (figures(&self.turn.counts), figures(&self.journaled));
         let done: [u64; 4] = std::array::from_fn(|n| now[n].wrapping_sub(then[n]));

@@ -84,7 +84,7 @@ impl Service<'_> {
         self.turn.heap.insist(|heap| from_entries(heap, entries))
     }
 
-    /// What the ends of a sealed connection have agreed on; `nil` where there is no such thing.
+    /// Makes the answer of what the ends of a sealed connection have agreed on; `nil` where there is no such thing.
     pub(super) fn agreed(&mut self, agreed: &Agreed) -> Value {
         let mut or_nil = |bytes: Option<&[u8]>| bytes.map_or(Value::NIL, |bytes| self.bytes(bytes));
         let entries = [

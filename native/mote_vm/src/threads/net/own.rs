@@ -12,7 +12,7 @@ use std::time::Instant;
 /// The sockets of one thread, and what it needs to serve them.
 pub(crate) struct Net {
     pub(crate) sockets: Arc<Sockets>,
-    /// What the last wait has found.
+    /// The sockets that the last wait has found ready.
     pub(super) ready: Vec<Ready>,
     /// The numbers of those with something to write.
     pub(super) dirty: Vec<u32>,

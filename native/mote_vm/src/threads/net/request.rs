@@ -353,7 +353,7 @@ fn shutdown(how: Option<Atom>) -> Option<Shutdown> {
     .find_map(|(word, shutdown)| (word == how).then_some(shutdown))
 }
 
-/// What a read asks for.
+/// Parses the request of a read.
 fn read_spec(what: Value) -> Option<ReadSpec> {
     let words = words();
     let length = |value: Value| {

@@ -3,7 +3,7 @@
 use crate::terms::prim::random::Random;
 use parking_lot::Mutex;
 
-/// What becomes of an event that an order names.
+/// The fate of an event that an order names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum EventFate {
     /// It has its turn.

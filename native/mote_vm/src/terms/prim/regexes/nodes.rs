@@ -53,7 +53,7 @@ pub(super) enum Anchor {
 pub(super) enum Greed {
     Greedy,
     Lazy,
-    /// What it has taken it never gives back.
+    /// It never gives back characters that it has taken.
     Possessive,
 }
 

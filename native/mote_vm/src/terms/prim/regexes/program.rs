@@ -30,12 +30,12 @@ pub(super) enum RegexStep {
     /// Goes on elsewhere if the place is that of a slot: a repeated part that was empty ends its loop.
     Stuck(usize, usize),
     At(Anchor),
-    /// What follows up to `end` must match, or must not; without taking anything.
+    /// The steps up to `end` must match, or must not, without taking anything.
     Look {
         negated: bool,
         end: usize,
     },
-    /// What follows up to `end`, as it matches first.
+    /// The steps up to `end`, as they match first.
     Atomic {
         end: usize,
     },
