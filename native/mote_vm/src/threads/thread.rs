@@ -345,7 +345,7 @@ impl Dispatch {
         self.look_for_maps(me);
         // What came in between was accepted before.
         self.turn.queue.forgive();
-        // CachePadded, so that they stay in registers.
+        // Local variables, so that they stay in registers.
         let maps = self.load.with_maps > 0;
         let (mut turns, mut units, mut last) = (0, 0, 0);
         while units < self.load.batch && last < LONG {
