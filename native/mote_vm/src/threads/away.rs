@@ -18,7 +18,6 @@ use crate::base::ids::ThreadNumber;
 use crate::base::quota::Quota;
 use crate::boundary::turn_away::TurnAway;
 use crate::threads::backlog::TurnBatch;
-use crate::threads::route::{actor, header};
 use crate::threads::stand_in::is_little;
 use crate::threads::thread::Dispatch;
 use crate::turns::given_back::LinesGivenBack;
@@ -137,7 +136,7 @@ impl Dispatch {
 
     /// An event is next, and one more turn may be away: its turn goes, or waits for the one of its actor that is away.
     pub(crate) fn send_away(&mut self, event: Event) {
-        if header(&event).behaviour().is_socket() && self.may_run(event) {
+        if event.header().behaviour().is_socket() && self.may_run(event) {
             // Its sponsor was removed, and it is closed: that is all it says.
             self.turn_of(event);
             return;
@@ -167,7 +166,7 @@ impl Dispatch {
         // Invariant 4.
         context.machine.quiescence().goes_away();
         let program = &self.turn.around.program;
-        let id = header(&event).behaviour();
+        let id = event.header().behaviour();
         let code = program.behaviour(id);
         let turn = TurnAway {
             number,
@@ -176,7 +175,8 @@ impl Dispatch {
             version: code.hash,
             away_only: code.away_only,
             actor: ActorRef::new(event.target),
-            captures: actor(&event)
+            captures: event
+                .actor()
                 .captured(code.captures as usize)
                 .map(Term::new)
                 .collect(),
@@ -198,9 +198,9 @@ impl Dispatch {
 
     /// Returns what the turn of an event receives: captures and message.
     fn given_to(&self, event: Event) -> impl Iterator<Item = Term<'_>> {
-        let behaviour = header(&event).behaviour();
+        let behaviour = event.header().behaviour();
         let captures = self.turn.around.program.behaviour(behaviour).captures;
-        let captures = actor(&event).captured(captures as usize);
+        let captures = event.actor().captured(captures as usize);
         captures.chain([event.message]).map(Term::new)
     }
 }

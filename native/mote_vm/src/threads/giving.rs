@@ -36,7 +36,6 @@ mod tests;
 
 use crate::base::interleaving::others_may_act;
 use crate::threads::parker::Waker;
-use crate::threads::route::{actor, header};
 use crate::threads::station::Station;
 use crate::threads::thread_context::ThreadContext;
 use crate::turns::leaving::ListKind;
@@ -130,7 +129,7 @@ impl ThreadContext {
             others_may_act();
             // An actor of this thread stays or goes. An event for another actor is routed, or may run here: that actor's
             // behaviour is safe, or the actor was taken over.
-            let header = header(&event);
+            let header = event.header();
             let is_here = self.owns(header) || self.route(turn, event);
             if !is_here {
                 continue;
@@ -154,7 +153,7 @@ impl ThreadContext {
     }
 
     fn decide(&self, event: Event, goes: impl FnOnce() -> bool) -> Decided {
-        let header = header(&event);
+        let header = event.header();
         if !self.owns(header) || header.is_in_transit() {
             return Decided::Stays;
         }
@@ -163,7 +162,7 @@ impl ThreadContext {
                 true => Decided::Goes,
                 false => Decided::Stays,
             };
-            actor(&event).decide(Some(decided));
+            event.actor().decide(Some(decided));
             decided
         })
     }
@@ -171,7 +170,7 @@ impl ThreadContext {
     /// Steps 2 and 3: how many events are given. What was to go is back in the queue if the new owner has just ended.
     fn hand_to(&self, turn: &mut Turn, to: &Station, goes: &[Event]) -> Option<usize> {
         let is_going = |event: &Event| {
-            let header = header(event);
+            let header = event.header();
             self.owns(header) && header.decided() == Some(Decided::Goes)
         };
         if goes.is_empty() && !turn.leaving.wanted.iter().any(is_going) {
@@ -180,7 +179,7 @@ impl ThreadContext {
         others_may_act();
         let taken = self.station.inbox.begin_giving(is_going, |event| {
             // The thread that claims it will be told between two batches.
-            is_going(event) && !header(event).is_asked_for()
+            is_going(event) && !event.header().is_asked_for()
         })?;
         let leaving = &mut turn.leaving;
         leaving.claims.retain(|claim| !is_going(&claim.event));
@@ -194,8 +193,12 @@ impl ThreadContext {
         let pushed = to.inbox.push_given(given, |given| {
             self.machine.stations().count_move();
             for event in given {
-                let home = if away { self.home(header(event)) } else { None };
-                actor(event).give(to.number, home);
+                let home = if away {
+                    self.home(event.header())
+                } else {
+                    None
+                };
+                event.actor().give(to.number, home);
             }
         });
         others_may_act();
@@ -208,7 +211,7 @@ impl ThreadContext {
             Err(given) => {
                 self.forget(&given);
                 // Whoever asked for them has ended.
-                given.iter().for_each(|event| actor(event).forget_asker());
+                given.iter().for_each(|event| event.actor().forget_asker());
                 turn.queue.prepend(&given);
                 Some(0)
             }
@@ -218,9 +221,9 @@ impl ThreadContext {
     /// Forgets what was decided for the actors of these events that are still this thread's.
     fn forget<'e>(&self, events: impl IntoIterator<Item = &'e Event>) {
         for event in events {
-            let header = header(event);
+            let header = event.header();
             if self.owns(header) && header.decided().is_some() {
-                actor(event).decide(None);
+                event.actor().decide(None);
             }
         }
     }
@@ -242,7 +245,10 @@ impl ThreadContext {
             }
         }
         let held = turn.leaving.held.iter();
-        turn.leaving.is_handed_over() && held.map(header).all(|h| self.owns(h) && h.is_in_transit())
+        turn.leaving.is_handed_over()
+            && held
+                .map(Event::header)
+                .all(|h| self.owns(h) && h.is_in_transit())
     }
 }
 

@@ -25,7 +25,7 @@ use crate::threads::thread_context::ThreadContext;
 use crate::turns::leaving::{Claim, ListKind};
 use crate::turns::queue::Event;
 use crate::turns::turn::Turn;
-use crate::values::actor::{Actor, Decided, Header};
+use crate::values::actor::{Decided, Header};
 use crate::values::value::Value;
 use std::sync::Arc;
 use takeover::Taken;
@@ -34,24 +34,12 @@ use takeover::Taken;
 /// looking through all of it would take longer.
 const BUSY: u64 = 8;
 
-/// The actor that an event is for.
-pub(crate) fn actor(event: &Event) -> &Actor {
-    // SAFETY: targets of events in queues, lists and inboxes are live actors.
-    unsafe { &*event.target }
-}
-
-/// Returns the record of the event's actor.
-#[inline]
-pub(crate) fn header(event: &Event) -> Header {
-    actor(event).header()
-}
-
 impl ThreadContext {
     /// Returns whether the event can run here and now. Otherwise it is on its way, or held.
     #[cold]
     #[inline(never)]
     pub(crate) fn route(&self, turn: &mut Turn, event: Event) -> bool {
-        let actor = actor(&event);
+        let actor = event.actor();
         let me = self.station.number;
         let header = actor.header();
         // By far the most frequent case, and no order is promised.
@@ -157,7 +145,7 @@ impl ThreadContext {
         }
         let version = self.at(to, |station| station.inbox.version());
         others_may_act();
-        let still = self.goes_to(header(&event)) == to;
+        let still = self.goes_to(event.header()) == to;
         if still && version.is_multiple_of(2) {
             turn.leaving.begin(to, version, event);
         } else if still {
@@ -188,7 +176,7 @@ impl ThreadContext {
     fn ask_for(&self, turn: &mut Turn, event: Event, owner: ThreadNumber) -> Result<(), NotIn> {
         let station = self.station_of(owner);
         let version = station.inbox.version();
-        if header(&event).owner() != owner {
+        if event.header().owner() != owner {
             return Err(NotIn::Moved);
         }
         let me = self.station.number;
@@ -220,13 +208,13 @@ impl Dispatch {
     pub(crate) fn ask_from(&mut self, event: Event, by: ThreadNumber) {
         let Dispatch { context, turn, .. } = self;
         let claims = &mut turn.leaving.claims;
-        let is_mine = header(&event).owner() == context.station.number;
+        let is_mine = event.header().owner() == context.station.number;
         if is_mine
             && !claims
                 .iter()
                 .any(|claim| claim.event.target == event.target)
         {
-            actor(&event).ask_for();
+            event.actor().ask_for();
             let is_due = false;
             claims.push(Claim { event, by, is_due });
         }
@@ -248,7 +236,7 @@ impl Dispatch {
             let station = context.station_of(asker);
             for claim in &turn.leaving.claims {
                 if claim.is_due && claim.by == asker {
-                    actor(&claim.event).decide(Some(Decided::Goes));
+                    claim.event.actor().decide(Some(Decided::Goes));
                 }
             }
             context.give(turn, &station, |_, _| |_, _| false);
@@ -289,7 +277,7 @@ impl Dispatch {
         let me = self.context.station.number;
         let held = self.turn.leaving.take_up(|event| {
             others_may_act();
-            let header = header(event);
+            let header = event.header();
             header.owner() != me || !header.is_in_transit()
         });
         self.turn.queue.prepend(&held);

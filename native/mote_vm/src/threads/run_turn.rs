@@ -13,7 +13,6 @@ use crate::boundary::timers::NEVER;
 use crate::code::entry;
 use crate::code::program::{BehaviourCode, Program};
 use crate::threads::journaling::not_durable;
-use crate::threads::route::header;
 use crate::threads::thread::Dispatch;
 use crate::turns::abort::Abort;
 use crate::turns::interpreter::call_site::{is_raised, is_raised_elsewhere};
@@ -153,7 +152,7 @@ impl Dispatch {
         let end = match end {
             // Here, such code does nothing but abort, whatever reason it gives.
             Err(_) if behaviour.away_only && self.away.is_none() => {
-                let id = header(&event).behaviour();
+                let id = event.header().behaviour();
                 Err(Aborted(self.turn.told_misplaced(id)))
             }
             end => end,
@@ -178,7 +177,7 @@ impl Dispatch {
             Verdict::Postponed => {}
             Verdict::Commits => {
                 let again = self.turn.at_commit.stash.is_kept_again() && !behaviour.is_newer;
-                let left = again.then(|| header(&event).behaviour());
+                let left = again.then(|| event.header().behaviour());
                 let unstashed = self.turn.unstashed(&mut self.taken_up.spare);
                 // What is given back now comes before what was given back earlier.
                 if unstashed.is_empty() {

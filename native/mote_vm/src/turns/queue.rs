@@ -15,7 +15,7 @@ mod reading;
 mod tests;
 
 use crate::heap::block::BlockPool;
-use crate::values::actor::Actor;
+use crate::values::actor::{Actor, Header};
 use crate::values::value::Value;
 pub(crate) use chunk::EVENTS;
 use chunk::{Chunk, Supply};
@@ -34,6 +34,19 @@ pub(crate) struct Event {
 const _: () = assert!(std::mem::size_of::<Event>() == 16);
 
 impl Event {
+    /// The actor that it is for.
+    #[inline]
+    pub(crate) fn actor(&self) -> &Actor {
+        // SAFETY: targets of events in queues, lists and inboxes are live actors.
+        unsafe { &*self.target }
+    }
+
+    /// Returns the record of its actor.
+    #[inline]
+    pub(crate) fn header(&self) -> Header {
+        self.actor().header()
+    }
+
     /// Shows what it refers to.
     pub(crate) fn show(&self, mut show: impl FnMut(Value)) {
         show(Value::address(self.target));

@@ -2,7 +2,6 @@
 //! the invariants).
 use crate::base::atom::Atom;
 use crate::boundary::turn_away::{Effect, Effects, Outcome, TurnEnd};
-use crate::threads::route::header;
 use crate::threads::stand_in::is_little;
 use crate::threads::thread::watched::See;
 use crate::threads::thread::Dispatch;
@@ -74,7 +73,7 @@ impl Dispatch {
     /// Does here what a turn has done while away, and commits it.
     fn end_turn(&mut self, event: Event, outcome: Outcome, see: See<'_>) -> u64 {
         let program = self.turn.around.program.clone();
-        let behaviour = program.behaviour(header(&event).behaviour());
+        let behaviour = program.behaviour(event.header().behaviour());
         self.turn.begin(event);
         self.running = Some((behaviour, event.message));
         let end = match outcome {
@@ -152,7 +151,7 @@ impl Dispatch {
                 Effect::Become(behaviour, n) => {
                     let state = self.turn.heap.captures(n, |_| next())?;
                     let id = behaviour.map_or(BehaviourId::SINK, |behaviour| behaviour.id);
-                    self.turn.see_place(id, header(&event).pinned());
+                    self.turn.see_place(id, event.header().pinned());
                     self.turn.become_next(id, state);
                 }
             }

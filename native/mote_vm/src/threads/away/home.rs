@@ -13,7 +13,6 @@
 //! 2. What goes home enters by the lead of that sponsor, as messages from outside do. So what one actor sends to another keeps
 //!    its order for as long as the receiver's home is the same.
 //! 3. What goes home leaves when the turn commits, and never waits behind turns that are still to begin here.
-use crate::threads::route::header;
 use crate::threads::thread::Dispatch;
 use crate::threads::thread_context::ThreadContext;
 use crate::turns::leaving::ListKind;
@@ -70,7 +69,7 @@ impl Dispatch {
     /// Queues an event that a beam turn has caused, or sends it where its actor belongs. Returns whether it was queued.
     pub(crate) fn send_from_away(&mut self, event: Event) -> bool {
         let Dispatch { context, turn, .. } = self;
-        let header = header(&event);
+        let header = event.header();
         let sponsors = context.machine.sponsors();
         let stays = match header.pinned() {
             Some(pinned) if sponsors.by_id(pinned).id == context.sponsor.id => true,

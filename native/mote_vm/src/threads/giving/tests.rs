@@ -101,7 +101,7 @@ impl Play {
                 return;
             };
             let mine =
-                event.target != thread.turn.leaving.elsewhere.0 && header(&event).is_run_by(me);
+                event.target != thread.turn.leaving.elsewhere.0 && event.header().is_run_by(me);
             if mine || thread.comes_here(event) {
                 self.turn(event, &mut thread.turn);
             }
@@ -258,7 +258,7 @@ fn asked_for() -> (Still, Event) {
 /// Creates the same as [`asked_for`], but the actor has become one that never becomes: any thread may run it.
 fn asked_for_in_vain() -> (Still, Event) {
     let (still, event) = asked_for();
-    actor(&event).set(BehaviourId::SINK, Value::NIL);
+    event.actor().set(BehaviourId::SINK, Value::NIL);
     (still, event)
 }
 
@@ -274,7 +274,7 @@ fn an_actor_that_a_thread_has_asked_for_that_has_ended_stays() {
     assert!(!thread.turn.leaving.is_asked(event.target));
     assert_eq!(thread.turn.queue.len(), 1);
     // It needs no route.
-    assert!(header(&event).is_run_by(thread.context.station.number));
+    assert!(event.header().is_run_by(thread.context.station.number));
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn nobody_waits_for_an_actor_that_any_thread_may_run() {
     assert!(still.thread.turn.queue.is_empty());
     assert!(!still.thread.turn.leaving.is_asked(event.target));
     // Its next event here needs no route.
-    assert!(!header(&event).is_asked_for());
+    assert!(!event.header().is_asked_for());
     let (mut still, event) = asked_for_in_vain();
     let Dispatch { context, turn, .. } = &mut still.thread;
     let given = context.give(turn, &context.sponsor.stations[1], |_, _| |_, _| true);

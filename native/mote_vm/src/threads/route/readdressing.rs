@@ -1,5 +1,4 @@
 //! Lists of events for other threads: handed over at the end of a batch, and put right when actors have changed hands.
-use super::header;
 use crate::base::ids::ThreadNumber;
 use crate::base::interleaving::others_may_act;
 use crate::threads::inbox::NotIn;
@@ -57,7 +56,7 @@ impl ThreadContext {
         let mut unsorted: VecDeque<Event> = events_of(lists).collect();
         let are_any = !unsorted.is_empty();
         while let Some(event) = unsorted.pop_front() {
-            let header = header(&event);
+            let header = event.header();
             others_may_act();
             // giving.rs, invariant 2.
             let wrong = self.take_wrong_lists(turn);

@@ -2,7 +2,6 @@
 //! since others may hold what is in it.
 use super::Dispatch;
 use crate::threads::inbox::{Contents, Entry};
-use crate::threads::route::header;
 use crate::threads::station::Station;
 use crate::turns::leaving::ListKind;
 use crate::turns::marking::packets::Packet;
@@ -64,7 +63,7 @@ impl Dispatch {
             self.take_up_held();
             let mut own = Vec::new();
             while let Some(event) = self.turn.queue.pop() {
-                match header(&event).owner() == self.context.station.number {
+                match event.header().owner() == self.context.station.number {
                     true => own.push(event),
                     false => self
                         .turn

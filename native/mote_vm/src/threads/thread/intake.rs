@@ -9,7 +9,6 @@ use crate::boundary::parcel::Parcel;
 use crate::boundary::timers::{Message, Timer};
 use crate::platform::prefetch::prefetch;
 use crate::threads::inbox::{Contents, Entry, FEW};
-use crate::threads::route::actor;
 use crate::turns::queue::Event;
 use crate::values::handles::Target;
 use crate::values::value::Value;
@@ -103,7 +102,7 @@ impl Dispatch {
             return;
         }
         for event in given {
-            actor(event).take_in();
+            event.actor().take_in();
         }
         let siblings = self.context.sponsor.stations.len() > 1;
         self.idling.shared |= siblings;
