@@ -24,9 +24,9 @@ use std::sync::LazyLock;
 
 #[derive(Default)]
 struct Lives {
-    /// By identity.
+    /// Running machines, by identity.
     claimed: FxHashMap<String, ResourceArc<MachineResource>>,
-    /// By what earlier lives were called.
+    /// Running machines, by the names of their earlier lives.
     earlier: FxHashMap<Vec<u8>, ResourceArc<MachineResource>>,
 }
 

@@ -90,9 +90,9 @@ impl<R, F> Inlet<R, F> {
     }
 }
 
-/// Who gets the next messages of a bag.
+/// The receivers of the next messages of a bag.
 pub enum Receiver {
-    /// Those of the row.
+    /// A single process.
     One(LocalPid),
     /// One message, which is not in the row.
     Each(Box<Fan>),

@@ -65,7 +65,7 @@ resource_type!(ImageResource);
 /// The tables of a saved image, and how long the machine stood still for it.
 type Saved = (Result<ImageTables, Unsaved>, Duration);
 
-/// Why nothing was saved.
+/// The reason why nothing was saved.
 enum Unsaved {
     Image(NotSaved),
     /// The journal that is to go on from the image could not begin.

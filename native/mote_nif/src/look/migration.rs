@@ -30,7 +30,7 @@ const TERMS: usize = 64 << 10;
 /// An answer, and who asks for the next batch.
 type MigrationAnswer = (Migrated, ResourceArc<Customer>);
 
-/// Where answers go to, until nobody gives any more.
+/// The channel to which answers go, until nobody gives any more.
 pub struct MigrationResource(Mutex<Option<Sender<MigrationAnswer>>>);
 
 impl Resource for MigrationResource {}

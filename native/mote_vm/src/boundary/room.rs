@@ -50,7 +50,7 @@ pub(crate) struct Room {
     /// True if callers that do not say otherwise wait for room.
     pub(crate) patient: bool,
     taken: AtomicUsize,
-    /// Those that what outboxes hold has taken.
+    /// The places that messages held by outboxes take.
     held: AtomicUsize,
     most: AtomicUsize,
     refused: AtomicU64,

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-/// Why a unit was not loaded.
+/// The reason why a unit was not loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LoadError {
     /// The bytes are not a unit.

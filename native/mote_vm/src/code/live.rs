@@ -35,7 +35,7 @@ impl Registers {
         }
     }
 
-    /// How many they are.
+    /// Returns their number.
     pub fn count(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }

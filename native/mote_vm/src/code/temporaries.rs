@@ -109,7 +109,8 @@ fn given_up(code: &[Instr]) -> Vec<Vec<Register>> {
     given_up
 }
 
-/// Has the result of an operation on vectors take the place of what is given up, and adds what forgets the rest.
+/// Puts the result of an operation on vectors in the place of a vector that is given up, and adds instructions that forget
+/// the others.
 fn give_up(code: &mut Vec<Instr>, sites: &mut [CallSite], given_up: Vec<Vec<Register>>) {
     let mut changed = Vec::with_capacity(code.len());
     let mut at: Vec<Label> = Vec::with_capacity(code.len());
@@ -137,7 +138,7 @@ fn give_up(code: &mut Vec<Instr>, sites: &mut [CallSite], given_up: Vec<Vec<Regi
     *code = changed;
 }
 
-/// Has the result take the place of a vector that is given up, which is then none of `given_up` any more.
+/// Puts the result in the place of a vector that is given up, and takes that out of `given_up`.
 fn take_place(instruction: &mut Instr, given_up: &mut Vec<Register>) {
     let (Instr::Op {
         primitive, args, ..

@@ -114,7 +114,7 @@ impl Dispatch {
         self.context.station.timers.next() <= now || is_late && !self.turn.queue.is_empty()
     }
 
-    /// Where it is now between its turns.
+    /// Returns the present place between its turns.
     pub(crate) fn journal_place(&self, journal: &Journal) -> JournalPlace {
         let [turns, others @ ..] = figures(&self.turn.counts);
         let [turns_then, others_then @ ..] = figures(&self.journaled);
