@@ -1,4 +1,5 @@
-//! What a machine's postman has still to send, and for whom (deliver/mail.rs and deliver/outbound.rs have the invariants).
+//! The messages that a machine's postman has yet to send, and their receivers (deliver/mail.rs and deliver/outbound.rs
+//! have the invariants).
 use crate::held::outbox::Copied;
 use crate::term::assembly::Assembled;
 use crate::term::own_term::OwnTerm;

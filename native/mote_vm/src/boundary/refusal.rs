@@ -1,4 +1,4 @@
-//! Why a message from outside is refused.
+//! The reasons why a message from outside is refused.
 
 /// The reason why a message from outside is not accepted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

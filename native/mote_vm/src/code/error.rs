@@ -1,4 +1,4 @@
-//! Why a unit was not loaded, and where.
+//! The reasons why a unit was not loaded, and the places.
 
 use std::error::Error;
 use std::fmt;

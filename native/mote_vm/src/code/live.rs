@@ -1,4 +1,4 @@
-//! Which registers are still read.
+//! Live registers: those that are still read.
 use super::ir::{Instr, Operand, Register, MAX_REGISTERS};
 
 /// A set of registers.

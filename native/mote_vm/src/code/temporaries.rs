@@ -1,13 +1,13 @@
-//! Vectors that are made, used once more and never read again, as the sum in `min(row, add(other, 1))`. What uses them is told so:
-//! the result takes their place, and where it is no vector, what they took is free for the next one. So a chain of operations
-//! stays in the cache.
+//! Temporary vectors, which are made, used once more and never read again, such as the sum in `min(row, add(other, 1))`.
+//! The operation that uses one is told so. Its result takes the place of the vector. If the result is not a vector, the
+//! memory is free for the next one. So a chain of operations stays in the cache.
 //!
 //! Invariants:
-//! 1. A register is **fresh** if, on every path to that point, it holds what a primitive has made in this code, and nothing else
-//!    refers to that: since then only primitives that keep nothing of it have read it. Only fresh registers that are not
-//!    read any more where control goes on are given up.
+//! 1. A register is **fresh** if, on every path to that point, it holds a value that a primitive has made in this code,
+//!    and nothing else refers to that value: since then only primitives that keep nothing of it have read it. Only fresh
+//!    registers that are not read any more where control goes on are given up.
 //! 2. Where control goes to a label nothing is given up: a primitive that has no answer leaves its operands as they were.
-//! 3. What is added behind an instruction is skipped by whatever jumps to the next one.
+//! 3. A jump to the next instruction skips the code that is added behind an instruction.
 use super::ir::{CallSite, Instr, Label, Operand, Register, Unit};
 use super::live::{live, Registers};
 use crate::terms::prim::primitive::Primitive;
