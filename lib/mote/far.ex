@@ -1,6 +1,6 @@
 defmodule Mote.Far do
-  # Actors and customers of other nodes: the operations of this node's processes on them, and of its actors by
-  # way of the postman. All of it goes by the courier of that node, in the order in which it came: see
+  # Actors and customers of other nodes: the operations of this node's processes on them, and of its actors by way of the
+  # postman. All operations go by the courier of that node, in the order in which they came: see
   # guides/internals/nodes.md.
   @moduledoc false
 

@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Covering do
-  # Whether a pattern matches everything that another one matches: then a clause with the second, after one
-  # with the first, never matches.
+  # Tells whether a pattern matches everything that another pattern matches. Then a clause with the second one, after a
+  # clause with the first one, never matches.
   #
   # It says so only where it is certain. Two segments of a binary, or two keys of a map that are not literals, are certain
   # when they are written alike.

@@ -2,13 +2,14 @@ defmodule Mote.Behaviour.Imports do
   # Functions that are written in plain Elixir, compiled to the machine from the debug information of their modules: those that a
   # module with behaviours names, `use Mote.Behaviour, import: [MyApp.Pricing]`, and a part of Elixir's library.
   #
-  # 1. Only what is called is compiled, and what that calls. It becomes private functions of the unit that calls it, under names that
-  #    nobody can write; so a unit needs no other.
-  # 2. What cannot be compiled is told of where the module with behaviours calls it, with the function, its line and the reason.
+  # 1. Only called functions are compiled, and the functions that they call. They become private functions of the calling
+  #    unit, under names that nobody can write. So a unit needs no other unit.
+  # 2. A function that cannot be compiled is reported where the module with behaviours calls it, with the function, its
+  #    line and the reason.
   # 3. A failure in a function that is named belongs to its own module and line. One of the library is one operation, like those of
   #    `Mote.Prelude`, which come first.
-  # 4. The modules of `Mote.Prelude` import those whose functions they have: what is not written there is had from its definition once,
-  #    for all units.
+  # 4. The modules of `Mote.Prelude` import the modules whose functions they provide: a function that is not written there
+  #    is compiled from its definition once, for all units.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Syntax}

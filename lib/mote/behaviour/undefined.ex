@@ -1,11 +1,12 @@
 defmodule Mote.Behaviour.Undefined do
-  # `errors: :undefined` in plain Elixir: what is a primitive of the language returns `:undefined` where Elixir raises. Those of
-  # Kernel and Bitwise are imported in their place (`Mote.Behaviour.Undefined.Words`); in guards and patterns they are Kernel's own.
+  # `errors: :undefined` in plain Elixir: primitives of the language return `:undefined` where Elixir raises. Those of
+  # Kernel and Bitwise are imported in their place (`Mote.Behaviour.Undefined.Words`); in guards and patterns they are
+  # Kernel's own.
   #
-  # 1. A check does not pass because of it: what is compared with `:undefined` by order is `:undefined`, and fails a guard; a
-  #    condition that is `:undefined` does not hold, nor does what a function returns that the library decides by.
-  # 2. What is no call of a primitive raises as it does anywhere else: other functions, the operands of an operator, `<<…>>`, and
-  #    `%{map | key: value}`.
+  # 1. No check passes because of it. An order comparison with `:undefined` is `:undefined`, and fails a guard. A
+  #    condition that is `:undefined` does not hold, nor does such a result of a function by which the library decides.
+  # 2. Everything that is not a call of a primitive raises as it does anywhere else: other functions, the operands of an
+  #    operator, `<<…>>`, and `%{map | key: value}`.
   @moduledoc false
 
   alias Mote.Behaviour.{Beam, Primitives}

@@ -1,6 +1,6 @@
 defmodule Mote.Far.Home do
-  # What a porter does for a process of another node: functions of Mote that are called there for a machine or an actor of this
-  # one. They come in the order of all that was sent.
+  # Calls that a porter makes for a process of another node: functions of Mote that are called there for a machine or an
+  # actor of this node. They come in order with all messages from there.
   @moduledoc false
 
   alias Mote.{Behaviour, Error}

@@ -1,5 +1,5 @@
 defmodule Mote.Far.Listed do
-  # What another node has from here, by the number of its announcement.
+  # The references that another node has from here, by the numbers of their announcements.
   #
   # 1. Neither place is on the heap of a process: each of its collections would copy a million references, and one that is let go
   #    would hold its actor until the next one.

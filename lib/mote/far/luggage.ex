@@ -2,8 +2,8 @@ defmodule Mote.Far.Luggage do
   # The addresses and customers in messages between nodes. A key that the BEAM takes to another node holds
   # nothing there. So the sender lists them, and the receiver puts keys of its own node in their place.
   #
-  # 1. A term that only looks like an address or a customer is a map as any other: it arrives as it was, and what is in it is looked
-  #    through. Only what a machine can have made is announced: a reference with a key of 72 bytes.
+  # 1. A term that only looks like an address or a customer is a map like any other: it arrives as it was, and its
+  #    contents are searched. Only values that a machine can have made are announced: a reference with a key of 72 bytes.
   @moduledoc false
 
   alias Mote.{Address, Customer, Native}

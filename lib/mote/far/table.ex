@@ -1,8 +1,8 @@
 defmodule Mote.Far.Table do
-  # By node: its courier, if it has one, its counters, and how many bytes may wait for it.
+  # A row for each node: its courier, if it has one, its counters, and how many bytes may wait for it.
   #
-  # 1. What waits is counted anew for each courier. A process may count its message, and find that the courier has just ended: nobody
-  #    would take that off again.
+  # 1. Waiting messages are counted anew for each courier. A process may count its message, and find that the courier has
+  #    just ended: nobody would subtract that again.
   # 2. A node has a row from its first connection on, also where it refuses this one. Before, only its courier has one, which goes with
   #    the courier: whoever tries nodes that do not exist leaves nothing behind.
   # 3. Nothing is lost uncounted. A message is counted as given before it goes to the courier, and as sent when its parcel leaves. So

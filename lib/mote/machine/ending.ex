@@ -1,9 +1,9 @@
 defmodule Mote.Machine.Ending do
-  # The end of a machine that is stopped in good order: it takes nothing new, and finishes what it has.
+  # The orderly end of a machine: it takes nothing new, and finishes its work.
   #
   # 1. It takes no longer than its time, whatever it waits for: a turn, a reader of an outbox, or a node.
-  # 2. What is waited for first can add to what is waited for later, and not the other way round: turns fill outboxes and send to
-  #    other nodes, while the readers of both enter nothing any more.
+  # 2. The waits are ordered so that earlier ones can add to later ones, and not the other way round: turns fill outboxes
+  #    and send to other nodes, while the readers of both enter nothing any more.
   # 3. What was accepted is done or counted. So the figures of a machine that has ended come from `Native.machine_join/1`, which
   #    looks when the threads have ended: what entered in the last moment is among them.
   @moduledoc false

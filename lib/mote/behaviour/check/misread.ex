@@ -1,6 +1,6 @@
 defmodule Mote.Behaviour.Check.Misread do
-  # What reads as one thing and is another one by Elixir's grammar: `customer ! message` is a call of `customer` with what is not
-  # the message, and in `become counter(count: 1)` a list is the capture. Part of the check pass; texts are for its errors.
+  # Code that reads as one thing and means another by Elixir's grammar: `customer ! message` is a call of `customer` with
+  # `!message`, and in `become counter(count: 1)` a list is the capture. Part of the check pass; texts are for its errors.
   @moduledoc false
 
   alias Mote.Behaviour.{AST, Error, Warnings}
