@@ -1,6 +1,6 @@
 defmodule Mote.CompileError do
   @moduledoc """
-  What is wrong with the behaviours of a module, where, and what to write instead.
+  A mistake in the behaviours of a module: what is wrong, where, and what to write instead.
 
   Up to ten mistakes are reported at once, each with its file, line and column. The fields are those of the
   first one; `description` covers all of them. The column is present if the parser keeps columns, which later

@@ -13,13 +13,13 @@ defmodule Mote.Far do
   @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
   @type asker :: {pid, :atomics.atomics_ref()}
 
-  @doc "Whether an address is one of another node. A machine with an identity may have come here from there."
+  @doc "Returns whether an address is one of another node. A machine with an identity may have come here from there."
   @spec far?(Address.t()) :: boolean
   def far?(%Address{machine: machine}) do
     is_reference(machine) and node(machine) != node() and Native.machine_owner(machine) == :unknown
   end
 
-  @doc "Whether the machine of an address is one of before this node was restarted: with its name, and another creation."
+  @doc "Returns whether the machine of an address is one of before this node was restarted: with its name, and another creation."
   @spec earlier?(reference) :: boolean
   def earlier?(machine), do: node(machine) == node() and creation(machine) != creation(make_ref())
 
@@ -229,7 +229,7 @@ defmodule Mote.Far do
     close(tag)
   end
 
-  @doc "Whether a question has ended."
+  @doc "Returns whether a question has ended."
   @spec ended?(asker) :: boolean
   def ended?({_courier, ended}), do: :atomics.get(ended, 1) == 1
 

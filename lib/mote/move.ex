@@ -47,7 +47,7 @@ defmodule Mote.Move do
     raise ArgumentError, "expected the address of an actor to move, got: #{inspect(other)}"
   end
 
-  @doc "Whether a program has ever moved an actor of this node to another node: so a key of shards may lead to there."
+  @doc "Returns whether a program has ever moved an actor of this node to another node: so a key of shards may lead to there."
   @spec abroad?() :: boolean
   def abroad?, do: :persistent_term.get({__MODULE__, :abroad}, false)
 

@@ -41,11 +41,11 @@ defmodule Mote.Prelude do
     end
   end
 
-  @doc "Whether a module is part of it. Elixir's own library takes its place in plain Elixir."
+  @doc "Returns whether a module is part of it. Elixir's own library takes its place in plain Elixir."
   @spec part?(module) :: boolean
   def part?(module), do: module |> Atom.to_string() |> String.starts_with?("Elixir.Mote.Prelude.")
 
-  @doc "Whether a module has functions in plain Elixir. This part has guards that Elixir refuses; all releases have its functions."
+  @doc "Returns whether a module has functions in plain Elixir. This part has guards that Elixir refuses; all releases have its functions."
   @spec plain?(module) :: boolean
   def plain?(module), do: module != Mote.Prelude.Float
 

@@ -167,7 +167,7 @@ defmodule Mote.Behaviour.Imports do
     do: if(Module.open?(module), do: Module.get_attribute(module, :mote_imports) || [], else: [])
 
   @doc """
-  Whether a function is meant by its own definition, although `Mote.Prelude` has it: in a definition of the prelude that calls the very
+  Returns whether a function is meant by its own definition, although `Mote.Prelude` has it: in a definition of the prelude that calls the very
   function that it defines, and in a module that has set `:mote_first`, to measure it.
   """
   @spec first?(module, atom, arity, Macro.Env.t()) :: boolean
@@ -189,12 +189,12 @@ defmodule Mote.Behaviour.Imports do
 
   defp own?({_, place, name}, arity, env), do: {env.module, env.function} == {place, {name, arity}}
 
-  @doc "Whether a module is part of Elixir's library, of which a failure is told as one of the function that was called."
+  @doc "Returns whether a module is part of Elixir's library, of which a failure is told as one of the function that was called."
   @spec library?(module) :: boolean
   def library?(module),
     do: module in @library or module in @inspected or module in @released or module in @sources
 
-  @doc "Whether anybody can call its functions."
+  @doc "Returns whether anybody can call its functions."
   @spec offered?(module) :: boolean
   def offered?(module), do: module in @library or module in @sources
 

@@ -27,7 +27,7 @@ defmodule Mote.Behaviour.Written do
     :ok
   end
 
-  @doc "Whether code has places that are filled only when the module's body gets there: `defpure unquote(name)(), do: …`."
+  @doc "Returns whether code has places that are filled only when the module's body gets there: `defpure unquote(name)(), do: …`."
   @spec unquotes?(Macro.t()) :: boolean
   def unquotes?({:quote, _, _}), do: true
   def unquotes?({{:., _, [_, :unquote]}, _, _}), do: true

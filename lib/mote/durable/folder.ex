@@ -66,7 +66,7 @@ defmodule Mote.Durable.Folder do
     end
   end
 
-  @doc "Whether a folder that was opened is still that machine's."
+  @doc "Returns whether a folder that was opened is still that machine's."
   @spec held(opened) :: :ok | {:error, Error.t()}
   def held(%{options: %{dir: dir}, lock: {_lock, inode}}) do
     case File.stat(lock_file(dir)) do

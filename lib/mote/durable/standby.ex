@@ -31,7 +31,7 @@ defmodule Mote.Durable.Standby do
 
   # -- for machines that start ---------------------------------------------------------------------------------
 
-  @doc "Whether a machine may start on a folder: not on a copy, unless it takes that over."
+  @doc "Returns whether a machine may start on a folder: not on a copy, unless it takes that over."
   @spec allows(String.t(), boolean) :: :ok | {:error, Error.t()}
   def allows(_dir, true), do: :ok
 

@@ -33,7 +33,7 @@ defmodule Mote.Far.Home do
   @typedoc "The name of a function that is called for another node."
   @type function_name :: atom
 
-  @doc "Whether a function may be called for another node."
+  @doc "Returns whether a function may be called for another node."
   defguard is_function_name(function) when function in @names
 
   @doc """

@@ -67,7 +67,7 @@ defmodule Mote.Far.Lease do
     :ok
   end
 
-  @doc "Whether there are leases."
+  @doc "Returns whether there are leases."
   @spec any?() :: boolean
   def any?, do: :ets.info(__MODULE__, :size) > 0
 

@@ -57,7 +57,7 @@ defmodule Mote.Far.Listed do
     %{listed | count: Long.dirty(Native.listed_drop(listed.actors, numbers))}
   end
 
-  @doc "How many there are."
+  @doc "Returns how many there are."
   @spec count(t) :: non_neg_integer
   def count(listed), do: listed.count + :ets.info(listed.others, :size)
 

@@ -60,7 +60,7 @@ defmodule Mote.Machine.Ending do
   @spec time_for_image(non_neg_integer) :: pos_integer
   def time_for_image(drain), do: drain |> max(1_000) |> min(@margin - 1_000)
 
-  @doc "Whether a machine that ends for that reason has been stopped in good order."
+  @doc "Returns whether a machine that ends for that reason has been stopped in good order."
   @spec orderly?(term) :: boolean
   def orderly?(reason), do: reason in [:normal, :shutdown] or match?({:shutdown, _}, reason)
 

@@ -157,7 +157,7 @@ defmodule Mote.Machine.Question do
   @spec finish(open, keyword, timeout) :: {:ok, term} | {:error, Error.t()}
   def finish({tag, asker}, context, timeout), do: done(tag, asker, await(tag, asker, context, timeout))
 
-  @doc "Whether the question has ended."
+  @doc "Returns whether the question has ended."
   @spec ended?(open) :: boolean
   def ended?({_tag, asker}) when is_reference(asker), do: Native.cancelled(asker)
   def ended?({_tag, asker}), do: Far.ended?(asker)
@@ -304,7 +304,7 @@ defmodule Mote.Machine.Question do
       else: :ok
   end
 
-  @doc "Whether a term is a timeout, as `receive` takes it."
+  @doc "Returns whether a term is a timeout, as `receive` takes it."
   defguard is_timeout(term) when term == :infinity or (is_integer(term) and term in 0..0xFFFFFFFF)
 
   @doc "Checks a timeout; raises `ArgumentError`."

@@ -43,7 +43,7 @@ defmodule Mote.Machine.Relay do
     %{relay | given: relay.given + length(messages)}
   end
 
-  @doc "How many messages it has been given and has not sent."
+  @doc "Returns how many messages it has been given and has not sent."
   @spec waiting(t) :: non_neg_integer
   def waiting(relay), do: relay.given - :counters.get(relay.sent, 1)
 

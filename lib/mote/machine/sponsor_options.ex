@@ -106,7 +106,7 @@ defmodule Mote.Machine.SponsorOptions do
 
   def option!(opts, function), do: expected!("the options of #{function} to be [sponsor: name] or []", opts)
 
-  @doc "How many threads are meant; raises `ArgumentError`, which says what they were to be."
+  @doc "Returns how many threads are meant; raises `ArgumentError`, which says what they were to be."
   @spec threads!(term, String.t()) :: pos_integer
   def threads!(:cores, _what), do: System.schedulers_online()
   def threads!(threads, _what) when is_integer(threads) and threads in 1..@most_threads, do: threads

@@ -29,11 +29,11 @@ defmodule Mote.Move.Parcel do
   @typedoc "What has come of an actor: its new address, why it stays, or that it is to be moved by itself."
   @type result :: {:ok, Address.t()} | {:error, Error.t()} | :alone
 
-  @doc "How many actors are moved together at first."
+  @doc "Returns how many actors are moved together at first."
   @spec first() :: pos_integer
   def first, do: @first
 
-  @doc "How many are moved together next, where so many have taken so many bytes."
+  @doc "Returns how many are moved together next, where so many have taken so many bytes."
   @spec next(pos_integer, non_neg_integer) :: pos_integer
   def next(count, bytes), do: (@bytes * count) |> div(max(bytes, 1)) |> min(@most) |> max(1)
 

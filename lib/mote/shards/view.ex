@@ -118,7 +118,7 @@ defmodule Mote.Shards.View do
 
   defp settle(view), do: {view, []}
 
-  @doc "Whether it has been said by all others, and to all of them, that everything was given away: whoever leaves may go then."
+  @doc "Returns whether it has been said by all others, and to all of them, that everything was given away: whoever leaves may go then."
   @spec agreed?(t) :: boolean
   def agreed?(%{id: id} = view) do
     told? = &match?({^id, _round}, view.asked[&1])

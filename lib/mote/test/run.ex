@@ -22,7 +22,7 @@ defmodule Mote.Test.Run do
     end
   end
 
-  @doc "Whether a property holds, or what is wrong."
+  @doc "Returns whether a property holds, or what is wrong."
   @spec check(property, term) :: :ok | wrong
   def check(property, context) do
     if property.(context), do: :ok, else: :untrue

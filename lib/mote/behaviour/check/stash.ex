@@ -25,7 +25,7 @@ defmodule Mote.Behaviour.Check.Stash do
   # No name that can be written.
   @name :"stashed messages"
 
-  @doc "Whether code as it was written stashes."
+  @doc "Returns whether code as it was written stashes."
   @spec used?(Macro.t()) :: boolean
   def used?(ast) do
     {_, used?} =
@@ -47,11 +47,11 @@ defmodule Mote.Behaviour.Check.Stash do
     {List.update_at(shorter, -1, fn {head, body, _} -> {head, body, doc} end), false}
   end
 
-  @doc "Whether that capture is among these."
+  @doc "Returns whether that capture is among these."
   @spec capture?([term]) :: boolean
   def capture?(captures), do: List.keymember?(captures, @name, 0)
 
-  @doc "How many of these captures somebody has written."
+  @doc "Returns how many of these captures somebody has written."
   @spec written([term]) :: non_neg_integer
   def written(captures), do: if(capture?(captures), do: length(captures) - 1, else: length(captures))
 

@@ -30,7 +30,7 @@ defmodule Mote.Behaviour.Imports.Sources do
   @spec enum() :: [{atom, arity}]
   def enum, do: @enum
 
-  @doc "Whether a function is made here."
+  @doc "Returns whether a function is made here."
   @spec made?({module, atom, arity}) :: boolean
   def made?({Enumerable, name, arity}),
     do: {name, arity} in ([begun: 1, lazy?: 1, limited: 2, listed: 1, reduce: 3] ++ @enum)

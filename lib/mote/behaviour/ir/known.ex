@@ -26,7 +26,7 @@ defmodule Mote.Behaviour.IR.Known do
   @types [:is_integer, :is_float, :is_number, :is_boolean, :is_tuple, :is_list, :is_binary, :is_bitstring] ++
            [:is_map, :is_function, :is_reference, :is_pid, :is_address]
 
-  @doc "Whether an operand is certain not to be `:undefined`."
+  @doc "Returns whether an operand is certain not to be `:undefined`."
   def defined?(_, {:k, value}), do: value != :undefined
 
   def defined?(known, o) do
@@ -40,7 +40,7 @@ defmodule Mote.Behaviour.IR.Known do
   @doc "What is known where an operand has been found not to be `:undefined`."
   def defined(known, o), do: Map.put(known, {:defined, o}, true)
 
-  @doc "Whether a test goes on here for certain."
+  @doc "Returns whether a test goes on here for certain."
   def holds?(known, {tag, _, _} = test) when tag in [:branch, :falsy], do: is_map_key(known, test(test))
   def holds?(known, {:match, _, _, _} = test), do: is_map_key(known, test(test))
   def holds?(_, _), do: false
