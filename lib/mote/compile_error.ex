@@ -20,7 +20,7 @@ defmodule Mote.CompileError do
   @impl true
   def message(%{description: description} = error), do: "#{place(error)}: #{description}"
 
-  @doc "Where it is, as `file:line:column`, or `file:line` without a column."
+  @doc "Returns the place, as `file:line:column`, or `file:line` without a column."
   @spec place(t) :: String.t()
   def place(%{file: file, line: line, column: column}) do
     [Path.relative_to_cwd(file), line, column] |> Enum.reject(&is_nil/1) |> Enum.join(":")

@@ -10,7 +10,7 @@ defmodule Mote.Far do
   alias Mote.Far.{Entry, Gate, Home, Luggage, Table}
   alias Mote.Machine.Question
 
-  @typedoc "What ends a question that was put to another node: the courier, and whether it has ended."
+  @typedoc "The value by which a question to another node is ended: the courier, and whether it has ended."
   @type asker :: {pid, :atomics.atomics_ref()}
 
   @doc "Returns whether an address is one of another node. A machine with an identity may have come here from there."
@@ -188,7 +188,7 @@ defmodule Mote.Far do
   @spec create!(node, Home.function_name(), [term], timeout) :: term
   def create!(node, function, args, timeout \\ :infinity), do: run!(node, function, args, timeout, :refuse)
 
-  @doc "The same for Mote itself, however much waits."
+  @doc "Does the same for Mote itself, however much waits."
   @spec create_own!(node, Home.function_name(), [term], timeout) :: term
   def create_own!(node, function, args, timeout \\ :infinity), do: run!(node, function, args, timeout, :any)
 

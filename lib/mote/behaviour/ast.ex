@@ -108,7 +108,7 @@ defmodule Mote.Behaviour.AST do
     end
   end
 
-  @doc "The same, for an operation that is certain to have an answer, or whose value nobody looks at."
+  @doc "Does the same for an operation that is certain to have an answer, or whose value nobody looks at."
   def sure(line, primitive, args) do
     with {:op, line, primitive, args} <- op(line, primitive, args), do: {:sure, line, primitive, args}
   end

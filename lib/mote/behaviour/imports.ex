@@ -364,7 +364,7 @@ defmodule Mote.Behaviour.Imports do
 
   # -- mistakes ------------------------------------------------------------------------------------------------
 
-  @doc "What `fun` makes of the definitions of a function, with its mistakes told of where the function is called."
+  @doc "Applies `fun` to the definitions of a function, and reports its mistakes where the function is called."
   @spec checked(import :: tuple, Macro.Env.t(), fun) :: term
   def checked({function, from}, env, fun) do
     fun.()

@@ -103,7 +103,7 @@ defmodule Mote.Behaviour.Primitives do
   @doc "Returns whether the answer is always a number, if there is one."
   def number?(name), do: says?(name, :answer, [:number, :integer, :fixnum, :float])
 
-  @doc "How people write a primitive: a function of Kernel or Bitwise, `{module, name}`, or nil where it has a syntax of its own."
+  @doc "Returns the spelling of a primitive: a function of Kernel or Bitwise, `{module, name}`, or nil where it has a syntax of its own."
   @spec spelling(atom) :: atom | {module, atom}
   def spelling(name) do
     case @by_name do

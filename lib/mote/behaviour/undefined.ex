@@ -32,7 +32,7 @@ defmodule Mote.Behaviour.Undefined do
                is_atom(name) and name not in [:on, :"^^^", :"~~~"],
                do: {name, arity}
 
-  @doc "What is imported in place of Kernel's and Bitwise's, by what it does."
+  @doc "Returns the functions that are imported in place of Kernel's and Bitwise's, by their kind."
   def instead, do: [tried: @made ++ @partial, compared: @ordered, condition: @conditions]
 
   @doc "The imports of a module."
@@ -128,7 +128,7 @@ defmodule Mote.Behaviour.Undefined do
     end
   end
 
-  @doc "What decides by a condition."
+  @doc "Returns the words that decide by a condition."
   def condition(nil, word, [a, b]) when word in [:and, :or] do
     {on_true, on_false} = if word == :and, do: {b, false}, else: {true, b}
 

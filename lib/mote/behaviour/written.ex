@@ -13,7 +13,7 @@ defmodule Mote.Behaviour.Written do
     number
   end
 
-  @doc "What was kept, as often as a loop in the module's body asks for it."
+  @doc "Returns the kept definition, as often as a loop in the module's body asks for it."
   @spec fetch!(module, pos_integer) :: term
   def fetch!(module, number), do: Module.get_attribute(module, attribute(number))
 

@@ -416,7 +416,7 @@ defmodule Mote.Durable.Folder do
   def file(dir, number, extension),
     do: Path.join(dir, String.pad_leading("#{number}", 8, "0") <> extension)
 
-  @doc "What is wrong with a file of the folder."
+  @doc "Describes the problem of a file of the folder."
   @spec error(String.t(), iodata) :: Error.t()
   def error(path, text), do: Error.new(:journal, "#{path}: #{text}", path: path)
 end

@@ -17,7 +17,7 @@ defmodule Mote.Durable.Standby do
 
   @marker "standby"
 
-  @typedoc "What a folder has: its image, and of the last journal the number, its bytes, and their hash; `nil` of a new one."
+  @typedoc "The contents of a folder: its image, and of the last journal the number, its bytes, and their hash; `nil` of a new one."
   @type has :: nil | {pos_integer, {pos_integer, non_neg_integer, binary}}
 
   @typedoc """

@@ -6,7 +6,7 @@ defmodule Mote.Far.Home do
   alias Mote.{Behaviour, Error}
   alias Mote.Machine.Loader
 
-  @typedoc "What it has come to, or why not."
+  @typedoc "The result of the call, or the reason why there is none."
   @type created :: {:ok, term} | {:error, Exception.t()} | {:exit, term}
 
   # What may be called for another node, and where it is.
@@ -46,7 +46,7 @@ defmodule Mote.Far.Home do
     monitor
   end
 
-  @doc "What it has come to, by the reason with which that process has ended."
+  @doc "Returns the result, by the reason with which that process has ended."
   @spec created(term) :: created
   def created({:created, created}), do: created
   def created(reason), do: {:exit, reason}

@@ -31,7 +31,7 @@ defmodule Mote.Far.Luggage do
   defguardp is_customer(map)
             when is_map_key(map, :ref) and map_size(map) == 2 and is_customer_ref(:erlang.map_get(:ref, map))
 
-  @doc "Those in a term."
+  @doc "Returns the addresses and customers in a term."
   @spec references(term) :: [reference_in]
   def references(term), do: Enum.flat_map(Long.dirty(Native.references_in(term)), &genuine/1)
 
@@ -40,7 +40,7 @@ defmodule Mote.Far.Luggage do
   defp genuine(%Customer{} = customer) when is_customer(customer), do: [customer]
   defp genuine(other), do: other |> Map.delete(:__struct__) |> references()
 
-  @doc "What tells them apart."
+  @doc "Returns the identity of a reference."
   @spec key(reference_in) :: term
   def key(%Address{machine: machine, key: key}), do: {machine, key}
   def key(%Customer{ref: {ref, _key}}), do: ref

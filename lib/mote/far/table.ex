@@ -126,7 +126,7 @@ defmodule Mote.Far.Table do
   def couriers,
     do: for({_, courier, _, _, _, _, _} when courier != nil <- :ets.tab2list(__MODULE__), do: courier)
 
-  @doc "What is counted of every other node that there is or was a connection to. A courier to this one exists in tests only."
+  @doc "Returns the counters of every other node that there is or was a connection to. A courier to this node exists in tests only."
   @spec all() :: %{node => %{atom => integer}}
   def all do
     connected = Node.list(:connected)
@@ -171,7 +171,7 @@ defmodule Mote.Far.Table do
     :counters.sub(waiting, 2, messages)
   end
 
-  @doc "What entries of that many bytes together count while they wait."
+  @doc "Returns the size at which entries of that many bytes together count while they wait."
   @spec taken(integer, integer) :: integer
   def taken(entries, bytes), do: bytes + entries * @entry
 

@@ -28,7 +28,7 @@ defmodule Mote.Machine.Ending do
 
   @type figures :: %{(:events | :turns | :letters | :far_bytes | :timers | :questions) => non_neg_integer}
 
-  @doc "What `:shutdown` of a machine may say: the milliseconds that it takes for what it has; raises `ArgumentError`."
+  @doc "Parses `:shutdown` of a machine: the milliseconds that it takes to finish its work; raises `ArgumentError`."
   @spec drain!(term) :: non_neg_integer
   def drain!([]), do: 0
   def drain!(drain: ms) when is_integer(ms) and ms in 0..0xFFFFFFFF, do: ms
@@ -135,7 +135,7 @@ defmodule Mote.Machine.Ending do
     }
   end
 
-  @doc "What of it was accepted and is lost, for people; nothing where nothing is."
+  @doc "Describes, for people, the accepted work that is lost; nothing if none is."
   @spec lost(figures) :: String.t() | nil
   def lost(figures) do
     lost = for {kind, name} <- @lost, figures[kind] > 0, do: "#{name} (#{figures[kind]})"

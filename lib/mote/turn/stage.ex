@@ -82,7 +82,7 @@ defmodule Mote.Turn.Stage do
     end
   end
 
-  @doc "What is staged now, for `undo/1`."
+  @doc "Returns the effects that are staged now, for `undo/1`."
   def mark, do: {Process.get(@effects), Process.get(@become), Process.get(@stash)}
 
   @doc "Takes back what was staged since `mark/0`. Actors that were created stay: nothing but a thrown term can know them."

@@ -7,7 +7,7 @@ defmodule Mote.Behaviour.Check.Misread do
   alias Mote.Behaviour.Check.Stash
   alias Mote.Behaviour.Syntax.Hints
 
-  @doc "What was most likely meant by a call of a function that does not exist, or nil."
+  @doc "Guesses what a call of a function that does not exist was meant to be, or returns nil."
   @spec call({module | nil, atom, arity}, [AST.expr()], map) :: String.t() | nil
   def call({nil, name, 1}, [argument], scope) do
     case {variable?(name, scope), argument} do

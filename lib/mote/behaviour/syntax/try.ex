@@ -179,7 +179,7 @@ defmodule Mote.Behaviour.Syntax.Try do
     {name, [counter: counter], nil}
   end
 
-  @doc "What is protected."
+  @doc "Builds the protected part."
   @spec attempt(Macro.t(), Macro.Env.t()) :: AST.expr()
   def attempt(body, %{line: l} = env) do
     key = {:attempt, System.unique_integer()}
